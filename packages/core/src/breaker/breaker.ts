@@ -1,0 +1,281 @@
+import type { Clock } from '../clock.js'
+import { type HoldfastError, refusal } from '../errors.js'
+import { Listeners } from '../listeners.js'
+import { BREAKER_DEFAULTS, type BreakerOptions, type BreakerSettings, settingsOf } from './options.js'
+import { type Pass, type Permit, Ticket, type Verdict } from './permit.js'
+import { Reliability } from './reliability.js'
+import { type BreakerSnapshot, restoreInto, snapshotOf } from './snapshot.js'
+import { Window } from './window.js'
+
+/** Where a breaker stands. An open one whose time is up reads `open` until a caller is admitted. */
+export type BreakerState = 'closed' | 'open' | 'half_open'
+
+/** What a breaker tells its listeners when its state changes. */
+export interface BreakerEvent {
+  /** The breaker's id. */
+  readonly id: string
+  readonly fromState: BreakerState
+  readonly toState: BreakerState
+  /** When, in epoch milliseconds. */
+  readonly timestamp: number
+  /** The failures that led there; 0 when it closes. */
+  readonly failureCount: number
+}
+
+/** Options of a breaker of its own. */
+export interface CircuitBreakerOptions extends BreakerOptions {
+  /** What it is called in events and errors. @defaultValue '' */
+  id?: string
+  /** Where it takes its time from. @defaultValue the machine's clock */
+  clock?: Clock
+}
+
+/**
+ * Stands between callers and a target: closed while it works, open while it rests, half open while a few calls test
+ * it. It has no timer; an open one whose time is up is tested by the next caller.
+ *
+ * @example
+ * ```ts
+ * import { CircuitBreaker } from 'holdfast'
+ *
+ * const breaker = new CircuitBreaker({ id: 'mail', failureThreshold: 2 })
+ * await breaker.run(async () => 'sent') // => 'sent'
+ * breaker.admit()?.failure()
+ * breaker.admit()?.failure()
+ * breaker.state // => 'open'
+ * await breaker.run(async () => 'sent') // throws CIRCUIT_OPEN
+ * ```
+ */
+export class CircuitBreaker {
+  /** What it is called in events and errors. */
+  readonly id: string
+  /** @internal */
+  readonly settings: BreakerSettings
+  /** @internal */
+  phase: BreakerState = 'closed'
+  /** @internal Switched off: it reads as closed, and nothing counts. */
+  off = false
+  /** @internal Grows with each change of state. A result counts only in the epoch that admitted its call. */
+  epoch = 0
+  /** @internal What it has seen while closed; made with the first result that matters. */
+  window: Window | undefined = undefined
+  /** @internal The failures that opened it. */
+  failures = 0
+  /** @internal When it may be tested. */
+  until = 0
+  /** @internal The tests in flight, made with the first. */
+  probes: Pass[] | undefined = undefined
+  /** @internal Successful tests. */
+  successes = 0
+  /** @internal How often it opened without a long enough rest between. */
+  openings = 0
+  /** @internal How long it last stays or stayed open. */
+  openFor = 0
+  /** @internal When it last closed. */
+  closedAt = Number.NEGATIVE_INFINITY
+  /** @internal */
+  readonly reliability: Reliability | undefined
+  /** @internal Wall time of the last failure that counted. */
+  lastFailureTime: number | undefined = undefined
+  /** @internal Wall time of the last change of state. */
+  lastStateChange: number | undefined = undefined
+  private listeners: Listeners<BreakerEvent> | undefined = undefined
+
+  constructor(options?: CircuitBreakerOptions)
+  /** @internal With settings that are checked already and shared with other breakers. */
+  constructor(options: { id: string }, settings: BreakerSettings)
+  constructor(options?: CircuitBreakerOptions, settings?: BreakerSettings) {
+    this.settings = settings ?? (options === undefined ? BREAKER_DEFAULTS : settingsOf(options))
+    this.id = options?.id ?? ''
+    this.reliability = this.settings.adaptive ? new Reliability() : undefined
+  }
+
+  /**
+   * A breaker as it was when the snapshot was taken: a closed one with its window, an open one with what is left of its
+   * time but never more than its options give it, a half-open one open with its time up.
+   *
+   * @throws INVALID_OPTIONS for a snapshot that is damaged
+   */
+  static restore(snapshot: BreakerSnapshot, options?: CircuitBreakerOptions): CircuitBreaker {
+    return restoreInto(new CircuitBreaker({ id: snapshot?.id, ...options }), snapshot)
+  }
+
+  /** Where it stands. */
+  get state(): BreakerState {
+    return this.phase
+  }
+
+  /** The failures in its window; while it is not closed, those that opened it. */
+  get failureCount(): number {
+    return this.phase === 'closed' ? (this.window?.failures(this.settings.clock.now()) ?? 0) : this.failures
+  }
+
+  /** When a caller may test it, in epoch milliseconds; undefined unless it is open. */
+  get nextTestTime(): number | undefined {
+    const { clock } = this.settings
+    return this.phase === 'open' ? clock.wall() + Math.max(0, this.until - clock.now()) : undefined
+  }
+
+  /** Whether it is switched off. */
+  get disabled(): boolean {
+    return this.off
+  }
+
+  /**
+   * Calls `fn` if the breaker lets it, and counts the result.
+   *
+   * @throws CIRCUIT_OPEN with `retryAfter` where it does not
+   */
+  async run<T>(fn: () => T | PromiseLike<T>): Promise<T> {
+    const permit = this.admit()
+    if (permit === undefined) throw this.refusal()
+    try {
+      const value = await fn()
+      permit.success()
+      return value
+    } catch (error) {
+      permit.failure(error)
+      throw error
+    }
+  }
+
+  /** The leave to make one call, whose result must be told to it; undefined where the breaker refuses. */
+  admit(): Permit | undefined {
+    const ticket = new Ticket(this)
+    return this.admits(ticket, undefined) ? ticket : undefined
+  }
+
+  /** Opens it now, whatever it has seen; where it is open, its time starts anew. Nothing while it is disabled. */
+  trip(): void {
+    if (this.phase === 'open') this.until = this.settings.clock.now() + this.openFor
+    else if (!this.off) this.open(this.failureCount)
+  }
+
+  /** Closes it now and forgets its window. Nothing while it is disabled. */
+  reset(): void {
+    if (!this.off) this.enter('closed')
+  }
+
+  /** Switches it off: every call passes and nothing counts. */
+  disable(): void {
+    this.off = true
+    this.enter('closed')
+  }
+
+  /** Switches it on again, closed and with an empty window. */
+  enable(): void {
+    this.off = false
+    this.enter('closed')
+  }
+
+  /** All of its state as plain data, for {@link CircuitBreaker.restore}. */
+  snapshot(): BreakerSnapshot {
+    return snapshotOf(this)
+  }
+
+  /** Tells `listener` of every change of state, until the function it returns is called. */
+  on(listener: (event: BreakerEvent) => void): () => void {
+    this.listeners ??= new Listeners('a circuit breaker')
+    return this.listeners.add(listener)
+  }
+
+  /** @internal Lets a call through, or not. A test may hold its place as long as `lease`. */
+  admits(pass: Pass, lease: number | undefined): boolean {
+    const { halfOpenMax, probeLease, timeoutDuration, slowCallDuration, clock } = this.settings
+    if (this.phase === 'closed') {
+      pass.epoch = this.epoch
+      if (slowCallDuration !== undefined) pass.startedAt = clock.now()
+      return true
+    }
+    const now = clock.now()
+    if (this.phase === 'open') {
+      if (now < this.until) return false
+      this.enter('half_open')
+      if (this.state !== 'half_open') return this.admits(pass, lease) // a listener changed it again
+    }
+    const probes = this.probes?.filter(({ leaseEnd }) => leaseEnd > now) ?? []
+    this.probes = probes
+    if (probes.length >= halfOpenMax) return false
+    pass.epoch = this.epoch
+    pass.startedAt = now
+    pass.leaseEnd = now + (probeLease ?? lease ?? timeoutDuration)
+    probes.push(pass)
+    return true
+  }
+
+  /** @internal Takes the result of a call, once; `at` is when it ended, where that was not just now. */
+  settle(pass: Pass, verdict: Verdict, at?: number): void {
+    const { slowCallDuration, clock } = this.settings
+    const { epoch, startedAt, leaseEnd } = pass
+    pass.epoch = -1
+    if (epoch !== this.epoch) return
+    if (this.phase === 'half_open') {
+      const place = this.probes?.indexOf(pass) ?? -1
+      if (place < 0) return // its lease ended, and another took its place
+      this.probes?.splice(place, 1)
+      if ((at ?? clock.now()) > leaseEnd) return
+    }
+    if (verdict !== undefined)
+      this.result(verdict === 'failure', slowCallDuration !== undefined && clock.now() - startedAt >= slowCallDuration)
+  }
+
+  /** @internal Counts a result of this epoch. */
+  result(failed: boolean, slow: boolean): void {
+    const { reliability, settings } = this
+    const { failureThreshold, clock } = settings
+    if (this.off) return
+    reliability?.add(!failed)
+    if (failed) this.lastFailureTime = clock.wall()
+    if (this.phase === 'half_open') {
+      // A target that answers too slowly has not recovered.
+      if (failed || slow) this.open(this.failures + 1)
+      else if (++this.successes >= settings.successThreshold) this.enter('closed')
+      return
+    }
+    if (this.window === undefined) {
+      if (!failed && settings.windowType !== 'rate') return
+      this.window = new Window(settings)
+    }
+    const now = clock.now()
+    const threshold = reliability?.threshold(failureThreshold) ?? failureThreshold
+    if (this.window.add(now, failed, slow, threshold)) this.open(this.window.failures(now))
+  }
+
+  /** @internal The error for a caller that was not admitted. */
+  refusal(): HoldfastError {
+    const { id, phase, probes = [], settings } = this
+    let { until } = this
+    if (phase === 'half_open') until = Math.min(...probes.map(({ leaseEnd }) => leaseEnd))
+    const retryAfter = Math.max(0, until - settings.clock.now())
+    const message = `circuit breaker ${id} is ${phase}; try again in ${Math.ceil(retryAfter)} ms`
+    return refusal('CIRCUIT_OPEN', message, { retryAfter })
+  }
+
+  private open(failures: number): void {
+    const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration, clock } = this.settings
+    const now = clock.now()
+    if (this.phase === 'closed' && now - this.closedAt >= this.openFor) this.openings = 0
+    this.openFor = Math.min(maxTimeoutDuration, timeoutDuration * timeoutMultiplier ** this.openings++)
+    this.until = now + this.openFor
+    this.failures = failures
+    this.enter('open')
+  }
+
+  /** Ends the present epoch, and tells the listeners where that changes the state. */
+  private enter(toState: BreakerState): void {
+    const { phase: fromState, settings, id } = this
+    this.phase = toState
+    this.epoch++
+    this.window = undefined
+    if (toState === 'closed') {
+      if (fromState !== 'closed') this.closedAt = settings.clock.now()
+      this.failures = 0
+      this.successes = 0
+    } else if (toState === 'open') this.successes = 0
+    this.probes = undefined
+    if (fromState === toState) return
+    const timestamp = settings.clock.wall()
+    this.lastStateChange = timestamp
+    this.listeners?.emit({ id, fromState, toState, timestamp, failureCount: this.failures })
+  }
+}

@@ -1,0 +1,50 @@
+import type { CircuitBreaker } from './breaker.js'
+import { counts } from './counts.js'
+
+/** The leave to make one call. Its result is told once; later words change nothing. */
+export interface Permit {
+  /** The call succeeded. */
+  success(): void
+  /** The call failed. An error that does not count is ignored; no error at all counts. */
+  failure(error?: unknown): void
+  /** The call says nothing about the target. */
+  ignore(): void
+}
+
+/** What the result of a call is to the breaker; undefined says nothing. */
+export type Verdict = 'success' | 'failure' | undefined
+
+/** What a breaker must know of a call that it let through. */
+export interface Pass {
+  /** The stretch of the breaker's life that admitted the call; a later one takes no notice of it. */
+  epoch: number
+  /** When the call began. */
+  startedAt: number
+  /** When a test's place is free again. */
+  leaseEnd: number
+}
+
+/** A {@link Permit} that is its own pass. */
+export class Ticket implements Permit, Pass {
+  epoch = 0
+  startedAt = 0
+  leaseEnd = 0
+  private readonly breaker: CircuitBreaker
+
+  constructor(breaker: CircuitBreaker) {
+    this.breaker = breaker
+  }
+
+  success(): void {
+    this.breaker.settle(this, 'success')
+  }
+
+  failure(...errors: [error?: unknown]): void {
+    const { breaker } = this
+    breaker.settle(this, errors.length === 0 || counts(breaker.settings, errors[0]) ? 'failure' : undefined)
+  }
+
+  ignore(): void {
+    this.breaker.settle(this, undefined)
+  }
+}

@@ -1,0 +1,53 @@
+import { type Bag, type Classification } from './verdict.js'
+import { byWord } from './words.js'
+
+/** The classes a database's own `code` may belong to; five characters of others, such as Prisma, are no SQLSTATE. */
+const SQLSTATE = /^(\d[\dA-Z]|F0|H[VWYZ]|IM|P0|XX)[\dA-Z]{3}$/
+
+/** The SQLSTATE that means the same as a number of MySQL and MariaDB, whose own is mostly HY000 and says nothing. */
+const MYSQL: { readonly [errno: number]: string } = {
+  1040: '53300',
+  1205: '55P03',
+  1213: '40001',
+  2006: '08006',
+  2013: '08006',
+}
+
+/** The SQLSTATE that means the same as a primary result code of SQLite, by name and by number. */
+const SQLITE: { readonly [code: string]: string } = {
+  BUSY: '55P03',
+  5: '55P03',
+  LOCKED: '55P03',
+  6: '55P03',
+  READONLY: '42501',
+  8: '42501',
+  FULL: '53100',
+  13: '53100',
+  CONSTRAINT: '23000',
+  19: '23000',
+}
+
+/** The SQLSTATE in an error: `sqlState` of MySQL's drivers, `code` of PostgreSQL's. One character is none. */
+function givenState({ sqlState, code }: Bag): string | undefined {
+  if (typeof sqlState === 'string' && sqlState.length > 1) return sqlState
+  return typeof code === 'string' && SQLSTATE.test(code) ? code : undefined
+}
+
+/** The SQLSTATE that says what happened, where it was a database that said so. */
+export function sqlStateOf(error: Bag): string | undefined {
+  const { code, errno } = error
+  const state = (typeof errno === 'number' ? MYSQL[errno] : undefined) ?? givenState(error)
+  if (state !== undefined || typeof code !== 'string') return state
+  const [, sqlite] = /^(?:ERR_)?SQLITE_([A-Z]+)/.exec(code) ?? []
+  // node:sqlite has the number only, and its low byte is the primary code.
+  return sqlite && (SQLITE[sqlite] ?? SQLITE[(error.errcode as number) & 255] ?? 'XX000')
+}
+
+/** What a database's error says; undefined where the error is none. Network codes must have been asked before. */
+export function bySql(error: Bag): Classification | undefined {
+  const state = sqlStateOf(error)
+  if (state === undefined) return undefined
+  const found = byWord(`sql:${state}`)
+  const sqlState = givenState(error)
+  return found && sqlState !== undefined ? { ...found, sqlState } : found
+}

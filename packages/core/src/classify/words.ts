@@ -1,0 +1,56 @@
+import {
+  CANCELLED,
+  type Classification,
+  HOPELESS,
+  MISTAKE,
+  memo,
+  NETWORK,
+  TIMEOUT,
+  UNKNOWN,
+  verdict,
+} from './verdict.js'
+
+/**
+ * What a word says, by the first row that fits it. A word is the code, name or class name of an error (of an operating
+ * system, Node.js, Bun, undici, an HTTP client, an SDK; endings are customary), or one of `http:` with a
+ * status, `sql:` with a SQLSTATE, `grpc:` with a status, `own:` with a code of Holdfast's.
+ */
+const TABLE: readonly (readonly [Classification, RegExp])[] = [
+  [TIMEOUT, /^(http:408|sql:57014|grpc:DEADL.*)$|TIMED?OUT$|_timeout$|Timeout(Error|Exception)?$/],
+  [
+    NETWORK,
+    /^(sql:08.*|E(CONN.*|PIPE|PROTO|NOTFOUND|NOTCONN|ADDRNOTAVAIL|SHUTDOWN|SERVFAIL|SOCKET|(AI_|HOST|NET).*)|HPE_.*|UND_ERR_SOCKET|ERR_(NETWORK|SOCKET.*|STREAM_PREM.*|HTTP2_(STREAM|SESSION|GOAWAY).*)|PROTOCOL_CONN.*)$|(Connection|Network|Socket)(Error|Exception|Refused|Closed)$/,
+  ],
+  [
+    CANCELLED,
+    /^(http:499|grpc:CANC.*|ABORT_ERR|(UND_)?ERR_(ABORT|CANCEL)ED|(APIUser)?AbortError|Cancell?edError)$/,
+  ],
+  [MISTAKE, /^((Type|Range|Reference|Syntax|Eval|URI)Error|AssertionError.*)$/],
+  [
+    verdict('transient', 'rate_limited'),
+    /^(http:429|grpc:RESO|(Request)?LimitExc|SlowDown)|Throttl|TooManyReq|ThroughputExc/,
+  ],
+  [verdict('critical', 'auth'), /^(http:401|sql:28|grpc:UNAUTH)/],
+  [verdict('permanent', 'auth'), /^http:407/],
+  [verdict('transient', 'disk_full'), /^(sql:53100|ENOSPC|EDQUOT)$/],
+  [verdict('transient', 'conflict'), /^(sql:(40|55P03)|grpc:ABORT)/],
+  [verdict('transient', 'server_error'), /^(http:5(?!01|05)|sql:5[378]|grpc:UNAV|own:STORE)/],
+  [verdict('permanent', 'server_error'), /^(http:5|grpc:(UN|INT|DATA))/],
+  [verdict('permanent', 'network_error'), /^own:NETW/],
+  [verdict('permanent', 'cancelled'), /^own:CANC/],
+  [verdict('permanent', 'access_denied'), /^(http:4(03|51)|sql:42501|grpc:PERM|EACCES$|EPERM$|EROFS$)/],
+  [verdict('permanent', 'not_found'), /^(http:4(04|10)|(grpc|own):.*NOT_FOUND|ENOENT$|ENOTDIR$)/],
+  [
+    verdict('permanent', 'conflict'),
+    /^(http:4(09|12|23)|sql:23|grpc:ALR|own:.*(CONFLICT|USE|LEASED)|EEXIST$|ENOTEMPTY$)/,
+  ],
+  [
+    verdict('permanent', 'validation'),
+    /^(http:4(0[056]|1[1-7]|22|28|31)|sql:[24]2|grpc:|own:(INV|CONF|PAYL)|EINVAL$|UND_ERR_INV)|Validation(Error|Exception)$/,
+  ],
+  [UNKNOWN, /^http:425/],
+  [HOPELESS, /^(http|sql|own):/],
+]
+
+/** What a word says, if anything. All of these words are asked before SQLSTATE, which `EPIPE` also looks like. */
+export const byWord = memo((word: string) => TABLE.find(([, pattern]) => pattern.test(word))?.[0])

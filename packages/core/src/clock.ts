@@ -1,0 +1,111 @@
+/**
+ * The two clocks and the timer that everything in Holdfast is given, so that tests can hold time in their hand.
+ * `now` is monotonic and decides; `wall` is epoch milliseconds and is only ever written down.
+ */
+export interface Clock {
+  /** Monotonic milliseconds. Its zero means nothing; only differences do. */
+  now(): number
+  /** Epoch milliseconds. It may step, so nothing is decided by it. */
+  wall(): number
+  /** Calls `fn` once, not before `ms` have passed. Infinity is never. */
+  setTimer(fn: () => void, ms: number): unknown
+  /** Forgets a timer. Clearing one that has fired does nothing. */
+  clearTimer(handle: unknown): void
+}
+
+/** A source of chance: a number in [0, 1). */
+export type Random = () => number
+
+/** Kept, because looking the global up costs as much as reading the clock. */
+const { performance } = globalThis
+
+/** The longest wait that a platform timer takes; a longer one would fire at once. */
+const LONGEST = 2 ** 31 - 1
+
+/** Platform timers run on a clock of whole milliseconds and may fire this much before their time. */
+const EARLY = 2
+
+class SystemTimer {
+  private handle: ReturnType<typeof setTimeout> | undefined
+  private readonly fn: () => void
+  private readonly due: number
+
+  constructor(fn: () => void, ms: number) {
+    this.fn = fn
+    this.due = performance.now() + ms
+    this.arm(ms)
+  }
+
+  private arm(ms: number): void {
+    this.handle = setTimeout(this.fire, Math.min(LONGEST, Math.ceil(ms)), ms > LONGEST)
+  }
+
+  private readonly fire = (chunk: boolean): void => {
+    const left = this.due - performance.now()
+    // A last chunk that is far too early means that the platform's timers are faked: they are right then.
+    if (chunk ? left > 0 : left > 0 && left <= EARLY) this.arm(left)
+    else this.fn()
+  }
+
+  clear(): void {
+    clearTimeout(this.handle)
+  }
+}
+
+/** The clock of the machine: the default everywhere. */
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+  setTimer: (fn, ms) => new SystemTimer(fn, ms > 0 ? ms : 0),
+  clearTimer: (handle) => {
+    if (handle instanceof SystemTimer) handle.clear()
+  },
+}
+
+/** The chance of the machine: the default everywhere. */
+export const systemRandom: Random = () => Math.random()
+
+/** How many calls in a burst share one reading of the clock, and how close (ms) readings must be to be a burst. */
+const BURST_CALLS = 63
+const BURST_GAP = 0.05
+
+let stamp = 0
+let left = 0
+let armedAt = Number.NEGATIVE_INFINITY
+
+function endBurst(): void {
+  left = 0
+  armedAt = Number.NEGATIVE_INFINITY
+}
+
+/**
+ * When an attempt began, for records only, never for decisions. Reading the clock costs half of a bare call, so calls
+ * less than 50 µs apart share a reading, for 64 calls and a turn of the event loop at the most; any other call reads
+ * the clock. Only the system's clock is ever spared.
+ */
+export function startStamp(clock: Clock): number {
+  if (clock !== systemClock) return clock.now()
+  if (left > 0) {
+    left--
+    return stamp
+  }
+  const now = performance.now()
+  if (now - stamp < BURST_GAP) {
+    left = BURST_CALLS
+    if (now - armedAt > 100) {
+      armedAt = now
+      setTimeout(endBurst, 1)
+    }
+  }
+  stamp = now
+  return now
+}
+
+type Defer = (fn: () => void) => unknown
+
+const turn: Defer = (globalThis as { setImmediate?: Defer }).setImmediate ?? ((fn) => setTimeout(fn, 0))
+
+/** Resolves after every promise that can settle by itself has settled. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => turn(resolve))
+}

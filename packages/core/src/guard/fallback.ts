@@ -1,0 +1,41 @@
+import { follow, unfollow } from './abort.js'
+import type { FallbackInfo } from './options.js'
+
+/**
+ * Settles a failed call with what the fallback makes of it. The caller's abort still ends it at once, and an error of
+ * the fallback's own carries the original as its cause.
+ */
+export function fallBack<T>(
+  fallback: (error: unknown, info: FallbackInfo) => unknown,
+  error: unknown,
+  info: FallbackInfo,
+  signal: AbortSignal | undefined,
+  call: { resolve(value: T): void; reject(error: unknown): void },
+): void {
+  const follower = { abort: call.reject }
+  if (signal !== undefined) follow(signal, follower)
+  const given = (async () => (await fallback(error, info)) as T)()
+  given
+    .then(call.resolve, (thrown: unknown) => call.reject(withCause(thrown, error)))
+    .finally(() => {
+      if (signal !== undefined) unfollow(signal, follower)
+    })
+}
+
+/** The error that a fallback threw, with the one it was to replace at the end of its chain of causes. */
+export function withCause(thrown: unknown, original: unknown): unknown {
+  const seen = new Set<unknown>([original])
+  let end = thrown
+  while (end instanceof Error && !seen.has(end) && end.cause !== undefined) {
+    seen.add(end)
+    end = end.cause
+  }
+  if (end instanceof Error && !seen.has(end)) {
+    try {
+      Object.defineProperty(end, 'cause', { value: original, configurable: true, writable: true })
+    } catch {
+      // A frozen error stays as it is.
+    }
+  }
+  return thrown
+}

@@ -1,0 +1,243 @@
+import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
+import type { KeyedBreakers } from '../breaker/keyed.js'
+import { type Classification, classify } from '../classify/index.js'
+import { startStamp } from '../clock.js'
+import { Listeners } from '../listeners.js'
+import { refuse } from '../options.js'
+import { report } from '../report.js'
+import { type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
+import { type Attempt, Flight } from './attempt.js'
+import { Call, type CallOptions, type Guarded } from './call.js'
+import { Deadlines } from './deadlines.js'
+import type { GuardEvent } from './events.js'
+import { type GuardOptions, type GuardSettings, readGuard } from './options.js'
+
+/** What one call may be given besides its function. */
+export interface RunOptions extends CallOptions {
+  /** Changes the guard's retrying for this call; what it leaves out stays. False: one attempt. */
+  retry?: RetryOptions | false | undefined
+}
+
+/** Runs calls under the policies it was made with. */
+export interface Guard {
+  /** The name it was given. */
+  readonly name: string | undefined
+  /** Its breaker, where it has one for all its calls. */
+  readonly breaker: CircuitBreaker | undefined
+  /** Its breakers, where it has one per key. */
+  readonly breakers: KeyedBreakers | undefined
+  /**
+   * Calls `fn` until it succeeds or the policies say stop, and then throws the last attempt's error as it came. `fn` may
+   * be asynchronous, return a thenable or a plain value, or throw.
+   */
+  run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
+  /** A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a promise. */
+  wrap<This, Args extends unknown[], R>(
+    fn: (this: This, ...args: Args) => R,
+  ): (this: This, ...args: Args) => Promise<Awaited<R>>
+  /** Tells `listener` what happens, until the function it returns is called. */
+  on(listener: (event: GuardEvent) => void): () => void
+}
+
+/** A {@link Guard} as the engine sees it. */
+export class GuardCore implements Guard {
+  readonly settings: GuardSettings
+  readonly breaker: CircuitBreaker | undefined
+  readonly attemptDeadlines: Deadlines
+  readonly totalDeadlines: Deadlines
+  /** Whether it has any deadline. */
+  readonly timed: boolean
+  /** How long a test of its breaker may hold its place. */
+  readonly lease: number | undefined
+  readonly listeners = new Listeners<GuardEvent>('a guard')
+  /** Whether anybody listens. */
+  heard = false
+  /**
+   * Whether a call may take the quick path: one attempt with nothing to watch, which costs a promise and a few words of
+   * memory. Everything else, and what becomes of its failure, is a {@link Call}.
+   */
+  private quick: boolean
+  private readonly simple: boolean
+  /** Whether a success changes nothing while the breaker is closed. */
+  private readonly passive: boolean
+  private readonly wall: () => number
+  private unhear: (() => void) | undefined = undefined
+
+  constructor(settings: GuardSettings) {
+    const { clock, attemptTimeout, totalTimeout, retry, breaker, keyed, enabled } = settings
+    const { windowType = 'rolling', adaptive = false, slowCallDuration } = breaker?.settings ?? {}
+    this.settings = settings
+    this.breaker = breaker
+    this.wall = () => clock.wall()
+    this.attemptDeadlines = new Deadlines(clock, attemptTimeout)
+    this.totalDeadlines = new Deadlines(clock, totalTimeout)
+    this.timed = attemptTimeout < Infinity || totalTimeout < Infinity
+    this.lease = attemptTimeout < Infinity ? attemptTimeout : undefined
+    this.passive = windowType === 'rolling' && !adaptive
+    this.simple = enabled && !this.timed && !(keyed ?? retry.retryIf ?? slowCallDuration)
+    this.quick = this.simple
+  }
+
+  get name(): string | undefined {
+    return this.settings.name
+  }
+
+  get breakers(): KeyedBreakers | undefined {
+    return this.settings.keyed
+  }
+
+  run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+    const { breaker } = this
+    if (!this.quick || options !== undefined || (breaker !== undefined && breaker.phase !== 'closed'))
+      return this.begin(fn, undefined, undefined, options)
+    const epoch = breaker === undefined ? 0 : breaker.epoch
+    const startedAt = startStamp(this.settings.clock)
+    const flight = new Flight(1)
+    let result: T | PromiseLike<T>
+    try {
+      result = fn(flight)
+    } catch (error) {
+      result = Promise.reject(error)
+    }
+    return (result instanceof Promise ? result : Promise.resolve(result)).then<T, T>(
+      this.passive ? undefined : this.counting(epoch),
+      (error) => {
+        const call = new Call<T>(this, fn, undefined, undefined, this.settings.retry, undefined)
+        call.adopt(flight, epoch, startedAt).proceed(1, true, error)
+        return call.promise
+      },
+    )
+  }
+
+  wrap<This, Args extends unknown[], R>(
+    fn: (this: This, ...args: Args) => R,
+  ): (this: This, ...args: Args) => Promise<Awaited<R>> {
+    // oxlint-disable-next-line no-this-alias -- the function below has a `this` of its own
+    const core = this
+    const { breaker, passive, settings } = core
+    const { clock, retry } = settings
+    const guarded = fn as Guarded
+    // Up to three arguments are passed on one by one: an array of them would cost a tenth of the call.
+    function wrapped(this: unknown, a: unknown, b: unknown, c: unknown): Promise<Awaited<R>> {
+      // oxlint-disable-next-line prefer-rest-params -- see above
+      const given = arguments
+      const { length } = given
+      if (!core.quick || length > 3 || (breaker !== undefined && breaker.phase !== 'closed'))
+        return core.begin(guarded, this, length === 1 ? [a] : Array.from(given), undefined)
+      const epoch = breaker === undefined ? 0 : breaker.epoch
+      const startedAt = startStamp(clock)
+      let result: unknown
+      try {
+        if (length === 1) result = guarded.call(this, a)
+        else if (length === 0) result = guarded.call(this)
+        else result = length === 2 ? guarded.call(this, a, b) : guarded.call(this, a, b, c)
+      } catch (error) {
+        result = Promise.reject(error)
+      }
+      return (result instanceof Promise ? result : Promise.resolve(result)).then(
+        passive ? undefined : core.counting(epoch),
+        (error) => {
+          const args = [a, b, c].slice(0, length)
+          const call = new Call<Awaited<R>>(core, guarded, this, args, retry, undefined)
+          call.adopt(undefined, epoch, startedAt).proceed(1, true, error)
+          return call.promise
+        },
+      )
+    }
+    return wrapped as (this: unknown, ...args: unknown[]) => Promise<Awaited<R>>
+  }
+
+  on(listener: (event: GuardEvent) => void): () => void {
+    const off = this.listeners.add(listener)
+    this.listen()
+    return () => {
+      off()
+      this.listen()
+    }
+  }
+
+  /** What the guard takes an error for, or a value that is not wanted. */
+  classify(result: unknown, threw: boolean): Classification {
+    const { classify: ask } = this.settings
+    const known = classify(result, this.wall as unknown as number)
+    if (ask === undefined || !threw) return known
+    try {
+      return { ...known, ...ask(result) }
+    } catch (thrown) {
+      report('classify', ask, thrown)
+      return known
+    }
+  }
+
+  /** Counts a success of the quick path, where the breaker wants to know. */
+  private counting(epoch: number): <T>(value: T) => T {
+    return (value) => {
+      if (this.breaker?.epoch === epoch) this.breaker.result(false, false)
+      return value
+    }
+  }
+
+  /** A call that needs watching from the start. */
+  private begin<T>(
+    fn: Guarded,
+    self: unknown,
+    args: unknown[] | undefined,
+    options: RunOptions | undefined,
+  ): Promise<T> {
+    const { enabled, retry } = this.settings
+    try {
+      if (!enabled) return Promise.resolve((args ? fn.apply(self, args) : fn(new Flight(1))) as T)
+      const policy = options?.retry === undefined ? retry : policyFor(options.retry, retry)
+      return new Call<T>(this, fn, self, args, policy, options).start()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  private listen(): void {
+    const { breaker, listeners, settings } = this
+    const { keyed } = settings
+    this.heard = listeners.size > 0
+    this.quick = this.simple && !this.heard
+    const hear = this.heard
+      ? (event: BreakerEvent) => listeners.emit({ type: 'breaker_changed', ...event })
+      : undefined
+    if (keyed !== undefined) keyed.listener = hear
+    this.unhear?.()
+    this.unhear = hear && breaker?.on(hear)
+  }
+}
+
+/** The guard's policy with what one call changes. */
+function policyFor(retry: RetryOptions | false, base: RetryPolicy): RetryPolicy {
+  if (retry === false) return { ...base, maxAttempts: 1, retryIf: undefined }
+  const problems: string[] = []
+  const policy = readRetry('retry', retry, base, problems)
+  refuse('the call cannot be made', problems)
+  return policy
+}
+
+/**
+ * Makes a guard: one object that keeps calls to one unreliable thing alive. It retries by default (3 attempts,
+ * exponential from 1 s) and has a breaker, deadlines or a fallback only where they are given.
+ *
+ * @throws INVALID_OPTIONS that lists everything wrong with the options
+ *
+ * @example
+ * ```ts
+ * import { guard } from 'holdfast'
+ *
+ * const calls: number[] = []
+ * const api = guard({ name: 'api', retry: { backoffType: 'immediate' }, breaker: { failureThreshold: 5 } })
+ * const answer = await api.run(async ({ number }) => {
+ *   calls.push(number)
+ *   if (number < 3) throw new Error('still waking up')
+ *   return 'hello'
+ * })
+ * answer // => 'hello'
+ * calls // => [1, 2, 3]
+ * ```
+ */
+export function guard(options: GuardOptions = {}): Guard {
+  return new GuardCore(readGuard(options))
+}

@@ -1,0 +1,82 @@
+import { HoldfastError } from '../errors.js'
+import type { StopReason } from '../retry/decide.js'
+
+/** One attempt of a call, written down because the call failed at least once. */
+export interface AttemptRecord {
+  /** 1 for the first. */
+  readonly number: number
+  /** When it began, in epoch milliseconds. */
+  readonly timestamp: number
+  /** The wait before it, in milliseconds. */
+  readonly delay: number
+  /** How long it took, in milliseconds; exact to a few of them where calls come less than 50 µs apart. */
+  readonly duration: number
+  readonly outcome: 'success' | 'failure' | 'timeout' | 'circuit_open'
+  /** What it threw. */
+  readonly error?: unknown
+  /** The pool's member it went to. */
+  readonly memberId?: string
+  /** The HTTP status behind its outcome, where there is one. */
+  readonly statusCode?: number
+  /** What the attempt noted about itself. */
+  readonly context?: object
+}
+
+/** A call that failed, with all its attempts. */
+export interface Session {
+  /** The guard's name. */
+  readonly operation?: string
+  readonly attempts: readonly AttemptRecord[]
+  readonly success: boolean
+  /** Why it ended. */
+  readonly stopped: StopReason
+  /** The sessions of guarded calls inside its attempts that failed. */
+  readonly inner?: readonly Session[]
+}
+
+interface Kept {
+  readonly session: Session
+  readonly guard: object
+  /** Its place in the order of all sessions. */
+  readonly place: number
+}
+
+const sessions = new WeakMap<object, Kept>()
+let count = 0
+
+/** How many sessions were ever kept. */
+export const sessionsKept = (): number => count
+
+/** Remembers the session behind an error that a guard throws; one that is no object cannot be remembered. */
+export function keepSession(error: unknown, session: Session, guard: object): void {
+  const kept: Kept = { session, guard, place: ++count }
+  if (!HoldfastError.keepSession(error, kept) && Object(error) === error) sessions.set(error as object, kept)
+}
+
+const keptFor = (error: unknown) => (HoldfastError.sessionOf(error) ?? sessions.get(error as object)) as Kept | undefined
+
+/** The session of another guard's call that ended with this error after `since`: one inside the attempt. */
+export function innerSession(error: unknown, guard: object, since: number): Session | undefined {
+  const kept = count === since ? undefined : keptFor(error)
+  return kept !== undefined && kept.guard !== guard && kept.place > since ? kept.session : undefined
+}
+
+/**
+ * Every attempt behind an error that a guard threw; undefined for any other error. The error itself is untouched. Of
+ * nested guards it is the outermost one's, with those inside under `inner`; of two calls that threw one object, the
+ * later one's. A thrown value that is not an object has none.
+ *
+ * @example
+ * ```ts
+ * import { guard, sessionOf } from 'holdfast'
+ *
+ * const flaky = guard({ name: 'flaky', retry: { maxAttempts: 2, backoffType: 'immediate' } })
+ * const error = await flaky.run(() => { throw new Error('down') }).catch((e) => e)
+ * error.message // => 'down'
+ * sessionOf(error)?.attempts.length // => 2
+ * sessionOf(error)?.stopped // => 'attempts_spent'
+ * ```
+ */
+export function sessionOf(error: unknown): Session | undefined {
+  return keptFor(error)?.session
+}

@@ -1,0 +1,29 @@
+export {
+  type BreakerEvent,
+  type BreakerState,
+  CircuitBreaker,
+  type CircuitBreakerOptions,
+} from './breaker/breaker.js'
+export type { BreakerKey, KeyedBreakers } from './breaker/keyed.js'
+export type { BreakerOptions, WindowType } from './breaker/options.js'
+export type { Permit } from './breaker/permit.js'
+export type { BreakerSnapshot } from './breaker/snapshot.js'
+export { type Category, type Classification, classify, type Kind, type Matcher } from './classify/index.js'
+export type { Clock, Random } from './clock.js'
+export type { Duration } from './duration.js'
+export { HoldfastError, type HoldfastErrorCode, type HoldfastErrorOptions, isHoldfastError } from './errors.js'
+export type { Attempt } from './guard/attempt.js'
+export type { CallOptions } from './guard/call.js'
+export type {
+  AttemptFailedEvent,
+  BreakerChangedEvent,
+  GaveUpEvent,
+  GuardEvent,
+  RetryScheduledEvent,
+  SucceededEvent,
+} from './guard/events.js'
+export { type Guard, guard, type RunOptions } from './guard/guard.js'
+export type { FallbackInfo, GuardOptions, KeyedBreakerOptions } from './guard/options.js'
+export { type AttemptRecord, type Session, sessionOf } from './guard/session.js'
+export type { StopReason } from './retry/decide.js'
+export type { Backoff, Jitter, Outcome, RetryOptions } from './retry/options.js'

@@ -1,0 +1,153 @@
+import { type Classification, compileMatchers, type Matcher, matcherProblems } from '../classify/index.js'
+import type { Duration } from '../duration.js'
+import { deadline, delay, either, number, oneOf, type Rule, read, type, whole } from '../options.js'
+import { report } from '../report.js'
+
+/** How waits grow, or a function of the retry's number (1, 2, …), the error, and the wait before. */
+export type Backoff =
+  | 'exponential'
+  | 'linear'
+  | 'fixed'
+  | 'immediate'
+  | 'fibonacci'
+  | ((n: number, error: unknown, previousDelay: number) => Duration)
+
+/** How chance spreads waits. */
+export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated' | 'proportional' | 'additive'
+
+/** What an attempt came to, as `retryIf` sees it. `attempt` is its number, 1 for the first. */
+export interface Outcome {
+  /** What it returned; absent where it threw. */
+  value?: unknown
+  /** What it threw; absent where it returned. */
+  error?: unknown
+  /** Which attempt it was. */
+  attempt: number
+}
+
+/** When a failed call is tried again, and how long it waits before. */
+export interface RetryOptions {
+  /** How many attempts there are in all, the first included; Infinity is allowed. @defaultValue 3 */
+  maxAttempts?: number
+  /** How the wait grows from one retry to the next. @defaultValue 'exponential' */
+  backoffType?: Backoff
+  /** The wait before the first retry. @defaultValue 1000 */
+  baseDelay?: Duration
+  /** The factor of exponential growth. @defaultValue 2 */
+  multiplier?: number
+  /** No wait is longer, jitter included. @defaultValue 30000 */
+  maxDelay?: Duration
+  /** How chance spreads the waits. @defaultValue 'none' */
+  jitterType?: Jitter
+  /** The share of the wait, 0 to 1, that chance decides. @defaultValue 0.1 */
+  jitterAmount?: number
+  /** The least that additive jitter adds. @defaultValue 0 */
+  jitterMin?: Duration
+  /** The most that additive jitter adds. @defaultValue 0 */
+  jitterMax?: Duration
+  /** Errors to retry. Absent: those classified as transient. Empty: none. */
+  retryOn?: readonly Matcher[]
+  /** Errors never to retry; wins over everything else. */
+  abortOn?: readonly Matcher[]
+  /** Asks for another attempt, whatever the other rules say but `abortOn`; also on a value that is not wanted. */
+  retryIf?: (outcome: Outcome) => boolean
+  /** Whether a server's Retry-After replaces the wait. @defaultValue true */
+  respectRetryAfter?: boolean
+  /** A Retry-After beyond this stops the call instead. @defaultValue 60000 */
+  maxRetryAfter?: Duration
+}
+
+/** Tells whether an error matches a compiled list. */
+export type Match = (error: unknown, classification: Classification) => boolean
+
+/** {@link RetryOptions} checked, in milliseconds, with every default filled in and its matchers compiled. */
+export interface RetryPolicy {
+  readonly maxAttempts: number
+  readonly backoffType: Backoff
+  readonly baseDelay: number
+  readonly multiplier: number
+  readonly maxDelay: number
+  readonly jitterType: Jitter
+  readonly jitterAmount: number
+  readonly jitterMin: number
+  readonly jitterMax: number
+  readonly retryOn: readonly Matcher[] | undefined
+  readonly abortOn: readonly Matcher[] | undefined
+  readonly retryIf: ((outcome: Outcome) => boolean) | undefined
+  readonly respectRetryAfter: boolean
+  readonly maxRetryAfter: number
+  readonly wanted: Match | undefined
+  readonly unwanted: Match | undefined
+}
+
+/** The defaults of {@link RetryOptions}. */
+export const RETRY_DEFAULTS: RetryPolicy = Object.freeze({
+  maxAttempts: 3,
+  backoffType: 'exponential',
+  baseDelay: 1000,
+  multiplier: 2,
+  maxDelay: 30_000,
+  jitterType: 'none',
+  jitterAmount: 0.1,
+  jitterMin: 0,
+  jitterMax: 0,
+  retryOn: undefined,
+  abortOn: undefined,
+  retryIf: undefined,
+  respectRetryAfter: true,
+  maxRetryAfter: 60_000,
+  wanted: undefined,
+  unwanted: undefined,
+})
+
+/** One attempt and no more: what `retry: false` means. */
+export const NO_RETRY: RetryPolicy = Object.freeze({ ...RETRY_DEFAULTS, maxAttempts: 1 })
+
+/** A list of matchers; its own problems are told by {@link matcherProblems}. */
+export const matchers: Rule = {
+  takes: 'an array of error classes, names, codes, kinds, categories and predicates',
+  read: (value) => (Array.isArray(value) ? Object.freeze([...value]) : undefined),
+}
+
+const RULES: { readonly [K in keyof Required<RetryOptions>]: Rule } = {
+  maxAttempts: whole(1, true),
+  backoffType: either(oneOf('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'), type('function')),
+  baseDelay: delay,
+  multiplier: number(1, Number.POSITIVE_INFINITY),
+  maxDelay: delay,
+  jitterType: oneOf('none', 'full', 'equal', 'decorrelated', 'proportional', 'additive'),
+  jitterAmount: number(0, 1),
+  jitterMin: delay,
+  jitterMax: delay,
+  retryOn: matchers,
+  abortOn: matchers,
+  retryIf: type('function'),
+  respectRetryAfter: type('boolean'),
+  maxRetryAfter: deadline,
+}
+
+/** Compiles a list of matchers; a predicate in it that throws matches nothing and is reported once. */
+export function compile(list: readonly Matcher[] | undefined, option: string): Match | undefined {
+  return (
+    list && compileMatchers(list, (error, predicate) => report(`a predicate in ${option}`, predicate, error))
+  )
+}
+
+/** Checks retry options over a policy that fills in what they leave out. */
+export function readRetry(path: string, given: unknown, base: RetryPolicy, problems: string[]): RetryPolicy {
+  const known = problems.length
+  const policy: RetryPolicy = read(path, given, base, RULES, problems)
+  const { baseDelay, maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy
+  if (maxDelay < baseDelay)
+    problems.push(`${path}.maxDelay: got ${maxDelay}, takes at least baseDelay, which is ${baseDelay}`)
+  if (jitterMax < jitterMin)
+    problems.push(`${path}.jitterMax: got ${jitterMax}, takes at least jitterMin, which is ${jitterMin}`)
+  if (retryOn !== base.retryOn) problems.push(...matcherProblems(`${path}.retryOn`, retryOn))
+  if (abortOn !== base.abortOn) problems.push(...matcherProblems(`${path}.abortOn`, abortOn))
+  if (problems.length > known) return base
+  return Object.freeze({
+    ...policy,
+    wanted: compile(retryOn, 'retryOn'),
+    unwanted: compile(abortOn, 'abortOn'),
+  })
+}

@@ -1,0 +1,1 @@
+export { isTransientSqlError } from './transient.js'

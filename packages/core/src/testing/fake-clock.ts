@@ -1,0 +1,73 @@
+import { type Clock, settled } from '../clock.js'
+
+/** A clock that stands still until it is told to go on. */
+export interface FakeClock extends Clock {
+  /**
+   * Lets `ms` pass: runs every timer that falls due, in order and each at its own time, and lets promises settle before,
+   * between and after.
+   */
+  advance(ms: number): Promise<void>
+  /** Sets the wall clock forward, or back, as an operator or a time server does. Monotonic time does not notice. */
+  stepWall(ms: number): void
+}
+
+interface Timer {
+  readonly due: number
+  readonly fn: () => void
+}
+
+/**
+ * A {@link Clock} for tests: time passes when `advance` says so, and a test of hours takes milliseconds. Monotonic time
+ * begins at 0, the wall clock at `wall` (the first of January 2026, unless told otherwise).
+ *
+ * @example
+ * ```ts
+ * import { guard } from 'holdfast'
+ * import { fakeClock, scripted } from 'holdfast/testing'
+ *
+ * const clock = fakeClock()
+ * const fn = scripted([new Error('down'), 'up'])
+ * const answer = guard({ clock, retry: { baseDelay: '1h', maxDelay: '1h' } }).run(fn)
+ * await clock.advance(3_600_000)
+ * await answer // => 'up'
+ * ```
+ */
+export function fakeClock(options: { wall?: number } = {}): FakeClock {
+  let now = 0
+  let offset = options.wall ?? Date.UTC(2026, 0, 1)
+  const timers = new Set<Timer>()
+
+  const nextDue = (until: number): Timer | undefined => {
+    let first: Timer | undefined
+    for (const timer of timers) if (timer.due <= until && (first === undefined || timer.due < first.due)) first = timer
+    return first
+  }
+
+  return {
+    now: () => now,
+    wall: () => offset + now,
+    setTimer(fn, ms) {
+      const timer = { due: now + (ms > 0 ? ms : 0), fn }
+      timers.add(timer)
+      return timer
+    },
+    clearTimer(handle) {
+      timers.delete(handle as Timer)
+    },
+    async advance(ms) {
+      if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`advance takes a number of 0 or more, got ${ms}`)
+      const until = now + ms
+      await settled()
+      for (let timer = nextDue(until); timer !== undefined; timer = nextDue(until)) {
+        now = Math.max(now, timer.due)
+        timers.delete(timer)
+        timer.fn()
+        await settled()
+      }
+      now = until
+    },
+    stepWall(ms) {
+      offset += ms
+    },
+  }
+}

@@ -1,0 +1,41 @@
+// What is shipped, imported as its users import it. Needs `npm run build`.
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+
+const here = (path: string) => new URL(path, import.meta.url)
+const manifest = JSON.parse(readFileSync(here('../package.json'), 'utf8'))
+const entries = Object.keys(manifest.exports).map((subpath) => `holdfast${subpath.slice(1)}`)
+
+describe.each(entries)('%s', (entry) => {
+  test('exports what its API snapshot says', async () => {
+    const snapshot = readFileSync(here(`../../../etc/${entry.replaceAll('/', '-')}.api.md`), 'utf8')
+    const declared = (kinds: string) =>
+      [...snapshot.matchAll(new RegExp(`^export (?:abstract )?(?:${kinds}) (\\w+)`, 'gm'))].map(
+        ([, name]) => name,
+      )
+    const exported = Object.keys(await import(entry))
+    expect(exported).toEqual(expect.arrayContaining(declared('const|function')))
+    // A class may be exported as a type alone.
+    expect(declared('const|function|class')).toEqual(expect.arrayContaining(exported))
+  })
+})
+
+test('has no dependencies', () => {
+  expect(manifest).not.toHaveProperty('dependencies')
+  expect(manifest).not.toHaveProperty('peerDependencies')
+  expect(manifest).not.toHaveProperty('optionalDependencies')
+})
+
+test('imports nothing but its own files', () => {
+  const code = readdirSync(here('../dist'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.js'),
+  )
+  const imported = code.flatMap((file) => {
+    const text = readFileSync(here(`../dist/${file}`), 'utf8')
+    return [...text.matchAll(/(?:\bfrom|\bimport|\brequire\()\s*\(?["']([^"']+)["']/g)].map(
+      ([, specifier]) => specifier,
+    )
+  })
+  expect(code.length).toBeGreaterThan(0)
+  expect(imported.filter((specifier) => !specifier?.startsWith('.'))).toEqual([])
+})

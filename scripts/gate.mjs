@@ -1,0 +1,54 @@
+// `npm test`: everything that must hold before a change is kept.
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { runSteps } from './gate/steps.mjs'
+import { countTests } from './gate/vitest.mjs'
+import { root } from './packages.mjs'
+
+const report = join(root, '.cache/vitest.json')
+process.chdir(root)
+mkdirSync('.cache', { recursive: true })
+rmSync(report, { force: true })
+
+/** @type {import('./gate/steps.mjs').Step[]} */
+const steps = [
+  { name: 'build', command: ['node', 'scripts/build.mjs'] },
+  { name: 'format', command: ['biome', 'check', '--error-on-warnings', '--reporter=summary'] },
+  {
+    name: 'tests',
+    command: ['vitest', 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`],
+    count: () => countTests(JSON.parse(readFileSync(report, 'utf8'))),
+    after: ['build'],
+  },
+  { name: 'types', command: ['tsc', '-b'], needs: ['build'] },
+  { name: 'lint', command: ['oxlint'], after: ['build'] },
+  { name: 'api', command: ['node', 'scripts/api.mjs'], needs: ['build'] },
+  { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
+  { name: 'size', command: ['size-limit'], needs: ['build'] },
+  { name: 'unused', command: ['knip'] },
+]
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => process.exit(130))
+
+const marks = { passed: 'ok', failed: 'FAILED', skipped: 'skipped' }
+const results = await runSteps(steps, {
+  env: {
+    ...process.env,
+    PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter),
+    NO_COLOR: '1',
+  },
+  onResult({ name, status, seconds, note = '' }) {
+    console.log(
+      `${marks[status].padEnd(8)}${name.padEnd(10)}${seconds.toFixed(1).padStart(5)} s  ${note}`.trimEnd(),
+    )
+  },
+})
+
+for (const { name, output } of results.filter(({ status }) => status === 'failed'))
+  console.log(`\n--- ${name}\n${output}`)
+
+const sum = (/** @type {'passed' | 'failed' | 'skipped'} */ key) =>
+  results.reduce((total, result) => total + result[key], 0)
+const skipped = sum('skipped')
+console.log(`\n${sum('passed')} passed, ${sum('failed')} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+process.exitCode = sum('failed') === 0 ? 0 : 1

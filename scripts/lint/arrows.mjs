@@ -1,0 +1,66 @@
+// core <- runtime <- server, core <- proxy <- server, core <- simulator <- server: a package imports only what is
+// to the left of it, by name. Core imports nothing at all, and within it nothing imports the testing kit.
+import { dirname, join, relative, sep } from 'node:path'
+
+/** Which packages each folder of packages/ may import. A folder that is not here may import none of ours. */
+const allowed = new Map([
+  ['core', []],
+  ['runtime', ['holdfast']],
+  ['proxy', ['holdfast']],
+  ['simulator', ['holdfast']],
+  ['server', ['holdfast', '@holdfast/runtime', '@holdfast/proxy', '@holdfast/simulator']],
+])
+
+/** @param {string} specifier @returns {string | undefined} the package of ours that is named */
+function ours(specifier) {
+  return specifier.match(/^(holdfast|@holdfast\/[^/]+)(\/|$)/)?.[1]
+}
+
+/**
+ * @param {string} file path within the repository
+ * @param {string} specifier
+ * @returns {string | undefined} what is wrong, if anything is
+ */
+export function wrongImport(file, specifier) {
+  const path = file.split(sep).join('/')
+  const [, folder, part] = path.match(/^packages\/([^/]+)\/([^/]+)\//) ?? []
+
+  if (specifier.startsWith('.')) {
+    const target = join(dirname(path), specifier).split(sep).join('/')
+    const [, other, otherPart] = target.match(/^packages\/([^/]+)\/([^/]+)\//) ?? []
+    if (other !== undefined && other !== folder) return `reach ${other} by its package name, not by its path`
+    if (folder !== undefined && part === 'src' && otherPart !== 'src') return 'a source imports sources only'
+    const kit = `packages/core/src/testing/`
+    if (part === 'src' && target.startsWith(kit) && !path.startsWith(kit)) {
+      return 'the engine does not import its testing kit'
+    }
+    return undefined
+  }
+
+  if (folder === undefined || part !== 'src') return undefined
+  if (folder === 'core') return 'core imports no package and no built-in module'
+  const name = ours(specifier)
+  if (name === undefined || allowed.get(folder)?.includes(name)) return undefined
+  return `${folder} does not import ${name}: imports follow core <- runtime, proxy, simulator <- server`
+}
+
+/** @type {Parameters<import('oxlint/plugins-dev').RuleTester['run']>[1]} */
+export const arrows = {
+  create(context) {
+    const file = relative(context.cwd, context.filename)
+    /** @param {any} node */
+    const check = (node) => {
+      if (typeof node.source?.value !== 'string') return
+      const message = wrongImport(file, node.source.value)
+      if (message !== undefined)
+        context.report({ node: node.source, message: `${node.source.value}: ${message}` })
+    }
+    return {
+      ImportDeclaration: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+      ImportExpression: check,
+      TSImportType: check,
+    }
+  },
+}
