@@ -4,7 +4,7 @@ export {
   CircuitBreaker,
   type CircuitBreakerOptions,
 } from './breaker/breaker.js'
-export type { BreakerKey, KeyedBreakers } from './breaker/keyed.js'
+export type { BreakerKey } from './breaker/keyed.js'
 export type { BreakerOptions, WindowType } from './breaker/options.js'
 export type { Permit } from './breaker/permit.js'
 export type { BreakerSnapshot } from './breaker/snapshot.js'

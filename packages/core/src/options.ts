@@ -1,128 +1,97 @@
 import { milliseconds } from './duration.js'
 import { HoldfastError } from './errors.js'
 
-/** How one option is read: what it takes, in words, and its value in the form the engine uses (undefined: wrong). */
-export interface Rule {
-  takes: string
-  read(value: unknown): unknown
-}
+/** What an option takes, in words, whether a value is that, and how it is brought into the engine's form before. */
+export type Rule = readonly [takes: string, fits: (value: never) => unknown, convert?: ((value: unknown) => unknown) | undefined]
 
-/** A rule for each option of an options object. */
-export type Rules<T> = { readonly [K in keyof Required<T>]: Rule }
+/** For each option what it is where it is not given, and its rule. */
+export type Spec = { readonly [name: string]: readonly [standard: unknown, rule: Rule] }
 
-const isNumber = (value: unknown): value is number => typeof value === 'number' && !Number.isNaN(value)
+/** A spec for each option of an interface. */
+export type SpecOf<T> = { readonly [K in keyof T]-?: readonly [standard: unknown, rule: Rule] }
 
-/** A number from `min` to `max`, both included. */
-export const number = (min: number, max: number): Rule => ({
-  takes: max === Number.POSITIVE_INFINITY ? `a number from ${min}` : `a number from ${min} to ${max}`,
-  read: (value) => (isNumber(value) && value >= min && value <= max ? value : undefined),
-})
+const isWhole = Number.isSafeInteger
 
-/** A share above 0, up to 1. */
-export const share: Rule = {
-  takes: 'a number above 0, up to 1',
-  read: (value) => (isNumber(value) && value > 0 && value <= 1 ? value : undefined),
-}
+/** A whole number from 1. */
+export const count: Rule = ['a whole number from 1', (value: number) => isWhole(value) && value > 0]
 
-/** A whole number from `min`; with `orInfinity`, Infinity too. */
-export const whole = (min: number, orInfinity = false): Rule => ({
-  takes: `a whole number from ${min}${orInfinity ? ', or Infinity' : ''}`,
-  read: (value) =>
-    isNumber(value) && value >= min && (Number.isSafeInteger(value) || (orInfinity && value === Infinity))
-      ? value
-      : undefined,
-})
+/** A whole number from 1, or Infinity. */
+export const countless: Rule = [`${count[0]}, or Infinity`, (value: number) => value === Infinity || (count[1] as typeof isWhole)(value)]
 
-const durationRule = (text: string, fits: (ms: number) => boolean): Rule => ({
-  takes: `a duration ${text}: milliseconds, or a string such as '500ms', '30s', '5m', '24h', '30d'`,
-  read: (value) => {
-    const ms = milliseconds(value)
-    return fits(ms) ? ms : undefined
-  },
-})
+/** A number from 1. */
+export const factor: Rule = ['a number from 1', (value: unknown) => typeof value === 'number' && value >= 1]
+
+/** A number from 0 to 1. */
+export const share: Rule = ['a number from 0 to 1', (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1]
+
+/** A number above 0, up to 1. */
+export const rate: Rule = ['a number above 0, up to 1', (value: unknown) => typeof value === 'number' && value > 0 && value <= 1]
+
+const FORMS = "in milliseconds or as '500ms', '30s', '5m', '24h', '30d'"
 
 /** A duration of 0 or more; Infinity is one. */
-export const delay: Rule = durationRule('of 0 or more', (ms) => ms >= 0)
+export const delay: Rule = [`a duration of 0 or more, ${FORMS}`, (ms: number) => ms >= 0, milliseconds]
 
 /** A finite duration above 0. */
-export const span: Rule = durationRule('above 0', (ms) => ms > 0 && ms < Infinity)
+export const span: Rule = [`a duration above 0, ${FORMS}`, (ms: number) => ms > 0 && ms < Infinity, milliseconds]
 
 /** A deadline: a duration above 0; Infinity means none. */
-export const deadline: Rule = durationRule('above 0, or Infinity for none', (ms) => ms > 0)
+export const deadline: Rule = [`${span[0]}, or Infinity for none`, (ms: number) => ms > 0, milliseconds]
 
 /** One of a few words. */
-export const oneOf = (...words: string[]): Rule => ({
-  takes: words.map((word) => `'${word}'`).join(', '),
-  read: (value) => (words.includes(value as string) ? value : undefined),
-})
+export const oneOf = (...words: string[]): Rule => [`one of ${words.join(', ')}`, (value: string) => words.includes(value)]
 
-/** A value of one JavaScript type. */
-export const type = (name: 'function' | 'boolean' | 'string'): Rule => ({
-  takes: `a ${name}`,
-  read: (value) => (typeof value === name ? value : undefined),
-})
+/** A value of a type of JavaScript's. */
+export const typed = (name: 'function' | 'boolean' | 'string' | 'object'): Rule => [
+  `${name === 'object' ? 'an' : 'a'} ${name}`,
+  (value: unknown) => value !== null && typeof value === name,
+]
 
-/** An object that has these methods. */
-export const withMethods = (takes: string, ...methods: string[]): Rule => ({
-  takes,
-  read: (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
-      ? value
-      : undefined,
-})
+/** What either of two rules takes. */
+export const either = ([a, isA, convert]: Rule, [b, isB]: Rule): Rule => [
+  `${a}, or ${b}`,
+  (value: never) => isA(value) || isB(value),
+  convert,
+]
 
-/** The first of two rules that takes the value. */
-export const either = (a: Rule, b: Rule): Rule => ({
-  takes: `${a.takes}, or ${b.takes}`,
-  read: (value) => a.read(value) ?? b.read(value),
-})
+/** What a spec says where nothing is given. */
+export const standards = (spec: Spec): object =>
+  Object.freeze(Object.fromEntries(Object.entries(spec).map(([name, [standard]]) => [name, standard])))
 
 /** A value in a few characters, for messages. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
-  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
   if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'object' && value !== null) return 'an object'
-  return String(value)
+  return Object(value) === value ? `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}` : String(value)
 }
 
 /**
- * Reads an options object over its defaults, adding a sentence to `problems` for each option that is wrong or unknown.
- * An option that is undefined counts as absent.
+ * Reads options over those of `base`, adding a sentence to `problems` for each that is wrong or unknown. An option that is
+ * undefined counts as absent.
  */
-export function read<T extends object>(
-  path: string,
-  given: unknown,
-  defaults: T,
-  rules: { readonly [name: string]: Rule },
-  problems: string[],
-): T {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    problems.push(`${path || 'options'}: got ${show(given)}, takes an object`)
-    return defaults
-  }
-  const result = { ...defaults } as Record<string, unknown>
-  for (const [name, value] of Object.entries(given)) {
+export function read<T extends object>(path: string, given: unknown, base: T, spec: Spec, problems: string[]): T {
+  const result = { ...base } as Record<string, unknown>
+  if (Object(given) !== given || Array.isArray(given)) problems.push(`${path}: got ${show(given)}, takes an object`)
+  for (const [name, value] of Object.entries(Object(given))) {
     if (value === undefined) continue
-    const at = path === '' ? name : `${path}.${name}`
-    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
-    if (rule === undefined) {
+    const [takes, fits, convert] = (Object.hasOwn(spec, name) && spec[name]?.[1]) || []
+    const taken = convert ? convert(value) : value
+    if (fits?.(taken as never)) result[name] = taken
+    else
       problems.push(
-        `${at}: got ${show(value)}, but there is no such option; there are ${Object.keys(rules).join(', ')}`,
+        `${path && `${path}.`}${name}: got ${show(value)}, ${takes ? `takes ${takes}` : `but the options are ${Object.keys(spec).join(', ')}`}`,
       )
-      continue
-    }
-    const taken = rule.read(value)
-    if (taken === undefined) problems.push(`${at}: got ${show(value)}, takes ${rule.takes}`)
-    else result[name] = taken
   }
   return result as T
+}
+
+/** Adds a problem where one option is less than another that it must reach. */
+export function atLeast(name: string, value: number, other: string, least: number, problems: string[]): void {
+  if (value < least) problems.push(`${name}: got ${value}, takes at least ${other}, which is ${least}`)
 }
 
 /** Throws one INVALID_OPTIONS that lists every problem; nothing where there is none. */
 export function refuse(what: string, problems: readonly string[]): void {
   if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `${what}: ${problems.join('; ')}`, { details: problems })
+    throw new HoldfastError('INVALID_OPTIONS', `${what} cannot be made: ${problems.join('; ')}`, { details: problems })
 }

@@ -3,7 +3,7 @@ import { type HoldfastError, refusal } from '../errors.js'
 import { Listeners } from '../listeners.js'
 import { BREAKER_DEFAULTS, type BreakerOptions, type BreakerSettings, settingsOf } from './options.js'
 import { type Pass, type Permit, Ticket, type Verdict } from './permit.js'
-import { Reliability } from './reliability.js'
+import { patience, remember } from './reliability.js'
 import { type BreakerSnapshot, restoreInto, snapshotOf } from './snapshot.js'
 import { Window } from './window.js'
 
@@ -73,8 +73,8 @@ export class CircuitBreaker {
   openFor = 0
   /** @internal When it last closed. */
   closedAt = Number.NEGATIVE_INFINITY
-  /** @internal */
-  readonly reliability: Reliability | undefined
+  /** @internal The results behind an adaptive threshold. */
+  results: string | undefined
   /** @internal Wall time of the last failure that counted. */
   lastFailureTime: number | undefined = undefined
   /** @internal Wall time of the last change of state. */
@@ -87,7 +87,7 @@ export class CircuitBreaker {
   constructor(options?: CircuitBreakerOptions, settings?: BreakerSettings) {
     this.settings = settings ?? (options === undefined ? BREAKER_DEFAULTS : settingsOf(options))
     this.id = options?.id ?? ''
-    this.reliability = this.settings.adaptive ? new Reliability() : undefined
+    this.results = this.settings.adaptive ? '' : undefined
   }
 
   /**
@@ -221,10 +221,10 @@ export class CircuitBreaker {
 
   /** @internal Counts a result of this epoch. */
   result(failed: boolean, slow: boolean): void {
-    const { reliability, settings } = this
+    const { settings } = this
     const { failureThreshold, clock } = settings
     if (this.off) return
-    reliability?.add(!failed)
+    if (this.results !== undefined) this.results = remember(this.results, !failed)
     if (failed) this.lastFailureTime = clock.wall()
     if (this.phase === 'half_open') {
       // A target that answers too slowly has not recovered.
@@ -237,7 +237,7 @@ export class CircuitBreaker {
       this.window = new Window(settings)
     }
     const now = clock.now()
-    const threshold = reliability?.threshold(failureThreshold) ?? failureThreshold
+    const threshold = this.results === undefined ? failureThreshold : patience(this.results, failureThreshold)
     if (this.window.add(now, failed, slow, threshold)) this.open(this.window.failures(now))
   }
 

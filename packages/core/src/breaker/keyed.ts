@@ -5,7 +5,7 @@ import type { BreakerSettings } from './options.js'
 /** How many of the least recently used breakers are looked at for one that may go. */
 const LOOK_AT = 16
 
-/** Chooses the breaker of a call by its context: a host, a tenant, a model. */
+/** Names the breaker of a call by its context: a host, a tenant, a model. */
 export type BreakerKey = (context: unknown) => string
 
 /**
@@ -13,70 +13,51 @@ export type BreakerKey = (context: unknown) => string
  * open one never is, so that a bad target stays set aside.
  */
 export class KeyedBreakers {
-  private readonly breakers = new Map<string, CircuitBreaker>()
+  /** The breakers, least recently used first. */
+  readonly map = new Map<string, CircuitBreaker>()
+  /** Hears of every change of state in any of them. */
+  listener: ((event: BreakerEvent) => void) | undefined = undefined
   private readonly settings: BreakerSettings
   private readonly prefix: string
   private readonly keyOf: BreakerKey
   private readonly maxKeys: number
-  /** Hears of every change of state in any of them. */
-  listener: ((event: BreakerEvent) => void) | undefined = undefined
 
-  constructor(settings: BreakerSettings, prefix: string, keyOf: BreakerKey, maxKeys: number) {
+  constructor(settings: BreakerSettings, name: string, keyOf: BreakerKey, maxKeys: number) {
     this.settings = settings
-    this.prefix = prefix
+    this.prefix = name && `${name}:`
     this.keyOf = keyOf
     this.maxKeys = maxKeys
   }
 
-  /** How many there are. */
-  get size(): number {
-    return this.breakers.size
-  }
-
   /** The breaker of a call. A key function that throws is reported once; its calls share one breaker. */
   forContext(context: unknown): CircuitBreaker {
+    const { map, keyOf } = this
     let key = ''
     try {
-      key = String(this.keyOf(context))
+      key = `${keyOf(context)}`
     } catch (error) {
-      report('the key function of a breaker', this.keyOf, error)
+      report('the key function of a breaker', keyOf, error)
     }
-    return this.use(key)
-  }
-
-  /** The breaker of a key, if it has been used and not been forgotten. */
-  get(key: string): CircuitBreaker | undefined {
-    return this.breakers.get(key)
-  }
-
-  /** Every breaker with its key, least recently used first. */
-  entries(): [key: string, breaker: CircuitBreaker][] {
-    return [...this.breakers]
-  }
-
-  private use(key: string): CircuitBreaker {
-    let breaker = this.breakers.get(key)
-    if (breaker !== undefined) this.breakers.delete(key)
-    else breaker = this.make(key)
-    this.breakers.set(key, breaker)
-    if (this.breakers.size > this.maxKeys) this.retire(breaker)
+    const breaker = map.get(key) ?? this.make(key)
+    map.delete(key)
+    if (map.size >= this.maxKeys) this.retire()
+    map.set(key, breaker)
     return breaker
   }
 
   private make(key: string): CircuitBreaker {
-    const id = this.prefix === '' ? key : `${this.prefix}:${key}`
-    const breaker = new CircuitBreaker({ id }, this.settings)
+    const breaker = new CircuitBreaker({ id: this.prefix + key }, this.settings)
     breaker.on((event) => this.listener?.(event))
     return breaker
   }
 
-  private retire(used: CircuitBreaker): void {
+  private retire(): void {
     let looked = 0
-    for (const [key, breaker] of this.breakers) {
-      if (++looked > LOOK_AT || breaker === used) return
-      this.breakers.delete(key)
-      if (breaker.state === 'closed' && !breaker.disabled) return
-      this.breakers.set(key, breaker)
+    for (const [key, breaker] of this.map) {
+      if (looked++ === LOOK_AT) return
+      this.map.delete(key)
+      if (breaker.phase === 'closed' && !breaker.off) return
+      this.map.set(key, breaker)
     }
   }
 }

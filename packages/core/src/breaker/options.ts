@@ -2,7 +2,7 @@ import type { Matcher } from '../classify/index.js'
 import { matcherProblems } from '../classify/index.js'
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
-import { number, oneOf, type Rule, read, refuse, share, span, type, whole, withMethods } from '../options.js'
+import { atLeast, count, factor, oneOf, type Rule, rate, read, refuse, type SpecOf, span, standards, typed } from '../options.js'
 import { compile, type Match, matchers } from '../retry/options.js'
 
 /** How a closed breaker counts. */
@@ -62,104 +62,66 @@ export interface BreakerSettings {
   readonly probeLease: number | undefined
   readonly adaptive: boolean
   readonly failureOn: readonly Matcher[] | undefined
-  readonly counted: Match | undefined
+  readonly counted?: Match | undefined
+  readonly id: string
   readonly clock: Clock
 }
 
-const YEAR = 365 * 86_400_000
+/** A clock of the user's. */
+export const clockRule: Rule = [
+  'a Clock with now, wall, setTimer and clearTimer',
+  (value: Record<keyof Clock, unknown>) => value.now && value.wall && value.setTimer && value.clearTimer,
+]
+
+const SPEC = {
+  failureThreshold: [5, count],
+  windowType: ['rolling', oneOf('rolling', 'consecutive', 'rate')],
+  windowDuration: [60_000, span],
+  failureRate: [undefined, rate],
+  minimumCalls: [10, count],
+  slowCallDuration: [undefined, span],
+  slowCallRate: [undefined, rate],
+  timeoutDuration: [30_000, span],
+  timeoutMultiplier: [1, factor],
+  maxTimeoutDuration: [365 * 86_400_000, span],
+  successThreshold: [1, count],
+  halfOpenMax: [1, count],
+  probeLease: [undefined, span],
+  adaptive: [false, typed('boolean')],
+  failureOn: [undefined, matchers],
+  clock: [systemClock, clockRule],
+  id: ['', typed('string')],
+} satisfies SpecOf<BreakerOptions & { clock: Clock; id: string }>
 
 /** The defaults of {@link BreakerOptions}. */
-export const BREAKER_DEFAULTS: BreakerSettings = Object.freeze({
-  failureThreshold: 5,
-  windowType: 'rolling',
-  windowDuration: 60_000,
-  failureRate: undefined,
-  minimumCalls: 10,
-  slowCallDuration: undefined,
-  slowCallRate: undefined,
-  timeoutDuration: 30_000,
-  timeoutMultiplier: 1,
-  maxTimeoutDuration: YEAR,
-  successThreshold: 1,
-  halfOpenMax: 1,
-  probeLease: undefined,
-  adaptive: false,
-  failureOn: undefined,
-  counted: undefined,
-  clock: systemClock,
-})
+export const BREAKER_DEFAULTS = standards(SPEC) as BreakerSettings
 
-const RULES: { readonly [name: string]: Rule } = {
-  failureThreshold: whole(1),
-  windowType: oneOf('rolling', 'consecutive', 'rate'),
-  windowDuration: span,
-  failureRate: share,
-  minimumCalls: whole(1),
-  slowCallDuration: span,
-  slowCallRate: share,
-  timeoutDuration: span,
-  timeoutMultiplier: number(1, Number.POSITIVE_INFINITY),
-  maxTimeoutDuration: span,
-  successThreshold: whole(1),
-  halfOpenMax: whole(1),
-  probeLease: span,
-  adaptive: type('boolean'),
-  failureOn: matchers,
-} satisfies { readonly [K in keyof Required<BreakerOptions>]: Rule }
-
-/** A clock of the user's. */
-export const clockRule: Rule = withMethods(
-  'a Clock with now, wall, setTimer and clearTimer',
-  ...['now', 'wall', 'setTimer', 'clearTimer'],
-)
-
-/** Checks breaker options; `extra` are rules of options that the caller reads itself. */
-export function readBreaker(
-  path: string,
-  given: object,
-  base: BreakerSettings,
-  problems: string[],
-  extra: { readonly [name: string]: Rule } = {},
-): BreakerSettings {
-  const at = (name: string) => (path === '' ? name : `${path}.${name}`)
-  const settings = read(path, given, base, { ...RULES, clock: clockRule, ...extra }, problems)
-  const { failureRate, slowCallRate, slowCallDuration, timeoutDuration, maxTimeoutDuration, failureOn } =
-    settings
-  if ((slowCallRate === undefined) !== (slowCallDuration === undefined)) {
-    const missing = slowCallRate === undefined ? 'slowCallRate' : 'slowCallDuration'
-    problems.push(
-      `${at(missing)}: got undefined, takes a value: slowCallDuration and slowCallRate go together`,
-    )
-  }
-  if (maxTimeoutDuration < timeoutDuration)
-    problems.push(
-      `${at('maxTimeoutDuration')}: got ${maxTimeoutDuration}, takes at least timeoutDuration, which is ${timeoutDuration}`,
-    )
-  if (failureOn !== undefined) problems.push(...matcherProblems(at('failureOn'), failureOn))
-  if (problems.length > 0) return base
+/** Checks breaker options over settings that fill in what they leave out; `path` is where they stand. */
+export function readBreaker(path: string, given: object, base: BreakerSettings, problems: string[]): BreakerSettings {
+  const settings = read(path, given, base, SPEC, problems)
+  const { failureRate, slowCallRate, slowCallDuration, timeoutDuration, maxTimeoutDuration, failureOn } = settings
+  const at = path && `${path}.`
+  if ((slowCallRate === undefined) !== (slowCallDuration === undefined))
+    problems.push(`${at}slowCallRate: got ${slowCallRate}, but it goes together with slowCallDuration`)
+  atLeast(`${at}maxTimeoutDuration`, maxTimeoutDuration, 'timeoutDuration', timeoutDuration, problems)
+  problems.push(...matcherProblems(`${at}failureOn`, failureOn ?? []))
   const rated = failureRate !== undefined || slowCallRate !== undefined
   const windowType = rated ? 'rate' : settings.windowType
   return Object.freeze({
     ...settings,
     windowType,
     failureRate: windowType === 'rate' && !rated ? 0.5 : failureRate,
-    counted: compile(failureOn, 'failureOn'),
+    counted: problems.length === 0 ? compile(failureOn, 'failureOn') : undefined,
   })
 }
 
-const OWN = { id: type('string') }
-
 /** Settings from options, or INVALID_OPTIONS that lists everything wrong with them. */
 export function settingsOf(given: object): BreakerSettings {
-  if (hasOnlyId(given)) return BREAKER_DEFAULTS
+  // Thousands of breakers with the default options share them, and are made without reading any.
+  if (Object.keys(given).every((name) => name === 'id') && typeof (given as { id?: unknown }).id === 'string')
+    return BREAKER_DEFAULTS
   const problems: string[] = []
-  const settings = readBreaker('', given, BREAKER_DEFAULTS, problems, OWN)
-  refuse('a circuit breaker cannot be made with these options', problems)
+  const settings = readBreaker('', given, BREAKER_DEFAULTS, problems)
+  refuse('a circuit breaker', problems)
   return settings
-}
-
-/** Thousands of breakers with the default options share their settings, and are made without reading any. */
-function hasOnlyId(given: object): boolean {
-  for (const name in given) if (name !== 'id') return false
-  return typeof (given as { id?: unknown }).id === 'string'
 }

@@ -1,4 +1,4 @@
-import { refuse, show } from '../options.js'
+import { oneOf, type Rule, read, refuse, type SpecOf, show, standards, typed } from '../options.js'
 import type { BreakerState, CircuitBreaker } from './breaker.js'
 import type { WindowType } from './options.js'
 import { Window } from './window.js'
@@ -50,27 +50,34 @@ export function snapshotOf(breaker: CircuitBreaker): BreakerSnapshot {
     lastFailureTime: breaker.lastFailureTime,
     lastStateChange: breaker.lastStateChange,
     closedAt: breaker.closedAt > Number.NEGATIVE_INFINITY ? toWall(breaker.closedAt) : undefined,
-    results: breaker.reliability?.save(),
+    results: breaker.results,
     disabled: breaker.disabled,
   }
 }
 
 const isTime = (value: unknown) => Number.isFinite(value)
-const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0
 
-type Check = [takes: string, fits: (value: unknown) => boolean, fields: string, optional?: boolean]
+const time: Rule = ['a time in epoch milliseconds', isTime]
+const natural: Rule = ['a whole number from 0', isCount]
 
-const CHECKS: Check[] = [
-  ['a string', (value) => typeof value === 'string', 'id'],
-  ["'closed', 'open' or 'half_open'", (value) => /^(closed|(half_)?open)$/.test(value as string), 'state'],
-  ["'rolling', 'consecutive' or 'rate'", (value) => /^(rolling|consecutive|rate)$/.test(value as string), 'windowType'],
-  ['a whole number from 0', isCount, 'failureCount successCount openedInARow epoch'],
-  ['a number from 0', (value) => isTime(value) && (value as number) >= 0, 'openDuration'],
-  ['an array of numbers, four an entry', isWindow, 'failureWindow'],
-  ['a time', isTime, 'nextTestTime lastFailureTime lastStateChange closedAt', true],
-  ['at most 200 of 0 and 1', (value) => /^[01]{0,200}$/.test(value as string), 'results', true],
-  ['a boolean', (value) => typeof value === 'boolean', 'disabled', true],
-]
+const SPEC = {
+  id: ['', typed('string')],
+  state: [undefined, oneOf('closed', 'open', 'half_open')],
+  failureCount: [0, natural],
+  windowType: [undefined, oneOf('rolling', 'consecutive', 'rate')],
+  failureWindow: [[], ['an array of numbers, four an entry', isWindow]],
+  successCount: [0, natural],
+  openedInARow: [0, natural],
+  openDuration: [0, ['a number from 0', (value: number) => isTime(value) && value >= 0]],
+  epoch: [0, natural],
+  nextTestTime: [undefined, time],
+  lastFailureTime: [undefined, time],
+  lastStateChange: [undefined, time],
+  closedAt: [undefined, time],
+  results: ['', ['up to 200 of 0 and 1', (value: string) => /^[01]{0,200}$/.test(value)]],
+  disabled: [false, typed('boolean')],
+} satisfies SpecOf<BreakerSnapshot>
 
 function isWindow(value: unknown): boolean {
   return (
@@ -81,19 +88,15 @@ function isWindow(value: unknown): boolean {
 }
 
 /** Puts a new breaker where the snapshot's was. A clock that was set meanwhile never makes it stay open for longer. */
-export function restoreInto(breaker: CircuitBreaker, snapshot: BreakerSnapshot): CircuitBreaker {
-  const given = Object(snapshot) as Record<string, unknown>
-  const problems = CHECKS.flatMap(([takes, fits, fields, optional]) =>
-    fields
-      .split(' ')
-      .filter((name) => !(optional && given[name] === undefined) && !fits(given[name]))
-      .map((name) => `snapshot.${name}: got ${show(given[name])}, takes ${takes}`),
-  )
-  refuse('a circuit breaker cannot be restored', problems)
-  const { settings, reliability } = breaker
-  const { clock, timeoutDuration, maxTimeoutDuration } = settings
-  const { state, closedAt, nextTestTime } = snapshot
-  const log = snapshot.windowType === settings.windowType ? snapshot.failureWindow : []
+export function restoreInto(breaker: CircuitBreaker, given: BreakerSnapshot): CircuitBreaker {
+  const problems: string[] = []
+  const snapshot = read('snapshot', given, standards(SPEC) as Required<BreakerSnapshot>, SPEC, problems)
+  const { state, closedAt, nextTestTime, failureWindow } = snapshot
+  if (state === undefined || (state === 'open' && nextTestTime === undefined))
+    problems.push(`snapshot: got ${show(given)}, takes one with state and, if that is open, nextTestTime`)
+  refuse('a circuit breaker', problems)
+  const { settings } = breaker
+  const { clock, timeoutDuration, maxTimeoutDuration, windowType, adaptive } = settings
   const now = clock.now()
   const wall = clock.wall()
   const toMonotonic = (time: number) => now - Math.max(0, wall - time)
@@ -103,18 +106,19 @@ export function restoreInto(breaker: CircuitBreaker, snapshot: BreakerSnapshot):
   breaker.openings = snapshot.openedInARow
   breaker.openFor = Math.min(snapshot.openDuration || timeoutDuration, maxTimeoutDuration)
   if (closedAt !== undefined) breaker.closedAt = toMonotonic(closedAt)
-  for (const result of snapshot.results ?? '') reliability?.add(result === '1')
+  if (adaptive) breaker.results = snapshot.results
   breaker.off = snapshot.disabled === true
-  if (state === 'closed') {
-    if (log.length > 0) breaker.window = new Window(settings)
-    for (let i = 0; i < log.length; i += 4)
-      breaker.window?.load(toMonotonic(log[i] as number), log[i + 1] as number, log[i + 2] as number, log[i + 3] as number)
-  } else {
+  if (state !== 'closed') {
     breaker.phase = 'open'
     breaker.failures = snapshot.failureCount
     breaker.successes = snapshot.successCount
-    const left = state === 'open' ? Math.max(0, (nextTestTime ?? wall) - wall) : 0
-    breaker.until = now + Math.min(breaker.openFor, left)
+    breaker.until = now + (state === 'open' ? Math.min(breaker.openFor, Math.max(0, (nextTestTime as number) - wall)) : 0)
+  } else if (snapshot.windowType === windowType && failureWindow.length > 0) {
+    breaker.window = new Window(settings)
+    for (let i = 0; i < failureWindow.length; i += 4) {
+      const [time, ...counts] = failureWindow.slice(i, i + 4) as [number, number, number, number]
+      breaker.window.load(toMonotonic(time), ...counts)
+    }
   }
   return breaker
 }

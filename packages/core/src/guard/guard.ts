@@ -1,5 +1,4 @@
 import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
-import type { KeyedBreakers } from '../breaker/keyed.js'
 import { type Classification, classify } from '../classify/index.js'
 import { startStamp } from '../clock.js'
 import { Listeners } from '../listeners.js'
@@ -25,7 +24,7 @@ export interface Guard {
   /** Its breaker, where it has one for all its calls. */
   readonly breaker: CircuitBreaker | undefined
   /** Its breakers, where it has one per key. */
-  readonly breakers: KeyedBreakers | undefined
+  readonly breakers: ReadonlyMap<string, CircuitBreaker> | undefined
   /**
    * Calls `fn` until it succeeds or the policies say stop, and then throws the last attempt's error as it came. `fn` may
    * be asynchronous, return a thenable or a plain value, or throw.
@@ -82,8 +81,8 @@ export class GuardCore implements Guard {
     return this.settings.name
   }
 
-  get breakers(): KeyedBreakers | undefined {
-    return this.settings.keyed
+  get breakers(): ReadonlyMap<string, CircuitBreaker> | undefined {
+    return this.settings.keyed?.map
   }
 
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
@@ -212,8 +211,8 @@ export class GuardCore implements Guard {
 function policyFor(retry: RetryOptions | false, base: RetryPolicy): RetryPolicy {
   if (retry === false) return { ...base, maxAttempts: 1, retryIf: undefined }
   const problems: string[] = []
-  const policy = readRetry('retry', retry, base, problems)
-  refuse('the call cannot be made', problems)
+  const policy = readRetry(retry, base, problems)
+  refuse('the call', problems)
   return policy
 }
 

@@ -4,7 +4,7 @@ import { BREAKER_DEFAULTS, type BreakerOptions, clockRule, readBreaker } from '.
 import type { Classification } from '../classify/index.js'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import type { Duration } from '../duration.js'
-import { deadline, either, type Rule, read, refuse, type, whole, withMethods } from '../options.js'
+import { count, deadline, either, read, refuse, type Spec, type SpecOf, standards, typed } from '../options.js'
 import { NO_RETRY, RETRY_DEFAULTS, type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
 
 /** One breaker per key instead of one for the guard. */
@@ -60,80 +60,56 @@ export interface GuardSettings {
   readonly enabled: boolean
 }
 
-const object = withMethods('an object')
-const off: Rule = { takes: 'false', read: (value) => (value === false ? value : undefined) }
+const objectOrFalse = either(typed('object'), ['false', (value: unknown) => value === false])
 
-const RULES: { readonly [K in keyof Required<GuardOptions>]: Rule } = {
-  name: type('string'),
-  retry: either(object, off),
-  breaker: either(object, off),
-  timeout: object,
-  fallback: type('function'),
-  classify: type('function'),
-  clock: clockRule,
-  random: type('function'),
-  enabled: type('boolean'),
-}
+const SPEC = {
+  name: [undefined, typed('string')],
+  retry: [{}, objectOrFalse],
+  breaker: [false, objectOrFalse],
+  timeout: [{}, typed('object')],
+  fallback: [undefined, typed('function')],
+  classify: [undefined, typed('function')],
+  clock: [systemClock, clockRule],
+  random: [systemRandom, typed('function')],
+  enabled: [true, typed('boolean')],
+} satisfies SpecOf<GuardOptions>
 
-const DEFAULTS = {
-  name: undefined as string | undefined,
-  retry: {} as RetryOptions | false,
-  breaker: false as NonNullable<GuardOptions['breaker']>,
-  timeout: {} as object,
-  fallback: undefined as GuardOptions['fallback'],
-  classify: undefined as GuardOptions['classify'],
-  clock: systemClock,
-  random: systemRandom,
-  enabled: true,
-}
-
-const NO_TIMEOUT = { attempt: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
-const KEYED = { key: type('function'), maxKeys: whole(1) }
+const TIMEOUT: Spec = { attempt: [Number.POSITIVE_INFINITY, deadline], total: [Number.POSITIVE_INFINITY, deadline] }
+const KEYED: Spec = { key: [undefined, typed('function')], maxKeys: [10_000, count] }
 
 /** Checks a guard's options, or throws INVALID_OPTIONS that lists everything wrong with them. */
 export function readGuard(given: GuardOptions): GuardSettings {
   const problems: string[] = []
-  const { name, retry, breaker, timeout, fallback, classify, clock, random, enabled } = read(
-    '',
-    given,
-    DEFAULTS,
-    RULES,
-    problems,
-  )
-  const limits = read('timeout', timeout, NO_TIMEOUT, { attempt: deadline, total: deadline }, problems)
-  const policy = retry === false ? NO_RETRY : readRetry('retry', retry, RETRY_DEFAULTS, problems)
-  const breakers = readBreakers(breaker, name ?? '', clock, problems)
-  refuse(name === undefined ? 'a guard cannot be made with these options' : `the guard ${name} cannot be made`, problems)
+  const options = read('', given, standards(SPEC) as Required<GuardOptions>, SPEC, problems)
+  const { name, retry, breaker, timeout, clock } = options
+  const limits = read('timeout', timeout, standards(TIMEOUT) as Limits, TIMEOUT, problems)
+  const policy = retry === false ? NO_RETRY : readRetry(retry, RETRY_DEFAULTS, problems)
+  const breakers = breaker && readBreakers(breaker, name ?? '', clock, problems)
+  refuse(name === undefined ? 'a guard' : `the guard ${name}`, problems)
   return {
-    name,
+    ...options,
     retry: policy,
+    breaker: undefined,
+    keyed: undefined,
     ...breakers,
     attemptTimeout: limits.attempt,
     totalTimeout: limits.total,
-    fallback,
-    classify,
-    clock,
-    random,
-    enabled,
   }
 }
 
+type Limits = { attempt: number; total: number }
+
 function readBreakers(
-  given: NonNullable<GuardOptions['breaker']>,
+  given: object,
   name: string,
   clock: Clock,
   problems: string[],
-): Pick<GuardSettings, 'breaker' | 'keyed'> {
-  if (given === false) return { breaker: undefined, keyed: undefined }
-  if (given instanceof CircuitBreaker) return { breaker: given, keyed: undefined }
-  const wrong: string[] = []
+): Partial<Pick<GuardSettings, 'breaker' | 'keyed'>> {
+  if (given instanceof CircuitBreaker) return { breaker: given }
   const { key, maxKeys, ...options } = given as KeyedBreakerOptions
-  const base = { ...BREAKER_DEFAULTS, clock }
-  const settings = readBreaker('breaker', options, base, wrong)
-  const keyed = read('breaker', { key, maxKeys }, { key: undefined, maxKeys: 10_000 }, KEYED, wrong)
-  problems.push(...wrong)
-  if (wrong.length > 0) return { breaker: undefined, keyed: undefined }
+  const settings = readBreaker('breaker', options, { ...BREAKER_DEFAULTS, clock }, problems)
+  const keys = read('breaker', { key, maxKeys }, { maxKeys: 10_000 }, KEYED, problems)
   return key === undefined
-    ? { breaker: new CircuitBreaker({ id: name }, settings), keyed: undefined }
-    : { breaker: undefined, keyed: new KeyedBreakers(settings, name, key, keyed.maxKeys) }
+    ? { breaker: new CircuitBreaker({ id: settings.id || name }, settings) }
+    : { keyed: new KeyedBreakers(settings, name, key, keys.maxKeys) }
 }

@@ -1,6 +1,6 @@
 import { type Classification, compileMatchers, type Matcher, matcherProblems } from '../classify/index.js'
 import type { Duration } from '../duration.js'
-import { deadline, delay, either, number, oneOf, type Rule, read, type, whole } from '../options.js'
+import { atLeast, countless, deadline, delay, either, factor, oneOf, type Rule, read, type SpecOf, share, standards, typed } from '../options.js'
 import { report } from '../report.js'
 
 /** How waits grow, or a function of the retry's number (1, 2, …), the error, and the wait before. */
@@ -76,55 +76,42 @@ export interface RetryPolicy {
   readonly retryIf: ((outcome: Outcome) => boolean) | undefined
   readonly respectRetryAfter: boolean
   readonly maxRetryAfter: number
-  readonly wanted: Match | undefined
-  readonly unwanted: Match | undefined
+  readonly wanted?: Match | undefined
+  readonly unwanted?: Match | undefined
 }
+
+/** A list of matchers, of which each is looked at by {@link matcherProblems}. */
+export const matchers: Rule = [
+  'an array of error classes, names, codes, kinds, categories and predicates',
+  Array.isArray,
+  (value) => (Array.isArray(value) ? [...value] : value),
+]
+
+const SPEC = {
+  maxAttempts: [3, countless],
+  backoffType: [
+    'exponential',
+    either(oneOf('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'), typed('function')),
+  ],
+  baseDelay: [1000, delay],
+  multiplier: [2, factor],
+  maxDelay: [30_000, delay],
+  jitterType: ['none', oneOf('none', 'full', 'equal', 'decorrelated', 'proportional', 'additive')],
+  jitterAmount: [0.1, share],
+  jitterMin: [0, delay],
+  jitterMax: [0, delay],
+  retryOn: [undefined, matchers],
+  abortOn: [undefined, matchers],
+  retryIf: [undefined, typed('function')],
+  respectRetryAfter: [true, typed('boolean')],
+  maxRetryAfter: [60_000, deadline],
+} satisfies SpecOf<RetryOptions>
 
 /** The defaults of {@link RetryOptions}. */
-export const RETRY_DEFAULTS: RetryPolicy = Object.freeze({
-  maxAttempts: 3,
-  backoffType: 'exponential',
-  baseDelay: 1000,
-  multiplier: 2,
-  maxDelay: 30_000,
-  jitterType: 'none',
-  jitterAmount: 0.1,
-  jitterMin: 0,
-  jitterMax: 0,
-  retryOn: undefined,
-  abortOn: undefined,
-  retryIf: undefined,
-  respectRetryAfter: true,
-  maxRetryAfter: 60_000,
-  wanted: undefined,
-  unwanted: undefined,
-})
+export const RETRY_DEFAULTS = standards(SPEC) as RetryPolicy
 
 /** One attempt and no more: what `retry: false` means. */
-export const NO_RETRY: RetryPolicy = Object.freeze({ ...RETRY_DEFAULTS, maxAttempts: 1 })
-
-/** A list of matchers; its own problems are told by {@link matcherProblems}. */
-export const matchers: Rule = {
-  takes: 'an array of error classes, names, codes, kinds, categories and predicates',
-  read: (value) => (Array.isArray(value) ? Object.freeze([...value]) : undefined),
-}
-
-const RULES: { readonly [K in keyof Required<RetryOptions>]: Rule } = {
-  maxAttempts: whole(1, true),
-  backoffType: either(oneOf('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'), type('function')),
-  baseDelay: delay,
-  multiplier: number(1, Number.POSITIVE_INFINITY),
-  maxDelay: delay,
-  jitterType: oneOf('none', 'full', 'equal', 'decorrelated', 'proportional', 'additive'),
-  jitterAmount: number(0, 1),
-  jitterMin: delay,
-  jitterMax: delay,
-  retryOn: matchers,
-  abortOn: matchers,
-  retryIf: type('function'),
-  respectRetryAfter: type('boolean'),
-  maxRetryAfter: deadline,
-}
+export const NO_RETRY: RetryPolicy = { ...RETRY_DEFAULTS, maxAttempts: 1 }
 
 /** Compiles a list of matchers; a predicate in it that throws matches nothing and is reported once. */
 export function compile(list: readonly Matcher[] | undefined, option: string): Match | undefined {
@@ -134,20 +121,16 @@ export function compile(list: readonly Matcher[] | undefined, option: string): M
 }
 
 /** Checks retry options over a policy that fills in what they leave out. */
-export function readRetry(path: string, given: unknown, base: RetryPolicy, problems: string[]): RetryPolicy {
-  const known = problems.length
-  const policy: RetryPolicy = read(path, given, base, RULES, problems)
+export function readRetry(given: unknown, base: RetryPolicy, problems: string[]): RetryPolicy {
+  const policy = read('retry', given, base, SPEC, problems)
   const { baseDelay, maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy
-  if (maxDelay < baseDelay)
-    problems.push(`${path}.maxDelay: got ${maxDelay}, takes at least baseDelay, which is ${baseDelay}`)
-  if (jitterMax < jitterMin)
-    problems.push(`${path}.jitterMax: got ${jitterMax}, takes at least jitterMin, which is ${jitterMin}`)
-  if (retryOn !== base.retryOn) problems.push(...matcherProblems(`${path}.retryOn`, retryOn))
-  if (abortOn !== base.abortOn) problems.push(...matcherProblems(`${path}.abortOn`, abortOn))
-  if (problems.length > known) return base
+  atLeast('retry.maxDelay', maxDelay, 'baseDelay', baseDelay, problems)
+  atLeast('retry.jitterMax', jitterMax, 'jitterMin', jitterMin, problems)
+  problems.push(...matcherProblems('retry.retryOn', retryOn ?? []), ...matcherProblems('retry.abortOn', abortOn ?? []))
+  const sound = problems.length === 0
   return Object.freeze({
     ...policy,
-    wanted: compile(retryOn, 'retryOn'),
-    unwanted: compile(abortOn, 'abortOn'),
+    wanted: sound ? compile(retryOn, 'retryOn') : undefined,
+    unwanted: sound ? compile(abortOn, 'abortOn') : undefined,
   })
 }
