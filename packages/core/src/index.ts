@@ -12,7 +12,6 @@ export { type Category, type Classification, classify, type Kind, type Matcher }
 export type { Clock, Random } from './clock.js'
 export type { Duration } from './duration.js'
 export { HoldfastError, type HoldfastErrorCode, type HoldfastErrorOptions, isHoldfastError } from './errors.js'
-export type { Attempt } from './guard/attempt.js'
 export type { CallOptions } from './guard/call.js'
 export type {
   AttemptFailedEvent,
@@ -22,8 +21,11 @@ export type {
   RetryScheduledEvent,
   SucceededEvent,
 } from './guard/events.js'
+export type { Attempt, PooledAttempt } from './guard/attempt.js'
 export { type Guard, guard, type RunOptions } from './guard/guard.js'
-export type { FallbackInfo, GuardOptions, KeyedBreakerOptions } from './guard/options.js'
+export type { BulkheadOptions } from './guard/bulkhead.js'
+export type { FallbackInfo, GuardOptions, HedgeOptions, KeyedBreakerOptions } from './guard/options.js'
 export { type AttemptRecord, type Session, sessionOf } from './guard/session.js'
+export { RetryBudget, type RetryBudgetOptions } from './retry/budget.js'
 export type { StopReason } from './retry/decide.js'
 export type { Backoff, Jitter, Outcome, RetryOptions } from './retry/options.js'

@@ -3,6 +3,7 @@ import { report } from './report.js'
 /** Functions to tell of events, one event at a time. One that throws is reported once and holds up nobody. */
 export class Listeners<E> {
   private list: readonly ((event: E) => void)[] = []
+  private readonly queue: E[] = []
   private readonly whose: string
 
   constructor(whose: string) {
@@ -29,8 +30,12 @@ export class Listeners<E> {
     }
   }
 
-  /** Tells each of them. */
+  /** Tells each of them; of an event that a listener brings about, after the one it was told of. */
   emit(event: E): void {
-    for (const entry of this.list) entry(event)
+    if (this.queue.push(event) > 1) return
+    for (let next: E | undefined = event; next !== undefined; next = this.queue[0]) {
+      for (const entry of this.list) entry(next)
+      this.queue.shift()
+    }
   }
 }

@@ -12,6 +12,9 @@ export type SpecOf<T> = { readonly [K in keyof T]-?: readonly [standard: unknown
 
 const isWhole = Number.isSafeInteger
 
+/** A whole number from 0. */
+export const natural: Rule = ['a whole number from 0', (value: number) => isWhole(value) && value >= 0]
+
 /** A whole number from 1. */
 export const count: Rule = ['a whole number from 1', (value: number) => isWhole(value) && value > 0]
 
@@ -20,6 +23,9 @@ export const countless: Rule = [`${count[0]}, or Infinity`, (value: number) => v
 
 /** A number from 1. */
 export const factor: Rule = ['a number from 1', (value: unknown) => typeof value === 'number' && value >= 1]
+
+/** A finite number from 0. */
+export const positive: Rule = ['a number from 0', (value: number) => Number.isFinite(value) && value >= 0]
 
 /** A number from 0 to 1. */
 export const share: Rule = ['a number from 0 to 1', (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1]
@@ -54,6 +60,12 @@ export const either = ([a, isA, convert]: Rule, [b, isB]: Rule): Rule => [
   convert,
 ]
 
+/** A clock of the user's. */
+export const clockRule: Rule = [
+  'a Clock with now, wall, setTimer and clearTimer',
+  (value: Record<string, unknown>) => ['now', 'wall', 'setTimer', 'clearTimer'].every((name) => value?.[name]),
+]
+
 /** What a spec says where nothing is given. */
 export const standards = (spec: Spec): object =>
   Object.freeze(Object.fromEntries(Object.entries(spec).map(([name, [standard]]) => [name, standard])))
@@ -71,8 +83,11 @@ export function show(value: unknown): string {
  */
 export function read<T extends object>(path: string, given: unknown, base: T, spec: Spec, problems: string[]): T {
   const result = { ...base } as Record<string, unknown>
-  if (Object(given) !== given || Array.isArray(given)) problems.push(`${path}: got ${show(given)}, takes an object`)
-  for (const [name, value] of Object.entries(Object(given))) {
+  if (Object(given) !== given || Array.isArray(given)) {
+    problems.push(`${path || 'options'}: got ${show(given)}, takes an object`)
+    return result as T
+  }
+  for (const [name, value] of Object.entries(given as object)) {
     if (value === undefined) continue
     const [takes, fits, convert] = (Object.hasOwn(spec, name) && spec[name]?.[1]) || []
     const taken = convert ? convert(value) : value

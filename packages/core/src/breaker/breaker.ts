@@ -4,7 +4,7 @@ import { Listeners } from '../listeners.js'
 import { BREAKER_DEFAULTS, type BreakerOptions, type BreakerSettings, settingsOf } from './options.js'
 import { type Pass, type Permit, Ticket, type Verdict } from './permit.js'
 import { patience, remember } from './reliability.js'
-import { type BreakerSnapshot, restoreInto, snapshotOf } from './snapshot.js'
+import { type BreakerSnapshot, readSnapshot, restoreInto, snapshotOf } from './snapshot.js'
 import { Window } from './window.js'
 
 /** Where a breaker stands. An open one whose time is up reads `open` until a caller is admitted. */
@@ -97,7 +97,8 @@ export class CircuitBreaker {
    * @throws INVALID_OPTIONS for a snapshot that is damaged
    */
   static restore(snapshot: BreakerSnapshot, options?: CircuitBreakerOptions): CircuitBreaker {
-    return restoreInto(new CircuitBreaker({ id: snapshot?.id, ...options }), snapshot)
+    const read = readSnapshot(snapshot)
+    return restoreInto(new CircuitBreaker({ id: read.id, ...options }), read)
   }
 
   /** Where it stands. */
@@ -147,8 +148,10 @@ export class CircuitBreaker {
 
   /** Opens it now, whatever it has seen; where it is open, its time starts anew. Nothing while it is disabled. */
   trip(): void {
-    if (this.phase === 'open') this.until = this.settings.clock.now() + this.openFor
-    else if (!this.off) this.open(this.failureCount)
+    if (this.phase === 'open') {
+      this.until = this.settings.clock.now() + this.openFor
+      this.successes = 0 // a restored one may have some
+    } else if (!this.off) this.open(this.failureCount)
   }
 
   /** Closes it now and forgets its window. Nothing while it is disabled. */
@@ -162,8 +165,9 @@ export class CircuitBreaker {
     this.enter('closed')
   }
 
-  /** Switches it on again, closed and with an empty window. */
+  /** Switches it on again, closed and with an empty window. Nothing where it is on. */
   enable(): void {
+    if (!this.off) return
     this.off = false
     this.enter('closed')
   }

@@ -51,13 +51,14 @@ export class KeyedBreakers {
     return breaker
   }
 
+  /** Makes room, as far as a look at a few of them goes; those that stay are looked at last the next time. */
   private retire(): void {
+    const { map, maxKeys } = this
     let looked = 0
-    for (const [key, breaker] of this.map) {
-      if (looked++ === LOOK_AT) return
-      this.map.delete(key)
-      if (breaker.phase === 'closed' && !breaker.off) return
-      this.map.set(key, breaker)
+    for (const [key, breaker] of map) {
+      if (map.size < maxKeys || looked++ === LOOK_AT) return
+      map.delete(key)
+      if (breaker.phase !== 'closed' || breaker.off) map.set(key, breaker)
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Matcher } from '../classify/index.js'
 import { matcherProblems } from '../classify/index.js'
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
-import { atLeast, count, factor, oneOf, type Rule, rate, read, refuse, type SpecOf, span, standards, typed } from '../options.js'
+import { atLeast, clockRule, count, factor, oneOf, type Rule, rate, read, refuse, type SpecOf, span, standards, typed } from '../options.js'
 import { compile, type Match, matchers } from '../retry/options.js'
 
 /** How a closed breaker counts. */
@@ -67,12 +67,6 @@ export interface BreakerSettings {
   readonly clock: Clock
 }
 
-/** A clock of the user's. */
-export const clockRule: Rule = [
-  'a Clock with now, wall, setTimer and clearTimer',
-  (value: Record<keyof Clock, unknown>) => value.now && value.wall && value.setTimer && value.clearTimer,
-]
-
 const SPEC = {
   failureThreshold: [5, count],
   windowType: ['rolling', oneOf('rolling', 'consecutive', 'rate')],
@@ -118,7 +112,7 @@ export function readBreaker(path: string, given: object, base: BreakerSettings, 
 /** Settings from options, or INVALID_OPTIONS that lists everything wrong with them. */
 export function settingsOf(given: object): BreakerSettings {
   // Thousands of breakers with the default options share them, and are made without reading any.
-  if (Object.keys(given).every((name) => name === 'id') && typeof (given as { id?: unknown }).id === 'string')
+  if (given && Object.keys(given).every((name) => name === 'id') && typeof (given as { id?: unknown }).id === 'string')
     return BREAKER_DEFAULTS
   const problems: string[] = []
   const settings = readBreaker('', given, BREAKER_DEFAULTS, problems)

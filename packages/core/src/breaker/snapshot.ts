@@ -1,4 +1,4 @@
-import { oneOf, type Rule, read, refuse, type SpecOf, show, standards, typed } from '../options.js'
+import { natural, oneOf, positive, type Rule, read, refuse, type SpecOf, show, standards, typed } from '../options.js'
 import type { BreakerState, CircuitBreaker } from './breaker.js'
 import type { WindowType } from './options.js'
 import { Window } from './window.js'
@@ -56,10 +56,8 @@ export function snapshotOf(breaker: CircuitBreaker): BreakerSnapshot {
 }
 
 const isTime = (value: unknown) => Number.isFinite(value)
-const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0
 
 const time: Rule = ['a time in epoch milliseconds', isTime]
-const natural: Rule = ['a whole number from 0', isCount]
 
 const SPEC = {
   id: ['', typed('string')],
@@ -69,13 +67,13 @@ const SPEC = {
   failureWindow: [[], ['an array of numbers, four an entry', isWindow]],
   successCount: [0, natural],
   openedInARow: [0, natural],
-  openDuration: [0, ['a number from 0', (value: number) => isTime(value) && value >= 0]],
+  openDuration: [0, positive],
   epoch: [0, natural],
   nextTestTime: [undefined, time],
   lastFailureTime: [undefined, time],
   lastStateChange: [undefined, time],
   closedAt: [undefined, time],
-  results: ['', ['up to 200 of 0 and 1', (value: string) => /^[01]{0,200}$/.test(value)]],
+  results: ['', ['up to 200 of 0 and 1', (value: unknown) => typeof value === 'string' && /^[01]{0,200}$/.test(value)]],
   disabled: [false, typed('boolean')],
 } satisfies SpecOf<BreakerSnapshot>
 
@@ -83,32 +81,42 @@ function isWindow(value: unknown): boolean {
   return (
     Array.isArray(value) &&
     value.length % 4 === 0 &&
-    value.every((item, i) => (i % 4 === 0 ? isTime(item) && !(item < value[i - 4]) : isCount(item)))
+    value.every((item, i) => (i % 4 === 0 ? isTime(item) && !(item < value[i - 4]) : natural[1](item as never)))
   )
 }
 
-/** Puts a new breaker where the snapshot's was. A clock that was set meanwhile never makes it stay open for longer. */
-export function restoreInto(breaker: CircuitBreaker, given: BreakerSnapshot): CircuitBreaker {
+/** A snapshot with every field, or INVALID_OPTIONS that lists everything wrong with it. */
+export function readSnapshot(given: BreakerSnapshot): Required<BreakerSnapshot> {
   const problems: string[] = []
   const snapshot = read('snapshot', given, standards(SPEC) as Required<BreakerSnapshot>, SPEC, problems)
-  const { state, closedAt, nextTestTime, failureWindow } = snapshot
+  const { state, nextTestTime } = snapshot
   if (state === undefined || (state === 'open' && nextTestTime === undefined))
     problems.push(`snapshot: got ${show(given)}, takes one with state and, if that is open, nextTestTime`)
   refuse('a circuit breaker', problems)
+  return snapshot
+}
+
+/**
+ * Puts a new breaker where the snapshot's was. Neither a clock that was set meanwhile nor options that have changed make
+ * it stay open for longer than its options say.
+ */
+export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerSnapshot>): CircuitBreaker {
+  const { state, closedAt, nextTestTime, failureWindow, openedInARow } = snapshot
   const { settings } = breaker
-  const { clock, timeoutDuration, maxTimeoutDuration, windowType, adaptive } = settings
+  const { clock, timeoutDuration, timeoutMultiplier, maxTimeoutDuration, windowType, adaptive } = settings
+  const longest = Math.min(maxTimeoutDuration, timeoutDuration * timeoutMultiplier ** Math.max(0, openedInARow - 1))
   const now = clock.now()
   const wall = clock.wall()
   const toMonotonic = (time: number) => now - Math.max(0, wall - time)
   breaker.epoch = snapshot.epoch
   breaker.lastFailureTime = snapshot.lastFailureTime
   breaker.lastStateChange = snapshot.lastStateChange
-  breaker.openings = snapshot.openedInARow
-  breaker.openFor = Math.min(snapshot.openDuration || timeoutDuration, maxTimeoutDuration)
+  breaker.openings = openedInARow
+  breaker.openFor = Math.min(snapshot.openDuration || longest, longest)
   if (closedAt !== undefined) breaker.closedAt = toMonotonic(closedAt)
   if (adaptive) breaker.results = snapshot.results
   breaker.off = snapshot.disabled === true
-  if (state !== 'closed') {
+  if (state !== 'closed' && !breaker.off) {
     breaker.phase = 'open'
     breaker.failures = snapshot.failureCount
     breaker.successes = snapshot.successCount

@@ -4,7 +4,7 @@ import { MOST } from './chain.js'
 import { byGrpc } from './grpc.js'
 import { byStatus, statusOf } from './http.js'
 import { byMessage, byNames } from './names.js'
-import { retryAfterOf } from './retry-after.js'
+import { type Now, retryAfterOf } from './retry-after.js'
 import { bySql } from './sql.js'
 import { byIssues } from './validation.js'
 import {
@@ -67,7 +67,7 @@ const rank = ({ category, kind }: Classification): number =>
   category === 'transient' ? (kind === 'unknown' ? 2 : 3) : category === 'critical' ? 1 : 0
 
 /** Of several errors the most hopeful speaks: one way that may open again is enough. */
-function ofMany(errors: readonly unknown[], now: number | undefined): Classification | undefined {
+function ofMany(errors: readonly unknown[], now: Now | undefined): Classification | undefined {
   let best: Classification | undefined
   for (const error of errors.slice(0, MOST)) {
     const next = judge(error, now)
@@ -79,7 +79,7 @@ function ofMany(errors: readonly unknown[], now: number | undefined): Classifica
 const hinted = (found: Classification, retryAfter: number | undefined): Classification =>
   retryAfter === undefined ? found : { ...found, retryAfter }
 
-function judge(error: unknown, now: number | undefined): Classification {
+function judge(error: unknown, now: Now | undefined): Classification {
   let retryAfter: number | undefined
   let mistake = false
   try {
@@ -110,7 +110,8 @@ function judge(error: unknown, now: number | undefined): Classification {
  * causes and the members of an AggregateError, of which the most hopeful speaks. An error that says nothing is
  * transient; a programming error, and anything thrown that is no error, is permanent. It never throws.
  *
- * `now` is the time in epoch milliseconds against which a date in Retry-After is read; the machine's clock by default.
+ * `now` is the time in epoch milliseconds against which a date in Retry-After is read, or a function that tells it; the
+ * machine's clock by default.
  *
  * @example
  * ```ts
@@ -122,7 +123,7 @@ function judge(error: unknown, now: number | undefined): Classification {
  * classify('just a string').category // => 'permanent'
  * ```
  */
-export function classify(error: unknown, now?: number): Classification {
+export function classify(error: unknown, now?: number | (() => number)): Classification {
   visits = 0
   return judge(error, now)
 }

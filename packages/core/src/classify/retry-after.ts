@@ -1,6 +1,7 @@
 import { type Bag, isBag } from './verdict.js'
 
-type Now = number | (() => number)
+/** The wall clock, or a reading of it. */
+export type Now = number | (() => number)
 
 /** Whole milliseconds, rounded up so that a wait never ends early, but not for what binary fractions add. */
 const whole = (ms: unknown): number | undefined =>
@@ -15,7 +16,7 @@ const until = (epoch: number, now: Now): number | undefined =>
 
 function seconds(value: unknown, now: Now): number | undefined {
   const text = `${value}`
-  if (!/^\s*(Mon|Tue|Wed|Thu|Fri|Sat|Sun).* .*:\d\d:\d\d/.test(text)) return whole(amount(text) * 1000)
+  if (!/^\s*(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[^:]+:\d\d:\d\d/.test(text)) return whole(amount(text) * 1000)
   // The oldest of the three forms of an HTTP date does not name its zone, which is GMT.
   return until(Date.parse(text.includes('GMT') ? text : `${text} GMT`), now)
 }

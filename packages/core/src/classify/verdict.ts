@@ -52,14 +52,14 @@ export const CANCELLED = verdict('permanent', 'cancelled')
 export const MISTAKE = verdict('permanent', 'unknown')
 
 /** Remembers what words or numbers mean, so that one met before costs a look-up and no allocation. */
-export function memo<K, V>(make: (key: K) => V): (key: K) => V {
+export function memo<K extends string | number, V>(make: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>()
   return (key) => {
     let value = known.get(key)
     if (value === undefined && !known.has(key)) {
       value = make(key)
-      // Words come from outside, and there may be any number of them.
-      if (known.size < 1000) known.set(key, value)
+      // Words come from outside: there may be any number of them, of any length.
+      if (known.size < 1000 && `${key}`.length < 99) known.set(key, value)
     }
     return value as V
   }

@@ -1,22 +1,35 @@
+import type { Member } from '../pool/member.js'
+
 /** What the guarded function is told about the attempt it is. */
-export interface Attempt {
+export interface Attempt<M = unknown> {
   /** 1 for the first. */
   readonly number: number
-  /** Aborted when a deadline passes or the caller aborts. Made when it is first read. */
+  /** Aborted when a deadline passes, the caller aborts, or another call of a hedge was quicker. Made when first read. */
   readonly signal: AbortSignal
+  /** The pool's member to call, where the guard has a pool. */
+  readonly member?: Member<M>
   /** Adds facts to the attempt's record. Later facts win over earlier ones of the same name. */
   note(context: object): void
 }
 
-/** An attempt in flight. */
+/** The attempt of a guard that has a pool. */
+export interface PooledAttempt<M = unknown> extends Attempt<M> {
+  /** The pool's member to call. */
+  readonly member: Member<M>
+}
+
+/** An attempt in flight, as its function sees it. */
 export class Flight implements Attempt {
   readonly number: number
-  /** @internal */
+  // biome-ignore lint/suspicious/noExplicitAny: the call's pool knows the type
+  readonly member: any
+  /** What it noted about itself. */
   context: object | undefined = undefined
   private controller: AbortController | undefined = undefined
 
-  constructor(number: number) {
+  constructor(number: number, member: Member | undefined) {
     this.number = number
+    this.member = member
   }
 
   get signal(): AbortSignal {
@@ -28,7 +41,7 @@ export class Flight implements Attempt {
     this.context = { ...this.context, ...context }
   }
 
-  /** @internal Tells the function that nobody waits for it any more. */
+  /** Tells the function that nobody waits for it any more. */
   abort(reason: unknown): void {
     this.controller ??= new AbortController()
     this.controller.abort(reason)

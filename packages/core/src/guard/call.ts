@@ -1,7 +1,9 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import { counts } from '../breaker/counts.js'
 import type { Pass } from '../breaker/permit.js'
-import { refusal } from '../errors.js'
+import type { Classification } from '../classify/index.js'
+import { type HoldfastError, refusal } from '../errors.js'
+import type { Pick } from '../pool/protocol.js'
 import { asksAgain, isRetryable, nextDelay, type StopReason } from '../retry/decide.js'
 import type { RetryPolicy } from '../retry/options.js'
 import { follow, unfollow } from './abort.js'
@@ -10,13 +12,14 @@ import { Timed } from './deadlines.js'
 import type { GuardEvent } from './events.js'
 import { fallBack } from './fallback.js'
 import type { GuardCore } from './guard.js'
+import { hedged } from './hedge.js'
 import { type AttemptRecord, innerSession, keepSession, type Session, sessionsKept } from './session.js'
 
 /** What a call may be given besides its function. */
 export interface CallOptions {
   /** Ends the call at once when aborted, with the signal's reason. */
   signal?: AbortSignal | undefined
-  /** Handed to events, the fallback and the breaker's key. */
+  /** Handed to events, the fallback, the breaker's key and the pool. */
   context?: unknown
 }
 
@@ -28,18 +31,26 @@ const NOW = Promise.resolve()
 
 type Writable<R> = { -readonly [K in keyof R]: R[K] }
 
+/** One call of the function: an attempt, or where attempts are hedged a part of one. */
+export interface Leg {
+  readonly number: number
+  readonly startedAt: number
+  /** What the function was told, where it was told anything. */
+  readonly flight: Flight | undefined
+  /** Where it went, and whether its outcome spoke of that member, once that is known. */
+  readonly pick: Pick | undefined
+  elsewhere: boolean | undefined
+}
+
 /**
- * The life of a call that needs more than the quick path: attempts, waits and an end, driven by what happens to it. It
- * is its own entry in a list of deadlines and its own pass for the breaker, so that a call is one object.
+ * The life of a call that needs more than the quick path: attempts, waits and an end, driven by what happens to it. It is
+ * itself the leg that runs, the breaker's pass and the entry in a list of deadlines, so that a call is one object.
  */
-export class Call<T> extends Timed implements Pass {
+export class Call<T> extends Timed implements Leg, Pass {
   readonly promise: Promise<T>
   resolve!: (value: T) => void
   reject!: (error: unknown) => void
-  epoch = 0
-  startedAt = 0
-  leaseEnd = 0
-  private readonly guard: GuardCore
+  readonly guard: GuardCore
   private readonly fn: Guarded
   private readonly self: unknown
   private readonly args: unknown[] | undefined
@@ -47,10 +58,23 @@ export class Call<T> extends Timed implements Pass {
   private readonly signal: AbortSignal | undefined
   private readonly context: unknown
   private readonly breaker: CircuitBreaker | undefined
-  private number = 0
+  number = 0
+  startedAt = 0
+  epoch = 0
+  leaseEnd = 0
+  flight: Flight | undefined = undefined
+  pick: Pick | undefined = undefined
+  elsewhere: boolean | undefined = undefined
+  /** Hears that the attempt is cut off. */
+  onCut: ((reason: unknown) => void) | undefined = undefined
   /** The number of the attempt that runs, else 0. The result of any other is late and changes nothing. */
   private running = 0
-  private flight: Flight | undefined = undefined
+  /** All the members it went to. */
+  private picks: Pick[] | undefined = undefined
+  /** Gives back its place in the bulkhead. */
+  private free: (() => void) | undefined = undefined
+  /** Functions that have not settled yet, wanted or not: while there are any, the place is taken. */
+  private unsettled = 0
   /** How many sessions there were when the attempt began: one inside it comes later. */
   private keptBefore = 0
   /** When the last attempt ended, and how far the wall clock was ahead when the first failed. */
@@ -59,6 +83,7 @@ export class Call<T> extends Timed implements Pass {
   private totalDue = Number.POSITIVE_INFINITY
   /** The wait before the present attempt. */
   private delay = 0
+  /** A wait, or the call's deadline where it is in no list. */
   private timer: unknown = undefined
   private ended = false
   /** Whether the last attempt threw, and what it threw or returned. */
@@ -91,60 +116,127 @@ export class Call<T> extends Timed implements Pass {
     })
   }
 
-  /** Begins with the first attempt. */
+  /** Begins with the first attempt, or by waiting for a place in the bulkhead. */
   start(): Promise<T> {
-    const { signal } = this
+    const { signal, guard } = this
+    const { bulkhead, name = 'a call' } = guard.settings
     if (signal?.aborted) this.abort(signal.reason)
     else {
       if (signal !== undefined) follow(signal, this)
-      this.proceed(0, false, undefined)
+      if (bulkhead === undefined) this.proceed(0, false, undefined)
+      else {
+        const enter = () => {
+          this.free = () => bulkhead.free()
+          this.proceed(0, false, undefined)
+        }
+        this.free = () => bulkhead.leave(enter)
+        if (!bulkhead.join(enter))
+          this.refused(refusal('BULKHEAD_FULL', `${name} has no room to run or wait`, {}), 'bulkhead_full')
+      }
     }
     return this.promise
   }
 
   /** Takes over a first attempt that the quick path made; {@link proceed} is to be told how it ended. */
-  adopt(flight: Flight | undefined, epoch: number, startedAt: number): this {
+  adopt(flight: Flight | undefined, epoch: number, startedAt: number, keptBefore: number): this {
     this.number = 1
     this.running = 1
+    this.unsettled = 1
     this.flight = flight
     this.epoch = epoch
     this.startedAt = startedAt
+    this.keptBefore = keptBefore
     return this
   }
 
   /**
-   * Takes the result of attempt `number`, 0 where there is none, and begins the next. It calls the function itself and is
+   * Takes the result of attempt `ended`, 0 where there is none, and begins the next. It calls the function itself and is
    * called from the promise itself: each frame on the stack costs an error made there half a microsecond.
    */
-  proceed(number: number, threw: boolean, result: unknown): void {
-    const { breaker, guard, args, fn, self } = this
-    if (number > 0 && (this.running !== number || !this.settle(threw, result))) return
-    this.timer = undefined
-    if (breaker !== undefined && !breaker.admits(this, guard.lease)) {
-      this.refused(breaker)
-      return
+  proceed(ended: number, threw: boolean, result: unknown): void {
+    const { guard, args, fn, self } = this
+    if (ended > 0) {
+      this.unsettled--
+      if (this.running !== ended || !this.settle(threw, result)) {
+        this.leave()
+        return
+      }
     }
-    const next = ++this.number
-    const now = next > 1 && this.delay === 0 ? this.endedAt : guard.settings.clock.now()
-    this.startedAt = now
-    this.keptBefore = sessionsKept()
-    this.running = next
-    if (guard.timed) this.watch(now)
+    if (!this.board()) return
+    const { number } = this
     let returned: unknown
     try {
-      if (args === undefined) returned = fn((this.flight = new Flight(next)))
+      if (guard.settings.hedge !== undefined) returned = hedged(this)
+      else if (args === undefined) returned = fn((this.flight = new Flight(number, this.pick?.member)))
       else returned = args.length === 1 ? fn.call(self, args[0]) : fn.apply(self, args)
     } catch (error) {
       returned = Promise.reject(error)
     }
     const promise = returned instanceof Promise ? returned : Promise.resolve(returned)
-    promise.then(this.proceed.bind(this, next, false), this.proceed.bind(this, next, true))
+    promise.then(this.proceed.bind(this, number, false), this.proceed.bind(this, number, true))
+  }
+
+  /** Calls the function for a part of a hedged attempt. */
+  async part(flight: Flight): Promise<unknown> {
+    const { args, fn, self } = this
+    this.unsettled++
+    try {
+      return await (args === undefined ? fn(flight) : fn.apply(self, args))
+    } finally {
+      this.unsettled--
+      this.leave()
+    }
+  }
+
+  /** Makes ready for a new attempt: the breaker lets it through, and it has a member to go to. False: it was refused. */
+  private board(): boolean {
+    const { breaker, guard, number } = this
+    const { clock, budget, totalTimeout, pool } = guard.settings
+    this.timer = undefined
+    if (breaker !== undefined) {
+      if (!breaker.admits(this, guard.lease)) return this.refused(breaker.refusal(), 'circuit_open')
+      if (this.ended) breaker.settle(this, undefined) // by a listener
+    }
+    if (this.ended) return false
+    if (this.ended) {
+      breaker?.settle(this, undefined) // a listener that heard of the breaker's test ended the call
+      return false
+    }
+    if (pool !== undefined) {
+      this.pick = this.choose()
+      this.elsewhere = undefined
+      if (this.pick === undefined) {
+        const error = pool.refusal()
+        breaker?.settle(this, undefined)
+        return this.refused(error, error.code === 'NETWORK_DOWN' ? 'network_down' : 'pool_unavailable')
+      }
+    }
+    const now = number > 0 && this.delay === 0 ? this.endedAt : clock.now()
+    this.startedAt = now
+    this.number = number + 1
+    this.running = number + 1
+    this.unsettled++
+    this.keptBefore = sessionsKept()
+    if (number === 0) {
+      this.totalDue = now + totalTimeout
+      budget?.deposit()
+    }
+    if (guard.timed) this.watch(now)
+    return true
+  }
+
+  /** A member for another leg; undefined where there is none. */
+  choose(): Pick | undefined {
+    const { guard, context } = this
+    this.picks ??= []
+    const pick = guard.settings.pool?.take(context, this.picks, guard.lease)
+    if (pick !== undefined) this.picks.push(pick)
+    return pick
   }
 
   /** Sets the one deadline that comes first: the attempt's or the call's. */
   private watch(now: number): void {
     const { attemptDeadlines, totalDeadlines, settings } = this.guard
-    if (this.number === 1) this.totalDue = now + settings.totalTimeout
     if (now + settings.attemptTimeout < this.totalDue) attemptDeadlines.add(this, now)
     else if (this.number === 1) totalDeadlines.add(this, now)
     else if (this.list === undefined) {
@@ -161,101 +253,131 @@ export class Call<T> extends Timed implements Pass {
     this.timer = undefined
   }
 
+  /** The attempt's time is up, or the call's. */
   override expire(): void {
-    const { guard, due, number, running } = this
-    const { attemptTimeout, totalTimeout, name = 'a call' } = guard.settings
-    if (running === 0) {
-      this.stop('deadline')
-      return
+    const { due, number, totalDue, threw, result } = this
+    const { attemptTimeout, totalTimeout, name = 'a call' } = this.guard.settings
+    this.timer = undefined
+    if (this.running === 0) this.stop('deadline')
+    else {
+      const error =
+        due < totalDue
+          ? refusal('ATTEMPT_TIMEOUT', `attempt ${number} of ${name} took over ${attemptTimeout} ms`, {})
+          : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, threw ? { cause: result } : {})
+      this.cut(error)
+      if (this.settle(true, error, due)) this.proceed(0, false, undefined)
     }
-    const error =
-      due < this.totalDue
-        ? refusal('ATTEMPT_TIMEOUT', `attempt ${number} of ${name} took over ${attemptTimeout} ms`, {})
-        : refusal(
-            'TOTAL_TIMEOUT',
-            `${name} took over ${totalTimeout} ms in all`,
-            this.threw ? { cause: this.result } : {},
-          )
-    this.flight?.abort(error)
-    if (this.settle(true, error, due)) this.proceed(0, false, undefined)
   }
 
-  /** The attempt ended, `at` a time that may be past: a deadline ends it when due. Tells whether the next is to begin. */
+  /** Tells the function that nobody waits for it any more. */
+  private cut(reason: unknown): void {
+    this.flight?.abort(reason)
+    this.onCut?.(reason)
+  }
+
+  /** The attempt ended, `at` a time that may be past: a deadline ends it when due. Tells whether the next begins now. */
   private settle(threw: boolean, result: unknown, at?: number): boolean {
     const { policy, guard, breaker, number } = this
     if (this.ended) return false
-    if (!threw && !(policy.retryIf !== undefined && asksAgain(policy, { value: result, attempt: number })))
+    const asked = !threw && policy.retryIf !== undefined && asksAgain(policy, { value: result, attempt: number })
+    if (!threw && !asked && this.pick === undefined) return this.succeed(result as T)
+    const known = threw || asked || hasStatus(result) ? guard.classify(result, threw) : undefined
+    const elsewhere = this.credit(this, threw, result, known, at)
+    if (!threw && (!(asked || elsewhere) || (known !== undefined && policy.unwanted?.(result, known))))
       return this.succeed(result as T)
-    const known = guard.classify(result, threw)
-    if (!threw && policy.unwanted?.(result, known)) return this.succeed(result as T)
-    if (breaker !== undefined) {
-      const failed = (threw || known.httpStatus !== undefined) && counts(breaker.settings, result, known)
-      breaker.settle(this, failed ? 'failure' : threw ? undefined : 'success', at)
-    }
-    const duration = this.record(known.kind === 'timeout' ? 'timeout' : 'failure', threw, result, known.httpStatus)
+    breaker?.settle(this, verdictOf(breaker, threw, result, known), at)
+    if (this.ended) return false // by a listener
+    const duration = this.record(this, known?.kind === 'timeout' ? 'timeout' : 'failure', threw, result, known)
     const inner = innerSession(result, guard, this.keptBefore)
     if (inner !== undefined) this.inner = [...(this.inner ?? []), inner]
     this.threw = threw
     this.result = result
+    this.unwatch(false)
     this.running = 0
-    if (guard.heard) this.tell('attempt_failed', number, { ...this.outcome(), duration })
-    if (threw && at === this.totalDue) return this.stop('deadline')
-    if (threw && !isRetryable(policy, result, known, number)) return this.stop('not_retryable')
-    return this.next(known.retryAfter)
+    if (guard.heard)
+      this.tell('attempt_failed', number, { ...this.outcome(), duration, memberId: this.pick?.member.id })
+    if (threw && at !== undefined && at >= this.totalDue) return this.stop('deadline')
+    if (threw && !elsewhere && !isRetryable(policy, result, known as Classification, number))
+      return this.stop('not_retryable')
+    return this.next(known?.retryAfter)
+  }
+
+  /** Tells the pool how its member did. True where the outcome spoke of the member, so that another may do better. */
+  credit(
+    leg: Leg,
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+    at: number | undefined,
+  ): boolean {
+    const { pool, clock } = this.guard.settings
+    const { pick, startedAt } = leg
+    if (pool === undefined || pick === undefined) return false
+    if (leg.elsewhere === undefined) {
+      const verdict = verdictOf(undefined, threw, result, known)
+      const duration = clock.now() - startedAt
+      leg.elsewhere = pool.settle(pick, { threw, result, known, verdict, duration, at }, this.picks ?? [])
+    }
+    return leg.elsewhere
   }
 
   private succeed(value: T): false {
     const { guard, breaker } = this
     breaker?.settle(this, 'success')
+    if (this.ended) return false // by a listener
     this.end()
     if (guard.heard) this.tell('succeeded', this.number, {})
     this.resolve(value)
     return false
   }
 
-  /** Waits for the next attempt, or stops. */
+  /** Waits for the next attempt, or stops. Tells whether it begins now. */
   private next(retryAfter: number | undefined): boolean {
     const { guard, policy, number, totalDue, result } = this
-    const { clock, random } = guard.settings
+    const { clock, random, budget } = guard.settings
+    if (this.ended) return false // by a listener
     let wait = nextDelay(policy, number, result, retryAfter, this.delay, totalDue - this.endedAt, random)
-    if (typeof wait === 'number' && this.breaker?.phase === 'open') wait = 'circuit_open'
+    if (typeof wait === 'number') {
+      if (this.breaker?.phase === 'open') wait = 'circuit_open'
+      else if (budget !== undefined && !budget.withdraw()) wait = 'budget_spent'
+    }
     if (typeof wait === 'string') return this.stop(wait)
     this.delay = wait
-    this.unwatch(false)
     if (guard.heard)
       this.tell('retry_scheduled', number + 1, { ...this.outcome(), maxAttempts: policy.maxAttempts, delay: wait })
-    if (wait === 0 || this.ended) return !this.ended // a listener may have ended it
+    if (wait === 0 || this.ended) return !this.ended
     this.timer = clock.setTimer(() => this.proceed(0, false, undefined), wait)
     return false
   }
 
-  /** The breaker does not let the next attempt through. */
-  private refused(breaker: CircuitBreaker): void {
-    if (this.number > 0) this.stop('circuit_open')
+  /** The next attempt is not let through: the call ends with the error it had, or with this one. */
+  private refused(error: HoldfastError, stopped: StopReason): false {
+    if (this.number > 0) this.stop(stopped)
     else {
-      const error = breaker.refusal()
       const timestamp = this.guard.settings.clock.wall()
       this.number = 1
       this.threw = true
       this.result = error
       this.attempts = [{ number: 1, timestamp, delay: 0, duration: 0, outcome: 'circuit_open', error }]
       // Once the caller has had the promise: a rejection that nobody handles yet costs as much again.
-      NOW.then(() => this.stop('circuit_open'))
+      NOW.then(() => this.stop(stopped))
     }
+    return false
   }
 
   /** The caller's signal was aborted. */
   abort(reason: unknown): void {
-    const { flight, breaker, running } = this
+    const { breaker, running } = this
     if (running > 0) {
       breaker?.settle(this, undefined)
-      this.record('failure', true, reason, undefined)
+      this.credit(this, true, reason, CALLED_OFF, undefined)
+      this.record(this, 'failure', true, reason, undefined)
     }
     this.threw = true
     this.result = reason
     this.close('aborted')
     this.reject(reason)
-    if (running > 0) flight?.abort(reason)
+    if (running > 0) this.cut(reason)
   }
 
   /** Ends the call with what came last. */
@@ -289,6 +411,14 @@ export class Call<T> extends Timed implements Pass {
     this.running = 0
     this.unwatch(true)
     if (this.signal !== undefined) unfollow(this.signal, this)
+    this.leave()
+  }
+
+  /** Gives the place in the bulkhead back, once nothing of the call runs any more. */
+  private leave(): void {
+    if (this.free === undefined || !this.ended || this.unsettled > 0) return
+    this.free()
+    this.free = undefined
   }
 
   private outcome(): { error: unknown } | { value: unknown } {
@@ -301,24 +431,47 @@ export class Call<T> extends Timed implements Pass {
     listeners.emit({ type, name, timestamp: clock.wall(), attempt, context: this.context, ...facts } as GuardEvent)
   }
 
-  private record(
+  /** Writes an attempt down and tells how long it took. */
+  record(
+    leg: Leg,
     outcome: AttemptRecord['outcome'],
     threw: boolean,
     error: unknown,
-    statusCode: number | undefined,
+    known: Classification | undefined,
   ): number {
-    const { flight, number, delay, guard, startedAt } = this
+    const { delay, guard } = this
     const { clock } = guard.settings
+    const { number, startedAt, flight, pick } = leg
     this.endedAt = clock.now()
     this.wallAhead ??= clock.wall() - this.endedAt
     const duration = this.endedAt - startedAt
     const timestamp = Math.round(startedAt + this.wallAhead)
     const record: Writable<AttemptRecord> = { number, timestamp, delay, duration, outcome }
     if (threw) record.error = error
-    if (statusCode !== undefined) record.statusCode = statusCode
+    if (known?.httpStatus !== undefined) record.statusCode = known.httpStatus
+    if (pick !== undefined) record.memberId = pick.member.id
     if (flight?.context !== undefined) record.context = flight.context
     this.attempts ??= []
     this.attempts.push(record)
     return duration
   }
+}
+
+/** What an attempt that the caller called off is taken for: it says nothing about anybody. */
+export const CALLED_OFF: Classification = { category: 'permanent', kind: 'cancelled' }
+
+const hasStatus = (value: unknown): boolean => typeof (value as { status?: unknown } | null)?.status === 'number'
+
+/** What an outcome is to a breaker, by its own rules or the usual ones. */
+function verdictOf(
+  breaker: CircuitBreaker | undefined,
+  threw: boolean,
+  result: unknown,
+  known: Classification | undefined,
+): 'success' | 'failure' | undefined {
+  if (known !== undefined && (threw || known.httpStatus !== undefined)) {
+    if (counts(breaker?.settings, result, known)) return 'failure'
+    if (threw) return undefined
+  }
+  return 'success'
 }

@@ -3,13 +3,15 @@ import { type Classification, classify } from '../classify/index.js'
 import { startStamp } from '../clock.js'
 import { Listeners } from '../listeners.js'
 import { refuse } from '../options.js'
+import type { PoolProtocol } from '../pool/protocol.js'
 import { report } from '../report.js'
 import { type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
-import { type Attempt, Flight } from './attempt.js'
+import { type Attempt, Flight, type PooledAttempt } from './attempt.js'
 import { Call, type CallOptions, type Guarded } from './call.js'
 import { Deadlines } from './deadlines.js'
 import type { GuardEvent } from './events.js'
 import { type GuardOptions, type GuardSettings, readGuard } from './options.js'
+import { sessionsKept } from './session.js'
 
 /** What one call may be given besides its function. */
 export interface RunOptions extends CallOptions {
@@ -17,8 +19,8 @@ export interface RunOptions extends CallOptions {
   retry?: RetryOptions | false | undefined
 }
 
-/** Runs calls under the policies it was made with. */
-export interface Guard {
+/** Runs calls under the policies it was made with. `A` is what its functions are told. */
+export interface Guard<A extends Attempt = Attempt> {
   /** The name it was given. */
   readonly name: string | undefined
   /** Its breaker, where it has one for all its calls. */
@@ -29,7 +31,7 @@ export interface Guard {
    * Calls `fn` until it succeeds or the policies say stop, and then throws the last attempt's error as it came. `fn` may
    * be asynchronous, return a thenable or a plain value, or throw.
    */
-  run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
+  run<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
   /** A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a promise. */
   wrap<This, Args extends unknown[], R>(
     fn: (this: This, ...args: Args) => R,
@@ -63,7 +65,7 @@ export class GuardCore implements Guard {
   private unhear: (() => void) | undefined = undefined
 
   constructor(settings: GuardSettings) {
-    const { clock, attemptTimeout, totalTimeout, retry, breaker, keyed, enabled } = settings
+    const { clock, attemptTimeout, totalTimeout, retry, breaker, keyed, enabled, bulkhead, budget, pool, hedge } = settings
     const { windowType = 'rolling', adaptive = false, slowCallDuration } = breaker?.settings ?? {}
     this.settings = settings
     this.breaker = breaker
@@ -73,7 +75,7 @@ export class GuardCore implements Guard {
     this.timed = attemptTimeout < Infinity || totalTimeout < Infinity
     this.lease = attemptTimeout < Infinity ? attemptTimeout : undefined
     this.passive = windowType === 'rolling' && !adaptive
-    this.simple = enabled && !this.timed && !(keyed ?? retry.retryIf ?? slowCallDuration)
+    this.simple = enabled && !this.timed && !(keyed ?? retry.retryIf ?? slowCallDuration ?? bulkhead ?? budget ?? pool ?? hedge)
     this.quick = this.simple
   }
 
@@ -91,7 +93,8 @@ export class GuardCore implements Guard {
       return this.begin(fn, undefined, undefined, options)
     const epoch = breaker === undefined ? 0 : breaker.epoch
     const startedAt = startStamp(this.settings.clock)
-    const flight = new Flight(1)
+    const kept = sessionsKept()
+    const flight = new Flight(1, undefined)
     let result: T | PromiseLike<T>
     try {
       result = fn(flight)
@@ -102,7 +105,7 @@ export class GuardCore implements Guard {
       this.passive ? undefined : this.counting(epoch),
       (error) => {
         const call = new Call<T>(this, fn, undefined, undefined, this.settings.retry, undefined)
-        call.adopt(flight, epoch, startedAt).proceed(1, true, error)
+        call.adopt(flight, epoch, startedAt, kept).proceed(1, true, error)
         return call.promise
       },
     )
@@ -125,6 +128,7 @@ export class GuardCore implements Guard {
         return core.begin(guarded, this, length === 1 ? [a] : Array.from(given), undefined)
       const epoch = breaker === undefined ? 0 : breaker.epoch
       const startedAt = startStamp(clock)
+      const kept = sessionsKept()
       let result: unknown
       try {
         if (length === 1) result = guarded.call(this, a)
@@ -138,7 +142,7 @@ export class GuardCore implements Guard {
         (error) => {
           const args = [a, b, c].slice(0, length)
           const call = new Call<Awaited<R>>(core, guarded, this, args, retry, undefined)
-          call.adopt(undefined, epoch, startedAt).proceed(1, true, error)
+          call.adopt(undefined, epoch, startedAt, kept).proceed(1, true, error)
           return call.promise
         },
       )
@@ -158,7 +162,7 @@ export class GuardCore implements Guard {
   /** What the guard takes an error for, or a value that is not wanted. */
   classify(result: unknown, threw: boolean): Classification {
     const { classify: ask } = this.settings
-    const known = classify(result, this.wall as unknown as number)
+    const known = classify(result, this.wall)
     if (ask === undefined || !threw) return known
     try {
       return { ...known, ...ask(result) }
@@ -185,7 +189,7 @@ export class GuardCore implements Guard {
   ): Promise<T> {
     const { enabled, retry } = this.settings
     try {
-      if (!enabled) return Promise.resolve((args ? fn.apply(self, args) : fn(new Flight(1))) as T)
+      if (!enabled) return Promise.resolve((args ? fn.apply(self, args) : fn(new Flight(1, undefined))) as T)
       const policy = options?.retry === undefined ? retry : policyFor(options.retry, retry)
       return new Call<T>(this, fn, self, args, policy, options).start()
     } catch (error) {
@@ -237,6 +241,8 @@ function policyFor(retry: RetryOptions | false, base: RetryPolicy): RetryPolicy 
  * calls // => [1, 2, 3]
  * ```
  */
+export function guard<M>(options: GuardOptions & { pool: PoolProtocol<M> }): Guard<PooledAttempt<M>>
+export function guard(options?: GuardOptions): Guard
 export function guard(options: GuardOptions = {}): Guard {
   return new GuardCore(readGuard(options))
 }

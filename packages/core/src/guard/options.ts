@@ -1,11 +1,14 @@
 import { CircuitBreaker } from '../breaker/breaker.js'
 import { type BreakerKey, KeyedBreakers } from '../breaker/keyed.js'
-import { BREAKER_DEFAULTS, type BreakerOptions, clockRule, readBreaker } from '../breaker/options.js'
+import { BREAKER_DEFAULTS, type BreakerOptions, readBreaker } from '../breaker/options.js'
 import type { Classification } from '../classify/index.js'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import type { Duration } from '../duration.js'
-import { count, deadline, either, read, refuse, type Spec, type SpecOf, standards, typed } from '../options.js'
+import { clockRule, count, deadline, delay, either, natural, read, refuse, type Spec, type SpecOf, standards, typed } from '../options.js'
+import type { PoolProtocol } from '../pool/protocol.js'
+import type { RetryBudget } from '../retry/budget.js'
 import { NO_RETRY, RETRY_DEFAULTS, type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
+import { Bulkhead, type BulkheadOptions } from './bulkhead.js'
 
 /** One breaker per key instead of one for the guard. */
 export interface KeyedBreakerOptions extends BreakerOptions {
@@ -23,6 +26,14 @@ export interface FallbackInfo {
   readonly context: unknown
 }
 
+/** When an attempt that has not answered is joined by another. */
+export interface HedgeOptions {
+  /** How long to wait for an answer; a failure does not wait. */
+  delay: Duration
+  /** How many calls may join the first. @defaultValue 1 */
+  max?: number
+}
+
 /** What a guard does for the calls it runs. Options are copied when the guard is made. */
 export interface GuardOptions {
   /** What it is called in events, errors and sessions. */
@@ -33,6 +44,14 @@ export interface GuardOptions {
   breaker?: BreakerOptions | KeyedBreakerOptions | CircuitBreaker | false
   /** How long an attempt, and the call with all its attempts and waits, may take. @defaultValue no deadlines */
   timeout?: { attempt?: Duration; total?: Duration }
+  /** How many calls may run at a time, and how many may wait. @defaultValue no limit */
+  bulkhead?: BulkheadOptions
+  /** How much retrying there may be, over all calls of all guards that share it. @defaultValue no limit */
+  budget?: RetryBudget
+  /** Where calls go: each attempt to one of the pool's members, another one where there is one. */
+  pool?: PoolProtocol
+  /** A second call where the first takes long, and the first answer wins. @defaultValue none */
+  hedge?: HedgeOptions
   /** Makes a value of a failure. Skipped where the caller aborts. What it throws is thrown, with the error as its cause. */
   fallback?: (error: unknown, info: FallbackInfo) => unknown
   /** Says what kind of error this is; what it leaves out, or undefined, is for the built-in classification. */
@@ -53,6 +72,10 @@ export interface GuardSettings {
   readonly keyed: KeyedBreakers | undefined
   readonly attemptTimeout: number
   readonly totalTimeout: number
+  readonly bulkhead: Bulkhead | undefined
+  readonly budget: RetryBudget | undefined
+  readonly pool: PoolProtocol | undefined
+  readonly hedge: { readonly delay: number; readonly max: number } | undefined
   readonly fallback: GuardOptions['fallback'] | undefined
   readonly classify: GuardOptions['classify'] | undefined
   readonly clock: Clock
@@ -67,6 +90,10 @@ const SPEC = {
   retry: [{}, objectOrFalse],
   breaker: [false, objectOrFalse],
   timeout: [{}, typed('object')],
+  bulkhead: [undefined, typed('object')],
+  budget: [undefined, ['a RetryBudget', (value: RetryBudget) => value?.withdraw]],
+  pool: [undefined, ['a Pool', (value: PoolProtocol) => value?.take]],
+  hedge: [undefined, typed('object')],
   fallback: [undefined, typed('function')],
   classify: [undefined, typed('function')],
   clock: [systemClock, clockRule],
@@ -77,14 +104,19 @@ const SPEC = {
 const TIMEOUT: Spec = { attempt: [Number.POSITIVE_INFINITY, deadline], total: [Number.POSITIVE_INFINITY, deadline] }
 const KEYED: Spec = { key: [undefined, typed('function')], maxKeys: [10_000, count] }
 
+const BULKHEAD: Spec = { limit: [undefined, count], queue: [0, natural] }
+const HEDGE: Spec = { delay: [undefined, delay], max: [1, count] }
+
 /** Checks a guard's options, or throws INVALID_OPTIONS that lists everything wrong with them. */
 export function readGuard(given: GuardOptions): GuardSettings {
   const problems: string[] = []
   const options = read('', given, standards(SPEC) as Required<GuardOptions>, SPEC, problems)
-  const { name, retry, breaker, timeout, clock } = options
+  const { name, retry, breaker, timeout, clock, bulkhead, hedge } = options
   const limits = read('timeout', timeout, standards(TIMEOUT) as Limits, TIMEOUT, problems)
   const policy = retry === false ? NO_RETRY : readRetry(retry, RETRY_DEFAULTS, problems)
   const breakers = breaker && readBreakers(breaker, name ?? '', clock, problems)
+  const places = bulkhead && required('bulkhead', bulkhead, BULKHEAD, 'limit', problems)
+  const hedging = hedge && required('hedge', hedge, HEDGE, 'delay', problems)
   refuse(name === undefined ? 'a guard' : `the guard ${name}`, problems)
   return {
     ...options,
@@ -94,7 +126,16 @@ export function readGuard(given: GuardOptions): GuardSettings {
     ...breakers,
     attemptTimeout: limits.attempt,
     totalTimeout: limits.total,
+    bulkhead: places && new Bulkhead(places.limit as number, places.queue as number),
+    hedge: hedging as GuardSettings['hedge'],
   }
+}
+
+/** Reads options of which one must be given. */
+function required(path: string, given: object, spec: Spec, name: string, problems: string[]): Record<string, unknown> {
+  const options = read(path, given, standards(spec) as Record<string, unknown>, spec, problems)
+  if (!(name in given)) problems.push(`${path}.${name}: got undefined, takes ${spec[name]?.[1][0]}`)
+  return options
 }
 
 type Limits = { attempt: number; total: number }

@@ -3,7 +3,7 @@ import { backoff } from './backoff.js'
 import type { RetryPolicy } from './options.js'
 
 /** Waits stay finite even where no cap is given: this is some 285,000 years. */
-const CEILING = Number.MAX_SAFE_INTEGER
+const finite = (ms: number): number => Math.min(ms, Number.MAX_SAFE_INTEGER)
 
 /**
  * The wait before retry `n` (1, 2, …): the backoff, capped so that jitter keeps its spread below `maxDelay`, then
@@ -18,8 +18,8 @@ export function delayBefore(
   random: Random,
   error?: unknown,
 ): number {
-  const { baseDelay, jitterAmount: a, jitterMin, jitterMax } = policy
-  const cap = Math.min(policy.maxDelay, CEILING)
+  const { jitterAmount: a } = policy
+  const cap = finite(policy.maxDelay)
   const wait = backoff(policy, n, error, previous)
   const d = Math.min(wait, cap)
   switch (policy.jitterType) {
@@ -30,15 +30,16 @@ export function delayBefore(
     case 'equal':
       return d * (1 - (a / 2) * random())
     case 'decorrelated': {
-      const drawn = baseDelay + random() * Math.max(0, 3 * previous - baseDelay)
+      const base = finite(policy.baseDelay)
+      const drawn = base + random() * Math.max(0, 3 * finite(previous) - base)
       return Math.min(cap, (1 - a) * d + a * drawn)
     }
     case 'proportional':
       return Math.min(cap, Math.min(wait, cap / (1 + a)) * (1 - a + 2 * a * random()))
-    case 'additive':
-      return Math.min(
-        cap,
-        Math.max(0, Math.min(wait, cap - jitterMax)) + jitterMin + (jitterMax - jitterMin) * random(),
-      )
+    case 'additive': {
+      const least = finite(policy.jitterMin)
+      const most = finite(policy.jitterMax)
+      return Math.min(cap, Math.max(0, Math.min(wait, cap - most)) + least + (most - least) * random())
+    }
   }
 }

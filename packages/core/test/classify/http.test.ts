@@ -53,6 +53,7 @@ describe('HTTP statuses', () => {
     })
     expect(classify(shaped({ status: 399 }))).toEqual({ category: 'transient', kind: 'unknown' })
     expect(classify(shaped({ status: 400 })).httpStatus).toBe(400)
+    expect(classify({ status: 100 })).toEqual({ category: 'permanent', kind: 'unknown', httpStatus: 100 })
   })
 
   it('of a Response is classified, and one that succeeded is nothing to try again', () => {

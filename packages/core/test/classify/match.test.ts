@@ -138,6 +138,10 @@ describe('a name', () => {
     expect(matches(runInNewContext('new RangeError("x")'), 'RangeError')).toBe(true)
   })
 
+  it('is the name of an HTTP error too, whatever was answered', () => {
+    expect(matches(shaped({ name: 'MyHttpError', status: 404 }), 'MyHttpError')).toBe(true)
+  })
+
   it('is a code', () => {
     expect(matches(shaped({ code: 'ECONNREFUSED' }), 'ECONNREFUSED')).toBe(true)
     expect(matches(shaped({ code: 'ECONNREFUSED' }), 'ECONNRESET')).toBe(false)

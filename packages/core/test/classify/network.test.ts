@@ -9,7 +9,7 @@ const TABLE = {
   'transient network_error': `ECONNREFUSED ECONNRESET ECONNABORTED ECONNCLOSED EPIPE EPROTO ENOTFOUND ENOTCONN
     EADDRNOTAVAIL ESHUTDOWN ESERVFAIL ESOCKET EAI_AGAIN EAI_FAIL EAI_NODATA EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN
     ENETRESET HPE_INVALID_CONSTANT UND_ERR_SOCKET ERR_NETWORK ERR_SOCKET_CLOSED ERR_STREAM_PREMATURE_CLOSE
-    ERR_HTTP2_STREAM_ERROR ERR_HTTP2_SESSION_ERROR ERR_HTTP2_GOAWAY_SESSION PROTOCOL_CONNECTION_LOST ConnectionRefused
+    ERR_HTTP2_STREAM_ERROR ERR_HTTP2_STREAM_CANCEL ERR_HTTP2_SESSION_ERROR ERR_HTTP2_GOAWAY_SESSION PROTOCOL_CONNECTION_LOST ConnectionRefused
     ConnectionClosed`,
   'permanent cancelled': 'ABORT_ERR ERR_CANCELED ERR_ABORTED UND_ERR_ABORTED',
   'transient disk_full': 'ENOSPC EDQUOT',
@@ -18,7 +18,8 @@ const TABLE = {
   'permanent conflict': 'EEXIST ENOTEMPTY',
   'permanent validation': 'EINVAL UND_ERR_INVALID_ARG UND_ERR_INVALID_RETURN_VALUE',
   'transient unknown': `EBUSY EAGAIN EMFILE ENOMEM XECONNRESET ENOENTX XEPIPE ENOSPCX ERR_SOMETHING EACCESSORY EINVALID
-    XEINVAL EXISTX XENOENT XEACCES ERR_HTTP2_INVALID_SETTING TIMEOUTS ABORT_ERRX XABORT_ERR XENOSPC XUND_ERR_SOCKET`,
+    XEINVAL EXISTX XENOENT XEACCES ERR_HTTP2_INVALID_SETTING ERR_HTTP2_STREAM_SELF_DEPENDENCY ERR_SOCKET_BAD_PORT TIMEOUTS ABORT_ERRX XABORT_ERR XENOSPC XUND_ERR_SOCKET
+    EROFSX ENOTDIRX EEXISTX XEEXIST ENOTEMPTYX EPIPEX request_timeouts`,
 }
 
 describe('codes of systems, sockets and HTTP clients', () => {
@@ -44,6 +45,11 @@ describe('codes of systems, sockets and HTTP clients', () => {
     )
     expect(classify(shaped({ code: 'ERR_OTHER' }, 'timeout of 30ms')).kind).toBe('unknown')
     expect(classify({ code: 'ECONNABORTED' }).kind).toBe('network_error')
+  })
+
+  it('takes the code of a mistake for one', () => {
+    const range = Object.assign(new RangeError('port'), { code: 'ERR_SOCKET_BAD_PORT' })
+    expect(classify(range)).toEqual({ category: 'permanent', kind: 'unknown' })
   })
 
   it('gives errors that say the same the same frozen answer', () => {

@@ -1,10 +1,20 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { classify, retryAfterOf } from '../../src/classify/index.js'
 import { shaped } from './shapes.js'
 
 const NOW = Date.UTC(2025, 10, 6, 10, 0, 0)
 const of = (headers: unknown) => retryAfterOf({ headers }, NOW)
+
+// A date means the same wherever the machine stands.
+const zone = process.env.TZ
+beforeAll(() => {
+  process.env.TZ = 'Asia/Tokyo'
+})
+afterAll(() => {
+  if (zone === undefined) delete process.env.TZ
+  else process.env.TZ = zone
+})
 
 describe('Retry-After', () => {
   it.each([
@@ -20,7 +30,9 @@ describe('Retry-After', () => {
     ['Thu, 06 Nov 2025 10:00:07 GMT', 7000],
     ['Thursday, 06-Nov-25 10:00:07 GMT', 7000],
     ['Thu Nov  6 10:00:07 2025', 7000],
+    [' Thu, 06 Nov 2025 10:00:07 GMT', 7000],
     ['Thu, 06 Nov 2025 09:59:00 GMT', 0],
+    ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
     ['Thu, 06 Nov 2025 10:00:00 GMT', 0],
   ])('%j is %i ms', (value, ms) => {
     expect(of({ 'retry-after': value })).toBe(ms)
@@ -46,6 +58,8 @@ describe('Retry-After', () => {
     'Monday',
     'soon 06 Nov 2025 10:00:07 GMT',
     '06 Nov 2025 10:00:07 GMT',
+    'on Thu, 06 Nov 2025 10:00:07 GMT',
+    'xThu, 06 Nov 2025 10:00:07 GMT',
     null,
     undefined,
     {},
@@ -53,6 +67,12 @@ describe('Retry-After', () => {
     -1,
   ])('%j is ignored', (value) => {
     expect(of({ 'retry-after': value })).toBeUndefined()
+  })
+
+  it('of any length is read quickly', () => {
+    expect(of({ 'retry-after': `Mon ${': '.repeat(50_000)}` })).toBeUndefined()
+    expect(of({ 'retry-after': `Mon${' '.repeat(100_000)}` })).toBeUndefined()
+    expect(of({ 'retry-after': '1'.repeat(100_000) })).toBeUndefined()
   })
 
   it('is read from Headers, an object, a Map or a list of values, in any case', () => {

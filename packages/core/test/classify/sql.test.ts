@@ -67,7 +67,7 @@ describe('MySQL and MariaDB', () => {
     [2013, 'HY000', 'network_error'],
   ])('%i is transient', (errno, sqlState, kind) => {
     expect(classify(shaped({ errno, sqlState }))).toEqual({ category: 'transient', kind, sqlState })
-    expect(classify(shaped({ errno }))).toEqual({ category: 'transient', kind })
+    expect(classify(shaped({ errno }))).toStrictEqual({ category: 'transient', kind })
   })
 
   it('goes by SQLSTATE otherwise', () => {
@@ -96,7 +96,7 @@ describe('SQLite', () => {
     ['SQLITE_CORRUPT', 11, 'permanent', 'unknown'],
     ['SQLITE_ERROR', 1, 'permanent', 'unknown'],
   ])('%s (%i) is %s %s, by name and by the number of node:sqlite', (code, errcode, category, kind) => {
-    expect(classify(shaped({ code }))).toEqual({ category, kind })
+    expect(classify(shaped({ code }))).toStrictEqual({ category, kind })
     expect(classify(shaped({ code: 'ERR_SQLITE_ERROR', errcode }))).toEqual({ category, kind })
   })
 

@@ -1,0 +1,47 @@
+import type { Attempt } from '../guard/attempt.js'
+
+let current: Attempt | undefined
+
+/** Calls a method as one attempt. */
+export function callAs(
+  attempt: Attempt,
+  fn: (...args: never[]) => unknown,
+  self: unknown,
+  args: unknown[],
+): unknown {
+  const before = current
+  current = attempt
+  try {
+    return fn.apply(self as never, args as never[])
+  } finally {
+    current = before
+  }
+}
+
+/**
+ * The attempt that a decorated method is, for its number and its signal, which a `@Timeout` aborts. Read it before the
+ * first `await` of the method: after that it is undefined, or another call's.
+ *
+ * @example
+ * ```ts
+ * import * as ft from 'holdfast/decorators'
+ *
+ * const numbers: (number | undefined)[] = []
+ *
+ * class Pages {
+ *   @ft.Retry({ jitter: 0 })
+ *   async load(): Promise<string> {
+ *     const attempt = ft.currentAttempt()
+ *     numbers.push(attempt?.number)
+ *     if (numbers.length < 2) throw new Error('not yet')
+ *     return 'page'
+ *   }
+ * }
+ *
+ * await new Pages().load() // => 'page'
+ * numbers // => [1, 2]
+ * ```
+ */
+export function currentAttempt(): Attempt | undefined {
+  return current
+}

@@ -1,0 +1,54 @@
+import { refuse, show } from '../options.js'
+import type { Place } from './owner.js'
+import { type Kind, problemsOf, type Settings } from './settings/table.js'
+import { Site } from './site.js'
+
+/** What the decorators take: a method that returns a promise. */
+// oxlint-disable-next-line typescript/no-explicit-any -- whatever the class and the method are
+export type AsyncMethod = (this: any, ...args: any[]) => Promise<unknown>
+
+/** A decorator of asynchronous methods, standard or `experimentalDecorators`; the method keeps its type. */
+export interface AsyncMethodDecorator {
+  /** As a standard decorator. */
+  <This, F extends AsyncMethod>(method: F, context: ClassMethodDecoratorContext<This, F>): F
+  /** As TypeScript's `experimentalDecorators` call it. */
+  <F extends AsyncMethod>(
+    target: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<F>,
+  ): TypedPropertyDescriptor<F>
+}
+
+type Context = {
+  readonly kind: string
+  readonly name: string | symbol
+  readonly static: boolean
+  readonly metadata?: object
+}
+
+/** A decorator that adds `settings` to what a method's other decorators said, in whatever order they stand. */
+export function decorate<K extends Kind>(kind: K, given: Settings[K]): AsyncMethodDecorator {
+  refuse(`@${kind}`, problemsOf(kind, given))
+  const settings = Object.freeze({ ...given })
+
+  const wrap = (method: unknown, place: Place) => {
+    if (typeof method !== 'function')
+      refuse(`@${kind}`, [`${String(place.key)}: got ${show(method)}, takes a method that returns a promise`])
+    return Site.at(method as never, place).add(kind, settings)
+  }
+
+  const decorator = (
+    first: unknown,
+    second: Context | string | symbol,
+    third?: PropertyDescriptor,
+  ): unknown => {
+    if (typeof second === 'object') {
+      const { kind: what, name: key, static: isStatic, metadata } = second
+      return wrap(what === 'method' ? first : what, { key, isStatic, metadata })
+    }
+    const target = first as object
+    const value = wrap(third?.value, { key: second, isStatic: typeof target === 'function', target })
+    return { ...third, value }
+  }
+  return decorator as AsyncMethodDecorator
+}

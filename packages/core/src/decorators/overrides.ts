@@ -1,0 +1,48 @@
+import { type Kind, overrideProblems, type Settings } from './settings/table.js'
+
+/**
+ * Settings that win over those written at a decorator. A key is `Class/method/Decorator/setting`, which wins over
+ * `Class/Decorator/setting`, which wins over `Decorator/setting`; `enabled` is a setting of every decorator.
+ */
+export interface Overrides {
+  readonly [key: string]: unknown
+}
+
+/** What was said at one place: `Class/method/Retry`, `Class/Retry` or `Retry`. */
+interface Said {
+  enabled?: boolean
+  readonly settings: { [setting: string]: unknown }
+}
+
+/** Overrides by their place. */
+export type OverrideTable = ReadonlyMap<string, Said>
+
+/** Sorts overrides by their place, adding a sentence to `problems` for each that is wrong. */
+export function tableOf(overrides: Overrides, problems: string[]): OverrideTable {
+  const table = new Map<string, Said>()
+  for (const [key, value] of Object.entries(overrides)) {
+    const parts = key.split('/')
+    const setting = parts.pop() ?? ''
+    problems.push(...overrideProblems(key, parts.at(-1) ?? '', setting, value))
+    const place = parts.join('/')
+    const said = table.get(place) ?? { settings: {} }
+    if (setting === 'enabled') said.enabled = value as boolean
+    else said.settings[setting] = value
+    table.set(place, said)
+  }
+  return table
+}
+
+/** What was said about a decorator of a method, the least specific first; undefined where it is switched off. */
+export function layersFor<K extends Kind>(
+  table: OverrideTable,
+  owner: string | undefined,
+  method: string,
+  kind: K,
+  declared: Settings[K],
+): Settings[K][] | undefined {
+  const places = owner === undefined ? [kind] : [kind, `${owner}/${kind}`, `${owner}/${method}/${kind}`]
+  const layers = places.flatMap((place) => table.get(place) ?? [])
+  if (layers.findLast(({ enabled }) => enabled !== undefined)?.enabled === false) return undefined
+  return [declared, ...layers.map(({ settings }) => settings as Settings[K])]
+}

@@ -1,0 +1,14 @@
+import { count, natural, type SpecOf } from '../../options.js'
+
+/** How many calls of a method may run at a time. */
+export interface BulkheadSettings {
+  /** The calls that may run. @defaultValue 10 */
+  value?: number
+  /** The calls that may wait for one to end; more are refused with BULKHEAD_FULL. @defaultValue 10 */
+  waitingTaskQueue?: number
+}
+
+export const BULKHEAD = {
+  value: [10, count],
+  waitingTaskQueue: [10, natural],
+} satisfies SpecOf<BulkheadSettings>

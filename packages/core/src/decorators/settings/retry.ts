@@ -1,0 +1,54 @@
+import type { Matcher } from '../../classify/index.js'
+import type { Duration } from '../../duration.js'
+import { delay, either, natural, type Rule, type SpecOf, typed } from '../../options.js'
+import { matchers, type RetryOptions } from '../../retry/options.js'
+
+/** When a method that failed is tried again: MicroProfile's words and defaults. */
+export interface RetrySettings {
+  /** How many tries may follow the first; -1 and Infinity: without end. @defaultValue 3 */
+  maxRetries?: number
+  /** The wait before the first retry; each later one is twice as long. @defaultValue 0 */
+  delay?: Duration
+  /** No wait is longer, jitter included. @defaultValue none but `maxDuration` */
+  maxDelay?: Duration
+  /** How long the call may take in all; 0 and Infinity: as long as it likes. @defaultValue 180000 */
+  maxDuration?: Duration
+  /** The most that chance adds to a wait. @defaultValue 200 */
+  jitter?: Duration
+  /** Errors to retry. Absent: those classified as transient. Empty: none. */
+  retryOn?: readonly Matcher[]
+  /** Errors never to retry; wins over `retryOn`. */
+  abortOn?: readonly Matcher[]
+  /** What the method is called in events, errors and sessions. @defaultValue `Class.method` */
+  name?: string
+}
+
+const endless: Rule = ['-1 for no end', (value: unknown) => value === -1 || value === Infinity]
+
+export const RETRY = {
+  maxRetries: [3, either(natural, endless)],
+  delay: [0, delay],
+  maxDelay: [Number.POSITIVE_INFINITY, delay],
+  maxDuration: [180_000, delay],
+  jitter: [200, delay],
+  retryOn: [undefined, matchers],
+  abortOn: [undefined, matchers],
+  name: [undefined, typed('string')],
+} satisfies SpecOf<RetrySettings>
+
+/** {@link RetrySettings} filled in, as the engine's retry options. */
+export function toRetry(settings: RetrySettings): RetryOptions {
+  const { maxRetries = 0, delay: baseDelay = 0, maxDelay = 0, jitter = 0, retryOn, abortOn } = settings
+  return {
+    maxAttempts: maxRetries < 0 ? Number.POSITIVE_INFINITY : maxRetries + 1,
+    backoffType: 'exponential',
+    baseDelay,
+    multiplier: 2,
+    maxDelay,
+    jitterType: 'additive',
+    jitterMin: 0,
+    jitterMax: jitter,
+    ...(retryOn && { retryOn }),
+    ...(abortOn && { abortOn }),
+  }
+}

@@ -1,0 +1,83 @@
+import type { Classification } from '../classify/index.js'
+import { isHoldfastError } from '../errors.js'
+import { Flight } from './attempt.js'
+import { CALLED_OFF, type Call, type Leg } from './call.js'
+
+/** What a call that another was quicker than is aborted with. */
+const QUICKER = new DOMException('Another call of the hedge was quicker', 'AbortError')
+
+type Part = Leg & { readonly flight: Flight }
+
+/**
+ * Makes one attempt of several calls: another joins after each `delay` without an answer, and at once after a failure,
+ * while there are any left and the budget has a retry for it. The first to succeed wins; the others are aborted and never
+ * heard of again. When the last has failed, so has the attempt, with the last one's error.
+ */
+export function hedged<T>(call: Call<T>): Promise<unknown> {
+  const { guard, number } = call
+  const { hedge, clock, budget, pool } = guard.settings
+  const live = new Set<Part>()
+  let left = hedge?.max ?? 0
+  let timer: unknown
+  let over = false
+  return new Promise((resolve, reject) => {
+    const finish = (reason: unknown, known: Classification) => {
+      over = true
+      clock.clearTimer(timer)
+      for (const part of live) {
+        call.credit(part, true, reason, known, undefined)
+        part.flight.abort(reason)
+      }
+    }
+    // What the attempt comes to is what this part of it came to.
+    const become = (part: Part) => {
+      live.delete(part)
+      call.startedAt = part.startedAt
+      call.pick = part.pick
+      call.elsewhere = part.elsewhere
+      call.flight = part.flight
+    }
+    const join = () => {
+      clock.clearTimer(timer)
+      if (over || left === 0 || (budget !== undefined && !budget.withdraw())) return
+      left--
+      const pick = pool && call.choose()
+      if (pool === undefined || pick !== undefined) launch(pick)
+    }
+    const launch = (pick: Part['pick']) => {
+      const flight = new Flight(number, pick?.member)
+      const part: Part = { number, startedAt: clock.now(), flight, pick, elsewhere: undefined }
+      live.add(part)
+      if (left > 0) timer = clock.setTimer(join, hedge?.delay ?? 0)
+      call.part(flight).then(
+        (value) => {
+          if (over) return
+          become(part)
+          finish(QUICKER, CALLED_OFF)
+          resolve(value)
+        },
+        (error) => {
+          if (over) return
+          live.delete(part)
+          const known = guard.classify(error, true)
+          if (call.credit(part, true, error, known, undefined) || known.category === 'transient') join()
+          else left = 0
+          if (live.size > 0) call.record(part, known.kind === 'timeout' ? 'timeout' : 'failure', true, error, known)
+          else {
+            become(part)
+            finish(error, known)
+            reject(error)
+          }
+        },
+      )
+    }
+    // A deadline speaks against those it ends; the caller's abort does not.
+    call.onCut = (reason) => {
+      if (!over) finish(reason, isHoldfastError(reason) ? guard.classify(reason, true) : CALLED_OFF)
+    }
+    const { pick } = call
+    call.pick = undefined
+    call.flight = undefined
+    launch(pick)
+  })
+}

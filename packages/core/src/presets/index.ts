@@ -1,0 +1,5 @@
+export { anthropic, openai } from './llm.js'
+export { postgres } from './postgres.js'
+export type { DatabasePreset, Preset, ServicePreset } from './preset.js'
+export { proxies } from './proxies.js'
+export { gemini, gmail, infisical, notion } from './services.js'

@@ -1,0 +1,32 @@
+import { isTransientSqlError } from '../sql/transient.js'
+import { type DatabasePreset, freeze } from './preset.js'
+
+/**
+ * PostgreSQL: 3 retries after 500 ms, 1 s and 2 s, each with up to 100 ms of jitter, 30 s in all. What
+ * `isTransientSqlError` knows is retried; broken constraints and wrong arguments never are.
+ *
+ * @example
+ * ```ts
+ * import { guard } from 'holdfast'
+ * import { postgres } from 'holdfast/presets'
+ *
+ * const db = guard(postgres)
+ * await db.run(async () => 'rows') // => 'rows'
+ * ```
+ */
+export const postgres: DatabasePreset = freeze({
+  name: 'postgres',
+  retry: {
+    maxAttempts: 4,
+    backoffType: 'exponential',
+    baseDelay: 500,
+    multiplier: 2,
+    maxDelay: 30_000,
+    jitterType: 'additive',
+    jitterMin: 0,
+    jitterMax: 100,
+    retryOn: [isTransientSqlError],
+    abortOn: ['SQLIntegrityConstraintViolationException', 'IllegalArgumentException'],
+  },
+  timeout: { total: 30_000 },
+})

@@ -1,0 +1,101 @@
+import { type Clock, systemClock } from '../clock.js'
+import type { Duration } from '../duration.js'
+import { HoldfastError } from '../errors.js'
+import { clockRule, positive, read, refuse, type SpecOf, span, standards } from '../options.js'
+
+/** How much retrying there may be. */
+export interface RetryBudgetOptions {
+  /** Retries allowed per call made in the window. @defaultValue 0.2 */
+  ratio?: number
+  /** Retries allowed per second whatever the calls, so that a quiet program may retry too. @defaultValue 10 */
+  reservePerSecond?: number
+  /** How far back calls and retries are counted. @defaultValue 10000 */
+  window?: Duration
+  /** Where it takes its time from. @defaultValue the machine's clock */
+  clock?: Clock
+}
+
+const SPEC = {
+  ratio: [0.2, positive],
+  reservePerSecond: [10, positive],
+  window: [10_000, span],
+  clock: [systemClock, clockRule],
+} satisfies SpecOf<RetryBudgetOptions>
+
+/** The window is kept in this many parts, the oldest of which is forgotten as a whole. */
+const PARTS = 100
+
+/**
+ * Keeps retries from multiplying an outage: over the window there are at most `ratio` retries per call and
+ * `reservePerSecond` besides. Guards may share one.
+ *
+ * @example
+ * ```ts
+ * import { guard, RetryBudget, sessionOf } from 'holdfast'
+ *
+ * const budget = new RetryBudget({ ratio: 0, reservePerSecond: 0 })
+ * const api = guard({ budget, retry: { backoffType: 'immediate' } })
+ * const error = await api.run(() => { throw new Error('down') }).catch((e) => e)
+ * sessionOf(error)?.stopped // => 'budget_spent'
+ * sessionOf(error)?.attempts.length // => 1
+ * ```
+ */
+export class RetryBudget {
+  private readonly settings: Required<RetryBudgetOptions> & { window: number }
+  /** Calls and retries in each part of the window, and the number of the part that is being written. */
+  private readonly calls = new Float64Array(PARTS)
+  private readonly retries = new Float64Array(PARTS)
+  private part = Number.NEGATIVE_INFINITY
+
+  constructor(options: RetryBudgetOptions = {}) {
+    const problems: string[] = []
+    this.settings = read('', options, standards(SPEC) as RetryBudget['settings'], SPEC, problems)
+    refuse('a retry budget', problems)
+  }
+
+  /** How many retries are left now; below 0 only where calls were forgotten since. */
+  get left(): number {
+    const { ratio, reservePerSecond, window } = this.settings
+    this.at()
+    const sum = (parts: Float64Array) => parts.reduce((total, part) => total + part)
+    return ratio * sum(this.calls) + (reservePerSecond * window) / 1000 - sum(this.retries)
+  }
+
+  /** Counts a call. */
+  deposit(): void {
+    const at = this.at()
+    this.calls[at] = (this.calls[at] as number) + 1
+  }
+
+  /** Takes a retry, if there is one left. */
+  withdraw(): boolean {
+    if (this.left < 1) return false
+    const at = this.at()
+    this.retries[at] = (this.retries[at] as number) + 1
+    return true
+  }
+
+  /**
+   * Takes a retry for those who use a budget on its own.
+   *
+   * @throws RETRY_BUDGET_EXHAUSTED where there is none left
+   */
+  spend(): void {
+    if (!this.withdraw())
+      throw new HoldfastError('RETRY_BUDGET_EXHAUSTED', 'the retry budget is spent; retry when more calls have been made')
+  }
+
+  /** Where the present part is kept, after forgetting those that have left the window. */
+  private at(): number {
+    const { clock, window } = this.settings
+    const part = Math.floor((clock.now() / window) * PARTS)
+    for (let next = Math.max(this.part, part - PARTS) + 1; next <= part; next++) {
+      this.calls[slot(next)] = 0
+      this.retries[slot(next)] = 0
+    }
+    this.part = Math.max(this.part, part)
+    return slot(this.part)
+  }
+}
+
+const slot = (part: number): number => ((part % PARTS) + PARTS) % PARTS

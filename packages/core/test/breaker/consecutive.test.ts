@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { admitted, fail, made, succeed } from './setup.js'
+
+const windowType = 'consecutive'
+
+describe('a consecutive window', () => {
+  it('opens with as many failures in a row as the threshold says', () => {
+    const { breaker } = made({ windowType, failureThreshold: 3 })
+    fail(breaker, 2)
+    expect(breaker.state).toBe('closed')
+    fail(breaker)
+    expect(breaker.state).toBe('open')
+    expect(breaker.failureCount).toBe(3)
+  })
+
+  it('begins again with every success', () => {
+    const { breaker } = made({ windowType, failureThreshold: 3 })
+    fail(breaker, 2)
+    expect(breaker.failureCount).toBe(2)
+    succeed(breaker)
+    expect(breaker.failureCount).toBe(0)
+    fail(breaker, 2)
+    expect(breaker.state).toBe('closed')
+    fail(breaker)
+    expect(breaker.state).toBe('open')
+  })
+
+  it('begins again with the first success after failures and stays empty with the next', () => {
+    const { breaker } = made({ windowType, failureThreshold: 5 })
+    fail(breaker, 4)
+    succeed(breaker, 3)
+    fail(breaker, 4)
+    expect(breaker.failureCount).toBe(4)
+    expect(breaker.state).toBe('closed')
+  })
+
+  it('is not interrupted by a call that says nothing', () => {
+    const { breaker } = made({ windowType, failureThreshold: 3 })
+    fail(breaker, 2)
+    admitted(breaker).ignore()
+    expect(breaker.failureCount).toBe(2)
+    fail(breaker)
+    expect(breaker.state).toBe('open')
+  })
+
+  it('goes by the order in which calls end, not in which they began', () => {
+    const { breaker } = made({ windowType, failureThreshold: 2 })
+    const good = admitted(breaker)
+    fail(breaker)
+    good.success()
+    fail(breaker)
+    expect(breaker.state).toBe('closed')
+  })
+
+  it('never forgets a failure because of its age', async () => {
+    const { breaker, clock } = made({ windowType, failureThreshold: 3, windowDuration: 1000 })
+    for (let i = 0; i < 3; i++) {
+      fail(breaker)
+      await clock.advance(86_400_000)
+    }
+    expect(breaker.state).toBe('open')
+  })
+
+  it('begins empty after the breaker has closed', async () => {
+    const { breaker, clock } = made({ windowType, failureThreshold: 3, timeoutDuration: 1000 })
+    fail(breaker, 3)
+    await clock.advance(1000)
+    succeed(breaker)
+    fail(breaker, 2)
+    expect(breaker.state).toBe('closed')
+  })
+})

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import type { CircuitBreaker } from '../../src/index.js'
+import type { FakeClock } from '../../src/testing/index.js'
+import { fail, made, refusalOf, succeed } from './setup.js'
+
+const openTime = async (breaker: CircuitBreaker) => (await refusalOf(breaker)).retryAfter
+
+/** Waits until the breaker may be tested, and lets the test fail. */
+async function failTest(breaker: CircuitBreaker, clock: FakeClock): Promise<void> {
+  await clock.advance((await openTime(breaker)) ?? 0)
+  fail(breaker)
+}
+
+/** Waits until the breaker may be tested, and lets the test succeed. */
+async function passTest(breaker: CircuitBreaker, clock: FakeClock): Promise<void> {
+  await clock.advance((await openTime(breaker)) ?? 0)
+  succeed(breaker)
+}
+
+describe('the open time', () => {
+  it('stays the same by default', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000 })
+    breaker.trip()
+    for (let i = 0; i < 5; i++) {
+      expect(await openTime(breaker)).toBe(1000)
+      await failTest(breaker, clock)
+    }
+  })
+
+  it('grows by timeoutMultiplier with each opening', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 3 })
+    breaker.trip()
+    for (const time of [1000, 3000, 9000, 27_000]) {
+      expect(await openTime(breaker)).toBe(time)
+      await failTest(breaker, clock)
+    }
+  })
+
+  it('grows no further than maxTimeoutDuration', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2, maxTimeoutDuration: 5000 })
+    breaker.trip()
+    for (const time of [1000, 2000, 4000, 5000, 5000]) {
+      expect(await openTime(breaker)).toBe(time)
+      await failTest(breaker, clock)
+    }
+  })
+
+  it('grows no further than a year by default, after any number of openings', async () => {
+    const { breaker, clock } = made({ timeoutDuration: '1d', timeoutMultiplier: 10 })
+    breaker.trip()
+    for (let i = 0; i < 400; i++) await failTest(breaker, clock)
+    expect(await openTime(breaker)).toBe(365 * 86_400_000)
+  })
+
+  it('is the first one with the first opening, however early that is', async () => {
+    const { breaker } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
+    fail(breaker, 5)
+    expect(await openTime(breaker)).toBe(1000)
+  })
+
+  it('goes on growing where it closed for less than it was last open', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
+    breaker.trip()
+    await failTest(breaker, clock)
+    expect(await openTime(breaker)).toBe(2000)
+    await passTest(breaker, clock)
+    await clock.advance(1999)
+    fail(breaker, 5)
+    expect(await openTime(breaker)).toBe(4000)
+  })
+
+  it('goes back to the first where it stayed closed as long as it was last open', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
+    breaker.trip()
+    await failTest(breaker, clock)
+    expect(await openTime(breaker)).toBe(2000)
+    await passTest(breaker, clock)
+    await clock.advance(2000)
+    fail(breaker, 5)
+    expect(await openTime(breaker)).toBe(1000)
+    await failTest(breaker, clock)
+    expect(await openTime(breaker)).toBe(2000)
+  })
+
+  it('counts the time closed from the last closing, not from the first', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
+    breaker.trip()
+    await passTest(breaker, clock)
+    await clock.advance(600)
+    breaker.trip()
+    expect(await openTime(breaker)).toBe(2000)
+    await passTest(breaker, clock)
+    await clock.advance(1999)
+    breaker.trip()
+    expect(await openTime(breaker)).toBe(4000)
+  })
+
+  it('does not take the time it was open for time closed', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
+    breaker.trip()
+    await passTest(breaker, clock)
+    breaker.trip()
+    await clock.advance(86_400_000)
+    fail(breaker)
+    expect(await openTime(breaker)).toBe(4000)
+  })
+
+  it('goes on growing after a reset, because a reset is no rest', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
+    breaker.trip()
+    breaker.reset()
+    breaker.trip()
+    expect(await openTime(breaker)).toBe(2000)
+    breaker.reset()
+    await clock.advance(1000)
+    breaker.reset()
+    await clock.advance(1000)
+    breaker.trip()
+    expect(await openTime(breaker)).toBe(1000)
+  })
+
+  it('grows when a half-open breaker is tripped', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
+    breaker.trip()
+    await clock.advance(1000)
+    breaker.admit()
+    breaker.trip()
+    expect(await openTime(breaker)).toBe(2000)
+  })
+})

@@ -1,0 +1,54 @@
+import {
+  CircuitBreaker,
+  type CircuitBreakerOptions,
+  type HoldfastError,
+  isHoldfastError,
+  type Permit,
+} from '../../src/index.js'
+import { type FakeClock, fakeClock } from '../../src/testing/index.js'
+
+/** A breaker on a clock that stands still. */
+export function made(options: CircuitBreakerOptions = {}): { breaker: CircuitBreaker; clock: FakeClock } {
+  const clock = fakeClock()
+  return { breaker: new CircuitBreaker({ id: 'b', clock, ...options }), clock }
+}
+
+/** A breaker that has just been opened by as many failures as it takes. */
+export function opened(options: CircuitBreakerOptions = {}): { breaker: CircuitBreaker; clock: FakeClock } {
+  const { breaker, clock } = made({ failureThreshold: 3, timeoutDuration: 1000, ...options })
+  while (breaker.state === 'closed') fail(breaker)
+  return { breaker, clock }
+}
+
+/** The leave to make one call, from a breaker that must give it. */
+export function admitted(breaker: CircuitBreaker): Permit {
+  const permit = breaker.admit()
+  if (permit === undefined) throw new Error(`the ${breaker.state} breaker refused a call`)
+  return permit
+}
+
+export function fail(breaker: CircuitBreaker, times = 1): void {
+  for (let i = 0; i < times; i++) admitted(breaker).failure()
+}
+
+export function succeed(breaker: CircuitBreaker, times = 1): void {
+  for (let i = 0; i < times; i++) admitted(breaker).success()
+}
+
+/** The error with which the breaker refuses a call; fails where it lets the call through. */
+export async function refusalOf(breaker: CircuitBreaker): Promise<HoldfastError> {
+  const error: unknown = await breaker.run(() => 'let through').catch((thrown: unknown) => thrown)
+  if (!isHoldfastError(error, 'CIRCUIT_OPEN')) throw new Error('it was not refused')
+  return error
+}
+
+/** Every problem that INVALID_OPTIONS lists. */
+export function problemsOf(fn: () => unknown): readonly string[] {
+  try {
+    fn()
+  } catch (error) {
+    if (isHoldfastError(error, 'INVALID_OPTIONS')) return error.details ?? []
+    throw error
+  }
+  return []
+}

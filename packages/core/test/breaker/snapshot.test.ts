@@ -1,0 +1,525 @@
+import { describe, expect, it } from 'vitest'
+import { type BreakerSnapshot, CircuitBreaker, type CircuitBreakerOptions } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { admitted, fail, made, opened, problemsOf, refusalOf, succeed } from './setup.js'
+
+const HOUR = 3_600_000
+
+/** What a store gives back. */
+const stored = (snapshot: BreakerSnapshot) => JSON.parse(JSON.stringify(snapshot)) as BreakerSnapshot
+
+/** The breaker in another process, `later` milliseconds after and with a clock that began anew. */
+function reborn(
+  { breaker, clock }: ReturnType<typeof made>,
+  options: CircuitBreakerOptions,
+  later = 0,
+): ReturnType<typeof made> {
+  const next = fakeClock({ wall: clock.wall() + later })
+  return {
+    breaker: CircuitBreaker.restore(stored(breaker.snapshot()), { clock: next, ...options }),
+    clock: next,
+  }
+}
+
+const WINDOWS: [string, CircuitBreakerOptions][] = [
+  ['rolling', { failureThreshold: 4, windowDuration: 1000 }],
+  ['consecutive', { failureThreshold: 4, windowType: 'consecutive' }],
+  ['rate', { failureRate: 0.5, minimumCalls: 8, windowDuration: 1000 }],
+]
+
+describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, window) => {
+  const options = { timeoutDuration: 1000, timeoutMultiplier: 2, successThreshold: 2, ...window }
+
+  /** One that has opened and closed before, and holds three failures. */
+  async function lived() {
+    const it = made(options)
+    it.breaker.trip()
+    await it.clock.advance(1000)
+    succeed(it.breaker, 2)
+    await it.clock.advance(100)
+    fail(it.breaker, 2)
+    await it.clock.advance(300)
+    fail(it.breaker)
+    return it
+  }
+
+  it('is plain data that JSON keeps', async () => {
+    const { breaker } = await lived()
+    expect(stored(breaker.snapshot())).toEqual(breaker.snapshot())
+    expect(breaker.snapshot()).toMatchObject({ id: 'b', state: 'closed', failureCount: 3, windowType })
+  })
+
+  it('brings a closed one back as it was', async () => {
+    const before = await lived()
+    const after = reborn(before, options)
+    expect(after.breaker.snapshot()).toEqual(before.breaker.snapshot())
+    expect(after.breaker.state).toBe('closed')
+    expect(after.breaker.failureCount).toBe(3)
+  })
+
+  it('brings an open one back as it was', async () => {
+    const before = await lived()
+    before.breaker.trip()
+    await before.clock.advance(300)
+    const after = reborn(before, options)
+    expect(after.breaker.snapshot()).toEqual(before.breaker.snapshot())
+    expect(after.breaker.state).toBe('open')
+    expect(after.breaker.failureCount).toBe(3)
+    expect((await refusalOf(after.breaker)).retryAfter).toBe(1700)
+  })
+
+  it('brings a half-open one back open with its time up, its successes counted', async () => {
+    const before = await lived()
+    before.breaker.trip()
+    await before.clock.advance(2000)
+    succeed(before.breaker)
+    admitted(before.breaker)
+    const { breaker, clock } = reborn(before, options)
+    expect(breaker.state).toBe('open')
+    expect(breaker.nextTestTime).toBe(clock.wall())
+    expect(breaker.failureCount).toBe(3)
+    succeed(breaker)
+    expect(breaker.state).toBe('closed')
+  })
+
+  it('keeps how the open time had grown', async () => {
+    const before = await lived()
+    before.breaker.trip()
+    await before.clock.advance(2000)
+    admitted(before.breaker)
+    const { breaker } = reborn(before, options)
+    fail(breaker)
+    expect((await refusalOf(breaker)).retryAfter).toBe(4000)
+  })
+
+  it('keeps how long it has been closed', async () => {
+    const before = await lived()
+    const early = reborn(before, options, 599)
+    early.breaker.trip()
+    expect((await refusalOf(early.breaker)).retryAfter).toBe(2000)
+    const late = reborn(before, options, 600)
+    late.breaker.trip()
+    expect((await refusalOf(late.breaker)).retryAfter).toBe(1000)
+  })
+
+  it('brings a new one back as a new one', async () => {
+    const { breaker } = reborn(made(options), options)
+    expect(breaker.state).toBe('closed')
+    expect(breaker.failureCount).toBe(0)
+    breaker.trip()
+    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+  })
+
+  it('brings a disabled one back disabled', () => {
+    const before = made(options)
+    before.breaker.disable()
+    const { breaker } = reborn(before, options)
+    expect(breaker.disabled).toBe(true)
+    fail(breaker, 50)
+    expect(breaker.state).toBe('closed')
+    breaker.enable()
+    expect(breaker.disabled).toBe(false)
+  })
+})
+
+describe('a snapshot that says disabled and not closed', () => {
+  it.each(['open', 'half_open'] as const)('brings one back that lets every call pass, not %s', (state) => {
+    const before = opened()
+    const snapshot: BreakerSnapshot = { ...before.breaker.snapshot(), state, disabled: true }
+    const breaker = CircuitBreaker.restore(snapshot, { clock: before.clock })
+    expect(breaker.disabled).toBe(true)
+    expect(breaker.state).toBe('closed')
+    expect(breaker.admit()).toBeDefined()
+    expect(breaker.admit()).toBeDefined()
+  })
+})
+
+describe('the window of a restored breaker', () => {
+  it('goes on counting where it was', async () => {
+    const options = { failureThreshold: 3, windowDuration: 1000 }
+    const before = made(options)
+    fail(before.breaker, 2)
+    const { breaker } = reborn(before, options, 1000)
+    fail(breaker)
+    expect(breaker.state).toBe('open')
+  })
+
+  it('has lost what grew old meanwhile', async () => {
+    const options = { failureThreshold: 3, windowDuration: 1000 }
+    const before = made(options)
+    fail(before.breaker, 2)
+    const { breaker } = reborn(before, options, 1001)
+    expect(breaker.failureCount).toBe(0)
+  })
+
+  it('lets what it holds grow old from when it happened', async () => {
+    const options = { failureThreshold: 9, windowDuration: 1000 }
+    const before = made(options)
+    fail(before.breaker, 2)
+    await before.clock.advance(400)
+    fail(before.breaker)
+    const { breaker, clock } = reborn(before, options, 500)
+    expect(breaker.failureCount).toBe(3)
+    await clock.advance(101)
+    expect(breaker.failureCount).toBe(1)
+    await clock.advance(400)
+    expect(breaker.failureCount).toBe(0)
+  })
+
+  it('keeps calls, failures and slow calls of a rate window apart', async () => {
+    const options = { failureRate: 0.9, slowCallDuration: 100, slowCallRate: 0.5, minimumCalls: 6 } as const
+    const before = made(options)
+    const slow = [admitted(before.breaker), admitted(before.breaker)]
+    await before.clock.advance(100)
+    for (const permit of slow) permit.success()
+    fail(before.breaker)
+    succeed(before.breaker)
+    expect(before.breaker.snapshot().failureWindow).toEqual([before.clock.wall(), 4, 1, 2])
+    const { breaker, clock } = reborn(before, options)
+    expect(breaker.failureCount).toBe(1)
+    succeed(breaker)
+    expect(breaker.state).toBe('closed')
+    const third = admitted(breaker)
+    await clock.advance(100)
+    third.success()
+    expect(breaker.state).toBe('open')
+  })
+
+  it('is empty where the breaker counts another way now', async () => {
+    const before = made({ failureThreshold: 3 })
+    fail(before.breaker, 2)
+    const { breaker } = reborn(before, { failureThreshold: 3, windowType: 'consecutive' })
+    expect(breaker.failureCount).toBe(0)
+  })
+
+  it('holds no more than a lower threshold needs, and opens with the next failure', () => {
+    const before = made({ failureThreshold: 9 })
+    fail(before.breaker, 8)
+    const { breaker } = reborn(before, { failureThreshold: 3 })
+    expect(breaker.state).toBe('closed')
+    expect(breaker.failureCount).toBe(3)
+    fail(breaker)
+    expect(breaker.state).toBe('open')
+    expect(breaker.failureCount).toBe(3)
+  })
+
+  it('remembers what an adaptive breaker has learnt', async () => {
+    const options = { adaptive: true, failureThreshold: 10, windowDuration: 1 }
+    const before = made(options)
+    for (let i = 0; i < 60; i++) {
+      fail(before.breaker)
+      await before.clock.advance(2)
+    }
+    const { breaker } = reborn(before, options)
+    expect(breaker.snapshot().results).toBe('0'.repeat(60))
+    fail(breaker, 3)
+    expect(breaker.state).toBe('closed')
+    fail(breaker)
+    expect(breaker.state).toBe('open')
+  })
+
+  it('tells successes and failures apart in what was learnt, oldest first', () => {
+    const { breaker } = made({ adaptive: true })
+    succeed(breaker, 2)
+    fail(breaker)
+    expect(breaker.snapshot().results).toBe('110')
+    expect(made().breaker.snapshot().results).toBeUndefined()
+  })
+
+  it('forgets what was learnt where it is not adaptive any more', () => {
+    const before = made({ adaptive: true })
+    succeed(before.breaker)
+    expect(reborn(before, {}).breaker.snapshot().results).toBeUndefined()
+  })
+})
+
+describe('what a snapshot tells', () => {
+  it('is nothing but zeros for a new breaker', () => {
+    expect(made({ id: 'new' }).breaker.snapshot()).toEqual({
+      id: 'new',
+      state: 'closed',
+      failureCount: 0,
+      windowType: 'rolling',
+      failureWindow: [],
+      successCount: 0,
+      openedInARow: 0,
+      openDuration: 0,
+      epoch: 0,
+      nextTestTime: undefined,
+      lastFailureTime: undefined,
+      lastStateChange: undefined,
+      closedAt: undefined,
+      results: undefined,
+      disabled: false,
+    })
+  })
+
+  it('is the whole story of one that has lived, in wall time', async () => {
+    const { breaker, clock } = made({ failureThreshold: 2, timeoutDuration: 1000, timeoutMultiplier: 2 })
+    const start = clock.wall()
+    fail(breaker)
+    await clock.advance(10)
+    fail(breaker)
+    await clock.advance(1000)
+    fail(breaker)
+    expect(breaker.snapshot()).toEqual({
+      id: 'b',
+      state: 'open',
+      failureCount: 3,
+      windowType: 'rolling',
+      failureWindow: [],
+      successCount: 0,
+      openedInARow: 2,
+      openDuration: 2000,
+      epoch: 3,
+      nextTestTime: start + 3010,
+      lastFailureTime: start + 1010,
+      lastStateChange: start + 1010,
+      closedAt: undefined,
+      results: undefined,
+      disabled: false,
+    })
+    await clock.advance(2000)
+    succeed(breaker)
+    await clock.advance(5)
+    fail(breaker)
+    expect(breaker.snapshot()).toMatchObject({
+      state: 'closed',
+      failureWindow: [start + 3015, 1, 1, 0],
+      nextTestTime: undefined,
+      lastFailureTime: start + 3015,
+      lastStateChange: start + 3010,
+      closedAt: start + 3010,
+    })
+  })
+
+  it('is the successes of a half-open one', async () => {
+    const { breaker, clock } = opened({ successThreshold: 3 })
+    await clock.advance(1000)
+    succeed(breaker, 2)
+    expect(breaker.snapshot()).toMatchObject({ state: 'half_open', successCount: 2, failureCount: 3 })
+  })
+
+  it('does not change the breaker, and is not changed by it', () => {
+    const { breaker } = made()
+    fail(breaker, 2)
+    const first = breaker.snapshot()
+    const copy = stored(first)
+    fail(breaker, 2)
+    expect(stored(first)).toEqual(copy)
+    first.failureWindow.push(1, 1, 1, 1)
+    expect(breaker.failureCount).toBe(4)
+  })
+
+  it('names the breaker again, unless the options name it otherwise', () => {
+    const before = made({ id: 'mail' })
+    expect(reborn(before, {}).breaker.id).toBe('mail')
+    expect(reborn(before, { id: 'post' }).breaker.id).toBe('post')
+  })
+
+  it('is enough without options', () => {
+    const restored = CircuitBreaker.restore(opened({ id: 'mail' }).breaker.snapshot())
+    expect(restored.id).toBe('mail')
+    fail(new CircuitBreaker(), 1)
+  })
+})
+
+describe('the deadline of a restored breaker', () => {
+  const options = { timeoutDuration: 1000 }
+
+  it('is when it would have been', async () => {
+    const before = opened(options)
+    const { breaker, clock } = reborn(before, options, 600)
+    await clock.advance(399)
+    expect(breaker.admit()).toBeUndefined()
+    await clock.advance(1)
+    expect(breaker.admit()).toBeDefined()
+  })
+
+  it('is up where it passed meanwhile', () => {
+    const { breaker, clock } = reborn(opened(options), options, HOUR)
+    expect(breaker.state).toBe('open')
+    expect(breaker.nextTestTime).toBe(clock.wall())
+    expect(breaker.admit()).toBeDefined()
+  })
+
+  it('is no longer away than configured where the wall clock was set back', async () => {
+    const { breaker, clock } = reborn(opened(options), options, -HOUR)
+    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+    await clock.advance(1000)
+    expect(breaker.admit()).toBeDefined()
+  })
+
+  it('is no longer away than configured where the options have changed', async () => {
+    const before = opened({ timeoutDuration: HOUR })
+    const { breaker } = reborn(before, { timeoutDuration: 1000 })
+    expect((await refusalOf(breaker)).retryAfter).toBe(1000)
+  })
+
+  it('is no longer away than growth may reach now', async () => {
+    const grown = { timeoutDuration: 1000, timeoutMultiplier: 10 }
+    const before = opened(grown)
+    await before.clock.advance(1000)
+    fail(before.breaker)
+    const capped = { ...grown, maxTimeoutDuration: 5000 }
+    expect((await refusalOf(reborn(before, grown).breaker)).retryAfter).toBe(10_000)
+    expect((await refusalOf(reborn(before, capped).breaker)).retryAfter).toBe(5000)
+    expect((await refusalOf(reborn(before, { ...grown, timeoutMultiplier: 2 }).breaker)).retryAfter).toBe(
+      2000,
+    )
+  })
+
+  it('is no later than it was where the options give more time now', async () => {
+    const { breaker } = reborn(opened(options), { timeoutDuration: HOUR }, 100)
+    expect((await refusalOf(breaker)).retryAfter).toBe(900)
+  })
+
+  it('starts anew when it is tripped', async () => {
+    const { breaker, clock } = reborn(opened(options), options, 900)
+    breaker.trip()
+    await clock.advance(999)
+    expect(breaker.admit()).toBeUndefined()
+    await clock.advance(1)
+    expect(breaker.admit()).toBeDefined()
+  })
+
+  it('is a new time with no success counted where a half-open one is tripped', async () => {
+    const two = { ...options, successThreshold: 2 }
+    const before = opened(two)
+    await before.clock.advance(1000)
+    succeed(before.breaker)
+    const { breaker, clock } = reborn(before, two)
+    breaker.trip()
+    await clock.advance(1000)
+    succeed(breaker)
+    expect(breaker.state).toBe('half_open')
+  })
+
+  it('is right where the wall clock stepped before the snapshot was taken', async () => {
+    const before = opened(options)
+    before.clock.stepWall(-HOUR)
+    await before.clock.advance(300)
+    const { breaker } = reborn(before, options)
+    expect((await refusalOf(breaker)).retryAfter).toBe(700)
+  })
+})
+
+describe('the window of a breaker restored on another wall clock', () => {
+  it.each([
+    ['rolling', { failureThreshold: 3, windowDuration: 1000 }],
+    ['rate', { failureRate: 0.5, minimumCalls: 3, windowDuration: 1000 }],
+  ] as const)('that is an hour back takes its %s failures for fresh ones, no more', async (_, options) => {
+    const before = made(options)
+    fail(before.breaker)
+    await before.clock.advance(500)
+    fail(before.breaker)
+    const { breaker, clock } = reborn(before, options, -HOUR)
+    expect(breaker.state).toBe('closed')
+    expect(breaker.failureCount).toBe(2)
+    await clock.advance(1001)
+    expect(breaker.failureCount).toBe(0)
+  })
+
+  it('that is an hour ahead has lost them, and opens nothing', () => {
+    const options = { failureThreshold: 3, windowDuration: 1000 }
+    const before = made(options)
+    fail(before.breaker, 2)
+    const { breaker } = reborn(before, options, HOUR)
+    fail(breaker)
+    expect(breaker.state).toBe('closed')
+    expect(breaker.failureCount).toBe(1)
+  })
+
+  it('that is an hour back takes a closing to come for one just now', async () => {
+    const options = { timeoutDuration: 1000, timeoutMultiplier: 2 }
+    const before = made(options)
+    before.breaker.trip()
+    before.breaker.reset()
+    const { breaker, clock } = reborn(before, options, -HOUR)
+    await clock.advance(999)
+    breaker.trip()
+    expect((await refusalOf(breaker)).retryAfter).toBe(2000)
+  })
+})
+
+describe('a damaged snapshot', () => {
+  const good = () => ({ ...opened().breaker.snapshot(), results: '0110' })
+  const problems = (snapshot: unknown, options: CircuitBreakerOptions = { adaptive: true }) =>
+    problemsOf(() => CircuitBreaker.restore(snapshot as BreakerSnapshot, { clock: fakeClock(), ...options }))
+
+  it('is not what is taken from a breaker', () => {
+    expect(problems(good())).toEqual([])
+  })
+
+  it.each<[keyof BreakerSnapshot, unknown]>([
+    ['id', 5],
+    ['state', 'ajar'],
+    ['state', ['closed']],
+    ['state', null],
+    ['failureCount', -1],
+    ['failureCount', 1.5],
+    ['failureCount', '3'],
+    ['windowType', 'sliding'],
+    ['failureWindow', 'none'],
+    ['failureWindow', {}],
+    ['failureWindow', [1, 1, 1]],
+    ['failureWindow', [1, 1, 1, 0, 2]],
+    ['failureWindow', ['1', 1, 1, 0]],
+    ['failureWindow', [null, 1, 1, 0]],
+    ['failureWindow', [1, -1, 1, 0]],
+    ['failureWindow', [1, 1, 0.5, 0]],
+    ['failureWindow', [1, 1, 1, null]],
+    ['failureWindow', [2, 1, 1, 0, 1, 1, 1, 0]],
+    ['successCount', -1],
+    ['successCount', null],
+    ['openedInARow', -1],
+    ['openedInARow', 'twice'],
+    ['openDuration', -1],
+    ['openDuration', null],
+    ['openDuration', '1s'],
+    ['epoch', -1],
+    ['epoch', 0.5],
+    ['nextTestTime', 'soon'],
+    ['nextTestTime', null],
+    ['nextTestTime', Number.NaN],
+    ['nextTestTime', Number.POSITIVE_INFINITY],
+    ['lastFailureTime', '2026'],
+    ['lastStateChange', {}],
+    ['closedAt', []],
+    ['results', '012'],
+    ['results', '0'.repeat(201)],
+    ['results', 101],
+    ['results', []],
+    ['disabled', 'yes'],
+  ])('is one whose %s is %j', (field, value) => {
+    const found = problems({ ...good(), [field]: value }).filter((problem) => problem.startsWith('snapshot.'))
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatch(new RegExp(`^snapshot\\.${field}: got .+, takes .+`))
+  })
+
+  it.each([undefined, null, 5, 'open', [], {}])('is %j', (snapshot) => {
+    expect(problems(snapshot).length).toBeGreaterThan(0)
+  })
+
+  it('is an open one that does not say until when', () => {
+    const { nextTestTime: _, ...rest } = good()
+    expect(problems(rest).join()).toContain('nextTestTime')
+  })
+
+  it('is one without a state', () => {
+    const { state: _, ...rest } = good()
+    expect(problems(rest).join()).toContain('state')
+  })
+
+  it('is refused with every problem at once', () => {
+    const found = problems({ ...good(), id: 5, state: 'ajar', epoch: -1, results: 'x', disabled: 0 })
+    for (const field of ['id', 'state', 'epoch', 'results', 'disabled'])
+      expect(found.some((problem) => problem.startsWith(`snapshot.${field}: `))).toBe(true)
+  })
+
+  it('is not one with 200 results, an empty window, or entries of the same time', () => {
+    expect(problems({ ...good(), results: '0'.repeat(200) })).toEqual([])
+    expect(problems({ ...good(), failureWindow: [] })).toEqual([])
+    expect(problems({ ...good(), failureWindow: [5, 1, 1, 0, 5, 1, 1, 0] })).toEqual([])
+  })
+})

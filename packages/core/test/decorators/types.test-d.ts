@@ -1,0 +1,78 @@
+// Compiled as standard decorators here, and as `experimentalDecorators` by types.test.ts.
+import { expectTypeOf } from 'vitest'
+import * as ft from '../../src/decorators/index.js'
+
+class Good {
+  @ft.Retry()
+  @ft.CircuitBreaker()
+  @ft.Timeout('1s')
+  @ft.Bulkhead(3)
+  @ft.Fallback({ fallbackMethod: 'other' })
+  async load(id: string, depth?: number): Promise<string[]> {
+    return [id, `${depth}`]
+  }
+
+  @ft.Fallback(async (_error, { args }) => args)
+  @ft.Timeout({ value: 5 })
+  generic<T extends object>(value: T): Promise<T> {
+    return Promise.resolve(value)
+  }
+
+  @ft.Retry({ maxRetries: -1, delay: '500ms', retryOn: [RangeError, 'timeout', (error) => error instanceof Error] })
+  static async open(this: void, ...names: string[]): Promise<number> {
+    return names.length
+  }
+
+  @ft.Retry()
+  overloaded(id: string): Promise<string>
+  overloaded(id: number): Promise<number>
+  // The decorators of an overloaded method stand at its implementation.
+  async overloaded(id: unknown): Promise<never> {
+    throw id
+  }
+
+  @ft.Retry()
+  protected async hidden(): Promise<void> {}
+
+  async other(id: string): Promise<string[]> {
+    return [id]
+  }
+}
+
+expectTypeOf<Good['load']>().toEqualTypeOf<(id: string, depth?: number) => Promise<string[]>>()
+expectTypeOf<Good['generic']>().toEqualTypeOf<<T extends object>(value: T) => Promise<T>>()
+expectTypeOf(Good.open).toEqualTypeOf<(this: void, ...names: string[]) => Promise<number>>()
+
+class Bad {
+  // @ts-expect-error -- it does not return a promise
+  @ft.Retry()
+  now(): number {
+    return 1
+  }
+
+  // @ts-expect-error -- nor does this one
+  @ft.Timeout(5)
+  maybe(): Promise<number> | number {
+    return 1
+  }
+
+  // @ts-expect-error -- a getter is no method
+  @ft.Retry()
+  get later(): Promise<number> {
+    return Promise.resolve(1)
+  }
+
+  // @ts-expect-error -- neither is a field
+  @ft.Retry()
+  field = async () => 1
+}
+void Bad
+
+// @ts-expect-error -- a fallback needs something to fall back to
+ft.Fallback()
+// @ts-expect-error -- no such setting
+ft.Retry({ maxAttempts: 3 })
+// @ts-expect-error -- a duration has a unit
+ft.Timeout('5')
+// @ts-expect-error -- no such option
+ft.configureDecorators({ override: {} })

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { type GuardOptions, guard, HoldfastError } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { fate, never } from './watch.js'
+
+/** What a guard says is wrong with options. */
+function refusalOf(options: unknown): HoldfastError {
+  try {
+    guard(options as GuardOptions)
+  } catch (error) {
+    if (error instanceof HoldfastError) return error
+    throw error
+  }
+  throw new Error('nothing is wrong')
+}
+
+const problemsOf = (options: unknown) => refusalOf(options).details ?? []
+
+describe('a guard is refused', () => {
+  it.each([
+    ['name', 5, 'got 5', 'a string'],
+    ['retry', true, 'got true', /an object.*false/],
+    ['retry', 3, 'got 3', /an object.*false/],
+    ['breaker', true, 'got true', /an object.*false/],
+    ['breaker', null, 'got null', /an object.*false/],
+    ['timeout', 5000, 'got 5000', 'an object'],
+    ['timeout', '30s', 'got "30s"', 'an object'],
+    ['fallback', 'value', 'got "value"', 'a function'],
+    ['classify', {}, 'got an object', 'a function'],
+    ['clock', {}, 'got an object', /now.*wall.*setTimer.*clearTimer/],
+    ['clock', Date.now, 'got a function', /now/],
+    ['random', 0.5, 'got 0.5', 'a function'],
+    ['enabled', 'yes', 'got "yes"', 'a boolean'],
+  ])('for %s: %s', (name, value, got, takes) => {
+    const [problem, ...others] = problemsOf({ [name]: value })
+    expect(others).toEqual([])
+    expect(problem).toContain(`${name}: ${got}, takes `)
+    expect(problem).toMatch(takes)
+  })
+
+  it.each([
+    ['attempt', 0, 'got 0'],
+    ['attempt', -1, 'got -1'],
+    ['attempt', 'soon', 'got "soon"'],
+    ['total', Number.NaN, 'got NaN'],
+    ['total', '0s', 'got "0s"'],
+    ['total', null, 'got null'],
+  ])('for timeout.%s: %s', (name, value, got) => {
+    const [problem, ...others] = problemsOf({ timeout: { [name]: value } })
+    expect(others).toEqual([])
+    expect(problem).toContain(`timeout.${name}: ${got}, takes a duration above 0`)
+    expect(problem).toContain('Infinity')
+  })
+
+  it('for an unknown option, with a list of those there are', () => {
+    const [problem, ...others] = problemsOf({ retries: 3 })
+    expect(others).toEqual([])
+    expect(problem).toContain('retries: got 3')
+    expect(problem).toMatch(/name, retry, breaker, timeout/)
+  })
+
+  it('for an unknown deadline', () => {
+    expect(problemsOf({ timeout: { each: 5 } })).toEqual([expect.stringContaining('timeout.each: got 5')])
+  })
+
+  it('for a wrong option of its breaker', () => {
+    expect(problemsOf({ breaker: { failureThreshold: 0 } })).toEqual([
+      expect.stringContaining('breaker.failureThreshold: got 0, takes '),
+    ])
+  })
+
+  it.each([
+    ['key', 'host'],
+    ['maxKeys', 0],
+  ])('for a wrong option of its keyed breakers: %s', (name, value) => {
+    const breaker = { key: () => 'a', [name]: value }
+    expect(problemsOf({ breaker })).toEqual([expect.stringContaining(`breaker.${name}: got `)])
+  })
+
+  it.each([
+    ['a number', 42],
+    ['a string', 'mail'],
+    ['null', null],
+    ['an array', []],
+    ['true', true],
+  ])('for options that are %s', (_, options) => {
+    const { code, details } = refusalOf(options)
+    expect(code).toBe('INVALID_OPTIONS')
+    expect(details).toEqual([expect.stringMatching(/^options: got .*, takes an object$/)])
+  })
+
+  it('for everything wrong at once, each named by its path', () => {
+    const wrong = {
+      name: 1,
+      retry: { maxAttempts: 0, baseDelay: -1 },
+      breaker: { failureThreshold: 0, windowType: 'none' },
+      timeout: { attempt: 0, total: 0 },
+      fallback: 1,
+      classify: 1,
+      clock: 1,
+      random: 1,
+      enabled: 1,
+      surplus: 1,
+    }
+    const named = problemsOf(wrong).map((problem) => problem.split(':')[0])
+    expect(named.toSorted()).toEqual(
+      [
+        ...['name', 'fallback', 'classify', 'clock', 'random', 'enabled', 'surplus'],
+        ...['retry.maxAttempts', 'retry.baseDelay', 'timeout.attempt', 'timeout.total'],
+        ...['breaker.failureThreshold', 'breaker.windowType'],
+      ].toSorted(),
+    )
+  })
+
+  it('with one INVALID_OPTIONS whose message has the name and every problem', () => {
+    const error = refusalOf({ name: 'mail', random: 5, enabled: 5 })
+    expect(error.code).toBe('INVALID_OPTIONS')
+    expect(error.message).toContain('mail')
+    for (const problem of error.details ?? []) expect(error.message).toContain(problem)
+  })
+})
+
+describe('a guard is made', () => {
+  it.each([
+    ['without options', undefined],
+    ['with none', {}],
+    ['with undefined for each', { name: undefined, retry: undefined, breaker: undefined, timeout: undefined }],
+    ['without a breaker', { breaker: false }],
+    ['without retries', { retry: false }],
+    ['with one deadline', { timeout: { total: '1m' } }],
+    ['with no deadline at all', { timeout: {} }],
+    ['with deadlines that are none', { timeout: { attempt: Number.POSITIVE_INFINITY } }],
+  ])('%s', (_, options) => {
+    expect(() => guard(options as GuardOptions)).not.toThrow()
+  })
+
+  it('with options that nobody can change afterwards', async () => {
+    const clock = fakeClock()
+    const options = { clock, retry: false, timeout: { attempt: 100 } } as const
+    const changing: { -readonly [K in keyof typeof options]: unknown } = { ...options, timeout: { attempt: 100 } }
+    const api = guard(changing as GuardOptions)
+    changing.clock = fakeClock()
+    ;(changing.timeout as { attempt: number }).attempt = 5
+    const call = fate(api.run(never))
+    await clock.advance(99)
+    expect(call.state).toBe('pending')
+    await clock.advance(1)
+    expect(call.state).toBe('rejected')
+  })
+
+  it('with deadlines as strings', async () => {
+    const clock = fakeClock()
+    const call = fate(guard({ clock, timeout: { total: '2m' } }).run(never))
+    await clock.advance(119_999)
+    expect(call.state).toBe('pending')
+    await clock.advance(1)
+    expect(call.error).toMatchObject({ code: 'TOTAL_TIMEOUT' })
+  })
+})

@@ -1,0 +1,116 @@
+import { describe, expect, it, vi } from 'vitest'
+import { guard, type RetryOptions, sessionOf } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { eventsOf, fate, rejection } from './watch.js'
+
+const down = () => Promise.reject(new Error('down'))
+
+/** When the attempts of a call began under a guard's retrying and its own. */
+async function beginnings(given: RetryOptions | false, retry: RetryOptions | false | undefined) {
+  const clock = fakeClock()
+  const began: number[] = []
+  fate(
+    guard({ clock, retry: given }).run(
+      () => {
+        began.push(clock.now())
+        return down()
+      },
+      { retry },
+    ),
+  )
+  await clock.advance(1_000_000)
+  return began
+}
+
+describe("one call's own retrying", () => {
+  it('changes what it names and leaves the rest', async () => {
+    const given: RetryOptions = { maxAttempts: 2, backoffType: 'linear', baseDelay: 100 }
+    expect(await beginnings(given, { maxAttempts: 4 })).toEqual([0, 100, 300, 600])
+  })
+
+  it('changes nothing when it is undefined, or names nothing', async () => {
+    expect(await beginnings({ maxAttempts: 2, baseDelay: 100 }, undefined)).toEqual([0, 100])
+    expect(await beginnings({ maxAttempts: 2, baseDelay: 100 }, {})).toEqual([0, 100])
+    expect(await beginnings({ maxAttempts: 2, baseDelay: 100 }, { maxAttempts: undefined } as object)).toEqual([0, 100])
+  })
+
+  it('is one attempt when it is false', async () => {
+    expect(await beginnings({ maxAttempts: 5 }, false)).toEqual([0])
+  })
+
+  it('gives retries to a guard that has none', async () => {
+    expect(await beginnings(false, { maxAttempts: 2, baseDelay: 70 })).toEqual([0, 70])
+  })
+
+  it('holds for one call', async () => {
+    const clock = fakeClock()
+    const api = guard({ clock, retry: { maxAttempts: 2, backoffType: 'immediate' } })
+    const fn = vi.fn(down)
+    await rejection(api.run(fn, { retry: { maxAttempts: 5 } }))
+    expect(fn).toHaveBeenCalledTimes(5)
+    await rejection(api.run(fn))
+    expect(fn).toHaveBeenCalledTimes(7)
+  })
+
+  it('shows in the events', async () => {
+    const api = guard({ clock: fakeClock(), retry: { maxAttempts: 2, backoffType: 'immediate' } })
+    const events = eventsOf(api)
+    await rejection(api.run(down, { retry: { maxAttempts: 4 } }))
+    expect(events.find(({ type }) => type === 'retry_scheduled')).toMatchObject({ maxAttempts: 4 })
+  })
+
+  it("replaces the guard's lists", async () => {
+    expect(await beginnings({ abortOn: ['Error'], baseDelay: 10 }, { abortOn: [] })).toHaveLength(3)
+    expect(await beginnings({ baseDelay: 10 }, { retryOn: [] })).toHaveLength(1)
+  })
+
+  it("keeps the guard's lists where it does not name them", async () => {
+    expect(await beginnings({ abortOn: ['Error'] }, { maxAttempts: 5 })).toHaveLength(1)
+    expect(await beginnings({ retryOn: [] }, { maxAttempts: 5 })).toHaveLength(1)
+  })
+
+  it('may bring a retryIf', async () => {
+    const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
+    const value = await api.run(({ number }) => number, { retry: { retryIf: ({ value }) => value !== 3 } })
+    expect(value).toBe(3)
+  })
+
+  it('that is false asks no retryIf of the guard', async () => {
+    const retryIf = vi.fn(() => true)
+    const api = guard({ clock: fakeClock(), retry: { retryIf } })
+    expect(await api.run(() => 'meh', { retry: false })).toBe('meh')
+    expect(retryIf).not.toHaveBeenCalled()
+  })
+
+  it('may be given again with the same object, whatever happens to that in between', async () => {
+    const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
+    const retry: RetryOptions = { maxAttempts: 2 }
+    const fn = vi.fn(down)
+    const call = rejection(api.run(fn, { retry }))
+    retry.maxAttempts = 9
+    await call
+    expect(fn).toHaveBeenCalledTimes(2)
+  })
+})
+
+describe("one call's own retrying that is wrong", () => {
+  it.each([
+    ['a wrong value', { maxAttempts: 0 }, /retry\.maxAttempts: got 0, takes/],
+    ['an unknown option', { retries: 3 }, /retry\.retries: got 3/],
+    ['null', null, /retry: got null, takes an object/],
+    ['true', true, /retry: got true, takes an object/],
+    ['an array', [], /retry: got an array, takes an object/],
+    ['a base above the cap', { baseDelay: '1h' }, /retry\.maxDelay: got 30000, takes at least baseDelay/],
+  ])('rejects with INVALID_OPTIONS and calls nothing: %s', async (_, retry, message) => {
+    const fn = vi.fn()
+    const error = await rejection(guard({ name: 'mail' }).run(fn, { retry: retry as RetryOptions }))
+    expect(error).toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(message) })
+    expect(fn).not.toHaveBeenCalled()
+    expect(sessionOf(error)).toBeUndefined()
+  })
+
+  it('lists every problem', async () => {
+    const retry = { maxAttempts: 0, jitterAmount: 2, surplus: 1 } as RetryOptions
+    expect(await rejection(guard().run(down, { retry }))).toMatchObject({ details: { length: 3 } })
+  })
+})

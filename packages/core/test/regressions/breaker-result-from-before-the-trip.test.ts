@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { guard } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { admitted, fail, made } from '../breaker/setup.js'
+
+const ENDS = ['success', 'failure'] as const
+
+it.each(ENDS)(
+  'a %s of a call admitted before the trip neither closes nor re-opens the breaker',
+  async (end) => {
+    const { breaker, clock } = made({ failureThreshold: 1, timeoutDuration: 1000, timeoutMultiplier: 2 })
+    const [early, later] = [admitted(breaker), admitted(breaker)]
+    fail(breaker)
+    await clock.advance(600)
+    early[end]()
+    expect(breaker.state).toBe('open')
+    await clock.advance(400)
+    admitted(breaker)
+    expect(breaker.state).toBe('half_open')
+    later[end]()
+    expect(breaker.state).toBe('half_open')
+  },
+)
+
+it.each(ENDS)('nor does a %s of a call through a guard', async (end) => {
+  const clock = fakeClock()
+  const kept = guard({ clock, retry: false, breaker: { failureThreshold: 1, timeoutDuration: 1000 } })
+  let finish = { success: (_: string) => {}, failure: (_: Error) => {} }
+  const slow = kept.run(
+    () => new Promise<string>((resolve, reject) => (finish = { success: resolve, failure: reject })),
+  )
+  const late = slow.catch(() => 'failed')
+  kept.breaker?.trip()
+  await clock.advance(1000)
+  kept.breaker?.admit()
+  expect(kept.breaker?.state).toBe('half_open')
+  finish[end](new Error('late') as Error & string)
+  await late
+  expect(kept.breaker?.state).toBe('half_open')
+})

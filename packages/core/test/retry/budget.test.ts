@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { guard, RetryBudget, sessionOf } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+
+const down = () => Promise.reject(new Error('down'))
+
+describe('a retry budget', () => {
+  it('has a reserve for a window that nobody has called in', () => {
+    expect(new RetryBudget({ clock: fakeClock() }).left).toBe(100)
+    expect(new RetryBudget({ clock: fakeClock(), reservePerSecond: 3, window: '2s' }).left).toBe(6)
+  })
+
+  it('grows by its ratio with each call', () => {
+    const budget = new RetryBudget({ clock: fakeClock(), ratio: 0.25, reservePerSecond: 0 })
+    for (let i = 0; i < 4; i++) budget.deposit()
+    expect(budget.left).toBe(1)
+    expect([budget.withdraw(), budget.withdraw()]).toEqual([true, false])
+    expect(budget.left).toBe(0)
+  })
+
+  it('forgets calls and retries that have left the window', async () => {
+    const clock = fakeClock()
+    const budget = new RetryBudget({ clock, ratio: 1, reservePerSecond: 1, window: '1s' })
+    budget.deposit()
+    expect([budget.withdraw(), budget.withdraw(), budget.withdraw()]).toEqual([true, true, false])
+    await clock.advance(980)
+    expect(budget.left).toBe(0)
+    await clock.advance(20)
+    expect(budget.left).toBe(1)
+    await clock.advance(3_600_000)
+    expect(budget.left).toBe(1)
+  })
+
+  it('is told of used on its own by RETRY_BUDGET_EXHAUSTED', () => {
+    const budget = new RetryBudget({ clock: fakeClock(), reservePerSecond: 0 })
+    expect(() => budget.spend()).toThrow(expect.objectContaining({ code: 'RETRY_BUDGET_EXHAUSTED' }))
+  })
+
+  it('stops a call with its own error, untouched', async () => {
+    const clock = fakeClock()
+    const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 1, window: '1s' })
+    const error = new Error('down')
+    const call = guard({ clock, budget, retry: { maxAttempts: 5, backoffType: 'immediate' } })
+    await expect(call.run(() => Promise.reject(error))).rejects.toBe(error)
+    expect(sessionOf(error)).toMatchObject({ stopped: 'budget_spent' })
+    expect(sessionOf(error)?.attempts).toHaveLength(2)
+  })
+
+  it('is shared between guards', async () => {
+    const clock = fakeClock()
+    const budget = new RetryBudget({ clock, ratio: 0.5, reservePerSecond: 0 })
+    const a = guard({ clock, budget })
+    const b = guard({ clock, budget, retry: { backoffType: 'immediate', maxAttempts: 10 } })
+    for (let i = 0; i < 7; i++) await a.run(() => 1)
+    const error = await b.run(down).catch((e: unknown) => e)
+    expect(sessionOf(error)?.attempts).toHaveLength(5)
+    expect(budget.left).toBe(0)
+  })
+
+  it('is not drawn on by a call that stops for another reason', async () => {
+    const clock = fakeClock()
+    const budget = new RetryBudget({ clock, reservePerSecond: 1, window: '1s' })
+    await guard({ clock, budget, retry: false }).run(down).catch(() => {})
+    await guard({ clock, budget }).run(() => Promise.reject(new TypeError('bug'))).catch(() => {})
+    expect(budget.left).toBe(1 + 0.2 * 2)
+  })
+
+  it.each([
+    [{ ratio: -1 }, 'ratio: got -1, takes a number from 0'],
+    [{ reservePerSecond: Number.NaN }, 'reservePerSecond: got NaN, takes a number from 0'],
+    [{ window: 0 }, 'window: got 0, takes a duration above 0'],
+  ])('refuses %j', (options, problem) => {
+    expect(() => new RetryBudget(options)).toThrow(problem)
+  })
+})
