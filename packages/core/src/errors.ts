@@ -31,6 +31,8 @@ export interface HoldfastErrorOptions {
   details?: readonly string[] | undefined
 }
 
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
 const BRAND = Symbol.for('holdfast.error')
 
 /**
@@ -72,12 +74,12 @@ export class HoldfastError extends Error {
    * @internal
    */
   static sessionOf(error: unknown): unknown {
-    return error instanceof HoldfastError && #session in error ? error.#session : undefined
+    return isObject(error) && #session in error ? error.#session : undefined
   }
 
   /** @internal Remembers it where the error is one of our own, and tells whether it is. */
   static keepSession(error: unknown, session: unknown): boolean {
-    const own = error instanceof HoldfastError && #session in error
+    const own = isObject(error) && #session in error
     if (own) error.#session = session
     return own
   }
@@ -101,7 +103,7 @@ Object.defineProperties(HoldfastError.prototype, {
  * ```
  */
 export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error is HoldfastError {
-  if (typeof error !== 'object' || error === null) return false
+  if (!isObject(error)) return false
   try {
     return BRAND in error && (code === undefined || (error as { code?: unknown }).code === code)
   } catch {
