@@ -2,7 +2,11 @@ import { milliseconds } from './duration.js'
 import { HoldfastError } from './errors.js'
 
 /** What an option takes, in words, whether a value is that, and how it is brought into the engine's form before. */
-export type Rule = readonly [takes: string, fits: (value: never) => unknown, convert?: ((value: unknown) => unknown) | undefined]
+export type Rule = readonly [
+  takes: string,
+  fits: (value: never) => unknown,
+  convert?: ((value: unknown) => unknown) | undefined,
+]
 
 /** For each option what it is where it is not given, and its rule. */
 export type Spec = { readonly [name: string]: readonly [standard: unknown, rule: Rule] }
@@ -19,7 +23,10 @@ export const natural: Rule = ['a whole number from 0', (value: number) => isWhol
 export const count: Rule = ['a whole number from 1', (value: number) => isWhole(value) && value > 0]
 
 /** A whole number from 1, or Infinity. */
-export const countless: Rule = [`${count[0]}, or Infinity`, (value: number) => value === Infinity || (count[1] as typeof isWhole)(value)]
+export const countless: Rule = [
+  `${count[0]}, or Infinity`,
+  (value: number) => value === Infinity || (count[1] as typeof isWhole)(value),
+]
 
 /** A number from 1. */
 export const factor: Rule = ['a number from 1', (value: unknown) => typeof value === 'number' && value >= 1]
@@ -28,10 +35,16 @@ export const factor: Rule = ['a number from 1', (value: unknown) => typeof value
 export const positive: Rule = ['a number from 0', (value: number) => Number.isFinite(value) && value >= 0]
 
 /** A number from 0 to 1. */
-export const share: Rule = ['a number from 0 to 1', (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1]
+export const share: Rule = [
+  'a number from 0 to 1',
+  (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1,
+]
 
 /** A number above 0, up to 1. */
-export const rate: Rule = ['a number above 0, up to 1', (value: unknown) => typeof value === 'number' && value > 0 && value <= 1]
+export const rate: Rule = [
+  'a number above 0, up to 1',
+  (value: unknown) => typeof value === 'number' && value > 0 && value <= 1,
+]
 
 const FORMS = "in milliseconds or as '500ms', '30s', '5m', '24h', '30d'"
 
@@ -39,13 +52,20 @@ const FORMS = "in milliseconds or as '500ms', '30s', '5m', '24h', '30d'"
 export const delay: Rule = [`a duration of 0 or more, ${FORMS}`, (ms: number) => ms >= 0, milliseconds]
 
 /** A finite duration above 0. */
-export const span: Rule = [`a duration above 0, ${FORMS}`, (ms: number) => ms > 0 && ms < Infinity, milliseconds]
+export const span: Rule = [
+  `a duration above 0, ${FORMS}`,
+  (ms: number) => ms > 0 && ms < Infinity,
+  milliseconds,
+]
 
 /** A deadline: a duration above 0; Infinity means none. */
 export const deadline: Rule = [`${span[0]}, or Infinity for none`, (ms: number) => ms > 0, milliseconds]
 
 /** One of a few words. */
-export const oneOf = (...words: string[]): Rule => [`one of ${words.join(', ')}`, (value: string) => words.includes(value)]
+export const oneOf = (...words: string[]): Rule => [
+  `one of ${words.join(', ')}`,
+  (value: string) => words.includes(value),
+]
 
 /** A value of a type of JavaScript's. */
 export const typed = (name: 'function' | 'boolean' | 'string' | 'object'): Rule => [
@@ -63,7 +83,8 @@ export const either = ([a, isA, convert]: Rule, [b, isB]: Rule): Rule => [
 /** A clock of the user's. */
 export const clockRule: Rule = [
   'a Clock with now, wall, setTimer and clearTimer',
-  (value: Record<string, unknown>) => ['now', 'wall', 'setTimer', 'clearTimer'].every((name) => value?.[name]),
+  (value: Record<string, unknown>) =>
+    ['now', 'wall', 'setTimer', 'clearTimer'].every((name) => value?.[name]),
 ]
 
 /** What a spec says where nothing is given. */
@@ -81,7 +102,13 @@ export function show(value: unknown): string {
  * Reads options over those of `base`, adding a sentence to `problems` for each that is wrong or unknown. An option that is
  * undefined counts as absent.
  */
-export function read<T extends object>(path: string, given: unknown, base: T, spec: Spec, problems: string[]): T {
+export function read<T extends object>(
+  path: string,
+  given: unknown,
+  base: T,
+  spec: Spec,
+  problems: string[],
+): T {
   const result = { ...base } as Record<string, unknown>
   if (Object(given) !== given || Array.isArray(given)) {
     problems.push(`${path || 'options'}: got ${show(given)}, takes an object`)
@@ -108,5 +135,7 @@ export function atLeast(name: string, value: number, other: string, least: numbe
 /** Throws one INVALID_OPTIONS that lists every problem; nothing where there is none. */
 export function refuse(what: string, problems: readonly string[]): void {
   if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `${what} cannot be made: ${problems.join('; ')}`, { details: problems })
+    throw new HoldfastError('INVALID_OPTIONS', `${what} cannot be made: ${problems.join('; ')}`, {
+      details: problems,
+    })
 }

@@ -220,7 +220,10 @@ export class CircuitBreaker {
       if ((at ?? clock.now()) > leaseEnd) return
     }
     if (verdict !== undefined)
-      this.result(verdict === 'failure', slowCallDuration !== undefined && clock.now() - startedAt >= slowCallDuration)
+      this.result(
+        verdict === 'failure',
+        slowCallDuration !== undefined && clock.now() - startedAt >= slowCallDuration,
+      )
   }
 
   /** @internal Counts a result of this epoch. */

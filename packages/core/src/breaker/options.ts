@@ -2,7 +2,21 @@ import type { Matcher } from '../classify/index.js'
 import { matcherProblems } from '../classify/index.js'
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
-import { atLeast, clockRule, count, factor, oneOf, type Rule, rate, read, refuse, type SpecOf, span, standards, typed } from '../options.js'
+import {
+  atLeast,
+  clockRule,
+  count,
+  factor,
+  oneOf,
+  type Rule,
+  rate,
+  read,
+  refuse,
+  type SpecOf,
+  span,
+  standards,
+  typed,
+} from '../options.js'
 import { compile, type Match, matchers } from '../retry/options.js'
 
 /** How a closed breaker counts. */
@@ -91,9 +105,15 @@ const SPEC = {
 export const BREAKER_DEFAULTS = standards(SPEC) as BreakerSettings
 
 /** Checks breaker options over settings that fill in what they leave out; `path` is where they stand. */
-export function readBreaker(path: string, given: object, base: BreakerSettings, problems: string[]): BreakerSettings {
+export function readBreaker(
+  path: string,
+  given: object,
+  base: BreakerSettings,
+  problems: string[],
+): BreakerSettings {
   const settings = read(path, given, base, SPEC, problems)
-  const { failureRate, slowCallRate, slowCallDuration, timeoutDuration, maxTimeoutDuration, failureOn } = settings
+  const { failureRate, slowCallRate, slowCallDuration, timeoutDuration, maxTimeoutDuration, failureOn } =
+    settings
   const at = path && `${path}.`
   if ((slowCallRate === undefined) !== (slowCallDuration === undefined))
     problems.push(`${at}slowCallRate: got ${slowCallRate}, but it goes together with slowCallDuration`)
@@ -112,7 +132,11 @@ export function readBreaker(path: string, given: object, base: BreakerSettings, 
 /** Settings from options, or INVALID_OPTIONS that lists everything wrong with them. */
 export function settingsOf(given: object): BreakerSettings {
   // Thousands of breakers with the default options share them, and are made without reading any.
-  if (given && Object.keys(given).every((name) => name === 'id') && typeof (given as { id?: unknown }).id === 'string')
+  if (
+    given &&
+    Object.keys(given).every((name) => name === 'id') &&
+    typeof (given as { id?: unknown }).id === 'string'
+  )
     return BREAKER_DEFAULTS
   const problems: string[] = []
   const settings = readBreaker('', given, BREAKER_DEFAULTS, problems)

@@ -1,4 +1,15 @@
-import { natural, oneOf, positive, type Rule, read, refuse, type SpecOf, show, standards, typed } from '../options.js'
+import {
+  natural,
+  oneOf,
+  positive,
+  type Rule,
+  read,
+  refuse,
+  type SpecOf,
+  show,
+  standards,
+  typed,
+} from '../options.js'
 import type { BreakerState, CircuitBreaker } from './breaker.js'
 import type { WindowType } from './options.js'
 import { Window } from './window.js'
@@ -73,7 +84,10 @@ const SPEC = {
   lastFailureTime: [undefined, time],
   lastStateChange: [undefined, time],
   closedAt: [undefined, time],
-  results: ['', ['up to 200 of 0 and 1', (value: unknown) => typeof value === 'string' && /^[01]{0,200}$/.test(value)]],
+  results: [
+    '',
+    ['up to 200 of 0 and 1', (value: unknown) => typeof value === 'string' && /^[01]{0,200}$/.test(value)],
+  ],
   disabled: [false, typed('boolean')],
 } satisfies SpecOf<BreakerSnapshot>
 
@@ -81,7 +95,9 @@ function isWindow(value: unknown): boolean {
   return (
     Array.isArray(value) &&
     value.length % 4 === 0 &&
-    value.every((item, i) => (i % 4 === 0 ? isTime(item) && !(item < value[i - 4]) : natural[1](item as never)))
+    value.every((item, i) =>
+      i % 4 === 0 ? isTime(item) && !(item < value[i - 4]) : natural[1](item as never),
+    )
   )
 }
 
@@ -104,7 +120,10 @@ export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerS
   const { state, closedAt, nextTestTime, failureWindow, openedInARow } = snapshot
   const { settings } = breaker
   const { clock, timeoutDuration, timeoutMultiplier, maxTimeoutDuration, windowType, adaptive } = settings
-  const longest = Math.min(maxTimeoutDuration, timeoutDuration * timeoutMultiplier ** Math.max(0, openedInARow - 1))
+  const longest = Math.min(
+    maxTimeoutDuration,
+    timeoutDuration * timeoutMultiplier ** Math.max(0, openedInARow - 1),
+  )
   const now = clock.now()
   const wall = clock.wall()
   const toMonotonic = (time: number) => now - Math.max(0, wall - time)
@@ -120,7 +139,8 @@ export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerS
     breaker.phase = 'open'
     breaker.failures = snapshot.failureCount
     breaker.successes = snapshot.successCount
-    breaker.until = now + (state === 'open' ? Math.min(breaker.openFor, Math.max(0, (nextTestTime as number) - wall)) : 0)
+    breaker.until =
+      now + (state === 'open' ? Math.min(breaker.openFor, Math.max(0, (nextTestTime as number) - wall)) : 0)
   } else if (snapshot.windowType === windowType && failureWindow.length > 0) {
     breaker.window = new Window(settings)
     for (let i = 0; i < failureWindow.length; i += 4) {

@@ -65,7 +65,8 @@ export class Window {
 
   private expire(now: number): this {
     const { windowType, windowDuration } = this.settings
-    while (windowType !== 'consecutive' && (this.log[this.first] as number) < now - windowDuration) this.shift()
+    while (windowType !== 'consecutive' && (this.log[this.first] as number) < now - windowDuration)
+      this.shift()
     return this
   }
 

@@ -1,5 +1,4 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
-import { counts } from '../breaker/counts.js'
 import type { Pass } from '../breaker/permit.js'
 import type { Classification } from '../classify/index.js'
 import { type HoldfastError, refusal } from '../errors.js'
@@ -8,12 +7,12 @@ import { asksAgain, isRetryable, nextDelay, type StopReason } from '../retry/dec
 import type { RetryPolicy } from '../retry/options.js'
 import { follow, unfollow } from './abort.js'
 import { Flight } from './attempt.js'
-import { Timed } from './deadlines.js'
-import type { GuardEvent } from './events.js'
 import { fallBack } from './fallback.js'
 import type { GuardCore } from './guard.js'
 import { hedged } from './hedge.js'
-import { type AttemptRecord, innerSession, keepSession, type Session, sessionsKept } from './session.js'
+import { Journal, type Leg } from './journal.js'
+import { sessionsKept } from './session.js'
+import { CALLED_OFF, hasStatus, verdictOf } from './verdict.js'
 
 /** What a call may be given besides its function. */
 export interface CallOptions {
@@ -29,36 +28,20 @@ export type Guarded = (...args: any[]) => unknown
 
 const NOW = Promise.resolve()
 
-type Writable<R> = { -readonly [K in keyof R]: R[K] }
-
-/** One call of the function: an attempt, or where attempts are hedged a part of one. */
-export interface Leg {
-  readonly number: number
-  readonly startedAt: number
-  /** What the function was told, where it was told anything. */
-  readonly flight: Flight | undefined
-  /** Where it went, and whether its outcome spoke of that member, once that is known. */
-  readonly pick: Pick | undefined
-  elsewhere: boolean | undefined
-}
-
 /**
  * The life of a call that needs more than the quick path: attempts, waits and an end, driven by what happens to it. It is
  * itself the leg that runs, the breaker's pass and the entry in a list of deadlines, so that a call is one object.
  */
-export class Call<T> extends Timed implements Leg, Pass {
+export class Call<T> extends Journal implements Leg, Pass {
   readonly promise: Promise<T>
   resolve!: (value: T) => void
   reject!: (error: unknown) => void
-  readonly guard: GuardCore
   private readonly fn: Guarded
   private readonly self: unknown
   private readonly args: unknown[] | undefined
   private readonly policy: RetryPolicy
   private readonly signal: AbortSignal | undefined
-  private readonly context: unknown
   private readonly breaker: CircuitBreaker | undefined
-  number = 0
   startedAt = 0
   epoch = 0
   leaseEnd = 0
@@ -75,22 +58,10 @@ export class Call<T> extends Timed implements Leg, Pass {
   private free: (() => void) | undefined = undefined
   /** Functions that have not settled yet, wanted or not: while there are any, the place is taken. */
   private unsettled = 0
-  /** How many sessions there were when the attempt began: one inside it comes later. */
-  private keptBefore = 0
-  /** When the last attempt ended, and how far the wall clock was ahead when the first failed. */
-  private endedAt = 0
-  private wallAhead: number | undefined = undefined
   private totalDue = Number.POSITIVE_INFINITY
-  /** The wait before the present attempt. */
-  private delay = 0
   /** A wait, or the call's deadline where it is in no list. */
   private timer: unknown = undefined
   private ended = false
-  /** Whether the last attempt threw, and what it threw or returned. */
-  private threw = false
-  private result: unknown = undefined
-  private attempts: AttemptRecord[] | undefined = undefined
-  private inner: Session[] | undefined = undefined
 
   constructor(
     guard: GuardCore,
@@ -100,15 +71,13 @@ export class Call<T> extends Timed implements Leg, Pass {
     policy: RetryPolicy,
     options: CallOptions | undefined,
   ) {
-    super()
+    super(guard, options?.context)
     const { keyed, breaker } = guard.settings
-    this.guard = guard
     this.fn = fn
     this.self = self
     this.args = args
     this.policy = policy
     this.signal = options?.signal
-    this.context = options?.context
     this.breaker = keyed === undefined ? breaker : keyed.forContext(this.context)
     this.promise = new Promise((resolve, reject) => {
       this.resolve = resolve
@@ -198,10 +167,6 @@ export class Call<T> extends Timed implements Leg, Pass {
       if (this.ended) breaker.settle(this, undefined) // by a listener
     }
     if (this.ended) return false
-    if (this.ended) {
-      breaker?.settle(this, undefined) // a listener that heard of the breaker's test ended the call
-      return false
-    }
     if (pool !== undefined) {
       this.pick = this.choose()
       this.elsewhere = undefined
@@ -255,7 +220,7 @@ export class Call<T> extends Timed implements Leg, Pass {
 
   /** The attempt's time is up, or the call's. */
   override expire(): void {
-    const { due, number, totalDue, threw, result } = this
+    const { due, number, totalDue } = this
     const { attemptTimeout, totalTimeout, name = 'a call' } = this.guard.settings
     this.timer = undefined
     if (this.running === 0) this.stop('deadline')
@@ -263,7 +228,7 @@ export class Call<T> extends Timed implements Leg, Pass {
       const error =
         due < totalDue
           ? refusal('ATTEMPT_TIMEOUT', `attempt ${number} of ${name} took over ${attemptTimeout} ms`, {})
-          : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, threw ? { cause: result } : {})
+          : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, this.lastError())
       this.cut(error)
       if (this.settle(true, error, due)) this.proceed(0, false, undefined)
     }
@@ -279,7 +244,8 @@ export class Call<T> extends Timed implements Leg, Pass {
   private settle(threw: boolean, result: unknown, at?: number): boolean {
     const { policy, guard, breaker, number } = this
     if (this.ended) return false
-    const asked = !threw && policy.retryIf !== undefined && asksAgain(policy, { value: result, attempt: number })
+    const asked =
+      !threw && policy.retryIf !== undefined && asksAgain(policy, { value: result, attempt: number })
     if (!threw && !asked && this.pick === undefined) return this.succeed(result as T)
     const known = threw || asked || hasStatus(result) ? guard.classify(result, threw) : undefined
     const elsewhere = this.credit(this, threw, result, known, at)
@@ -287,9 +253,13 @@ export class Call<T> extends Timed implements Leg, Pass {
       return this.succeed(result as T)
     breaker?.settle(this, verdictOf(breaker, threw, result, known), at)
     if (this.ended) return false // by a listener
-    const duration = this.record(this, known?.kind === 'timeout' ? 'timeout' : 'failure', threw, result, known)
-    const inner = innerSession(result, guard, this.keptBefore)
-    if (inner !== undefined) this.inner = [...(this.inner ?? []), inner]
+    const duration = this.record(
+      this,
+      known?.kind === 'timeout' ? 'timeout' : 'failure',
+      threw,
+      result,
+      known,
+    )
     this.threw = threw
     this.result = result
     this.unwatch(false)
@@ -344,7 +314,11 @@ export class Call<T> extends Timed implements Leg, Pass {
     if (typeof wait === 'string') return this.stop(wait)
     this.delay = wait
     if (guard.heard)
-      this.tell('retry_scheduled', number + 1, { ...this.outcome(), maxAttempts: policy.maxAttempts, delay: wait })
+      this.tell('retry_scheduled', number + 1, {
+        ...this.outcome(),
+        maxAttempts: policy.maxAttempts,
+        delay: wait,
+      })
     if (wait === 0 || this.ended) return !this.ended
     this.timer = clock.setTimer(() => this.proceed(0, false, undefined), wait)
     return false
@@ -394,15 +368,9 @@ export class Call<T> extends Timed implements Leg, Pass {
 
   /** Ends the call and, where it failed, writes its session down. */
   private close(stopped: StopReason): void {
-    const { guard, attempts = [], inner, threw, result } = this
-    const { name } = guard.settings
+    const { guard } = this
     this.end()
-    if (threw) {
-      const session: Writable<Session> = { attempts, success: false, stopped }
-      if (name !== undefined) session.operation = name
-      if (inner !== undefined) session.inner = inner
-      keepSession(result, session, guard)
-    }
+    if (this.threw) this.keep(stopped)
     if (guard.heard) this.tell('gave_up', this.number, { ...this.outcome(), stopped })
   }
 
@@ -420,58 +388,4 @@ export class Call<T> extends Timed implements Leg, Pass {
     this.free()
     this.free = undefined
   }
-
-  private outcome(): { error: unknown } | { value: unknown } {
-    return this.threw ? { error: this.result } : { value: this.result }
-  }
-
-  private tell(type: GuardEvent['type'], attempt: number, facts: object): void {
-    const { listeners, settings } = this.guard
-    const { name, clock } = settings
-    listeners.emit({ type, name, timestamp: clock.wall(), attempt, context: this.context, ...facts } as GuardEvent)
-  }
-
-  /** Writes an attempt down and tells how long it took. */
-  record(
-    leg: Leg,
-    outcome: AttemptRecord['outcome'],
-    threw: boolean,
-    error: unknown,
-    known: Classification | undefined,
-  ): number {
-    const { delay, guard } = this
-    const { clock } = guard.settings
-    const { number, startedAt, flight, pick } = leg
-    this.endedAt = clock.now()
-    this.wallAhead ??= clock.wall() - this.endedAt
-    const duration = this.endedAt - startedAt
-    const timestamp = Math.round(startedAt + this.wallAhead)
-    const record: Writable<AttemptRecord> = { number, timestamp, delay, duration, outcome }
-    if (threw) record.error = error
-    if (known?.httpStatus !== undefined) record.statusCode = known.httpStatus
-    if (pick !== undefined) record.memberId = pick.member.id
-    if (flight?.context !== undefined) record.context = flight.context
-    this.attempts ??= []
-    this.attempts.push(record)
-    return duration
-  }
-}
-
-/** What an attempt that the caller called off is taken for: it says nothing about anybody. */
-export const CALLED_OFF: Classification = { category: 'permanent', kind: 'cancelled' }
-
-const hasStatus = (value: unknown): boolean => typeof (value as { status?: unknown } | null)?.status === 'number'
-
-/** What an outcome is to a breaker, by its own rules or the usual ones. */
-function verdictOf(
-  breaker: CircuitBreaker | undefined,
-  threw: boolean,
-  result: unknown,
-  known: Classification | undefined,
-): 'success' | 'failure' | undefined {
-  if (known !== undefined && (threw || known.httpStatus !== undefined)) {
-    if (counts(breaker?.settings, result, known)) return 'failure'
-    if (threw) return undefined
-  }
-  return 'success'
 }

@@ -65,7 +65,19 @@ export class GuardCore implements Guard {
   private unhear: (() => void) | undefined = undefined
 
   constructor(settings: GuardSettings) {
-    const { clock, attemptTimeout, totalTimeout, retry, breaker, keyed, enabled, bulkhead, budget, pool, hedge } = settings
+    const {
+      clock,
+      attemptTimeout,
+      totalTimeout,
+      retry,
+      breaker,
+      keyed,
+      enabled,
+      bulkhead,
+      budget,
+      pool,
+      hedge,
+    } = settings
     const { windowType = 'rolling', adaptive = false, slowCallDuration } = breaker?.settings ?? {}
     this.settings = settings
     this.breaker = breaker
@@ -75,7 +87,10 @@ export class GuardCore implements Guard {
     this.timed = attemptTimeout < Infinity || totalTimeout < Infinity
     this.lease = attemptTimeout < Infinity ? attemptTimeout : undefined
     this.passive = windowType === 'rolling' && !adaptive
-    this.simple = enabled && !this.timed && !(keyed ?? retry.retryIf ?? slowCallDuration ?? bulkhead ?? budget ?? pool ?? hedge)
+    this.simple =
+      enabled &&
+      !this.timed &&
+      !(keyed ?? retry.retryIf ?? slowCallDuration ?? bulkhead ?? budget ?? pool ?? hedge)
     this.quick = this.simple
   }
 

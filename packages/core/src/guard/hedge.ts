@@ -1,7 +1,9 @@
 import type { Classification } from '../classify/index.js'
 import { isHoldfastError } from '../errors.js'
 import { Flight } from './attempt.js'
-import { CALLED_OFF, type Call, type Leg } from './call.js'
+import type { Call } from './call.js'
+import type { Leg } from './journal.js'
+import { CALLED_OFF } from './verdict.js'
 
 /** What a call that another was quicker than is aborted with. */
 const QUICKER = new DOMException('Another call of the hedge was quicker', 'AbortError')
@@ -62,7 +64,8 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
           const known = guard.classify(error, true)
           if (call.credit(part, true, error, known, undefined) || known.category === 'transient') join()
           else left = 0
-          if (live.size > 0) call.record(part, known.kind === 'timeout' ? 'timeout' : 'failure', true, error, known)
+          if (live.size > 0)
+            call.record(part, known.kind === 'timeout' ? 'timeout' : 'failure', true, error, known)
           else {
             become(part)
             finish(error, known)

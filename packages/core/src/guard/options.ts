@@ -4,7 +4,20 @@ import { BREAKER_DEFAULTS, type BreakerOptions, readBreaker } from '../breaker/o
 import type { Classification } from '../classify/index.js'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import type { Duration } from '../duration.js'
-import { clockRule, count, deadline, delay, either, natural, read, refuse, type Spec, type SpecOf, standards, typed } from '../options.js'
+import {
+  clockRule,
+  count,
+  deadline,
+  delay,
+  either,
+  natural,
+  read,
+  refuse,
+  type Spec,
+  type SpecOf,
+  standards,
+  typed,
+} from '../options.js'
 import type { PoolProtocol } from '../pool/protocol.js'
 import type { RetryBudget } from '../retry/budget.js'
 import { NO_RETRY, RETRY_DEFAULTS, type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
@@ -101,7 +114,10 @@ const SPEC = {
   enabled: [true, typed('boolean')],
 } satisfies SpecOf<GuardOptions>
 
-const TIMEOUT: Spec = { attempt: [Number.POSITIVE_INFINITY, deadline], total: [Number.POSITIVE_INFINITY, deadline] }
+const TIMEOUT: Spec = {
+  attempt: [Number.POSITIVE_INFINITY, deadline],
+  total: [Number.POSITIVE_INFINITY, deadline],
+}
 const KEYED: Spec = { key: [undefined, typed('function')], maxKeys: [10_000, count] }
 
 const BULKHEAD: Spec = { limit: [undefined, count], queue: [0, natural] }
@@ -132,7 +148,13 @@ export function readGuard(given: GuardOptions): GuardSettings {
 }
 
 /** Reads options of which one must be given. */
-function required(path: string, given: object, spec: Spec, name: string, problems: string[]): Record<string, unknown> {
+function required(
+  path: string,
+  given: object,
+  spec: Spec,
+  name: string,
+  problems: string[],
+): Record<string, unknown> {
   const options = read(path, given, standards(spec) as Record<string, unknown>, spec, problems)
   if (!(name in given)) problems.push(`${path}.${name}: got undefined, takes ${spec[name]?.[1][0]}`)
   return options

@@ -53,7 +53,8 @@ export function keepSession(error: unknown, session: Session, guard: object): vo
   if (!HoldfastError.keepSession(error, kept) && Object(error) === error) sessions.set(error as object, kept)
 }
 
-const keptFor = (error: unknown) => (HoldfastError.sessionOf(error) ?? sessions.get(error as object)) as Kept | undefined
+const keptFor = (error: unknown) =>
+  (HoldfastError.sessionOf(error) ?? sessions.get(error as object)) as Kept | undefined
 
 /** The session of another guard's call that ended with this error after `since`: one inside the attempt. */
 export function innerSession(error: unknown, guard: object, since: number): Session | undefined {

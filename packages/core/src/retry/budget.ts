@@ -82,7 +82,10 @@ export class RetryBudget {
    */
   spend(): void {
     if (!this.withdraw())
-      throw new HoldfastError('RETRY_BUDGET_EXHAUSTED', 'the retry budget is spent; retry when more calls have been made')
+      throw new HoldfastError(
+        'RETRY_BUDGET_EXHAUSTED',
+        'the retry budget is spent; retry when more calls have been made',
+      )
   }
 
   /** Where the present part is kept, after forgetting those that have left the window. */

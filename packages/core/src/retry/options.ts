@@ -1,6 +1,20 @@
 import { type Classification, compileMatchers, type Matcher, matcherProblems } from '../classify/index.js'
 import type { Duration } from '../duration.js'
-import { atLeast, countless, deadline, delay, either, factor, oneOf, type Rule, read, type SpecOf, share, standards, typed } from '../options.js'
+import {
+  atLeast,
+  countless,
+  deadline,
+  delay,
+  either,
+  factor,
+  oneOf,
+  type Rule,
+  read,
+  type SpecOf,
+  share,
+  standards,
+  typed,
+} from '../options.js'
 import { report } from '../report.js'
 
 /** How waits grow, or a function of the retry's number (1, 2, …), the error, and the wait before. */
@@ -126,7 +140,10 @@ export function readRetry(given: unknown, base: RetryPolicy, problems: string[])
   const { baseDelay, maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy
   atLeast('retry.maxDelay', maxDelay, 'baseDelay', baseDelay, problems)
   atLeast('retry.jitterMax', jitterMax, 'jitterMin', jitterMin, problems)
-  problems.push(...matcherProblems('retry.retryOn', retryOn ?? []), ...matcherProblems('retry.abortOn', abortOn ?? []))
+  problems.push(
+    ...matcherProblems('retry.retryOn', retryOn ?? []),
+    ...matcherProblems('retry.abortOn', abortOn ?? []),
+  )
   const sound = problems.length === 0
   return Object.freeze({
     ...policy,

@@ -1,0 +1,108 @@
+import type { Classification } from '../classify/index.js'
+import type { Pick } from '../pool/protocol.js'
+import type { StopReason } from '../retry/decide.js'
+import type { Flight } from './attempt.js'
+import { Timed } from './deadlines.js'
+import type { GuardEvent } from './events.js'
+import type { GuardCore } from './guard.js'
+import { type AttemptRecord, innerSession, keepSession, type Session } from './session.js'
+
+/** One call of the function: an attempt, or where attempts are hedged a part of one. */
+export interface Leg {
+  readonly number: number
+  readonly startedAt: number
+  /** What the function was told, where it was told anything. */
+  readonly flight: Flight | undefined
+  /** Where it went, and whether its outcome spoke of that member, once that is known. */
+  readonly pick: Pick | undefined
+  elsewhere: boolean | undefined
+}
+
+type Writable<R> = { -readonly [K in keyof R]: R[K] }
+
+/** What happened to a call so far: its attempts, its last result, and telling of it. Made of nothing until it fails. */
+export abstract class Journal extends Timed {
+  readonly guard: GuardCore
+  protected readonly context: unknown
+  number = 0
+  /** The wait before the present attempt. */
+  protected delay = 0
+  /** Whether the last attempt threw, and what it threw or returned. */
+  protected threw = false
+  protected result: unknown = undefined
+  /** When the last attempt ended, and how far the wall clock was ahead when the first failed. */
+  protected endedAt = 0
+  private wallAhead: number | undefined = undefined
+  protected attempts: AttemptRecord[] | undefined = undefined
+  private inner: Session[] | undefined = undefined
+  /** How many sessions there were when the attempt began: one inside it comes later. */
+  protected keptBefore = 0
+
+  constructor(guard: GuardCore, context: unknown) {
+    super()
+    this.guard = guard
+    this.context = context
+  }
+
+  /** Writes an attempt down and tells how long it took. */
+  record(
+    leg: Leg,
+    outcome: AttemptRecord['outcome'],
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+  ): number {
+    const { delay, guard } = this
+    const { clock } = guard.settings
+    const { number, startedAt, flight, pick } = leg
+    this.endedAt = clock.now()
+    this.wallAhead ??= clock.wall() - this.endedAt
+    const duration = this.endedAt - startedAt
+    const timestamp = Math.round(startedAt + this.wallAhead)
+    const record: Writable<AttemptRecord> = { number, timestamp, delay, duration, outcome }
+    if (threw) record.error = result
+    if (known?.httpStatus !== undefined) record.statusCode = known.httpStatus
+    if (pick !== undefined) record.memberId = pick.member.id
+    if (flight?.context !== undefined) record.context = flight.context
+    this.attempts ??= []
+    this.attempts.push(record)
+    const inner = innerSession(result, guard, this.keptBefore)
+    if (inner !== undefined) this.inner = [...(this.inner ?? []), inner]
+    return duration
+  }
+
+  /** Remembers all of it behind the error that the call ends with. */
+  protected keep(stopped: StopReason): void {
+    const { guard, attempts = [], inner } = this
+    const { name } = guard.settings
+    const session: Writable<Session> = { attempts, success: false, stopped }
+    if (name !== undefined) session.operation = name
+    if (inner !== undefined) session.inner = inner
+    keepSession(this.result, session, guard)
+  }
+
+  /** The last error as a cause, though a value that was not wanted came after it. */
+  protected lastError(): { cause?: unknown } {
+    const failed = this.attempts?.findLast((record) => 'error' in record)
+    return failed === undefined ? {} : { cause: failed.error }
+  }
+
+  /** The last result as a fact of an event. */
+  protected outcome(): { error: unknown } | { value: unknown } {
+    return this.threw ? { error: this.result } : { value: this.result }
+  }
+
+  /** Tells the guard's listeners. */
+  protected tell(type: GuardEvent['type'], attempt: number, facts: object): void {
+    const { listeners, settings } = this.guard
+    const { name, clock } = settings
+    listeners.emit({
+      type,
+      name,
+      timestamp: clock.wall(),
+      attempt,
+      context: this.context,
+      ...facts,
+    } as GuardEvent)
+  }
+}
