@@ -14,7 +14,9 @@ export type BreakerState = 'closed' | 'open' | 'half_open'
 export interface BreakerEvent {
   /** The breaker's id. */
   readonly id: string
+  /** The state it left. */
   readonly fromState: BreakerState
+  /** The state it is in now. */
   readonly toState: BreakerState
   /** When, in epoch milliseconds. */
   readonly timestamp: number
@@ -183,19 +185,18 @@ export class CircuitBreaker {
     return this.listeners.add(listener)
   }
 
-  /** @internal Lets a call through, or not. A test may hold its place as long as `lease`. */
-  admits(pass: Pass, lease: number | undefined): boolean {
-    const { halfOpenMax, probeLease, timeoutDuration, slowCallDuration, clock } = this.settings
+  /** @internal Lets a call through, or not. A test may hold its place as long as `lease`, counted from `now`. */
+  admits(pass: Pass, lease: number | undefined, now = this.settings.clock.now()): boolean {
+    const { halfOpenMax, probeLease, timeoutDuration } = this.settings
     if (this.phase === 'closed') {
       pass.epoch = this.epoch
-      if (slowCallDuration !== undefined) pass.startedAt = clock.now()
+      pass.startedAt = now
       return true
     }
-    const now = clock.now()
     if (this.phase === 'open') {
       if (now < this.until) return false
       this.enter('half_open')
-      if (this.state !== 'half_open') return this.admits(pass, lease) // a listener changed it again
+      if (this.state !== 'half_open') return this.admits(pass, lease, now) // a listener changed it again
     }
     const probes = this.probes?.filter(({ leaseEnd }) => leaseEnd > now) ?? []
     this.probes = probes
@@ -254,7 +255,7 @@ export class CircuitBreaker {
     let { until } = this
     if (phase === 'half_open') until = Math.min(...probes.map(({ leaseEnd }) => leaseEnd))
     const retryAfter = Math.max(0, until - settings.clock.now())
-    const message = `circuit breaker ${id} is ${phase}; try again in ${Math.ceil(retryAfter)} ms`
+    const message = `circuit breaker ${id && `${id} `}is ${phase}; try again in ${Math.ceil(retryAfter)} ms`
     return refusal('CIRCUIT_OPEN', message, { retryAfter })
   }
 

@@ -18,6 +18,7 @@ import { Window } from './window.js'
 export interface BreakerSnapshot {
   id: string
   state: BreakerState
+  /** The failures in its window, or those that opened it. */
   failureCount: number
   /** What kind of window it has; a breaker of another kind begins with an empty one. */
   windowType: WindowType

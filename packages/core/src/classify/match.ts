@@ -11,7 +11,7 @@ type ErrorClass = abstract new (...args: never[]) => unknown
 /**
  * What `retryOn`, `abortOn` and `failureOn` list: an error class, a name or a predicate.
  *
- * A name is the name of a class or of one of its ancestors, an error code, a kind, a category, a class of SQLSTATE
+ * A name is the name of a class or of one of its ancestors, an error code that looks like an identifier, a kind, a category, a class of SQLSTATE
  * (`sql:23`), a gRPC status (`grpc:UNAVAILABLE`), or an exception of Python or Java that means the same
  * (`socket.timeout`). Classes and names also match what lies behind an error: its causes, the members of an
  * AggregateError. A predicate is asked about the error itself, and matches when it says `true`.

@@ -37,8 +37,11 @@ export class Flight implements Attempt {
     return this.controller.signal
   }
 
-  note(context: object): void {
-    this.context = { ...this.context, ...context }
+  /** A function of its own, so that it can be taken out of the attempt like the rest of it. */
+  get note(): (context: object) => void {
+    return (context) => {
+      this.context = { ...this.context, ...context }
+    }
   }
 
   /** Tells the function that nobody waits for it any more. */

@@ -161,14 +161,16 @@ export class Call<T> extends Journal implements Leg, Pass {
   private board(): boolean {
     const { breaker, guard, number } = this
     const { clock, budget, totalTimeout, pool } = guard.settings
+    // One reading for all: a lease that begins before the deadline it stands for would end before it too.
+    const now = number > 0 && this.delay === 0 ? this.endedAt : clock.now()
     this.timer = undefined
     if (breaker !== undefined) {
-      if (!breaker.admits(this, guard.lease)) return this.refused(breaker.refusal(), 'circuit_open')
+      if (!breaker.admits(this, guard.lease, now)) return this.refused(breaker.refusal(), 'circuit_open')
       if (this.ended) breaker.settle(this, undefined) // by a listener
     }
     if (this.ended) return false
     if (pool !== undefined) {
-      this.pick = this.choose()
+      this.pick = this.choose(now)
       this.elsewhere = undefined
       if (this.pick === undefined) {
         const error = pool.refusal()
@@ -176,7 +178,6 @@ export class Call<T> extends Journal implements Leg, Pass {
         return this.refused(error, error.code === 'NETWORK_DOWN' ? 'network_down' : 'pool_unavailable')
       }
     }
-    const now = number > 0 && this.delay === 0 ? this.endedAt : clock.now()
     this.startedAt = now
     this.number = number + 1
     this.running = number + 1
@@ -191,10 +192,10 @@ export class Call<T> extends Journal implements Leg, Pass {
   }
 
   /** A member for another leg; undefined where there is none. */
-  choose(): Pick | undefined {
+  choose(now: number): Pick | undefined {
     const { guard, context } = this
     this.picks ??= []
-    const pick = guard.settings.pool?.take(context, this.picks, guard.lease)
+    const pick = guard.settings.pool?.take(context, this.picks, guard.lease, now)
     if (pick !== undefined) this.picks.push(pick)
     return pick
   }

@@ -12,11 +12,16 @@ interface CallEvent {
   readonly context: unknown
 }
 
-/** An attempt failed, or brought a value that `retryIf` does not want. */
-export interface AttemptFailedEvent extends CallEvent {
-  readonly type: 'attempt_failed'
+interface Failure {
+  /** What the attempt threw. */
   readonly error?: unknown
+  /** The value that `retryIf` does not want. */
   readonly value?: unknown
+}
+
+/** An attempt failed, or brought a value that `retryIf` does not want. */
+export interface AttemptFailedEvent extends CallEvent, Failure {
+  readonly type: 'attempt_failed'
   /** How long it took, in milliseconds. */
   readonly duration: number
   /** The pool's member it went to. */
@@ -24,9 +29,9 @@ export interface AttemptFailedEvent extends CallEvent {
 }
 
 /** Another attempt was scheduled; `attempt` is the coming one. */
-export interface RetryScheduledEvent extends CallEvent {
+export interface RetryScheduledEvent extends CallEvent, Failure {
   readonly type: 'retry_scheduled'
-  readonly error?: unknown
+  /** How many attempts there may be in all. */
   readonly maxAttempts: number
   /** The wait before it, in milliseconds. */
   readonly delay: number
@@ -38,9 +43,9 @@ export interface SucceededEvent extends CallEvent {
 }
 
 /** The call ended without success; what a fallback makes of it comes after. */
-export interface GaveUpEvent extends CallEvent {
+export interface GaveUpEvent extends CallEvent, Failure {
   readonly type: 'gave_up'
-  readonly error?: unknown
+  /** Why it ended. */
   readonly stopped: StopReason
 }
 

@@ -43,7 +43,7 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
       clock.clearTimer(timer)
       if (over || left === 0 || (budget !== undefined && !budget.withdraw())) return
       left--
-      const pick = pool && call.choose()
+      const pick = pool && call.choose(clock.now())
       if (pool === undefined || pick !== undefined) launch(pick)
     }
     const launch = (pick: Part['pick']) => {

@@ -73,7 +73,7 @@ export interface GuardOptions {
   clock?: Clock
   /** Where it takes chance from. @defaultValue the machine's */
   random?: Random
-  /** False calls straight through. @defaultValue true */
+  /** False calls straight through, and does not even follow the caller's signal. @defaultValue true */
   enabled?: boolean
 }
 

@@ -11,6 +11,7 @@ export interface AttemptRecord {
   readonly delay: number
   /** How long it took, in milliseconds; exact to a few of them where calls come less than 50 µs apart. */
   readonly duration: number
+  /** How it ended: `timeout` for any failure of that kind, `circuit_open` where it was refused before it began. */
   readonly outcome: 'success' | 'failure' | 'timeout' | 'circuit_open'
   /** What it threw. */
   readonly error?: unknown
@@ -26,6 +27,7 @@ export interface AttemptRecord {
 export interface Session {
   /** The guard's name. */
   readonly operation?: string
+  /** Its attempts in order; none where it was aborted before the first. */
   readonly attempts: readonly AttemptRecord[]
   readonly success: boolean
   /** Why it ended. */

@@ -1,5 +1,6 @@
 /** A function that does what its script says, and remembers how it was called. */
 export interface Scripted<T> {
+  /** Plays the next outcome. */
   (...args: unknown[]): Promise<T>
   /** How often it was called. */
   readonly calls: number

@@ -247,7 +247,9 @@ describe('one signal', () => {
   it('has one listener for many calls, and none when they ended', async () => {
     const { clock, controller } = setUp()
     const api = guard({ clock })
-    const calls = Array.from({ length: 10_000 }, () => api.run(async () => 'up', { signal: controller.signal }))
+    const calls = Array.from({ length: 10_000 }, () =>
+      api.run(async () => 'up', { signal: controller.signal }),
+    )
     expect(listenersOn(controller.signal)).toBe(1)
     await Promise.all(calls)
     expect(listenersOn(controller.signal)).toBe(0)

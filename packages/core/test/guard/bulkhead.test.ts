@@ -146,14 +146,23 @@ describe('a bulkhead', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({ limit: fc.integer({ min: 1, max: 4 }), queue: fc.integer({ min: 0, max: 4 }) }),
-        fc.array(fc.oneof(fc.constant('call'), fc.nat(9), fc.record({ abort: fc.nat(9) })), { maxLength: 40 }),
+        fc.array(fc.oneof(fc.constant('call'), fc.nat(9), fc.record({ abort: fc.nat(9) })), {
+          maxLength: 40,
+        }),
         async ({ limit, queue }, steps) => {
           const { fn, calls } = byHand()
           const only = guard({ retry: false, bulkhead: { limit, queue } })
-          const callers: { controller: AbortController; result: Promise<unknown>; over: boolean; index?: number }[] = []
+          const callers: {
+            controller: AbortController
+            result: Promise<unknown>
+            over: boolean
+            index?: number
+          }[] = []
           let open = 0
           for (const step of steps) {
-            const running = callers.filter(({ index }) => index !== undefined && !settledFns.has(index)).length
+            const running = callers.filter(
+              ({ index }) => index !== undefined && !settledFns.has(index),
+            ).length
             if (step === 'call') {
               const controller = new AbortController()
               const caller: (typeof callers)[number] = { controller, over: false, result: Promise.resolve() }
@@ -177,7 +186,9 @@ describe('a bulkhead', () => {
               else if (running < limit) expect(caller.index).toBeDefined()
               open++
             } else if (typeof step === 'number') {
-              const index = callers.map((c) => c.index).filter((i): i is number => i !== undefined && !settledFns.has(i))[step % Math.max(1, open)]
+              const index = callers
+                .map((c) => c.index)
+                .filter((i): i is number => i !== undefined && !settledFns.has(i))[step % Math.max(1, open)]
               if (index !== undefined) {
                 settledFns.add(index)
                 calls[index]?.resolve(index)

@@ -4,7 +4,11 @@ import { fakeClock } from '../../src/testing/index.js'
 import { errorWith, fate } from './watch.js'
 
 /** Runs a call that fails with `error` under a guard with this classifier. */
-async function fail(error: Error, classify: NonNullable<GuardOptions['classify']>, options: GuardOptions = {}) {
+async function fail(
+  error: Error,
+  classify: NonNullable<GuardOptions['classify']>,
+  options: GuardOptions = {},
+) {
   const clock = fakeClock()
   const began: number[] = []
   const api = guard({ clock, classify, retry: { backoffType: 'immediate' }, ...options })

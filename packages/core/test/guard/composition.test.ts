@@ -73,7 +73,9 @@ describe('a guard around a guard', () => {
   it('retries a timeout of the inner one', async () => {
     const clock = fakeClock()
     const inner = guard({ clock, retry: false, timeout: { total: 10 } })
-    const fn = vi.fn(({ number }: { number: number }) => inner.run(() => (number < 3 ? new Promise(() => {}) : 'up')))
+    const fn = vi.fn(({ number }: { number: number }) =>
+      inner.run(() => (number < 3 ? new Promise(() => {}) : 'up')),
+    )
     const call = fate(guard({ clock, retry: immediate }).run(fn))
     await clock.advance(100)
     expect(call.value).toBe('up')
@@ -118,7 +120,11 @@ describe('a breaker that opens during a call', () => {
   })
 
   it('ends it with attempts_spent where it was the last attempt anyway', async () => {
-    const api = guard({ clock: fakeClock(), retry: { ...immediate, maxAttempts: 2 }, breaker: { failureThreshold: 2 } })
+    const api = guard({
+      clock: fakeClock(),
+      retry: { ...immediate, maxAttempts: 2 },
+      breaker: { failureThreshold: 2 },
+    })
     expect(sessionOf(await rejection(api.run(down)))?.stopped).toBe('attempts_spent')
   })
 

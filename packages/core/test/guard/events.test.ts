@@ -57,7 +57,10 @@ describe('a guard tells', () => {
   })
 
   it('of a value that is not wanted as it tells of an error', async () => {
-    const api = guard({ clock: fakeClock(), retry: { maxAttempts: 2, backoffType: 'immediate', retryIf: () => true } })
+    const api = guard({
+      clock: fakeClock(),
+      retry: { maxAttempts: 2, backoffType: 'immediate', retryIf: () => true },
+    })
     const events = eventsOf(api)
     expect(await api.run(() => 'meh')).toBe('meh')
     const common = { name: undefined, timestamp: WALL, context: undefined, value: 'meh' }
@@ -98,7 +101,12 @@ describe('a guard tells', () => {
     await clock.advance(100)
     controller.abort('enough')
     expect(events.map(({ type }) => type)).toEqual(['attempt_failed', 'retry_scheduled', 'gave_up'])
-    expect(events[2]).toMatchObject({ stopped: 'aborted', error: 'enough', attempt: 1, timestamp: WALL + 100 })
+    expect(events[2]).toMatchObject({
+      stopped: 'aborted',
+      error: 'enough',
+      attempt: 1,
+      timestamp: WALL + 100,
+    })
   })
 
   it('of giving up before the fallback is asked', async () => {
@@ -129,7 +137,11 @@ describe('a guard tells', () => {
 
   it('of what each of its keyed breakers does', async () => {
     const clock = fakeClock()
-    const api = guard({ clock, retry: false, breaker: { failureThreshold: 1, key: (context) => `${context}` } })
+    const api = guard({
+      clock,
+      retry: false,
+      breaker: { failureThreshold: 1, key: (context) => `${context}` },
+    })
     const events = eventsOf(api)
     for (const context of ['a', 'b']) fate(api.run(() => Promise.reject(down), { context }))
     await clock.advance(0)
@@ -303,7 +315,9 @@ describe('a listener that aborts the call', () => {
   })
 
   it('when the breaker opens ends it there, with each attempt once in the session', async () => {
-    const { call, reason, events, calls } = await abortOn('breaker_changed', { breaker: { failureThreshold: 1 } })
+    const { call, reason, events, calls } = await abortOn('breaker_changed', {
+      breaker: { failureThreshold: 1 },
+    })
     expect(call).toEqual({ state: 'rejected', error: reason })
     expect(events).toEqual(['breaker_changed', 'gave_up'])
     expect(calls).toBe(1)

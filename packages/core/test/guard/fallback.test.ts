@@ -53,7 +53,11 @@ describe('a fallback', () => {
 
   it('is asked after a total timeout', async () => {
     const clock = fakeClock()
-    const api = guard({ clock, timeout: { total: 50 }, fallback: (error) => isHoldfastError(error, 'TOTAL_TIMEOUT') })
+    const api = guard({
+      clock,
+      timeout: { total: 50 },
+      fallback: (error) => isHoldfastError(error, 'TOTAL_TIMEOUT'),
+    })
     const call = fate(api.run<unknown>(never))
     await clock.advance(50)
     expect(call).toEqual({ state: 'fulfilled', value: true })

@@ -11,7 +11,8 @@ function timed(clock: ReturnType<typeof fakeClock>, ...script: [ms: number, outc
       const [ms, outcome] = script[started.length] ?? [Infinity, undefined]
       started.push(clock.now())
       signals.push(signal)
-      if (ms < Infinity) clock.setTimer(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), ms)
+      if (ms < Infinity)
+        clock.setTimer(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), ms)
     })
   return { fn, signals, started }
 }
@@ -86,11 +87,19 @@ describe('a hedge', () => {
   it('writes each failed call down', async () => {
     const clock = fakeClock()
     const { fn } = timed(clock, [20, new Error('one')], [5, new Error('two')])
-    const answer = guard({ clock, retry: false, hedge: { delay: 10 } }).run(fn).catch((e: unknown) => e)
+    const answer = guard({ clock, retry: false, hedge: { delay: 10 } })
+      .run(fn)
+      .catch((e: unknown) => e)
     await clock.advance(100)
     const error = await answer
     expect((error as Error).message).toBe('one')
-    expect(sessionOf(error)?.attempts.map(({ number, duration, error: e }) => [number, duration, (e as Error).message])).toEqual([
+    expect(
+      sessionOf(error)?.attempts.map(({ number, duration, error: e }) => [
+        number,
+        duration,
+        (e as Error).message,
+      ]),
+    ).toEqual([
       [1, 5, 'two'],
       [1, 20, 'one'],
     ])
@@ -114,7 +123,13 @@ describe('a hedge', () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 1, window: '1s' })
     const once = timed(clock, [Infinity, 0], [Infinity, 0])
-    const answer = guard({ clock, budget, retry: false, timeout: { attempt: 500 }, hedge: { delay: 10, max: 5 } }).run(once.fn)
+    const answer = guard({
+      clock,
+      budget,
+      retry: false,
+      timeout: { attempt: 500 },
+      hedge: { delay: 10, max: 5 },
+    }).run(once.fn)
     answer.catch(() => {})
     await clock.advance(500)
     await expect(answer).rejects.toMatchObject({ code: 'ATTEMPT_TIMEOUT' })

@@ -31,7 +31,9 @@ describe("one call's own retrying", () => {
   it('changes nothing when it is undefined, or names nothing', async () => {
     expect(await beginnings({ maxAttempts: 2, baseDelay: 100 }, undefined)).toEqual([0, 100])
     expect(await beginnings({ maxAttempts: 2, baseDelay: 100 }, {})).toEqual([0, 100])
-    expect(await beginnings({ maxAttempts: 2, baseDelay: 100 }, { maxAttempts: undefined } as object)).toEqual([0, 100])
+    expect(
+      await beginnings({ maxAttempts: 2, baseDelay: 100 }, { maxAttempts: undefined } as object),
+    ).toEqual([0, 100])
   })
 
   it('is one attempt when it is false', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Attempt, type GuardOptions, guard, sessionOf } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { fate } from './watch.js'
+import { fate, thenable } from './watch.js'
 
 /** A call of a guard with these options takes the quick path, or is watched from the start. */
 const PATHS: [string, GuardOptions][] = [
@@ -11,19 +11,14 @@ const PATHS: [string, GuardOptions][] = [
   ['when disabled', { enabled: false }],
 ]
 
-const thenable = <T>(value: T) => ({
-  // biome-ignore lint/suspicious/noThenProperty: a thenable is what this is about
-  then: (resolve: (value: T) => void) => resolve(value),
-})
-
 describe.each(PATHS)('run, %s', (_, options) => {
   const make = () => guard({ clock: fakeClock(), ...options })
 
   it.each([
     ['an asynchronous value', async () => 'yes', 'yes'],
     ['a plain value', () => 'yes', 'yes'],
-    ['a thenable', () => thenable('yes'), 'yes'],
-    ['a thenable of a promise', () => thenable(Promise.resolve('yes')), 'yes'],
+    ['a thenable', () => thenable<string>((resolve) => resolve('yes')), 'yes'],
+    ['a thenable of a promise', () => thenable<unknown>((resolve) => resolve(Promise.resolve('yes'))), 'yes'],
     ['undefined', () => undefined, undefined],
     ['null', async () => null, null],
     ['false', () => false, false],
@@ -66,21 +61,18 @@ describe.each(PATHS)('run, %s', (_, options) => {
 
   it('throws what a thenable rejects with', async () => {
     const reason = new TypeError('bug')
-    const broken = {
-      // biome-ignore lint/suspicious/noThenProperty: a thenable is what this is about
-      then: (_resolve: unknown, reject: (error: unknown) => void) => reject(reason),
-    }
-    await expect(make().run(() => broken as unknown as PromiseLike<never>)).rejects.toBe(reason)
+    await expect(make().run(() => thenable((_, reject) => reject(reason)))).rejects.toBe(reason)
   })
 
   it('throws what reading `then` throws', async () => {
     const reason = new TypeError('bug')
-    const trap = {
-      get then(): never {
+    // oxlint-disable-next-line unicorn/no-thenable -- that is what this is about
+    const trap = Object.defineProperty({}, 'then', {
+      get: () => {
         throw reason
       },
-    }
-    await expect(make().run(() => trap as unknown as PromiseLike<never>)).rejects.toBe(reason)
+    })
+    await expect(make().run(() => trap)).rejects.toBe(reason)
   })
 
   it('calls the function at once, in the same turn', () => {
@@ -124,7 +116,9 @@ describe('a retried run', () => {
 
   it('throws the error of the last attempt, not of the first', async () => {
     const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
-    await expect(api.run(({ number }) => Promise.reject(new Error(`down ${number}`)))).rejects.toThrow('down 3')
+    await expect(api.run(({ number }) => Promise.reject(new Error(`down ${number}`)))).rejects.toThrow(
+      'down 3',
+    )
   })
 
   it('leaves the error untouched', async () => {
@@ -139,7 +133,11 @@ describe('a retried run', () => {
 
   it('has an attempt that nobody waits for any more tell nothing', async () => {
     const clock = fakeClock()
-    const api = guard({ clock, timeout: { attempt: 100 }, retry: { maxAttempts: 2, backoffType: 'immediate' } })
+    const api = guard({
+      clock,
+      timeout: { attempt: 100 },
+      retry: { maxAttempts: 2, backoffType: 'immediate' },
+    })
     const answer = api.run(({ number }) =>
       number === 1 ? new Promise((resolve) => clock.setTimer(() => resolve('late'), 150)) : 'second',
     )

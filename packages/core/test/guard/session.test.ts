@@ -13,7 +13,8 @@ describe('the session of a call that failed', () => {
     const api = guard({ clock, name: 'mail' })
     const call = fate(
       api.run(
-        ({ number }) => new Promise((_, reject) => clock.setTimer(() => reject(errors[number - 1]), number * 10)),
+        ({ number }) =>
+          new Promise((_, reject) => clock.setTimer(() => reject(errors[number - 1]), number * 10)),
       ),
     )
     await clock.advance(60_000)
@@ -24,8 +25,22 @@ describe('the session of a call that failed', () => {
       stopped: 'attempts_spent',
       attempts: [
         { number: 1, timestamp: WALL, delay: 0, duration: 10, outcome: 'failure', error: errors[0] },
-        { number: 2, timestamp: WALL + 1010, delay: 1000, duration: 20, outcome: 'failure', error: errors[1] },
-        { number: 3, timestamp: WALL + 3030, delay: 2000, duration: 30, outcome: 'failure', error: errors[2] },
+        {
+          number: 2,
+          timestamp: WALL + 1010,
+          delay: 1000,
+          duration: 20,
+          outcome: 'failure',
+          error: errors[1],
+        },
+        {
+          number: 3,
+          timestamp: WALL + 3030,
+          delay: 2000,
+          duration: 30,
+          outcome: 'failure',
+          error: errors[2],
+        },
       ],
     })
   })
@@ -217,14 +232,17 @@ describe('one error object thrown by two calls', () => {
   it.each([
     ['on the quick path', {}],
     ['when watched', { timeout: { total: 1000 } }],
-  ])('has the session of the later, which does not contain the earlier, %s', async (_, options: GuardOptions) => {
-    const error = new Error('shared')
-    const fn = () => Promise.reject(error)
-    await rejection(guard({ name: 'first', retry: false, clock: fakeClock(), ...options }).run(fn))
-    await rejection(guard({ name: 'second', retry: false, clock: fakeClock(), ...options }).run(fn))
-    expect(sessionOf(error)).toMatchObject({ operation: 'second' })
-    expect(sessionOf(error)).not.toHaveProperty('inner')
-  })
+  ])(
+    'has the session of the later, which does not contain the earlier, %s',
+    async (_, options: GuardOptions) => {
+      const error = new Error('shared')
+      const fn = () => Promise.reject(error)
+      await rejection(guard({ name: 'first', retry: false, clock: fakeClock(), ...options }).run(fn))
+      await rejection(guard({ name: 'second', retry: false, clock: fakeClock(), ...options }).run(fn))
+      expect(sessionOf(error)).toMatchObject({ operation: 'second' })
+      expect(sessionOf(error)).not.toHaveProperty('inner')
+    },
+  )
 
   it('at the same time in one guard is not taken as one inside the other', async () => {
     const clock = fakeClock()
@@ -258,13 +276,18 @@ describe('of nested guards', () => {
     const session = await nested(new Error('down'), options)
     expect(session).toMatchObject({ operation: 'outer', attempts: { length: 3 }, inner: { length: 3 } })
     expect(session?.inner).toMatchObject(
-      Array.from({ length: 3 }, () => ({ operation: 'inner', stopped: 'attempts_spent', attempts: { length: 2 } })),
+      Array.from({ length: 3 }, () => ({
+        operation: 'inner',
+        stopped: 'attempts_spent',
+        attempts: { length: 2 },
+      })),
     )
   })
 
   it('the inner sessions may have inner ones of their own', async () => {
     const error = new Error('down')
-    const level = (name: string) => guard({ name, clock: fakeClock(), retry: { ...immediate, maxAttempts: 2 } })
+    const level = (name: string) =>
+      guard({ name, clock: fakeClock(), retry: { ...immediate, maxAttempts: 2 } })
     const [a, b, c] = [level('a'), level('b'), level('c')]
     await rejection(a.run(() => b.run(() => c.run(() => Promise.reject(error)))))
     expect(sessionOf(error)).toMatchObject({
@@ -298,4 +321,14 @@ describe('of nested guards', () => {
       inner: [{ operation: 'inner', stopped: 'circuit_open' }],
     })
   })
+})
+
+it('a note can be made by a function that took `note` out of its attempt', async () => {
+  const error = await guard({ retry: false })
+    .run(({ note }) => {
+      note({ step: 1 })
+      throw new Error('down')
+    })
+    .catch((e: unknown) => e)
+  expect(sessionOf(error)?.attempts[0]?.context).toEqual({ step: 1 })
 })

@@ -123,7 +123,9 @@ describe('an attempt that takes too long', () => {
     ['error', new Error('late')],
   ])('changes nothing with a late %s', async (_, outcome) => {
     const clock = fakeClock()
-    const call = fate(guard({ clock, retry: false, timeout: { attempt: 100 } }).run(after(clock, 101, outcome)))
+    const call = fate(
+      guard({ clock, retry: false, timeout: { attempt: 100 } }).run(after(clock, 101, outcome)),
+    )
     await clock.advance(500)
     expect(call.error).toMatchObject({ code: 'ATTEMPT_TIMEOUT' })
   })
@@ -151,7 +153,10 @@ describe('a call that takes too long', () => {
     await clock.advance(2999)
     expect(call.state).toBe('pending')
     await clock.advance(1)
-    expect(call.error).toMatchObject({ code: 'TOTAL_TIMEOUT', message: expect.stringMatching(/mail.*3000 ms/) })
+    expect(call.error).toMatchObject({
+      code: 'TOTAL_TIMEOUT',
+      message: expect.stringMatching(/mail.*3000 ms/),
+    })
     expect(sessionOf(call.error)?.stopped).toBe('deadline')
   })
 
@@ -165,9 +170,25 @@ describe('a call that takes too long', () => {
   it('has the last earlier error as cause', async () => {
     const clock = fakeClock()
     const api = guard({ clock, timeout: { total: 1000 }, retry: { baseDelay: 10 } })
-    const call = fate(api.run(({ number }) => (number < 3 ? Promise.reject(new Error(`down ${number}`)) : never())))
+    const call = fate(
+      api.run(({ number }) => (number < 3 ? Promise.reject(new Error(`down ${number}`)) : never())),
+    )
     await clock.advance(1000)
     expect(call.error).toMatchObject({ code: 'TOTAL_TIMEOUT', cause: { message: 'down 2' } })
+  })
+
+  it('has the last earlier error as cause though a value that was not wanted came after it', async () => {
+    const clock = fakeClock()
+    const retryIf = ({ value }: { value?: unknown }) => value === 'meh'
+    const api = guard({ clock, timeout: { total: 1000 }, retry: { backoffType: 'immediate', retryIf } })
+    const error = new Error('down')
+    const call = fate(
+      api.run<unknown>(({ number }) =>
+        number === 1 ? Promise.reject(error) : number === 2 ? 'meh' : never(),
+      ),
+    )
+    await clock.advance(1000)
+    expect(call.error).toMatchObject({ code: 'TOTAL_TIMEOUT', cause: error })
   })
 
   it('has a thrown undefined as cause', async () => {
@@ -291,7 +312,11 @@ describe('deadlines at the same time', () => {
 
   it('end the call in a later attempt too', async () => {
     const clock = fakeClock()
-    const api = guard({ clock, timeout: { attempt: 60, total: 100 }, retry: { backoffType: 'fixed', baseDelay: 10 } })
+    const api = guard({
+      clock,
+      timeout: { attempt: 60, total: 100 },
+      retry: { backoffType: 'fixed', baseDelay: 10 },
+    })
     const call = fate(api.run(({ number }) => (number < 2 ? after(clock, 30, new Error('down'))() : never())))
     await clock.advance(100)
     expect(call.error).toMatchObject({ code: 'TOTAL_TIMEOUT', cause: { message: 'down' } })
@@ -405,7 +430,9 @@ describe('timers', () => {
   it('are gone when a call is aborted in a wait', async () => {
     const clock = countingClock()
     const controller = new AbortController()
-    fate(guard({ clock, timeout }).run(() => Promise.reject(new Error('down')), { signal: controller.signal }))
+    fate(
+      guard({ clock, timeout }).run(() => Promise.reject(new Error('down')), { signal: controller.signal }),
+    )
     await clock.advance(500)
     controller.abort()
     expect(clock.pending()).toBe(0)

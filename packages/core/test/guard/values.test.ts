@@ -75,7 +75,10 @@ describe('a value that retryIf does not want', () => {
 describe('retryIf', () => {
   it('gets the value and the number of the attempt, and no error', async () => {
     const seen: Outcome[] = []
-    const api = guard({ clock: fakeClock(), retry: { ...immediate, retryIf: (outcome) => seen.push(outcome) < 2 } })
+    const api = guard({
+      clock: fakeClock(),
+      retry: { ...immediate, retryIf: (outcome) => seen.push(outcome) < 2 },
+    })
     await api.run(({ number }) => `value ${number}`)
     expect(seen).toEqual([
       { value: 'value 1', attempt: 1 },
@@ -92,7 +95,10 @@ describe('retryIf', () => {
   })
 
   it('is asked about undefined too', async () => {
-    const api = guard({ clock: fakeClock(), retry: { ...immediate, retryIf: ({ value }) => value === undefined } })
+    const api = guard({
+      clock: fakeClock(),
+      retry: { ...immediate, retryIf: ({ value }) => value === undefined },
+    })
     expect(await api.run(({ number }) => (number === 2 ? 'up' : undefined))).toBe('up')
   })
 })
@@ -135,7 +141,10 @@ describe('to the breaker an unwanted value', () => {
   })
 
   it('is none when it has another', async () => {
-    expect(await after(new Response(null, { status: 404 }))).toMatchObject({ state: 'closed', failureCount: 0 })
+    expect(await after(new Response(null, { status: 404 }))).toMatchObject({
+      state: 'closed',
+      failureCount: 0,
+    })
     expect(await after({ status: 429 })).toMatchObject({ state: 'closed', failureCount: 0 })
     expect(await after({ status: 200 })).toMatchObject({ state: 'closed', failureCount: 0 })
   })

@@ -37,3 +37,9 @@ export const errorWith = (facts: object, message = 'down'): Error => Object.assi
 
 /** A promise that stays as it is. */
 export const never = (): Promise<never> => new Promise(() => {})
+
+/** What has a `then` and is no promise. */
+export function thenable<T>(settle: (resolve: (value: T) => void, reject: (error: unknown) => void) => void) {
+  // oxlint-disable-next-line unicorn/no-thenable -- that is what it is for
+  return { then: settle } as unknown as PromiseLike<T>
+}

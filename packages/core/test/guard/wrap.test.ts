@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type GuardOptions, guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { thenable } from './watch.js'
 
 const PATHS: [string, GuardOptions][] = [
   ['on the quick path', {}],
@@ -19,7 +20,6 @@ describe.each(PATHS)('a wrapped function, %s', (path, options) => {
   it.each([0, 1, 2, 3, 4, 5])('gets the %d arguments it is called with, and no other', async (count) => {
     const args = Array.from({ length: count }, (_, i) => `argument ${i}`)
     const wrapped = make().wrap(function (...given: string[]) {
-      // oxlint-disable-next-line prefer-rest-params -- what is passed is counted
       return { given, length: arguments.length }
     })
     expect(await wrapped(...args)).toEqual({ given: args, length: count })
@@ -66,10 +66,7 @@ describe.each(PATHS)('a wrapped function, %s', (path, options) => {
   })
 
   it('gives the value of a thenable', async () => {
-    const wrapped = make().wrap((value: string) => ({
-      // biome-ignore lint/suspicious/noThenProperty: a thenable is what this is about
-      then: (resolve: (value: string) => void) => resolve(value),
-    }))
+    const wrapped = make().wrap((value: string) => thenable<string>((resolve) => resolve(value)))
     expect(await wrapped('yes')).toBe('yes')
   })
 

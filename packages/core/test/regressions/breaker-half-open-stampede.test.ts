@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { admitted, opened } from '../breaker/setup.js'
+import { admitted, held, opened } from '../breaker/setup.js'
 
 it.each([1, 2, 7])('of 1000 callers at the instant a breaker half-opens, %i get in', async (halfOpenMax) => {
   const { breaker, clock } = opened({ halfOpenMax, successThreshold: 100 })
@@ -16,17 +16,17 @@ it('of 1000 calls through a guard at that instant, one reaches the target', asyn
   kept.breaker?.trip()
   await clock.advance(1000)
   let calls = 0
-  let answer = (_: string) => {}
+  const { promise, resolve } = held<string>()
   const target = () => {
     calls++
-    return new Promise<string>((resolve) => (answer = resolve))
+    return promise
   }
   const results = Array.from({ length: 1000 }, () =>
     kept.run(target).catch((error: { code: string }) => error.code),
   )
   await clock.advance(0)
   expect(calls).toBe(1)
-  answer('up')
+  resolve('up')
   const settled = await Promise.all(results)
   expect(settled.filter((result) => result === 'up')).toHaveLength(1)
   expect(settled.filter((result) => result === 'CIRCUIT_OPEN')).toHaveLength(999)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { admitted, fail, made } from '../breaker/setup.js'
+import { admitted, fail, held, made } from '../breaker/setup.js'
 
 const ENDS = ['success', 'failure'] as const
 
@@ -25,16 +25,14 @@ it.each(ENDS)(
 it.each(ENDS)('nor does a %s of a call through a guard', async (end) => {
   const clock = fakeClock()
   const kept = guard({ clock, retry: false, breaker: { failureThreshold: 1, timeoutDuration: 1000 } })
-  let finish = { success: (_: string) => {}, failure: (_: Error) => {} }
-  const slow = kept.run(
-    () => new Promise<string>((resolve, reject) => (finish = { success: resolve, failure: reject })),
-  )
-  const late = slow.catch(() => 'failed')
+  const { promise, resolve, reject } = held<string>()
+  const late = kept.run(() => promise).catch(() => 'failed')
   kept.breaker?.trip()
   await clock.advance(1000)
   kept.breaker?.admit()
   expect(kept.breaker?.state).toBe('half_open')
-  finish[end](new Error('late') as Error & string)
+  if (end === 'success') resolve('late')
+  else reject(new Error('late'))
   await late
   expect(kept.breaker?.state).toBe('half_open')
 })

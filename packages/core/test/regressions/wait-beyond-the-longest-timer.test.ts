@@ -1,0 +1,53 @@
+// A platform timer set for more than 2^31-1 ms, or for Infinity, fires at once.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { fate, never } from '../guard/watch.js'
+
+const DAY = 86_400_000
+let guard: typeof import('../../src/index.js').guard
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+  vi.resetModules()
+  guard = (await import('../../src/index.js')).guard
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('on the clock of the machine', () => {
+  it.each([25, 60, 365])('a wait of %d days is waited out', async (days) => {
+    const fn = vi.fn(() => Promise.reject(new Error('down')))
+    const wait = days * DAY
+    fate(guard({ retry: { maxAttempts: 2, baseDelay: wait, maxDelay: wait } }).run(fn))
+    await vi.advanceTimersByTimeAsync(wait - 1)
+    expect(fn).toHaveBeenCalledTimes(1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(fn).toHaveBeenCalledTimes(2)
+  })
+
+  it('a wait without an end does not end', async () => {
+    const fn = vi.fn(() => Promise.reject(new Error('down')))
+    const maxDelay = Number.POSITIVE_INFINITY
+    fate(guard({ retry: { maxDelay, backoffType: () => Number.POSITIVE_INFINITY } }).run(fn))
+    await vi.advanceTimersByTimeAsync(400 * DAY)
+    expect(fn).toHaveBeenCalledTimes(1)
+  })
+
+  it.each([
+    ['attempt', { attempt: '60d' }],
+    ['total', { total: '60d' }],
+  ] as const)('a deadline of 60 days for the %s is kept', async (_, timeout) => {
+    const call = fate(guard({ retry: false, timeout }).run(never))
+    await vi.advanceTimersByTimeAsync(60 * DAY - 1)
+    expect(call.state).toBe('pending')
+    await vi.advanceTimersByTimeAsync(1)
+    expect(call.state).toBe('rejected')
+  })
+
+  it('a deadline of Infinity does not pass', async () => {
+    const timeout = { attempt: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
+    const call = fate(guard({ timeout }).run(never))
+    await vi.advanceTimersByTimeAsync(400 * DAY)
+    expect(call.state).toBe('pending')
+  })
+})
