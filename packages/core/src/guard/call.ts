@@ -77,7 +77,7 @@ export class Call<T> extends Journal implements Leg, Pass {
     this.self = self
     this.args = args
     this.policy = policy
-    this.signal = options?.signal
+    this.signal = options?.signal ?? undefined
     this.breaker = keyed === undefined ? breaker : keyed.forContext(this.context)
     this.promise = new Promise((resolve, reject) => {
       this.resolve = resolve
@@ -169,6 +169,10 @@ export class Call<T> extends Journal implements Leg, Pass {
       if (this.ended) breaker.settle(this, undefined) // by a listener
     }
     if (this.ended) return false
+    if (now >= this.totalDue) {
+      breaker?.settle(this, undefined)
+      return this.stop('deadline') // the wait took longer than it should
+    }
     if (pool !== undefined) {
       this.pick = this.choose(now)
       this.elsewhere = undefined
@@ -335,7 +339,7 @@ export class Call<T> extends Journal implements Leg, Pass {
       this.result = error
       this.attempts = [{ number: 1, timestamp, delay: 0, duration: 0, outcome: 'circuit_open', error }]
       // Once the caller has had the promise: a rejection that nobody handles yet costs as much again.
-      NOW.then(() => this.stop(stopped))
+      void NOW.then(() => this.stop(stopped))
     }
     return false
   }

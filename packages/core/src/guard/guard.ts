@@ -137,7 +137,6 @@ export class GuardCore implements Guard {
     const guarded = fn as Guarded
     // Up to three arguments are passed on one by one: an array of them would cost a tenth of the call.
     function wrapped(this: unknown, a: unknown, b: unknown, c: unknown): Promise<Awaited<R>> {
-      // oxlint-disable-next-line prefer-rest-params -- see above
       const given = arguments
       const { length } = given
       if (!core.quick || length > 3 || (breaker !== undefined && breaker.phase !== 'closed'))
@@ -181,7 +180,9 @@ export class GuardCore implements Guard {
     const known = classify(result, this.wall)
     if (ask === undefined || !threw) return known
     try {
-      return { ...known, ...ask(result) }
+      const told = ask(result)
+      const { category = known.category, kind = known.kind } = told ?? {}
+      return { ...known, ...told, category, kind }
     } catch (thrown) {
       report('classify', ask, thrown)
       return known

@@ -19,6 +19,7 @@ import {
   typed,
 } from '../options.js'
 import type { PoolProtocol } from '../pool/protocol.js'
+import { report } from '../report.js'
 import type { RetryBudget } from '../retry/budget.js'
 import { NO_RETRY, RETRY_DEFAULTS, type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
 import { Bulkhead, type BulkheadOptions } from './bulkhead.js'
@@ -136,6 +137,7 @@ export function readGuard(given: GuardOptions): GuardSettings {
   refuse(name === undefined ? 'a guard' : `the guard ${name}`, problems)
   return {
     ...options,
+    random: options.random === systemRandom ? systemRandom : harmless(options.random),
     retry: policy,
     breaker: undefined,
     keyed: undefined,
@@ -144,6 +146,18 @@ export function readGuard(given: GuardOptions): GuardSettings {
     totalTimeout: limits.total,
     bulkhead: places && new Bulkhead(places.limit as number, places.queue as number),
     hedge: hedging as GuardSettings['hedge'],
+  }
+}
+
+/** Chance that never costs a call its result: a function that throws is reported once and stands for 0. */
+function harmless(random: Random): Random {
+  return () => {
+    try {
+      return random()
+    } catch (error) {
+      report('random', random, error)
+      return 0
+    }
   }
 }
 

@@ -17,9 +17,6 @@ export function verdictOf(
   result: unknown,
   known: Classification | undefined,
 ): Verdict {
-  if (known !== undefined && (threw || known.httpStatus !== undefined)) {
-    if (counts(breaker?.settings, result, known)) return 'failure'
-    if (threw) return undefined
-  }
-  return 'success'
+  if (known === undefined || !(threw || (known.httpStatus ?? 0) >= 400)) return 'success'
+  return counts(breaker?.settings, result, known) ? 'failure' : undefined
 }

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { CircuitBreaker } from '../../src/index.js'
-import { admitted, fail, made, succeed } from './setup.js'
+import { admitted, fail, held, made, succeed } from './setup.js'
+
+class Later {
+  // oxlint-disable-next-line unicorn/no-thenable -- a thenable is what is meant
+  then(done: (value: string) => void): void {
+    done('later')
+  }
+}
 
 describe('a closed breaker', () => {
   it('is how a breaker begins', () => {
@@ -83,10 +90,7 @@ describe('a closed breaker', () => {
       const { breaker } = made()
       await expect(breaker.run(async () => 'sent')).resolves.toBe('sent')
       await expect(breaker.run(() => 'plain')).resolves.toBe('plain')
-      const thenable = Object.defineProperty({}, 'then', {
-        value: (done: (value: string) => void) => done('later'),
-      })
-      await expect(breaker.run(() => thenable as PromiseLike<string>)).resolves.toBe('later')
+      await expect(breaker.run(() => new Later() as PromiseLike<string>)).resolves.toBe('later')
     })
 
     it('throws what the function throws, untouched, and counts it', async () => {
@@ -108,10 +112,10 @@ describe('a closed breaker', () => {
 
     it('counts a success when the function has ended, not when it begins', async () => {
       const { breaker } = made({ windowType: 'consecutive', failureThreshold: 3 })
-      let end = (_: string) => {}
-      const running = breaker.run(() => new Promise<string>((resolve) => (end = resolve)))
+      const { promise, resolve } = held<string>()
+      const running = breaker.run(() => promise)
       fail(breaker, 2)
-      end('done')
+      resolve('done')
       await running
       expect(breaker.failureCount).toBe(0)
     })

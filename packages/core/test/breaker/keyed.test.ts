@@ -7,6 +7,7 @@ import {
   type KeyedBreakerOptions,
 } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { held } from './setup.js'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -201,11 +202,11 @@ describe('keyed breakers', () => {
 
     it('let a call go on whose breaker is retired meanwhile', async () => {
       const { kept, call, keys } = perHost({ maxKeys: 1 })
-      let end = (_: string) => {}
-      const running = kept.run(() => new Promise<string>((resolve) => (end = resolve)), { context: 'a' })
+      const { promise, resolve } = held<string>()
+      const running = kept.run(() => promise, { context: 'a' })
       await call('b', up)
       expect(keys()).toEqual(['b'])
-      end('done')
+      resolve('done')
       await expect(running).resolves.toBe('done')
     })
   })

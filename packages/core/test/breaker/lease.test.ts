@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type CircuitBreakerOptions, type GuardOptions, guard, isHoldfastError } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { admitted, opened, refusalOf } from './setup.js'
+import { admitted, held, opened, refusalOf } from './setup.js'
 
 /** A breaker whose time is up and that nobody has tested yet. */
 async function rested(options: CircuitBreakerOptions = {}) {
@@ -191,10 +191,10 @@ describe("the lease of a guard's test", () => {
 
   it('counts a test that succeeds in time', async () => {
     const { kept, clock, breaker } = await restedGuard({ timeout: { attempt: 300 } })
-    let end = (_: string) => {}
-    const test = kept.run(() => new Promise<string>((resolve) => (end = resolve)))
+    const { promise, resolve } = held<string>()
+    const test = kept.run(() => promise)
     await clock.advance(299)
-    end('up')
+    resolve('up')
     await test
     expect(breaker.state).toBe('closed')
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CircuitBreaker } from '../../src/index.js'
 import { seededRandom } from '../../src/testing/index.js'
-import { admitted, fail, made, succeed } from './setup.js'
+import { admitted, fail, kept, made, succeed } from './setup.js'
 
 const NEVER = 1_000_000
 
@@ -227,6 +227,7 @@ describe('a rate window under heavy traffic', () => {
     for (let i = 0; i < 3000; i++) {
       fail(breaker, 3)
       most = Math.max(most, entries(breaker))
+      expect(kept(breaker)).toBeLessThanOrEqual(2 * 257 * 4)
       await clock.advance(1)
     }
     expect(most).toBeLessThanOrEqual(257)

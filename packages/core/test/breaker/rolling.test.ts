@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CircuitBreaker } from '../../src/index.js'
-import { fail, made, succeed } from './setup.js'
+import { admitted, fail, kept, made, succeed } from './setup.js'
 
 describe('a rolling window', () => {
   it('is the default', () => {
@@ -93,13 +93,26 @@ describe('a rolling window', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('holds no more failures than open the breaker, so its memory is fixed', async () => {
-    const { breaker, clock } = made({ failureThreshold: 4, windowDuration: 1000 })
-    for (let i = 0; i < 1000; i++) {
-      fail(breaker)
-      expect(breaker.snapshot().failureWindow.length / 4).toBeLessThanOrEqual(4)
-      await clock.advance(334)
-    }
-    expect(breaker.state).toBe('closed')
+  it.each([334, 500, 1000, 1001])(
+    'has a memory fixed by the threshold where it fails every %i ms',
+    async (pause) => {
+      const { breaker, clock } = made({ failureThreshold: 4, windowDuration: 1000 })
+      for (let i = 0; i < 300; i++) {
+        fail(breaker)
+        expect(breaker.snapshot().failureWindow.length / 4).toBeLessThanOrEqual(4)
+        expect(kept(breaker)).toBeLessThanOrEqual(2 * 4 * 4)
+        await clock.advance(pause)
+      }
+      expect(breaker.state).toBe('closed')
+    },
+  )
+
+  it('takes no memory before the first failure', () => {
+    const { breaker } = made()
+    succeed(breaker, 100)
+    admitted(breaker).ignore()
+    expect(kept(breaker)).toBeUndefined()
+    fail(breaker)
+    expect(kept(breaker)).toBeDefined()
   })
 })

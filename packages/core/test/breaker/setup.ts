@@ -52,3 +52,25 @@ export function problemsOf(fn: () => unknown): readonly string[] {
   }
   return []
 }
+
+/** A promise that is settled from outside. */
+export function held<T>(): {
+  promise: Promise<T>
+  resolve: (value: T) => void
+  reject: (error: unknown) => void
+} {
+  let resolve!: (value: T) => void
+  let reject!: (error: unknown) => void
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes
+    reject = no
+  })
+  return { promise, resolve, reject }
+}
+
+/** How many numbers the breaker's window keeps, live or not; nothing where it has no window yet. */
+export function kept({ window }: CircuitBreaker): number | undefined {
+  if (window === undefined) return undefined
+  const arrays = Object.values(window).filter((value) => Array.isArray(value))
+  return arrays.reduce((sum, array) => sum + array.length, 0)
+}

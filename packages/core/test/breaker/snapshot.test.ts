@@ -369,6 +369,22 @@ describe('the deadline of a restored breaker', () => {
     )
   })
 
+  it('is kept where the snapshot does not say how long it was open', async () => {
+    const { openDuration: _, ...snapshot } = opened(options).breaker.snapshot()
+    const clock = fakeClock()
+    const breaker = CircuitBreaker.restore(snapshot as BreakerSnapshot, { clock, timeoutDuration: 700 })
+    expect((await refusalOf(breaker)).retryAfter).toBe(700)
+  })
+
+  it('leaves the rest that undoes growth as long as it was open, though the options give more time now', async () => {
+    const before = opened({ ...options, timeoutMultiplier: 2 })
+    before.breaker.reset()
+    const { breaker, clock } = reborn(before, { timeoutDuration: HOUR, timeoutMultiplier: 2 })
+    await clock.advance(1000)
+    breaker.trip()
+    expect((await refusalOf(breaker)).retryAfter).toBe(HOUR)
+  })
+
   it('is no later than it was where the options give more time now', async () => {
     const { breaker } = reborn(opened(options), { timeoutDuration: HOUR }, 100)
     expect((await refusalOf(breaker)).retryAfter).toBe(900)
@@ -515,6 +531,13 @@ describe('a damaged snapshot', () => {
     const found = problems({ ...good(), id: 5, state: 'ajar', epoch: -1, results: 'x', disabled: 0 })
     for (const field of ['id', 'state', 'epoch', 'results', 'disabled'])
       expect(found.some((problem) => problem.startsWith(`snapshot.${field}: `))).toBe(true)
+  })
+
+  it('is said to be one of a circuit breaker', () => {
+    const restore = () => CircuitBreaker.restore({ ...good(), epoch: -1 })
+    expect(restore).toThrow(
+      /^a circuit breaker cannot be .*snapshot\.epoch: got -1, takes a whole number from 0/,
+    )
   })
 
   it('is not one with 200 results, an empty window, or entries of the same time', () => {

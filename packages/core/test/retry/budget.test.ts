@@ -60,8 +60,12 @@ describe('a retry budget', () => {
   it('is not drawn on by a call that stops for another reason', async () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, reservePerSecond: 1, window: '1s' })
-    await guard({ clock, budget, retry: false }).run(down).catch(() => {})
-    await guard({ clock, budget }).run(() => Promise.reject(new TypeError('bug'))).catch(() => {})
+    await guard({ clock, budget, retry: false })
+      .run(down)
+      .catch(() => {})
+    await guard({ clock, budget })
+      .run(() => Promise.reject(new TypeError('bug')))
+      .catch(() => {})
     expect(budget.left).toBe(1 + 0.2 * 2)
   })
 

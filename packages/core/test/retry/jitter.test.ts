@@ -67,7 +67,10 @@ describe('decorrelated jitter is (1-a)·d + a·U[base, 3·previous]', () => {
     [0.5, 0.5, 2000, 2250],
     [0, 0.9, 2000, 1000],
   ])('a = %d, chance %d, previous %d: %d ms', (jitterAmount, chance, previous, expected) => {
-    expect(wait(fixed({ jitterType: 'decorrelated', jitterAmount }), chance, { previous })).toBeCloseTo(expected, 6)
+    expect(wait(fixed({ jitterType: 'decorrelated', jitterAmount }), chance, { previous })).toBeCloseTo(
+      expected,
+      6,
+    )
   })
 
   it('mixes in the capped backoff of this retry, not of the first', () => {
@@ -126,7 +129,13 @@ describe('additive jitter is d + U[jitterMin, jitterMax]', () => {
   })
 
   it('is capped where jitterMax alone is above the cap', () => {
-    const tight = fixed({ baseDelay: 10, maxDelay: 100, jitterType: 'additive', jitterMin: 50, jitterMax: 250 })
+    const tight = fixed({
+      baseDelay: 10,
+      maxDelay: 100,
+      jitterType: 'additive',
+      jitterMin: 50,
+      jitterMax: 250,
+    })
     expect(wait(tight, 0)).toBe(50)
     expect(wait(tight, 0.2)).toBe(90)
     expect(wait(tight, 0.5)).toBe(100)
@@ -142,7 +151,10 @@ describe('whatever the policy', () => {
   const jitters: Jitter[] = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive']
   const delays = fc.oneof(
     { weight: 6, arbitrary: fc.double({ min: 0, max: 1e7, noNaN: true }) },
-    { weight: 1, arbitrary: fc.constantFrom(0, 1, 2 ** 31, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE, Infinity) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom(0, 1, 2 ** 31, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE, Infinity),
+    },
   )
   const anyPolicy = fc
     .record({
@@ -173,11 +185,17 @@ describe('whatever the policy', () => {
 
   it('a wait is finite, not negative and not above maxDelay', () => {
     fc.assert(
-      fc.property(anyPolicy, retry, chance, fc.option(delays, { nil: undefined }), (given, n, drawn, before) => {
-        const previous = Math.min(before ?? given.baseDelay, given.maxDelay)
-        const ms = delayBefore(given, n, previous, always(drawn))
-        return ms >= 0 && ms <= given.maxDelay && ms < Number.POSITIVE_INFINITY
-      }),
+      fc.property(
+        anyPolicy,
+        retry,
+        chance,
+        fc.option(delays, { nil: undefined }),
+        (given, n, drawn, before) => {
+          const previous = Math.min(before ?? given.baseDelay, given.maxDelay)
+          const ms = delayBefore(given, n, previous, always(drawn))
+          return ms >= 0 && ms <= given.maxDelay && ms < Number.POSITIVE_INFINITY
+        },
+      ),
       { numRuns: 5000 },
     )
   })
@@ -189,7 +207,8 @@ describe('whatever the policy', () => {
         let previous = given.baseDelay
         for (let n = 1; n <= 200; n++) {
           previous = delayBefore(given, n, previous, random)
-          if (!(previous >= 0 && previous <= given.maxDelay && previous < Number.POSITIVE_INFINITY)) return false
+          if (!(previous >= 0 && previous <= given.maxDelay && previous < Number.POSITIVE_INFINITY))
+            return false
         }
         return true
       }),
@@ -202,9 +221,7 @@ describe('at the cap, waits are spread', () => {
   const spread = (options: RetryOptions) => {
     const given = policy({ baseDelay: 1000, maxDelay: 10_000, ...options })
     const random = seededRandom(1)
-    const waits = Array.from({ length: 2000 }, () =>
-      delayBefore(given, 50, 10_000, random),
-    )
+    const waits = Array.from({ length: 2000 }, () => delayBefore(given, 50, 10_000, random))
     return { least: Math.min(...waits), most: Math.max(...waits), different: new Set(waits).size }
   }
 

@@ -86,7 +86,12 @@ describe('an option is refused', () => {
     ['maxAttempts', Number.NaN, 'got NaN', WHOLE],
     ['maxAttempts', '3', 'got "3"', WHOLE],
     ['maxAttempts', null, 'got null', WHOLE],
-    ['backoffType', 'quadratic', 'got "quadratic"', /exponential.*linear.*fixed.*immediate.*fibonacci.*function/],
+    [
+      'backoffType',
+      'quadratic',
+      'got "quadratic"',
+      /exponential.*linear.*fixed.*immediate.*fibonacci.*function/,
+    ],
     ['backoffType', 5, 'got 5', /exponential/],
     ['baseDelay', -1, 'got -1', WAIT],
     ['baseDelay', Number.NaN, 'got NaN', WAIT],
@@ -119,13 +124,16 @@ describe('an option is refused', () => {
     expect(problem).toMatch(takes)
   })
 
-  it.each(['retryOn', 'abortOn'])('%s with an entry that is no matcher, which is named by its place', (name) => {
-    const problems = problemsOf({ [name]: ['timeout', 5, 'not a name'] })
-    expect(problems).toEqual([
-      expect.stringContaining(`retry.${name}[1]: got 5, takes `),
-      expect.stringContaining(`retry.${name}[2]: got "not a name", takes `),
-    ])
-  })
+  it.each(['retryOn', 'abortOn'])(
+    '%s with an entry that is no matcher, which is named by its place',
+    (name) => {
+      const problems = problemsOf({ [name]: ['timeout', 5, 'not a name'] })
+      expect(problems).toEqual([
+        expect.stringContaining(`retry.${name}[1]: got 5, takes `),
+        expect.stringContaining(`retry.${name}[2]: got "not a name", takes `),
+      ])
+    },
+  )
 
   it('maxDelay below baseDelay', () => {
     expect(problemsOf({ baseDelay: '2s', maxDelay: 1999 })).toEqual([
@@ -226,7 +234,11 @@ describe('options are copied', () => {
   })
 
   it('and the given object is left as it was, frozen or not', () => {
-    const retry = Object.freeze({ maxAttempts: 2, baseDelay: '1s' as const, retryOn: Object.freeze(['timeout']) })
+    const retry = Object.freeze({
+      maxAttempts: 2,
+      baseDelay: '1s' as const,
+      retryOn: Object.freeze(['timeout']),
+    })
     expect(policy(retry).baseDelay).toBe(1000)
     expect(retry).toEqual({ maxAttempts: 2, baseDelay: '1s', retryOn: ['timeout'] })
   })
