@@ -1,6 +1,24 @@
+import { transform } from 'esbuild'
 import { defineConfig } from 'vitest/config'
 
+/** Vite leaves standard decorators as they are, which no Node.js understands yet. */
+const decorators = {
+  name: 'decorators',
+  enforce: 'pre' as const,
+  async transform(code: string, id: string) {
+    if (!id.endsWith('.ts') || !/^\s*@\w/m.test(code)) return undefined
+    return transform(code, {
+      loader: 'ts',
+      target: 'node20',
+      keepNames: true,
+      sourcefile: id,
+      sourcemap: 'external',
+    })
+  },
+}
+
 export default defineConfig({
+  plugins: [decorators],
   test: {
     include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts'],
     silent: 'passed-only',

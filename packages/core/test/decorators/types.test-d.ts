@@ -1,5 +1,4 @@
 // Compiled as standard decorators here, and as `experimentalDecorators` by types.test.ts.
-import { expectTypeOf } from 'vitest'
 import * as ft from '../../src/decorators/index.js'
 
 class Good {
@@ -18,15 +17,18 @@ class Good {
     return Promise.resolve(value)
   }
 
-  @ft.Retry({ maxRetries: -1, delay: '500ms', retryOn: [RangeError, 'timeout', (error) => error instanceof Error] })
+  @ft.Retry({
+    maxRetries: -1,
+    delay: '500ms',
+    retryOn: [RangeError, 'timeout', (error) => error instanceof Error],
+  })
   static async open(this: void, ...names: string[]): Promise<number> {
     return names.length
   }
 
-  @ft.Retry()
   overloaded(id: string): Promise<string>
   overloaded(id: number): Promise<number>
-  // The decorators of an overloaded method stand at its implementation.
+  @ft.Retry()
   async overloaded(id: unknown): Promise<never> {
     throw id
   }
@@ -39,9 +41,15 @@ class Good {
   }
 }
 
-expectTypeOf<Good['load']>().toEqualTypeOf<(id: string, depth?: number) => Promise<string[]>>()
-expectTypeOf<Good['generic']>().toEqualTypeOf<<T extends object>(value: T) => Promise<T>>()
-expectTypeOf(Good.open).toEqualTypeOf<(this: void, ...names: string[]) => Promise<number>>()
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+
+/** Types are what they would be without decorators. */
+export const unchanged: [
+  Equal<Good['load'], (id: string, depth?: number) => Promise<string[]>>,
+  Equal<Good['generic'], <T extends object>(value: T) => Promise<T>>,
+  Equal<typeof Good.open, (this: void, ...names: string[]) => Promise<number>>,
+  Equal<Good['load'], (id: string) => Promise<string[]>>,
+] = [true, true, true, false]
 
 class Bad {
   // @ts-expect-error -- it does not return a promise

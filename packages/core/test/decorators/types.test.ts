@@ -12,7 +12,6 @@ describe('the types of decorators', () => {
       ...options,
       experimentalDecorators: true,
       noEmit: true,
-      types: ['node'],
     })
     const problems = ts.getPreEmitDiagnostics(program, program.getSourceFile(file('types.test-d.ts')))
     const told = problems.map(({ messageText, start = 0, file: source }) => {

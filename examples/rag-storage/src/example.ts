@@ -1,0 +1,75 @@
+// The same documents written with retries and without, while the same things happen to the server.
+import type { GuardEvent } from 'holdfast'
+import { configureDecorators } from 'holdfast/decorators'
+import { check, type Findings } from './check.js'
+import { FAULTS } from './faults.js'
+import { type Line, lineOf } from './log.js'
+import { SCHEMA } from './schema.js'
+import type { Server } from './server.js'
+import { VectorStorage } from './storage.js'
+import { documentsOf, type Outcome, poolOf, write } from './write.js'
+
+/** How one way of writing fared. */
+export interface Run {
+  readonly outcomes: readonly Outcome[]
+  readonly findings: Findings
+  readonly lines: readonly Line[]
+  /** How many attempts were made to store what the database, and what the method itself, refuses. */
+  readonly attempts: { readonly constraint: number; readonly argument: number }
+}
+
+/** More patience with the graph, shorter waits for vectors: said here, not in the classes. */
+const OVERRIDES = {
+  'GraphStorage/upsertEntities/Retry/maxRetries': 6,
+  'VectorStorage/Retry/delay': 250,
+  'VectorStorage/Retry/maxRetries': 5,
+  'Retry/jitter': 150,
+}
+
+/** Writes all documents once for each fault. `retries: false` is the switch for the whole program. */
+export async function run(
+  server: Server,
+  retries: boolean,
+  count: number,
+  say: (line: Line) => void,
+): Promise<Run> {
+  const lines: Line[] = []
+  let heard: (event: GuardEvent) => void = () => {}
+  configureDecorators({
+    overrides: { ...OVERRIDES, 'Retry/enabled': retries },
+    runtime: {
+      onEvent(event) {
+        heard(event)
+        const line = lineOf(event)
+        if (line === undefined) return
+        lines.push(line)
+        say(line)
+      },
+    },
+  })
+  const pool = poolOf(server)
+  try {
+    await server.admin(`${SCHEMA} GRANT ALL ON ALL TABLES IN SCHEMA public TO rag`, 'rag')
+    const outcomes: Outcome[] = []
+    for (const fault of FAULTS)
+      outcomes.push(
+        await write(server, pool, fault, documentsOf(fault, count), (listener) => (heard = listener)),
+      )
+    const refused = async (id: string, title: unknown): Promise<number> => {
+      let attempts = 0
+      heard = ({ type }) => (attempts += type === 'attempt_failed' ? 1 : 0)
+      const document = { id, title: title as string, chunks: [], entities: [] }
+      await new VectorStorage(pool).addDocument(document).catch(() => {})
+      return attempts
+    }
+    const attempts = { constraint: await refused('untitled', null), argument: await refused('', 'nameless') }
+    const findings = await check(
+      server,
+      FAULTS.flatMap((fault) => documentsOf(fault, count)),
+    )
+    return { outcomes, findings, lines, attempts }
+  } finally {
+    await pool.end()
+    configureDecorators()
+  }
+}

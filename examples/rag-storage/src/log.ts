@@ -1,0 +1,41 @@
+// What is said about retries: one line for each, with its level and what it is about.
+import type { GuardEvent } from 'holdfast'
+
+export interface Line {
+  readonly level: 'debug' | 'info' | 'warn'
+  readonly operation: string
+  /** How many retries there were, or the number of the coming one. */
+  readonly retryAttempt: number
+  readonly text: string
+}
+
+const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** The line for an event; undefined for one that another line tells better. */
+export function lineOf(event: GuardEvent): Line | undefined {
+  if (event.type === 'breaker_changed' || event.type === 'attempt_failed') return undefined
+  const operation = event.name ?? 'a method'
+  const retries = event.attempt - 1
+  const line = (level: Line['level'], text: string): Line => ({
+    level,
+    operation,
+    retryAttempt: retries,
+    text,
+  })
+  switch (event.type) {
+    case 'succeeded':
+      if (retries === 0) return line('debug', `${operation} succeeded, no retry needed`)
+      return line('info', `${operation} succeeded after ${counted(retries, 'retry attempt')}`)
+    case 'retry_scheduled': {
+      const { maxAttempts, delay, error } = event
+      const wait = `${Math.round(delay)} ms`
+      return line('info', `${operation}: retry ${retries} of ${maxAttempts - 1} in ${wait}: ${reason(error)}`)
+    }
+    case 'gave_up':
+      return line(
+        'warn',
+        `${operation} gave up after ${counted(event.attempt, 'attempt')}: ${reason(event.error)}`,
+      )
+  }
+}

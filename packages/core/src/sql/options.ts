@@ -1,0 +1,62 @@
+import type { CircuitBreaker } from '../breaker/breaker.js'
+import type { GuardOptions } from '../guard/options.js'
+import { oneOf, read, refuse, type Spec, typed } from '../options.js'
+import { postgres } from '../presets/postgres.js'
+
+/** How a transaction is begun and repeated. What a guard takes is taken here too, but for what makes no sense. */
+export interface TransactionOptions extends Omit<GuardOptions, 'breaker' | 'bulkhead' | 'hedge' | 'pool'> {
+  /** The isolation level. @defaultValue the database's */
+  isolation?: 'read committed' | 'repeatable read' | 'serializable'
+  /** Whether the transaction only reads. @defaultValue false */
+  readOnly?: boolean
+  /**
+   * Whether a transaction of which nobody knows whether it was committed is run again: for those that may run twice.
+   * @defaultValue false
+   */
+  retryUnknownCommit?: boolean
+  /** A breaker, shared with other transactions. @defaultValue none */
+  breaker?: CircuitBreaker
+  /** Ends the call at once when aborted, with the signal's reason. */
+  signal?: AbortSignal
+  /** Handed to events and the fallback. */
+  context?: unknown
+}
+
+/** {@link TransactionOptions} taken apart. */
+export interface TransactionPlan {
+  /** The statement that begins it. */
+  readonly begin: string
+  readonly retryUnknownCommit: boolean
+  readonly guard: GuardOptions
+  readonly run: { readonly signal?: AbortSignal | undefined; readonly context?: unknown }
+}
+
+const SPEC: Spec = {
+  isolation: [undefined, oneOf('read committed', 'repeatable read', 'serializable')],
+  readOnly: [false, typed('boolean')],
+  retryUnknownCommit: [false, typed('boolean')],
+}
+
+const SENSELESS = ['bulkhead', 'hedge', 'pool'] as const
+
+/** Checks what is a transaction's own; a guard checks the rest. */
+export function readTransaction(options: TransactionOptions): TransactionPlan {
+  const { isolation, readOnly, retryUnknownCommit, signal, context, ...rest } = options
+  const problems: string[] = []
+  read('', { isolation, readOnly, retryUnknownCommit }, {}, SPEC, problems)
+  for (const name of SENSELESS) if (name in rest) problems.push(`${name}: is not for transactions`)
+  refuse('a transaction', problems)
+  const level = isolation === undefined ? '' : ` ISOLATION LEVEL ${isolation.toUpperCase()}`
+  const { retry, timeout } = rest
+  return {
+    begin: `BEGIN${level}${readOnly ? ' READ ONLY' : ''}`,
+    retryUnknownCommit: retryUnknownCommit === true,
+    guard: {
+      name: 'a transaction',
+      ...rest,
+      retry: retry === false ? false : { ...postgres.retry, ...retry },
+      timeout: { ...postgres.timeout, ...timeout },
+    },
+    run: { signal, context },
+  }
+}

@@ -1,0 +1,58 @@
+import { isHoldfastError } from '../errors.js'
+import type { Attempt } from '../guard/attempt.js'
+import { guard } from '../guard/guard.js'
+import { isUnknownCommit, unknownCommit } from './commit.js'
+import { readTransaction, type TransactionOptions } from './options.js'
+import { type ClientOf, type TransactionPool, watch } from './pool.js'
+import { type Progress, transact } from './transaction.js'
+
+/**
+ * Runs `fn` in a transaction of `pg`: takes a connection from the pool, begins, calls `fn` with it and commits. When that
+ * fails it rolls back and, where the error may pass, runs the whole transaction again on another connection: never a part
+ * of it. By default it retries as the preset `postgres` does. A connection that broke is closed, not given back.
+ *
+ * A transaction whose COMMIT was sent and not answered may have been committed: it is not run again but ends with
+ * COMMIT_UNKNOWN, unless `retryUnknownCommit` says that running it twice does no harm.
+ *
+ * @throws INVALID_OPTIONS that lists everything wrong with the options
+ *
+ * @example
+ * ```ts
+ * import { withTransaction } from 'holdfast/sql'
+ *
+ * const said: string[] = []
+ * const client = {
+ *   query: async (text: string) => void said.push(text),
+ *   release: () => void said.push('released'),
+ *   on: () => {},
+ *   removeListener: () => {},
+ * }
+ * const pool = { connect: async () => client } // new pg.Pool()
+ *
+ * await withTransaction(pool, (db) => db.query('UPDATE …'), { isolation: 'serializable' })
+ * said // => ['BEGIN ISOLATION LEVEL SERIALIZABLE', 'UPDATE …', 'COMMIT', 'released']
+ * ```
+ */
+export async function withTransaction<P extends TransactionPool, T>(
+  pool: P,
+  fn: (client: ClientOf<P>, attempt: Attempt) => T | PromiseLike<T>,
+  options: TransactionOptions = {},
+): Promise<T> {
+  const plan = readTransaction(options)
+  const { retryUnknownCommit, run } = plan
+  const progress: Progress = { committing: false, late: false }
+  const isStuck = (error: unknown) => !retryUnknownCommit && (isUnknownCommit(error) || progress.late)
+  const { retry, name = '' } = plan.guard
+  const guarded = guard(
+    retry ? { ...plan.guard, retry: { ...retry, abortOn: [...(retry.abortOn ?? []), isStuck] } } : plan.guard,
+  )
+  watch(pool)
+  try {
+    return await guarded.run((attempt) => transact(pool, fn, plan, attempt, progress), run)
+  } catch (error) {
+    // A deadline passed while COMMIT was under way.
+    if (progress.late && isHoldfastError(error) && error.code.endsWith('_TIMEOUT'))
+      throw unknownCommit(name, error)
+    throw error
+  }
+}

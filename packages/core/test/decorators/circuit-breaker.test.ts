@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import type { CircuitBreaker } from '../../src/breaker/breaker.js'
+import * as ft from '../../src/decorators/index.js'
+import { problemsOf, setUp } from './setup.js'
+
+const bench = setUp()
+
+/** A class whose method does what it is told. */
+function target(settings?: ft.CircuitBreakerSettings) {
+  class Target {
+    @ft.CircuitBreaker(settings)
+    async work(error?: Error): Promise<string> {
+      if (error !== undefined) throw error
+      return 'done'
+    }
+  }
+  return new Target()
+}
+
+const breakerNow = () => bench.made['Target.work']?.breaker as CircuitBreaker
+const settingsNow = () => breakerNow().settings
+
+/** Calls it with so many failures and so many successes, in any case through. */
+async function use(it: ReturnType<typeof target>, failures: number, successes = 0): Promise<void> {
+  for (let i = 0; i < failures; i++) await it.work(new Error('down')).catch(() => {})
+  for (let i = 0; i < successes; i++) await it.work()
+}
+
+describe('@CircuitBreaker', () => {
+  it('has the defaults of MicroProfile', async () => {
+    await target().work()
+    expect(settingsNow()).toMatchObject({
+      id: 'Target.work',
+      windowType: 'rate',
+      failureRate: 0.5,
+      minimumCalls: 20,
+      timeoutDuration: 5000,
+      successThreshold: 1,
+      failureOn: undefined,
+    })
+    expect(bench.made['Target.work']?.retry).toBe(false)
+  })
+
+  it('opens when half of 20 calls failed, and rests for 5 s', async () => {
+    const mail = target()
+    await use(mail, 9, 10)
+    expect(breakerNow().state).toBe('closed')
+    await use(mail, 1)
+    await expect(mail.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN', retryAfter: 5000 })
+    await bench.clock.advance(5000)
+    expect(await mail.work()).toBe('done')
+  })
+
+  it('takes the words of MicroProfile', async () => {
+    await target({ requestVolumeThreshold: 4, failureRatio: 0.75, delay: '1s', successThreshold: 2 }).work()
+    expect(settingsNow()).toMatchObject({
+      minimumCalls: 4,
+      failureRate: 0.75,
+      timeoutDuration: 1000,
+      successThreshold: 2,
+    })
+  })
+
+  it('takes the words of the engine, and those alone for what only it has', async () => {
+    await target({
+      minimumCalls: 4,
+      failureRate: 0.75,
+      timeoutDuration: '1s',
+      windowDuration: 500,
+      halfOpenMax: 3,
+    }).work()
+    expect(settingsNow()).toMatchObject({
+      minimumCalls: 4,
+      failureRate: 0.75,
+      timeoutDuration: 1000,
+      windowDuration: 500,
+      halfOpenMax: 3,
+    })
+  })
+
+  it.each([{ failureThreshold: 2 }, { windowType: 'consecutive', failureThreshold: 2 }] as const)(
+    'counts failures with %o',
+    async (settings) => {
+      const mail = target(settings)
+      await use(mail, 2)
+      await expect(mail.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
+      expect(settingsNow()).toMatchObject({ timeoutDuration: 5000, failureRate: undefined })
+    },
+  )
+
+  it('counts five failures where only the kind of window is given', async () => {
+    await target({ windowType: 'rolling' }).work()
+    expect(settingsNow()).toMatchObject({ windowType: 'rolling', failureThreshold: 5 })
+  })
+
+  it('goes by slow calls alone where they are given', async () => {
+    await target({ slowCallDuration: 100, slowCallRate: 0.2 }).work()
+    expect(settingsNow()).toMatchObject({ failureRate: undefined, slowCallRate: 0.2, windowType: 'rate' })
+  })
+
+  it('counts what failOn lists and never what skipOn lists', async () => {
+    const mail = target({ failureThreshold: 1, failOn: [Error], skipOn: [RangeError] })
+    await mail.work(new RangeError('skipped')).catch(() => {})
+    expect(await mail.work()).toBe('done')
+    await mail.work(new TypeError('counted')).catch(() => {})
+    await expect(mail.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
+  })
+
+  it('counts what the engine counts but for skipOn', async () => {
+    const mail = target({ failureThreshold: 1, skipOn: ['timeout'] })
+    const errors = [
+      Object.assign(new Error('late'), { code: 'ETIMEDOUT' }),
+      Object.assign(new Error('limit'), { status: 429 }),
+      new TypeError('permanent'),
+    ]
+    for (const error of errors) await mail.work(error).catch(() => {})
+    expect(await mail.work()).toBe('done')
+    await mail.work(new Error('down')).catch(() => {})
+    await expect(mail.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
+  })
+
+  it('takes failOn for failureOn', async () => {
+    const mail = target({ failureThreshold: 1, failOn: ['sql:40'] })
+    await mail.work(new Error('down')).catch(() => {})
+    expect(await mail.work()).toBe('done')
+    await mail.work(Object.assign(new Error('deadlock'), { code: '40P01' })).catch(() => {})
+    await expect(mail.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
+  })
+
+  it('is asked before every attempt of a retry, and a call ends when it opens', async () => {
+    class Both {
+      calls = 0
+
+      @ft.Retry({ maxRetries: 9, jitter: 0 })
+      @ft.CircuitBreaker({ failureThreshold: 2 })
+      async work(): Promise<void> {
+        this.calls++
+        throw new Error('down')
+      }
+    }
+    const both = new Both()
+    await expect(both.work()).rejects.toThrow('down')
+    expect(both.calls).toBe(2)
+    await expect(both.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
+  })
+
+  it('lists everything wrong with its settings', () => {
+    const wrong = {
+      requestVolumeThreshold: 0,
+      failureRatio: 2,
+      delay: -1,
+      halfOpenMax: 0,
+      color: 'red',
+    } as never
+    expect(problemsOf(() => ft.CircuitBreaker(wrong)).map((text) => text.split(':')[0])).toEqual([
+      'CircuitBreaker.requestVolumeThreshold',
+      'CircuitBreaker.failureRatio',
+      'CircuitBreaker.delay',
+      'CircuitBreaker.halfOpenMax',
+      'CircuitBreaker.color',
+    ])
+    expect(problemsOf(() => ft.CircuitBreaker({ skipOn: ['no name'], failOn: ['nor this'] }))).toHaveLength(2)
+    expect(problemsOf(() => ft.CircuitBreaker({ delay: 5, timeoutDuration: 5 }))).toEqual([
+      'CircuitBreaker.delay: is timeoutDuration in other words, give one of them',
+    ])
+    expect(problemsOf(() => ft.CircuitBreaker('always' as never))).toHaveLength(1)
+  })
+
+  it('takes an undefined setting for an absent one', async () => {
+    await target({ failureThreshold: undefined, delay: undefined, timeoutDuration: 7 } as never).work()
+    expect(settingsNow()).toMatchObject({ windowType: 'rate', timeoutDuration: 7 })
+  })
+})

@@ -1,0 +1,185 @@
+// Where decorated methods stand, and which class they are counted to.
+import { afterEach, describe, expect, it } from 'vitest'
+import * as ft from '../../src/decorators/index.js'
+import { setUp } from './setup.js'
+
+const bench = setUp()
+const names = () => Object.keys(bench.made)
+
+/** A decorator of somebody else's. */
+function traced<F extends (...args: never[]) => Promise<unknown>>(
+  method: F,
+  _context: ClassMethodDecoratorContext,
+): F {
+  return function (this: unknown, ...args: never[]) {
+    return method.apply(this, args)
+  } as F
+}
+
+describe('a decorated method', () => {
+  it('may be private, static or both', async () => {
+    class Vault {
+      tries = 0
+      static tries = 0
+
+      @ft.Retry({ jitter: 0 })
+      async #open(): Promise<string> {
+        if (++this.tries < 2) throw new Error('jammed')
+        return 'open'
+      }
+
+      @ft.Retry({ jitter: 0 })
+      static async #close(): Promise<string> {
+        if (++this.tries < 2) throw new Error('jammed')
+        return 'closed'
+      }
+
+      use() {
+        return Promise.all([this.#open(), Vault.#close()])
+      }
+    }
+    class Safe extends Vault {}
+    expect(await new Safe().use()).toEqual(['open', 'closed'])
+    expect(names()).toEqual(['Vault.#open', 'Vault.#close'])
+  })
+
+  it('belongs to the class that declares it, also when called by way of super', async () => {
+    class Base {
+      @ft.Retry()
+      async load(): Promise<void> {}
+    }
+    class Derived extends Base {
+      @ft.Retry()
+      override async load(): Promise<void> {
+        await super.load()
+      }
+    }
+    await new Derived().load()
+    expect(names()).toEqual(['Derived.load', 'Base.load'])
+  })
+
+  it('belongs to its class behind a decorator of somebody else’s', async () => {
+    class Base {
+      @traced
+      @ft.Retry()
+      async load(): Promise<void> {}
+    }
+    class Derived extends Base {
+      override async load(): Promise<void> {
+        await super.load()
+      }
+    }
+    await new Derived().load()
+    expect(names()).toEqual(['Base.load'])
+  })
+
+  it('has a guard on each side of a decorator of somebody else’s', async () => {
+    class Target {
+      calls = 0
+
+      @ft.Retry({ maxRetries: 1, jitter: 0 })
+      @traced
+      @ft.Retry({ maxRetries: 2, jitter: 0, name: 'inner' })
+      async load(): Promise<void> {
+        this.calls++
+        throw new Error('down')
+      }
+    }
+    const target = new Target()
+    await expect(target.load()).rejects.toThrow('down')
+    expect(target.calls).toBe(6)
+    expect(names()).toEqual(['Target.load', 'inner'])
+  })
+
+  it('takes one decorator of a kind', () => {
+    expect(() => {
+      class Target {
+        @ft.Retry()
+        @ft.Timeout()
+        @ft.Retry()
+        async load(): Promise<void> {}
+      }
+      return Target
+    }).toThrow('@Retry of load cannot be made: Retry stands there already')
+  })
+
+  it('is called by its method alone while its class is not known', async () => {
+    class Target {
+      @ft.CircuitBreaker({ failureThreshold: 1 })
+      async load(): Promise<string> {
+        return 'loaded'
+      }
+    }
+    const { load } = Target.prototype
+    expect(await load.call(undefined as never)).toBe('loaded')
+    expect(await load.call(undefined as never)).toBe('loaded')
+    expect(names()).toEqual(['load'])
+    await new Target().load()
+    expect(names()).toEqual(['load', 'Target.load'])
+  })
+
+  it('may be of a class without a name', async () => {
+    class Nameless {
+      @ft.Retry()
+      async load(): Promise<void> {}
+    }
+    Object.defineProperty(Nameless, 'name', { value: '' })
+    await new Nameless().load()
+    expect(names()).toEqual(['load'])
+  })
+
+  it('that is borrowed by another class and decorated there is left as it was', async () => {
+    class Lender {
+      @ft.Retry({ maxRetries: 2, jitter: 0 })
+      async load(): Promise<void> {}
+    }
+    const { load } = Lender.prototype
+    await new Lender().load()
+    const context = { kind: 'method', name: 'load', static: false, metadata: undefined } as never
+    expect(ft.Timeout()(load, context)).not.toBe(load)
+  })
+
+  it('refuses what is no method', () => {
+    const field = { kind: 'field', name: 'load', static: false } as never
+    expect(() => ft.Retry()(undefined as never, field)).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTIONS' }),
+    )
+    const getter = { get: () => 1, configurable: true } as never
+    expect(() => ft.Retry()({}, 'load', getter)).toThrow('takes a method that returns a promise')
+    expect(() => ft.Retry()({}, 'load', undefined as never)).toThrow('takes a method')
+  })
+})
+
+describe('without the metadata of a platform', () => {
+  const decorated = (kind: 'private' | 'public') => {
+    const fn = async () => 'loaded'
+    const name = kind === 'private' ? '#load' : 'load'
+    const context = { kind: 'method', name, static: false, metadata: undefined } as never
+    return ft.Retry()(fn, context)
+  }
+
+  afterEach(() => ft.configureDecorators())
+
+  it('a private method is counted to the class of its object', async () => {
+    class Target {}
+    await decorated('private').call(new Target())
+    expect(names()).toEqual(['Target.#load'])
+  })
+
+  it('a wrapped one to the nearest class with a method of its name', async () => {
+    const inner = decorated('public')
+    class Base {
+      async load(): Promise<string> {
+        return inner.call(this)
+      }
+    }
+    class Derived extends Base {}
+    await new Derived().load()
+    expect(names()).toEqual(['Base.load'])
+  })
+
+  it('one that is nowhere to be found to none', async () => {
+    await decorated('public').call({})
+    expect(names()).toEqual(['load'])
+  })
+})

@@ -1,0 +1,25 @@
+import type { Pool, PoolClient } from 'pg'
+import { expectTypeOf } from 'vitest'
+import { withTransaction } from '../../src/sql/index.js'
+
+declare const pool: Pool
+
+const rows = withTransaction(pool, async (client, attempt) => {
+  expectTypeOf(client).toEqualTypeOf<PoolClient>()
+  expectTypeOf(attempt.number).toBeNumber()
+  const { rows: found } = await client.query<{ id: string }>('SELECT id FROM nodes')
+  return found
+})
+expectTypeOf(rows).toEqualTypeOf<Promise<{ id: string }[]>>()
+
+// A function that returns no promise, and a pool that is no more than it must be.
+expectTypeOf(withTransaction(pool, () => 7)).toEqualTypeOf<Promise<number>>()
+
+// @ts-expect-error -- transactions are not hedged
+void withTransaction(pool, () => 7, { hedge: { delay: 5 } })
+// @ts-expect-error -- a breaker must be shared to count
+void withTransaction(pool, () => 7, { breaker: { failureThreshold: 5 } })
+// @ts-expect-error -- no such level
+void withTransaction(pool, () => 7, { isolation: 'snapshot' })
+// @ts-expect-error -- not a pool
+void withTransaction({}, () => 7)
