@@ -8,6 +8,9 @@ import { packages } from './packages.mjs'
 
 const all = packages()
 
+/** What `guard` can do without lies in files of its own, so that a bundler leaves it out. */
+const APART = ['pool/pool.ts', 'retry/budget.ts']
+
 for (const { dir, entries } of all) {
   // Deleted sources and renamed chunks must not live on in what is published.
   const dist = join(dir, 'dist')
@@ -19,7 +22,10 @@ for (const { dir, entries } of all) {
   }
 
   await build({
-    entryPoints: entries.map((entry) => entry.source),
+    entryPoints: [
+      ...entries.map((entry) => entry.source),
+      ...APART.map((file) => join(dir, 'src', file)).filter((file) => existsSync(file)),
+    ],
     outdir: dist,
     outbase: join(dir, 'src'),
     chunkNames: 'shared-[hash]',

@@ -18,6 +18,7 @@ export type HoldfastErrorCode =
   | 'PAYLOAD_TOO_LARGE'
   | 'IDEMPOTENCY_CONFLICT'
   | 'STORE_UNAVAILABLE'
+  | 'COMMIT_UNKNOWN'
 
 /** What a {@link HoldfastError} may carry besides its code and message. */
 export interface HoldfastErrorOptions {
@@ -115,7 +116,11 @@ export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error
  * A refusal: an error of its own for each caller, but without the cost of a stack trace, because nothing went wrong at
  * the place that asked.
  */
-export function refusal(code: HoldfastErrorCode, message: string, options: HoldfastErrorOptions): HoldfastError {
+export function refusal(
+  code: HoldfastErrorCode,
+  message: string,
+  options: HoldfastErrorOptions,
+): HoldfastError {
   const limit = engine.stackTraceLimit
   setStackTraceLimit(0)
   const error = new HoldfastError(code, message, options)

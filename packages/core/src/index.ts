@@ -11,7 +11,14 @@ export type { BreakerSnapshot } from './breaker/snapshot.js'
 export { type Category, type Classification, classify, type Kind, type Matcher } from './classify/index.js'
 export type { Clock, Random } from './clock.js'
 export type { Duration } from './duration.js'
-export { HoldfastError, type HoldfastErrorCode, type HoldfastErrorOptions, isHoldfastError } from './errors.js'
+export {
+  HoldfastError,
+  type HoldfastErrorCode,
+  type HoldfastErrorOptions,
+  isHoldfastError,
+} from './errors.js'
+export type { Attempt, PooledAttempt } from './guard/attempt.js'
+export type { BulkheadOptions } from './guard/bulkhead.js'
 export type { CallOptions } from './guard/call.js'
 export type {
   AttemptFailedEvent,
@@ -21,11 +28,22 @@ export type {
   RetryScheduledEvent,
   SucceededEvent,
 } from './guard/events.js'
-export type { Attempt, PooledAttempt } from './guard/attempt.js'
 export { type Guard, guard, type RunOptions } from './guard/guard.js'
-export type { BulkheadOptions } from './guard/bulkhead.js'
 export type { FallbackInfo, GuardOptions, HedgeOptions, KeyedBreakerOptions } from './guard/options.js'
 export { type AttemptRecord, type Session, sessionOf } from './guard/session.js'
+export type { MemberStatus } from './pool/availability.js'
+export type {
+  MemberBreakerEvent,
+  MemberChangedEvent,
+  NetworkChangedEvent,
+  PoolEvent,
+} from './pool/events.js'
+export type { MemberStats } from './pool/ledger.js'
+export type { Member } from './pool/member.js'
+export type { MemberOutcome, PoolOptions } from './pool/options.js'
+export { Pool } from './pool/pool.js'
+export type { Chooser } from './pool/strategies/function.js'
+export type { StrategyName } from './pool/strategies/index.js'
 export { RetryBudget, type RetryBudgetOptions } from './retry/budget.js'
 export type { StopReason } from './retry/decide.js'
 export type { Backoff, Jitter, Outcome, RetryOptions } from './retry/options.js'

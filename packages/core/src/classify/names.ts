@@ -14,7 +14,7 @@ export function byNames(error: Bag): Classification | undefined {
 }
 
 const LOST =
-  /^(fetch failed|Failed to fetch|NetworkError|Load failed|[Nn]etwork (request|conn|error)|The (Internet|network) conn|error sending request|terminated|Connection terminated|timeout e|Query read timeout)/
+  /^(fetch failed|Failed to fetch|NetworkError|Load failed|[Nn]etwork (request|conn|error)|The (Internet|network) conn|error sending request|terminated|Connection terminated|timeout e|Query read timeout|Client (has encountered|was closed))/
 
 /**
  * What the message says where nothing else does: a browser's `fetch` fails with a bare TypeError, and `pg` tells of a

@@ -1,9 +1,6 @@
 import { sqlStateOf } from '../classify/sql.js'
-import { HoldfastError, type HoldfastErrorCode, isHoldfastError } from '../errors.js'
+import { HoldfastError, isHoldfastError } from '../errors.js'
 import type { TransactionClient } from './pool.js'
-
-/** The code of an error that says that nobody knows whether a transaction was committed. */
-const CODE = 'COMMIT_UNKNOWN' as HoldfastErrorCode
 
 const ROLLED_BACK = 'the transaction was rolled back: a statement in it failed, though its function went on'
 
@@ -36,11 +33,11 @@ const isRollback = (error: unknown) => error instanceof Error && error.message =
 export function unknownCommit(name: string, error: unknown): HoldfastError {
   const lost = error instanceof Error ? error.message : String(error)
   return new HoldfastError(
-    CODE,
+    'COMMIT_UNKNOWN',
     `${name} may have been committed or not: its COMMIT was sent and never answered (${lost}). It was not run again; ` +
       'look at the data, or give retryUnknownCommit: true where running it twice does no harm',
     { details: [lost] },
   )
 }
 
-export const isUnknownCommit = (error: unknown): boolean => isHoldfastError(error, CODE)
+export const isUnknownCommit = (error: unknown): boolean => isHoldfastError(error, 'COMMIT_UNKNOWN')

@@ -39,7 +39,8 @@ export function fakeClock(options: { wall?: number } = {}): FakeClock {
 
   const nextDue = (until: number): Timer | undefined => {
     let first: Timer | undefined
-    for (const timer of timers) if (timer.due <= until && (first === undefined || timer.due < first.due)) first = timer
+    for (const timer of timers)
+      if (timer.due <= until && (first === undefined || timer.due < first.due)) first = timer
     return first
   }
 

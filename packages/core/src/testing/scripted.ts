@@ -31,5 +31,8 @@ export function scripted<T>(outcomes: readonly (T | Error)[]): Scripted<T> {
     if (outcome instanceof Error) throw outcome
     return outcome as T
   }
-  return Object.defineProperties(fn, { args: { value: args }, calls: { get: () => args.length } }) as Scripted<T>
+  return Object.defineProperties(fn, {
+    args: { value: args },
+    calls: { get: () => args.length },
+  }) as Scripted<T>
 }

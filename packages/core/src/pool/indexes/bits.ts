@@ -56,8 +56,7 @@ export class Bits {
     this.levels = [first]
     for (let below = first; below.length > 1; ) {
       const words = new Uint32Array(Math.ceil(below.length / 32))
-      for (let i = 0; i < below.length; i++)
-        if (below[i] !== 0) (words[i >>> 5] as number) |= 1 << (i & 31)
+      for (let i = 0; i < below.length; i++) if (below[i] !== 0) (words[i >>> 5] as number) |= 1 << (i & 31)
       this.levels.push(words)
       below = words
     }

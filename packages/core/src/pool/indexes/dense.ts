@@ -2,7 +2,7 @@ import type { Random } from '../../clock.js'
 import { type Growing, grown } from './grown.js'
 
 /** A whole number below `count` by chance; a source of chance that gives anything but [0, 1) yields 0. */
-export function draw(random: Random, count: number): number {
+function draw(random: Random, count: number): number {
   const drawn = Math.floor(random() * count)
   return drawn >= 0 && drawn < count ? drawn : 0
 }
@@ -36,6 +36,13 @@ export class Dense implements Growing {
     let place = draw(random, size - taken.length)
     for (const gap of taken.sort((a, b) => a - b)) if (gap <= place) place++
     return slots[place] as number
+  }
+
+  /** Another slot than this one, which is in the set; -1 where there is no other. */
+  drawOther(random: Random, slot: number): number {
+    if (this.size < 2) return -1
+    const place = draw(random, this.size - 1)
+    return this.slots[place < (this.places[slot] as number) ? place : place + 1] as number
   }
 
   grow(capacity: number): void {

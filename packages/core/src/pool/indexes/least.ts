@@ -2,7 +2,7 @@ import { type Growing, grown } from './grown.js'
 
 /** A second number for each slot, which decides between those whose first is the same. */
 export interface Seconds {
-  readonly turns: Float64Array
+  turns(slot: number): number
 }
 
 /** A number for each slot, Infinity for those that are out, and the slot with the least of them: a tree of winners. */
@@ -66,6 +66,6 @@ export class Least implements Growing {
     const a = keys[left] as number
     const b = keys[right] as number
     if (a !== b) return a < b ? left : right
-    return (seconds.turns[left] as number) <= (seconds.turns[right] as number) ? left : right
+    return seconds.turns(left) <= seconds.turns(right) ? left : right
   }
 }

@@ -1,0 +1,69 @@
+import { createHook } from 'node:async_hooks'
+
+const ROUNDS = 3
+/** Construction is timed so many at a time: a slice is short, and what disturbs the machine disturbs few of them. */
+const SLICES = 50
+
+/**
+ * What one object costs that is made and left alone.
+ *
+ * @param {(index: number) => object} make
+ * @param {number} count
+ * @returns {{ bytes: number[], construction: number[], timers: number[] }} of one object: bytes of heap, nanoseconds to
+ *   make it, timers that it started
+ */
+export function heap(make, count) {
+  const bytes = []
+  for (let i = 0; i < 2000; i++) make(i)
+  const kept = new Array(count).fill(undefined)
+  for (let round = 0; round < ROUNDS; round++) {
+    kept.fill(undefined)
+    const before = heapUsed()
+    for (let i = 0; i < count; i++) kept[i] = make(i)
+    bytes.push((heapUsed() - before) / count)
+  }
+  return { bytes, construction: construction(make, kept), timers: [timers(make)] }
+}
+
+function heapUsed() {
+  const { gc } = globalThis
+  if (gc === undefined) throw new Error('run with --expose-gc')
+  gc()
+  gc()
+  return process.memoryUsage().heapUsed
+}
+
+/**
+ * @param {(index: number) => object} make
+ * @param {object[]} kept what is made takes the place of what was
+ */
+function construction(make, kept) {
+  const slice = kept.length / SLICES
+  return Array.from({ length: SLICES }, (_, index) => {
+    const from = index * slice
+    const start = performance.now()
+    for (let i = from; i < from + slice; i++) kept[i] = make(i)
+    return ((performance.now() - start) * 1e6) / slice
+  })
+}
+
+/**
+ * Timers that do not keep the process alive are not among its active resources, so those started are counted too.
+ *
+ * @param {(index: number) => object} make
+ */
+function timers(make) {
+  const COUNT = 100
+  let started = 0
+  const hook = createHook({
+    init(_id, type) {
+      if (type === 'Timeout' || type === 'Immediate') started++
+    },
+  })
+  const pending = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length
+  const before = pending()
+  hook.enable()
+  const kept = Array.from({ length: COUNT }, (_, index) => make(index))
+  hook.disable()
+  return Math.max(started, pending() - before) / kept.length
+}

@@ -1,0 +1,167 @@
+import {
+  BREAKER_DEFAULTS,
+  type BreakerOptions,
+  type BreakerSettings,
+  readBreaker,
+} from '../breaker/options.js'
+import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
+import {
+  clockRule,
+  either,
+  oneOf,
+  type Rule,
+  read,
+  type SpecOf,
+  share,
+  show,
+  standards,
+  typed,
+} from '../options.js'
+import type { Member } from './member.js'
+import type { Chooser } from './strategies/function.js'
+import { STRATEGIES, type StrategyName } from './strategies/index.js'
+
+/** How an attempt ended, as `memberFault` sees it. */
+export interface MemberOutcome<T = unknown> {
+  /** The member it went to. */
+  readonly member: Member<T>
+  /** What it returned; absent where it threw. */
+  readonly value?: unknown
+  /** What it threw; absent where it returned. */
+  readonly error?: unknown
+  /** The HTTP status behind it, where there is one. */
+  readonly statusCode?: number
+}
+
+/** What a pool is made of. Options are copied when it is made; members are kept as they are given. */
+export interface PoolOptions<T = unknown> {
+  /** What it is called in errors and in the ids of its breakers. */
+  id: string
+  /** Who is in it at first. @defaultValue none */
+  members?: readonly Member<T>[]
+  /** How a member is chosen: a word, or a function of those that may be chosen and the call's context. @defaultValue 'round_robin' */
+  strategy?: StrategyName | Chooser<T>
+  /** When a member is set aside, and for how long; members may have settings of their own. @defaultValue a breaker's defaults */
+  breaker?: BreakerOptions
+  /** The share of members, 0 to 1, that may be set aside at once; openings beyond it change no choice. @defaultValue no limit */
+  maxEjected?: number
+  /** Where a smaller share than this is available, the choice is among all that are not drained. @defaultValue never */
+  panicThreshold?: number
+  /** Statuses that speak of the member and not of the request, such as 403, 407, 429 and 451 of proxies. @defaultValue none */
+  memberFaults?: readonly number[]
+  /** Says whether an outcome speaks of the member and not of the request. */
+  memberFault?: (outcome: MemberOutcome<T>) => boolean
+  /** Where it takes its time from. @defaultValue the machine's clock */
+  clock?: Clock
+  /** Where it takes chance from. @defaultValue the machine's */
+  random?: Random
+}
+
+/** {@link PoolOptions} checked and filled in. */
+export interface PoolSettings<T> {
+  readonly id: string
+  readonly members: readonly Member<T>[]
+  readonly strategy: StrategyName | Chooser<T>
+  readonly breaker: BreakerSettings
+  readonly maxEjected: number | undefined
+  readonly panicThreshold: number | undefined
+  readonly memberFaults: ReadonlySet<number>
+  readonly memberFault: PoolOptions<T>['memberFault'] | undefined
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** Ids go into the ids of breakers, which are encoded: half a character cannot be. */
+const name: Rule = [
+  'a string that is not empty',
+  (value: unknown) =>
+    typeof value === 'string' &&
+    value !== '' &&
+    !(/[\ud800-\udfff]/.test(value) && /\p{Surrogate}/u.test(value)),
+]
+
+const statuses: Rule = [
+  'an array of HTTP statuses',
+  (value: unknown) => Array.isArray(value) && value.every((item) => item >= 100 && item < 600),
+  (value) => (Array.isArray(value) ? [...value] : value),
+]
+
+const array: Rule = ['an array of members', Array.isArray]
+
+const amount = (most: number): Rule => [
+  `a number from 0 to ${most}`,
+  (value: unknown) => typeof value === 'number' && value >= 0 && value <= most,
+]
+
+const SPEC = {
+  id: [undefined, name],
+  members: [[], array],
+  strategy: ['round_robin', either(oneOf(...STRATEGIES), typed('function'))],
+  breaker: [{}, typed('object')],
+  maxEjected: [undefined, share],
+  panicThreshold: [undefined, share],
+  memberFaults: [[], statuses],
+  memberFault: [undefined, typed('function')],
+  clock: [systemClock, clockRule],
+  random: [systemRandom, typed('function')],
+} satisfies SpecOf<PoolOptions>
+
+const tags: Rule = [
+  'an array of strings',
+  (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+]
+
+const MEMBER = {
+  id: [undefined, name],
+  value: [undefined, ['anything', () => true]],
+  weight: [1, amount(1e9)],
+  region: [undefined, typed('string')],
+  cost: [0, amount(1e15)],
+  tags: [[], tags],
+  metadata: [undefined, typed('object')],
+  breaker: [undefined, typed('object')],
+} satisfies SpecOf<Member>
+
+const POOL_DEFAULTS = standards(SPEC) as Required<PoolOptions>
+const NOTHING = Object.freeze({})
+
+/** Checks the options of a pool but for its members. */
+export function readPool<T>(given: PoolOptions<T>, problems: string[]): PoolSettings<T> {
+  const options = read('', given, POOL_DEFAULTS as Required<PoolOptions<T>>, SPEC, problems)
+  if (options.id === undefined && given?.id === undefined)
+    problems.push(`id: got undefined, takes ${name[0]}`)
+  const { clock, memberFaults } = options
+  return {
+    ...options,
+    breaker: readBreaker('breaker', options.breaker, { ...BREAKER_DEFAULTS, clock }, problems),
+    memberFaults: new Set(memberFaults),
+  }
+}
+
+function isSound(given: Member): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  for (const option in given) {
+    const value = given[option as keyof Member]
+    const rule = Object.hasOwn(MEMBER, option) ? MEMBER[option as keyof Member][1] : undefined
+    if (value !== undefined && !rule?.[1](value as never)) return false
+  }
+  return true
+}
+
+/** Checks a member, and gives the breaker settings that it has of its own. `taken` tells which ids there are. */
+export function readMember(
+  path: string,
+  given: Member,
+  base: BreakerSettings,
+  taken: (id: string) => boolean,
+  problems: string[],
+): BreakerSettings | undefined {
+  // Pools have many members, and a look at each is quicker than reading it.
+  if (!isSound(given)) read(path, given, NOTHING, MEMBER, problems)
+  const { id, breaker } = Object(given) as Member
+  if (id === undefined) problems.push(`${path}.id: got undefined, takes ${name[0]}`)
+  else if (taken(id)) problems.push(`${path}.id: got ${show(id)}, but another member has it`)
+  return Object(breaker) !== breaker
+    ? undefined
+    : readBreaker(`${path}.breaker`, breaker as object, base, problems)
+}

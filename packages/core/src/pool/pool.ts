@@ -1,0 +1,265 @@
+import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
+import { HoldfastError, refusal } from '../errors.js'
+import { Listeners } from '../listeners.js'
+import { refuse, show } from '../options.js'
+import { Availability, type MemberStatus } from './availability.js'
+import { MemberBreakers } from './breakers.js'
+import type { PoolEvent } from './events.js'
+import { Judge } from './judge.js'
+import type { MemberStats } from './ledger.js'
+import type { Member } from './member.js'
+import { type PoolOptions, type PoolSettings, readMember, readPool } from './options.js'
+import type { Pick, PickOutcome, PoolProtocol } from './protocol.js'
+import { Roster } from './roster.js'
+import type { Chooser } from './strategies/function.js'
+import { makeStrategy } from './strategies/index.js'
+import { Taken } from './taken.js'
+
+const NOBODY: readonly number[] = []
+
+/**
+ * Members that can do the same thing, one of which is chosen for each attempt: by turns, by chance, by score, by session …
+ * Each has a breaker of its own, made when it is first needed, and members whose breaker is open are left alone until
+ * their time is up. Given to a guard, an attempt goes to a member that the call has not tried yet, while there are such.
+ *
+ * Where nobody is available calls are refused at once: POOL_UNAVAILABLE says when to come back. Where most of the members
+ * meet faults of the network at this end, it is NETWORK_DOWN, and nothing is held against them. A member that answers 429
+ * rests as long as it asks for, or for `timeoutDuration`, and nothing is held against it either.
+ *
+ * @example
+ * ```ts
+ * import { Pool } from 'holdfast'
+ *
+ * const pool = new Pool({ id: 'proxies', members: [{ id: 'a', value: 9001 }, { id: 'b', value: 9002 }] })
+ * pool.pick()?.value // => 9001
+ * pool.pick()?.value // => 9002
+ * pool.breaker('a').trip()
+ * pool.pick()?.value // => 9002
+ * pool.breaker('b').id // => 'pool:proxies:b'
+ * ```
+ */
+export class Pool<T = unknown> implements PoolProtocol<T> {
+  /** What it is called in errors and in the ids of its breakers. */
+  readonly id: string
+  private readonly settings: PoolSettings<T>
+  private readonly roster = new Roster<T>()
+  private readonly breakers: MemberBreakers
+  private readonly availability: Availability
+  private readonly judge: Judge<T>
+  private readonly listeners = new Listeners<PoolEvent>('a pool')
+
+  /** @throws INVALID_OPTIONS that lists everything wrong with the options and the members */
+  constructor(options: PoolOptions<T>) {
+    const problems: string[] = []
+    const settings = readPool(options, problems)
+    const { roster } = this
+    const { id, breaker, strategy } = settings
+    this.id = id
+    this.settings = settings
+    this.breakers = roster.keep(
+      new MemberBreakers(id, breaker, roster, (slot, event) => this.hear(slot, event)),
+    )
+    const judge = new Judge(settings, roster, this.breakers, (event) => this.listeners.emit(event))
+    this.judge = judge
+    const facts = { random: settings.random, roster, averages: judge.averages, results: judge.results }
+    this.availability = roster.keep(
+      new Availability(roster, this.breakers, () => makeStrategy(strategy as Chooser, facts), settings),
+    )
+    judge.availability = this.availability
+    settings.members.forEach((member, i) => this.enroll(`members.${i}`, member, problems))
+    refuse(id === undefined ? 'a pool' : `the pool ${id}`, problems)
+  }
+
+  /** How many members it has. */
+  get size(): number {
+    return this.roster.size
+  }
+
+  /** All members, in the order of their places: a new one takes the place that was left last, where there is one. */
+  members(): Member<T>[] {
+    return this.roster.members()
+  }
+
+  /**
+   * The member that a call with this context would go to now; undefined where nobody is available. It counts as a turn and
+   * as a use of the member, but not as a call: no breaker is asked, none is tested, and no result is expected.
+   */
+  pick(context?: unknown): Member<T> | undefined {
+    const { availability, roster, settings } = this
+    const now = settings.clock.now()
+    const slot = this.judge.isDown(now) ? -1 : availability.choose(NOBODY, context, now)
+    if (slot < 0) return undefined
+    availability.turned(slot)
+    return roster.member(slot)
+  }
+
+  /**
+   * The breaker of a member, with all that a breaker can do.
+   *
+   * @throws INVALID_OPTIONS where there is no such member
+   */
+  breaker(id: string): CircuitBreaker {
+    return this.breakers.get(this.slotOf(id))
+  }
+
+  /**
+   * What the pool knows of a member's attempts.
+   *
+   * @throws INVALID_OPTIONS where there is no such member
+   */
+  stats(id: string): MemberStats {
+    return this.judge.stats(this.slotOf(id), id)
+  }
+
+  /**
+   * What keeps a member from being chosen, if anything.
+   *
+   * @throws INVALID_OPTIONS where there is no such member
+   */
+  status(id: string): MemberStatus {
+    return this.availability.status(this.slotOf(id))
+  }
+
+  /**
+   * Takes a new member in.
+   *
+   * @throws INVALID_OPTIONS that lists everything wrong with it; an id that another member has is wrong too
+   */
+  add(member: Member<T>): void {
+    const problems: string[] = []
+    this.enroll('member', member, problems)
+    refuse(`a member of the pool ${this.id}`, problems)
+    this.tell('added', member.id)
+  }
+
+  /**
+   * Lets a member go. Its calls in flight end as they will and count for nothing.
+   *
+   * @throws INVALID_OPTIONS where there is no such member
+   */
+  remove(id: string): void {
+    const slot = this.slotOf(id)
+    this.availability.leave(slot)
+    this.judge.forget(slot)
+    this.breakers.forget(slot)
+    this.roster.remove(slot)
+    this.tell('removed', id)
+  }
+
+  /**
+   * Sends no new calls to a member until it is enabled; those in flight end and count as usual.
+   *
+   * @throws INVALID_OPTIONS where there is no such member
+   */
+  drain(id: string): void {
+    if (this.availability.drain(this.slotOf(id))) this.tell('drained', id)
+  }
+
+  /**
+   * Sends calls to a member again that was drained or rests. Its breaker is left as it is.
+   *
+   * @throws INVALID_OPTIONS where there is no such member
+   */
+  enable(id: string): void {
+    if (this.availability.enable(this.slotOf(id))) this.tell('enabled', id)
+  }
+
+  /** Tells `listener` of every change of a member, its breaker or the network, until the function it returns is called. */
+  on(listener: (event: PoolEvent) => void): () => void {
+    return this.listeners.add(listener)
+  }
+
+  /** @internal */
+  take(context: unknown, picks: readonly Pick<T>[], lease: number | undefined): Pick<T> | undefined {
+    const { availability, roster, judge, settings } = this
+    const now = settings.clock.now()
+    if (!judge.admits(now)) return undefined
+    const tried = picks.length === 0 ? NOBODY : this.triedOf(picks as Taken<T>[])
+    for (;;) {
+      const slot = availability.choose(tried, context, now)
+      if (slot < 0) return undefined
+      const taken = new Taken(roster.member(slot), slot, roster.life(slot), now)
+      if (!this.admits(taken, lease)) continue
+      availability.turned(slot)
+      return taken
+    }
+  }
+
+  /** @internal */
+  settle(pick: Pick<T>, outcome: PickOutcome, picks: readonly Pick<T>[]): boolean {
+    return this.judge.settle(pick as Taken<T>, outcome, picks as readonly Taken<T>[])
+  }
+
+  /** @internal */
+  refusal(): HoldfastError {
+    const now = this.settings.clock.now()
+    const { id, size, judge } = this
+    if (judge.isDown(now)) {
+      const message = `most members of the pool ${id} cannot be reached: the network at this end seems to be down`
+      return refusal('NETWORK_DOWN', message, { status: 503, retryAfter: judge.retryAfter(now) })
+    }
+    const next = this.availability.nextAt(now)
+    const retryAfter = next === Infinity ? undefined : Math.max(0, next - now)
+    const hint = retryAfter === undefined ? '' : `; try again in ${Math.ceil(retryAfter)} ms`
+    const message = `none of the ${size} members of the pool ${id} is available${hint}`
+    return refusal('POOL_UNAVAILABLE', message, { status: 503, retryAfter })
+  }
+
+  /** Lets a call through the breaker of the slot that was chosen, or finds that the slot is out after all. */
+  private admits(taken: Taken<T>, lease: number | undefined): boolean {
+    const { availability, breakers, roster } = this
+    const { slot } = taken
+    const breaker = breakers.forCall(slot)
+    if (breaker === undefined) return true
+    const overruled = availability.overrules(slot)
+    const admitted = breaker.admits(taken, lease)
+    // A listener that heard of the test may have removed the member.
+    if (taken.life !== roster.life(slot)) return false
+    if (breaker.phase !== 'closed') availability.look(slot)
+    if (!admitted && !overruled) return false
+    taken.admitted = admitted ? taken.epoch : -1
+    return true
+  }
+
+  /** The slots of the members that a call has tried, each once. */
+  private triedOf(picks: readonly Taken<T>[]): number[] {
+    const tried: number[] = []
+    for (const { slot, life } of picks)
+      if (life === this.roster.life(slot) && !tried.includes(slot)) tried.push(slot)
+    return tried
+  }
+
+  private enroll(path: string, member: Member<T>, problems: string[]): void {
+    const { roster, breakers } = this
+    const before = problems.length
+    const own = readMember(
+      path,
+      member,
+      this.settings.breaker,
+      (id) => roster.slotOf(id) !== undefined,
+      problems,
+    )
+    if (problems.length > before) return
+    const slot = roster.add(member)
+    if (own !== undefined) breakers.own.set(slot, own)
+    this.availability.join(slot)
+  }
+
+  private slotOf(id: string): number {
+    const slot = this.roster.slotOf(id)
+    if (slot !== undefined) return slot
+    const message = `the pool ${this.id} has no member ${show(id)}`
+    throw new HoldfastError('INVALID_OPTIONS', message, { details: [message] })
+  }
+
+  private hear(slot: number, event: BreakerEvent | undefined): void {
+    if (event !== undefined) this.judge.hear(slot, event)
+    this.availability.changed(slot)
+    if (event === undefined) return
+    this.listeners.emit({ type: 'breaker_changed', memberId: this.roster.member(slot).id, ...event })
+  }
+
+  private tell(change: 'added' | 'removed' | 'drained' | 'enabled', memberId: string): void {
+    this.listeners.emit({ type: 'member_changed', change, memberId, timestamp: this.settings.clock.wall() })
+  }
+}

@@ -1,0 +1,48 @@
+import { type Growing, grown } from '../indexes/grown.js'
+
+/** How far a result moves the average. */
+const SHARE = 0.2
+
+/** How long (ms) it takes an average to look half as long while its member is not used. */
+const HALF = 10_000
+
+/** What a failure counts as, in averages: one that fails fast is not quick. */
+const PENALTY = 2
+
+/** A decaying average of each slot's latencies. */
+export class Averages implements Growing {
+  /** Two numbers for each slot: the average, -1 before the first result, and when that came last. */
+  private rows = new Float64Array(0)
+
+  /** A result that took `ms` and came at `now`. A failure counts as twice the average where it was quicker. */
+  add(slot: number, failed: boolean, ms: number, now: number): void {
+    const mean = this.rows[2 * slot] as number
+    const taken = failed ? Math.max(ms, PENALTY * mean) : ms
+    this.rows[2 * slot] = mean < 0 ? taken : mean + SHARE * (taken - mean)
+    this.rows[2 * slot + 1] = now
+  }
+
+  /** The average itself; undefined before the first result. */
+  mean(slot: number): number | undefined {
+    const mean = this.rows[2 * slot] as number
+    return mean < 0 ? undefined : mean
+  }
+
+  /**
+   * The average as it looks at `now`: it fades while the slot is not used, so that one slow answer does not bar a member
+   * for ever. One without results comes before all others.
+   */
+  at(slot: number, now: number): number {
+    const idle = Math.max(0, now - (this.rows[2 * slot + 1] as number))
+    return (this.rows[2 * slot] as number) / (1 + idle / HALF)
+  }
+
+  forget(slot: number): void {
+    this.rows[2 * slot] = -1
+    this.rows[2 * slot + 1] = 0
+  }
+
+  grow(capacity: number): void {
+    this.rows = grown(this.rows, 2 * capacity, -1)
+  }
+}

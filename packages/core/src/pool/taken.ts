@@ -1,0 +1,33 @@
+import type { Pass } from '../breaker/permit.js'
+import type { Member } from './member.js'
+import type { Pick } from './protocol.js'
+
+/**
+ * How far a pick has come: its call runs; it was settled; it was settled with an answer; it is accused, which is to say
+ * that it failed in a way that is its member's fault if another member answers.
+ */
+export type Progress = 'running' | 'settled' | 'answered' | 'accused'
+
+/** A member taken for one attempt: what its breaker must know of the call, and the pool. */
+export class Taken<T = unknown> implements Pick<T>, Pass {
+  epoch = 0
+  startedAt = 0
+  leaseEnd = 0
+  readonly member: Member<T>
+  readonly slot: number
+  /** The life of the slot in which it was taken. */
+  readonly life: number
+  /** When it was taken. */
+  readonly at: number
+  /** The breaker's epoch that admitted it; -1 where the breaker was not asked. */
+  admitted = 0
+  progress: Progress = 'running'
+  duration = 0
+
+  constructor(member: Member<T>, slot: number, life: number, at: number) {
+    this.member = member
+    this.slot = slot
+    this.life = life
+    this.at = at
+  }
+}

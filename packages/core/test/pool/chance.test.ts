@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import type { Member, Pool, StrategyName } from '../../src/index.js'
+import type { Pick } from '../../src/pool/protocol.js'
+import { seededRandom } from '../../src/testing/index.js'
+import { FAILURE, made, SUCCESS } from './setup.js'
+
+const HISTORIES = 500
+
+/** Whether a member may be chosen now, by what can be seen of it from outside. */
+const isCandidate = (pool: Pool<string>, { id }: Member) => pool.status(id) === 'available'
+
+describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'sticky'])(
+  'the choice by %s',
+  (strategy) => {
+    it(`is never one that is out, nor one that was tried while others are left, in ${HISTORIES} histories`, async () => {
+      for (let seed = 1; seed <= HISTORIES; seed++) {
+        const random = seededRandom(seed)
+        const below = (count: number) => Math.floor(random() * count)
+        const count = 1 + below(seed % 10 === 0 ? 90 : 12)
+        const members = Array.from({ length: count }, (_, i) => ({
+          id: `m${i}`,
+          value: '',
+          weight: below(4),
+        }))
+        const { pool, clock } = made({
+          strategy,
+          members,
+          random,
+          breaker: { failureThreshold: 2, timeoutDuration: 50 },
+        })
+        let next = count
+        for (let step = 0; step < 40; step++) {
+          const all = pool.members()
+          const somebody = all[below(all.length)]?.id
+          const kind = below(10)
+          if (kind === 0) await clock.advance(below(40))
+          else if (kind === 1) pool.add({ id: `m${next++}`, value: '', weight: below(4) })
+          else if (somebody === undefined) continue
+          else if (kind === 2) pool.remove(somebody)
+          else if (kind === 3) pool.drain(somebody)
+          else if (kind === 4) pool.enable(somebody)
+          else if (kind === 5) pool.breaker(somebody).trip()
+          else {
+            const picks: Pick<string>[] = []
+            for (let attempt = 0; attempt < 1 + below(4); attempt++) {
+              const candidates = pool.members().filter((member) => isCandidate(pool, member))
+              const untried = candidates.filter((member) => !picks.some((pick) => pick.member === member))
+              const pick = pool.take({}, picks, undefined)
+              const allowed = untried.length > 0 ? untried : candidates
+              if (
+                allowed.length === 0 ? pick !== undefined : !allowed.includes(pick?.member as Member<string>)
+              )
+                throw new Error(`history ${seed}, step ${step}: ${pick?.member.id} was chosen`)
+              if (pick === undefined) break
+              picks.push(pick)
+              pool.settle(pick, below(2) === 0 ? SUCCESS : FAILURE, picks)
+            }
+          }
+        }
+      }
+      expect(true).toBe(true)
+    }, 60_000)
+  },
+)

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { attempts, call, called, calls, made, SUCCESS, tally } from './setup.js'
+
+const ids = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`)
+const sessions = Array.from({ length: 2000 }, (_, i) => ({ session: `user-${i}` }))
+
+describe('sticky', () => {
+  it('sends a session to the same member every time', () => {
+    const { pool } = made({ strategy: 'sticky', members: called(...ids(20)) })
+    for (const context of sessions.slice(0, 50)) expect(new Set(calls(pool, 5, context)).size).toBe(1)
+  })
+
+  it('sends it to the same member of another pool, whatever the order of the members', () => {
+    const one = made({ strategy: 'sticky', members: called(...ids(100)) }).pool
+    const other = made({ strategy: 'sticky', members: called(...ids(100).reverse()) }).pool
+    for (const context of sessions) expect(call(one, SUCCESS, context)).toBe(call(other, SUCCESS, context))
+  })
+
+  it('spreads the sessions over the members', () => {
+    const { pool } = made({ strategy: 'sticky', members: called(...ids(20)) })
+    const counts = Object.values(tally(sessions.map((context) => call(pool, SUCCESS, context))))
+    expect(counts).toHaveLength(20)
+    expect(Math.max(...counts)).toBeLessThan(100 * 1.5)
+    expect(Math.min(...counts)).toBeGreaterThan(100 * 0.5)
+  })
+
+  it('moves the sessions of a member that is out, and of no other, and brings them back', () => {
+    const { pool } = made({ strategy: 'sticky', members: called(...ids(20)) })
+    const home = sessions.map((context) => call(pool, SUCCESS, context))
+    pool.breaker('m7').trip()
+    const moved = sessions.map((context) => call(pool, SUCCESS, context))
+    for (const [i, id] of home.entries()) {
+      if (id === 'm7') expect(moved[i]).not.toBe('m7')
+      else expect(moved[i]).toBe(id)
+    }
+    expect(new Set(moved.filter((_, i) => home[i] === 'm7')).size).toBeGreaterThan(5)
+    pool.breaker('m7').reset()
+    expect(sessions.map((context) => call(pool, SUCCESS, context))).toEqual(home)
+  })
+
+  it('moves to a new member only the sessions that it gets', () => {
+    const { pool } = made({ strategy: 'sticky', members: called(...ids(20)) })
+    const home = sessions.map((context) => call(pool, SUCCESS, context))
+    pool.add({ id: 'new', value: '' })
+    const moved = sessions.map((context) => call(pool, SUCCESS, context))
+    const changed = moved.filter((id, i) => id !== home[i])
+    expect(new Set(changed)).toEqual(new Set(['new']))
+    expect(changed.length).toBeLessThan(200)
+    expect(changed.length).toBeGreaterThan(40)
+  })
+
+  it('retries with others, each once, and comes to the same ones for the same session', () => {
+    const options = {
+      strategy: 'sticky',
+      members: called(...ids(5)),
+      breaker: { failureThreshold: 99 },
+    } as const
+    const first = attempts(made(options).pool, 7, { session: 'x' })
+    expect(new Set(first.slice(0, 5)).size).toBe(5)
+    expect(first[5]).toBe(first[0])
+    expect(attempts(made(options).pool, 7, { session: 'x' })).toEqual(first)
+  })
+
+  it('takes a number for a session', () => {
+    const { pool } = made({ strategy: 'sticky', members: called(...ids(50)) })
+    expect(call(pool, SUCCESS, { session: 12 })).toBe(call(pool, SUCCESS, { session: '12' }))
+  })
+
+  it.each([undefined, {}, { session: true }])('sends a call with the context %j anywhere', (context) => {
+    const { pool } = made({ strategy: 'sticky' })
+    expect(Object.keys(tally(calls(pool, 100, context))).sort()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('finds the only one that is left among thousands', () => {
+    const { pool } = made({ strategy: 'sticky', members: called(...ids(3000)) })
+    for (const id of ids(3000)) if (id !== 'm1234') pool.drain(id)
+    for (const context of sessions.slice(0, 100)) expect(call(pool, SUCCESS, context)).toBe('m1234')
+    pool.drain('m1234')
+    expect(pool.pick({ session: 'x' })).toBeUndefined()
+  })
+})
