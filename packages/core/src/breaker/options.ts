@@ -8,7 +8,6 @@ import {
   count,
   factor,
   oneOf,
-  type Rule,
   rate,
   read,
   refuse,

@@ -102,6 +102,7 @@ describe('a rolling window', () => {
         expect(breaker.snapshot().failureWindow.length / 4).toBeLessThanOrEqual(4)
         expect(kept(breaker)).toBeLessThanOrEqual(2 * 4 * 4)
         await clock.advance(pause)
+        expect(breaker.failureCount).toBeLessThan(4)
       }
       expect(breaker.state).toBe('closed')
     },
