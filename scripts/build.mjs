@@ -1,36 +1,37 @@
-// Types by `tsc -b`, code by esbuild: a few files, in which what two entries share exists once.
+// Types by `tsc -b`, code by esbuild: each entry is a file, and what a package's entries share is one more, because a
+// process that imports one of them loads as few files as can be.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { packages } from './packages.mjs'
 
 const all = packages()
 
-/** What `guard` can do without lies in files of its own, so that a bundler leaves it out. */
-const APART = ['pool/pool.ts', 'retry/budget.ts']
+/** What `guard` can do without lies in a file of its own, so that a bundler leaves it out. */
+const APART = ['pool/pool.ts']
 
 for (const { dir, entries } of all) {
-  // Deleted sources and renamed chunks must not live on in what is published.
   const dist = join(dir, 'dist')
+  const src = join(dir, 'src')
+  // Deleted sources must not live on in what is published.
   const built = existsSync(dist) ? readdirSync(dist, { recursive: true, encoding: 'utf8' }) : []
   for (const file of built) {
-    const source = join(dir, 'src', file.replace(/\.d\.ts$/, '.ts'))
+    const source = join(src, file.replace(/\.d\.ts$/, '.ts'))
     const stale = file.endsWith('.d.ts') ? !existsSync(source) : /\.js(\.map)?$/.test(file)
     if (stale) rmSync(join(dist, file))
   }
 
-  await build({
-    entryPoints: [
-      ...entries.map((entry) => entry.source),
-      ...APART.map((file) => join(dir, 'src', file)).filter((file) => existsSync(file)),
-    ],
-    outdir: dist,
-    outbase: join(dir, 'src'),
-    chunkNames: 'shared-[hash]',
+  const files = [...entries.map(({ source }) => source), ...APART.map((file) => join(src, file))].filter(existsSync)
+  const own = files.map((file) => (dirname(file) === src ? file : dirname(file) + '/'))
+  const isShared = (/** @type {string} */ file) => file.startsWith(src) && !own.some((place) => file.startsWith(place))
+  const shared = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .map((file) => join(src, file))
+    .filter((file) => file.endsWith('.ts') && isShared(file))
+
+  const options = /** @type {const} */ ({
     bundle: true,
-    splitting: true,
     packages: 'external',
     platform: 'neutral',
     format: 'esm',
@@ -38,6 +39,37 @@ for (const { dir, entries } of all) {
     sourcemap: true,
     logLevel: 'warning',
   })
+  if (shared.length > 0)
+    await build({
+      ...options,
+      stdin: { contents: shared.map((file) => `export * from ${JSON.stringify(file)}`).join('\n'), resolveDir: src },
+      outfile: join(dist, 'core.js'),
+    })
+  for (const file of files) {
+    const outfile = join(dist, relative(src, file)).replace(/\.ts$/, '.js')
+    /** Where a shared source, or an entry of the package's own, is found from the file that is written. */
+    const from = (/** @type {string} */ path) => {
+      const target = isShared(path) ? join(dist, 'core.js') : join(dist, relative(src, path)).replace(/\.ts$/, '.js')
+      const way = relative(dirname(outfile), target)
+      return way.startsWith('.') ? way : `./${way}`
+    }
+    await build({
+      ...options,
+      entryPoints: [file],
+      outfile,
+      plugins: [
+        {
+          name: 'shared',
+          setup: ({ onResolve }) =>
+            onResolve({ filter: /^\./ }, ({ path, importer, kind }) => {
+              const target = resolve(dirname(importer), path).replace(/\.js$/, '.ts')
+              const apart = isShared(target) || (files.includes(target) && target !== file)
+              return kind === 'import-statement' && apart ? { path: from(target), external: true } : undefined
+            }),
+        },
+      ],
+    })
+  }
 }
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')

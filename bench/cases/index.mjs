@@ -1,13 +1,17 @@
 import { failing } from './failing.mjs'
 import { load } from './load.mjs'
 import { loading } from './loading.mjs'
+import { poolEffect } from './pool-effect.mjs'
+import { poolMembers } from './pool-members.mjs'
+import { poolPicks } from './pool-picks.mjs'
+import { poolTogether } from './pool-together.mjs'
 import { refusal } from './refusal.mjs'
 import { resting } from './resting.mjs'
 import { success } from './success.mjs'
 import { timeouts } from './timeouts.mjs'
 
 /**
- * @typedef {'times' | 'nanoseconds' | 'milliseconds' | 'bytes' | 'count'} Unit
+ * @typedef {'times' | 'nanoseconds' | 'milliseconds' | 'bytes' | 'percent' | 'count'} Unit
  *
  * @typedef {object} Metric something that is measured of every subject; less is better
  * @property {string} key its samples' name in what a subject's `measure` yields
@@ -34,4 +38,16 @@ import { timeouts } from './timeouts.mjs'
  */
 
 /** @type {Case[]} in the order in which they are measured and told */
-export const cases = [success, timeouts, load, refusal, ...failing, resting, loading]
+export const cases = [
+  success,
+  timeouts,
+  load,
+  refusal,
+  ...failing,
+  resting,
+  poolPicks,
+  poolMembers,
+  poolTogether,
+  poolEffect,
+  loading,
+]

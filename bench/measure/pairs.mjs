@@ -4,6 +4,8 @@ import { fill, time, undisturbed } from './batch.mjs'
 const SLICE = 4
 const WARM_UP = 250
 const MEASURE = 300
+/** How long to go on while hardly a pair was left in peace. */
+const PATIENCE = 1000
 const FEWEST = 9
 
 /**
@@ -31,9 +33,14 @@ export async function pairs(bare, subject) {
   subjectTimes = await fill(subject, SLICE)
 
   const samples = []
-  const end = performance.now() + MEASURE
-  while (performance.now() < end || samples.length < FEWEST)
-    samples.push(await pair(samples.length % 2 === 0))
+  let calm = 0
+  const start = performance.now()
+  const elapsed = () => performance.now() - start
+  while (elapsed() < (calm < FEWEST ? PATIENCE : MEASURE) || samples.length < FEWEST) {
+    const sample = await pair(samples.length % 2 === 0)
+    if (!sample.disturbed) calm++
+    samples.push(sample)
+  }
   const kept = undisturbed(samples, FEWEST)
   return { ratio: kept.map(({ ratio }) => ratio), perCall: kept.map(({ perCall }) => perCall) }
 }

@@ -9,6 +9,7 @@ export const format = {
         : `${digits(value / 1e6)} ms`,
   milliseconds: (value) => `${value.toFixed(1)} ms`,
   bytes: (value) => (value < 1000 ? `${Math.round(value)} B` : `${(value / 1000).toFixed(1)} kB`),
+  percent: (value) => `${value.toFixed(1)} %`,
   count: (value) => String(value),
 }
 

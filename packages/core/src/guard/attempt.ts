@@ -21,7 +21,7 @@ export interface PooledAttempt<M = unknown> extends Attempt<M> {
 /** An attempt in flight, as its function sees it. */
 export class Flight implements Attempt {
   readonly number: number
-  // biome-ignore lint/suspicious/noExplicitAny: the call's pool knows the type
+  // oxlint-disable-next-line no-explicit-any -- the call's pool knows the type
   readonly member: any
   /** What it noted about itself. */
   context: object | undefined = undefined

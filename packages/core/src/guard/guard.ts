@@ -140,7 +140,7 @@ export class GuardCore implements Guard {
       const given = arguments
       const { length } = given
       if (!core.quick || length > 3 || (breaker !== undefined && breaker.phase !== 'closed'))
-        return core.begin(guarded, this, length === 1 ? [a] : Array.from(given), undefined)
+        return core.begin(guarded, this, length === 1 ? [a] : Array.prototype.slice.call(given), undefined)
       const epoch = breaker === undefined ? 0 : breaker.epoch
       const startedAt = startStamp(clock)
       const kept = sessionsKept()

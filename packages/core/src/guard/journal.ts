@@ -29,12 +29,12 @@ export abstract class Journal extends Timed {
   protected delay = 0
   /** Whether the last attempt threw, and what it threw or returned. */
   protected threw = false
-  protected result: unknown = undefined
+  declare protected result: unknown
   /** When the last attempt ended, and how far the wall clock was ahead when the first failed. */
   protected endedAt = 0
-  private wallAhead: number | undefined = undefined
-  protected attempts: AttemptRecord[] | undefined = undefined
-  private inner: Session[] | undefined = undefined
+  declare private wallAhead: number | undefined
+  declare protected attempts: AttemptRecord[] | undefined
+  declare private inner: Session[] | undefined
   /** How many sessions there were when the attempt began: one inside it comes later. */
   protected keptBefore = 0
 

@@ -43,7 +43,7 @@ export class Judge<T> {
     this.breakers = breakers
     this.emit = emit
     this.averages = strategy === 'least_latency' ? roster.keep(new Averages()) : undefined
-    this.results = strategy === 'score' ? roster.keep(new Results(roster.ledger)) : undefined
+    this.results = strategy === 'score' ? roster.keep(new Results()) : undefined
     this.network = roster.keep(new Network(breaker.windowDuration))
     this.blame = new Blame(roster, breakers)
     this.faults = new MemberFaults(settings)
@@ -52,31 +52,21 @@ export class Judge<T> {
   /** Takes the outcome of an attempt, once; tells whether it speaks of the member and not of the request. */
   settle(taken: Taken<T>, outcome: PickOutcome, picks: readonly Taken<T>[]): boolean {
     if (taken.progress !== 'running') return false
-    const { slot } = taken
-    const { threw, known, duration } = outcome
-    const alive = taken.life === this.roster.life(slot)
+    const { known, duration } = outcome
     const status = statusOf(outcome)
     const limited = isRateLimit(known, status)
     const faulty = this.faults.includes(taken.member, outcome, status)
-    let verdict = limited ? undefined : this.verdictOf(slot, outcome)
-    const accused = faulty && !limited && verdict !== 'failure'
-    if (accused) verdict = undefined
-    const local = isLocalFault(outcome)
-    const now = taken.at + duration
-    const held = local && alive ? this.localFault(slot, duration, verdict) : false
-    if (held) verdict = undefined
-    else if (!local) this.otherwise(slot, alive, outcome, verdict, now)
+    const opinion = limited ? undefined : this.verdictOf(taken.slot, outcome)
+    const accused = faulty && !limited && opinion !== 'failure'
+    const answered = !accused && !limited && opinion !== 'failure' && (!outcome.threw || status !== undefined)
+    taken.progress = accused ? 'accused' : answered ? 'answered' : 'settled'
     taken.duration = duration
-    taken.progress = accused
-      ? 'accused'
-      : !limited && !local && verdict !== 'failure' && (!threw || status !== undefined)
-        ? 'answered'
-        : 'settled'
-    if (alive) {
-      this.count(taken, verdict, outcome.at)
-      this.write(slot, verdict, duration, now, local)
-      if (limited) this.rest(taken, known?.retryAfter)
-    }
+    const local = isLocalFault(outcome)
+    const verdict = this.look(taken, outcome, accused ? undefined : opinion, local)
+    // Whoever hears of a change may remove the member, so that it is looked for each time.
+    if (this.isAlive(taken)) this.count(taken, verdict, outcome.at)
+    if (this.isAlive(taken)) this.write(taken, verdict, local)
+    if (limited && this.isAlive(taken)) this.rest(taken, known?.retryAfter)
     if (picks.length > 1) this.compare(taken, picks)
     return faulty
   }
@@ -109,7 +99,7 @@ export class Judge<T> {
     const latency = averages?.mean(slot)
     return {
       ...roster.ledger.stats(slot, id),
-      ...(results === undefined ? undefined : { score: results.score(slot, results.slowest) }),
+      ...(results === undefined ? undefined : { score: results.score(slot, results.most) }),
       ...(latency === undefined ? undefined : { latency }),
     }
   }
@@ -119,6 +109,11 @@ export class Judge<T> {
     this.averages?.forget(slot)
     this.results?.forget(slot)
     this.network.forget(slot)
+  }
+
+  /** Whether the member that was taken is still in the pool. */
+  private isAlive({ slot, life }: Taken<T>): boolean {
+    return life === this.roster.life(slot)
   }
 
   /** What the member's breaker makes of an outcome. */
@@ -145,11 +140,11 @@ export class Judge<T> {
     this.counting = -1
   }
 
-  private write(slot: number, verdict: Verdict, duration: number, now: number, local: boolean): void {
+  private write({ slot, at, duration }: Taken<T>, verdict: Verdict, local: boolean): void {
     const failed = verdict === undefined ? undefined : verdict === 'failure'
     this.roster.ledger.attempt(slot, failed, duration)
     // A fault of the network may yet be taken back; until that is known it changes no choice.
-    if (failed !== undefined && !local) this.remember(slot, failed, duration, now)
+    if (failed !== undefined && !local) this.remember(slot, failed, duration, at + duration)
   }
 
   private remember(slot: number, failed: boolean, duration: number, now: number): void {
@@ -157,28 +152,32 @@ export class Judge<T> {
     this.results?.add(slot, failed, duration)
   }
 
+  /** What an outcome says of the network. Gives the verdict on the member that is left then. */
+  private look(taken: Taken<T>, outcome: PickOutcome, verdict: Verdict, local: boolean): Verdict {
+    const { network, blame, settings } = this
+    const { slot, at, duration } = taken
+    const alive = this.isAlive(taken)
+    if (local) return alive && this.isDownNow(taken, verdict) ? undefined : verdict
+    if (alive && outcome.verdict !== undefined) network.use(slot, at + duration)
+    if (!network.suspect && !network.down) return verdict
+    if (provesNetwork(outcome)) this.networkUp()
+    else if (alive && verdict === 'failure') blame.noteOther(slot, settings.clock.now())
+    return verdict
+  }
+
   /** The attempt met a local fault. Tells whether that is the network's and not the member's. */
-  private localFault(slot: number, duration: number, verdict: Verdict): boolean {
+  private isDownNow({ slot, duration }: Taken<T>, verdict: Verdict): boolean {
     const { network, blame, settings, availability } = this
     const now = settings.clock.now()
+    const since = now - settings.breaker.windowDuration
     const wasDown = network.down
     const down = network.fault(slot, now)
-    const since = now - settings.breaker.windowDuration
     if (!down && verdict === 'failure') blame.note(slot, duration, now, since)
     if (down && !wasDown) {
       for (const other of blame.takeBack(since)) availability.changed(other)
       this.emit({ type: 'network_changed', down, timestamp: settings.clock.wall() })
     }
     return down
-  }
-
-  /** The attempt met anything else. */
-  private otherwise(slot: number, alive: boolean, outcome: PickOutcome, verdict: Verdict, now: number): void {
-    const { network, blame } = this
-    if (alive && outcome.verdict !== undefined) network.use(slot, now)
-    if (!network.suspect && !network.down) return
-    if (provesNetwork(outcome)) this.networkUp()
-    else if (alive && verdict === 'failure') blame.noteOther(slot, this.settings.clock.now())
   }
 
   private networkUp(): void {
@@ -217,9 +216,9 @@ export class Judge<T> {
 
   private convict(taken: Taken<T>): void {
     const { breakers, availability, settings } = this
-    const { slot, life, admitted, duration } = taken
+    const { slot, admitted, duration } = taken
     taken.progress = 'settled'
-    if (life !== this.roster.life(slot)) return
+    if (!this.isAlive(taken)) return
     this.roster.ledger.fail(slot, 1)
     this.remember(slot, true, duration, settings.clock.now())
     const breaker = breakers.find(slot)

@@ -64,7 +64,7 @@ export class Roster<T = unknown> {
     this.slots.delete(this.member(slot).id)
     this.list[slot] = undefined
     this.left.push(slot)
-    ;(this.lives[slot] as number)++
+    ;(this.lives[slot] as number) += 1
   }
 
   private grow(): void {

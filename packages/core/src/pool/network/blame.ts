@@ -152,8 +152,8 @@ function without(log: readonly number[], times: readonly number[]): number[] {
     let at = left.length - 4
     while (at >= 0 && ((left[at] as number) > time || left[at + 2] === 0)) at -= 4
     if (at < 0) continue
-    ;(left[at + 1] as number)--
-    ;(left[at + 2] as number)--
+    ;(left[at + 1] as number) -= 1
+    ;(left[at + 2] as number) -= 1
   }
   return left.filter((_, i) => (left[i - (i % 4) + 1] as number) > 0)
 }

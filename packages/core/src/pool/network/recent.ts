@@ -23,7 +23,7 @@ export class Recent implements Growing {
     if (this.seen[slot] === this.stretch) return
     this.forget(slot)
     this.seen[slot] = this.stretch
-    ;(this.counts[this.stretch % STRETCHES] as number)++
+    ;(this.counts[this.stretch % STRETCHES] as number) += 1
     this.size++
   }
 
@@ -46,7 +46,7 @@ export class Recent implements Growing {
     const seen = this.seen[slot] as number
     this.seen[slot] = 0
     if (seen <= this.stretch - STRETCHES) return
-    ;(this.counts[seen % STRETCHES] as number)--
+    ;(this.counts[seen % STRETCHES] as number) -= 1
     this.size--
   }
 

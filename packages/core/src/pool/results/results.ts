@@ -1,6 +1,6 @@
 import { type Growing, grown } from '../indexes/grown.js'
-import { Least, type Seconds } from '../indexes/least.js'
 import { Rings } from './rings.js'
+import { Slowest } from './slowest.js'
 
 /** How many results a score looks back on. */
 const LAST = 100
@@ -10,84 +10,81 @@ const SUCCESS = 0.7
 const LATENCY = 0.3
 const UNKNOWN = 0.5
 
+/** How many bits of a word each of its numbers takes: the count of results, of successes, and where the next result goes. */
+const BITS = 7
+const ONE = (1 << BITS) - 1
+
 /** The last hundred results of each slot, and the score they make. */
 export class Results implements Growing {
-  /** How many there are, how many of them are successes, and where the next one goes: three numbers for each slot. */
-  private counts = new Uint8Array(0)
+  /** What a score is made of, close together, two for each slot: the mean latency, and a word of small numbers. */
+  private means = new Float32Array(0)
+  private words = new Uint32Array(0)
   private times = new Float64Array(0)
   private readonly rings = new Rings(LAST)
-  /** What a score is made of, close together: the share of successes, -1 before the first, and the mean latency. */
-  private parts = new Float64Array(0)
-  /** The mean latencies once more, below 0: the least is the highest. */
-  private readonly means: Least
-
-  constructor(seconds: Seconds) {
-    this.means = new Least(seconds)
-  }
+  private readonly slowest = new Slowest((slot) => this.means[2 * slot] as number)
 
   /** The highest mean latency of all. */
-  get slowest(): number {
-    const { first } = this.means
-    return first < 0 ? 0 : -this.means.get(first)
+  get most(): number {
+    return this.slowest.most
   }
 
   /** A result that took `ms`. */
   add(slot: number, failed: boolean, ms: number): void {
-    const { rings, counts } = this
-    const row = 3 * slot
-    const next = counts[row + 2] as number
-    if (counts[row] === LAST) this.sum(slot, rings.get(slot, next), -1)
-    else (counts[row] as number)++
+    const { rings, words, times } = this
+    const word = words[2 * slot + 1] as number
+    const next = word >>> (2 * BITS)
+    let count = word & ONE
+    let successes = (word >>> BITS) & ONE
+    let time = times[slot] as number
+    if (count === LAST) {
+      const oldest = rings.get(slot, next)
+      if (oldest >= 0) successes--
+      time -= took(oldest)
+    } else count++
     // A failure is written below 0, so that a result is one number.
-    rings.set(slot, next, failed ? -1 - ms : ms)
-    this.sum(slot, rings.get(slot, next), 1)
-    counts[row + 2] = (next + 1) % LAST
-    if (next === LAST - 1) this.sumAll(slot)
-    this.tell(slot, counts[row] as number, counts[row + 1] as number)
+    const result = Math.fround(failed ? -1 - ms : ms)
+    if (!failed) successes++
+    rings.set(slot, next, result)
+    // Once a round all is added anew, so that what rounding leaves behind does not add up.
+    times[slot] = next === LAST - 1 ? this.sum(slot) : time + took(result)
+    words[2 * slot + 1] = count | (successes << BITS) | (((next + 1) % LAST) << (2 * BITS))
+    this.write(slot, (times[slot] as number) / count)
   }
 
-  /** From 0 to 1; the higher, the better. `slowest` is the highest mean latency of all. */
-  score(slot: number, slowest: number): number {
-    const rate = this.parts[2 * slot] as number
-    if (rate < 0) return UNKNOWN
-    const slowness = slowest === 0 ? 0 : (this.parts[2 * slot + 1] as number) / slowest
-    return SUCCESS * rate + LATENCY * (1 - slowness)
+  /** From 0 to 1; the higher, the better. `most` is the highest mean latency of all. */
+  score(slot: number, most: number): number {
+    const word = this.words[2 * slot + 1] as number
+    const count = word & ONE
+    if (count === 0) return UNKNOWN
+    const slowness = most === 0 ? 0 : (this.means[2 * slot] as number) / most
+    return (SUCCESS * ((word >>> BITS) & ONE)) / count + LATENCY * (1 - slowness)
   }
 
   forget(slot: number): void {
     this.rings.free(slot)
-    this.counts.fill(0, 3 * slot, 3 * slot + 3)
     this.times[slot] = 0
-    this.parts[2 * slot] = -1
-    this.means.set(slot, Infinity)
+    this.words[2 * slot + 1] = 0
+    this.write(slot, 0)
   }
 
   grow(capacity: number): void {
     this.rings.grow(capacity)
-    this.counts = grown(this.counts, 3 * capacity)
     this.times = grown(this.times, capacity)
-    this.parts = grown(this.parts, 2 * capacity, -1)
-    this.means.grow(capacity)
+    this.means = grown(this.means, 2 * capacity)
+    this.words = new Uint32Array(this.means.buffer)
+    this.slowest.grow(capacity)
   }
 
-  private tell(slot: number, count: number, successes: number): void {
-    const mean = (this.times[slot] as number) / count
-    this.parts[2 * slot] = successes / count
-    this.parts[2 * slot + 1] = mean
-    this.means.set(slot, -mean)
+  private write(slot: number, mean: number): void {
+    const before = this.means[2 * slot] as number
+    this.means[2 * slot] = mean
+    this.slowest.changed(slot, before, this.means[2 * slot] as number)
   }
 
-  /** A result comes in, or goes. */
-  private sum(slot: number, result: number, times: 1 | -1): void {
-    if (result >= 0) (this.counts[3 * slot + 1] as number) += times
-    ;(this.times[slot] as number) += times * took(result)
-  }
-
-  /** Adds all latencies anew: once a round, so that what rounding leaves behind does not add up. */
-  private sumAll(slot: number): void {
+  private sum(slot: number): number {
     let sum = 0
     for (let i = 0; i < LAST; i++) sum += took(this.rings.get(slot, i))
-    this.times[slot] = sum
+    return sum
   }
 }
 

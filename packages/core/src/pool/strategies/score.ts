@@ -20,23 +20,20 @@ export class BestScore extends ByChance {
   }
 
   override choose(tried: readonly number[], _context: unknown, _now: number): number {
-    const { dense, drawn, random } = this
-    if (dense.size <= EXACT) return this.best(dense.slots, dense.size, tried)
-    // All are drawn before any is looked at, so that the looks do not wait for each other.
-    for (let i = 0; i < DRAWN; i++) drawn[i] = dense.draw(random, tried)
-    return this.best(drawn, DRAWN, tried)
+    return this.dense.size > EXACT ? this.bestDrawn(tried) : this.bestOfAll(tried)
   }
 
-  private best(slots: Int32Array, count: number, tried: readonly number[]): number {
-    const { results } = this
-    const { slowest } = results
+  private bestOfAll(tried: readonly number[]): number {
+    const { dense, results, ledger } = this
+    const { most } = results
     let best = -1
     let bestScore = -1
-    for (let i = 0; i < count; i++) {
-      const slot = slots[i] as number
-      if (slot < 0 || (tried.length > 0 && tried.includes(slot))) continue
-      const score = results.score(slot, slowest)
-      if (score > bestScore || (score === bestScore && this.isBefore(slot, best))) {
+    for (let i = 0; i < dense.size; i++) {
+      const slot = dense.slots[i] as number
+      if (tried.includes(slot)) continue
+      const score = results.score(slot, most)
+      const more = score === bestScore ? ledger.turns(slot) - ledger.turns(best) || slot - best : 1
+      if (score > bestScore || more < 0) {
         best = slot
         bestScore = score
       }
@@ -44,9 +41,20 @@ export class BestScore extends ByChance {
     return best
   }
 
-  /** Whether, of two slots with the same score, the first is to be chosen. */
-  private isBefore(slot: number, other: number): boolean {
-    const more = this.ledger.turns(slot) - this.ledger.turns(other)
-    return more < 0 || (more === 0 && slot < other)
+  /** Here chance decides between equals. */
+  private bestDrawn(tried: readonly number[]): number {
+    const { dense, results, drawn, random } = this
+    const { most } = results
+    // All are drawn before any is looked at, so that the looks into memory do not wait for each other.
+    for (let i = 0; i < DRAWN; i++) drawn[i] = dense.draw(random, tried)
+    let best = drawn[0] as number
+    let bestScore = best < 0 ? 1 : results.score(best, most)
+    for (let i = 1; i < DRAWN; i++) {
+      const score = results.score(drawn[i] as number, most)
+      if (score <= bestScore) continue
+      best = drawn[i] as number
+      bestScore = score
+    }
+    return best
   }
 }

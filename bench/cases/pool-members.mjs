@@ -1,0 +1,37 @@
+const MOST = 1_000_000
+const ADDED = 100_000
+const ROUNDS = 5
+
+/** @type {import('./index.mjs').Case} */
+export const poolMembers = {
+  name: 'pool-members',
+  title: 'The members of a pool',
+  note:
+    `What one of ${MOST.toLocaleString('en')} members costs that was used once, half of them with a failure, breaker included, ` +
+    'beside the object that the caller made: on the heap and in buffers, and as the system sees it. And how much ' +
+    `time of the processor it takes to add ${ADDED.toLocaleString('en')} one by one.`,
+  metrics: [
+    { key: 'bytes', title: 'memory', unit: 'bytes' },
+    { key: 'resident', title: 'resident', unit: 'bytes' },
+    { key: 'added', title: 'adding', unit: 'milliseconds', spread: true },
+  ],
+  rounds: 1,
+  subjects: /** @type {const} */ ([
+    'round_robin',
+    'random',
+    'weighted',
+    'least_used',
+    'least_latency',
+    'score',
+    'sticky',
+    'region',
+    'cost',
+  ]).map((strategy) => ({
+    label: strategy,
+    bounds: { bytes: 300, added: 300 },
+    async measure() {
+      const { adding, memory } = await import('../measure/pool.mjs')
+      return { samples: { ...memory(strategy, MOST), added: adding(strategy, ADDED, ROUNDS) } }
+    },
+  })),
+}

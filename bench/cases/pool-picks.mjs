@@ -1,0 +1,41 @@
+/** Loaded by the process that measures, not by the one that lists. */
+const pool = () => import('../measure/pool.mjs')
+
+/** @type {Record<string, number>} */
+const SIZES = { few: 100, many: 10_000, most: 100_000 }
+
+/** @type {import('./index.mjs').Case} */
+export const poolPicks = {
+  name: 'pool-picks',
+  title: 'Choosing a member of a pool',
+  note:
+    'One choice and its result, with 30 % of the members out, by how many members there are. The time of the processor ' +
+    'that memory takes is in it: the calls of a program have their data in the cache, a loop over 100,000 members has not.',
+  metrics: [
+    { key: 'few', title: '100 members', unit: 'nanoseconds' },
+    { key: 'many', title: '10,000', unit: 'nanoseconds' },
+    { key: 'most', title: '100,000', unit: 'nanoseconds', spread: true },
+  ],
+  rounds: 1,
+  subjects: /** @type {const} */ ([
+    'round_robin',
+    'random',
+    'weighted',
+    'least_used',
+    'least_latency',
+    'score',
+    'sticky',
+    'region',
+    'cost',
+  ]).map((strategy) => ({
+    label: strategy,
+    bounds: { most: 1500 },
+    async measure() {
+      const { picks } = await pool()
+      /** @type {Record<string, number[]>} */
+      const samples = {}
+      for (const [key, count] of Object.entries(SIZES)) samples[key] = await picks(strategy, count)
+      return { samples }
+    },
+  })),
+}
