@@ -42,6 +42,8 @@ export class Call<T> extends Journal implements Leg, Pass {
   private readonly policy: RetryPolicy
   private readonly signal: AbortSignal | undefined
   private readonly breaker: CircuitBreaker | undefined
+  /** Its pass through the breaker: itself, unless the breaker goes by a clock on which its own times mean nothing. */
+  private readonly pass: Pass
   startedAt = 0
   epoch = 0
   leaseEnd = 0
@@ -80,6 +82,7 @@ export class Call<T> extends Journal implements Leg, Pass {
     this.policy = policy
     this.signal = options?.signal ?? undefined
     this.breaker = keyed === undefined ? breaker : keyed.forContext(this.context)
+    this.pass = guard.foreign ? { epoch: 0, startedAt: 0, leaseEnd: 0 } : this
     this.promise = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
@@ -113,7 +116,7 @@ export class Call<T> extends Journal implements Leg, Pass {
     this.running = 1
     this.unsettled = 1
     this.flight = flight
-    this.epoch = epoch
+    this.pass.epoch = epoch
     this.startedAt = startedAt
     this.keptBefore = keptBefore
     return this
@@ -160,18 +163,19 @@ export class Call<T> extends Journal implements Leg, Pass {
 
   /** Makes ready for a new attempt: the breaker lets it through, and it has a member to go to. False: it was refused. */
   private board(): boolean {
-    const { breaker, guard, number } = this
+    const { breaker, guard, number, pass } = this
     const { clock, budget, totalTimeout, pool } = guard.settings
     // One reading for all: a lease that begins before the deadline it stands for would end before it too.
     const now = number > 0 && this.delay === 0 ? this.endedAt : clock.now()
     this.timer = undefined
     if (breaker !== undefined) {
-      if (!breaker.admits(this, guard.lease, now)) return this.refused(breaker.refusal(), 'circuit_open')
-      if (this.ended) breaker.settle(this, undefined) // by a listener
+      if (!breaker.admits(pass, guard.lease, guard.foreign ? undefined : now))
+        return this.refused(breaker.refusal(), 'circuit_open')
+      if (this.ended) breaker.settle(pass, undefined) // by a listener
     }
     if (this.ended) return false
     if (now >= this.totalDue) {
-      breaker?.settle(this, undefined)
+      breaker?.settle(pass, undefined)
       return this.stop('deadline') // the wait took longer than it should
     }
     if (pool !== undefined) {
@@ -179,7 +183,7 @@ export class Call<T> extends Journal implements Leg, Pass {
       this.elsewhere = undefined
       if (this.pick === undefined) {
         const error = pool.refusal()
-        breaker?.settle(this, undefined)
+        breaker?.settle(pass, undefined)
         return this.refused(error, error.code === 'NETWORK_DOWN' ? 'network_down' : 'pool_unavailable')
       }
     }
@@ -257,7 +261,7 @@ export class Call<T> extends Journal implements Leg, Pass {
     const elsewhere = this.credit(this, threw, result, known, at)
     if (!threw && (!(asked || elsewhere) || (known !== undefined && policy.unwanted?.(result, known))))
       return this.succeed(result as T)
-    breaker?.settle(this, verdictOf(breaker, threw, result, known), at)
+    breaker?.settle(this.pass, verdictOf(breaker, threw, result, known), guard.foreign ? undefined : at)
     if (this.ended) return false // by a listener
     const duration = this.record(
       this,
@@ -299,7 +303,7 @@ export class Call<T> extends Journal implements Leg, Pass {
 
   private succeed(value: T): false {
     const { guard, breaker } = this
-    breaker?.settle(this, 'success')
+    breaker?.settle(this.pass, 'success')
     if (this.ended) return false // by a listener
     this.end()
     if (guard.heard) this.tell('succeeded', this.number, {})
@@ -349,7 +353,7 @@ export class Call<T> extends Journal implements Leg, Pass {
   abort(reason: unknown): void {
     const { breaker, running } = this
     if (running > 0) {
-      breaker?.settle(this, undefined)
+      breaker?.settle(this.pass, undefined)
       this.credit(this, true, reason, CALLED_OFF, undefined)
       this.record(this, 'failure', true, reason, undefined)
     }

@@ -51,6 +51,8 @@ export class GuardCore implements Guard {
   readonly timed: boolean
   /** How long a test of its breaker may hold its place. */
   readonly lease: number | undefined
+  /** Whether its breaker goes by another clock. */
+  readonly foreign: boolean
   readonly listeners = new Listeners<GuardEvent>('a guard')
   /** Whether anybody listens. */
   heard = false
@@ -87,6 +89,7 @@ export class GuardCore implements Guard {
     this.totalDeadlines = new Deadlines(clock, totalTimeout)
     this.timed = attemptTimeout < Infinity || totalTimeout < Infinity
     this.lease = attemptTimeout < Infinity ? attemptTimeout : undefined
+    this.foreign = breaker !== undefined && breaker.settings.clock !== clock
     this.passive = windowType === 'rolling' && !adaptive
     this.simple =
       enabled &&

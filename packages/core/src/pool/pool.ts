@@ -1,5 +1,5 @@
 import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
-import { HoldfastError, refusal } from '../errors.js'
+import { HoldfastError } from '../errors.js'
 import { Listeners } from '../listeners.js'
 import { refuse, show } from '../options.js'
 import { Availability, type MemberStatus } from './availability.js'
@@ -10,6 +10,7 @@ import type { MemberStats } from './ledger.js'
 import type { Member } from './member.js'
 import { type PoolOptions, type PoolSettings, readMember, readPool } from './options.js'
 import type { Pick, PickOutcome, PoolProtocol } from './protocol.js'
+import { networkDown, poolUnavailable } from './refusals.js'
 import { Roster } from './roster.js'
 import type { Chooser } from './strategies/function.js'
 import { makeStrategy } from './strategies/index.js'
@@ -170,16 +171,20 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   }
 
   /** @internal */
-  take(context: unknown, picks: readonly Pick<T>[], lease: number | undefined): Pick<T> | undefined {
-    const { availability, roster, judge, settings } = this
-    const now = settings.clock.now()
+  take(
+    context: unknown,
+    picks: readonly Pick<T>[],
+    lease: number | undefined,
+    now = this.settings.clock.now(),
+  ): Pick<T> | undefined {
+    const { availability, roster, judge } = this
     if (!judge.admits(now)) return undefined
     const tried = picks.length === 0 ? NOBODY : this.triedOf(picks as Taken<T>[])
     for (;;) {
       const slot = availability.choose(tried, context, now)
       if (slot < 0) return undefined
       const taken = new Taken(roster.member(slot), slot, roster.life(slot), now)
-      if (!this.admits(taken, lease)) continue
+      if (!this.admits(taken, lease, now)) continue
       availability.turned(slot)
       return taken
     }
@@ -193,26 +198,19 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   /** @internal */
   refusal(): HoldfastError {
     const now = this.settings.clock.now()
-    const { id, size, judge } = this
-    if (judge.isDown(now)) {
-      const message = `most members of the pool ${id} cannot be reached: the network at this end seems to be down`
-      return refusal('NETWORK_DOWN', message, { status: 503, retryAfter: judge.retryAfter(now) })
-    }
-    const next = this.availability.nextAt(now)
-    const retryAfter = next === Infinity ? undefined : Math.max(0, next - now)
-    const hint = retryAfter === undefined ? '' : `; try again in ${Math.ceil(retryAfter)} ms`
-    const message = `none of the ${size} members of the pool ${id} is available${hint}`
-    return refusal('POOL_UNAVAILABLE', message, { status: 503, retryAfter })
+    const { id, size, judge, availability } = this
+    if (judge.isDown(now)) return networkDown(id, judge.retryAfter(now))
+    return poolUnavailable(id, size, Math.max(0, availability.nextAt(now) - now))
   }
 
   /** Lets a call through the breaker of the slot that was chosen, or finds that the slot is out after all. */
-  private admits(taken: Taken<T>, lease: number | undefined): boolean {
+  private admits(taken: Taken<T>, lease: number | undefined, now: number): boolean {
     const { availability, breakers, roster } = this
     const { slot } = taken
     const breaker = breakers.forCall(slot)
     if (breaker === undefined) return true
     const overruled = availability.overrules(slot)
-    const admitted = breaker.admits(taken, lease)
+    const admitted = breaker.admits(taken, lease, now)
     // A listener that heard of the test may have removed the member.
     if (taken.life !== roster.life(slot)) return false
     if (breaker.phase !== 'closed') availability.look(slot)

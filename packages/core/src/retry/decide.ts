@@ -27,9 +27,9 @@ export function isRetryable(
   attempt: number,
 ): boolean {
   if (policy.unwanted?.(error, classification)) return false
-  if (policy.wanted ? policy.wanted(error, classification) : classification.category === 'transient')
-    return true
-  return asksAgain(policy, { error, attempt })
+  // Asked first, so that it hears of every error and not only of those that nothing else retries.
+  if (asksAgain(policy, { error, attempt })) return true
+  return policy.wanted ? policy.wanted(error, classification) : classification.category === 'transient'
 }
 
 /** Whether `retryIf` asks for another attempt. One that throws asks for nothing. */

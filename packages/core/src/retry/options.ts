@@ -45,7 +45,7 @@ export interface RetryOptions {
   maxAttempts?: number
   /** How the wait grows from one retry to the next. @defaultValue 'exponential' */
   backoffType?: Backoff
-  /** The wait before the first retry. @defaultValue 1000 */
+  /** The wait before the first retry. @defaultValue 1000, or `maxDelay` where that is less */
   baseDelay?: Duration
   /** The factor of exponential growth. @defaultValue 2 */
   multiplier?: number
@@ -137,7 +137,10 @@ export function compile(list: readonly Matcher[] | undefined, option: string): M
 /** Checks retry options over a policy that fills in what they leave out. */
 export function readRetry(given: unknown, base: RetryPolicy, problems: string[]): RetryPolicy {
   const policy = read('retry', given, base, SPEC, problems)
-  const { baseDelay, maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy
+  const { maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy
+  const own = (Object(given) as RetryOptions).baseDelay
+  // A cap caps the base that nobody gave beside it; the two contradict each other only where both were given.
+  const baseDelay = own === undefined ? Math.min(policy.baseDelay, maxDelay) : policy.baseDelay
   atLeast('retry.maxDelay', maxDelay, 'baseDelay', baseDelay, problems)
   atLeast('retry.jitterMax', jitterMax, 'jitterMin', jitterMin, problems)
   problems.push(
@@ -147,6 +150,7 @@ export function readRetry(given: unknown, base: RetryPolicy, problems: string[])
   const sound = problems.length === 0
   return Object.freeze({
     ...policy,
+    baseDelay,
     wanted: sound ? compile(retryOn, 'retryOn') : undefined,
     unwanted: sound ? compile(abortOn, 'abortOn') : undefined,
   })

@@ -202,6 +202,18 @@ describe('a listener of a pool', () => {
     expect(pool.size).toBe(2)
   })
 
+  it('may put another in the place of the one that a result sets aside: that one begins with nothing', () => {
+    const { pool } = made({ breaker: { failureThreshold: 1 } })
+    pool.on((event) => {
+      if (event.type !== 'breaker_changed') return
+      pool.remove(event.memberId)
+      pool.add({ id: 'new', value: '' })
+    })
+    expect(call(pool, FAILURE)).toBe('a')
+    expect(pool.stats('new')).toEqual({ proxyId: 'new', ...ZERO })
+    expect(pool.status('new')).toBe('available')
+  })
+
   it('may trip the breaker whose test it hears of: the call goes to another', async () => {
     const { pool, clock } = made({ breaker: { timeoutDuration: 50 } })
     pool.breaker('a').trip()

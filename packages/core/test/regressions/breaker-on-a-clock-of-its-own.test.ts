@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { CircuitBreaker, guard, isHoldfastError } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+
+const down = () => {
+  throw new Error('down')
+}
+
+describe('a breaker that goes by another clock than its guard', () => {
+  it('is tested when its own time is up', async () => {
+    const clock = fakeClock()
+    const breaker = new CircuitBreaker({ id: 'b', clock, failureThreshold: 1, timeoutDuration: '1h' })
+    const kept = guard({ breaker, clock: fakeClock(), retry: false })
+    await expect(kept.run(down)).rejects.toThrow('down')
+    await clock.advance(3_600_000)
+    expect(await kept.run(() => 'up')).toBe('up')
+    expect(breaker.state).toBe('closed')
+  })
+
+  it('stays open though the time of the guard is far ahead', async () => {
+    const ahead = fakeClock()
+    await ahead.advance(3_600_000)
+    const breaker = new CircuitBreaker({ id: 'b', clock: fakeClock(), failureThreshold: 1 })
+    const kept = guard({ breaker, clock: ahead, retry: false })
+    await expect(kept.run(down)).rejects.toThrow('down')
+    const refused: unknown = await kept.run(() => 'up').catch((error: unknown) => error)
+    expect(isHoldfastError(refused, 'CIRCUIT_OPEN')).toBe(true)
+  })
+
+  it('measures slow calls by its own time', async () => {
+    const clock = fakeClock()
+    const ahead = fakeClock()
+    await ahead.advance(3_600_000)
+    const breaker = new CircuitBreaker({
+      id: 'b',
+      clock,
+      slowCallDuration: 100,
+      slowCallRate: 1,
+      minimumCalls: 1,
+    })
+    const call = guard({ breaker, clock: ahead, retry: false }).run(
+      () => new Promise<void>((resolve) => clock.setTimer(resolve, 100)),
+    )
+    await clock.advance(100)
+    await call
+    expect(breaker.state).toBe('open')
+  })
+
+  it('counts a test that an attempt timeout ended', async () => {
+    const ahead = fakeClock()
+    await ahead.advance(3_600_000)
+    const clock = fakeClock()
+    const breaker = new CircuitBreaker({ id: 'b', clock, timeoutDuration: 1000 })
+    const kept = guard({ breaker, clock: ahead, retry: false, timeout: { attempt: 50 } })
+    breaker.trip()
+    await clock.advance(1000)
+    const call = kept.run(() => new Promise<never>(() => {})).catch((error: { code: string }) => error.code)
+    await ahead.advance(50)
+    expect(await call).toBe('ATTEMPT_TIMEOUT')
+    expect(breaker.state).toBe('open')
+  })
+})
