@@ -22,6 +22,9 @@ export default defineConfig({
   test: {
     include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts'],
     silent: 'passed-only',
+    // A limit for what hangs, not a measure of speed: it must hold on a machine that is busy with other things.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // What was built is loaded by Node itself, as its users load it.
     server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
   },

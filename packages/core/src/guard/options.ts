@@ -149,11 +149,15 @@ export function readGuard(given: GuardOptions): GuardSettings {
   }
 }
 
-/** Chance that never costs a call its result: a function that throws is reported once and stands for 0. */
+/**
+ * Chance that never costs a call its result: a function that throws is reported once and stands for 0, and so does a
+ * number out of range.
+ */
 function harmless(random: Random): Random {
   return () => {
     try {
-      return random()
+      const chance = random()
+      return chance >= 0 && chance <= 1 ? chance : 0
     } catch (error) {
       report('random', random, error)
       return 0

@@ -61,7 +61,9 @@ export function nextDelay(
 ): number | StopReason {
   const { respectRetryAfter, maxRetryAfter, baseDelay } = policy
   if (attempt >= policy.maxAttempts) return 'attempts_spent'
-  const hint = respectRetryAfter ? retryAfter : undefined
+  // A user's `classify` may tell anything.
+  const known = typeof retryAfter === 'number' && retryAfter >= 0
+  const hint = respectRetryAfter && known ? retryAfter : undefined
   if (hint !== undefined && hint > maxRetryAfter) return 'deadline'
   const wait = hint ?? delayBefore(policy, attempt, attempt === 1 ? baseDelay : delay, random, error)
   return wait < left ? wait : 'deadline'
