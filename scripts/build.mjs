@@ -23,9 +23,12 @@ for (const { dir, entries } of all) {
     if (stale) rmSync(join(dist, file))
   }
 
-  const files = [...entries.map(({ source }) => source), ...APART.map((file) => join(src, file))].filter(existsSync)
+  const files = [...entries.map(({ source }) => source), ...APART.map((file) => join(src, file))].filter(
+    existsSync,
+  )
   const own = files.map((file) => (dirname(file) === src ? file : dirname(file) + '/'))
-  const isShared = (/** @type {string} */ file) => file.startsWith(src) && !own.some((place) => file.startsWith(place))
+  const isShared = (/** @type {string} */ file) =>
+    file.startsWith(src) && !own.some((place) => file.startsWith(place))
   const shared = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .map((file) => join(src, file))
     .filter((file) => file.endsWith('.ts') && isShared(file))
@@ -42,14 +45,19 @@ for (const { dir, entries } of all) {
   if (shared.length > 0)
     await build({
       ...options,
-      stdin: { contents: shared.map((file) => `export * from ${JSON.stringify(file)}`).join('\n'), resolveDir: src },
+      stdin: {
+        contents: shared.map((file) => `export * from ${JSON.stringify(file)}`).join('\n'),
+        resolveDir: src,
+      },
       outfile: join(dist, 'core.js'),
     })
   for (const file of files) {
     const outfile = join(dist, relative(src, file)).replace(/\.ts$/, '.js')
     /** Where a shared source, or an entry of the package's own, is found from the file that is written. */
     const from = (/** @type {string} */ path) => {
-      const target = isShared(path) ? join(dist, 'core.js') : join(dist, relative(src, path)).replace(/\.ts$/, '.js')
+      const target = isShared(path)
+        ? join(dist, 'core.js')
+        : join(dist, relative(src, path)).replace(/\.ts$/, '.js')
       const way = relative(dirname(outfile), target)
       return way.startsWith('.') ? way : `./${way}`
     }

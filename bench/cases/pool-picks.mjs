@@ -9,8 +9,8 @@ export const poolPicks = {
   name: 'pool-picks',
   title: 'Choosing a member of a pool',
   note:
-    'One choice and its result, with 30 % of the members out, by how many members there are. The time of the processor ' +
-    'that memory takes is in it: the calls of a program have their data in the cache, a loop over 100,000 members has not.',
+    'One choice and its result, with 30 % of the members out, by how many members there are, in time of the processor. ' +
+    'With 100,000 members most of it is waiting for memory, which a busy machine makes longer.',
   metrics: [
     { key: 'few', title: '100 members', unit: 'nanoseconds' },
     { key: 'many', title: '10,000', unit: 'nanoseconds' },

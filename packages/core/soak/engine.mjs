@@ -56,7 +56,9 @@ for (const [name, call] of Object.entries(kinds)) {
   const flat = more < ALLOWED
   if (!flat) grown++
   const calls = ((ROUNDS - SETTLED) * CALLS).toLocaleString('en')
-  console.log(`${process.stdout.isTTY ? '\r' : ''}${flat ? 'flat' : 'GREW'}  ${name}: ${(more / 1024).toFixed(0)} KiB more after ${calls} calls`)
+  console.log(
+    `${process.stdout.isTTY ? '\r' : ''}${flat ? 'flat' : 'GREW'}  ${name}: ${(more / 1024).toFixed(0)} KiB more after ${calls} calls`,
+  )
 }
 const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 console.log(`${timers} timers left`)

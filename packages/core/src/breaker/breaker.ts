@@ -194,11 +194,13 @@ export class CircuitBreaker {
       return true
     }
     if (this.phase === 'open') {
+      // A clock that went back does not make it stay open for longer.
+      this.until = Math.min(this.until, now + this.openFor)
       if (now < this.until) return false
       this.enter('half_open')
       if (this.state !== 'half_open') return this.admits(pass, lease, now) // a listener changed it again
     }
-    const probes = this.probes?.filter(({ leaseEnd }) => leaseEnd > now) ?? []
+    const probes = this.probes?.filter(({ leaseEnd, startedAt }) => leaseEnd > now && startedAt <= now) ?? []
     this.probes = probes
     if (probes.length >= halfOpenMax) return false
     pass.epoch = this.epoch

@@ -105,7 +105,10 @@ function isWindow(value: unknown): boolean {
 /** A snapshot with every field, or INVALID_OPTIONS that lists everything wrong with it. */
 export function readSnapshot(given: BreakerSnapshot): Required<BreakerSnapshot> {
   const problems: string[] = []
-  const snapshot = read('snapshot', given, standards(SPEC) as Required<BreakerSnapshot>, SPEC, problems)
+  // What a later version has written besides is left aside.
+  const known = Object.entries(Object(given)).filter(([name]) => name in SPEC)
+  const fields = Object(given) === given ? Object.fromEntries(known) : given
+  const snapshot = read('snapshot', fields, standards(SPEC) as Required<BreakerSnapshot>, SPEC, problems)
   const { state, nextTestTime } = snapshot
   if (state === undefined || (state === 'open' && nextTestTime === undefined))
     problems.push(`snapshot: got ${show(given)}, takes one with state and, if that is open, nextTestTime`)

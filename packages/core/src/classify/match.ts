@@ -19,7 +19,8 @@ type ErrorClass = abstract new (...args: never[]) => unknown
  * A function counts as a class when it inherits from `Error` or its source begins with `class`; any other is a
  * predicate.
  */
-export type Matcher = string | ErrorClass | ((error: unknown) => boolean)
+// oxlint-disable-next-line no-explicit-any -- a predicate may know what its errors are
+export type Matcher = string | ErrorClass | ((error: any) => boolean)
 
 /** Whether an error, classified as given, matches a list. */
 export type Match = (error: unknown, classification: Classification) => boolean

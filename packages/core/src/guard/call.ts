@@ -1,6 +1,7 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { Pass } from '../breaker/permit.js'
 import type { Classification } from '../classify/index.js'
+import { settled } from '../clock.js'
 import { type HoldfastError, refusal } from '../errors.js'
 import type { Pick } from '../pool/protocol.js'
 import { asksAgain, isRetryable, nextDelay, type StopReason } from '../retry/decide.js'
@@ -27,6 +28,9 @@ export interface CallOptions {
 export type Guarded = (...args: any[]) => unknown
 
 const NOW = Promise.resolve()
+
+/** After so many attempts without a wait the event loop gets a turn: timers and an abort must come through. */
+const BREATHE = 100
 
 /**
  * The life of a call that needs more than the quick path: attempts, waits and an end, driven by what happens to it. It is
@@ -179,7 +183,7 @@ export class Call<T> extends Journal implements Leg, Pass {
       return this.stop('deadline') // the wait took longer than it should
     }
     if (pool !== undefined) {
-      this.pick = this.choose(now)
+      this.pick = this.choose()
       this.elsewhere = undefined
       if (this.pick === undefined) {
         const error = pool.refusal()
@@ -201,10 +205,10 @@ export class Call<T> extends Journal implements Leg, Pass {
   }
 
   /** A member for another leg; undefined where there is none. */
-  choose(now: number): Pick | undefined {
+  choose(): Pick | undefined {
     const { guard, context } = this
     this.picks ??= []
-    const pick = guard.settings.pool?.take(context, this.picks, guard.lease, now)
+    const pick = guard.settings.pool?.take(context, this.picks, guard.lease)
     if (pick !== undefined) this.picks.push(pick)
     return pick
   }
@@ -277,9 +281,16 @@ export class Call<T> extends Journal implements Leg, Pass {
     if (guard.heard)
       this.tell('attempt_failed', number, { ...this.outcome(), duration, memberId: this.pick?.member.id })
     if (threw && at !== undefined && at >= this.totalDue) return this.stop('deadline')
-    if (threw && !elsewhere && !isRetryable(policy, result, known as Classification, number))
+    if (threw && !elsewhere && !this.wantsAgain(result, known as Classification))
       return this.stop('not_retryable')
-    return this.next(known?.retryAfter)
+    // A member that asks for rest gets it; the call goes to another, while there is one.
+    const others = this.pick !== undefined && (this.picks?.length ?? 0) < (guard.settings.pool?.size ?? 0)
+    return this.next(others && known?.kind === 'rate_limited' ? undefined : known?.retryAfter)
+  }
+
+  /** Whether the policy retries this error, leaving aside how many attempts are left. */
+  wantsAgain(error: unknown, known: Classification): boolean {
+    return isRetryable(this.policy, error, known, this.number)
   }
 
   /** Tells the pool how its member did. True where the outcome spoke of the member, so that another may do better. */
@@ -296,7 +307,13 @@ export class Call<T> extends Journal implements Leg, Pass {
     if (leg.elsewhere === undefined) {
       const verdict = verdictOf(undefined, threw, result, known)
       const duration = clock.now() - startedAt
-      leg.elsewhere = pool.settle(pick, { threw, result, known, verdict, duration, at }, this.picks ?? [])
+      // One that a deadline ended was in time, by whatever clock.
+      const inTime = at === undefined ? undefined : Number.NEGATIVE_INFINITY
+      leg.elsewhere = pool.settle(
+        pick,
+        { threw, result, known, verdict, duration, at: inTime },
+        this.picks ?? [],
+      )
     }
     return leg.elsewhere
   }
@@ -329,7 +346,12 @@ export class Call<T> extends Journal implements Leg, Pass {
         maxAttempts: policy.maxAttempts,
         delay: wait,
       })
-    if (wait === 0 || this.ended) return !this.ended
+    if (this.ended) return false
+    if (wait === 0) {
+      if (number % BREATHE !== 0) return true
+      void settled().then(() => this.proceed(0, false, undefined))
+      return false
+    }
     this.timer = clock.setTimer(() => this.proceed(0, false, undefined), wait)
     return false
   }

@@ -43,7 +43,7 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
       clock.clearTimer(timer)
       if (over || left === 0 || (budget !== undefined && !budget.withdraw())) return
       left--
-      const pick = pool && call.choose(clock.now())
+      const pick = pool && call.choose()
       if (pool === undefined || pick !== undefined) launch(pick)
     }
     const launch = (pick: Part['pick']) => {
@@ -62,7 +62,7 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
           if (over) return
           live.delete(part)
           const known = guard.classify(error, true)
-          if (call.credit(part, true, error, known, undefined) || known.category === 'transient') join()
+          if (call.credit(part, true, error, known, undefined) || call.wantsAgain(error, known)) join()
           else left = 0
           if (live.size > 0)
             call.record(part, known.kind === 'timeout' ? 'timeout' : 'failure', true, error, known)

@@ -150,17 +150,17 @@ export function readGuard(given: GuardOptions): GuardSettings {
 }
 
 /**
- * Chance that never costs a call its result: a function that throws is reported once and stands for 0, and so does a
+ * Chance that never costs a call its result: a function that throws is reported once and stands for 0.5, and so does a
  * number out of range.
  */
 function harmless(random: Random): Random {
   return () => {
     try {
       const chance = random()
-      return chance >= 0 && chance <= 1 ? chance : 0
+      return chance >= 0 && chance <= 1 ? chance : 0.5
     } catch (error) {
       report('random', random, error)
-      return 0
+      return 0.5
     }
   }
 }

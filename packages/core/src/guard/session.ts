@@ -9,7 +9,10 @@ export interface AttemptRecord {
   readonly timestamp: number
   /** The wait before it, in milliseconds. */
   readonly delay: number
-  /** How long it took, in milliseconds; exact to a few of them where calls come less than 50 µs apart. */
+  /**
+   * How long it took, in milliseconds. For the first attempt of calls that come less than 50 µs apart it may include what
+   * the program did between them, in the same turn of the event loop.
+   */
   readonly duration: number
   /** How it ended: `timeout` for any failure of that kind, `circuit_open` where it was refused before it began. */
   readonly outcome: 'success' | 'failure' | 'timeout' | 'circuit_open'
@@ -28,12 +31,12 @@ export interface Session {
   /** The guard's name. */
   readonly operation?: string
   /** Its attempts in order; none where it was aborted before the first. */
-  readonly attempts: readonly AttemptRecord[]
+  readonly attempts: AttemptRecord[]
   readonly success: boolean
   /** Why it ended. */
   readonly stopped: StopReason
   /** The sessions of guarded calls inside its attempts that failed. */
-  readonly inner?: readonly Session[]
+  readonly inner?: Session[]
 }
 
 interface Kept {

@@ -171,13 +171,9 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   }
 
   /** @internal */
-  take(
-    context: unknown,
-    picks: readonly Pick<T>[],
-    lease: number | undefined,
-    now = this.settings.clock.now(),
-  ): Pick<T> | undefined {
-    const { availability, roster, judge } = this
+  take(context: unknown, picks: readonly Pick<T>[], lease: number | undefined): Pick<T> | undefined {
+    const { availability, roster, judge, settings } = this
+    const now = settings.clock.now()
     if (!judge.admits(now)) return undefined
     const tried = picks.length === 0 ? NOBODY : this.triedOf(picks as Taken<T>[])
     for (;;) {
@@ -192,7 +188,9 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
 
   /** @internal */
   settle(pick: Pick<T>, outcome: PickOutcome, picks: readonly Pick<T>[]): boolean {
-    return this.judge.settle(pick as Taken<T>, outcome, picks as readonly Taken<T>[])
+    const fault = this.judge.settle(pick as Taken<T>, outcome, picks as readonly Taken<T>[])
+    // Nobody is left who could do better.
+    return fault && this.triedOf(picks as Taken<T>[]).length < this.size
   }
 
   /** @internal */

@@ -26,9 +26,9 @@ export function delayBefore(
     case 'none':
       return d
     case 'full':
-      return d * (1 - a * random())
+      return d * (1 - a + a * random())
     case 'equal':
-      return d * (1 - (a / 2) * random())
+      return d * (1 - (a / 2) * (1 - random()))
     case 'decorrelated': {
       const base = finite(policy.baseDelay)
       const drawn = base + random() * Math.max(0, 3 * finite(previous) - base)

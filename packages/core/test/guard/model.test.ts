@@ -77,9 +77,9 @@ function waitBefore(n: number, previous: number, h: History, random: () => numbe
     case 'none':
       return d
     case 'full':
-      return between(d, (1 - a) * d)
+      return between((1 - a) * d, d)
     case 'equal':
-      return between(d, (1 - a / 2) * d)
+      return between((1 - a / 2) * d, d)
     case 'decorrelated':
       return Math.min(cap, (1 - a) * d + a * between(base, Math.max(base, 3 * previous)))
     case 'proportional':

@@ -26,10 +26,10 @@ describe('no jitter', () => {
 
 describe('full jitter draws from [(1-a)·d, d]', () => {
   it.each([
-    [1, 0, 1000],
+    [1, 0, 0],
     [1, 0.5, 500],
-    [1, 0.75, 250],
-    [0.4, 0, 1000],
+    [1, 0.75, 750],
+    [0.4, 0, 600],
     [0.4, 0.5, 800],
     [0, 0.9, 1000],
   ])('a = %d, chance %d: %d ms', (jitterAmount, chance, expected) => {
@@ -37,21 +37,21 @@ describe('full jitter draws from [(1-a)·d, d]', () => {
   })
 
   it('comes near its other end as chance comes near 1', () => {
-    expect(wait(fixed({ jitterType: 'full', jitterAmount: 0.4 }), ALMOST_ONE)).toBeCloseTo(600, 6)
+    expect(wait(fixed({ jitterType: 'full', jitterAmount: 0.4 }), ALMOST_ONE)).toBeCloseTo(1000, 6)
   })
 
   it('decides a tenth of the wait by default', () => {
-    expect(wait(fixed({ jitterType: 'full' }), ALMOST_ONE)).toBeCloseTo(900, 6)
+    expect(wait(fixed({ jitterType: 'full' }), 0)).toBeCloseTo(900, 6)
   })
 })
 
 describe('equal jitter draws from [(1-a/2)·d, d]', () => {
   it.each([
-    [1, 0, 1000],
+    [1, 0, 500],
     [1, 0.5, 750],
-    [1, ALMOST_ONE, 500],
+    [1, ALMOST_ONE, 1000],
+    [0.4, 0, 800],
     [0.4, 0.5, 900],
-    [0.4, ALMOST_ONE, 800],
     [0, 0.9, 1000],
   ])('a = %d, chance %d: %d ms', (jitterAmount, chance, expected) => {
     expect(wait(fixed({ jitterType: 'equal', jitterAmount }), chance)).toBeCloseTo(expected, 6)

@@ -1,5 +1,5 @@
 import { Bits } from './bits.js'
-import { type Growing, grown } from './grown.js'
+import type { Growing } from './grown.js'
 import { mix } from './hash.js'
 
 /**
@@ -15,54 +15,72 @@ const LAST = 2 ** 32 - 1
 
 /**
  * Consistent hashing: a slot that comes or goes moves the keys of its own and no others. The ring is cut into arcs, half
- * as many as there may be points; each lists its points in no order, because there are hardly ever more than a few.
+ * as many as there may be points. The first point of an arc lies in the arc itself, because there are hardly ever more
+ * than a few and looks into memory are what takes time; the others follow as a list, in no order.
  */
 export class Ring implements Growing {
-  /** The first entry of each arc, plus 1; 0 is none. Each slot has {@link POINTS} entries, one after the other. */
-  private heads = new Uint32Array(0)
-  /** Two numbers for each entry: its point, and the entry after it in its arc, plus 1. */
+  /**
+   * Three numbers for each arc: its first entry plus 1, 0 where it is empty, that entry's point, and the next entry plus
+   * 1. Each slot has {@link POINTS} entries, one after the other.
+   */
+  private arcs = new Uint32Array(0)
+  /** Two numbers for each entry that is not the first of its arc: its point, and the next entry plus 1. */
   private rows = new Uint32Array(0)
   private filled = new Bits()
   /** How many bits of a point are within its arc. */
   private shift = 0
+  /** The point of the entry that was found last. */
+  private found = 0
 
   /** Puts a slot on the ring, at points that its hash decides. */
   insert(slot: number, hash: number): void {
     for (let i = 0; i < POINTS; i++) this.put(slot * POINTS + i, mix(hash + i * STRIDE))
   }
 
-  /** Takes a slot off the ring. */
-  delete(slot: number): void {
-    for (let i = 0; i < POINTS; i++) this.drop(slot * POINTS + i)
+  /** Takes a slot off the ring, which was put there with the same hash. */
+  delete(slot: number, hash: number): void {
+    for (let i = 0; i < POINTS; i++) this.drop(slot * POINTS + i, mix(hash + i * STRIDE))
   }
 
   /** The slot not in `tried` that a key with this hash goes to, or -1. */
   find(hash: number, tried: readonly number[]): number {
-    let found = -1
+    let best = -1
     let distance = Infinity
     for (let i = 0; i < LOOKS; i++) {
       const point = mix(hash + i * STRIDE)
       const entry = this.nearest(point, tried)
       if (entry < 0) break
-      const far = (this.pointOf(entry) - point) >>> 0
+      const far = (this.found - point) >>> 0
       if (far < distance) {
-        found = entry
+        best = entry
         distance = far
       }
     }
-    return found < 0 ? -1 : Math.floor(found / POINTS)
+    return best < 0 ? -1 : Math.floor(best / POINTS)
   }
 
   grow(capacity: number): void {
-    const entries: number[] = []
-    for (let arc = 0; arc < this.heads.length; arc++)
-      for (let entry = this.head(arc); entry >= 0; entry = this.after(entry)) entries.push(entry)
-    this.rows = grown(this.rows, 2 * POINTS * capacity)
-    this.heads = new Uint32Array((POINTS * capacity) / 2)
-    this.shift = Math.clz32(this.heads.length) + 1
+    const entries: [entry: number, point: number][] = []
+    for (let arc = 0; arc < this.arcs.length; arc += 3) {
+      let entry = this.arcs[arc] as number
+      let point = this.arcs[arc + 1] as number
+      let next = this.arcs[arc + 2] as number
+      while (entry > 0) {
+        entries.push([entry - 1, point])
+        entry = next
+        if (entry > 0) {
+          point = this.rows[2 * entry - 2] as number
+          next = this.rows[2 * entry - 1] as number
+        }
+      }
+    }
+    const count = (POINTS * capacity) / 2
+    this.arcs = new Uint32Array(3 * count)
+    this.rows = new Uint32Array(2 * POINTS * capacity)
+    this.shift = Math.clz32(count) + 1
     this.filled = new Bits()
-    this.filled.grow(this.heads.length)
-    for (const entry of entries) this.put(entry, this.pointOf(entry))
+    this.filled.grow(count)
+    for (const [entry, point] of entries) this.put(entry, point)
   }
 
   /** The entry, of a slot not in `tried`, that is nearest from `point` on, or -1. */
@@ -70,58 +88,71 @@ export class Ring implements Growing {
     const { filled } = this
     const start = point >>> this.shift
     let found = this.nearestIn(start, point, LAST, tried)
-    for (let arc = filled.next(start + 1); arc >= 0 && found < 0; arc = filled.next(arc + 1))
+    for (let arc = start; found < 0; ) {
+      arc = filled.next(arc + 1)
+      if (arc < 0) break
       found = this.nearestIn(arc, 0, LAST, tried)
-    for (let arc = filled.next(0); arc >= 0 && arc < start && found < 0; arc = filled.next(arc + 1))
+    }
+    for (let arc = -1; found < 0; ) {
+      arc = filled.next(arc + 1)
+      if (arc < 0 || arc >= start) break
       found = this.nearestIn(arc, 0, LAST, tried)
+    }
     return found >= 0 ? found : this.nearestIn(start, 0, point - 1, tried)
   }
 
   /** The entry of an arc with the lowest point from `least` to `most`. Of two at one point it is the higher. */
   private nearestIn(arc: number, least: number, most: number, tried: readonly number[]): number {
+    const { arcs, rows } = this
+    let entry = (arcs[3 * arc] as number) - 1
+    let point = arcs[3 * arc + 1] as number
+    let next = (arcs[3 * arc + 2] as number) - 1
     let found = -1
     let best = most
-    for (let entry = this.head(arc); entry >= 0; entry = this.after(entry)) {
-      const point = this.pointOf(entry)
-      if (point < least || point > best || (point === best && entry < found)) continue
-      if (tried.length > 0 && tried.includes(Math.floor(entry / POINTS))) continue
-      found = entry
-      best = point
+    while (entry >= 0) {
+      if (point >= least && (point < best || (point === best && entry > found)))
+        if (tried.length === 0 || !tried.includes(Math.floor(entry / POINTS))) {
+          found = entry
+          best = point
+        }
+      entry = next
+      if (entry < 0) break
+      point = rows[2 * entry] as number
+      next = (rows[2 * entry + 1] as number) - 1
     }
+    this.found = best
     return found
   }
 
   private put(entry: number, point: number): void {
-    const { rows, heads } = this
-    const arc = point >>> this.shift
-    rows[2 * entry] = point
-    rows[2 * entry + 1] = heads[arc] as number
-    heads[arc] = entry + 1
-    this.filled.set(arc)
+    const { arcs, rows } = this
+    const arc = 3 * (point >>> this.shift)
+    const first = arcs[arc] as number
+    if (first > 0) {
+      rows[2 * first - 2] = arcs[arc + 1] as number
+      rows[2 * first - 1] = arcs[arc + 2] as number
+    } else this.filled.set(point >>> this.shift)
+    arcs[arc] = entry + 1
+    arcs[arc + 1] = point
+    arcs[arc + 2] = first
   }
 
-  private drop(entry: number): void {
-    const { rows, heads } = this
-    const arc = this.pointOf(entry) >>> this.shift
-    const next = rows[2 * entry + 1] as number
-    if (this.head(arc) === entry) heads[arc] = next
+  private drop(entry: number, point: number): void {
+    const { arcs, rows } = this
+    const arc = 3 * (point >>> this.shift)
+    const second = arcs[arc + 2] as number
+    if (arcs[arc] === entry + 1) {
+      arcs[arc] = second
+      if (second === 0) this.filled.clear(point >>> this.shift)
+      else {
+        arcs[arc + 1] = rows[2 * second - 2] as number
+        arcs[arc + 2] = rows[2 * second - 1] as number
+      }
+    } else if (second === entry + 1) arcs[arc + 2] = rows[2 * entry + 1] as number
     else {
-      let before = this.head(arc)
-      while (this.after(before) !== entry) before = this.after(before)
-      rows[2 * before + 1] = next
+      let before = second
+      while (rows[2 * before - 1] !== entry + 1) before = rows[2 * before - 1] as number
+      rows[2 * before - 1] = rows[2 * entry + 1] as number
     }
-    if (heads[arc] === 0) this.filled.clear(arc)
-  }
-
-  private pointOf(entry: number): number {
-    return this.rows[2 * entry] as number
-  }
-
-  private head(arc: number): number {
-    return (this.heads[arc] as number) - 1
-  }
-
-  private after(entry: number): number {
-    return (this.rows[2 * entry + 1] as number) - 1
   }
 }

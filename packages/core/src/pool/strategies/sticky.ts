@@ -25,7 +25,7 @@ export class Sticky extends ByChance {
 
   override delete(slot: number): void {
     super.delete(slot)
-    this.ring.delete(slot)
+    this.ring.delete(slot, hashOf(this.roster.member(slot).id))
   }
 
   override choose(tried: readonly number[], context: unknown, now: number): number {
