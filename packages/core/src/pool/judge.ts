@@ -79,7 +79,7 @@ export class Judge<T> {
 
   /** Whether a call may go out. */
   admits(now: number): boolean {
-    return !this.isDown(now) || this.network.admits(now)
+    return !this.isDown(now) || this.network.tests(now)
   }
 
   /** Milliseconds until a call may go out to see whether the network is back. */

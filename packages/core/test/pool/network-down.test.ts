@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Pool, type PoolEvent } from '../../src/index.js'
+import { classify, type Pool, type PoolEvent } from '../../src/index.js'
 import type { PickOutcome } from '../../src/pool/protocol.js'
 import {
   attempts,
@@ -74,6 +74,11 @@ describe('faults of the local network', () => {
     ],
     ['an answer', thrown(withStatus(503))],
     ['a code in a value', { ...SUCCESS, result: withCode('ENETDOWN') }],
+    [
+      'an error of the network without a code',
+      thrown(Object.assign(new Error('x'), { name: 'NetworkError' })),
+    ],
+    ['such a code where the engine sees something else', { ...DOWN, known: classify(new Error('x')) }],
     ['anything else', FAILURE],
   ])('are not to be seen in %s', (_, outcome) => {
     const { pool } = five({ breaker: { failureThreshold: 99 } })
@@ -196,6 +201,110 @@ describe('faults of the local network', () => {
     expect(isDown(pool)).toBe(true)
     // A fault and a timeout opened it; the two timeouts would have done so as well.
     expect(pool.breaker('a').snapshot()).toMatchObject({ state: 'open' })
+    expect(pool.stats('a').circuitBreakerOpens).toBe(1)
+  })
+
+  it('are taken back alone: what failed before, between and after stays in the window', async () => {
+    const { pool, clock } = five({ breaker: { failureThreshold: 9 } })
+    for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
+    const timeout = thrown(withCode('ETIMEDOUT'))
+    for (const outcome of [FAILURE, DOWN, timeout, DOWN, DOWN, timeout]) {
+      await clock.advance(10)
+      call(pool, outcome)
+    }
+    const start = clock.wall() - 60
+    pool.enable('b')
+    call(pool, DOWN)
+    expect(isDown(pool)).toBe(true)
+    const times = [10, 30, 60].flatMap((ms) => [start + ms, 1, 1, 0])
+    expect(pool.breaker('a').snapshot().failureWindow).toEqual(times)
+    expect(pool.stats('a')).toMatchObject({ totalAttempts: 6, failureCount: 3 })
+  })
+
+  it('are taken back from the breaker of a member that somebody had asked for', () => {
+    const { pool } = five({ breaker: { failureThreshold: 2 } })
+    expect(pool.breaker('a').failureCount).toBe(0)
+    for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
+    for (let i = 0; i < 2; i++) call(pool, DOWN)
+    pool.enable('b')
+    call(pool, DOWN)
+    expect(pool.breaker('a').snapshot()).toMatchObject({
+      state: 'closed',
+      failureCount: 0,
+      failureWindow: [],
+    })
+  })
+
+  it('are taken back from a breaker that has been open before, with all it knew of that', async () => {
+    const { pool, clock } = five({
+      breaker: { failureThreshold: 2, timeoutDuration: 100, timeoutMultiplier: 2 },
+    })
+    pool.breaker('a').trip()
+    await clock.advance(100)
+    call(pool)
+    call(pool, FAILURE)
+    for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
+    await clock.advance(10)
+    call(pool, FAILURE)
+    await clock.advance(10)
+    const before = pool.breaker('a').snapshot()
+    expect(before).toMatchObject({ state: 'closed', failureCount: 1, openedInARow: 1 })
+    call(pool, DOWN)
+    expect(pool.breaker('a').state).toBe('open')
+    pool.enable('b')
+    call(pool, DOWN)
+    const { epoch, lastStateChange, ...after } = pool.breaker('a').snapshot()
+    expect(after).toEqual({ ...before, epoch: undefined, lastStateChange: undefined })
+    expect([epoch, lastStateChange]).toEqual([before.epoch + 2, clock.wall()])
+  })
+
+  it('do not touch the member that came in the place of one that had met them', () => {
+    const { pool } = five({ strategy: 'score', breaker: { failureThreshold: 9 } })
+    call(pool, DOWN)
+    pool.remove('a')
+    pool.add({ id: 'f', value: '' })
+    for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
+    call(pool, thrown(withCode('ETIMEDOUT')))
+    for (const id of ['b', 'c', 'd', 'e']) pool.enable(id)
+    call(pool, DOWN)
+    call(pool, DOWN)
+    expect(isDown(pool)).toBe(true)
+    expect(pool.stats('f').failureCount).toBe(1)
+    expect(pool.breaker('f').failureCount).toBe(1)
+    const other = five({ strategy: 'score' }).pool
+    call(other, DOWN)
+    other.remove('a')
+    other.add({ id: 'f', value: '' })
+    for (const id of ['f', 'c', 'd', 'e']) other.drain(id)
+    call(other)
+    expect(other.stats('f').score).toBe(0.5)
+  })
+
+  it('of one member that lie further apart than the window are taken back one by one', async () => {
+    const { pool, clock } = five({ breaker: { windowDuration: 8000 } })
+    for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
+    call(pool, DOWN)
+    const first = clock.wall()
+    await clock.advance(8001)
+    call(pool, DOWN)
+    pool.enable('b')
+    call(pool, DOWN)
+    expect(isDown(pool)).toBe(true)
+    expect(pool.stats('a').failureCount).toBe(1)
+    expect(pool.breaker('a').snapshot()).toMatchObject({ failureCount: 0, lastFailureTime: first })
+  })
+
+  it('that are exactly as old as the window are taken back', async () => {
+    const { pool, clock } = five({ breaker: { windowDuration: 8000 } })
+    for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
+    call(pool, DOWN)
+    await clock.advance(4000)
+    call(pool, DOWN)
+    await clock.advance(4000)
+    pool.enable('b')
+    call(pool, DOWN)
+    expect(isDown(pool)).toBe(true)
+    expect(pool.stats('a').failureCount).toBe(0)
   })
 
   it('leave a breaker open that somebody opened by hand', () => {
@@ -205,6 +314,7 @@ describe('faults of the local network', () => {
     call(pool, DOWN)
     expect(isDown(pool)).toBe(true)
     expect(pool.breaker('a').state).toBe('open')
+    expect(pool.stats('a').circuitBreakerOpens).toBe(1)
     expect(failures(pool)).toEqual([0, 0, 0, 0, 0])
   })
 
@@ -338,6 +448,8 @@ describe('a network that is down', () => {
     ['a reset', thrown(withCode('ECONNRESET')), false],
     ['a refusal behind another error', thrown(new Error('x', { cause: withCode('ECONNREFUSED') })), false],
     ['a timeout', thrown(withCode('ETIMEDOUT')), true],
+    ['a host that cannot be reached', thrown(withCode('EHOSTUNREACH')), true],
+    ['a call that was called off', thrown(new DOMException('off', 'AbortError')), true],
     ['an abort', NOTHING, true],
     ['an error that says nothing', FAILURE, true],
   ])('after %s', async (_, outcome, still) => {
@@ -345,6 +457,15 @@ describe('a network that is down', () => {
     await clock.advance(1000)
     call(pool, outcome)
     expect(isDown(pool)).toBe(still)
+  })
+
+  it('is tested a second after it was recognised, whatever comes in meanwhile', async () => {
+    const { pool, clock } = five()
+    const late = taken(pool)
+    attempts(pool, 2, undefined, DOWN)
+    await clock.advance(600)
+    pool.settle(late, DOWN, [late])
+    expect(pool.refusal().retryAfter).toBe(400)
   })
 
   it('ends with the answer to a call that was under way, though its member is gone', () => {

@@ -59,9 +59,8 @@ export class Network implements Growing {
     return this.down && this.lastFault < now - this.duration
   }
 
-  /** Whether a call may go out: always while the network is up, now and then while it is down. */
-  admits(now: number): boolean {
-    if (!this.down) return true
+  /** Whether a call may go out while the network is down, to test it. */
+  tests(now: number): boolean {
     if (now < this.testAt) return false
     this.testAt = now + TEST_EVERY
     return true
