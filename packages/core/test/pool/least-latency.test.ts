@@ -118,6 +118,14 @@ describe('least_latency', () => {
     expect(pool.stats('b').latency).toBeUndefined()
   })
 
+  it('takes an average of 0 for one', () => {
+    const { pool } = made({ strategy: 'least_latency', members: called('a') })
+    call(pool, took(0))
+    expect(pool.stats('a').latency).toBe(0)
+    call(pool, took(10))
+    expect(pool.stats('a').latency).toBe(2)
+  })
+
   it('chooses the only one', () => {
     const { pool } = made({ strategy: 'least_latency', members: called('a') })
     expect(calls(pool, 2)).toEqual(['a', 'a'])

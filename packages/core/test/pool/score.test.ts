@@ -57,6 +57,25 @@ describe('score', () => {
     }
   })
 
+  it('looks back over results that took no time as well', () => {
+    const { pool } = made({ ...options, members: called('a', 'slowest') })
+    results(pool, 'slowest', [[false, 1000]])
+    results(pool, 'a', Array(100).fill([false, 0]))
+    results(pool, 'a', Array(50).fill([true, 0]))
+    expect(pool.stats('a').score).toBeCloseTo(0.7 / 2 + 0.3, 12)
+  })
+
+  it('does not drift over thousands of results', () => {
+    const random = seededRandom(9)
+    const { pool } = made({ ...options, members: called('a', 'slowest') })
+    results(pool, 'slowest', [[false, 1e9]])
+    const log: [boolean, number][] = []
+    for (let i = 0; i < 20_000; i++) log.push([false, random() < 0.5 ? 1e9 * random() : random()])
+    for (let i = 0; i < 100; i++) log.push([false, 1])
+    results(pool, 'a', log)
+    expect(pool.stats('a').score).toBeCloseTo(0.7 + 0.3 * (1 - 1e-9), 12)
+  })
+
   it('forgets the slowest when it leaves', () => {
     const { pool } = made(options)
     results(pool, 'a', [[false, 100]])

@@ -33,13 +33,13 @@ export class Averages implements Growing {
    * for ever. One without results comes before all others.
    */
   at(slot: number, now: number): number {
+    const mean = this.rows[2 * slot] as number
     const idle = Math.max(0, now - (this.rows[2 * slot + 1] as number))
-    return (this.rows[2 * slot] as number) / (1 + idle / HALF)
+    return mean < 0 ? mean : mean / (1 + idle / HALF)
   }
 
   forget(slot: number): void {
     this.rows[2 * slot] = -1
-    this.rows[2 * slot + 1] = 0
   }
 
   grow(capacity: number): void {
