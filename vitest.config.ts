@@ -1,5 +1,6 @@
 import { transform } from 'esbuild'
 import { defineConfig } from 'vitest/config'
+import { packages } from './scripts/packages.mjs'
 
 /** Vite leaves standard decorators as they are, which no Node.js understands yet. */
 const decorators = {
@@ -17,8 +18,18 @@ const decorators = {
   },
 }
 
+const sourceOf = new Map(packages().flatMap(({ entries }) => entries.map(({ id, source }) => [id, source])))
+
+/** The packages meet each other's sources in tests, so that nothing stale is tested. The engine's own tests choose. */
+const sources = {
+  name: 'sources',
+  enforce: 'pre' as const,
+  resolveId: (id: string, importer: string | undefined) =>
+    /\/packages\/(?!core\/)[^/]+\/(src|test)\//.test(importer ?? '') ? sourceOf.get(id) : undefined,
+}
+
 export default defineConfig({
-  plugins: [decorators],
+  plugins: [decorators, sources],
   test: {
     include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts'],
     silent: 'passed-only',

@@ -12,7 +12,17 @@ const all = packages()
 /** What `guard` can do without lies in a file of its own, so that a bundler leaves it out. */
 const APART = ['pool/pool.ts']
 
-for (const { dir, entries } of all) {
+const options = /** @type {const} */ ({
+  bundle: true,
+  packages: 'external',
+  platform: 'neutral',
+  format: 'esm',
+  target: 'es2022',
+  sourcemap: true,
+  logLevel: 'warning',
+})
+
+for (const { name, dir, entries, commands } of all) {
   const dist = join(dir, 'dist')
   const src = join(dir, 'src')
   // Deleted sources must not live on in what is published.
@@ -21,6 +31,20 @@ for (const { dir, entries } of all) {
     const source = join(src, file.replace(/\.d\.ts$/, '.ts'))
     const stale = file.endsWith('.d.ts') ? !existsSync(source) : /\.js(\.map)?$/.test(file)
     if (stale) rmSync(join(dist, file))
+  }
+
+  // Everything but the engine runs on Node.js alone, where a few more files cost nothing.
+  if (name !== 'holdfast') {
+    if (entries.length > 0)
+      await build({
+        ...options,
+        entryPoints: [...entries.map(({ source }) => source), ...commands],
+        outbase: src,
+        outdir: dist,
+        splitting: true,
+        chunkNames: 'chunks/[name]-[hash]',
+      })
+    continue
   }
 
   const files = [...entries.map(({ source }) => source), ...APART.map((file) => join(src, file))].filter(
@@ -33,15 +57,6 @@ for (const { dir, entries } of all) {
     .map((file) => join(src, file))
     .filter((file) => file.endsWith('.ts') && isShared(file))
 
-  const options = /** @type {const} */ ({
-    bundle: true,
-    packages: 'external',
-    platform: 'neutral',
-    format: 'esm',
-    target: 'es2022',
-    sourcemap: true,
-    logLevel: 'warning',
-  })
   if (shared.length > 0)
     await build({
       ...options,
@@ -81,5 +96,6 @@ for (const { dir, entries } of all) {
 }
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-const types = spawnSync(process.execPath, [tsc, '-b', ...all.map(({ dir }) => dir)], { stdio: 'inherit' })
+const typed = all.map(({ dir }) => dir).filter((dir) => existsSync(join(dir, 'tsconfig.json')))
+const types = spawnSync(process.execPath, [tsc, '-b', ...typed], { stdio: 'inherit' })
 process.exit(types.status ?? 1)

@@ -9,7 +9,8 @@ export const root = fileURLToPath(new URL('..', import.meta.url))
 /**
  * @typedef {{ id: string, source: string, types: string, code: string }} Entry
  *   `id` is how it is imported; the others are absolute paths.
- * @typedef {{ name: string, dir: string, private: boolean, entries: Entry[] }} Package
+ * @typedef {{ name: string, dir: string, private: boolean, entries: Entry[], commands: string[] }} Package
+ *   `commands` are the sources of what it installs on the command line.
  */
 
 /** @returns {Package[]} */
@@ -25,6 +26,7 @@ export function packages() {
         dir,
         private: manifest.private === true,
         entries: entries(dir, manifest.name, manifest.exports ?? {}),
+        commands: Object.values(manifest.bin ?? {}).map((file) => source(dir, /** @type {string} */ (file))),
       }
     })
 }
@@ -40,9 +42,12 @@ function entries(dir, name, exported) {
     if (typeof target === 'string') return []
     return {
       id: name + subpath.slice(1),
-      source: join(dir, target.default.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts')),
+      source: source(dir, target.default),
       types: join(dir, target.types),
       code: join(dir, target.default),
     }
   })
 }
+
+/** @param {string} dir @param {string} built */
+const source = (dir, built) => join(dir, built.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts'))

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+
+/** Thousandths of a microsecond are noise of the multiplication, not something anybody wrote. */
+const toMilliseconds = (seconds: number) => Math.round(seconds * 1e6) / 1e3
+
+/** A duration: seconds on the wire, milliseconds in TypeScript. */
+export const seconds = () =>
+  z.codec(z.number().min(0), z.number(), { decode: toMilliseconds, encode: (ms) => ms / 1000 })
+
+/** A point in time: ISO 8601 UTC with milliseconds on the wire, a `Date` in TypeScript. */
+export const instant = () =>
+  z.codec(z.iso.datetime({ offset: true }), z.date(), {
+    decode: (text) => new Date(text),
+    encode: (date) => date.toISOString(),
+  })
+
+/** A whole number from 1. */
+export const ordinal = () => z.int().min(1)
+
+/** A whole number from 0. */
+export const tally = () => z.int().min(0)
+
+/** Data of the user's: passes through unchanged in both directions. */
+export const opaque = () => z.unknown()
+
+/** An object of the user's: its keys and values pass through unchanged. */
+export const facts = () => z.record(z.string(), z.unknown())
+
+const UNLIMITED = 'Infinity'
+
+/** A whole number from 1, or Infinity, for which a word stands on the wire: JSON has none. */
+export const countless = () =>
+  z.codec(z.union([ordinal(), z.literal(Number.POSITIVE_INFINITY), z.literal(UNLIMITED)]), z.number(), {
+    decode: (wire) => (wire === UNLIMITED ? Number.POSITIVE_INFINITY : wire),
+    encode: (count) => (count === Number.POSITIVE_INFINITY ? UNLIMITED : count),
+  })
