@@ -52,7 +52,7 @@ export class CircuitBreaker {
   /** What it is called in events and errors. */
   readonly id: string
   /** @internal */
-  readonly settings: BreakerSettings
+  settings: BreakerSettings
   /** @internal */
   phase: BreakerState = 'closed'
   /** @internal Switched off: it reads as closed, and nothing counts. */
@@ -183,6 +183,26 @@ export class CircuitBreaker {
   on(listener: (event: BreakerEvent) => void): () => void {
     this.listeners ??= new Listeners('a circuit breaker')
     return this.listeners.add(listener)
+  }
+
+  /**
+   * @internal Goes by other settings from now on, and stays where it is: an open one for no longer than they say, a closed
+   * one with what its window holds, unless that is of another kind.
+   */
+  reconfigure(settings: BreakerSettings): void {
+    const old = this.settings
+    const now = old.clock.now()
+    this.settings = settings
+    if (settings.adaptive !== old.adaptive) this.results = settings.adaptive ? '' : undefined
+    if (this.window !== undefined) {
+      const log = this.window.save(now, (time) => time)
+      this.window = undefined
+      if (settings.windowType === old.windowType) this.window = Window.of(settings, log)
+    }
+    const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration } = settings
+    const longest = timeoutDuration * timeoutMultiplier ** Math.max(0, this.openings - 1)
+    this.openFor = Math.min(this.openFor, longest, maxTimeoutDuration)
+    this.until = Math.min(this.until, now + this.openFor)
   }
 
   /** @internal Lets a call through, or not. A test may hold its place as long as `lease`, counted from `now`. */

@@ -146,11 +146,10 @@ export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerS
     breaker.until =
       now + (state === 'open' ? Math.min(breaker.openFor, Math.max(0, (nextTestTime as number) - wall)) : 0)
   } else if (snapshot.windowType === windowType && failureWindow.length > 0) {
-    breaker.window = new Window(settings)
-    for (let i = 0; i < failureWindow.length; i += 4) {
-      const [time, ...counts] = failureWindow.slice(i, i + 4) as [number, number, number, number]
-      breaker.window.load(toMonotonic(time), ...counts)
-    }
+    breaker.window = Window.of(
+      settings,
+      failureWindow.map((value, i) => (i % 4 === 0 ? toMonotonic(value) : value)),
+    )
   }
   return breaker
 }

@@ -25,6 +25,14 @@ export class Window {
     this.settings = settings
   }
 
+  /** A window with these entries, as {@link save} gives them. */
+  static of(settings: BreakerSettings, log: readonly number[]): Window {
+    const window = new Window(settings)
+    for (let i = 0; i < log.length; i += WIDTH)
+      window.load(...(log.slice(i, i + WIDTH) as [number, number, number, number]))
+    return window
+  }
+
   /** Adds a result and tells whether it opens the breaker. Time never falls. */
   add(now: number, failed: boolean, slow: boolean, threshold: number): boolean {
     // No rate reaches 2.

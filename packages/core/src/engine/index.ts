@@ -1,1 +1,22 @@
-export {}
+/**
+ * The engine's own parts, for the packages that are built on it. They may change with every release; applications use
+ * `holdfast` itself.
+ *
+ * @packageDocumentation
+ */
+
+export { counts } from '../breaker/counts.js'
+export { BREAKER_DEFAULTS, type BreakerSettings, readBreaker } from '../breaker/options.js'
+export type { Pass, Verdict } from '../breaker/permit.js'
+export { compileMatchers, matcherProblems } from '../classify/index.js'
+export { systemClock, systemRandom } from '../clock.js'
+export { milliseconds } from '../duration.js'
+export { refusal } from '../errors.js'
+export { Call, type Guarded, type Rules } from '../guard/call.js'
+export { GuardCore } from '../guard/guard.js'
+export { type GuardSettings, readGuard } from '../guard/options.js'
+export { verdictOf } from '../guard/verdict.js'
+export { Listeners } from '../listeners.js'
+export { report } from '../report.js'
+export { delayBefore } from '../retry/delay.js'
+export { RETRY_DEFAULTS, type RetryPolicy, readRetry } from '../retry/options.js'

@@ -27,6 +27,13 @@ export interface CallOptions {
 // oxlint-disable-next-line no-explicit-any -- the types are checked where it comes in
 export type Guarded = (...args: any[]) => unknown
 
+/** What a call goes by from one failure to the next. */
+export interface Rules {
+  readonly policy: RetryPolicy
+  readonly attemptTimeout: number
+  readonly totalTimeout: number
+}
+
 const NOW = Promise.resolve()
 
 /** After so many attempts without a wait the event loop gets a turn: timers and an abort must come through. */
@@ -43,8 +50,11 @@ export class Call<T> extends Journal implements Leg, Pass {
   private readonly fn: Guarded
   private readonly self: unknown
   private readonly args: unknown[] | undefined
-  private readonly policy: RetryPolicy
-  private readonly signal: AbortSignal | undefined
+  protected policy: RetryPolicy
+  /** What it goes by instead of its guard's deadlines, and when it began, where that was changed. */
+  declare private rules: Rules | undefined
+  declare private begunAt: number | undefined
+  protected readonly signal: AbortSignal | undefined
   private readonly breaker: CircuitBreaker | undefined
   /** Its pass through the breaker: itself, unless the breaker goes by a clock on which its own times mean nothing. */
   private readonly pass: Pass
@@ -165,21 +175,67 @@ export class Call<T> extends Journal implements Leg, Pass {
     }
   }
 
+  /** Asks the breaker. The error where it refuses. */
+  protected admit(now: number): HoldfastError | undefined {
+    const { breaker, guard, pass } = this
+    const admitted =
+      breaker === undefined || breaker.admits(pass, guard.lease, guard.foreign ? undefined : now)
+    return admitted ? undefined : breaker.refusal()
+  }
+
+  /** Tells the breaker how an attempt ended. */
+  protected judge(
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+    at: number | undefined,
+  ): void {
+    const { breaker, pass, guard } = this
+    if (breaker !== undefined)
+      breaker.settle(pass, verdictOf(breaker, threw, result, known), guard.foreign ? undefined : at)
+  }
+
+  /** Tells the breaker that the attempt says nothing. */
+  protected excuse(): void {
+    this.breaker?.settle(this.pass, undefined)
+  }
+
+  /** Whether the breaker opened meanwhile. */
+  protected halted(): boolean {
+    return this.breaker?.phase === 'open'
+  }
+
+  /** A failure was classified: what follows may go by other rules. */
+  protected ruled(_known: Classification | undefined): Rules | undefined {
+    return undefined
+  }
+
+  /** An attempt failed and is written down. */
+  protected noted(_threw: boolean, _result: unknown, _known: Classification | undefined): void {}
+
+  /** The next attempt comes after `wait`. */
+  protected waiting(_wait: number): void {}
+
+  /** The call ended. A failed one rejects once the promise has settled. */
+  protected finished(_stopped: StopReason, _result: unknown): PromiseLike<unknown> | undefined {
+    return undefined
+  }
+
   /** Makes ready for a new attempt: the breaker lets it through, and it has a member to go to. False: it was refused. */
   private board(): boolean {
-    const { breaker, guard, number, pass } = this
-    const { clock, budget, totalTimeout, pool } = guard.settings
+    const { guard, number } = this
+    const { clock, budget, pool } = guard.settings
     // One reading for all: a lease that begins before the deadline it stands for would end before it too.
     const now = number > 0 && this.delay === 0 ? this.endedAt : clock.now()
     this.timer = undefined
-    if (breaker !== undefined) {
-      if (!breaker.admits(pass, guard.lease, guard.foreign ? undefined : now))
-        return this.refused(breaker.refusal(), 'circuit_open')
-      if (this.ended) breaker.settle(pass, undefined) // by a listener
+    const refused = this.admit(now)
+    if (refused !== undefined) return this.refused(refused, 'circuit_open')
+    if (this.ended) {
+      this.excuse() // by a listener
+      return false
     }
-    if (this.ended) return false
     if (now >= this.totalDue) {
-      breaker?.settle(pass, undefined)
+      this.excuse()
       return this.stop('deadline') // the wait took longer than it should
     }
     if (pool !== undefined) {
@@ -187,7 +243,7 @@ export class Call<T> extends Journal implements Leg, Pass {
       this.elsewhere = undefined
       if (this.pick === undefined) {
         const error = pool.refusal()
-        breaker?.settle(pass, undefined)
+        this.excuse()
         return this.refused(error, error.code === 'NETWORK_DOWN' ? 'network_down' : 'pool_unavailable')
       }
     }
@@ -197,10 +253,10 @@ export class Call<T> extends Journal implements Leg, Pass {
     this.unsettled++
     this.keptBefore = sessionsKept()
     if (number === 0) {
-      this.totalDue = now + totalTimeout
+      this.totalDue = now + guard.settings.totalTimeout
       budget?.deposit()
     }
-    if (guard.timed) this.watch(now)
+    if (guard.timed || this.rules !== undefined) this.watch(now)
     return true
   }
 
@@ -216,12 +272,25 @@ export class Call<T> extends Journal implements Leg, Pass {
   /** Sets the one deadline that comes first: the attempt's or the call's. */
   private watch(now: number): void {
     const { attemptDeadlines, totalDeadlines, settings } = this.guard
-    if (now + settings.attemptTimeout < this.totalDue) attemptDeadlines.add(this, now)
+    const { attemptTimeout } = this.rules ?? settings
+    const due = now + attemptTimeout
+    if (due < this.totalDue && attemptTimeout === settings.attemptTimeout) attemptDeadlines.add(this, now)
     else if (this.number === 1) totalDeadlines.add(this, now)
     else if (this.list === undefined) {
-      this.due = this.totalDue
-      this.timer = settings.clock.setTimer(() => this.expire(), this.totalDue - now)
+      this.due = Math.min(due, this.totalDue)
+      if (this.due < Infinity) this.timer = settings.clock.setTimer(() => this.expire(), this.due - now)
     }
+  }
+
+  /** Goes by other rules from here on; attempts and time are counted over the whole call all the same. */
+  private go(rules: Rules): void {
+    const { list, guard } = this
+    const { totalTimeout } = guard.settings
+    this.begunAt ??= totalTimeout < Infinity ? this.totalDue - totalTimeout : this.startedAt
+    this.policy = rules.policy
+    this.rules = rules
+    this.totalDue = this.begunAt + rules.totalTimeout
+    if (list === guard.totalDeadlines) list.remove(this)
   }
 
   /** Takes back a wait or an attempt's deadline; the call's own deadline only `atEnd`. */
@@ -235,7 +304,8 @@ export class Call<T> extends Journal implements Leg, Pass {
   /** The attempt's time is up, or the call's. */
   override expire(): void {
     const { due, number, totalDue } = this
-    const { attemptTimeout, totalTimeout, name = 'a call' } = this.guard.settings
+    const { name = 'a call' } = this.guard.settings
+    const { attemptTimeout, totalTimeout } = this.rules ?? this.guard.settings
     this.timer = undefined
     if (this.running === 0) this.stop('deadline')
     else {
@@ -256,16 +326,22 @@ export class Call<T> extends Journal implements Leg, Pass {
 
   /** The attempt ended, `at` a time that may be past: a deadline ends it when due. Tells whether the next begins now. */
   private settle(threw: boolean, result: unknown, at?: number): boolean {
-    const { policy, guard, breaker, number } = this
+    const { guard, number } = this
+    let { policy } = this
     if (this.ended) return false
     const asked =
       !threw && policy.retryIf !== undefined && asksAgain(policy, { value: result, attempt: number })
     if (!threw && !asked && this.pick === undefined) return this.succeed(result as T)
     const known = threw || asked || hasStatus(result) ? guard.classify(result, threw) : undefined
+    const rules = threw || asked ? this.ruled(known) : undefined
+    if (rules !== undefined && rules.policy !== policy) {
+      this.go(rules)
+      policy = rules.policy
+    }
     const elsewhere = this.credit(this, threw, result, known, at)
     if (!threw && (!(asked || elsewhere) || (known !== undefined && policy.unwanted?.(result, known))))
       return this.succeed(result as T)
-    breaker?.settle(this.pass, verdictOf(breaker, threw, result, known), guard.foreign ? undefined : at)
+    this.judge(threw, result, known, at)
     if (this.ended) return false // by a listener
     const duration = this.record(
       this,
@@ -278,6 +354,7 @@ export class Call<T> extends Journal implements Leg, Pass {
     this.result = result
     this.unwatch(false)
     this.running = 0
+    this.noted(threw, result, known)
     if (guard.heard)
       this.tell('attempt_failed', number, { ...this.outcome(), duration, memberId: this.pick?.member.id })
     if (threw && at !== undefined && at >= this.totalDue) return this.stop('deadline')
@@ -319,10 +396,11 @@ export class Call<T> extends Journal implements Leg, Pass {
   }
 
   private succeed(value: T): false {
-    const { guard, breaker } = this
-    breaker?.settle(this.pass, 'success')
+    const { guard } = this
+    this.judge(false, value, undefined, undefined)
     if (this.ended) return false // by a listener
     this.end()
+    this.finished('succeeded', value)
     if (guard.heard) this.tell('succeeded', this.number, {})
     this.resolve(value)
     return false
@@ -335,11 +413,12 @@ export class Call<T> extends Journal implements Leg, Pass {
     if (this.ended) return false // by a listener
     let wait = nextDelay(policy, number, result, retryAfter, this.delay, totalDue - this.endedAt, random)
     if (typeof wait === 'number') {
-      if (this.breaker?.phase === 'open') wait = 'circuit_open'
+      if (this.halted()) wait = 'circuit_open'
       else if (budget !== undefined && !budget.withdraw()) wait = 'budget_spent'
     }
     if (typeof wait === 'string') return this.stop(wait)
     this.delay = wait
+    this.waiting(wait)
     if (guard.heard)
       this.tell('retry_scheduled', number + 1, {
         ...this.outcome(),
@@ -373,16 +452,23 @@ export class Call<T> extends Journal implements Leg, Pass {
 
   /** The caller's signal was aborted. */
   abort(reason: unknown): void {
-    const { breaker, running } = this
+    this.leaveOff(reason, 'aborted')
+  }
+
+  /** Ends the call at once, whatever it is doing. */
+  protected leaveOff(reason: unknown, stopped: StopReason): void {
+    const { running } = this
+    if (this.ended) return
     if (running > 0) {
-      breaker?.settle(this.pass, undefined)
+      this.excuse()
       this.credit(this, true, reason, CALLED_OFF, undefined)
       this.record(this, 'failure', true, reason, undefined)
     }
     this.threw = true
     this.result = reason
-    this.close('aborted')
-    this.reject(reason)
+    const held = this.close(stopped)
+    if (held === undefined) this.reject(reason)
+    else held.then(() => this.reject(reason))
     if (running > 0) this.cut(reason)
   }
 
@@ -391,19 +477,21 @@ export class Call<T> extends Journal implements Leg, Pass {
     const { guard, result, threw, number: attempt, context, signal } = this
     const { fallback } = guard.settings
     if (this.ended) return false
-    this.close(threw ? stopped : 'unwanted_value')
+    const held = this.close(threw ? stopped : 'unwanted_value')
     if (!threw) this.resolve(result as T)
+    else if (held !== undefined) held.then(() => this.reject(result))
     else if (fallback === undefined) this.reject(result)
     else fallBack(fallback, result, { attempt, context }, signal, this)
     return false
   }
 
   /** Ends the call and, where it failed, writes its session down. */
-  private close(stopped: StopReason): void {
+  private close(stopped: StopReason): PromiseLike<unknown> | undefined {
     const { guard } = this
     this.end()
     if (this.threw) this.keep(stopped)
     if (guard.heard) this.tell('gave_up', this.number, { ...this.outcome(), stopped })
+    return this.finished(stopped, this.result)
   }
 
   private end(): void {

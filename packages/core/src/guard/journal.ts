@@ -23,7 +23,7 @@ type Writable<R> = { -readonly [K in keyof R]: R[K] }
 /** What happened to a call so far: its attempts, its last result, and telling of it. Made of nothing until it fails. */
 export abstract class Journal extends Timed {
   readonly guard: GuardCore
-  protected readonly context: unknown
+  readonly context: unknown
   number = 0
   /** The wait before the present attempt. */
   protected delay = 0
@@ -33,7 +33,7 @@ export abstract class Journal extends Timed {
   /** When the last attempt ended, and how far the wall clock was ahead when the first failed. */
   protected endedAt = 0
   declare private wallAhead: number | undefined
-  declare protected attempts: AttemptRecord[] | undefined
+  declare attempts: AttemptRecord[] | undefined
   declare private inner: Session[] | undefined
   /** How many sessions there were when the attempt began: one inside it comes later. */
   protected keptBefore = 0
