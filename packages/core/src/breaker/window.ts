@@ -25,8 +25,9 @@ export class Window {
     this.settings = settings
   }
 
-  /** A window with these entries, as {@link save} gives them. */
-  static of(settings: BreakerSettings, log: readonly number[]): Window {
+  /** A window with these entries, as {@link save} gives them; none where there are none. */
+  static of(settings: BreakerSettings, log: readonly number[]): Window | undefined {
+    if (log.length === 0) return undefined
     const window = new Window(settings)
     for (let i = 0; i < log.length; i += WIDTH)
       window.load(...(log.slice(i, i + WIDTH) as [number, number, number, number]))

@@ -1,5 +1,6 @@
 import { type BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import type { BreakerSettings } from '../breaker/options.js'
+import { type BreakerSnapshot, readSnapshot, restoreInto } from '../breaker/snapshot.js'
 import { Window } from '../breaker/window.js'
 import { type Growing, grown } from './indexes/grown.js'
 import type { Roster } from './roster.js'
@@ -37,7 +38,7 @@ export class MemberBreakers implements Growing {
   private failedWall = new Float64Array(0)
   private readonly unhear = new Map<number, () => void>()
   private readonly poolId: string
-  private readonly settings: BreakerSettings
+  private settings: BreakerSettings
   private readonly roster: Roster
   private readonly hear: Hear
 
@@ -50,6 +51,24 @@ export class MemberBreakers implements Growing {
 
   settingsOf(slot: number): BreakerSettings {
     return this.own.size === 0 ? this.settings : (this.own.get(slot) ?? this.settings)
+  }
+
+  /** Goes by other settings from now on; members with settings of their own keep those. */
+  reconfigure(settings: BreakerSettings): void {
+    this.settings = settings
+    for (const [slot, breaker] of this.made.entries())
+      if (breaker !== undefined && !this.own.has(slot)) breaker.reconfigure(settings)
+  }
+
+  /** Puts the breaker of a slot where a snapshot's was. */
+  resume(slot: number, snapshot: BreakerSnapshot): void {
+    restoreInto(this.get(slot), readSnapshot(snapshot))
+    this.hear(slot, undefined)
+  }
+
+  /** Every breaker that has been made. */
+  all(): CircuitBreaker[] {
+    return this.made.filter((breaker) => breaker !== undefined)
   }
 
   /** The breaker of a slot, where it has been made. */
@@ -132,20 +151,11 @@ export class MemberBreakers implements Growing {
     const id = `pool:${part(this.poolId)}:${part(this.roster.member(slot).id)}`
     const breaker = new MemberBreaker({ id }, settings)
     breaker.lastFailureTime = this.lastFailure(slot)
-    breaker.window = windowOf(settings, this.heldLog(slot))
+    breaker.window = Window.of(settings, this.heldLog(slot))
     this.made[slot] = breaker
     const hear = (event?: BreakerEvent) => this.hear(slot, event)
     breaker.hear = hear
     this.unhear.set(slot, breaker.on(hear))
     return breaker
   }
-}
-
-/** A window that holds what a log says; none where that is nothing. */
-export function windowOf(settings: BreakerSettings, log: readonly number[]): Window | undefined {
-  if (log.length === 0) return undefined
-  const held = new Window(settings)
-  for (let i = 0; i < log.length; i += 4)
-    held.load(...(log.slice(i, i + 4) as [time: number, calls: number, failed: number, slow: number]))
-  return held
 }

@@ -62,7 +62,7 @@ export interface PoolSettings<T> {
   readonly id: string
   readonly members: readonly Member<T>[]
   readonly strategy: StrategyName | Chooser<T>
-  readonly breaker: BreakerSettings
+  breaker: BreakerSettings
   readonly maxEjected: number | undefined
   readonly panicThreshold: number | undefined
   readonly memberFaults: ReadonlySet<number>

@@ -1,4 +1,6 @@
 import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
+import { BREAKER_DEFAULTS, type BreakerOptions, readBreaker } from '../breaker/options.js'
+import type { BreakerSnapshot } from '../breaker/snapshot.js'
 import { HoldfastError } from '../errors.js'
 import { Listeners } from '../listeners.js'
 import { refuse, show } from '../options.js'
@@ -168,6 +170,27 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   /** Tells `listener` of every change of a member, its breaker or the network, until the function it returns is called. */
   on(listener: (event: PoolEvent) => void): () => void {
     return this.listeners.add(listener)
+  }
+
+  /** @internal Goes by other settings for its members' breakers, which stay where they are. */
+  reconfigure(options: BreakerOptions): void {
+    const problems: string[] = []
+    const { settings, breakers, roster, availability } = this
+    const breaker = readBreaker('breaker', options, { ...BREAKER_DEFAULTS, clock: settings.clock }, problems)
+    refuse(`the pool ${this.id}`, problems)
+    settings.breaker = breaker
+    breakers.reconfigure(breaker)
+    for (const { id } of roster.members()) availability.changed(this.slotOf(id))
+  }
+
+  /** @internal The breakers that anything has happened to. */
+  usedBreakers(): CircuitBreaker[] {
+    return this.breakers.all()
+  }
+
+  /** @internal Puts a member's breaker where a snapshot's was. */
+  resume(id: string, snapshot: BreakerSnapshot): void {
+    this.breakers.resume(this.slotOf(id), snapshot)
   }
 
   /** @internal */

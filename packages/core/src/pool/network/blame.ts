@@ -1,5 +1,6 @@
 import type { BreakerState, CircuitBreaker } from '../../breaker/breaker.js'
-import { type MemberBreakers, windowOf } from '../breakers.js'
+import { Window } from '../../breaker/window.js'
+import type { MemberBreakers } from '../breakers.js'
 import type { Roster } from '../roster.js'
 
 /** How a slot's breaker was before the first fault, and what has been blamed on it since. */
@@ -124,7 +125,7 @@ function restore(breaker: CircuitBreaker, account: Account): boolean {
   const { settings } = breaker
   if (breaker.epoch === account.epoch) {
     breaker.lastFailureTime = account.lastFailure
-    breaker.window = windowOf(settings, without(logOf(breaker), account.times))
+    breaker.window = Window.of(settings, without(logOf(breaker), account.times))
     return false
   }
   // What somebody did by hand, or what a test has changed since, is left alone.
@@ -133,7 +134,7 @@ function restore(breaker: CircuitBreaker, account: Account): boolean {
     const log = [...account.log, ...account.others.flatMap((time) => [time, 1, 1, 0])]
     if (settings.windowType !== 'rate' && log.length / 4 >= settings.failureThreshold) return false
     breaker.reset()
-    breaker.window = windowOf(settings, log)
+    breaker.window = Window.of(settings, log)
     breaker.closedAt = account.closedAt
   } else {
     breaker.failures = account.failures

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { guard, Pool } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+
+const members = [
+  { id: 'a', value: 1 },
+  { id: 'b', value: 2 },
+  { id: 'c', value: 3, breaker: { failureThreshold: 4 } },
+]
+
+function made() {
+  const clock = fakeClock()
+  const pool = new Pool({
+    id: 'p',
+    members,
+    clock,
+    breaker: { failureThreshold: 3, timeoutDuration: 60_000 },
+  })
+  return { clock, pool }
+}
+
+const fail = (pool: Pool<number>, id: string, times: number) => {
+  for (let i = 0; i < times; i++) pool.breaker(id).admit()?.failure()
+}
+
+describe('a pool that takes other settings for its breakers', () => {
+  it('opens a member by the new threshold, with the failures it had', () => {
+    const { pool } = made()
+    fail(pool, 'a', 1)
+    pool.reconfigure({ failureThreshold: 2 })
+    fail(pool, 'a', 1)
+    expect(pool.status('a')).toBe('open')
+    expect(pool.status('b')).toBe('available')
+  })
+
+  it('lets a member with settings of its own keep them', () => {
+    const { pool } = made()
+    pool.reconfigure({ failureThreshold: 1 })
+    fail(pool, 'c', 3)
+    expect(pool.status('c')).toBe('available')
+    fail(pool, 'c', 1)
+    expect(pool.status('c')).toBe('open')
+  })
+
+  it('chooses an open member again when the new time is up', async () => {
+    const { pool, clock } = made()
+    fail(pool, 'a', 3)
+    pool.reconfigure({ failureThreshold: 3, timeoutDuration: 1000 })
+    expect(pool.status('a')).toBe('open')
+    await clock.advance(1000)
+    const seen = new Set<string>()
+    const calls = guard({ pool, clock })
+    for (let i = 0; i < 6; i++) await calls.run(({ member }) => seen.add(member.id))
+    expect([...seen].sort()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('applies to members that fail for the first time afterwards', () => {
+    const { pool } = made()
+    pool.reconfigure({ failureThreshold: 1 })
+    fail(pool, 'b', 1)
+    expect(pool.status('b')).toBe('open')
+  })
+
+  it('refuses settings that are wrong, and keeps the old', () => {
+    const { pool } = made()
+    expect(() => pool.reconfigure({ failureThreshold: 0 })).toThrow(/failureThreshold/)
+    fail(pool, 'a', 2)
+    expect(pool.status('a')).toBe('available')
+  })
+})
+
+describe('a breaker put back into a pool', () => {
+  it('is left alone until its time is up', async () => {
+    const { pool, clock } = made()
+    fail(pool, 'a', 3)
+    const snapshot = pool.breaker('a').snapshot()
+    const other = new Pool({
+      id: 'p',
+      members,
+      clock,
+      breaker: { failureThreshold: 3, timeoutDuration: 60_000 },
+    })
+    other.resume('a', snapshot)
+    expect(other.status('a')).toBe('open')
+    for (let i = 0; i < 9; i++) expect(other.pick()?.id).not.toBe('a')
+    await clock.advance(60_000)
+    expect(other.status('a')).toBe('available')
+  })
+
+  it('is among those that anything has happened to', () => {
+    const { pool } = made()
+    expect(pool.usedBreakers()).toEqual([])
+    fail(pool, 'b', 1)
+    expect(pool.usedBreakers().map(({ id }) => id)).toEqual(['pool:p:b'])
+  })
+})
