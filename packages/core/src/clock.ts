@@ -50,6 +50,11 @@ class SystemTimer {
   clear(): void {
     clearTimeout(this.handle)
   }
+
+  /** Does not keep the process alive, where the platform has such timers. */
+  unref(): void {
+    ;(this.handle as { unref?(): void } | undefined)?.unref?.()
+  }
 }
 
 /** The clock of the machine: the default everywhere. */

@@ -1,1 +1,5 @@
-export {}
+export type { FetchBody } from './body.js'
+export { createFetch, type FetchInit, type ResilientFetch } from './create-fetch.js'
+export type { FetchFunction, FetchOptions, FetchRetryOptions } from './options.js'
+export { type Answer, StatusError } from './status-error.js'
+export type { FetchInput, FetchTarget } from './target.js'

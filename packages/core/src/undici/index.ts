@@ -1,1 +1,1 @@
-export {}
+export { type ResilienceInterceptor, type ResilienceOptions, resilience } from './resilience.js'

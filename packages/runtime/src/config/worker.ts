@@ -1,1 +1,9 @@
-export {}
+import { parentPort, workerData } from 'node:worker_threads'
+import { checkConfig } from './check.js'
+import type { WorkerRequest } from './file/check-text.js'
+
+// The entry of a worker that checks one text and ends.
+if (parentPort !== null) {
+  const { text, options } = workerData as WorkerRequest
+  parentPort.postMessage(checkConfig(text, options))
+}

@@ -1,0 +1,176 @@
+import type { PooledAttempt } from '../guard/attempt.js'
+import type { RetryPolicy } from '../retry/options.js'
+import { canBeSent, type FetchBody, isOneShot } from './body.js'
+import type { Repeatable } from './careful-pool.js'
+import { FetchContext } from './context.js'
+import type { FetchInit } from './create-fetch.js'
+import { discard } from './discard.js'
+import type { Engine } from './engine.js'
+import { keepFollowing } from './handover.js'
+import { idempotencyKey, isIdempotent, isSafe, neverLeft } from './idempotency.js'
+import { asFailure } from './judge.js'
+import type { FetchFunction, RequestPolicy } from './options.js'
+import { StatusError } from './status-error.js'
+import { atOrigin, type FetchInput, type FetchTarget, isRequest, partsOf, urlOf } from './target.js'
+
+/** What all requests of a fetch share. */
+export interface Sender {
+  readonly engine: Engine
+  readonly fetch: FetchFunction | undefined
+  readonly throwOnStatus: boolean
+  /** Errors that stand for an answer which is to be returned. */
+  readonly silent: WeakSet<object>
+}
+
+const KEY = 'idempotency-key'
+
+/** One request through all its attempts: what is sent, whether it may be sent again, and which answer is unread. */
+export class Exchange implements Repeatable {
+  readonly context: FetchContext
+  readonly signal: AbortSignal | undefined
+  /** Whether two of it at a time do no harm. */
+  readonly twice: boolean
+  private readonly sender: Sender
+  private readonly input: FetchInput
+  private readonly init: RequestInit
+  private readonly body: FetchBody
+  private readonly retry: RetryPolicy
+  private readonly listed: ReadonlySet<number> | undefined
+  /** Whether it does no harm that it arrives again. */
+  private readonly harmless: boolean
+  /** Whether attempts send copies of a Request, whose body they could not send twice. */
+  private readonly copies: boolean
+  /** Where the last attempt went by itself; undefined where somebody else connects. */
+  private url: FetchInput | undefined
+  /** The last answer, as long as it is not certain that it is the one to hand over. */
+  private held: Response | undefined
+
+  constructor(
+    sender: Sender,
+    { rules }: RequestPolicy,
+    retry: RetryPolicy,
+    input: FetchInput,
+    given: Omit<FetchInit, 'retry'>,
+  ) {
+    const { context, body, ...init } = given
+    const request = isRequest(input) ? input : undefined
+    const method = (init.method ?? request?.method ?? 'GET').toUpperCase()
+    this.sender = sender
+    this.input = input
+    this.retry = retry
+    this.listed = rules.retryStatusCodes
+    this.body = body
+    this.init = init
+    this.signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined
+    let keyed = false
+    if (!isIdempotent(method) || (rules.idempotencyKey && !isSafe(method))) {
+      const headers = new Headers(init.headers ?? request?.headers)
+      keyed = headers.has(KEY)
+      if (!keyed && rules.idempotencyKey && !isSafe(method)) {
+        headers.set(KEY, idempotencyKey(sender.engine.settings.random))
+        this.init = { ...init, headers }
+        keyed = true
+      }
+    }
+    this.harmless = keyed || rules.retryNonIdempotent || isIdempotent(method)
+    this.twice = this.harmless && !isOneShot(body)
+    const once = retry.maxAttempts === 1 && sender.engine.settings.hedge === undefined
+    this.copies = !once && body == null && request !== undefined && request.body !== null
+    const told = new FetchContext(method, input)
+    this.context = context === undefined ? told : Object.assign(told, context)
+  }
+
+  refuses(result: unknown): boolean {
+    const { harmless, url, body } = this
+    return !((harmless || neverLeft(result, url === undefined ? undefined : urlOf(url))) && canBeSent(body))
+  }
+
+  /** Makes one attempt: an answer, or a {@link StatusError} that stands for one that tells of a failure. */
+  readonly send = async (attempt: PooledAttempt<FetchTarget>): Promise<Response> => {
+    const { engine } = this.sender
+    const { held } = this
+    this.held = undefined
+    if (held !== undefined) await discard(held, engine.settings.clock)
+    const own = engine.cuts ? attempt.signal : undefined
+    const response = await this.request(attempt.member?.value, own)
+    const signal = own ?? this.signal
+    if (signal?.aborted) {
+      // Nobody waits for it any more, and whoever sent it did not hear of that.
+      void discard(response, engine.settings.clock)
+      throw signal.reason
+    }
+    if (own !== undefined && this.signal !== undefined) keepFollowing(this.signal, response, abortOf(attempt))
+    // Of two answers to a hedged request the later counts.
+    if (this.held !== undefined) void discard(this.held, engine.settings.clock)
+    this.held = response
+    return response.status < 400 ? response : this.judge(response)
+  }
+
+  /** Takes a failure of all attempts: gives the last answer where it was one, and throws it otherwise. */
+  fail(error: unknown): Response {
+    const { sender, held } = this
+    const answer = error instanceof StatusError && error.response === held ? held : undefined
+    if (answer !== undefined && sender.silent.has(error as object)) return this.finish(answer)
+    if (answer === undefined && held !== undefined) void discard(held, sender.engine.settings.clock)
+    this.end()
+    throw error
+  }
+
+  /** Takes what the request ends with. */
+  finish(answer: Response): Response {
+    const { held, sender } = this
+    if (held !== undefined && held !== answer) void discard(held, sender.engine.settings.clock)
+    this.end()
+    return answer
+  }
+
+  /** Lets go of a Request's body, of which the attempts sent copies. */
+  private end(): void {
+    const { input } = this
+    if (this.copies && isRequest(input) && input.body?.locked === false) input.body.cancel().catch(() => {})
+  }
+
+  /** What an answer of 400 or more is to the engine: an error, unless it is one that the caller is simply to have. */
+  private judge(response: Response): Response {
+    const { sender, retry, listed, context } = this
+    const { error, fails } = asFailure(response, { engine: sender.engine, retry, listed, context })
+    if (!sender.throwOnStatus) sender.silent.add(error)
+    if (fails || sender.throwOnStatus) throw error
+    return response
+  }
+
+  /** Sends it once, to a member of the pool where there is one. */
+  private async request(target: FetchTarget | undefined, signal: AbortSignal | undefined): Promise<Response> {
+    const { body } = this
+    const { origin, dispatcher } = target ?? {}
+    const send = target?.fetch ?? this.sender.fetch ?? globalThis.fetch
+    let { input, init } = this
+    if (isRequest(input)) {
+      const copy = this.copies ? input.clone() : input
+      if (origin === undefined) input = copy
+      else {
+        const own = body == null && copy.body !== null ? { body: await copy.arrayBuffer() } : undefined
+        init = { ...partsOf(copy), ...own, ...init }
+        input = atOrigin(copy, origin)
+      }
+    } else if (origin !== undefined) input = atOrigin(input, origin)
+    const direct = target?.fetch === undefined && dispatcher === undefined && !('dispatcher' in init)
+    this.url = direct ? input : undefined
+    if (typeof body === 'function') {
+      const made = await body()
+      init = { ...init, body: made ?? null, ...(isOneShot(made) && HALF) }
+    } else if (body != null) init = { ...init, body }
+    if (signal !== undefined) init = { ...init, signal }
+    if (dispatcher !== undefined) init = { ...init, dispatcher } as RequestInit
+    return send(input, init)
+  }
+}
+
+/** What fetch asks for where a body is a stream. */
+const HALF = { duplex: 'half' }
+
+/** How an attempt is aborted from outside. */
+function abortOf(attempt: PooledAttempt): (reason: unknown) => void {
+  const flight = attempt as PooledAttempt & { abort(reason: unknown): void }
+  return (reason) => flight.abort(reason)
+}

@@ -1,0 +1,24 @@
+import { follow, unfollow } from '../guard/abort.js'
+
+interface Link {
+  readonly signal: AbortSignal
+  readonly follower: { abort(reason: unknown): void }
+}
+
+/** Forgets the callers' signals that bodies followed which nobody has any more. */
+const links = new FinalizationRegistry<Link>(({ signal, follower }) => unfollow(signal, follower))
+
+/**
+ * Lets the caller's signal end the reading of a body, as it would with fetch alone, though the request was sent with the
+ * attempt's. Many bodies share one listener on a signal, which goes when they are gone.
+ */
+export function keepFollowing(
+  signal: AbortSignal,
+  { body }: Response,
+  abort: (reason: unknown) => void,
+): void {
+  if (body === null) return
+  const follower = { abort }
+  follow(signal, follower)
+  links.register(body, { signal, follower })
+}

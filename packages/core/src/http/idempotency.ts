@@ -1,0 +1,61 @@
+import { isBag } from '../classify/verdict.js'
+import type { Random } from '../clock.js'
+import { tunnelStatus } from './tunnel.js'
+
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/** Codes of connections that never came to be: refused, no such name, no answer to the first packet. */
+const UNSENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ConnectionRefused',
+])
+
+/** Whether a request of this method does the same when it arrives twice. Methods nobody knows do not. */
+export const isIdempotent = (method: string): boolean => IDEMPOTENT.has(method)
+
+/** Whether a request of this method only reads, so that a key for it would be of no use. */
+export const isSafe = (method: string): boolean => SAFE.has(method)
+
+/**
+ * Whether an error proves that its request never left: there was no connection to send it on, or no
+ * tunnel through a proxy. `url` is where it went, if that is known; an error about another place came after a redirect,
+ * and by then the request had arrived.
+ */
+export function neverLeft(error: unknown, url: URL | undefined): boolean {
+  for (let node = error, depth = 0; isBag(node) && depth < 10; node = node.cause, depth++) {
+    const { errors, code, syscall } = node
+    if (Array.isArray(errors) && errors.length > 0) return errors.every((one) => neverLeft(one, url))
+    if (typeof code !== 'string') continue
+    if (code === 'UND_ERR_ABORTED') break
+    const unsent = UNSENT.has(code) || syscall === 'connect' || syscall === 'getaddrinfo'
+    return unsent && !(url !== undefined && isElsewhere(node, url))
+  }
+  return tunnelStatus(error) !== undefined
+}
+
+const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 }
+
+/** Whether a failed connection was one to another port or name than those of `url`. */
+function isElsewhere(error: { readonly [key: string]: unknown }, url: URL): boolean {
+  const { port, hostname, message } = error
+  if (typeof hostname === 'string' && hostname !== url.hostname) return true
+  const told = /attempted address(?:es)?: [^)]*?:(\d+)/.exec(`${message}`)?.[1]
+  const reached = typeof port === 'number' ? port : told && Number(told)
+  return typeof reached === 'number' && reached !== (Number(url.port) || PORTS[url.protocol])
+}
+
+/** The key that tells a server that two requests are one: 128 bits of chance, in the form of a UUID. */
+export function idempotencyKey(random: Random): string {
+  const hex = Array.from({ length: 8 }, () =>
+    Math.floor(random() * 0x10000)
+      .toString(16)
+      .padStart(4, '0'),
+  )
+  const [a, b, c, d = '', e = '', f, g, h] = hex
+  const variant = '89ab'[Number.parseInt(e[0] ?? '0', 16) & 3]
+  return `${a}${b}-${c}-4${d.slice(1)}-${variant}${e.slice(1)}-${f}${g}${h}`
+}

@@ -1,0 +1,42 @@
+import type { DispatchController, DispatchHandler, DispatchHeaders, OldDispatchHandler } from './dispatch.js'
+import { unparsed } from './headers.js'
+
+/** The handler that waits for the answer, whichever of undici's two forms it has. */
+export function downstream(handler: DispatchHandler & OldDispatchHandler): DispatchHandler {
+  return typeof handler.onRequestStart === 'function' ? handler : new OldDownstream(handler)
+}
+
+class OldDownstream implements DispatchHandler {
+  private readonly handler: OldDispatchHandler
+
+  constructor(handler: OldDispatchHandler) {
+    this.handler = handler
+  }
+
+  onRequestStart(controller: DispatchController, context: unknown): void {
+    this.handler.onConnect?.((reason) => controller.abort(reason as Error), context)
+  }
+
+  onResponseStart(
+    controller: DispatchController,
+    status: number,
+    headers: DispatchHeaders,
+    message?: string,
+  ): void {
+    const raw = controller.rawHeaders ?? unparsed(headers)
+    if (this.handler.onHeaders?.(status, raw, () => controller.resume(), message) === false)
+      controller.pause()
+  }
+
+  onResponseData(controller: DispatchController, chunk: Uint8Array): void {
+    if (this.handler.onData?.(chunk) === false) controller.pause()
+  }
+
+  onResponseEnd(controller: DispatchController, trailers: DispatchHeaders): void {
+    this.handler.onComplete?.(controller.rawTrailers ?? unparsed(trailers))
+  }
+
+  onResponseError(_: DispatchController, error: Error): void {
+    this.handler.onError?.(error)
+  }
+}

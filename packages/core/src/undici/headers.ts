@@ -1,0 +1,48 @@
+import type { DispatchHeaders } from './dispatch.js'
+
+const text = (value: unknown): string =>
+  value instanceof Uint8Array ? new TextDecoder('latin1').decode(value) : String(value)
+
+/** Headers as old handlers get them, name and value in turns, as an object. */
+export function parsed(raw: unknown): DispatchHeaders {
+  const headers: DispatchHeaders = {}
+  if (!Array.isArray(raw)) return headers
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = text(raw[i]).toLowerCase()
+    const value = Array.isArray(raw[i + 1]) ? raw[i + 1].map(text) : text(raw[i + 1])
+    const known = headers[name]
+    headers[name] = known === undefined ? value : [known, value].flat()
+  }
+  return headers
+}
+
+/** The other way round, for an old handler behind a new dispatcher that does not keep them. */
+export function unparsed(headers: DispatchHeaders): Uint8Array[] {
+  const encoder = new TextEncoder()
+  return Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().flatMap((one) => [encoder.encode(name), encoder.encode(one)]),
+  )
+}
+
+/** The names and values of a request's headers: an object, a flat list, or anything that yields pairs. */
+function pairsOf(headers: unknown): [string, unknown][] {
+  if (Object(headers) !== headers) return []
+  if (Array.isArray(headers) && !Array.isArray(headers[0]))
+    return headers.flatMap((name, i) => (i % 2 === 0 ? [[text(name), headers[i + 1]]] : []))
+  const pairs =
+    Symbol.iterator in (headers as object)
+      ? (headers as Iterable<[unknown, unknown]>)
+      : Object.entries(headers as object)
+  return [...pairs].map(([name, value]) => [text(name), value])
+}
+
+/** Whether a request has a header of that name, given in small letters. */
+export const hasHeader = (headers: unknown, name: string): boolean =>
+  pairsOf(headers).some(([key]) => key.toLowerCase() === name)
+
+/** A request's headers with one more, as a flat list, which keeps those that are there twice. */
+export const withHeader = (headers: unknown, name: string, value: string): unknown[] => [
+  ...pairsOf(headers).flat(),
+  name,
+  value,
+]

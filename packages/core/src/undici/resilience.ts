@@ -1,0 +1,72 @@
+import type { GuardEvent } from '../guard/events.js'
+import { Engine } from '../http/engine.js'
+import { type FetchOptions, readRequests } from '../http/options.js'
+import { enginePolicy } from '../http/policy.js'
+import type { Dispatch } from './dispatch.js'
+import { downstream } from './downstream.js'
+import { DispatchedRequest } from './request.js'
+
+/** What {@link resilience} takes: what a resilient fetch takes, but for what makes no sense below one. */
+export type ResilienceOptions = Omit<FetchOptions, 'fetch' | 'throwOnStatus' | 'fallback'>
+
+/** An interceptor of undici's. */
+export interface ResilienceInterceptor {
+  /** Makes a dispatch that keeps requests alive of one that does not. */
+  <D extends (options: never, handler: never) => boolean>(dispatch: D): D
+  /** Tells `listener` what happens to all its requests, until the function it returns is called. */
+  on(listener: (event: GuardEvent) => void): () => void
+}
+
+const SENSELESS = ['fetch', 'throwOnStatus', 'fallback'] as const
+
+/**
+ * Makes an interceptor for undici that does for every request of a dispatcher what a resilient fetch does for its own: for
+ * `agent.compose(resilience(options))`, and with `setGlobalDispatcher` for code that cannot be changed. A request is
+ * sent again only until an answer is chosen; from then on it is the caller's, byte for byte. Bodies that are streams
+ * are not sent again once they were read, and to a dispatcher every body of a fetch is a stream. Upgrades and CONNECT
+ * pass through.
+ *
+ * @throws INVALID_OPTIONS that lists everything wrong with the options
+ *
+ * @example
+ * ```ts
+ * import { Agent, request } from 'undici'
+ * import { resilience } from 'holdfast/undici'
+ * import { createServer } from 'node:http'
+ *
+ * const answers = [503, 200]
+ * const server = createServer((_, response) => response.writeHead(answers.shift() ?? 500).end('hello'))
+ * await new Promise<void>((resolve) => server.listen(0, resolve))
+ * const { port } = server.address() as { port: number }
+ *
+ * const dispatcher = new Agent().compose(resilience({ retry: { backoffType: 'immediate' } }))
+ * const { statusCode, body } = await request(`http://localhost:${port}`, { dispatcher })
+ * statusCode // => 200
+ * await body.text() // => 'hello'
+ * await dispatcher.close()
+ * server.close()
+ * ```
+ */
+export function resilience(options: ResilienceOptions = {}): ResilienceInterceptor {
+  const problems: string[] = []
+  const { name } = Object(options) as ResilienceOptions
+  const rest = { ...options } as Record<string, unknown>
+  for (const senseless of SENSELESS) {
+    if (senseless in rest) problems.push(`${senseless}: is for a fetch, not for an interceptor`)
+    delete rest[senseless]
+  }
+  const what = typeof name === 'string' ? `the interceptor ${name}` : 'an interceptor'
+  const isObject = Object(options) === options && !Array.isArray(options)
+  const { guard, policy } = readRequests(what, isObject ? rest : options, problems)
+  const relay = { engine: new Engine(guard), policy, retry: enginePolicy(policy) }
+
+  const intercept =
+    (dispatch: Dispatch): Dispatch =>
+    (request, handler) =>
+      guard.enabled && !request.upgrade && request.method !== 'CONNECT'
+        ? new DispatchedRequest(relay, dispatch, request, downstream(handler)).start()
+        : dispatch(request, handler)
+  return Object.assign(intercept as ResilienceInterceptor, {
+    on: (listener: (event: GuardEvent) => void) => relay.engine.on(listener),
+  })
+}

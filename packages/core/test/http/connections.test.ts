@@ -1,0 +1,138 @@
+import { Agent, fetch as undiciFetch } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { discard, LONGEST_DRAIN } from '../../src/http/discard.js'
+import { createFetch, type FetchFunction } from '../../src/http/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { immediate, serve, until } from './server.js'
+
+/** A fetch with connections of its own. */
+function withAgent(): FetchFunction {
+  const dispatcher = new Agent()
+  onTestFinished(() => dispatcher.destroy())
+  return (input, init) => undiciFetch(input as string, { ...init, dispatcher } as object) as never
+}
+
+describe('answers that nobody gets', () => {
+  it.each([1, 1000, 60_000])('give their connection back: %d bytes', async (size) => {
+    const body = 'x'.repeat(size)
+    const server = await serve(...Array(8).fill({ status: 503, body }))
+    const resilient = createFetch({ fetch: withAgent(), retry: { ...immediate, maxAttempts: 9 } })
+    const response = await resilient(server.url)
+    expect([response.status, server.seen.length, server.connections]).toEqual([200, 9, 1])
+  })
+
+  it('are cancelled where they are long', async () => {
+    let closed = false
+    const server = await serve(({ socket }, response) => {
+      socket.on('close', () => (closed = true))
+      response.writeHead(503).end('x'.repeat(10_000_000))
+    })
+    const resilient = createFetch({ fetch: withAgent(), retry: immediate })
+    expect((await resilient(server.url)).status).toBe(200)
+    await until(() => closed)
+  })
+
+  it('are cancelled where they do not come', async () => {
+    const clock = fakeClock()
+    let closed = false
+    const server = await serve(({ socket }, response) => {
+      socket.on('close', () => (closed = true))
+      response.writeHead(503, { 'content-length': '100' }).write('half')
+    })
+    const resilient = createFetch({ clock, fetch: withAgent(), retry: immediate })
+    let status = 0
+    void resilient(server.url).then((response) => (status = response.status))
+    // The clock moves until the drain has begun and given up.
+    while (status === 0) await clock.advance(LONGEST_DRAIN)
+    expect(status).toBe(200)
+    await until(() => closed)
+  })
+
+  it('are let go of where the last attempt brings an error', async () => {
+    let cancelled = false
+    const body = new ReadableStream({ cancel: () => void (cancelled = true) })
+    const answers = [new Response(body, { status: 503, headers: { 'content-length': '999999' } })]
+    const resilient = createFetch({
+      retry: { ...immediate, maxAttempts: 2 },
+      fetch: async () => answers.shift() ?? Promise.reject(new TypeError('fetch failed')),
+    })
+    await expect(resilient('http://a.example')).rejects.toThrow('fetch failed')
+    expect(cancelled).toBe(true)
+  })
+
+  it('are let go of where they come too late', async () => {
+    const clock = fakeClock()
+    let cancelled = false
+    let answer: (response: Response) => void = () => {}
+    const resilient = createFetch({
+      clock,
+      retry: false,
+      timeout: { attempt: 10 },
+      fetch: () => new Promise((resolve) => (answer = resolve)), // one that does not listen to its signal
+    })
+    const end = resilient('http://a.example').catch((e: unknown) => e)
+    await clock.advance(10)
+    expect(await end).toMatchObject({ code: 'ATTEMPT_TIMEOUT' })
+    answer(new Response(new ReadableStream({ cancel: () => void (cancelled = true) })))
+    await clock.advance(LONGEST_DRAIN)
+    expect(cancelled).toBe(true)
+  })
+
+  it('are left alone where somebody reads them', async () => {
+    const response = new Response('mine')
+    const reader = response.body?.getReader()
+    await discard(response, fakeClock())
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('mine')
+    await discard(new Response(null), fakeClock())
+  })
+
+  it('leave no timer behind', async () => {
+    const clock = fakeClock()
+    const timers = new Set<unknown>()
+    const watched = {
+      ...clock,
+      setTimer: (fn: () => void, ms: number) => {
+        const handle = clock.setTimer(fn, ms)
+        timers.add(handle)
+        return handle
+      },
+      clearTimer: (handle: unknown) => {
+        timers.delete(handle)
+        clock.clearTimer(handle)
+      },
+    }
+    await discard(new Response('x'), watched)
+    await discard(new Response(new ReadableStream({ start: (c) => c.error(new Error('broke')) })), watched)
+    expect(timers.size).toBe(0)
+  })
+})
+
+describe('the answer that is handed over', () => {
+  it('streams as it comes', async () => {
+    let go = () => {}
+    const server = await serve((_, response) => {
+      response.write('one ')
+      go = () => response.end('two')
+    })
+    const { body } = await createFetch({ retry: immediate })(server.url)
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader?.read())?.value).toBe('one ')
+    go()
+    expect((await reader?.read())?.value).toBe('two')
+  })
+
+  it('is whole though the breaker opened while it was to be replaced', async () => {
+    const clock = fakeClock()
+    const server = await serve({ status: 503, body: 'down' })
+    const resilient = createFetch({ clock, breaker: { failureThreshold: 2 } })
+    let scheduled = false
+    resilient.on(({ type }) => (scheduled ||= type === 'retry_scheduled'))
+    const response = resilient(server.url)
+    await until(() => scheduled)
+    await createFetch({ clock, retry: false })(server.url)
+    server.acts.push(500)
+    await resilient(server.url, { retry: false })
+    await clock.advance(1000)
+    expect(await (await response).text()).toBe('down')
+  })
+})

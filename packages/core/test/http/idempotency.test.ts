@@ -1,0 +1,176 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { neverLeft } from '../../src/http/idempotency.js'
+import { createFetch } from '../../src/http/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { immediate, nobody, serve, until } from './server.js'
+
+const failed = (code: string, more: object = {}) =>
+  Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error(code), { code, ...more }) })
+
+const UNSENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
+const IDEMPOTENT = ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']
+
+describe('the idempotency rule', () => {
+  it('is what the words say, for every method, key, option, body and outcome', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...IDEMPOTENT, 'POST', 'PATCH', 'post', 'put', 'PURGE'),
+        fc.constantFrom(...UNSENT, 'ECONNRESET', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 503, 429, 500),
+        fc.record({
+          key: fc.constantFrom('none', 'Idempotency-Key', 'idempotency-key'),
+          made: fc.boolean(),
+          retryNonIdempotent: fc.boolean(),
+          stream: fc.boolean(),
+        }),
+        async (method, outcome, { key, made, retryNonIdempotent, stream }) => {
+          const calls: (string | null)[] = []
+          const read = typeof outcome === 'number'
+          const resilient = createFetch({
+            clock: fakeClock(),
+            retry: { ...immediate, retryNonIdempotent, idempotencyKey: made },
+            fetch: async (_, init) => {
+              calls.push(new Headers(init?.headers).get('idempotency-key'))
+              if (read && init?.body instanceof ReadableStream) await init.body.cancel()
+              if (read) return new Response(null, { status: outcome })
+              throw failed(outcome)
+            },
+          })
+          const body = stream ? new Blob(['x']).stream() : 'x'
+          const headers: Record<string, string> = key === 'none' ? {} : { [key]: 'mine' }
+          await resilient('http://a.example', { method, headers, body, duplex: 'half' }).catch(() => {})
+
+          const upper = method.toUpperCase()
+          const keyed = key !== 'none' || (made && !['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(upper))
+          const allowed =
+            IDEMPOTENT.includes(upper) || keyed || retryNonIdempotent || UNSENT.includes(outcome as string)
+          expect(calls).toHaveLength(allowed && !(stream && read) ? 3 : 1)
+          expect(new Set(calls).size).toBe(1)
+          expect(calls[0] === null).toBe(!keyed)
+          if (key !== 'none') expect(calls[0]).toBe('mine')
+        },
+      ),
+      { numRuns: 400 },
+    )
+  })
+
+  it('holds at the target: a POST that may have arrived is not sent again', async () => {
+    for (const act of [503, 'reset', 'stall'] as const) {
+      const clock = fakeClock()
+      const server = await serve(act)
+      const resilient = createFetch({ clock, retry: immediate, timeout: { attempt: 200 } })
+      const end = resilient(server.url, { method: 'POST', body: 'pay' }).then(
+        ({ status }) => status,
+        () => 'failed',
+      )
+      await until(() => server.seen.length === 1)
+      if (act === 'stall') await clock.advance(200)
+      expect(await end).toBe(act === 503 ? 503 : 'failed')
+      expect(server.seen).toHaveLength(1)
+    }
+  })
+
+  it('lets a POST try again that was refused', async () => {
+    const url = await nobody()
+    let attempts = 0
+    const resilient = createFetch({
+      retry: immediate,
+      fetch: (input, init) => {
+        attempts++
+        return fetch(input, init)
+      },
+    })
+    await expect(resilient(url, { method: 'POST', body: 'pay' })).rejects.toThrow()
+    expect(attempts).toBe(3)
+  })
+
+  it('does not send a POST again that arrived and was redirected to where nobody is', async () => {
+    const gone = await nobody()
+    const server = await serve({ status: 303, headers: { location: gone } })
+    await expect(
+      createFetch({ retry: immediate })(server.url, { method: 'POST', body: 'pay' }),
+    ).rejects.toThrow()
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it('does not hedge a POST', async () => {
+    const clock = fakeClock()
+    const calls: string[] = []
+    const resilient = createFetch({
+      clock,
+      hedge: { delay: 10 },
+      fetch: async (_, init) => {
+        calls.push(init?.method ?? 'GET')
+        await new Promise<void>((resolve) => clock.setTimer(resolve, 100))
+        return new Response('late')
+      },
+    })
+    const both = Promise.all([
+      resilient('http://a.example', { method: 'POST' }),
+      resilient('http://a.example'),
+    ])
+    await clock.advance(100)
+    await both
+    expect(calls.sort()).toEqual(['GET', 'GET', 'POST'])
+  })
+})
+
+describe('a key', () => {
+  it('is the same on every attempt, another for every request, and looks like a UUID', async () => {
+    const server = await serve(503, 503, 200, 503)
+    const resilient = createFetch({ retry: { ...immediate, idempotencyKey: true } })
+    await resilient(server.url, { method: 'POST', body: 'a', headers: { 'x-a': 'b' } })
+    await resilient(server.url, { method: 'PATCH', body: 'a' })
+    const keys = server.seen.map(({ headers }) => String(headers['idempotency-key']))
+    expect(keys).toHaveLength(5)
+    expect(new Set(keys.slice(0, 3)).size).toBe(1)
+    expect(new Set(keys).size).toBe(2)
+    for (const key of keys)
+      expect(key).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(server.seen[0]?.headers['x-a']).toBe('b')
+  })
+
+  it('of a Request is found too', async () => {
+    const server = await serve(503)
+    const request = new Request(server.url, {
+      method: 'POST',
+      body: 'a',
+      headers: { 'Idempotency-Key': 'k' },
+    })
+    expect((await createFetch({ retry: immediate })(request)).status).toBe(200)
+    expect(server.seen.map(({ body }) => body)).toEqual(['a', 'a'])
+  })
+})
+
+describe('whether a request never left', () => {
+  const url = new URL('http://a.example:81/x')
+
+  it.each([
+    ['a refused connection', failed('ECONNREFUSED', { port: 81 }), true],
+    ['no such name', failed('ENOTFOUND', { hostname: 'a.example' }), true],
+    ['a connect that the system timed out', failed('ETIMEDOUT', { syscall: 'connect' }), true],
+    ['a timeout on a connection', failed('ETIMEDOUT', { syscall: 'read' }), false],
+    ['a reset', failed('ECONNRESET'), false],
+    ['another port', failed('ECONNREFUSED', { port: 82 }), false],
+    ['another name', failed('ENOTFOUND', { hostname: 'b.example' }), false],
+    ['nothing known', new Error('?'), false],
+    ['no error', undefined, false],
+    ['all addresses refused', new AggregateError([failed('ECONNREFUSED'), failed('ECONNREFUSED')]), true],
+    ['one address reset', new AggregateError([failed('ECONNREFUSED'), failed('ECONNRESET')]), false],
+    [
+      'a connect timeout elsewhere',
+      Object.assign(new Error('Connect Timeout Error (attempted address: b.example:443, timeout: 10ms)'), {
+        code: 'UND_ERR_CONNECT_TIMEOUT',
+      }),
+      false,
+    ],
+  ])('is told by %s: %s', (_, error, expected) => {
+    expect(neverLeft(error, url)).toBe(expected)
+  })
+
+  it('is told of a chain that goes round in circles', () => {
+    const error: { cause?: unknown } = {}
+    error.cause = error
+    expect(neverLeft(error, url)).toBe(false)
+  })
+})

@@ -1,0 +1,140 @@
+import { Agent, fetch, request } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Delivery } from '../../src/undici/delivery.js'
+import { resilience } from '../../src/undici/index.js'
+import { Leg } from '../../src/undici/leg.js'
+import { type Act, immediate, serve, until } from '../http/server.js'
+
+const SIZE = 64_000_000
+
+/** Answers with a lot, and tells how much of it was taken. */
+function flood(): { act: Act; taken: () => number; done: () => boolean } {
+  let socket: { bytesWritten: number; writableLength: number } | undefined
+  let done = false
+  return {
+    act: (request, response) => {
+      socket = request.socket
+      response.writeHead(200, { 'content-length': String(SIZE) })
+      response.end(Buffer.alloc(SIZE), () => (done = true))
+    },
+    taken: () => (socket === undefined ? 0 : socket.bytesWritten - socket.writableLength),
+    done: () => done,
+  }
+}
+
+function agent() {
+  const plain = new Agent()
+  onTestFinished(() => plain.destroy())
+  return plain.compose(resilience({ retry: immediate }))
+}
+
+describe('an answer that is not read', () => {
+  it.each(['request', 'fetch'])('stays at the server: %s', async (way) => {
+    const { act, done } = flood()
+    const server = await serve(503, act)
+    const options = { dispatcher: agent() }
+    const body =
+      way === 'request' ? (await request(server.url, options)).body : (await fetch(server.url, options)).body
+    // Turns of the event loop in which an unread answer of this size would have come whole.
+    for (let i = 0; i < 2000; i++) await new Promise((resolve) => setImmediate(resolve))
+    expect(done()).toBe(false)
+    let length = 0
+    for await (const chunk of body as AsyncIterable<Uint8Array>) length += chunk.byteLength
+    expect(length).toBe(SIZE)
+    await until(done)
+  })
+})
+
+describe('a delivery', () => {
+  const controller = () => {
+    const calls: string[] = []
+    return {
+      calls,
+      aborted: false,
+      paused: false,
+      reason: null,
+      abort: () => void calls.push('abort'),
+      pause: () => void calls.push('pause'),
+      resume: () => void calls.push('resume'),
+    }
+  }
+  const bytes = (text: string) => new TextEncoder().encode(text)
+
+  it('gives nothing to a handler that has paused, and the rest in order when it goes on', async () => {
+    const source = controller()
+    const heard: string[] = []
+    const leg = new Leg(
+      () => false,
+      () => {},
+    )
+    leg.onRequestStart(source, undefined)
+    leg.onResponseStart(source, 103, {})
+    leg.onResponseStart(source, 200, {}, 'OK')
+    for (const text of ['a', 'b', 'c']) leg.onResponseData(source, bytes(text))
+    leg.onResponseEnd(source, {})
+    const delivery: Delivery = new Delivery(
+      {
+        onResponseStart: (_, status) => void heard.push(String(status)),
+        onResponseData: (given, chunk) => {
+          heard.push(new TextDecoder().decode(chunk))
+          given.pause()
+        },
+        onResponseEnd: () => void heard.push('end'),
+      },
+      () => {},
+    )
+    delivery.take(await leg.answer)
+    expect(heard).toEqual(['103', '200', 'a'])
+    delivery.resume()
+    expect(heard).toEqual(['103', '200', 'a', 'b'])
+    delivery.resume()
+    delivery.resume()
+    expect(heard).toEqual(['103', '200', 'a', 'b', 'c', 'end'])
+    expect(source.calls.filter((call) => call === 'abort')).toEqual([])
+  })
+
+  it('tells a handler that throws of its own error, once, and hangs up', async () => {
+    const source = controller()
+    const errors: Error[] = []
+    const leg = new Leg(
+      () => false,
+      () => {},
+    )
+    leg.onRequestStart(source, undefined)
+    leg.onResponseStart(source, 200, {})
+    const delivery = new Delivery(
+      {
+        onResponseData: () => {
+          throw new Error('cannot read this')
+        },
+        onResponseError: (_, error) => void errors.push(error),
+      },
+      () => {},
+    )
+    delivery.take(await leg.answer)
+    leg.onResponseData(source, bytes('a'))
+    leg.onResponseData(source, bytes('b'))
+    leg.onResponseError(source, new Error('aborted'))
+    expect(errors.map(({ message }) => message)).toEqual(['cannot read this'])
+    expect(source.calls).toContain('abort')
+  })
+
+  it('passes an abort on to whoever is at it, once', async () => {
+    const source = controller()
+    const reasons: Error[] = []
+    const before = new Delivery({}, (reason) => void reasons.push(reason))
+    before.abort()
+    before.abort(new Error('again'))
+    expect(reasons).toMatchObject([{ name: 'AbortError', code: 'UND_ERR_ABORTED' }])
+    const leg = new Leg(
+      () => false,
+      () => {},
+    )
+    leg.onRequestStart(source, undefined)
+    leg.onResponseStart(source, 200, {})
+    const after = new Delivery({}, () => reasons.push(new Error('no')))
+    after.take(await leg.answer)
+    after.abort()
+    expect([source.calls.includes('abort'), reasons.length]).toEqual([true, 1])
+  })
+})

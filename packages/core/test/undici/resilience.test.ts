@@ -1,0 +1,320 @@
+import { Readable } from 'node:stream'
+import {
+  Agent,
+  fetch,
+  getGlobalDispatcher,
+  interceptors,
+  MockAgent,
+  request,
+  setGlobalDispatcher,
+  stream,
+} from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Pool } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { type ResilienceOptions, resilience } from '../../src/undici/index.js'
+import { problemsOf } from '../breaker/setup.js'
+import { immediate, nobody, serve, until } from '../http/server.js'
+
+/** An agent with connections of its own, under resilience. */
+function agent(options: ResilienceOptions = { retry: immediate }) {
+  const plain = new Agent()
+  onTestFinished(() => plain.destroy())
+  return plain.compose(resilience(options))
+}
+
+/** Both ways to use a dispatcher, as one. */
+const ways = {
+  'request()': async (url: string, options: object) => {
+    const { statusCode, headers, body } = await request(url, options)
+    return { status: statusCode, text: () => body.text(), header: (name: string) => headers[name] }
+  },
+  'fetch()': async (url: string, options: object) => {
+    const { status, headers, ...rest } = await fetch(url, options).then((response) => ({
+      status: response.status,
+      headers: response.headers,
+      text: () => response.text(),
+    }))
+    return { status, ...rest, header: (name: string) => headers.get(name) ?? undefined }
+  },
+}
+
+describe.each(Object.entries(ways))('under %s', (way, send) => {
+  it('an answer is what it is', async () => {
+    const server = await serve({ status: 201, headers: { 'x-a': 'b' }, body: 'hello' })
+    const { status, text, header } = await send(server.url, { dispatcher: agent() })
+    expect([status, header('x-a'), await text()]).toEqual([201, 'b', 'hello'])
+  })
+
+  it.each([408, 429, 500, 502, 503])('%d is tried again', async (status) => {
+    const server = await serve(status, status)
+    expect((await send(server.url, { dispatcher: agent() })).status).toBe(200)
+    expect(server.seen).toHaveLength(3)
+  })
+
+  it('a reset is tried again', async () => {
+    const server = await serve('reset', 'reset')
+    expect((await send(server.url, { dispatcher: agent() })).status).toBe(200)
+    expect(server.seen).toHaveLength(3)
+  })
+
+  it('headers that do not come in time are', async () => {
+    const clock = fakeClock()
+    const server = await serve('stall')
+    const dispatcher = agent({ clock, retry: immediate, timeout: { attempt: 100 } })
+    const answer = send(server.url, { dispatcher })
+    await until(() => server.seen.length === 1)
+    await clock.advance(100)
+    expect((await answer).status).toBe(200)
+  })
+
+  it('the last answer is handed over, whole', async () => {
+    const server = await serve(503, 503, { status: 503, body: 'down' })
+    const { status, text } = await send(server.url, { dispatcher: agent() })
+    expect([status, await text(), server.seen.length]).toEqual([503, 'down', 3])
+  })
+
+  it('connections are used again', async () => {
+    const server = await serve(...Array(8).fill({ status: 503, body: 'x'.repeat(1000) }))
+    const dispatcher = agent({ retry: { ...immediate, maxAttempts: 9 } })
+    expect((await send(server.url, { dispatcher })).status).toBe(200)
+    expect([server.seen.length, server.connections]).toEqual([9, 1])
+  })
+
+  it('a body of many chunks comes whole', async () => {
+    const whole = 'x'.repeat(5_000_000)
+    const server = await serve(503, { status: 200, body: whole })
+    const { text } = await send(server.url, { dispatcher: agent() })
+    expect(await text()).toBe(whole)
+  })
+
+  it('nothing is tried again once the answer has begun', async () => {
+    const server = await serve('truncate')
+    const { text } = await send(server.url, { dispatcher: agent() })
+    await expect(text()).rejects.toThrow()
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it('a POST is sent once, but where it was refused', async () => {
+    for (const act of [503, 'reset'] as const) {
+      const server = await serve(act)
+      await send(server.url, { dispatcher: agent(), method: 'POST', body: 'pay' }).catch(() => {})
+      expect(server.seen.map(({ body }) => body)).toEqual(['pay'])
+    }
+    let refused = 0
+    const intercept = resilience({ retry: immediate })
+    intercept.on(({ type }) => (refused += type === 'attempt_failed' ? 1 : 0))
+    const dispatcher = new Agent().compose(intercept)
+    await expect(send(await nobody(), { dispatcher, method: 'POST', body: 'pay' })).rejects.toThrow()
+    expect(refused).toBe(3)
+  })
+
+  it('a POST with a key is sent again where its body can be, with the same key', async () => {
+    const server = await serve(503, 503)
+    const dispatcher = agent({ retry: { ...immediate, idempotencyKey: true } })
+    const { status } = await send(server.url, { dispatcher, method: 'POST', headers: { 'x-a': 'b' } })
+    expect(status).toBe(200)
+    const keys = server.seen.map(({ headers }) => headers['idempotency-key'])
+    expect([keys.length, new Set(keys).size, server.seen[2]?.headers['x-a']]).toEqual([3, 1, 'b'])
+  })
+
+  it('an abort ends an attempt, a wait, and the reading of a body', async () => {
+    for (const act of ['stall', 503, 'body'] as const) {
+      const clock = fakeClock()
+      const controller = new AbortController()
+      const server = await serve(act === 'body' ? (_, response) => void response.write('begun') : act)
+      const intercept = resilience({ clock })
+      let waits = false
+      intercept.on(({ type }) => (waits ||= type === 'retry_scheduled'))
+      const plain = new Agent()
+      onTestFinished(() => plain.destroy())
+      const dispatcher = plain.compose(intercept)
+      const answer = send(server.url, { dispatcher, signal: controller.signal })
+      const end = answer.then(({ text }) => text()).catch((e: unknown) => e)
+      await until(() => server.seen.length === 1 && (act !== 503 || waits))
+      if (act === 'body') await answer
+      controller.abort(new Error('enough'))
+      expect(await end).toMatchObject({ message: 'enough' })
+      await clock.advance(100_000)
+      expect(server.seen).toHaveLength(1)
+    }
+  })
+
+  it('a refusal comes as an error', async () => {
+    const dispatcher = agent({ retry: false, breaker: { failureThreshold: 1 } })
+    const server = await serve(500)
+    expect((await send(server.url, { dispatcher })).status).toBe(500)
+    const error = await send(server.url, { dispatcher }).catch((e: unknown) => e)
+    expect(way === 'fetch()' ? (error as Error).cause : error).toMatchObject({ code: 'CIRCUIT_OPEN' })
+  })
+
+  it('HEAD and 204 have no body', async () => {
+    const server = await serve(503, 204, 503)
+    const dispatcher = agent()
+    const { status, text } = await send(server.url, { dispatcher })
+    expect([status, await text()]).toEqual([204, ''])
+    expect((await send(server.url, { dispatcher, method: 'HEAD' })).status).toBe(200)
+  })
+
+  it('many at a time get each its own', async () => {
+    const server = await serve(...Array(20).fill(503))
+    const dispatcher = agent({ retry: { ...immediate, maxAttempts: 50 } })
+    const texts = await Promise.all(
+      Array.from({ length: 50 }, async (_, i) => (await send(`${server.url}/${i}`, { dispatcher })).text()),
+    )
+    expect(texts).toEqual(Array.from({ length: 50 }, (_, i) => `GET /${i}`))
+  })
+})
+
+describe('bodies', () => {
+  it('that can be are sent again', async () => {
+    const server = await serve()
+    for (const body of ['payload', Buffer.from('payload')]) {
+      server.acts.push(503, 'reset')
+      const { statusCode } = await request(server.url, { dispatcher: agent(), method: 'PUT', body })
+      expect(statusCode).toBe(200)
+    }
+    expect(new Set(server.seen.map(({ body }) => body))).toEqual(new Set(['payload']))
+    const form = new FormData()
+    form.append('a', 'b')
+    server.acts.push(503)
+    await request(server.url, { dispatcher: agent(), method: 'PUT', body: form as never })
+    expect(server.seen.at(-1)?.body).toContain('name="a"')
+  })
+
+  it.each([
+    ['a Readable', () => Readable.from([Buffer.from('pay'), Buffer.from('load')])],
+    [
+      'a generator',
+      async function* () {
+        yield 'pay'
+        yield 'load'
+      },
+    ],
+  ])('that are streams (%s) are not once they were read, but before', async (_, make) => {
+    const server = await serve(503)
+    const send = (origin: string, dispatcher: Agent) =>
+      request(origin, { dispatcher, method: 'PUT', body: make() as never })
+    expect((await send(server.url, agent() as Agent)).statusCode).toBe(503)
+    expect(server.seen.map(({ body }) => body)).toEqual(['payload'])
+
+    const gone = await nobody()
+    const pool = new Pool({
+      id: 'p',
+      members: [
+        { id: 'gone', value: { origin: gone } },
+        { id: 'there', value: { origin: server.url } },
+      ],
+    })
+    expect((await send(gone, agent({ pool, retry: immediate }) as Agent)).statusCode).toBe(200)
+    expect(server.seen.map(({ body }) => body)).toEqual(['payload', 'payload'])
+  })
+})
+
+describe('an interceptor', () => {
+  it('protects code that cannot be changed', async () => {
+    const before = getGlobalDispatcher()
+    const plain = new Agent()
+    onTestFinished(async () => {
+      setGlobalDispatcher(before)
+      await plain.destroy()
+    })
+    setGlobalDispatcher(plain.compose(resilience({ retry: immediate })))
+    const server = await serve(503, 'reset', 200, 'reset')
+    // The platform's own fetch, whose undici is another one.
+    expect((await globalThis.fetch(server.url)).status).toBe(200)
+    expect((await globalThis.fetch(server.url)).status).toBe(200)
+    expect(server.seen).toHaveLength(5)
+  })
+
+  it('lives with others', async () => {
+    const server = await serve(503, { status: 302, headers: { location: '/there' } }, 503)
+    const plain = new Agent()
+    onTestFinished(() => plain.destroy())
+    const inner = plain.compose(
+      interceptors.redirect({ maxRedirections: 3 }),
+      resilience({ retry: immediate }),
+    )
+    const answer = await request(`${server.url}/here`, { dispatcher: inner })
+    expect([answer.statusCode, server.seen.map(({ url }) => url)]).toEqual([
+      200,
+      ['/here', '/here', '/there', '/here'],
+    ])
+    const { history } = answer.context as { history: URL[] }
+    expect(history.length).toBeGreaterThan(0)
+    await answer.body.dump()
+
+    server.acts.push(503, { status: 302, headers: { location: '/there' } }, 503)
+    const outer = plain.compose(
+      resilience({ retry: immediate }),
+      interceptors.redirect({ maxRedirections: 3 }),
+    )
+    expect((await request(`${server.url}/here`, { dispatcher: outer })).statusCode).toBe(200)
+    expect(server.seen.slice(4).map(({ url }) => url)).toEqual(['/here', '/here', '/there', '/there'])
+  })
+
+  it('works over a mock', async () => {
+    const mock = new MockAgent()
+    mock.disableNetConnect()
+    const intercepted = mock.get('http://a.example')
+    intercepted.intercept({ path: '/' }).reply(503)
+    intercepted.intercept({ path: '/' }).reply(200, 'mocked')
+    const { body } = await request('http://a.example', {
+      dispatcher: mock.compose(resilience({ retry: immediate })),
+    })
+    expect(await body.text()).toBe('mocked')
+  })
+
+  it('works with stream()', async () => {
+    const server = await serve(503, { status: 200, body: 'streamed' })
+    let text = ''
+    const { Writable } = await import('node:stream')
+    await stream(
+      server.url,
+      { dispatcher: agent(), method: 'GET' },
+      () =>
+        new Writable({
+          write(chunk: Buffer, _, done) {
+            text += chunk.toString()
+            done()
+          },
+        }),
+    )
+    expect(text).toBe('streamed')
+  })
+
+  it('sends through a member’s dispatcher', async () => {
+    const server = await serve()
+    const used: string[] = []
+    const own = agent({}).compose((dispatch) => (options, handler) => {
+      used.push(options.path)
+      return dispatch(options, handler)
+    })
+    const pool = new Pool<{ dispatcher: object }>({
+      id: 'p',
+      members: [{ id: 'a', value: { dispatcher: own } }],
+    })
+    expect((await request(`${server.url}/x`, { dispatcher: agent({ pool }) })).statusCode).toBe(200)
+    expect(used).toEqual(['/x'])
+  })
+
+  it('is not in the way of upgrades, nor where it is switched off', async () => {
+    const seen: unknown[] = []
+    const dispatch = resilience()((options: object, handler: object) => seen.push([options, handler]) > 0)
+    const options = { path: '/', method: 'GET', upgrade: 'websocket' }
+    const handler = {}
+    expect(dispatch(options, handler)).toBe(true)
+    const off = resilience({ enabled: false })((given: object, same: object) => seen.push([given, same]) > 0)
+    off({ path: '/', method: 'GET' }, handler)
+    dispatch({ path: 'a:1', method: 'CONNECT' } as never, handler)
+    expect(seen.map((one) => (one as unknown[])[1])).toEqual([handler, handler, handler])
+  })
+
+  it('refuses wrong options, all at once', () => {
+    const wrong = problemsOf(() =>
+      resilience({ fallback: () => 1, retry: { retryStatusCodes: [1] } } as never),
+    )
+    expect(wrong.map((problem) => problem.split(':')[0])).toEqual(['fallback', 'retry.retryStatusCodes'])
+    expect(problemsOf(() => resilience(7 as never))).toHaveLength(1)
+  })
+})

@@ -1,0 +1,48 @@
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+
+/** Where to, and how. */
+export interface DialOptions {
+  readonly host: string
+  readonly port: number
+  /** TLS, where it is wanted. */
+  readonly tls?: ConnectionOptions | undefined
+  /** Resolves the name; Node's own where it is absent. */
+  readonly lookup?: LookupFunction | undefined
+  /** Whether either side may stop sending before the other does. */
+  readonly halfOpen?: boolean | undefined
+  /** Ends the attempt. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)))
+
+/** Destroys the socket when the signal is aborted, until the function it returns is called. */
+export function abortable(socket: Socket, signal: AbortSignal | undefined): () => void {
+  if (signal === undefined) return () => {}
+  const abort = (): void => void socket.destroy(asError(signal.reason))
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  return () => signal.removeEventListener('abort', abort)
+}
+
+/** Opens a connection; resolves when it stands, TLS included. */
+export function dial({ host, port, tls, lookup, halfOpen = false, signal }: DialOptions): Promise<Socket> {
+  const via = { allowHalfOpen: halfOpen, ...(lookup === undefined ? {} : { lookup }) }
+  const socket =
+    tls === undefined
+      ? connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, ...via })
+      : connectTls({ host, port, ALPNProtocols: ['http/1.1'], ...via, ...tls })
+  const release = abortable(socket, signal)
+  return new Promise((resolve, reject) => {
+    const failed = (error: Error): void => {
+      release()
+      reject(error)
+    }
+    socket.once('error', failed).once(tls === undefined ? 'connect' : 'secureConnect', () => {
+      socket.off('error', failed)
+      release()
+      resolve(socket)
+    })
+  })
+}

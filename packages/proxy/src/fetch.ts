@@ -1,0 +1,26 @@
+import type { Pool } from 'holdfast'
+import { createFetch, type FetchOptions, type ResilientFetch } from 'holdfast/http'
+import type { ProxyUpstream } from './members/upstream.js'
+
+/** What a fetch through proxies takes: all that `createFetch` does, but for the pool, which it is given apart. */
+export type ProxyFetchOptions = Omit<FetchOptions, 'pool'>
+
+/**
+ * Makes a `fetch` that sends each attempt through a member of a pool of proxies: plain HTTP in absolute form to HTTP
+ * proxies, everything else through tunnels, over connections that are kept. Everything else is `createFetch`'s.
+ *
+ * @throws INVALID_OPTIONS that lists everything wrong with the options
+ *
+ * @example
+ * ```ts
+ * import { createProxyFetch, proxyPool } from '@holdfast/proxy'
+ *
+ * const pool = proxyPool({ id: 'proxies', members: ['http://user:secret@127.0.0.1:9'] })
+ * const get = createProxyFetch(pool, { retry: { maxAttempts: 2, backoffType: 'immediate' } })
+ * const error = await get('http://example.com/').catch((e) => e)
+ * error.cause.code // => 'ECONNREFUSED'
+ * ```
+ */
+export function createProxyFetch(pool: Pool<ProxyUpstream>, options: ProxyFetchOptions = {}): ResilientFetch {
+  return createFetch({ ...options, pool })
+}

@@ -1,0 +1,23 @@
+export { ProxyConnectionError, type ProxyConnectionErrorOptions } from './errors.js'
+export { createProxyFetch, type ProxyFetchOptions } from './fetch.js'
+export { parseProxyList } from './members/list.js'
+export { type ProxyMemberOptions, proxyMember } from './members/member.js'
+export { PROXY_FAULTS, type ProxyPoolOptions, proxyPool } from './members/pool.js'
+export { type ProxyProtocol, ProxyUpstream, type UpstreamOptions } from './members/upstream.js'
+export {
+  type ProxyFileChanges,
+  type ProxyFileWatcher,
+  type WatchOptions,
+  watchProxyFile,
+} from './members/watch.js'
+export type {
+  ProxyCall,
+  ProxyContext,
+  ProxyGuard,
+  ProxyOptions,
+  ProxyUser,
+} from './server/options.js'
+export { type ProxyServer, startProxy } from './server/server.js'
+export type { ProxyStatus } from './server/status-page.js'
+export { isPrivateAddress } from './targets/address.js'
+export type { Resolve, ResolvedAddress } from './targets/targets.js'

@@ -1,0 +1,22 @@
+import type { ProxyUpstream } from './upstream.js'
+
+/** Who we are to a proxy. */
+export interface Credentials {
+  readonly username: string
+  readonly password: string
+}
+
+/** Kept apart from the objects, so that nothing that shows, copies or serializes one can show them. */
+const secrets = new WeakMap<ProxyUpstream, Credentials>()
+
+/** Remembers the credentials of a proxy. */
+export function keepCredentials(upstream: ProxyUpstream, credentials: Credentials): void {
+  secrets.set(upstream, credentials)
+}
+
+/** The credentials of a proxy, for those who speak to it. */
+export const credentialsOf = (upstream: ProxyUpstream): Credentials | undefined => secrets.get(upstream)
+
+/** The value of Proxy-Authorization. */
+export const basic = ({ username, password }: Credentials): string =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`

@@ -1,0 +1,139 @@
+import type { ConnectionOptions } from 'node:tls'
+import { inspect } from 'node:util'
+import type { Duration } from 'holdfast'
+import { milliseconds } from 'holdfast/engine'
+import type { Dispatcher } from 'undici'
+import { UpstreamDispatcher } from '../connect/dispatcher.js'
+import { invalid } from '../errors.js'
+import { type Credentials, keepCredentials } from './credentials.js'
+
+/** What a proxy is spoken to in. */
+export type ProxyProtocol = 'http:' | 'https:' | 'socks5:'
+
+/** How a proxy is reached, besides its URL. */
+export interface UpstreamOptions {
+  /** How long reaching it, and having it open a tunnel, may take. @defaultValue '10s' */
+  connectTimeout?: Duration
+  /** Options of TLS for `https://` proxies, such as `ca`. @defaultValue Node's */
+  tls?: ConnectionOptions
+}
+
+const PORTS: Readonly<Record<ProxyProtocol, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080 }
+
+/**
+ * A proxy to go through: what the members of a pool of proxies have as their `value`. Its credentials are in none of its
+ * properties; it shows, prints and serializes without them.
+ *
+ * @example
+ * ```ts
+ * import { ProxyUpstream } from '@holdfast/proxy'
+ *
+ * const upstream = new ProxyUpstream('socks5://user:secret@p1.example')
+ * upstream.host // => 'p1.example:1080'
+ * JSON.stringify(upstream) // => '"socks5://p1.example:1080"'
+ * new ProxyUpstream('ftp://p1.example') // throws INVALID_OPTIONS
+ * ```
+ */
+export class ProxyUpstream {
+  /** What it is spoken to in. */
+  readonly protocol: ProxyProtocol
+  /** Its name or address, without brackets. */
+  readonly hostname: string
+  /** Its port. */
+  readonly port: number
+  /** Name and port, as in a URL. */
+  readonly host: string
+  /** How long reaching it may take, in milliseconds. */
+  readonly connectTimeout: number
+  #tls: ConnectionOptions
+  #dispatcher: UpstreamDispatcher | undefined
+
+  /** @throws INVALID_OPTIONS that says what is wrong with the URL, without repeating it: it may hold a password */
+  constructor(url: string | URL, { connectTimeout = '10s', tls = {} }: UpstreamOptions = {}) {
+    const parsed = parse(url)
+    this.protocol = parsed.protocol
+    this.hostname = parsed.hostname.replace(/^\[|\]$/g, '')
+    this.port = parsed.port
+    this.host = `${parsed.hostname}:${parsed.port}`
+    this.connectTimeout = readTimeout(connectTimeout)
+    this.#tls = tls
+    if (parsed.credentials !== undefined) keepCredentials(this, parsed.credentials)
+  }
+
+  /** A dispatcher of undici's that sends through this proxy; made when first read. */
+  get dispatcher(): Dispatcher {
+    this.#dispatcher ??= new UpstreamDispatcher(this)
+    return this.#dispatcher
+  }
+
+  /** @internal */
+  get tls(): ConnectionOptions {
+    return this.#tls
+  }
+
+  /** Where it is, without credentials. */
+  toString(): string {
+    return `${this.protocol}//${this.host}`
+  }
+
+  /** The same, so that a member may be written down. */
+  toJSON(): string {
+    return this.toString()
+  }
+
+  [inspect.custom](): string {
+    return `ProxyUpstream(${this.toString()})`
+  }
+}
+
+function readTimeout(given: Duration): number {
+  const timeout = milliseconds(given)
+  if (timeout > 0 && timeout < 2 ** 31) return timeout
+  throw invalid('a proxy cannot be made', [
+    `connectTimeout: got ${String(given).slice(0, 20)}, takes a duration above 0, in milliseconds or as '500ms', '30s'`,
+  ])
+}
+
+interface Parsed {
+  readonly protocol: ProxyProtocol
+  readonly hostname: string
+  readonly port: number
+  readonly credentials: Credentials | undefined
+}
+
+function parse(given: string | URL): Parsed {
+  const text = String(given)
+  if (!URL.canParse(text))
+    throw invalid('a proxy cannot be made', [
+      'url: got something that is no URL, takes http://, https:// or socks5:// with a host and a port',
+    ])
+  const scheme = new URL(text).protocol.replace('socks5h:', 'socks5:').replace('socks:', 'socks5:')
+  if (!Object.hasOwn(PORTS, scheme))
+    throw invalid('a proxy cannot be made', [
+      `url: got the scheme ${JSON.stringify(scheme.slice(0, 20))}, takes http://, https:// or socks5://`,
+    ])
+  const protocol = scheme as ProxyProtocol
+  // The rules for the host's spelling are those of http, whatever the scheme.
+  const url = new URL(`http:${text.slice(text.indexOf(':') + 1)}`)
+  const problems: string[] = []
+  if (url.hostname === '') problems.push('url: got no host, takes one')
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    problems.push('url: got a path, takes a host and a port alone')
+  // An http URL hides its usual port, and a proxy may be told to be there.
+  const explicit = /:(\d+)\/?$/.exec(text)?.[1]
+  const port = Number(url.port || explicit || PORTS[protocol])
+  if (port === 0) problems.push('url: got port 0, takes a port from 1')
+  if (problems.length > 0) throw invalid('a proxy cannot be made', problems)
+  const { hostname, username, password } = url
+  const credentials = username === '' && password === '' ? undefined : decoded(username, password)
+  return { protocol, hostname, port, credentials }
+}
+
+function decoded(username: string, password: string): Credentials {
+  try {
+    return { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+  } catch {
+    // A lone % is meant as it stands.
+    return { username, password }
+  }
+}

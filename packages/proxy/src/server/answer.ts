@@ -1,0 +1,115 @@
+import type { ServerResponse } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { byName, type FlatHeaders } from './head.js'
+
+/** The most of a body that is read before the answer counts as one, so that a torn one can be asked for again. */
+export const WHOLE = 65_536
+
+/**
+ * An answer to a plain request: its head, and its body as a whole or as it comes. It is either delivered or discarded.
+ * It has no property `status`, which would have every answer classified.
+ */
+export class Answer {
+  readonly statusCode: number
+  readonly statusMessage: string
+  readonly headers: FlatHeaders
+  /** What was read of the body. */
+  chunks: Buffer[] = []
+  size = 0
+  /** Whether that is all of it. */
+  complete = false
+  private readonly controller: Dispatcher.DispatchController
+  private client: ServerResponse | undefined = undefined
+  private broken = false
+
+  constructor(
+    statusCode: number,
+    statusMessage: string,
+    headers: FlatHeaders,
+    controller: Dispatcher.DispatchController,
+  ) {
+    this.statusCode = statusCode
+    this.statusMessage = statusMessage
+    this.headers = headers
+    this.controller = controller
+  }
+
+  /** Takes a part of the body. */
+  take(chunk: Buffer): void {
+    const { client } = this
+    if (client === undefined) {
+      this.size += chunk.length
+      this.chunks.push(chunk)
+    } else if (!client.write(chunk)) this.controller.pause()
+  }
+
+  /** The body is whole. */
+  end(): void {
+    this.complete = true
+    this.client?.end()
+  }
+
+  /** The body will never be whole: the client must not take what it has for all. */
+  fail(): void {
+    this.broken = true
+    this.client?.destroy()
+  }
+
+  /** Hands the answer to the client. */
+  deliver(client: ServerResponse, idleTimeout: number): void {
+    const { chunks, controller } = this
+    if (this.broken || client.destroyed) {
+      client.destroy()
+      this.discard()
+      return
+    }
+    client.writeHead(this.statusCode, this.statusMessage, this.headers)
+    // A client that does not read must not hold on to it for ever.
+    client.socket?.setTimeout(idleTimeout)
+    if (this.complete) {
+      client.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+      return
+    }
+    this.client = client
+    client.on('drain', () => controller.resume()).on('close', () => this.discard())
+    client.flushHeaders()
+    let flows = true
+    for (const chunk of chunks) flows = client.write(chunk)
+    this.chunks = []
+    if (flows) controller.resume()
+  }
+
+  /** Nobody wants it: where something is still to come, the connection is given up. */
+  discard(): void {
+    if (!this.complete && !this.broken) this.controller.abort(new Error('the answer is not wanted any more'))
+    this.broken = true
+    this.chunks = []
+  }
+}
+
+/** An answer that a policy may take for a failure. It is delivered where there is no better one in the end. */
+export class FailedAnswer extends Error {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    super(`the answer was ${answer.statusCode}`)
+    this.status = answer.statusCode
+    this.headers = byName(answer.headers)
+    this.answer = answer
+  }
+}
+
+/** An answer of 400 and more that is not retried by its status, but may speak of the member. */
+export class JudgedAnswer {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    this.status = answer.statusCode
+    this.headers = byName(answer.headers)
+    this.answer = answer
+  }
+}

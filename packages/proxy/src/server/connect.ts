@@ -1,0 +1,114 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Attempt, HoldfastError } from 'holdfast'
+import { dial } from '../connect/dial.js'
+import type { Target } from '../connect/handshake.js'
+import { Limit, openTunnel } from '../connect/tunnel.js'
+import { readRequest } from './head.js'
+import { type House, upstreamFor } from './house.js'
+import type { ProxyCall } from './options.js'
+import { BAD_TARGET, FORBIDDEN, type Refusal, refusalFor, refuseSocket, UNAUTHORIZED } from './refusals.js'
+import { parseAuthority } from './target.js'
+
+const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
+
+/** Answers CONNECT: opens a tunnel, through one proxy after another until one stands. */
+export async function handleConnect(
+  house: House,
+  req: IncomingMessage,
+  client: Socket,
+  head: Buffer,
+): Promise<void> {
+  const { users, targets, counts } = house
+  const stop = (refusal: Refusal): void => {
+    counts.refused++
+    refuseSocket(client, refusal)
+  }
+  const waiting = new Waiting(client, head)
+  house.tunnels.expect(client)
+  const target = parseAuthority(req.url ?? '')
+  if (target === undefined) return stop(BAD_TARGET)
+  const { authorization, policy } = readRequest(req.rawHeaders)
+  const caller = users.admit(authorization)
+  if (caller === undefined) return stop(UNAUTHORIZED)
+  if (!(await targets.allows(target.hostname))) return stop(FORBIDDEN)
+  const { user, context } = caller
+  const host = `${target.hostname}:${target.port}`
+  const call: ProxyCall = { kind: 'tunnel', method: 'CONNECT', host, policy, user, context }
+  try {
+    const upstream = await house
+      .guardFor(call)
+      .run((attempt) => open(house, attempt, target), { signal: waiting.signal, context })
+    const early = waiting.end()
+    if (!client.writable) {
+      upstream.destroy()
+      client.destroy()
+      return
+    }
+    counts.tunnels++
+    client.write(ESTABLISHED)
+    house.tunnels.join(client, upstream, early)
+  } catch (error) {
+    stop(refusalFor(error))
+  }
+}
+
+/** The most that a client may send before its tunnel stands. */
+const EARLY = 65_536
+
+/** A client that waits for its tunnel: it is listened to, because one that leaves is noticed only so. */
+class Waiting {
+  private readonly aborter = new AbortController()
+  private readonly client: Socket
+  private readonly early: Buffer[]
+  private size: number
+  private readonly left = (): void =>
+    this.aborter.abort(new HoldfastError('CANCELLED', 'the client went away'))
+  private readonly take = (chunk: Buffer): void => {
+    this.early.push(chunk)
+    this.size += chunk.length
+    if (this.size > EARLY) this.client.pause()
+  }
+
+  constructor(client: Socket, head: Buffer) {
+    this.client = client
+    this.early = [head]
+    this.size = head.length
+    client.on('error', this.left).on('close', this.left).on('end', this.left).on('data', this.take)
+  }
+
+  get signal(): AbortSignal {
+    return this.aborter.signal
+  }
+
+  /** The wait is over; gives what came too early. */
+  end(): Buffer {
+    const { client, left, take } = this
+    client.off('error', left).off('close', left).off('end', left).off('data', take)
+    return Buffer.concat(this.early)
+  }
+}
+
+async function open(house: House, attempt: Attempt, target: Target): Promise<Socket> {
+  const upstream = upstreamFor(attempt)
+  const { signal } = attempt
+  const socket = await (upstream === undefined
+    ? toTarget(house, target, signal)
+    : openTunnel(upstream, target, signal, true))
+  // Another attempt may have been quicker, or the client gone, while this one was about to end.
+  if (signal.aborted) socket.destroy()
+  return socket
+}
+
+async function toTarget(
+  { settings, targets }: House,
+  { host, port }: Target,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const limit = new Limit({ connectTimeout: settings.connectTimeout, host }, signal)
+  try {
+    return await dial({ host, port, lookup: targets.lookup, halfOpen: true, signal: limit.signal })
+  } finally {
+    limit.end()
+  }
+}

@@ -1,0 +1,170 @@
+import type { Dispatcher } from 'undici'
+import { ProxyConnectionError } from '../errors.js'
+import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'
+import { readResponse } from './head.js'
+
+/** What all attempts of one call have in common. */
+export class Sending {
+  /** Whether it may be sent more than once. */
+  readonly repeatable: boolean
+  /** Whether a request went out: from then on it may have arrived. */
+  begun = false
+  /** Answers that failed, with the number of their attempt. */
+  private readonly kept: { readonly number: number; readonly answer: Answer }[] = []
+
+  constructor(repeatable: boolean) {
+    this.repeatable = repeatable
+  }
+
+  /** Takes the leave to send; false where it was sent and may not be sent again. */
+  begin(): boolean {
+    if (this.begun && !this.repeatable) return false
+    this.begun = true
+    return true
+  }
+
+  keep(number: number, answer: Answer): void {
+    this.kept.push({ number, answer })
+  }
+
+  /** Gives up the answers of attempts before this one, but for the one that is wanted. */
+  discardBefore(number: number, wanted?: Answer): void {
+    for (const one of this.kept.splice(0))
+      if (one.number >= number) this.kept.push(one)
+      else if (one.answer !== wanted) one.answer.discard()
+  }
+}
+
+/** Statuses below 500 that policies may retry. */
+const MAY_PASS = new Set([408, 425, 429])
+
+/** A body that comes in more pieces than this is handed on as it comes: a trickle is not waited for. */
+const DROPS = 32
+
+/** A request that was sent must not be sent again. */
+class AlreadySent extends TypeError {
+  constructor() {
+    super('the request was sent before and may not be sent twice')
+  }
+}
+
+/** What an attempt comes to: an answer, or one to be judged by its status. */
+export type Outcome = Answer | JudgedAnswer
+
+/**
+ * One attempt at a request. It resolves with an answer below 500; throws those that a policy may retry, unless the request
+ * may not be repeated; and throws what kept it from being answered.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  sending: Sending,
+  number: number,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    dispatcher.dispatch(options, new Exchange(sending, number, signal, resolve, reject))
+  })
+}
+
+class Exchange implements Dispatcher.DispatchHandler {
+  private readonly sending: Sending
+  private readonly number: number
+  private readonly signal: AbortSignal
+  private readonly resolve: (outcome: Outcome) => void
+  private readonly reject: (error: Error) => void
+  private controller: Dispatcher.DispatchController | undefined = undefined
+  private answer: Answer | undefined = undefined
+  private settled = false
+  private readonly abort = (): void => {
+    const { signal, controller } = this
+    const { reason } = signal
+    this.fail(reason instanceof Error ? reason : new Error(String(reason)))
+    controller?.abort(reason)
+  }
+
+  constructor(
+    sending: Sending,
+    number: number,
+    signal: AbortSignal,
+    resolve: (outcome: Outcome) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.sending = sending
+    this.number = number
+    this.signal = signal
+    this.resolve = resolve
+    this.reject = reject
+    if (signal.aborted) this.abort()
+    else signal.addEventListener('abort', this.abort, { once: true })
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    if (this.settled) controller.abort(new Error('nobody waits for it any more'))
+    else if (!this.sending.begin()) controller.abort(new AlreadySent())
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    statusCode: number,
+    _headers: unknown,
+    statusMessage = '',
+  ): void {
+    if (statusCode < 200) return
+    if (statusCode === 407) {
+      this.fail(new ProxyConnectionError('a proxy of the pool refuses our credentials'))
+      controller.abort(new Error('not for us'))
+      return
+    }
+    const { headers, contentLength } = readResponse(controller.rawHeaders as Buffer[])
+    this.answer = new Answer(statusCode, statusMessage, headers, controller)
+    // What fails is read before it is judged, as far as is sensible, so that its connection can be used again.
+    if (contentLength > WHOLE || (contentLength < 0 && statusCode < 400)) this.hold(controller)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { answer, settled } = this
+    if (answer === undefined) return
+    answer.take(chunk)
+    if (!settled && (answer.size > WHOLE || answer.chunks.length > DROPS)) this.hold(controller)
+  }
+
+  onResponseEnd(): void {
+    this.answer?.end()
+    this.settle()
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.answer?.fail()
+    this.fail(error)
+  }
+
+  /** Leaves the rest of the body where it is until somebody takes it. */
+  private hold(controller: Dispatcher.DispatchController): void {
+    controller.pause()
+    this.settle()
+  }
+
+  private settle(): void {
+    const { answer, sending, number } = this
+    if (this.settled || answer === undefined) return
+    this.settled = true
+    const { statusCode } = answer
+    if (answer.complete) this.signal.removeEventListener('abort', this.abort)
+    if (statusCode < 400) this.resolve(answer)
+    else {
+      sending.keep(number, answer)
+      const passing = statusCode >= 500 || MAY_PASS.has(statusCode)
+      if (passing && sending.repeatable) this.reject(new FailedAnswer(answer))
+      else this.resolve(new JudgedAnswer(answer))
+    }
+  }
+
+  private fail(error: Error): void {
+    this.signal.removeEventListener('abort', this.abort)
+    if (this.settled) return
+    this.settled = true
+    this.reject(error)
+  }
+}

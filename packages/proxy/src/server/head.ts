@@ -1,0 +1,104 @@
+/** Header names and values by turns, as on the wire. */
+export type FlatHeaders = string[]
+
+/** The head of a request, in one pass: what goes on to the target, and what is meant for us. */
+export interface RequestHead {
+  readonly headers: FlatHeaders
+  authorization: string | undefined
+  policy: string | undefined
+  contentLength: number
+  chunked: boolean
+  idempotencyKey: boolean
+}
+
+/** What belongs to one connection and not to the message. */
+const HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-authentication-info',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
+/** Of a request besides: what is said anew to the next server, and what is meant for us. */
+const REQUEST = new Set([...HOP, 'host', 'expect', 'content-length', 'x-holdfast-policy', 'http2-settings'])
+
+const RESPONSE = new Set(HOP)
+
+/** Takes out the headers that `Connection` names besides. */
+function withoutNamed(headers: FlatHeaders, connection: string): FlatHeaders {
+  const named = new Set(connection.toLowerCase().split(/[\s,]+/))
+  const kept: FlatHeaders = []
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string
+    if (!named.has(name.toLowerCase())) kept.push(name, headers[i + 1] as string)
+  }
+  return kept
+}
+
+const USUAL = /^\s*(keep-alive|close)\s*$/i
+
+/** Reads the head of a request. */
+export function readRequest(raw: readonly string[]): RequestHead {
+  const headers: FlatHeaders = []
+  const head: RequestHead = {
+    headers,
+    authorization: undefined,
+    policy: undefined,
+    contentLength: 0,
+    chunked: false,
+    idempotencyKey: false,
+  }
+  let connection = ''
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string
+    const value = raw[i + 1] as string
+    const lower = name.toLowerCase()
+    if (!REQUEST.has(lower)) {
+      headers.push(name, value)
+      if (lower === 'idempotency-key') head.idempotencyKey = true
+    } else if (lower === 'connection') connection += `,${value}`
+    else if (lower === 'proxy-authorization') head.authorization = value
+    else if (lower === 'x-holdfast-policy') head.policy = value
+    else if (lower === 'content-length') head.contentLength = Number(value)
+    else if (lower === 'transfer-encoding') head.chunked = true
+  }
+  if (connection === '' || USUAL.test(connection.slice(1))) return head
+  return { ...head, headers: withoutNamed(headers, connection) }
+}
+
+/** The headers of an answer that go on to the client, and how long its body says it is; -1 where it does not say. */
+export interface ResponseHead {
+  readonly headers: FlatHeaders
+  readonly contentLength: number
+}
+
+/** Reads the head of an answer. */
+export function readResponse(raw: readonly Buffer[]): ResponseHead {
+  const headers: FlatHeaders = []
+  let connection = ''
+  let contentLength = -1
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] as Buffer).toString('latin1')
+    const value = (raw[i + 1] as Buffer).toString('latin1')
+    const lower = name.toLowerCase()
+    if (!RESPONSE.has(lower)) {
+      headers.push(name, value)
+      if (lower === 'content-length') contentLength = Number(value)
+    } else if (lower === 'connection') connection += `,${value}`
+  }
+  if (connection === '' || USUAL.test(connection.slice(1))) return { headers, contentLength }
+  return { headers: withoutNamed(headers, connection), contentLength }
+}
+
+/** The same as an object with small names, where something looks for one. */
+export function byName(flat: FlatHeaders): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (let i = 0; i < flat.length; i += 2) found[(flat[i] as string).toLowerCase()] = flat[i + 1] as string
+  return found
+}

@@ -1,0 +1,180 @@
+import type { Attempt, Clock, Duration, GuardOptions, Pool, RunOptions } from 'holdfast'
+import { milliseconds, systemClock } from 'holdfast/engine'
+import { invalid } from '../errors.js'
+import { type Resolve, resolveBySystem } from '../targets/targets.js'
+
+/** Somebody who may use the proxy. */
+export interface ProxyUser {
+  /** The name, without parameters. */
+  readonly name: string
+  /** The password. */
+  readonly password: string
+}
+
+/** What a client's user name says about its call, for the strategies `sticky` and `region`. */
+export interface ProxyContext {
+  /** Calls of one session stay with one member. */
+  readonly session?: string
+  /** Where the member should be. */
+  readonly region?: string
+}
+
+/** A call that is to run under a guard. */
+export interface ProxyCall {
+  /** A plain request, which is sent and answered, or a tunnel that is to stand. */
+  readonly kind: 'request' | 'tunnel'
+  /** The method; CONNECT for a tunnel. */
+  readonly method: string
+  /** Name and port of the target. */
+  readonly host: string
+  /** What the header `x-holdfast-policy` says. */
+  readonly policy: string | undefined
+  /** The name of the user, without parameters, where there are users. */
+  readonly user: string | undefined
+  /** The parameters of the user name. */
+  readonly context: ProxyContext
+}
+
+/** What runs a call: a guard of `holdfast`, or anything that runs functions in the same way. */
+export interface ProxyGuard {
+  run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
+}
+
+/** What a forward proxy is made of. */
+export interface ProxyOptions {
+  /** The proxies to rotate over. @defaultValue none: it connects to targets itself */
+  pool?: Pool<unknown>
+  /** Options of a guard for each id that `x-holdfast-policy` may name. @defaultValue none */
+  policies?: Readonly<Record<string, GuardOptions>>
+  /** Gives the guard for a call, in place of `policies` and the defaults. It may throw POLICY_NOT_FOUND. */
+  guard?: (call: ProxyCall) => ProxyGuard
+  /** Whether methods such as POST may be sent again after they may have arrived. @defaultValue false */
+  retryNonIdempotent?: boolean | ((call: ProxyCall) => boolean)
+  /** Where it listens. Anything but loopback needs users. @defaultValue '127.0.0.1' */
+  host?: string
+  /** Its port; 0 takes a free one. @defaultValue 8080 */
+  port?: number
+  /** Who may use it; where there are none, everybody who can reach it. @defaultValue none */
+  users?: readonly ProxyUser[]
+  /** Whether private, loopback, link-local and metadata targets may be gone to. @defaultValue false */
+  allowPrivateTargets?: boolean
+  /** How many connections of clients there may be; more are closed at once. @defaultValue 10000 */
+  maxConnections?: number
+  /** How long a tunnel, a kept connection or a body may be silent. @defaultValue '2m' */
+  idleTimeout?: Duration
+  /** How long a client may take for the head of a request. @defaultValue '10s' */
+  headTimeout?: Duration
+  /** How long connecting to a target may take where there is no pool. @defaultValue '10s' */
+  connectTimeout?: Duration
+  /** How long an answer may let wait once the request is sent. @defaultValue '60s' */
+  responseTimeout?: Duration
+  /** The most bytes in the head of a request. @defaultValue 16384 */
+  maxHeaderSize?: number
+  /** Resolves names, to all their addresses. @defaultValue the operating system */
+  resolve?: Resolve
+  /** Where it takes its time from. @defaultValue the machine's clock */
+  clock?: Clock
+}
+
+/** {@link ProxyOptions} checked and filled in. */
+export interface ProxySettings
+  extends Required<Omit<ProxyOptions, 'pool' | 'guard' | Times>>,
+    Pick<ProxyOptions, 'pool' | 'guard'>,
+    Readonly<Record<Times, number>> {}
+
+type Times = 'idleTimeout' | 'headTimeout' | 'connectTimeout' | 'responseTimeout'
+
+/** The defaults of {@link ProxyOptions}. */
+export const PROXY_DEFAULTS = Object.freeze({
+  policies: Object.freeze({}),
+  retryNonIdempotent: false,
+  host: '127.0.0.1',
+  port: 8080,
+  users: Object.freeze([]),
+  allowPrivateTargets: false,
+  maxConnections: 10_000,
+  idleTimeout: 120_000,
+  headTimeout: 10_000,
+  connectTimeout: 10_000,
+  responseTimeout: 60_000,
+  maxHeaderSize: 16_384,
+  resolve: resolveBySystem,
+  clock: systemClock,
+})
+
+type Rule = readonly [takes: string, fits: (value: unknown) => boolean, convert?: (value: never) => unknown]
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+const whole = (least: number, most: number): Rule => [
+  `a whole number from ${least} to ${most}`,
+  (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+]
+const span: Rule = [
+  "a duration above 0, in milliseconds or as '500ms', '30s', '5m'",
+  (value) => milliseconds(value as Duration) > 0 && milliseconds(value as Duration) < 2 ** 31,
+  milliseconds,
+]
+const yesOrNo: Rule = ['true or false', (value) => typeof value === 'boolean']
+const fn: Rule = ['a function', (value) => typeof value === 'function']
+
+const isUser = (user: unknown): boolean => {
+  const { name, password } = Object(user) as Partial<ProxyUser>
+  return (
+    typeof name === 'string' &&
+    name !== '' &&
+    !name.includes(':') &&
+    typeof password === 'string' &&
+    password !== ''
+  )
+}
+
+const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
+  pool: ['a Pool', (value) => isObject(value) && 'take' in value],
+  policies: ['an object of guard options by id', isObject],
+  guard: fn,
+  retryNonIdempotent: ['true, false or a function', (value) => yesOrNo[1](value) || fn[1](value)],
+  host: ['a name or address', (value) => typeof value === 'string' && value !== ''],
+  port: whole(0, 65_535),
+  users: [
+    'an array of { name, password }, both not empty, no colon in a name',
+    (value) => Array.isArray(value) && value.every(isUser),
+  ],
+  allowPrivateTargets: yesOrNo,
+  maxConnections: whole(1, 2 ** 31 - 1),
+  idleTimeout: span,
+  headTimeout: span,
+  connectTimeout: span,
+  responseTimeout: span,
+  maxHeaderSize: whole(512, 2 ** 20),
+  resolve: fn,
+  clock: [
+    'a Clock with now, wall, setTimer and clearTimer',
+    (value) => isObject(value) && 'setTimer' in value,
+  ],
+}
+
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
+
+/** Checks the options of a proxy, or throws INVALID_OPTIONS that lists everything wrong with them. */
+export function readProxy(given: ProxyOptions): ProxySettings {
+  const problems: string[] = []
+  const settings = { ...PROXY_DEFAULTS } as Record<string, unknown>
+  for (const [name, value] of Object.entries(Object(given) as object)) {
+    if (value === undefined) continue
+    const rule = Object.hasOwn(RULES, name) ? RULES[name as keyof ProxyOptions] : undefined
+    if (rule === undefined) problems.push(`${name}: the options are ${Object.keys(RULES).join(', ')}`)
+    // What was given is not repeated where it may be a password.
+    else if (!rule[1](value))
+      problems.push(
+        `${name}: ${isObject(value) ? 'got something else' : `got ${String(value)}`}, takes ${rule[0]}`,
+      )
+    else settings[name] = rule[2] === undefined ? value : rule[2](value as never)
+  }
+  const { host, users } = settings as unknown as ProxySettings
+  if (typeof host === 'string' && !LOOPBACK.test(host) && Array.isArray(users) && users.length === 0)
+    problems.push(
+      `host: got ${host}, which others can reach, while anybody may use the proxy; give users, or a loopback address`,
+    )
+  if (problems.length > 0) throw invalid('a proxy cannot be started', problems)
+  return settings as unknown as ProxySettings
+}

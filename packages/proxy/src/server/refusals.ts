@@ -1,0 +1,110 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { classify, isHoldfastError } from 'holdfast'
+import { PrivateTargetError } from '../targets/targets.js'
+
+/** An answer that the proxy gives itself. */
+export interface Refusal {
+  readonly status: number
+  readonly error: string
+  readonly message: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const UNAUTHORIZED: Refusal = {
+  status: 407,
+  error: 'UNAUTHORIZED',
+  message: 'this proxy asks for a user name and a password it knows (Proxy-Authorization: Basic)',
+  headers: { 'proxy-authenticate': 'Basic realm="holdfast"' },
+}
+export const FORBIDDEN: Refusal = {
+  status: 403,
+  error: 'FORBIDDEN',
+  message: 'the target is private, and this proxy does not go to private targets (allowPrivateTargets)',
+}
+export const BAD_TARGET: Refusal = {
+  status: 400,
+  error: 'BAD_REQUEST',
+  message: 'this is a forward proxy: it takes GET http://host/path HTTP/1.1 or CONNECT host:port HTTP/1.1',
+}
+export const NOT_FOUND: Refusal = {
+  status: 404,
+  error: 'NOT_FOUND',
+  message: 'this is a forward proxy; of its own it has / alone',
+}
+
+const UNAVAILABLE = new Set([
+  'POOL_UNAVAILABLE',
+  'NETWORK_DOWN',
+  'CIRCUIT_OPEN',
+  'BULKHEAD_FULL',
+  'RETRY_BUDGET_EXHAUSTED',
+  'CANCELLED',
+])
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  POOL_UNAVAILABLE: 'no proxy of the pool is available now',
+  NETWORK_DOWN: 'the network is down at this end',
+  CIRCUIT_OPEN: 'calls are refused for a while, because too many failed',
+  BULKHEAD_FULL: 'too many calls run already',
+  CANCELLED: 'the call was cancelled',
+}
+
+/** What a client is told of an error. No text of the error itself goes out: it may name what is none of its business. */
+export function refusalFor(error: unknown): Refusal {
+  if (error instanceof PrivateTargetError || (error as Error)?.cause instanceof PrivateTargetError)
+    return FORBIDDEN
+  const { kind, httpStatus, retryAfter } = classify(error)
+  const code = isHoldfastError(error) ? error.code : undefined
+  if (code === 'POLICY_NOT_FOUND' || code === 'INVALID_OPTIONS')
+    return { status: 400, error: code, message: 'x-holdfast-policy names no policy of this proxy' }
+  if ((code !== undefined && UNAVAILABLE.has(code)) || httpStatus === 429) {
+    const known = code === undefined ? 'UPSTREAM_RATE_LIMITED' : code
+    const headers = retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter / 1000)) }
+    return { status: 503, error: known, message: SENTENCES[known] ?? 'try again later', headers }
+  }
+  if (kind === 'timeout' || httpStatus === 504)
+    return { status: 504, error: code ?? 'UPSTREAM_TIMEOUT', message: 'there was no answer in time' }
+  if ((error as { code?: unknown })?.code === 'UND_ERR_INVALID_ARG')
+    return { status: 400, error: 'BAD_REQUEST', message: 'the request cannot be sent on as it is' }
+  return { status: 502, error: 'UPSTREAM_FAILED', message: 'no answer could be had from the target' }
+}
+
+const bodyOf = ({ error, message }: Refusal): string => `${JSON.stringify({ error, message })}\n`
+
+/** Answers a plain request. */
+export function refuse(res: ServerResponse, refusal: Refusal): void {
+  if (res.destroyed || res.writableEnded) return
+  if (res.headersSent) {
+    res.destroy()
+    return
+  }
+  const body = bodyOf(refusal)
+  // What is left of the request is not waited for.
+  const { 'content-length': announced = '0', 'transfer-encoding': chunked } = res.req.headers
+  if (!res.req.complete && (announced !== '0' || chunked)) res.shouldKeepAlive = false
+  res.writeHead(refusal.status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...refusal.headers,
+  })
+  res.end(res.req.method === 'HEAD' ? undefined : body)
+}
+
+/** Answers over a bare connection, and closes it. */
+export function refuseSocket(socket: Socket, refusal: Refusal): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const body = bodyOf(refusal)
+  const headers = Object.entries({
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+    ...refusal.headers,
+  })
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines}\r\n${body}`)
+  socket.destroySoon()
+}

@@ -1,0 +1,169 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duration } from 'holdfast'
+import { milliseconds } from 'holdfast/engine'
+import { Agent, buildConnector } from 'undici'
+import { Targets } from '../targets/targets.js'
+import { handleConnect } from './connect.js'
+import { guardsOf } from './guards.js'
+import type { House } from './house.js'
+import { type ProxyOptions, readProxy } from './options.js'
+import { handlePlain } from './plain.js'
+import { NOT_FOUND, refuse, refuseSocket } from './refusals.js'
+import { answerStatus, type ProxyStatus, statusOf } from './status-page.js'
+import { Tunnels } from './tunnels.js'
+import { Users } from './users.js'
+
+/** A forward proxy that runs. */
+export interface ProxyServer {
+  /** Where it listens. */
+  readonly host: string
+  /** The port it listens on. */
+  readonly port: number
+  /** What a client is configured with: `http://host:port`. */
+  readonly url: string
+  /** How much it has done, and how its pool stands. */
+  status(): ProxyStatus
+  /**
+   * Takes no more connections, lets requests and tunnels end for as long as `timeout` (10 s), and ends the rest. A second
+   * call waits for the first.
+   */
+  close(options?: { readonly timeout?: Duration }): Promise<void>
+}
+
+/**
+ * Starts a forward proxy that sends each request through a member of a pool of proxies. Plain HTTP is retried by the policy;
+ * CONNECT goes on to other members until a tunnel stands. Without a pool it connects to targets itself.
+ *
+ * It listens on loopback unless there are users, and does not go to private targets unless it may.
+ *
+ * @throws INVALID_OPTIONS that lists everything wrong with the options; the error of `listen`, such as EADDRINUSE
+ *
+ * @example
+ * ```ts
+ * import { proxyPool, startProxy } from '@holdfast/proxy'
+ *
+ * const pool = proxyPool({ id: 'proxies', members: ['http://user:secret@p1.example:8080'] })
+ * const proxy = await startProxy({ pool, port: 0 })
+ * const page = await fetch(proxy.url)
+ * page.status // => 200
+ * proxy.status().pool?.members // => { available: 1 }
+ * await proxy.close()
+ * ```
+ */
+export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServer> {
+  const settings = readProxy(options)
+  const { clock } = settings
+  const targets = new Targets(settings.allowPrivateTargets, settings.resolve, clock)
+  const house: House = {
+    settings,
+    clock,
+    targets,
+    users: new Users(settings.users),
+    guardFor: guardsOf(settings),
+    direct: new Agent({
+      connect: buildConnector({ timeout: settings.connectTimeout, lookup: targets.lookup }),
+      pipelining: 1,
+    }),
+    tunnels: new Tunnels(settings.idleTimeout, clock),
+    counts: { requests: 0, tunnels: 0, refused: 0 },
+    closing: false,
+  }
+  const server = serverFor(house)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(settings.port, settings.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const { port } = server.address() as AddressInfo
+  const { host } = settings
+  let closed: Promise<void> | undefined
+  return {
+    host,
+    port,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    status: () => statusOf(house),
+    close({ timeout = '10s' } = {}) {
+      closed ??= closeDown(house, server, milliseconds(timeout))
+      return closed
+    },
+  }
+}
+
+function serverFor(house: House): Server {
+  const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = house.settings
+  const unanswered = new Unanswered()
+  const server = createServer(
+    {
+      maxHeaderSize,
+      keepAliveTimeout: idleTimeout,
+      headersTimeout: headTimeout,
+      requestTimeout: 0,
+      connectionsCheckingInterval: Math.min(5000, Math.max(100, headTimeout / 2)),
+      noDelay: true,
+      insecureHTTPParser: false,
+    },
+    (req: IncomingMessage, res: ServerResponse) => {
+      unanswered.add(req.socket, res)
+      // A connection is kept for nobody while the proxy is being closed.
+      res.on('close', () => house.closing && setImmediate(() => server.closeIdleConnections()))
+      if (req.url !== '/')
+        return req.url?.startsWith('/') ? refuse(res, NOT_FOUND) : handlePlain(house, req, res)
+      answerStatus(house, req.headers.accept, res)
+    },
+  )
+  server.maxConnections = maxConnections
+  server.on('connect', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.setTimeout(0)
+    // An answer to an earlier request would end up inside the tunnel.
+    if (unanswered.has(socket)) socket.destroy()
+    else void handleConnect(house, req, socket, head)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (unanswered.has(socket) || error.code === 'ECONNRESET') socket.destroy()
+    else refuseSocket(socket, badHead(error.code))
+  })
+  return server
+}
+
+/** Connections with requests that are not answered yet: nothing else may be written to them. */
+class Unanswered {
+  private readonly counts = new WeakMap<Socket, number>()
+
+  add(socket: Socket, res: ServerResponse): void {
+    this.counts.set(socket, this.of(socket) + 1)
+    res.on('close', () => this.counts.set(socket, this.of(socket) - 1))
+  }
+
+  has(socket: Socket): boolean {
+    return this.of(socket) > 0
+  }
+
+  private of(socket: Socket): number {
+    return this.counts.get(socket) ?? 0
+  }
+}
+
+function badHead(code: string | undefined): { status: number; error: string; message: string } {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return { status: 431, error: 'BAD_REQUEST', message: 'the head of the request is too long' }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { status: 408, error: 'BAD_REQUEST', message: 'the request took too long to come' }
+  return { status: 400, error: 'BAD_REQUEST', message: 'this is no well-formed HTTP/1.1 request' }
+}
+
+async function closeDown(house: House, server: Server, timeout: number): Promise<void> {
+  const { tunnels, clock, direct } = house
+  house.closing = true
+  const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeIdleConnections()
+  const timer = clock.setTimer(() => {
+    tunnels.destroyAll()
+    server.closeAllConnections()
+  }, timeout)
+  await Promise.all([stopped, tunnels.emptied()])
+  clock.clearTimer(timer)
+  await direct.destroy()
+}

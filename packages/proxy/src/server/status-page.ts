@@ -1,0 +1,55 @@
+import type { ServerResponse } from 'node:http'
+import type { MemberStatus } from 'holdfast'
+import type { House } from './house.js'
+
+/** What the proxy says of itself: counts, and nothing that names a proxy, a user or a target. */
+export interface ProxyStatus {
+  /** Plain requests that were let in, tunnels that stood, and what was refused or failed here, since the start. */
+  readonly requests: number
+  readonly tunnels: number
+  readonly refused: number
+  /** Tunnels that stand now. */
+  readonly openTunnels: number
+  /** The pool's id and how many of its members are in which state; absent without one. */
+  readonly pool?: { readonly id: string; readonly members: Readonly<Partial<Record<MemberStatus, number>>> }
+}
+
+export function statusOf({ settings, counts, tunnels }: House): ProxyStatus {
+  const { pool } = settings
+  const status = { ...counts, openTunnels: tunnels.size }
+  if (pool === undefined) return status
+  const members: Partial<Record<MemberStatus, number>> = {}
+  for (const { id } of pool.members()) {
+    const state = pool.status(id)
+    members[state] = (members[state] ?? 0) + 1
+  }
+  return { ...status, pool: { id: pool.id, members } }
+}
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
+
+const row = (name: string, value: number | string): string =>
+  `<tr><th>${escaped(name)}</th><td>${escaped(String(value))}</td></tr>`
+
+/** Answers `/`: as JSON where that is asked for, else as a page. */
+export function answerStatus(house: House, accept: string | undefined, res: ServerResponse): void {
+  const status = statusOf(house)
+  const json = accept?.includes('application/json') === true
+  const { pool, openTunnels, ...counts } = status
+  const rows = [
+    ...Object.entries({ ...counts, 'open tunnels': openTunnels }).map(([name, value]) => row(name, value)),
+    ...(pool === undefined
+      ? [row('pool', 'none: targets are connected to from here')]
+      : [row('pool', pool.id)]),
+    ...Object.entries(pool?.members ?? {}).map(([state, count]) => row(`members ${state}`, count)),
+  ]
+  const body = json
+    ? `${JSON.stringify(status)}\n`
+    : `<!doctype html><meta charset="utf-8"><title>Holdfast proxy</title><h1>Holdfast forward proxy</h1><table>${rows.join('')}</table>\n`
+  res.writeHead(200, {
+    'content-type': json ? 'application/json' : 'text/html; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+  })
+  res.end(res.req.method === 'HEAD' ? undefined : body)
+}

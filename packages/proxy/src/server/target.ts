@@ -1,0 +1,48 @@
+/** Where a plain request goes. */
+export interface RequestTarget {
+  /** Scheme, name and port, as the URL parser writes them. */
+  readonly origin: string
+  /** Name and port. */
+  readonly host: string
+  /** The name or address; IPv6 in brackets. */
+  readonly hostname: string
+}
+
+/** Authorities that were parsed lately: clients ask the same few servers again and again. */
+const parsed = new Map<string, RequestTarget | undefined>()
+const MOST = 1000
+
+function parse(base: string): RequestTarget | undefined {
+  if (!URL.canParse(base)) return undefined
+  const { origin, host, hostname } = new URL(base)
+  return { origin, host, hostname }
+}
+
+function targetOf(base: string): RequestTarget | undefined {
+  const found = parsed.get(base)
+  if (found !== undefined || parsed.has(base)) return found
+  if (parsed.size >= MOST) parsed.clear()
+  const target = parse(base)
+  if (base.length < 300) parsed.set(base, target)
+  return target
+}
+
+const ABSOLUTE = /^(https?:\/\/[^/?#\\\s]+)([^#\\\s]*)/i
+
+/** Takes an absolute URL apart; the path stays as it was written. Undefined where it is none. */
+export function parseAbsolute(url: string): { target: RequestTarget; path: string } | undefined {
+  const match = ABSOLUTE.exec(url)
+  if (match === null || url.includes('\\')) return undefined
+  const target = targetOf((match[1] as string).toLowerCase())
+  if (target === undefined) return undefined
+  const path = match[2] as string
+  return { target, path: path.startsWith('/') ? path : `/${path}` }
+}
+
+/** Where a tunnel goes: `host:port`, every spelling of an address understood. Undefined where it is something else. */
+export function parseAuthority(text: string): { hostname: string; host: string; port: number } | undefined {
+  const port = Number(/^[^/?#@\\\s]+:(\d{1,5})$/.exec(text)?.[1])
+  if (!(port > 0 && port < 65_536)) return undefined
+  const target = targetOf(`http://${text.toLowerCase()}`)
+  return target && { hostname: target.hostname, host: target.hostname.replace(/^\[|\]$/g, ''), port }
+}

@@ -1,0 +1,61 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { ProxyContext, ProxyUser } from './options.js'
+
+/** Who calls, and with which parameters. */
+export interface Caller {
+  readonly user: string | undefined
+  readonly context: ProxyContext
+}
+
+const NOTHING: ProxyContext = Object.freeze({})
+const ANYBODY: Caller = Object.freeze({ user: undefined, context: NOTHING })
+
+/** Where a parameter begins. Its value goes on to the next or to the end, so that it may have hyphens. */
+const PARAMETER = /-(session|region)-/
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** Reads `-session-X-region-Y`; undefined where it is something else. */
+function parametersOf(text: string): ProxyContext | undefined {
+  if (text === '') return NOTHING
+  const [before, ...parts] = text.split(PARAMETER)
+  if (before !== '') return undefined
+  const context: { session?: string; region?: string } = {}
+  for (let i = 0; i < parts.length; i += 2) {
+    const value = parts[i + 1]
+    if (!value) return undefined
+    context[parts[i] as 'session' | 'region'] = value
+  }
+  return context
+}
+
+/** Lets callers in by Proxy-Authorization, and reads the parameters in their names. */
+export class Users {
+  private readonly passwords = new Map<string, Buffer>()
+  private readonly longest: string[]
+
+  constructor(users: readonly ProxyUser[]) {
+    for (const { name, password } of users) this.passwords.set(name, digest(password))
+    // A name may begin like another one: the longer is meant.
+    this.longest = [...this.passwords.keys()].sort((a, b) => b.length - a.length)
+  }
+
+  /** The caller; undefined where it is not let in. Without users everybody is, whatever the password. */
+  admit(authorization: string | undefined): Caller | undefined {
+    const open = this.passwords.size === 0
+    if (authorization === undefined) return open ? ANYBODY : undefined
+    const encoded = /^basic +([a-z0-9+/=_-]+) *$/i.exec(authorization)?.[1]
+    const [, given = '', password = ''] =
+      encoded === undefined ? [] : (/^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [])
+    if (open) {
+      const at = given.search(PARAMETER)
+      return { user: undefined, context: (at < 0 ? undefined : parametersOf(given.slice(at))) ?? NOTHING }
+    }
+    const user = this.longest.find((name) => given === name || given.startsWith(`${name}-`))
+    const context = user === undefined ? undefined : parametersOf(given.slice(user.length))
+    // The comparison takes its time whether the name is known or not.
+    const expected = user === undefined ? undefined : this.passwords.get(user)
+    const right = timingSafeEqual(digest(password), expected ?? digest(''))
+    return right && expected !== undefined && context !== undefined ? { user, context } : undefined
+  }
+}

@@ -1,0 +1,81 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net'
+
+/** Not for the public: this network, private, shared, loopback, link-local (with the metadata services), tests, multicast. */
+const V4: readonly (readonly [string, number])[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['168.63.129.16', 32],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+]
+
+/** Unspecified and loopback, local NAT64, Teredo, unique local, link-local, site-local, multicast. */
+const V6: readonly (readonly [string, number])[] = [
+  ['::', 127],
+  ['64:ff9b:1::', 48],
+  ['2001::', 32],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+  ['ff00::', 8],
+]
+
+const blocked = new BlockList()
+for (const [network, prefix] of V4) blocked.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of V6) blocked.addSubnet(network, prefix, 'ipv6')
+
+/** The first of the groups in which an IPv6 address of this kind holds an IPv4 address. */
+const EMBEDDING: readonly (readonly [pattern: RegExp, group: number])[] = [
+  [/^0:0:0:0:0:(ffff|0):/, 6], // mapped, compatible
+  [/^0:0:0:0:ffff:0:/, 6], // translated
+  [/^64:ff9b:0:0:0:0:/, 6], // NAT64
+  [/^2002:/, 1], // 6to4
+]
+
+/** The eight groups of an IPv6 address, without leading zeros. */
+function groupsOf(address: string): string[] {
+  // The URL parser writes every spelling in one way, a dotted end included.
+  const [head = '', tail] = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1).split('::')
+  const left = head === '' ? [] : head.split(':')
+  const right = tail === undefined || tail === '' ? [] : tail.split(':')
+  return tail === undefined
+    ? left
+    : [...left, ...new Array(8 - left.length - right.length).fill('0'), ...right]
+}
+
+/**
+ * Whether an address is not for the public: private, loopback, link-local, metadata, multicast or reserved, whichever way it
+ * is written, also inside an IPv6 address. What is no address is not.
+ *
+ * @example
+ * ```ts
+ * import { isPrivateAddress } from '@holdfast/proxy'
+ *
+ * isPrivateAddress('169.254.169.254') // => true
+ * isPrivateAddress('::ffff:10.0.0.1') // => true
+ * isPrivateAddress('2606:4700::1111') // => false
+ * isPrivateAddress('example.com') // => false
+ * ```
+ */
+export function isPrivateAddress(address: string): boolean {
+  if (isIPv4(address)) return blocked.check(address, 'ipv4')
+  if (!isIPv6(address)) return false
+  const bare = address.split('%')[0] as string
+  if (blocked.check(bare, 'ipv6')) return true
+  const groups = groupsOf(bare)
+  const text = groups.join(':')
+  return EMBEDDING.some(([pattern, at]) => {
+    if (!pattern.test(text)) return false
+    const [high = 0, low = 0] = groups.slice(at, at + 2).map((group) => Number.parseInt(group, 16))
+    return blocked.check([high >> 8, high & 255, low >> 8, low & 255].join('.'), 'ipv4')
+  })
+}
+
+/** Whether a name means this machine by definition, whatever a resolver says. */
+export const isLocalName = (name: string): boolean => /^(.+\.)?localhost\.?$/i.test(name)

@@ -1,0 +1,140 @@
+import type { BreakerOptions } from 'holdfast'
+import { type BreakerEvent, type BreakerSnapshot, CircuitBreaker, type Clock } from 'holdfast'
+import { BREAKER_DEFAULTS, type BreakerSettings, readBreaker } from 'holdfast/engine'
+import type { CircuitBreakerState } from '../records/breaker.js'
+import { SCHEMA } from '../records/session.js'
+
+/** What a breaker belongs to. */
+export interface BreakerOwner {
+  policyId?: string
+  serviceName?: string
+  pool?: string
+  member?: string
+}
+
+/** The id of an owner's breaker: each part of it is encoded, so that ids can be taken apart again. */
+export function breakerId({ policyId, serviceName, pool, member }: BreakerOwner): string {
+  if (policyId !== undefined) return `policy:${encodeURIComponent(policyId)}`
+  if (serviceName !== undefined) return `service:${encodeURIComponent(serviceName)}`
+  return `pool:${encodeURIComponent(pool ?? '')}:${encodeURIComponent(member ?? '')}`
+}
+
+interface Entry {
+  readonly breaker: CircuitBreaker
+  readonly owner: BreakerOwner
+  persist: boolean
+}
+
+export interface RegistryOptions {
+  clock: Clock
+  /** Told of every change of state. */
+  changed(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void
+}
+
+/** The breakers of policies and services, each there once, whoever asks for it and however often the file changes. */
+export class BreakerRegistry {
+  private readonly entries = new Map<string, Entry>()
+  private readonly restored = new Map<string, BreakerSnapshot>()
+  private readonly options: RegistryOptions
+  private readonly opened: Date
+
+  constructor(options: RegistryOptions) {
+    this.options = options
+    this.opened = new Date(options.clock.wall())
+  }
+
+  /** Keeps what was saved before, for the breakers that will be asked for. */
+  remember(snapshots: Iterable<BreakerSnapshot>): void {
+    for (const snapshot of snapshots) this.restored.set(snapshot.id, snapshot)
+  }
+
+  /** What was saved for a breaker that is not here. */
+  recall(id: string): BreakerSnapshot | undefined {
+    const snapshot = this.restored.get(id)
+    this.restored.delete(id)
+    return snapshot
+  }
+
+  /** The owner's breaker with these options. One that is there keeps its state and takes the options over. */
+  ensure(owner: BreakerOwner, given: BreakerOptions, persist: boolean): CircuitBreaker {
+    const id = breakerId(owner)
+    const settings = this.settings(id, given)
+    const known = this.entries.get(id)
+    if (known !== undefined) {
+      if (!sameSettings(known.breaker.settings, settings)) known.breaker.reconfigure(settings)
+      known.persist = persist
+      return known.breaker
+    }
+    const saved = persist ? this.recall(id) : undefined
+    const { clock } = this.options
+    const breaker = saved
+      ? CircuitBreaker.restore(saved, { ...given, id, clock })
+      : new CircuitBreaker({ id }, settings)
+    const entry: Entry = { breaker, owner, persist }
+    breaker.on((event) => this.options.changed(event, owner, entry.persist))
+    this.entries.set(id, entry)
+    return breaker
+  }
+
+  get(id: string): CircuitBreaker | undefined {
+    return this.entries.get(id)?.breaker
+  }
+
+  /** Forgets the breakers that no configuration names any more. */
+  keepOnly(ids: ReadonlySet<string>): void {
+    for (const id of this.entries.keys()) if (!ids.has(id)) this.entries.delete(id)
+  }
+
+  *[Symbol.iterator](): Iterator<{ breaker: CircuitBreaker; owner: BreakerOwner; persist: boolean }> {
+    yield* this.entries.values()
+  }
+
+  /** Where a breaker stands, as a record. */
+  state(breaker: CircuitBreaker, owner: BreakerOwner): CircuitBreakerState {
+    return stateOf(breaker, owner, this.opened)
+  }
+
+  private settings(id: string, given: BreakerOptions): BreakerSettings {
+    const problems: string[] = []
+    const base = { ...BREAKER_DEFAULTS, clock: this.options.clock, id }
+    return readBreaker('', given, base, problems)
+  }
+}
+
+const FIELDS = Object.keys(BREAKER_DEFAULTS).filter(
+  (key) => key !== 'failureOn' && key !== 'counted',
+) as (keyof BreakerSettings)[]
+
+const sameSettings = (a: BreakerSettings, b: BreakerSettings) =>
+  FIELDS.every((field) => a[field] === b[field])
+
+const date = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
+
+/** Where a breaker stands, as a record. One that never changed has been as it is since `since`. */
+export function stateOf(breaker: CircuitBreaker, owner: BreakerOwner, since: Date): CircuitBreakerState {
+  const { settings } = breaker
+  const { policyId, serviceName, member } = owner
+  const changed = date(breaker.lastStateChange) ?? since
+  const record: CircuitBreakerState = {
+    schema: SCHEMA,
+    id: breaker.id,
+    proxyId: member ?? serviceName ?? policyId ?? '',
+    state: breaker.state,
+    failureCount: breaker.failureCount,
+    successCount: breaker.successes,
+    failureThreshold: settings.failureThreshold,
+    successThreshold: settings.successThreshold,
+    windowType: settings.windowType,
+    timeoutDuration: settings.timeoutDuration,
+    lastStateChange: changed,
+  }
+  if (policyId !== undefined) record.policyId = policyId
+  if (serviceName !== undefined) record.serviceName = serviceName
+  if (settings.windowType !== 'consecutive') record.windowDuration = settings.windowDuration
+  const next = date(breaker.nextTestTime)
+  if (next !== undefined) record.nextTestTime = next
+  const failed = date(breaker.lastFailureTime)
+  if (failed !== undefined) record.lastFailureTime = failed
+  if (breaker.state !== 'closed') record.openTimestamp = changed
+  return record
+}

@@ -1,0 +1,111 @@
+import { type BreakerEvent, type CircuitBreaker, HoldfastError, type Pool } from 'holdfast'
+import type { BreakerService } from '../face.js'
+import type { Actor, Kit } from '../kit.js'
+import type { PoolSet } from '../pools/pools.js'
+import type { MemberTarget } from '../pools/target.js'
+import type { CircuitBreakerEvent, CircuitBreakerState } from '../records/breaker.js'
+import type { BreakerEventFilter, Page } from '../store/store.js'
+import type { BreakerOwner, BreakerRegistry } from './registry.js'
+
+interface Found {
+  breaker: CircuitBreaker
+  state(): CircuitBreakerState
+}
+
+/** The member's or name that a breaker's id ends with. */
+export function ownerOf(id: string): BreakerOwner {
+  const [kind, first = '', second = ''] = id.split(':').map(decode)
+  if (kind === 'policy') return { policyId: first }
+  return kind === 'pool' ? { pool: first, member: second } : { serviceName: first }
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** A change of a breaker's state as a record. */
+export function breakerEventRecord(event: BreakerEvent): CircuitBreakerEvent {
+  const { id, fromState, toState, failureCount, timestamp } = event
+  const { policyId, serviceName, member } = ownerOf(id)
+  const proxyId = member ?? serviceName ?? policyId ?? ''
+  return { id, proxyId, fromState, toState, timestamp: new Date(timestamp), failureCount }
+}
+
+/** All breakers there are, under one roof: of policies, of services and of the members of pools. */
+export class Breakers implements BreakerService {
+  private readonly kit: Kit
+  private readonly registry: BreakerRegistry
+  private readonly pools: PoolSet
+
+  constructor(kit: Kit, registry: BreakerRegistry, pools: PoolSet) {
+    this.kit = kit
+    this.registry = registry
+    this.pools = pools
+  }
+
+  async list(
+    filter: { state?: CircuitBreakerState['state'] | undefined; pool?: string | undefined } = {},
+  ): Promise<CircuitBreakerState[]> {
+    const { state, pool } = filter
+    const own = pool === undefined ? [...this.registry] : []
+    const all = [
+      ...own.map(({ breaker, owner }) => this.registry.state(breaker, owner)),
+      ...this.pools.states(pool),
+    ]
+    return state === undefined ? all : all.filter((record) => record.state === state)
+  }
+
+  async get(id: string): Promise<CircuitBreakerState | undefined> {
+    return this.find(id)?.state()
+  }
+
+  async reset(id: string, actor?: Actor): Promise<CircuitBreakerState> {
+    return this.change(id, actor, 'breaker.reset', (breaker) => breaker.reset())
+  }
+
+  async trip(id: string, actor?: Actor): Promise<CircuitBreakerState> {
+    return this.change(id, actor, 'breaker.trip', (breaker) => breaker.trip())
+  }
+
+  events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>> {
+    return this.kit.store.breakerEvents.list(filter)
+  }
+
+  private async change(
+    id: string,
+    actor: Actor | undefined,
+    action: 'breaker.reset' | 'breaker.trip',
+    act: (breaker: CircuitBreaker) => void,
+  ): Promise<CircuitBreakerState> {
+    const found = this.find(id)
+    if (found === undefined)
+      throw new HoldfastError(
+        'INVALID_OPTIONS',
+        `there is no circuit breaker ${id}; ids are policy:ID, service:NAME and pool:POOL:MEMBER`,
+        { status: 404 },
+      )
+    const before = found.state().state
+    act(found.breaker)
+    const after = found.state()
+    await this.kit.audit(actor, action, id, { before: { state: before }, after: { state: after.state } })
+    return after
+  }
+
+  private find(id: string): Found | undefined {
+    const { registry, pools } = this
+    const own = registry.get(id)
+    if (own !== undefined) return { breaker: own, state: () => registry.state(own, ownerOf(id)) }
+    const { pool: poolId, member } = ownerOf(id)
+    if (poolId === undefined || member === undefined || !pools.has(poolId)) return undefined
+    const pool: Pool<MemberTarget> = pools.get(poolId)
+    try {
+      return { breaker: pool.breaker(member), state: () => pools.state(pool, member) }
+    } catch {
+      return undefined // no such member
+    }
+  }
+}

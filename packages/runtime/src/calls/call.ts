@@ -1,0 +1,119 @@
+import { type AttemptRecord, type Classification, HoldfastError, type StopReason } from 'holdfast'
+import { Call, type Guarded, type Pass, type Rules, verdictOf } from 'holdfast/engine'
+import type { CallOptions } from '../face.js'
+import type { Line, LineRules } from './line.js'
+import type { Recorder } from './recorder.js'
+
+/** What is known of a call that failed at least once. */
+export interface Draft {
+  readonly sessionId: string
+  readonly correlationId: string
+  readonly startTime: Date
+  readonly policyIds: string[]
+  /** The kind of the last failure. */
+  kind: string
+  /** When the next attempt begins, epoch milliseconds. */
+  nextRetryTime: number | undefined
+}
+
+/** A call under the runtime: the engine's call, told to the records. */
+export class RuntimeCall<T> extends Call<T> {
+  readonly line: Line
+  readonly given: CallOptions | undefined
+  /** Made with the first failure. */
+  draft: Draft | undefined = undefined
+  /** Its neighbours among the calls that run. */
+  earlier: RuntimeCall<unknown> | undefined = undefined
+  later: RuntimeCall<unknown> | undefined = undefined
+  /** What it goes by now. */
+  present: LineRules
+  private readonly recorder: Recorder
+  private passes: Pass[] | undefined = undefined
+
+  constructor(recorder: Recorder, line: Line, fn: Guarded, given: CallOptions | undefined) {
+    super(line.core, fn, undefined, undefined, line.base.policy, given)
+    this.recorder = recorder
+    this.line = line
+    this.given = given
+    this.present = line.base
+  }
+
+  override start(): Promise<T> {
+    this.recorder.began(this as RuntimeCall<unknown>)
+    return super.start()
+  }
+
+  /** The operator, or the end of the runtime, stops it. */
+  cancel(message: string): void {
+    this.leaveOff(new HoldfastError('CANCELLED', message), 'cancelled')
+  }
+
+  /** How many attempts were written down. */
+  get history(): readonly AttemptRecord[] {
+    return this.attempts ?? []
+  }
+
+  protected override admit(now: number): HoldfastError | undefined {
+    const { gates } = this.line
+    if (gates.length === 0) return undefined
+    const { lease } = this.guard
+    const passes: Pass[] = []
+    for (const gate of gates) {
+      const pass: Pass = { epoch: 0, startedAt: 0, leaseEnd: 0 }
+      if (!gate.admits(pass, lease, now)) {
+        const error = gate.refusal()
+        for (const [i, taken] of passes.entries()) gates[i]?.settle(taken, undefined)
+        return error
+      }
+      passes.push(pass)
+    }
+    this.passes = passes
+    return undefined
+  }
+
+  protected override judge(
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+    at: number | undefined,
+  ): void {
+    const { gates } = this.line
+    for (const [i, pass] of (this.passes ?? []).entries()) {
+      const gate = gates[i]
+      if (gate === undefined) continue
+      const verdict = verdictOf(gate, threw, result, known)
+      // A failure speaks against the breaker of the policy that decides over it, and of no other.
+      gate.settle(pass, verdict === 'failure' && gate !== this.present.gate ? undefined : verdict, at)
+    }
+    this.passes = undefined
+  }
+
+  protected override excuse(): void {
+    for (const [i, pass] of (this.passes ?? []).entries()) this.line.gates[i]?.settle(pass, undefined)
+    this.passes = undefined
+  }
+
+  protected override halted(): boolean {
+    return this.line.gates.some((gate) => gate.phase === 'open')
+  }
+
+  protected override ruled(known: Classification | undefined): Rules | undefined {
+    const { rules, rest } = this.line
+    this.present = rules.get(known?.kind ?? 'unknown') ?? rest
+    return this.present
+  }
+
+  protected override noted(threw: boolean, result: unknown, known: Classification | undefined): void {
+    this.recorder.failed(this as RuntimeCall<unknown>, threw ? result : undefined, known)
+  }
+
+  protected override waiting(wait: number): void {
+    this.recorder.waits(this as RuntimeCall<unknown>, wait)
+  }
+
+  protected override finished(stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined {
+    if (stopped === 'succeeded' && this.draft !== undefined)
+      this.record(this, 'success', false, result, undefined)
+    return this.recorder.ended(this as RuntimeCall<unknown>, stopped, result)
+  }
+}

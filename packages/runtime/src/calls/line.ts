@@ -1,0 +1,46 @@
+import type { CircuitBreaker } from 'holdfast'
+import type { GuardCore, Rules } from 'holdfast/engine'
+import type { RetryPolicy } from '../records/policy.js'
+
+/** What follows a failure of one kind: a policy of the file, as the engine takes it. */
+export interface LineRules extends Rules {
+  /** The policy as the file has it. */
+  readonly record: RetryPolicy
+  /** The breaker that counts the failures it decides over. */
+  readonly gate: CircuitBreaker | undefined
+  /** What it would go by, where it only looks on. */
+  readonly shadowed?: Rules['policy'] | undefined
+}
+
+/** The counters of one kind of call, fed on the path of every call. */
+export interface Tally {
+  /** A call succeeded with its first attempt. */
+  success(startedAt: number): void
+  /** Any other attempt ended. */
+  attempt(ok: boolean, duration: number | undefined, kind?: string): void
+  /** A call ended that failed at least once; `kind` where no attempt stands for its failure. */
+  ended(facts: {
+    success: boolean
+    attempts: number
+    duration: number
+    policyIds: readonly string[]
+    kind?: string | undefined
+  }): void
+}
+
+/** An operation as a configuration has it, ready to run calls. It never changes: another configuration makes others. */
+export interface Line {
+  /** The dotted operation, or what the call named itself. */
+  readonly operation: string
+  readonly subsystem: string | undefined
+  /** Switched off: calls pass straight through. */
+  readonly enabled: boolean
+  readonly core: GuardCore
+  /** By the kind of a failure; `rest` for every other kind; `base` before the first failure. */
+  readonly rules: ReadonlyMap<string, LineRules>
+  readonly rest: LineRules
+  readonly base: LineRules
+  /** Every breaker that must let a call through. */
+  readonly gates: readonly CircuitBreaker[]
+  readonly tally: Tally
+}

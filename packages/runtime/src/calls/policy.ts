@@ -1,0 +1,52 @@
+import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfast'
+import { type RetryPolicy as EnginePolicy, RETRY_DEFAULTS, readRetry } from 'holdfast/engine'
+import type { RetryPolicy } from '../records/policy.js'
+
+/**
+ * Which errors a policy retries, as matchers; undefined leaves it to the classification. Statuses speak of errors that
+ * have one, names of all the others; where both are given, either may ask for another attempt.
+ */
+function retryOn({
+  retryableExceptions: names,
+  retryStatusCodes: codes,
+}: RetryPolicy): Matcher[] | undefined {
+  if (codes === undefined || codes === null) return names ?? undefined
+  const allowed = new Set(codes)
+  const byStatus = (error: unknown): boolean => {
+    const { httpStatus, category } = classify(error)
+    if (httpStatus !== undefined) return allowed.has(httpStatus)
+    return (names === undefined || names === null) && category === 'transient'
+  }
+  return [byStatus, ...(names ?? [])]
+}
+
+/** A policy of the file in the engine's form, checked. */
+export function enginePolicy(record: RetryPolicy): EnginePolicy {
+  const { baseDelay, maxDelay } = record
+  const on = retryOn(record)
+  const options: RetryOptions = {
+    maxAttempts: record.maxAttempts,
+    backoffType: record.backoffType,
+    baseDelay,
+    multiplier: record.multiplier,
+    maxDelay,
+    jitterType: record.jitterType,
+    jitterAmount: record.jitterAmount,
+    jitterMin: record.jitterMin,
+    jitterMax: record.jitterMax,
+    respectRetryAfter: record.respectRetryAfter,
+    maxRetryAfter: record.maxRetryAfter,
+    ...(on && { retryOn: on }),
+    ...(record.abortExceptions && { abortOn: record.abortExceptions }),
+  }
+  const problems: string[] = []
+  const policy = readRetry(options, RETRY_DEFAULTS, problems)
+  if (problems.length > 0)
+    throw new HoldfastError('INVALID_OPTIONS', `policy ${record.id}: ${problems.join('; ')}`, {
+      details: problems,
+    })
+  return policy
+}
+
+/** A deadline of the file in the engine's form: none is Infinity. */
+export const deadlineOf = (ms: number | null | undefined): number => ms ?? Number.POSITIVE_INFINITY

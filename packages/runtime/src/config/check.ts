@@ -1,0 +1,258 @@
+import type { z } from 'zod'
+import { camelKey } from '../codec/twin.js'
+import { applyEnvironment } from './environment.js'
+import { nearest } from './nearest.js'
+import { freeze, type Places, placeKey } from './places.js'
+import { prepare } from './prepare.js'
+import { configInvalid, type Place, type Problem, pathText, show } from './problem.js'
+import { checkRules } from './rules/rules.js'
+import { type Config, configCodec, configSchema } from './schema/schema.js'
+import { childOf, follow, isSecret, kindOf, type Spelling, takesOf, wordsOf } from './schema/walk.js'
+import { readText } from './text/document.js'
+import { type Environment, interpolation } from './text/interpolate.js'
+
+/** What checking a config came to. */
+export interface Checked {
+  /** What it says; absent where something is wrong. */
+  readonly config?: Config
+  /** Everything that is wrong. */
+  readonly problems: readonly Problem[]
+  /** What is not wrong, but worth knowing. */
+  readonly warnings: readonly Problem[]
+  readonly places: Places
+}
+
+/** How a text is read. */
+export interface ParseOptions {
+  /** What the text is called in messages. @defaultValue 'config' */
+  file?: string | undefined
+  /** Where `${VAR}` and `HOLDFAST_…` are looked up. @defaultValue the environment of the process */
+  env?: Environment | undefined
+  /** `json` takes JSON alone; `yaml` takes YAML 1.2, of which JSON is a part. @defaultValue 'yaml' */
+  format?: 'yaml' | 'json' | undefined
+}
+
+interface Source {
+  readonly value: unknown
+  readonly spelling: Spelling
+  readonly file?: string | undefined
+  locate?(path: readonly string[], at?: 'key' | 'value'): Place
+}
+
+/**
+ * Reads a config's text and tells everything that is wrong with it, and what is worth knowing. It throws nothing.
+ */
+export function checkConfig(text: string, options: ParseOptions = {}): Checked {
+  const { env = process.env, format = 'yaml' } = options
+  const file = options.file ?? 'config'
+  const source = readText(text.replace(/^\ufeff/, ''))
+  if ('problems' in source)
+    return {
+      problems: source.problems.map((problem) => ({ path: '', ...problem })),
+      warnings: [],
+      places: {},
+    }
+  if (format === 'json' && !isJson(text))
+    return { problems: [{ path: '', line: 1, column: 1, message: 'is no JSON' }], warnings: [], places: {} }
+  return check({ ...source, spelling: 'wire', file }, env)
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Checks a config that is an object of TypeScript's: camelCase, milliseconds. */
+export function checkObject(value: unknown, env: Environment = process.env): Checked {
+  const versioned = isMapping(value) && value.version === undefined ? { ...value, version: '1.1.0' } : value
+  return check({ value: versioned, spelling: 'code' }, env)
+}
+
+type Mapping = Record<string, unknown>
+
+const isMapping = (value: unknown): value is Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function check(source: Source, env: Environment): Checked {
+  const problems: Problem[] = []
+  const warnings: Problem[] = []
+  const { spelling, locate } = source
+  /** Places whose value came from a variable, and variables that gave a value, by path in the source's and the wire's spelling. */
+  const fromEnv = new Set<string>()
+  const variables = new Map<string, string>()
+
+  const at = (path: readonly string[], message: string, where: 'key' | 'value' = 'value'): Problem => ({
+    path: pathText(path),
+    ...locate?.(path, where),
+    message,
+  })
+  if (!isMapping(source.value)) {
+    const takes = spelling === 'code' ? 'an object' : 'a mapping with at least a version: version: "1.1.0"'
+    return { problems: [at([], `got ${show(source.value)}, takes ${takes}`)], warnings, places: {} }
+  }
+  const wire = prepare(configSchema, source.value, [], {
+    spelling,
+    interpolate: interpolation(
+      env,
+      (path) => fromEnv.add(placeKey(...path)),
+      (path, message) => problems.push(at(path, message)),
+    ),
+    problem: (path, message, where) => problems.push(at(path, message, where)),
+  }) as Mapping
+
+  const given = applyEnvironment(configSchema, wire, env, (variable, meant) =>
+    warnings.push({ path: variable, message: `is no variable of ours (did you mean ${meant}?)` }),
+  )
+  for (const { variable, path } of given) variables.set(placeKey(...path), variable)
+
+  /** A problem at a path of the wire. */
+  const tell = (path: readonly string[], message: string, where?: 'key' | 'value'): Problem => {
+    const [first = ''] = path
+    if (path.length === 1 && childOf(configSchema, first) === undefined) return { path: first, message }
+    for (let end = path.length; end > 0; end--) {
+      const variable = variables.get(placeKey(...path.slice(0, end)))
+      if (variable !== undefined) return { path: variable, message }
+    }
+    return at(follow(configSchema, path, spelling).path, message, where)
+  }
+  /** What stands at a path of the wire, for a message: never what a variable held, and no secret. */
+  const shown = (path: readonly string[]): string => {
+    const { path: own, schema } = follow(configSchema, path, spelling)
+    if (variables.has(placeKey(...path))) return 'a value that it does not take'
+    const written = own.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], source.value)
+    if (fromEnv.has(placeKey(...own))) return `${show(written)} (whose value is not shown)`
+    return isSecret(schema) && typeof written === 'string' ? 'a text that is not shown' : show(written)
+  }
+
+  const config = parse(wire, (path) => {
+    const { schema } = follow(configSchema, path, spelling)
+    const got = shown(path)
+    const hint = likeOf(
+      schema,
+      path.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], wire),
+    )
+    problems.push(
+      tell(
+        path,
+        `${got === 'nothing' ? 'is not there' : `got ${got}`}, takes ${takesOf(schema, spelling)}${hint}`,
+      ),
+    )
+  })
+  if (config !== undefined) {
+    checkRules(
+      { config, spelling, shown, variables: new Set(variables.keys()), env },
+      (path, message, where) => problems.push(tell(path, message, where)),
+      (path, message, where) => warnings.push(tell(path, message, where)),
+    )
+  }
+  const sorted = sort(problems)
+  const places = sorted.length === 0 ? placesOf(wire, source, variables) : {}
+  return {
+    ...(config !== undefined && sorted.length === 0 && { config: freeze(config) }),
+    problems: sorted,
+    warnings: sort(warnings),
+    places,
+  }
+}
+
+/** The word that was meant, where a place takes one of a few. */
+function likeOf(schema: z.core.$ZodType, value: unknown): string {
+  const like = typeof value === 'string' ? nearest(value, wordsOf(schema)) : undefined
+  return like === undefined ? '' : ` (did you mean ${like}?)`
+}
+
+/** In the order of the text, each once. */
+function sort(problems: readonly Problem[]): Problem[] {
+  const unique = new Map(problems.map((problem) => [JSON.stringify(problem), problem]))
+  return [...unique.values()].sort(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  )
+}
+
+/**
+ * The config of a wire form. What is wrong is told by its path and taken out, so that the rules between values can be
+ * checked on all the rest.
+ */
+function parse(wire: Mapping, onProblem: (path: readonly string[]) => void): Config | undefined {
+  for (let round = 0; round < ROUNDS; round++) {
+    const result = configCodec.safeDecode(round === 0 ? wire : { version: '1.1.0', ...wire })
+    if (result.success) return result.data
+    for (const issue of result.error.issues) {
+      const path = issue.path.map(String)
+      // What is missing from the second round on was taken out in the first.
+      if (round === 0) onProblem(path)
+      takeOut(wire, path)
+    }
+  }
+  return undefined
+}
+
+/** Taking out a part may leave a whole that lacks it, some levels deep. */
+const ROUNDS = 6
+
+function takeOut(wire: Mapping, path: readonly string[]): void {
+  const last = path.at(-1)
+  if (last === undefined) return
+  const above = path.slice(0, -1)
+  const holder = above.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], wire)
+  // What lacks a part, and a list with a bad entry, goes as a whole.
+  if (Array.isArray(holder) || (isMapping(holder) && !Object.hasOwn(holder, last))) takeOut(wire, above)
+  else if (isMapping(holder)) {
+    // A policy that is no mapping is there all the same for whoever names it.
+    if (path.length === 2 && kindOf(follow(configSchema, path, 'wire').schema) === 'object') holder[last] = {}
+    else delete holder[last]
+  }
+}
+
+function placesOf(wire: Mapping, source: Source, variables: ReadonlyMap<string, string>): Places {
+  const places: Record<string, string> = {}
+  const note = (path: readonly string[]): void => {
+    const field = camelKey(path.at(-1) as string)
+    const variable = variables.get(placeKey(...path))
+    if (variable !== undefined) places[placeKey(...path.slice(0, -1), field)] = variable
+    else if (source.locate) {
+      const { line, column } = source.locate(path)
+      places[placeKey(...path.slice(0, -1), field)] = `${source.file}:${line}:${column}`
+    }
+  }
+  for (const field of Object.keys(Object(wire.global_defaults))) note(['global_defaults', field])
+  for (const [id, entry] of Object.entries(Object(wire.policies)))
+    for (const field of Object.keys(entry as object)) note(['policies', id, field])
+  return places
+}
+
+/**
+ * Reads the text of a config file, YAML 1.2 or JSON, and gives what it says in TypeScript's spelling: camelCase, and
+ * durations in milliseconds. `${VAR}` reads the environment, `${VAR:-default}` has a value for where it is not set, and
+ * variables such as `HOLDFAST_SERVER_PORT` replace single values. What the text leaves out is left out.
+ *
+ * @throws CONFIG_INVALID that lists everything wrong, each with line, column, what it got and what it takes; the same is
+ * in `details` as lines and in `problems` as data
+ *
+ * @example
+ * ```ts
+ * import { parseConfig } from '@holdfast/runtime'
+ *
+ * const config = parseConfig('version: "1.1.0"\npolicies: { fetch: { max_attempts: 4, base_delay: 0.2 } }')
+ * config.policies?.fetch // => { maxAttempts: 4, baseDelay: 200 }
+ * parseConfig('version: "1.1.0"\npolices: {}') // throws CONFIG_INVALID
+ * ```
+ */
+export function parseConfig(text: string, options: ParseOptions = {}): Config {
+  if (typeof text !== 'string')
+    throw configInvalid('the config', [{ path: '', message: `got ${show(text)}, takes a text` }])
+  const { config, problems } = checkConfig(text, options)
+  if (config === undefined) throw configInvalid(options.file ?? 'the config', problems, options.file)
+  return config
+}
+
+/** Reads a config that is an object: camelCase, durations in milliseconds or as `'30s'`. @throws CONFIG_INVALID */
+export function readConfig(value: unknown, env: Environment = process.env): Config {
+  const { config, problems } = checkObject(value, env)
+  if (config === undefined) throw configInvalid('the config', problems)
+  return config
+}

@@ -1,0 +1,110 @@
+import type { z } from 'zod'
+import { distance } from './nearest.js'
+import { READY } from './ready.js'
+import { type PolicyEntry, policyEntryCodec } from './schema/schema.js'
+import { childOf, kindOf, shapeOf } from './schema/walk.js'
+import { type Environment, typedFor } from './text/interpolate.js'
+
+const PREFIX = 'HOLDFAST_'
+
+/** A name as the environment writes it: capitals, and `_` for all that is no letter or digit. */
+export const variableName = (name: string): string => name.replace(/[^a-z0-9]/gi, '_').toUpperCase()
+
+/** A value of the config that the environment gives. */
+export interface Given {
+  readonly variable: string
+  /** Where it goes, in the wire's spelling. */
+  readonly path: readonly string[]
+}
+
+type Mapping = Record<string, unknown>
+
+const isMapping = (value: unknown): value is Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The names that may stand under a place: the keys of an object, or those that a record has. */
+function namesAt(schema: z.core.$ZodType, value: unknown, path: readonly string[]): string[] {
+  if (kindOf(schema) === 'object') return Object.keys(shapeOf(schema))
+  if (kindOf(schema) !== 'record') return []
+  const own = isMapping(value) ? Object.keys(value) : []
+  return path.length === 1 && path[0] === 'policies' ? [...new Set([...own, ...Object.keys(READY)])] : own
+}
+
+/** The path that the rest of a variable's name leads to. The longest names are tried first. */
+function pathOf(
+  schema: z.core.$ZodType,
+  value: unknown,
+  rest: string,
+  path: readonly string[],
+): readonly string[] | undefined {
+  const names = namesAt(schema, value, path)
+  for (const name of names.toSorted((a, b) => b.length - a.length)) {
+    const variable = variableName(name)
+    const child = childOf(schema, name)
+    if (child === undefined || !(rest === variable || rest.startsWith(`${variable}_`))) continue
+    const held = isMapping(value) && Object.hasOwn(value, name) ? value[name] : undefined
+    const kind = kindOf(child)
+    if (kind === 'object' || kind === 'record') {
+      const found = pathOf(child, held, rest.slice(variable.length + 1), [...path, name])
+      if (found) return found
+    } else if (rest === variable && kind !== 'anything') return [...path, name]
+  }
+  return undefined
+}
+
+/**
+ * Puts the values of variables such as `HOLDFAST_SERVER_PORT` in place, changing `wire`, and tells which. A variable that
+ * is nearly one of ours goes to `onNearly`; all others are somebody else's.
+ */
+export function applyEnvironment(
+  schema: z.core.$ZodType,
+  wire: Mapping,
+  env: Environment,
+  onNearly: (variable: string, meant: string) => void,
+): Given[] {
+  const given: Given[] = []
+  for (const variable of Object.keys(env).toSorted()) {
+    const text = env[variable]
+    if (!variable.startsWith(PREFIX) || text === undefined) continue
+    const path = pathOf(schema, wire, variable.slice(PREFIX.length), [])
+    if (path === undefined) {
+      const meant = plainNames(schema).find((name) => distance(name, variable) <= 2)
+      if (meant !== undefined) onNearly(variable, meant)
+      continue
+    }
+    if (put(schema, wire, path, text)) given.push({ variable, path })
+  }
+  return given
+}
+
+/** The variables for values that are there whatever a file names: `HOLDFAST_STORE`, `HOLDFAST_SERVER_PORT` … */
+function plainNames(schema: z.core.$ZodType, before = PREFIX): string[] {
+  return Object.entries(shapeOf(schema)).flatMap(([key, child]) => {
+    const name = before + variableName(key)
+    const kind = kindOf(child)
+    if (kind === 'object') return plainNames(child, `${name}_`)
+    return kind === 'record' ? [] : [name]
+  })
+}
+
+/** Puts a variable's text in place; not into what is no mapping, which is wrong by itself. */
+function put(schema: z.core.$ZodType, wire: Mapping, path: readonly string[], text: string): boolean {
+  let place = wire
+  let inner = schema
+  for (const step of path.slice(0, -1)) {
+    inner = childOf(inner, step) as z.core.$ZodType
+    if (!Object.hasOwn(place, step)) place[step] = readyAt(path, step)
+    const next = place[step]
+    if (!isMapping(next)) return false
+    place = next
+  }
+  const last = path.at(-1) as string
+  place[last] = typedFor(childOf(inner, last) as z.core.$ZodType, text)
+  return true
+}
+
+/** A ready policy of which one value is changed keeps the others. */
+const readyAt = (path: readonly string[], step: string): Mapping =>
+  path[0] === 'policies' && path[1] === step && Object.hasOwn(READY, step)
+    ? (policyEntryCodec.encode(READY[step] as PolicyEntry) as Mapping)
+    : {}

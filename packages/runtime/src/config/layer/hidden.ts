@@ -1,0 +1,79 @@
+import type { RetryPolicy } from '../../records/policy.js'
+import { type PolicySource, type ResolvedPolicy, resolvePolicy } from '../resolve.js'
+import type { ResolvedConfig } from '../resolved.js'
+
+/** A value of the config that a change through the API hides. */
+export interface HiddenValue {
+  readonly policyId: string
+  readonly field: string
+  /** What holds, and what the config says. */
+  readonly value: unknown
+  readonly below: unknown
+  /** Where the config says it, where that is known. */
+  readonly where?: string
+}
+
+const isSame = (a: unknown, b: unknown): boolean =>
+  a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b))
+
+/** The values that somebody wrote in the config, and that the layer of the API's changes hides. */
+export function hiddenValues({
+  policies,
+  ...source
+}: Pick<ResolvedConfig, 'policies' | 'config' | 'places'>): HiddenValue[] {
+  const hidden: HiddenValue[] = []
+  for (const [policyId, { policy, origins }] of policies)
+    for (const [field, { origin }] of Object.entries(origins)) {
+      if (origin !== 'api') continue
+      const below = resolvePolicy(source, policyId)
+      const said = below.origins[field]
+      if (said === undefined || said.origin === 'built-in') continue
+      const [value, under] = [valueOf(policy, field), valueOf(below.policy, field)]
+      if (!isSame(value, under))
+        hidden.push({
+          policyId,
+          field,
+          value,
+          below: under,
+          ...(said.where !== undefined && { where: said.where }),
+        })
+    }
+  return hidden
+}
+
+const valueOf = (policy: RetryPolicy, field: string): unknown => policy[field as keyof RetryPolicy] ?? null
+
+/** The values that a reload changed, and that change nothing because the layer hides them. */
+export function hiddenByReload(
+  before: PolicySource,
+  after: Pick<ResolvedConfig, 'policies' | 'config' | 'places'>,
+): HiddenValue[] {
+  return hiddenValues(after).filter(({ policyId, field, below }) => {
+    const old: ResolvedPolicy = resolvePolicy(before, policyId)
+    return !isSame(valueOf(old.policy, field), below)
+  })
+}
+
+/** One field of a policy before and after. */
+export interface Difference {
+  readonly policyId: string
+  readonly field: string
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** What differs between the policies of two configs, or of one under two layers. */
+export function differences(
+  before: ReadonlyMap<string, ResolvedPolicy>,
+  after: ReadonlyMap<string, ResolvedPolicy>,
+): Difference[] {
+  const found: Difference[] = []
+  for (const policyId of new Set([...before.keys(), ...after.keys()])) {
+    const [old, now] = [before.get(policyId)?.policy, after.get(policyId)?.policy]
+    for (const field of new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})])) {
+      const [a, b] = [old && valueOf(old, field), now && valueOf(now, field)]
+      if (!isSame(a, b)) found.push({ policyId, field, before: a, after: b })
+    }
+  }
+  return found
+}

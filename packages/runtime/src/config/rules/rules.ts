@@ -1,0 +1,15 @@
+import { checkBreakers } from './breakers.js'
+import type { Facts, Tell } from './facts.js'
+import { checkOverrides } from './overrides.js'
+import { checkPolicies } from './policies.js'
+import { checkReferences } from './references.js'
+import { checkVersion, isOld } from './version.js'
+
+/** Checks what values say together. */
+export function checkRules(facts: Facts, problem: Tell, warning: Tell): void {
+  checkVersion(facts, problem, warning)
+  checkPolicies(facts, problem)
+  checkBreakers(facts, problem)
+  checkReferences(facts, problem, isOld(facts.config.version) ? warning : problem)
+  checkOverrides(facts, problem)
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { camelKey } from '../../codec/twin.js'
+import { said } from './leaf.js'
+
+type Schema = z.core.$ZodType
+
+// oxlint-disable-next-line no-explicit-any -- the definitions of zod's kinds share no type that says what each holds
+const defOf = (schema: Schema): any => (schema as any)._zod.def
+
+/** A schema without what makes it optional or nullable. */
+export function bare(schema: Schema): Schema {
+  const { type, innerType } = defOf(schema)
+  return type === 'optional' || type === 'nullable' ? bare(innerType) : schema
+}
+
+/** Whether a schema takes null. */
+export function takesNull(schema: Schema): boolean {
+  const { type, innerType } = defOf(schema)
+  return type === 'nullable' || (type === 'optional' && takesNull(innerType))
+}
+
+/** What kind of place a schema describes. */
+export type Kind = 'object' | 'record' | 'array' | 'text' | 'scalar' | 'either' | 'anything'
+
+const KINDS: { readonly [type: string]: Kind } = {
+  object: 'object',
+  record: 'record',
+  array: 'array',
+  string: 'text',
+  enum: 'text',
+  pipe: 'either',
+  unknown: 'anything',
+}
+
+/** What kind of place a schema describes; `either` takes numbers and words, as durations do. */
+export const kindOf = (schema: Schema): Kind => KINDS[defOf(bare(schema)).type] ?? 'scalar'
+
+/** The keys that an object takes. */
+export const shapeOf = (schema: Schema): { readonly [key: string]: Schema } => defOf(bare(schema)).shape
+
+/** The schema of what stands under a key, where there is one. */
+export function childOf(schema: Schema, key: string): Schema | undefined {
+  const inner = bare(schema)
+  const def = defOf(inner)
+  if (def.type === 'object') return Object.hasOwn(def.shape, key) ? def.shape[key] : undefined
+  if (def.type === 'record') return def.valueType
+  return def.type === 'array' ? def.element : undefined
+}
+
+/** The wire form of a leaf of TypeScript's: milliseconds become seconds. What is no number is left as it is. */
+export function encodeLeaf(schema: Schema, value: unknown): unknown {
+  const { reverseTransform } = defOf(bare(schema))
+  return typeof value === 'number' && reverseTransform ? reverseTransform(value) : value
+}
+
+/** How keys are written: as in files, or as in TypeScript. */
+export type Spelling = 'wire' | 'code'
+
+export const spell = (key: string, spelling: Spelling): string => (spelling === 'wire' ? key : camelKey(key))
+
+/** What a place takes, in words. */
+export function takesOf(schema: Schema, spelling: Spelling): string {
+  const inner = bare(schema)
+  const words = said.get(inner as never)
+  if (words) return (spelling === 'code' ? words.inCode : undefined) ?? words.takes
+  const kind = kindOf(inner)
+  return kind === 'array' ? 'a list' : spelling === 'code' ? 'an object' : 'a mapping'
+}
+
+export const isSecret = (schema: Schema): boolean => said.get(bare(schema) as never)?.secret === true
+
+/** A path of the wire in another spelling, and the schema at its end, or at the last place that has one. */
+export function follow(
+  root: Schema,
+  path: readonly string[],
+  spelling: Spelling,
+): { path: string[]; schema: Schema } {
+  let schema = root
+  const steps: string[] = []
+  for (const step of path) {
+    const next = childOf(schema, step)
+    steps.push(kindOf(schema) === 'object' ? spell(step, spelling) : step)
+    if (next === undefined) break
+    schema = next
+  }
+  return { path: steps, schema }
+}
+
+/** The words that a place takes, where it takes one of a few. */
+export const wordsOf = (schema: Schema): string[] => {
+  const { type, entries } = defOf(bare(schema))
+  return type === 'enum' ? Object.values(entries) : []
+}

@@ -1,0 +1,378 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { HoldfastError, isHoldfastError } from 'holdfast'
+import type { OperationRules, Ruling } from './calls/lines.js'
+import { type Checked, checkConfig, checkObject } from './config/check.js'
+import { type Explanation, explain, hiddenNote } from './config/explain.js'
+import { checkText } from './config/file/check-text.js'
+import { type Watch, watchConfig } from './config/file/watch.js'
+import { deletePolicy, putPolicy } from './config/layer/changes.js'
+import { differences, hiddenByReload } from './config/layer/hidden.js'
+import { LayerHistory } from './config/layer/history.js'
+import type { Layer } from './config/layer/layer.js'
+import { resolveOperation } from './config/operations.js'
+import { configInvalid, lineOf, type Problem } from './config/problem.js'
+import { DEFAULT_POLICY } from './config/ready.js'
+import { type ResolvedConfig, resolveConfig } from './config/resolved.js'
+import type { Config } from './config/schema/schema.js'
+import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from './dead-letters/options.js'
+import type { ErrorLogOptions } from './error-log/files.js'
+import type { PolicyService } from './face.js'
+import type { Actor, Kit } from './kit.js'
+import { breakerOptions } from './pools/pools.js'
+import type { RetryPolicy } from './records/policy.js'
+import { messageOf } from './records/summary.js'
+
+type Environment = Record<string, string | undefined>
+
+/** A configuration that was read, and where it came from. */
+export interface Source {
+  readonly checked: Checked & { readonly config: Config }
+  /** The file; absent for an object. */
+  readonly file: string | undefined
+  /** Where relative paths begin. */
+  readonly dir: string
+  /** What the file held. */
+  readonly text: string | undefined
+  /** Why the file was not taken, where the ready policies stand in for it. */
+  readonly failed: unknown
+}
+
+export interface ConfigurationParts {
+  kit: Kit
+  source: Source
+  env: Environment
+  /** Puts what was resolved in force. Throws where that cannot be. */
+  apply(): void
+}
+
+const EMPTY = { version: '1.1.0' }
+
+/** The configuration in force: the file or object it came from, the changes made through the API, and their history. */
+export class Configuration {
+  /** Policies as they are in force. */
+  readonly policies: PolicyService
+  private readonly parts: ConfigurationParts
+  private readonly layers: LayerHistory
+  private loaded: Checked & { readonly config: Config }
+  private resolved: ResolvedConfig
+  private watch: Watch | undefined = undefined
+  private work: Promise<unknown> = Promise.resolve()
+  /** The changes made through the API, wire spelling. */
+  layer: Layer = {}
+  /** Whether what is in force is not what the file says. */
+  degraded = false
+
+  constructor(parts: ConfigurationParts) {
+    const { kit, source } = parts
+    this.parts = parts
+    this.loaded = source.checked
+    this.degraded = source.failed !== undefined
+    this.layers = new LayerHistory(kit)
+    this.resolved = this.resolve(source.checked)
+    this.policies = {
+      get: async (id) => this.policy(id),
+      list: async () => [...this.resolved.policies.values()].map(({ policy }) => policy),
+      put: (policy, actor) => this.put(policy, actor),
+      delete: (id, actor) => this.remove(id, actor),
+    }
+  }
+
+  /** Reads a configuration for the first time. @throws CONFIG_INVALID unless `fallback` */
+  static async read(
+    given: string | object | undefined,
+    env: Environment,
+    fallback: boolean,
+  ): Promise<Source> {
+    const file = typeof given === 'string' ? resolve(given) : undefined
+    const dir = file === undefined ? process.cwd() : dirname(file)
+    try {
+      if (file === undefined)
+        return {
+          checked: sound(checkObject(given ?? EMPTY, env), file),
+          file,
+          dir,
+          text: undefined,
+          failed: undefined,
+        }
+      const text = await textOf(file)
+      return {
+        checked: sound(await checkText(text, { file, env }), file),
+        file,
+        dir,
+        text,
+        failed: undefined,
+      }
+    } catch (failed) {
+      if (!fallback) throw failed
+      return { checked: sound(checkObject(EMPTY, {}), undefined), file, dir, text: undefined, failed }
+    }
+  }
+
+  /** What is in force, frozen: the file's or object's own words, without the changes made through the API. */
+  get current(): Config {
+    return this.loaded.config
+  }
+
+  /** The file it came from. */
+  get file(): string | undefined {
+    return this.parts.source.file
+  }
+
+  /** What is worth knowing about what is in force. */
+  get warnings(): readonly Problem[] {
+    return this.loaded.warnings
+  }
+
+  /** How an operation is guarded: each effective value with its origin, and the waits it means. */
+  async explain(operation: string): Promise<Explanation> {
+    return explain(this.resolved, operation)
+  }
+
+  /** What would be wrong with a text, without putting it in force. */
+  async validate(
+    text: string,
+  ): Promise<{ valid: boolean; errors: readonly Problem[]; warnings: readonly Problem[] }> {
+    const { config, problems, warnings } = checkConfig(text, { env: this.parts.env })
+    return { valid: config !== undefined, errors: problems, warnings }
+  }
+
+  /**
+   * Reads the file again and puts it in force as a whole, or not at all.
+   *
+   * @throws CONFIG_INVALID that lists everything wrong; what was in force stays so
+   */
+  reload(actor: Actor = {}): Promise<void> {
+    return this.alone(() => this.read(actor))
+  }
+
+  /** The versions of the changes made through the API, newest first. */
+  history() {
+    return this.layers.history()
+  }
+
+  /** Brings the changes made through the API back to a version. @throws INVALID_OPTIONS */
+  rollback(version: number, actor: Actor = {}): Promise<void> {
+    return this.alone(async () => {
+      const before = this.layer
+      await this.relay(() => this.layers.rollback(version, actor), actor)
+      await this.parts.kit.audit(actor, 'config.rollback', `version ${version}`, {
+        before,
+        after: this.layer,
+      })
+    })
+  }
+
+  /** Drops the changes made through the API. */
+  clear(actor: Actor = {}): Promise<void> {
+    return this.alone(async () => {
+      const before = this.layer
+      await this.relay(() => this.layers.clear(actor), actor)
+      await this.parts.kit.audit(actor, 'config.clear', 'layer', { before })
+    })
+  }
+
+  /** Restores the changes made through the API and puts everything in force. */
+  async open(): Promise<void> {
+    const { kit, source, apply } = this.parts
+    this.layer = await this.layers.load()
+    this.resolved = this.resolve(this.loaded)
+    apply()
+    for (const warning of this.loaded.warnings)
+      kit.logger.warn({ config: this.file }, lineOf(warning, this.file))
+    if (source.failed === undefined) return
+    const reason = messageOf(source.failed)
+    kit.complain(`the configuration could not be loaded, the ready policies stand in for it: ${reason}`)
+    kit.emit({
+      eventType: 'config_rejected',
+      component: 'config',
+      context: { file: this.file, reason, fallback: true },
+    })
+  }
+
+  /** Follows the file. */
+  follow(): void {
+    const { kit, source, env } = this.parts
+    const { file } = this
+    if (file === undefined) return
+    this.watch = watchConfig(file, {
+      clock: kit.clock,
+      text: source.text,
+      onChange: (text) =>
+        this.alone(() => this.take(() => checkText(text, { file, env }), { by: 'file' })).catch(() => {}), // it has been told
+      onError: (error) => kit.complain(`the configuration cannot be read: ${messageOf(error)}`),
+    })
+  }
+
+  close(): void {
+    this.watch?.close()
+    this.watch = undefined
+  }
+
+  /** As far as calls are concerned. */
+  ruling(): Ruling {
+    const { resolved } = this
+    const { config } = resolved
+    const policies = new Map([...resolved.policies].map(([id, { policy }]) => [id, policy]))
+    return {
+      policies,
+      operation: (name): OperationRules => {
+        const plan = resolveOperation(resolved, name)
+        return { ...plan, mapped: plan.kinds.size > 0 || plan.fallbackPolicyId !== DEFAULT_POLICY }
+      },
+      breakers: new Map(
+        Object.entries(config.circuitBreakers ?? {}).map(([name, entry]) => [
+          name,
+          { options: breakerOptions(entry), persist: entry.persistState ?? false },
+        ]),
+      ),
+      poolPolicy: (pool) => config.pools?.[pool]?.policy,
+    }
+  }
+
+  /** As far as dead letters are concerned. */
+  deadLetterOptions(): DeadLetterOptions {
+    const { handlers, ...said } = this.current.deadLetters ?? {}
+    return {
+      ...DEAD_LETTER_DEFAULTS,
+      ...(said as Partial<DeadLetterOptions>),
+      ...(handlers !== undefined && { handlersFile: this.path(handlers) }),
+    }
+  }
+
+  /** As far as the error log is concerned. */
+  errorLogOptions(): ErrorLogOptions {
+    const { dir, ...said } = this.current.errorLog ?? {}
+    return { ...said, ...(dir !== undefined && { dir: this.path(dir) }) }
+  }
+
+  /** A path of the file, which begins where the file lies. */
+  path(path: string): string {
+    return resolve(this.parts.source.dir, path)
+  }
+
+  private policy(id: string): RetryPolicy {
+    const found = this.resolved.policies.get(id)
+    if (found !== undefined) return found.policy
+    throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${JSON.stringify(id)}`)
+  }
+
+  private put(given: Partial<RetryPolicy> & { id: string }, actor: Actor = {}): Promise<RetryPolicy> {
+    return this.alone(async () => {
+      const before = this.resolved.policies.get(given?.id)?.policy
+      await this.relay(
+        () => this.layers.change((layer) => putPolicy(this.loaded, layer, given), actor),
+        actor,
+      )
+      const after = this.policy(given.id)
+      await this.parts.kit.audit(actor, 'policy.put', given.id, { before, after })
+      return after
+    })
+  }
+
+  private remove(id: string, actor: Actor = {}): Promise<void> {
+    return this.alone(async () => {
+      const before = this.resolved.policies.get(id)?.policy
+      await this.relay(
+        () => this.layers.change((layer) => deletePolicy(this.loaded, layer, id), actor),
+        actor,
+      )
+      await this.parts.kit.audit(actor, 'policy.delete', id, { before })
+    })
+  }
+
+  /** Changes the layer and puts the result in force. */
+  private async relay(change: () => Promise<Layer>, actor: Actor): Promise<void> {
+    const { kit, apply } = this.parts
+    this.layer = await change()
+    this.resolved = this.resolve(this.loaded)
+    apply()
+    kit.emit({
+      eventType: 'config_reloaded',
+      component: 'config',
+      context: { by: actor.by ?? 'unknown', layer: 'api' },
+    })
+  }
+
+  private async read(actor: Actor): Promise<void> {
+    if (this.file === undefined) return
+    const { env } = this.parts
+    const { file } = this
+    await this.take(async () => checkText(await textOf(file), { file, env }), actor)
+  }
+
+  /** Puts what was read of the file in force. */
+  private async take(read: () => Promise<Checked>, actor: Actor): Promise<void> {
+    const { kit, apply } = this.parts
+    const { file, loaded: before, resolved } = this
+    try {
+      const checked = sound(await read(), file)
+      this.loaded = checked
+      this.resolved = this.resolve(checked)
+      try {
+        apply()
+      } catch (error) {
+        this.loaded = before
+        this.resolved = resolved
+        apply()
+        throw error
+      }
+    } catch (error) {
+      await this.reject(actor, error)
+      throw error
+    }
+    this.degraded = false
+    const changes = differences(resolved.policies, this.resolved.policies)
+    const hidden = hiddenByReload(before, this.resolved).map(hiddenNote)
+    for (const note of hidden) {
+      kit.complain(note)
+      kit.logger.warn({ config: file }, note)
+    }
+    kit.emit({
+      eventType: 'config_reloaded',
+      component: 'config',
+      context: { file, by: actor.by ?? 'unknown', changes: changes.length, hidden },
+    })
+    await kit.audit(actor, 'config.reload', file ?? 'object', { after: { changes } })
+  }
+
+  private async reject(actor: Actor, error: unknown): Promise<void> {
+    const { kit } = this.parts
+    const reason = messageOf(error)
+    const details = isHoldfastError(error) ? error.details : undefined
+    kit.complain(`the configuration was not taken, what was in force stays so: ${reason}`)
+    kit.emit({
+      eventType: 'config_rejected',
+      component: 'config',
+      context: { file: this.file, by: actor.by ?? 'unknown', reason, ...(details && { details }) },
+    })
+    await kit.audit(actor, 'config.reject', this.file ?? 'object', { after: { reason } })
+  }
+
+  private resolve(checked: Checked & { readonly config: Config }): ResolvedConfig {
+    return resolveConfig({ ...checked, file: this.parts.source.file }, this.layer)
+  }
+
+  /** One change at a time. */
+  private alone<T>(change: () => Promise<T>): Promise<T> {
+    const next = this.work.then(change)
+    this.work = next.catch(() => {})
+    return next
+  }
+}
+
+/** What a file holds. @throws CONFIG_INVALID */
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const why = (error as { code?: string }).code === 'ENOENT' ? 'there is no such file' : messageOf(error)
+    throw configInvalid(file, [{ path: '', message: `cannot be read: ${why}` }])
+  }
+}
+
+/** What was checked, if nothing is wrong with it. */
+function sound(checked: Checked, file: string | undefined): Checked & { readonly config: Config } {
+  if (checked.config === undefined) throw configInvalid(file ?? 'the config', checked.problems, file)
+  return checked as Checked & { readonly config: Config }
+}

@@ -1,0 +1,204 @@
+import type { Kit } from '../kit.js'
+import type { DeadLetter } from '../records/dead-letter.js'
+import type { Handlers } from './handlers.js'
+import { abortable, above, callable, check, count, countless, flag, text } from './options.js'
+import { isClosedDoor, type Owners, type Replays, type Served } from './replays.js'
+import { wait } from './wait.js'
+
+/** Which entries are replayed, how many at a time, and how fast. */
+export interface BatchOptions {
+  /** Only entries of this operation. @defaultValue all */
+  operation?: string | undefined
+  /** The most to replay. @defaultValue all that wait now */
+  limit?: number | undefined
+  /** How many at a time. @defaultValue 4 */
+  concurrency?: number | undefined
+  /** How many are begun in a second at the most. @defaultValue as many as there are */
+  rate?: number | undefined
+  /** Takes entries whose replay failed, too. @defaultValue false */
+  retryFailed?: boolean | undefined
+  /** Told after each entry. */
+  onProgress?: ((progress: BatchProgress) => void) | undefined
+  /** No further entry is begun once it is aborted; those under way end as they would. */
+  signal?: AbortSignal | undefined
+}
+
+/** What became of the entries of a batch. */
+export interface BatchResult {
+  succeeded: number
+  failed: number
+  /** Those that were not tried: the breaker opened, the signal was aborted, or their handler is elsewhere. */
+  skipped: number
+}
+
+/** How far a batch is. */
+export interface BatchProgress {
+  succeeded: number
+  failed: number
+  /** How many there were at the beginning, within the limit. */
+  total: number
+  /** The entry that was just replayed. */
+  entry: DeadLetter
+}
+
+const OPTIONS = {
+  operation: text,
+  limit: countless,
+  concurrency: count,
+  rate: above,
+  retryFailed: flag,
+  onProgress: callable,
+  signal: abortable,
+}
+
+interface Parts {
+  readonly kit: Kit
+  readonly handlers: Handlers
+  readonly replays: Replays
+  readonly owners: Owners
+  /** Aborted when the queue closes. */
+  readonly closing: AbortSignal
+}
+
+/** One run over the entries that wait, oldest first. */
+export class Batch {
+  private succeeded = 0
+  private failed = 0
+  private begun = 0
+  private total = 0
+  private nextStart = Number.NEGATIVE_INFINITY
+  /** Starts wait one behind the other, so that a signal has one listener however many lanes there are. */
+  private turn = Promise.resolve()
+  private halted = false
+  private told = true
+  /** Operations with a handler here whose door has not closed. */
+  private readonly willing = new Set<string>()
+  /** Entries this batch is done with, though they are not completed. */
+  private readonly seen = new Set<string>()
+  private readonly parts: Parts
+  private readonly options: BatchOptions
+
+  /** @throws INVALID_OPTIONS */
+  constructor(parts: Parts, options: BatchOptions) {
+    check('a batch cannot be replayed', options, {}, OPTIONS)
+    this.parts = parts
+    this.options = options
+  }
+
+  async run(): Promise<BatchResult> {
+    const elsewhere = await this.survey()
+    const lanes = Math.min(this.options.concurrency ?? 4, this.total)
+    const ended = await Promise.allSettled(Array.from({ length: lanes }, () => this.lane()))
+    const broken = ended.find((lane) => lane.status === 'rejected')
+    if (broken !== undefined) throw broken.reason
+    const { succeeded, failed, total } = this
+    return {
+      succeeded,
+      failed,
+      skipped: Math.max(0, total - succeeded - failed) + (await this.request(elsewhere)),
+    }
+  }
+
+  private get statuses(): readonly ('pending' | 'failed')[] {
+    return this.options.retryFailed ? ['pending', 'failed'] : ['pending']
+  }
+
+  private get stopped(): boolean {
+    return this.halted || this.options.signal?.aborted === true || this.parts.closing.aborted
+  }
+
+  /** Counts what there is to do, and tells which operations have their handlers elsewhere. */
+  private async survey(): Promise<string[]> {
+    const { handlers, kit, replays } = this.parts
+    const { operation, limit = Number.POSITIVE_INFINITY } = this.options
+    const { byOperation } = await kit.store.deadLetters.stats(replays.now())
+    const elsewhere: string[] = []
+    for (const [name, counts] of Object.entries(byOperation)) {
+      if (operation !== undefined && name !== operation) continue
+      if ((await handlers.find(name)) === undefined) {
+        elsewhere.push(name)
+        continue
+      }
+      this.willing.add(name)
+      for (const each of this.statuses) this.total += counts[each]
+    }
+    this.total = Math.min(this.total, limit)
+    return elsewhere
+  }
+
+  /** Replays one entry after the other until nothing is left for it. */
+  private async lane(): Promise<void> {
+    const { clock } = this.parts.kit
+    while (this.begun < this.total && !this.stopped && this.willing.size > 0) {
+      this.begun++
+      await (this.turn = this.turn.then(() => this.pace(clock)))
+      if (this.stopped) return
+      let served: Served | undefined
+      try {
+        served = await this.next()
+      } catch (error) {
+        this.halted = true
+        throw error
+      }
+      if (served === undefined) return
+      this.note(served)
+    }
+  }
+
+  /** Waits for this start's turn. */
+  private async pace(clock: Kit['clock']): Promise<void> {
+    const { rate, signal } = this.options
+    if (rate === undefined) return
+    const start = Math.max(clock.now(), this.nextStart)
+    this.nextStart = start + 1000 / rate
+    await wait(clock, start - clock.now(), [signal, this.parts.closing])
+  }
+
+  private async next(): Promise<Served | undefined> {
+    const { handlers, kit, owners, replays } = this.parts
+    const owner = owners.next()
+    const [entry] = await kit.store.deadLetters.leaseNext(
+      { operations: [...this.willing], statuses: this.statuses, limit: 1, except: this.seen },
+      owner,
+      replays.leaseEnd(),
+      replays.now(),
+    )
+    if (entry === undefined) return undefined
+    this.seen.add(entry.dlqId)
+    const replayer = await handlers.find(entry.operationType)
+    return replayer && replays.serve(entry, owner, replayer, true)
+  }
+
+  private note({ end, entry, error }: Served): void {
+    if (end === 'completed') this.succeeded++
+    else if (end === 'failed') this.failed++
+    else if (end === 'put_back' && isClosedDoor(error)) this.willing.delete(entry.operationType)
+    const { succeeded, failed, total } = this
+    try {
+      this.options.onProgress?.({ succeeded, failed, total, entry })
+    } catch (thrown) {
+      if (this.told) this.parts.kit.complain(`onProgress of a batch threw, and is ignored: ${String(thrown)}`)
+      this.told = false
+    }
+  }
+
+  /** Notes a request on the entries whose handlers are elsewhere, and tells how many there are. */
+  private async request(operations: readonly string[]): Promise<number> {
+    const { kit, replays } = this.parts
+    let left = (this.options.limit ?? Number.POSITIVE_INFINITY) - this.total
+    let requested = 0
+    for (const operation of operations) {
+      let cursor: string | undefined
+      do {
+        if (left <= 0 || this.stopped) return requested
+        const filter = { operation, status: this.statuses, limit: Math.min(left, 500), cursor }
+        const page = await kit.store.deadLetters.list(filter, replays.now())
+        for (const { dlqId } of page.items) await kit.store.deadLetters.request(dlqId, replays.now())
+        requested += page.items.length
+        left -= page.items.length
+        cursor = page.cursor
+      } while (cursor !== undefined)
+    }
+    return requested
+  }
+}

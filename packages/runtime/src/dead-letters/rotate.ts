@@ -1,0 +1,34 @@
+import type { DeadLetterStore } from '../store/store.js'
+import type { Vault } from './vault.js'
+
+/** What a rotation of keys did. */
+export interface Rotation {
+  /** How many payloads were encrypted anew. */
+  rewritten: number
+  /** The entries whose key is not at hand. They stay as they are. */
+  unreadable: string[]
+}
+
+/** Puts every payload under the newest key. It may be stopped anywhere and begun again. */
+export async function rotate(store: DeadLetterStore, vault: Vault, now: () => Date): Promise<Rotation> {
+  const { keys } = vault
+  const result: Rotation = { rewritten: 0, unreadable: [] }
+  let cursor: string | undefined
+  do {
+    const page = await store.list({ limit: 500, cursor }, now())
+    for (const { dlqId, originalPayload } of page.items) {
+      if (!keys.outdated(originalPayload)) continue
+      let payload: unknown
+      try {
+        payload = keys.open(originalPayload, dlqId)
+      } catch {
+        result.unreadable.push(dlqId)
+        continue
+      }
+      await store.rewrite(dlqId, keys.seal(payload, dlqId))
+      result.rewritten++
+    }
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  return result
+}

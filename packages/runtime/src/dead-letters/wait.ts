@@ -1,0 +1,15 @@
+import type { Clock } from 'holdfast'
+
+/** Waits, or until one of the signals is aborted. */
+export function wait(clock: Clock, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+  if (ms <= 0 || signals.some((signal) => signal?.aborted)) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = () => {
+      clock.clearTimer(timer)
+      for (const signal of signals) signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = clock.setTimer(done, ms)
+    for (const signal of signals) signal?.addEventListener('abort', done)
+  })
+}

@@ -1,0 +1,114 @@
+import { appendFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Clock } from 'holdfast'
+import { type ErrorRecord, errorRecordCodec } from '../records/errors.js'
+
+/** Where error records are written besides the store, and for how long. */
+export interface ErrorLogOptions {
+  /** The folder; without one there are no files. */
+  dir?: string | undefined
+  /** Files of days that ended longer ago are deleted, in milliseconds. @defaultValue 14 days */
+  maxAge?: number | undefined
+  /** A file that would grow beyond so many bytes is put aside and another begun. @defaultValue 10 MiB */
+  maxSize?: number | undefined
+}
+
+const DAY = 86_400_000
+const DEFAULTS = Object.freeze({ maxAge: 14 * DAY, maxSize: 10 * 2 ** 20 })
+
+/** How often old files are looked for. */
+const ROUND = 3_600_000
+
+const NAME = /^errors_(\d{4}-\d{2}-\d{2})(?:\.\d+)?\.jsonl$/
+
+/** Error records as files: `{dir}/{severity}/errors_{date}.jsonl`, one object a line, for nobody else to read. */
+export class ErrorFiles {
+  private readonly clock: Clock
+  private readonly options: () => ErrorLogOptions
+  private readonly began: { readonly now: number; readonly wall: number }
+  private nextRound = Number.NEGATIVE_INFINITY
+
+  constructor(clock: Clock, options: () => ErrorLogOptions) {
+    this.clock = clock
+    this.options = options
+    this.began = { now: clock.now(), wall: clock.wall() }
+  }
+
+  /** Appends records, each to the file of its severity and day. */
+  async write(records: readonly ErrorRecord[]): Promise<void> {
+    const { dir } = this.options()
+    if (dir === undefined) return
+    const files = new Map<string, string[]>()
+    for (const record of records) {
+      const day = record.timestamp.toISOString().slice(0, 10)
+      const file = join(dir, record.severity, `errors_${day}.jsonl`)
+      const lines = files.get(file) ?? []
+      lines.push(`${JSON.stringify(errorRecordCodec.encode(record))}\n`)
+      files.set(file, lines)
+    }
+    for (const [file, lines] of files) await this.append(file, lines)
+    if (this.clock.now() >= this.nextRound) {
+      this.nextRound = this.clock.now() + ROUND
+      await this.expire(dir)
+    }
+  }
+
+  private async append(file: string, lines: readonly string[]): Promise<void> {
+    const { maxSize = DEFAULTS.maxSize } = this.options()
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    let { size, torn } = await lookAt(file)
+    let text = torn ? '\n' : ''
+    for (const line of lines) {
+      const more = Buffer.byteLength(line)
+      if (size > 0 && size + more > maxSize) {
+        if (text !== '') await appendFile(file, text, { mode: 0o600 })
+        await putAside(file)
+        size = 0
+        text = ''
+      }
+      text += line
+      size += more
+    }
+    await appendFile(file, text, { mode: 0o600 })
+  }
+
+  private async expire(dir: string): Promise<void> {
+    const { maxAge = DEFAULTS.maxAge } = this.options()
+    // A clock that was set forward makes nothing old.
+    const wall = Math.min(this.clock.wall(), this.began.wall + this.clock.now() - this.began.now)
+    for (const folder of await readdir(dir, { withFileTypes: true })) {
+      if (!folder.isDirectory()) continue
+      for (const name of await readdir(join(dir, folder.name))) {
+        const day = Date.parse(NAME.exec(name)?.[1] ?? '')
+        if (day + DAY <= wall - maxAge) await rm(join(dir, folder.name, name), { force: true })
+      }
+    }
+  }
+}
+
+/** How large a file is, and whether its last line was cut short by a crash. */
+async function lookAt(file: string): Promise<{ size: number; torn: boolean }> {
+  try {
+    const { size } = await stat(file)
+    if (size === 0) return { size, torn: false }
+    const handle = await open(file, 'r')
+    try {
+      const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
+      return { size, torn: buffer[0] !== 10 }
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ENOENT') return { size: 0, torn: false }
+    throw error
+  }
+}
+
+/** Renames `errors_DATE.jsonl` to the first `errors_DATE.N.jsonl` that is free. */
+async function putAside(file: string): Promise<void> {
+  const taken = new Set(await readdir(dirname(file)))
+  const base = file.slice(dirname(file).length + 1, -'.jsonl'.length)
+  let number = 1
+  while (taken.has(`${base}.${number}.jsonl`)) number++
+  await rename(file, join(dirname(file), `${base}.${number}.jsonl`))
+}

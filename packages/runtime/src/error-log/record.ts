@@ -1,0 +1,85 @@
+import type { Classification } from 'holdfast'
+import type { ErrorRecord } from '../records/errors.js'
+import { SCHEMA } from '../records/session.js'
+import { messageOf, stackOf, typeOf } from '../records/summary.js'
+
+/** A failed attempt, as it becomes an error record. */
+export interface FailedAttempt {
+  readonly error: unknown
+  /** Left out where nothing is known, as of a value that was not wanted. */
+  readonly classification?:
+    | (Pick<Classification, 'category' | 'httpStatus'> & { readonly kind: string })
+    | undefined
+  readonly operation: string
+  readonly itemId?: string | undefined
+  /** The caller's facts: their keys stay as they are. */
+  readonly context?: object | undefined
+  /** Whether another attempt follows. */
+  readonly willRetry: boolean
+  /** How many retries there were before it ended. */
+  readonly retryCount: number
+  readonly sessionId?: string | undefined
+}
+
+/** A breaker that opened. */
+export interface Opening {
+  readonly id: string
+  readonly failureCount: number
+  /** The operation whose failure opened it, where that is known. */
+  readonly operation?: string | undefined
+}
+
+/** What making a record needs besides its facts. */
+interface Making {
+  readonly timestamp: Date
+  readonly debug: boolean
+  redact<T>(value: T): T
+}
+
+const CATEGORIES = { transient: 'TRANSIENT', permanent: 'PERMANENT', critical: 'CRITICAL' } as const
+
+/** WARNING while it goes on, ERROR where it ended the call, CRITICAL where a person has to act. */
+function severityOf(category: keyof typeof CATEGORIES, willRetry: boolean): ErrorRecord['severity'] {
+  if (category === 'critical') return 'CRITICAL'
+  return willRetry ? 'WARNING' : 'ERROR'
+}
+
+/** The record of a failed attempt. */
+export function failureRecord(failed: FailedAttempt, { timestamp, debug, redact }: Making): ErrorRecord {
+  const { error, classification, operation, itemId, context, willRetry, retryCount, sessionId } = failed
+  const { category = 'transient', kind = 'unknown', httpStatus } = classification ?? {}
+  // A context that cannot be read is a word instead of a copy.
+  const copy: unknown = redact(context)
+  const facts = typeof copy === 'string' ? { context: copy } : (copy as object | undefined)
+  const record: ErrorRecord = {
+    schema: SCHEMA,
+    timestamp,
+    severity: severityOf(category, willRetry),
+    category: CATEGORIES[category],
+    message: redact(messageOf(error)),
+    errorType: typeOf(error),
+    context: { ...facts, operation, ...(itemId === undefined ? undefined : { item_id: itemId }) },
+    retryCount,
+    kind,
+  }
+  if (httpStatus !== undefined) record.httpStatus = httpStatus
+  if (sessionId !== undefined) record.sessionId = sessionId
+  const stack = debug ? stackOf(error) : undefined
+  if (stack !== undefined) record.stackTrace = redact(stack)
+  return record
+}
+
+/** The record of a breaker that opened. */
+export function openingRecord({ id, failureCount, operation = id }: Opening, timestamp: Date): ErrorRecord {
+  return {
+    schema: SCHEMA,
+    timestamp,
+    severity: 'WARNING',
+    category: 'TRANSIENT',
+    message: `circuit breaker ${id} opened after ${failureCount} ${failureCount === 1 ? 'failure' : 'failures'}`,
+    errorType: 'CircuitBreakerOpen',
+    context: { operation, circuit_breaker: id },
+    retryCount: 0,
+    kind: 'circuit_open',
+  }
+}

@@ -1,0 +1,133 @@
+import type { Attempt, Clock, Guard, Pool, Random } from 'holdfast'
+import type { Actor, Logger } from './kit.js'
+import type { CircuitBreakerEvent, CircuitBreakerState } from './records/breaker.js'
+import type { AuditRecord, ErrorRecord } from './records/errors.js'
+import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from './records/metrics.js'
+import type { RetryPolicy } from './records/policy.js'
+import type { EventType, RetryEvent, RetrySession } from './records/session.js'
+import type {
+  AuditFilter,
+  BreakerEventFilter,
+  ErrorFilter,
+  EventFilter,
+  Page,
+  SessionFilter,
+} from './store/store.js'
+
+/** What one call may be given besides its operation and function. */
+export interface CallOptions {
+  /** Facts about the call: recorded, redacted, and read by pools (`session`, `region`). */
+  context?: Record<string, unknown> | undefined
+  /** Ties records of several calls together; made where none is given. */
+  correlationId?: string | undefined
+  /** What the call is about; the `itemId` of its dead letter. */
+  itemId?: string | undefined
+  /** Makes the call dead-letter when it ends in failure: all that a replay needs, as JSON. */
+  payload?: unknown
+  /** Handed to the replay's handler; made where none is given. */
+  idempotencyKey?: string | undefined
+  /** The breaker of this service, under `circuit_breakers`, guards the call. */
+  service?: string | undefined
+  /** Each attempt goes to a member of this pool. */
+  pool?: string | undefined
+  /** The policy for this call: the id of one, or the fields of one. */
+  policy?: string | Partial<RetryPolicy> | undefined
+  /** What the call is named in records. @defaultValue the operation */
+  name?: string | undefined
+  /** Ends the call at once when aborted. */
+  signal?: AbortSignal | undefined
+}
+
+export interface PolicyService {
+  /** @throws POLICY_NOT_FOUND */
+  get(id: string): Promise<RetryPolicy>
+  list(): Promise<RetryPolicy[]>
+  /** Takes effect at once and survives a restart. @throws CONFIG_INVALID */
+  put(policy: Partial<RetryPolicy> & { id: string }, actor?: Actor): Promise<RetryPolicy>
+  /** @throws POLICY_NOT_FOUND, POLICY_IN_USE */
+  delete(id: string, actor?: Actor): Promise<void>
+}
+
+export interface BreakerService {
+  list(filter?: {
+    state?: CircuitBreakerState['state'] | undefined
+    pool?: string | undefined
+  }): Promise<CircuitBreakerState[]>
+  get(id: string): Promise<CircuitBreakerState | undefined>
+  reset(id: string, actor?: Actor): Promise<CircuitBreakerState>
+  trip(id: string, actor?: Actor): Promise<CircuitBreakerState>
+  /** Changes of state, newest first. */
+  events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>>
+}
+
+export interface SessionService {
+  list(filter?: SessionFilter & { active?: boolean | undefined }): Promise<Page<RetrySession>>
+  get(id: string): Promise<RetrySession | undefined>
+  /** The call rejects with CANCELLED. False where no such call runs. */
+  cancel(id: string, actor?: Actor): Promise<boolean>
+}
+
+export interface EventService {
+  /** Tells `listener` of every event of a type, one at a time, until the function it returns is called. */
+  on(type: EventType | '*', listener: (event: RetryEvent) => unknown): () => void
+  list(filter?: EventFilter): Promise<Page<RetryEvent>>
+}
+
+export interface MetricsService {
+  summary(): Promise<MetricsSummary>
+  timeseries(options?: {
+    hours?: number | undefined
+    step?: 'hour' | 'day' | undefined
+  }): Promise<MetricsSeries>
+  byMember(options?: { hours?: number | undefined }): Promise<MetricsByMember>
+  window(options: { from: Date; to: Date }): Promise<MetricsWindow>
+}
+
+export interface Health {
+  status: 'ok' | 'degraded' | 'closed'
+  initialized: boolean
+  policiesCount: number
+  activeSessions: number
+  circuitBreakers: { total: number; open: number; halfOpen: number }
+}
+
+/** How a runtime is opened. */
+export interface OpenOptions {
+  /** A path, or a configuration as TypeScript writes it: camelCase and milliseconds. */
+  config?: string | object | undefined
+  /** Where records live. @defaultValue the file's `store`; `memory` for an object */
+  store?: string | undefined
+  clock?: Clock | undefined
+  random?: Random | undefined
+  logger?: Logger | undefined
+  /** Starts on the ready policies where the file cannot be loaded, and says so loudly. @defaultValue false */
+  fallback?: boolean | undefined
+  /** Follows the file as it changes. @defaultValue true */
+  watch?: boolean | undefined
+  /** The environment for overrides and `${VAR}`. @defaultValue process.env */
+  env?: Record<string, string | undefined> | undefined
+}
+
+/** A pool as the runtime knows it. */
+export interface PoolService {
+  /** @throws INVALID_OPTIONS for an unknown pool */
+  get(id: string): Pool
+  list(): Promise<Pool[]>
+}
+
+export interface ErrorService {
+  list(filter?: ErrorFilter): Promise<Page<ErrorRecord>>
+}
+
+export interface AuditService {
+  list(filter?: AuditFilter): Promise<Page<AuditRecord>>
+}
+
+/** Runs `fn` under an operation's rules. */
+export type Run = <T>(
+  operation: string,
+  fn: (attempt: Attempt) => T | PromiseLike<T>,
+  options?: CallOptions,
+) => Promise<T>
+
+export type { Guard }

@@ -1,0 +1,420 @@
+import {
+  type Attempt,
+  type BreakerEvent,
+  type Clock,
+  type Guard,
+  HoldfastError,
+  type Pool,
+  type PoolEvent,
+  type Random,
+} from 'holdfast'
+import { systemClock, systemRandom } from 'holdfast/engine'
+import { Alerts } from './alerts/alerts.js'
+import { StorageWatch } from './alerts/storage.js'
+import { type BreakerOwner, BreakerRegistry } from './breakers/registry.js'
+import { BreakerSaver } from './breakers/saver.js'
+import { Breakers } from './breakers/service.js'
+import { RuntimeCall } from './calls/call.js'
+import { Lines } from './calls/lines.js'
+import { Configuration, type Source } from './configuration.js'
+import { DeadLetters } from './dead-letters/dead-letters.js'
+import { ErrorLog } from './error-log/error-log.js'
+import type { CallOptions, EventService, Health, MetricsService, OpenOptions, PoolService } from './face.js'
+import { LiveGuard } from './guard.js'
+import { House } from './house.js'
+import { Housekeeping } from './housekeeping.js'
+import { RetryLog } from './logging/retry-log.js'
+import { Metrics } from './metrics/metrics.js'
+import { type Pipeline, Pipelines } from './pipeline/pipeline.js'
+import type { Step } from './pipeline/step.js'
+import { PoolSet } from './pools/pools.js'
+import type { MemberTarget } from './pools/target.js'
+import type { AuditRecord } from './records/errors.js'
+import { messageOf, summarize } from './records/summary.js'
+import { CallRecorder } from './sessions/recorder.js'
+import { Sessions } from './sessions/service.js'
+import { openStore } from './store/open.js'
+import type { AuditFilter, Page, Store } from './store/store.js'
+
+/** Where the records of a file lie that says nothing. */
+const DEFAULT_STORE = 'sqlite:data/holdfast.db'
+
+/** How long `close` waits for calls that run. */
+const GRACE = 10_000
+
+/**
+ * One configuration for every call of a process, and records of what happened to them.
+ *
+ * @example
+ * ```ts
+ * import { Holdfast } from '@holdfast/runtime'
+ *
+ * const hf = await Holdfast.open({ config: { policies: { quick: { maxAttempts: 2, backoffType: 'immediate' } } } })
+ * let calls = 0
+ * const answer = await hf.run('quick', async () => {
+ *   if (++calls === 1) throw new Error('not yet')
+ *   return 'saved'
+ * })
+ * answer // => 'saved'
+ * const { items } = await hf.sessions.list()
+ * items.map(({ policyId, totalAttempts, success }) => [policyId, totalAttempts, success]) // => [['quick', 2, true]]
+ * await hf.close()
+ * ```
+ */
+export class Holdfast {
+  /** Policies as they are in force. */
+  readonly policies: Configuration['policies']
+  /** Breakers of policies, services and members of pools. */
+  readonly breakers: Breakers
+  /** Calls that failed at least once. */
+  readonly sessions: Sessions
+  /** What happens, as it happens. */
+  readonly events: EventService
+  /** What was counted. */
+  readonly metrics: MetricsService & { counters(): ReturnType<Metrics['counters']> }
+  /** Failed attempts, as operators read them. */
+  readonly errors: ErrorLog
+  /** Who changed what. */
+  readonly audit: { list(filter?: AuditFilter): Promise<Page<AuditRecord>>; record: House['audit'] }
+  /** What failed for good and is kept. */
+  readonly deadLetters: DeadLetters
+  /** The pools of the configuration. */
+  readonly pools: PoolService
+  /** The configuration itself. */
+  readonly config: Configuration
+  /** Where records live. */
+  readonly store: Store
+  private readonly house: House
+  private readonly poolSet: PoolSet
+  private readonly registry: BreakerRegistry
+  private readonly saver: BreakerSaver
+  private readonly counted: Metrics
+  private readonly recorder: CallRecorder
+  private readonly alerts: Alerts
+  private readonly housekeeping: Housekeeping
+  private readonly pipelines: Pipelines
+  private readonly log: RetryLog
+  private lines!: Lines
+  private closing: Promise<void> | undefined = undefined
+
+  /**
+   * Opens a runtime: reads the configuration, opens the store, restores what must outlive a restart, and follows the file
+   * from there on.
+   *
+   * @throws CONFIG_INVALID that lists everything wrong with the file, unless `fallback` is set
+   */
+  static async open(given: string | OpenOptions = {}): Promise<Holdfast> {
+    const options: OpenOptions = typeof given === 'string' ? { config: given } : given
+    const { clock = systemClock, random = systemRandom, env = process.env } = options
+    const source = await Configuration.read(options.config, env, options.fallback === true)
+    const url = options.store ?? source.checked.config.store ?? (source.file ? DEFAULT_STORE : 'memory')
+    const store = await openStore(url, { dir: source.dir })
+    try {
+      const hf = new Holdfast({ clock, random, options, source, store })
+      await hf.begin(options)
+      return hf
+    } catch (error) {
+      await store.close().catch(() => {})
+      throw error
+    }
+  }
+
+  private constructor(parts: {
+    clock: Clock
+    random: Random
+    options: OpenOptions
+    source: Source
+    store: Store
+  }) {
+    const { clock, random, options, source, store } = parts
+    const house = new House({ clock, random, logger: options.logger, store })
+    this.house = house
+    this.store = store
+    this.log = new RetryLog(options.logger)
+    this.counted = new Metrics(clock)
+    this.saver = new BreakerSaver({
+      clock,
+      store: store.breakers,
+      failed: (error) => house.complain(`the state of breakers could not be saved: ${messageOf(error)}`),
+    })
+    this.registry = new BreakerRegistry({
+      clock,
+      changed: (event, owner, persist) => this.breakerChanged(event, owner, persist),
+    })
+    this.poolSet = new PoolSet({
+      clock,
+      random,
+      heard: (pool, event, persist) => this.poolChanged(pool, event, persist),
+      recall: (id) => this.registry.recall(id),
+    })
+    this.config = new Configuration({
+      kit: house,
+      source,
+      env: options.env ?? process.env,
+      apply: () => this.apply(),
+    })
+    this.policies = this.config.policies
+    this.alerts = new Alerts(house, () => this.config.current.alerts ?? {})
+    this.errors = new ErrorLog(house, () => this.config.errorLogOptions())
+    this.recorder = this.makeRecorder()
+    this.deadLetters = new DeadLetters(house, {
+      options: () => this.config.deadLetterOptions(),
+      runThrough: (operation, fn, given) => this.run(operation, fn, given),
+      policyOf: (operation) => this.line(operation, undefined).base.record.id,
+    })
+    this.pipelines = new Pipelines(
+      house,
+      (operation, fn, given) => this.run(operation, fn, given),
+      this.deadLetters,
+    )
+    this.breakers = new Breakers(house, this.registry, this.poolSet)
+    this.sessions = new Sessions(house, this.recorder, () => house.sessions.flush())
+    this.events = {
+      on: (type, listener) => house.bus.on(type, listener),
+      list: async (filter) => {
+        await house.events.flush()
+        return store.events.list(filter)
+      },
+    }
+    this.metrics = {
+      summary: async () => this.counted.summary(),
+      timeseries: async (asked) => this.counted.timeseries(asked),
+      byMember: async (asked) => this.counted.byMember(asked),
+      window: async (range) => this.counted.window(range),
+      counters: () => this.counted.counters(),
+    }
+    this.audit = {
+      list: (filter) => store.audit.list(filter),
+      record: (...args) => house.audit(...args),
+    }
+    this.pools = {
+      get: (id) => this.poolSet.get(id) as Pool,
+      list: async () => this.poolSet.list() as Pool[],
+    }
+    const space = new StorageWatch(house)
+    this.housekeeping = new Housekeeping(house, {
+      config: () => this.config.current,
+      saveMetrics: () => this.counted.save(store.metrics, house.node),
+      expireDeadLetters: () => this.deadLetters.expire(),
+      checkSpace: () => space.check(),
+    })
+  }
+
+  /**
+   * Runs `fn` under the rules of an operation: the policy for the kind of each failure, the breaker, the pool. What it
+   * throws in the end is the last attempt's own error.
+   *
+   * @throws POLICY_NOT_FOUND, INVALID_OPTIONS for options that name what is not there; CANCELLED after `close`
+   */
+  run<T>(
+    operation: string,
+    fn: (attempt: Attempt<MemberTarget>) => T | PromiseLike<T>,
+    options?: CallOptions,
+  ): Promise<T> {
+    try {
+      if (this.closing !== undefined) throw new HoldfastError('CANCELLED', 'the runtime is closed')
+      const line = this.line(operation, options)
+      if (!line.enabled) return line.core.run(fn as never)
+      if (options?.payload !== undefined) {
+        const refused = this.deadLetters.refuses()
+        if (refused !== undefined) throw refused
+      }
+      return new RuntimeCall<T>(this.recorder, line, fn as never, options).start()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** A guard whose every call goes by the configuration of the moment it begins. `options` hold for all of them. */
+  guard(operation: string, options?: CallOptions): Guard {
+    return new LiveGuard(
+      operation,
+      {
+        run: (name, fn, given) => this.run(name, fn, given),
+        breaker: () => this.line(operation, options).base.gate,
+        on: (listener) =>
+          this.house.bus.on('*', (event) => {
+            if (event.operation === (options?.name ?? operation)) listener(event)
+          }),
+      },
+      options,
+    )
+  }
+
+  /** Items through steps, each step under its own operation. */
+  pipeline(steps: readonly Step[]): Pipeline {
+    return this.pipelines.make(steps)
+  }
+
+  /** How it is. */
+  async health(): Promise<Health> {
+    const states = await this.breakers.list()
+    const of = (state: string) => states.filter((breaker) => breaker.state === state).length
+    const open = of('open')
+    return {
+      status: this.closing !== undefined ? 'closed' : this.config.degraded ? 'degraded' : 'ok',
+      initialized: true,
+      policiesCount: (await this.policies.list()).length,
+      activeSessions: this.recorder.active.count,
+      circuitBreakers: { total: states.length, open, halfOpen: of('half_open') },
+    }
+  }
+
+  /** Refuses new calls, waits for those that run (10 s), cancels the rest, and writes everything down. */
+  close(): Promise<void> {
+    this.closing ??= this.end()
+    return this.closing
+  }
+
+  private line(operation: string, options: CallOptions | undefined) {
+    return this.lines.get(operation, options)
+  }
+
+  private async begin(options: OpenOptions): Promise<void> {
+    const { house, saver, registry, counted } = this
+    registry.remember((await saver.load()).map(({ snapshot }) => snapshot))
+    await this.config.open()
+    await counted.load(this.store.metrics, house.node)
+    await this.deadLetters.open()
+    this.housekeeping.start()
+    if (options.watch !== false) this.config.follow()
+  }
+
+  /** Puts the configuration in force that has just been read. */
+  private apply(): void {
+    const { config, house, counted, poolSet } = this
+    const { current } = config
+    house.configure({ redact: current.redact ?? {}, debug: current.debug ?? false })
+    counted.configure(current.metrics ?? {})
+    poolSet.apply(current.pools ?? {}, new Map())
+    const lines = new Lines(
+      config.ruling(),
+      {
+        clock: house.clock,
+        random: house.random,
+        breakers: this.registry,
+        pool: (id) => poolSet.get(id) as Pool,
+        tally: (operation, policyId, subsystem) => counted.line(policyId, subsystem, operation),
+      },
+      this.lines,
+    )
+    this.registry.keepOnly(lines.prepare())
+    this.lines = lines
+  }
+
+  private makeRecorder(): CallRecorder {
+    const { house, log, counted } = this
+    const { clock, random } = house
+    return new CallRecorder({
+      clock,
+      random,
+      log,
+      shaping: () => ({
+        error: (error) => summarize(error, (text) => house.redact(text), house.debug()),
+        redact: (value) => house.redact(value),
+        results: this.config.current.recordResults ?? false,
+      }),
+      emit: (event) => void house.emit(event),
+      session: (record) => house.sessions.add(record),
+      error: (attempt) => {
+        const { known, ...facts } = attempt
+        const record = this.errors.failed({ ...facts, classification: known })
+        if (record.severity !== 'CRITICAL') return
+        const { operation, sessionId, correlationId, itemId } = attempt
+        this.alerts.raise({
+          operation,
+          kind: record.kind,
+          error: { type: record.errorType, message: record.message },
+          sessionId,
+          correlationId,
+          itemId,
+          httpStatus: record.httpStatus ?? undefined,
+        })
+      },
+      member: (pool, member, ok, duration) => counted.member(pool, member, ok, duration),
+      deadLetter: (call, draft, error) => {
+        if (!call.present.record.deadLetter) return undefined
+        const { payload, itemId, idempotencyKey } = call.given ?? {}
+        return this.deadLetters.capture({
+          operation: call.line.operation,
+          itemId,
+          payload,
+          error,
+          idempotencyKey,
+          kind: draft.kind,
+          policyId: call.present.record.id,
+          sessionId: draft.sessionId,
+          correlationId: draft.correlationId,
+        })
+      },
+      trouble: (error) => house.complain(`a call could not be recorded: ${messageOf(error)}`),
+    })
+  }
+
+  private breakerChanged(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void {
+    const { house, counted, log, errors } = this
+    const { id, fromState, toState, failureCount } = event
+    counted.breakerChanged(event)
+    house.breakerChanged(event)
+    const eventType = (
+      {
+        open: 'circuit_breaker_opened',
+        closed: 'circuit_breaker_closed',
+        half_open: 'circuit_breaker_half_opened',
+      } as const
+    )[toState]
+    house.emit({
+      eventType,
+      component: owner.pool === undefined ? 'circuit_breaker' : 'pool',
+      ...(owner.policyId !== undefined && { policyId: owner.policyId }),
+      context: { id, fromState, toState, failureCount },
+    })
+    if (toState === 'open') {
+      log.opened(id, failureCount)
+      errors.opened(event)
+    }
+    const breaker = this.registry.get(id)
+    if (persist && breaker !== undefined) this.saver.touch(breaker)
+  }
+
+  private poolChanged(pool: Pool<MemberTarget>, event: PoolEvent, persist: boolean): void {
+    if (event.type === 'breaker_changed') {
+      this.breakerChanged(event, { pool: pool.id, member: event.memberId }, false)
+      if (persist) this.saver.touch(pool.breaker(event.memberId))
+      return
+    }
+    const { type: _, timestamp: __, ...facts } = event
+    this.house.emit({
+      eventType: 'pool_member_changed',
+      component: 'pool',
+      context: { pool: pool.id, ...facts },
+    })
+  }
+
+  private async end(): Promise<void> {
+    const { recorder, house, saver, counted } = this
+    const { clock } = house
+    this.config.close()
+    let timer: unknown
+    const grace = new Promise<void>((resolve) => {
+      timer = clock.setTimer(resolve, GRACE)
+    })
+    await Promise.race([recorder.active.drained(), grace])
+    clock.clearTimer(timer)
+    for (const call of recorder.active.all()) call.cancel('the runtime is closing')
+    await recorder.settled()
+    await this.deadLetters.close()
+    await this.housekeeping.stop()
+    await this.errors.close()
+    await this.alerts.close()
+    for (const pool of this.poolSet.persisted())
+      for (const breaker of pool.usedBreakers()) saver.touch(breaker)
+    for (const { breaker, persist } of this.registry) if (persist) saver.touch(breaker)
+    await saver.flush()
+    await counted.save(this.store.metrics, house.node).catch((error: unknown) => {
+      house.complain(`metrics could not be saved: ${messageOf(error)}`)
+    })
+    await house.close()
+    await this.store.close()
+  }
+}

@@ -1,0 +1,163 @@
+import { hostname } from 'node:os'
+import type { BreakerEvent, Clock, Random } from 'holdfast'
+import { breakerEventRecord } from './breakers/service.js'
+import { EventBus } from './events/bus.js'
+import { Outbox } from './events/outbox.js'
+import { chance, SortedIds } from './ids.js'
+import type { Actor, EventInput, Kit, Logger } from './kit.js'
+import type { CircuitBreakerEvent } from './records/breaker.js'
+import type { AuditAction, AuditRecord } from './records/errors.js'
+import { type RetryEvent, type RetrySession, SCHEMA } from './records/session.js'
+import { messageOf } from './records/summary.js'
+import { makeRedactor, type RedactOptions } from './redact/redact.js'
+import type { Store } from './store/store.js'
+
+/** How many records of a kind may wait for the store. */
+const CAPACITY = 10_000
+
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+export interface HouseOptions {
+  clock: Clock
+  random: Random
+  logger: Logger | undefined
+  store: Store
+}
+
+/** The kit that every part of a runtime is given, and the ways from there to the store. */
+export class House implements Kit {
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly store: Store
+  readonly bus = new EventBus()
+  readonly sessions: Outbox<RetrySession>
+  readonly events: Outbox<RetryEvent>
+  readonly breakerEvents: Outbox<CircuitBreakerEvent>
+  /** What this process is called where several write to one store. */
+  readonly node: string
+  private readonly eventIds: SortedIds
+  private readonly auditIds: SortedIds
+  private redactor = makeRedactor()
+  private debugging = false
+  /** What was said on stderr lately, so that it is not said a thousand times. */
+  private readonly said = new Map<string, number>()
+
+  constructor({ clock, random, logger, store }: HouseOptions) {
+    this.clock = clock
+    this.random = random
+    this.logger = logger ?? SILENT
+    this.store = store
+    this.node = `${hostname()}:${process.pid}:${chance(random, 6)}`
+    this.eventIds = new SortedIds('evt', clock, random)
+    this.auditIds = new SortedIds('aud', clock, random)
+    this.sessions = this.outbox('sessions', (records) => store.sessions.append(records))
+    this.events = this.outbox('events', (records) => store.events.append(records))
+    this.breakerEvents = this.outbox('breaker events', (records) => store.breakerEvents.append(records))
+  }
+
+  /** Goes by other settings from now on. */
+  configure(settings: { redact: RedactOptions; debug: boolean }): void {
+    this.redactor = makeRedactor(settings.redact)
+    this.debugging = settings.debug
+  }
+
+  debug(): boolean {
+    return this.debugging
+  }
+
+  redact<T>(value: T): T {
+    return this.redactor(value)
+  }
+
+  emit(input: EventInput): RetryEvent {
+    const { eventType, component, correlationId, ...rest } = input
+    const event: RetryEvent = {
+      schema: SCHEMA,
+      eventId: this.eventIds.next(),
+      eventType,
+      timestamp: new Date(this.clock.wall()),
+      correlationId: correlationId ?? `corr_${chance(this.random, 12)}`,
+      component,
+      ...rest,
+    }
+    this.events.add(event)
+    this.bus.tell(event)
+    return event
+  }
+
+  /** Notes a change of a breaker's state among the others. */
+  breakerChanged(event: BreakerEvent): void {
+    this.breakerEvents.add(breakerEventRecord(event))
+  }
+
+  async audit(
+    actor: Actor | undefined,
+    action: AuditAction,
+    target: string,
+    change: { before?: unknown; after?: unknown } = {},
+  ): Promise<void> {
+    const record: AuditRecord = {
+      schema: SCHEMA,
+      auditId: this.auditIds.next(),
+      timestamp: new Date(this.clock.wall()),
+      actor: actor?.by || 'unknown',
+      action,
+      target,
+    }
+    if (actor?.reason !== undefined) record.reason = this.redact(actor.reason)
+    if (change.before !== undefined) record.before = this.redact(change.before)
+    if (change.after !== undefined) record.after = this.redact(change.after)
+    try {
+      await this.store.audit.append([record])
+    } catch (error) {
+      this.complain(
+        `the audit record of ${action} by ${record.actor} could not be written: ${messageOf(error)}`,
+      )
+    }
+  }
+
+  complain(line: string): void {
+    const now = this.clock.now()
+    const text = this.redact(line)
+    const last = this.said.get(text)
+    if (last !== undefined && now - last < 60_000) return
+    if (this.said.size > 1000) this.said.clear()
+    this.said.set(text, now)
+    console.error(text.startsWith('holdfast: ') ? text : `holdfast: ${text}`)
+  }
+
+  /** Writes what waits for the store. */
+  async flush(): Promise<void> {
+    await Promise.all([this.sessions.flush(), this.events.flush(), this.breakerEvents.flush()])
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.sessions.close(), this.breakerEvents.close()])
+    await this.events.close()
+  }
+
+  private outbox<T>(name: string, write: (records: readonly T[]) => Promise<void>): Outbox<T> {
+    return new Outbox<T>({
+      clock: this.clock,
+      write,
+      capacity: CAPACITY,
+      failed: (error) => {
+        this.complain(`${name} could not be written and wait: ${messageOf(error)}`)
+        this.emit({
+          eventType: 'storage_warning',
+          component: 'retry_manager',
+          context: { store: this.store.kind, records: name, error: messageOf(error) },
+        })
+      },
+      dropped: (count) => {
+        this.complain(`${count} ${name} were dropped because the store could not keep up`)
+        this.emit({
+          eventType: 'events_dropped',
+          component: 'retry_manager',
+          context: { records: name, dropped: count },
+        })
+      },
+    })
+  }
+}

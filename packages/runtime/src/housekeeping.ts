@@ -1,0 +1,91 @@
+import type { Config } from './config/schema/schema.js'
+import type { House } from './house.js'
+import { messageOf } from './records/summary.js'
+import type { Journal, PageOptions } from './store/store.js'
+
+const DAY = 86_400_000
+
+/** How long records are kept where the file says nothing. */
+const KEPT = {
+  sessions: { maxAge: 7 * DAY, maxEntries: 1_000_000 },
+  events: { maxAge: 7 * DAY, maxEntries: 1_000_000 },
+  audit: { maxAge: 365 * DAY, maxEntries: 1_000_000 },
+  errors: { maxAge: 14 * DAY, maxEntries: 1_000_000 },
+  breakerEvents: { maxAge: 7 * DAY, maxEntries: 1_000_000 },
+} as const
+
+const SAVE_EVERY = 10_000
+const EXPIRE_EVERY = 60_000
+
+export interface HousekeepingParts {
+  config(): Config
+  /** Writes what was counted. */
+  saveMetrics(): Promise<void>
+  /** Lets go of dead letters that are too old. */
+  expireDeadLetters(): Promise<unknown>
+  /** Warns where the disk is nearly full. */
+  checkSpace(): Promise<void>
+}
+
+/** What must be done now and then: counters are written, old records are let go of, the disk is looked at. */
+export class Housekeeping {
+  private readonly house: House
+  private readonly parts: HousekeepingParts
+  private readonly timers = new Set<unknown>()
+  private stopped = false
+  private running: Promise<void> = Promise.resolve()
+
+  constructor(house: House, parts: HousekeepingParts) {
+    this.house = house
+    this.parts = parts
+  }
+
+  start(): void {
+    this.every(SAVE_EVERY, 'metrics could not be saved', () => this.parts.saveMetrics())
+    this.every(EXPIRE_EVERY, 'old records could not be let go of', () => this.tidy())
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true
+    for (const timer of this.timers) this.house.clock.clearTimer(timer)
+    this.timers.clear()
+    await this.running
+  }
+
+  /** Lets go of what is too old or too much. */
+  async tidy(): Promise<void> {
+    const { store } = this.house
+    const { sessions = {}, events = {}, audit = {}, errorLog = {} } = this.parts.config()
+    await this.expire(store.sessions, { ...KEPT.sessions, ...sessions })
+    await this.expire(store.events, { ...KEPT.events, ...events })
+    await this.expire(store.audit, { ...KEPT.audit, ...audit })
+    await this.expire(store.errors, { ...KEPT.errors, ...(errorLog.maxAge && { maxAge: errorLog.maxAge }) })
+    await this.expire(store.breakerEvents, { ...KEPT.breakerEvents, ...events })
+    await this.parts.expireDeadLetters()
+    await this.parts.checkSpace()
+  }
+
+  private async expire(
+    journal: Journal<unknown, PageOptions>,
+    { maxAge, maxEntries }: { maxAge?: number | undefined; maxEntries?: number | undefined },
+  ): Promise<void> {
+    const before = maxAge === undefined ? undefined : new Date(this.house.clock.wall() - maxAge)
+    await journal.expire({ before, maxEntries })
+  }
+
+  private every(ms: number, failed: string, work: () => Promise<void>): void {
+    const { clock } = this.house
+    const timer = clock.setTimer(() => {
+      this.timers.delete(timer)
+      this.running = this.running
+        .then(work)
+        .catch((error: unknown) => this.house.complain(`${failed}: ${messageOf(error)}`))
+        .then(() => {
+          if (!this.stopped) this.every(ms, failed, work)
+        })
+    }, ms)
+    // Tidying up is no reason for a process to stay.
+    ;(timer as { unref?(): void } | undefined)?.unref?.()
+    this.timers.add(timer)
+  }
+}

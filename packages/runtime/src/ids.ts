@@ -1,0 +1,36 @@
+import type { Clock, Random } from 'holdfast'
+
+/** `length` characters of chance. */
+export function chance(random: Random, length: number): string {
+  let text = ''
+  while (text.length < length)
+    text += Math.floor(random() * 36 ** 6)
+      .toString(36)
+      .padStart(6, '0')
+  return text.slice(0, length)
+}
+
+/** Makes ids that sort by the order they were made in, though the clock may step back. */
+export class SortedIds {
+  private last = 0
+  private count = 0
+  private readonly prefix: string
+  private readonly clock: Clock
+  private readonly random: Random
+
+  constructor(prefix: string, clock: Clock, random: Random) {
+    this.prefix = prefix
+    this.clock = clock
+    this.random = random
+  }
+
+  next(): string {
+    const now = Math.floor(this.clock.wall())
+    if (now > this.last) {
+      this.last = now
+      this.count = 0
+    }
+    const place = (this.count++).toString(36).padStart(4, '0')
+    return `${this.prefix}_${this.last}_${place}${chance(this.random, 6)}`
+  }
+}

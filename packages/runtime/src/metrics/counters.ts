@@ -1,0 +1,56 @@
+import { Labels } from './labels.js'
+
+/** The upper bounds of a histogram's buckets, in milliseconds; the last one has none. */
+export const BUCKETS: readonly number[] = Object.freeze([
+  1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
+])
+
+/** How many fell into each bucket (not cumulative, the last being what is above all bounds), and the sum of them. */
+export interface Histogram {
+  readonly counts: Float64Array
+  sum: number
+}
+
+const makeHistogram = (): Histogram => ({ counts: new Float64Array(BUCKETS.length + 1), sum: 0 })
+
+/** Counts a duration that stands for `weight` of them. */
+export function observe(histogram: Histogram, duration: number, weight: number): void {
+  let bucket = 0
+  while (bucket < BUCKETS.length && duration > (BUCKETS[bucket] as number)) bucket++
+  histogram.counts[bucket] = (histogram.counts[bucket] as number) + weight
+  histogram.sum += duration * weight
+}
+
+/** What happened to one operation since the process began. These only grow. */
+export interface OperationCounters {
+  /** Calls that succeeded with their first attempt. */
+  succeeded: number
+  /** Calls that succeeded after at least one retry. */
+  recovered: number
+  /** Calls that failed without a retry. */
+  failed: number
+  /** Calls that failed after at least one retry. */
+  exhausted: number
+  retries: number
+  /** Durations of calls and of attempts; those of first-try successes are estimated from samples. */
+  readonly calls: Histogram
+  readonly attempts: Histogram
+}
+
+const makeOperation = (): OperationCounters => ({
+  succeeded: 0,
+  recovered: 0,
+  failed: 0,
+  exhausted: 0,
+  retries: 0,
+  calls: makeHistogram(),
+  attempts: makeHistogram(),
+})
+
+/** Everything counted since the process began, for a scraper that takes differences itself. */
+export class Counters {
+  /** At most 200 operations; those after share `other`. */
+  readonly operations = new Labels(makeOperation, 200)
+  /** Changes of breakers by id, each by the state it changed to; at most 500 ids. */
+  readonly breakers = new Labels(() => ({ closed: 0, open: 0, half_open: 0 }), 500)
+}

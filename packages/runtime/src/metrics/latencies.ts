@@ -1,0 +1,101 @@
+import { DDSketch } from '@datadog/sketches-js'
+import { HOUR, type Reading } from './series.js'
+
+/** Quantiles are within a hundredth of the truth. Durations beyond these (ms) count as these, which bounds a sketch. */
+const ACCURACY = 0.01
+const SHORTEST = 1e-4
+const LONGEST = 1e9
+
+interface Hour {
+  readonly sketch: DDSketch
+  dirty: boolean
+  touched: number
+}
+
+/** A sketch of nothing. */
+export const emptySketch = (): DDSketch => new DDSketch({ relativeAccuracy: ACCURACY })
+
+/** Adds a duration that stands for `weight` of them. */
+export function accept(sketch: DDSketch, duration: number, weight: number): void {
+  sketch.accept(duration < SHORTEST ? 0 : Math.min(duration, LONGEST), weight)
+}
+
+/** The quantiles of a sketch; zeros of an empty one. */
+export function quantiles(sketch: DDSketch): { p50: number; p95: number; p99: number } {
+  const at = (quantile: number) => {
+    const value = sketch.count > 0 ? sketch.getValueAtQuantile(quantile) : 0
+    return Math.round(value * 1000) / 1000
+  }
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
+}
+
+/** How long attempts took: a sketch an hour, which can be added to others. */
+export class Latencies {
+  private readonly hours = new Map<number, Hour>()
+  private readonly reading: Reading
+
+  constructor(reading: Reading) {
+    this.reading = reading
+  }
+
+  add(time: number, duration: number, weight: number): void {
+    const hour = this.hour(Math.floor(time / HOUR) * HOUR)
+    accept(hour.sketch, duration, weight)
+    hour.dirty = true
+    hour.touched = this.reading.now
+  }
+
+  /** Adds every hour that overlaps [from, to) to a sketch. */
+  merge(from: number, to: number, into: DDSketch): void {
+    for (const [start, { sketch }] of this.hours) if (start + HOUR > from && start < to) into.merge(sketch)
+  }
+
+  /** Lets go of hours that have not changed since a monotonic time. */
+  expire(before: number): void {
+    for (const [start, { touched }] of this.hours) if (touched < before) this.hours.delete(start)
+  }
+
+  /** The hours that changed since the last time, as plain data: pairs of key and weight, and how many took no time. */
+  changed(): { start: number; data: unknown }[] {
+    const rows: { start: number; data: unknown }[] = []
+    for (const [start, hour] of this.hours) {
+      if (!hour.dirty) continue
+      hour.dirty = false
+      const { store, zeroCount } = hour.sketch
+      const bins: [number, number][] = []
+      for (const [i, weight] of store.bins.entries()) if (weight > 0) bins.push([i + store.offset, weight])
+      rows.push({ start, data: { bins, zeros: zeroCount } })
+    }
+    return rows
+  }
+
+  unsaved(start: number): void {
+    const hour = this.hours.get(start)
+    if (hour !== undefined) hour.dirty = true
+  }
+
+  /** Adds an hour that was written and changed `age` milliseconds ago. What is not in its form is passed over. */
+  absorb(start: number, data: unknown, age: number): void {
+    const { bins, zeros } = (data ?? {}) as { bins?: unknown; zeros?: unknown }
+    if (!Array.isArray(bins) || start % HOUR !== 0) return
+    const hour = this.hour(start)
+    const { sketch } = hour
+    for (const bin of bins) {
+      const [key, weight] = (Array.isArray(bin) ? bin : []) as unknown[]
+      if (typeof key !== 'number' || typeof weight !== 'number' || !(weight > 0)) continue
+      const value = sketch.mapping.value(key)
+      if (value >= SHORTEST / 2 && value <= LONGEST * 2) sketch.accept(value, weight)
+    }
+    if (typeof zeros === 'number' && zeros > 0) sketch.accept(0, zeros)
+    hour.touched = Math.max(hour.touched, this.reading.now - age)
+  }
+
+  private hour(start: number): Hour {
+    let hour = this.hours.get(start)
+    if (hour === undefined) {
+      hour = { sketch: emptySketch(), dirty: false, touched: Number.NEGATIVE_INFINITY }
+      this.hours.set(start, hour)
+    }
+    return hour
+  }
+}

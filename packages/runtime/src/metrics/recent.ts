@@ -1,0 +1,85 @@
+import type { DDSketch } from '@datadog/sketches-js'
+import { accept } from './latencies.js'
+
+const FIRST_SIZE = 256
+
+/**
+ * The last attempts, one by one: when each ended, how long it took, and how many it stands for. They tell the latency of a
+ * short stretch of time, for which an hour's sketch is too coarse.
+ */
+export class Recent {
+  private times: Float64Array
+  private durations: Float32Array
+  private weights: Uint8Array
+  private next = 0
+  private size = 0
+  /** Everything after this time is here. */
+  private since = Number.NEGATIVE_INFINITY
+  private capacity: number
+
+  constructor(capacity: number) {
+    const room = Math.min(capacity, FIRST_SIZE)
+    this.capacity = capacity
+    this.times = new Float64Array(room)
+    this.durations = new Float32Array(room)
+    this.weights = new Uint8Array(room)
+  }
+
+  /** Changes how many are kept, the newest of those that are there. */
+  resize(capacity: number): void {
+    if (capacity === this.capacity) return
+    this.capacity = capacity
+    this.move(Math.min(capacity, Math.max(this.size, FIRST_SIZE)))
+  }
+
+  add(time: number, duration: number, weight: number): void {
+    if (this.capacity === 0) {
+      this.lacks(time)
+      return
+    }
+    const room = this.times.length
+    if (this.size === room && room < this.capacity) this.move(Math.min(this.capacity, room * 2))
+    if (this.size === this.times.length) this.lacks(this.times[this.next] as number)
+    else this.size++
+    this.times[this.next] = time
+    this.durations[this.next] = duration
+    this.weights[this.next] = weight
+    this.next = (this.next + 1) % this.times.length
+  }
+
+  /** Says that there were attempts until a time which are not here. */
+  lacks(until: number): void {
+    this.since = Math.max(this.since, until)
+  }
+
+  /** Whether every attempt that ended at or after a time, in this process, is here. */
+  covers(from: number): boolean {
+    return from > this.since
+  }
+
+  /** Adds the attempts that ended in [from, to) to a sketch. */
+  merge(from: number, to: number, into: DDSketch): void {
+    for (let i = 0; i < this.size; i++) {
+      const time = this.times[i] as number
+      if (time >= from && time < to) accept(into, this.durations[i] as number, this.weights[i] as number)
+    }
+  }
+
+  private move(room: number): void {
+    const size = Math.min(this.size, room)
+    const first = this.size - size
+    const { times, durations, weights, next } = this
+    const place = (i: number) => (next - this.size + i + times.length) % times.length
+    for (let i = 0; i < first; i++) this.lacks(times[place(i)] as number)
+    this.times = new Float64Array(room)
+    this.durations = new Float32Array(room)
+    this.weights = new Uint8Array(room)
+    for (let i = 0; i < size; i++) {
+      this.times[i] = times[place(first + i)] as number
+      this.durations[i] = durations[place(first + i)] as number
+      this.weights[i] = weights[place(first + i)] as number
+    }
+    this.size = size
+    this.next = room === 0 ? 0 : size % room
+  }
+}

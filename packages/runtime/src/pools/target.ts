@@ -1,0 +1,38 @@
+import { inspect } from 'node:util'
+
+/** Kept apart from the objects, so that nothing that shows, copies or serializes one can show the credentials in it. */
+const urls = new WeakMap<MemberTarget, string>()
+
+/** Where a member of a pool of the file is: what its `value` is. Shown and serialized, it has no credentials. */
+export class MemberTarget {
+  /** Name and port. */
+  readonly host: string
+
+  constructor(url: string) {
+    urls.set(this, url)
+    this.host = new URL(url).host
+  }
+
+  /** The url as it was given, credentials included. */
+  get url(): string {
+    return urls.get(this) ?? ''
+  }
+
+  /** Another origin for the same path, as `createFetch` takes it. */
+  get origin(): string {
+    return new URL(this.url).origin
+  }
+
+  toString(): string {
+    const { protocol, host } = new URL(this.url)
+    return `${protocol}//${host}`
+  }
+
+  toJSON(): string {
+    return this.toString()
+  }
+
+  [inspect.custom](): string {
+    return `MemberTarget(${this.toString()})`
+  }
+}

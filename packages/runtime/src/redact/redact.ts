@@ -1,0 +1,49 @@
+import { HoldfastError } from 'holdfast'
+import { copier } from './copy.js'
+import { secretKeys } from './keys.js'
+import { patternProblem } from './patterns.js'
+import { redactText } from './text.js'
+
+/** What is secret besides what is secret everywhere. */
+export interface RedactOptions {
+  /** Keys whose values are secret, in any spelling: `api_key` is `apiKey` and `API-KEY` too. */
+  keys?: readonly string[] | undefined
+  /** Regular expressions: what they match in a text is secret. */
+  patterns?: readonly string[] | undefined
+}
+
+/** What is wrong with the options, one sentence a problem. */
+export function redactProblems({ patterns = [] }: RedactOptions): string[] {
+  return patterns.flatMap((pattern, i) => {
+    const problem = patternProblem(pattern)
+    return problem === undefined ? [] : [`redact.patterns.${i}: ${problem}`]
+  })
+}
+
+/**
+ * Makes the function that copies a value without what is secret in it: values under secret keys, and secrets in texts
+ * at any depth. The copy is plain data, and bounded: what is circular, too deep or too much, what cannot be read and what
+ * no record can hold (functions, symbols) is a word in brackets. It never throws. Dates stay dates.
+ *
+ * @throws INVALID_OPTIONS that lists the patterns that are wrong
+ *
+ * @example
+ * ```ts
+ * import { makeRedactor } from '@holdfast/runtime'
+ *
+ * const redact = makeRedactor({ keys: ['pin'], patterns: ['ACCT-\\d+'] })
+ * redact({ user: 'ann', PIN: 1234, note: 'paid from ACCT-77', headers: { cookie: 'a=b' } })
+ * // => { user: 'ann', PIN: '[redacted]', note: 'paid from [redacted]', headers: { cookie: '[redacted]' } }
+ * makeRedactor({ patterns: ['('] }) // throws INVALID_OPTIONS
+ * ```
+ */
+export function makeRedactor(options: RedactOptions = {}): <T>(value: T) => T {
+  const problems = redactProblems(options)
+  if (problems.length > 0)
+    throw new HoldfastError('INVALID_OPTIONS', `a redactor cannot be made: ${problems.join('; ')}`, {
+      details: problems,
+    })
+  const patterns = (options.patterns ?? []).map((source) => new RegExp(source, 'g'))
+  const copy = copier(secretKeys(options.keys ?? []), (text) => redactText(text, patterns))
+  return <T>(value: T) => copy(value) as T
+}

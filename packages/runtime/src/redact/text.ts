@@ -1,0 +1,72 @@
+/** What stands in the place of a secret. */
+export const REDACTED = '[redacted]'
+
+/** The longest text that is kept. What is beyond it is cut off, so that no pattern can take long. */
+export const LONGEST_TEXT = 8192
+
+/** A secret at the end may be cut in two, and then no pattern knows it: so much more is looked at than is kept. */
+const MARGIN = 1024
+
+/** A name in text that a secret follows: `api_key=…`, `"clientSecret": "…"`, `X-Api-Key: …`. */
+const NAME =
+  '[\\w-]{0,40}(?:passw(?:or)?d|pwd|passphrase|secret|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key)'
+
+/** Nothing that any rule below looks for is in a text in which this finds nothing: most texts are done with it. */
+const SUSPICIOUS =
+  /:\/\/|@|beare|basic|authoriz|cookie|passw|pwd|passphrase|secret|token|credential|api.?key|access.?key|private.?key|[?&](?:key|sig|signature|auth)=|x-amz-|eyJ|sk-|_live_|_test_|gh[pousr]_|github_|glpat|xox|xapp|A[KS]IA|AIza|npm_|hf_|SG\.|ya29|ntn_|whsec|shpat|BEGIN/i
+
+const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+  [/-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*-----|$)/g, REDACTED],
+  // A password may hold what a URL may not: then everything up to the last @ belongs to it.
+  [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@:"'<>]*:(?!\d{1,5}(?:[/?#]|$))[^\s"'<>]*@/gi, `$1${REDACTED}@`],
+  [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>]*@/gi, `$1${REDACTED}@`],
+  [/(^|[\s"'=(,])[\w.%+-]{1,64}:[^\s:@/"']{1,256}@(?=[\w.-]+:\d)/g, `$1${REDACTED}@`],
+  [/\b(digest\s)[^\r\n]*?=[^\r\n]*/gi, `$1${REDACTED}`],
+  [
+    /\b((?:proxy-)?authorization["']?\s*[:=]\s*["']?)(?:(?!\[redacted\])(?:bearer|basic|token|negotiate|apikey|digest)\s+)?[^\s"',;]+/gi,
+    `$1${REDACTED}`,
+  ],
+  [/\b((?:set-)?cookie["']?\s*[:=]\s*["']?)[^"'\r\n]+/gi, `$1${REDACTED}`],
+  [
+    /\b(bearer\s+)(?!(?:token|auth|authentication|authorization|scheme|realm|credentials?|is|was|has|in|for|and|or|not)\b)[\w.~+/=-]+/gi,
+    `$1${REDACTED}`,
+  ],
+  [/\b([Bb]asic\s+)(?=\S*(?:\d|=|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/]{3,}={0,2}/g, `$1${REDACTED}`],
+  [
+    new RegExp(
+      `(["']?\\b${NAME}["']?\\s*[=:]\\s*)("[^"]*"|'[^']*'|(?!\\[redacted\\])[^\\s&,;"'}\\])]+)`,
+      'gi',
+    ),
+    `$1${REDACTED}`,
+  ],
+  [/([?&](?:key|sig|signature|auth|x-amz-[a-z-]+)=)[^&\s"'<>]+/gi, `$1${REDACTED}`],
+  [/\beyJ[\w-]{5,}\.[\w-]{3,}(?:\.[\w-]*)?/g, REDACTED],
+  [
+    /\b(?:sk-[\w-]{6,}|(?:sk|rk|pk)_(?:live|test)_\w{6,}|whsec_\w{6,}|gh[pousr]_\w{10,}|github_pat_\w{10,}|glpat-[\w-]{10,}|xox[a-z]-[\w-]{6,}|xapp-[\w-]{6,}|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|npm_\w{20,}|hf_\w{16,}|SG\.[\w-]{10,}\.[\w-]{10,}|ya29\.[\w-]{10,}|ntn_\w{16,}|shpat_\w{16,})/g,
+    REDACTED,
+  ],
+]
+
+/**
+ * A text without credentials: those of URLs and headers, what follows a name such as `password=`, keys and tokens that
+ * show by their shape, and whatever one of the patterns finds. Beyond 8,192 characters it is cut off.
+ *
+ * @example
+ * ```ts
+ * import { redactText } from '@holdfast/runtime'
+ *
+ * redactText('GET http://ann:hunter2@10.0.0.1/ failed') // => 'GET http://[redacted]@10.0.0.1/ failed'
+ * redactText('no such page: /a?api_key=k1&page=2') // => 'no such page: /a?api_key=[redacted]&page=2'
+ * redactText('Authorization: Bearer abc') // => 'Authorization: [redacted]'
+ * ```
+ */
+export function redactText(text: string, patterns: readonly RegExp[] = []): string {
+  const long = text.length > LONGEST_TEXT
+  let result = long ? text.slice(0, LONGEST_TEXT + MARGIN) : text
+  if (SUSPICIOUS.test(result))
+    for (const [pattern, replacement] of RULES) result = result.replace(pattern, replacement)
+  for (const pattern of patterns) result = result.replace(pattern, REDACTED)
+  if (!long) return result
+  const kept = result.slice(0, Math.max(0, Math.min(LONGEST_TEXT, result.length - MARGIN)))
+  return `${kept}… (${text.length} characters)`
+}

@@ -1,0 +1,279 @@
+import type { Classification, Clock, Random, StopReason } from 'holdfast'
+import { isRetryable, nextDelay } from 'holdfast/engine'
+import type { Draft, RuntimeCall } from '../calls/call.js'
+import type { Recorder } from '../calls/recorder.js'
+import { chance } from '../ids.js'
+import type { EventInput } from '../kit.js'
+import type { RetryLog } from '../logging/retry-log.js'
+import type { RetrySession } from '../records/session.js'
+import { ActiveCalls } from './active.js'
+import { type Shaping, sessionRecord } from './session.js'
+
+/** A failed attempt as the error log takes it. */
+export interface FailedAttempt {
+  error: unknown
+  known: Classification | undefined
+  operation: string
+  itemId: string | undefined
+  context: Record<string, unknown> | undefined
+  willRetry: boolean
+  retryCount: number
+  sessionId: string
+  correlationId: string
+}
+
+/** Where what was recorded goes. */
+export interface RecorderPorts {
+  clock: Clock
+  random: Random
+  log: RetryLog
+  shaping(): Shaping
+  emit(event: EventInput): void
+  session(record: RetrySession): void
+  error(attempt: FailedAttempt): void
+  /** A member of a pool ended an attempt. */
+  member(pool: string, member: string, ok: boolean, duration: number): void
+  /** Keeps a failed call's payload; resolves when it is kept, or when it cannot be. */
+  deadLetter(call: RuntimeCall<unknown>, draft: Draft, error: unknown): Promise<unknown> | undefined
+  /** Something in here went wrong: it is told, and the call goes on. */
+  trouble(error: unknown): void
+}
+
+interface Pending {
+  error: unknown
+  known: Classification | undefined
+}
+
+/** Writes down what calls did. Nothing of it can fail a call. */
+export class CallRecorder implements Recorder {
+  readonly active = new ActiveCalls()
+  /** What is being kept of calls that ended. */
+  private readonly letters = new Set<Promise<unknown>>()
+  private readonly ports: RecorderPorts
+  /** The last failure of each call, until it is known what becomes of it. */
+  private readonly pending = new WeakMap<RuntimeCall<unknown>, Pending>()
+
+  constructor(ports: RecorderPorts) {
+    this.ports = ports
+  }
+
+  began(call: RuntimeCall<unknown>): void {
+    this.active.add(call)
+  }
+
+  failed(call: RuntimeCall<unknown>, error: unknown, known: Classification | undefined): void {
+    try {
+      const draft = (call.draft ??= this.draft(call))
+      const { present, history } = call
+      const { id } = present.record
+      if (draft.policyIds.at(-1) !== id) draft.policyIds.push(id)
+      draft.kind = known?.kind ?? 'unknown'
+      draft.nextRetryTime = undefined
+      const pending = { error, known }
+      this.pending.set(call, pending)
+      const last = history.at(-1)
+      if (last !== undefined) this.attempt(call, false, last.duration, draft.kind)
+      if (present.record.shadow) this.shadow(call, draft, pending)
+    } catch (trouble) {
+      this.ports.trouble(trouble)
+    }
+  }
+
+  waits(call: RuntimeCall<unknown>, wait: number): void {
+    const { clock, log, emit, shaping } = this.ports
+    try {
+      const { draft, present, line, given, number } = call
+      if (draft === undefined) return
+      const operation = given?.name ?? line.operation
+      const failure = this.settle(call, true)
+      const error = shaping().error(failure?.error)
+      const { maxAttempts, id: policyId } = present.record
+      draft.nextRetryTime = clock.wall() + wait
+      emit({
+        eventType: 'retry_attempt',
+        component: 'retry_manager',
+        correlationId: draft.correlationId,
+        sessionId: draft.sessionId,
+        policyId,
+        operation,
+        attempt: number + 1,
+        maxAttempts,
+        delay: wait,
+        error,
+        ...this.context(call),
+      })
+      log.retry(operation, number + 1, maxAttempts, wait, `${error.type}: ${error.message}`)
+    } catch (trouble) {
+      this.ports.trouble(trouble)
+    }
+  }
+
+  ended(call: RuntimeCall<unknown>, stopped: StopReason, result: unknown): Promise<unknown> | undefined {
+    this.active.remove(call)
+    if (call.draft === undefined && stopped === 'succeeded') {
+      this.firstTry(call)
+      return undefined
+    }
+    try {
+      return this.finish(call, (call.draft ??= this.draft(call)), stopped, result)
+    } catch (trouble) {
+      this.ports.trouble(trouble)
+      return undefined
+    }
+  }
+
+  /** Resolves when everything that is to be kept is kept. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.letters)
+  }
+
+  /** Records of those that have failed at least once and still run, newest first. */
+  running(): RetrySession[] {
+    const now = this.ports.clock.wall()
+    const shaping = this.ports.shaping()
+    return [...this.active.failing()].map((call) =>
+      sessionRecord(call, call.draft as Draft, undefined, now, shaping),
+    )
+  }
+
+  find(sessionId: string): RuntimeCall<unknown> | undefined {
+    for (const call of this.active.failing()) if (call.draft?.sessionId === sessionId) return call
+    return undefined
+  }
+
+  private firstTry(call: RuntimeCall<unknown>): void {
+    const { line, given, startedAt } = call
+    line.tally.success(startedAt)
+    this.ports.log.first(given?.name ?? line.operation)
+    if (call.pick !== undefined) this.member(call, true, this.ports.clock.now() - startedAt)
+  }
+
+  private attempt(call: RuntimeCall<unknown>, ok: boolean, duration: number, kind?: string): void {
+    call.line.tally.attempt(ok, duration, kind)
+    if (call.pick !== undefined) this.member(call, ok, duration)
+  }
+
+  private member(call: RuntimeCall<unknown>, ok: boolean, duration: number): void {
+    const { pick, given } = call
+    if (pick !== undefined && given?.pool !== undefined)
+      this.ports.member(given.pool, pick.member.id, ok, Math.max(0, duration))
+  }
+
+  private finish(
+    call: RuntimeCall<unknown>,
+    draft: Draft,
+    stopped: StopReason,
+    result: unknown,
+  ): Promise<unknown> | undefined {
+    const { clock, log, emit, shaping } = this.ports
+    const { line, given, history } = call
+    const success = stopped === 'succeeded'
+    const at = clock.wall()
+    if (draft.policyIds.length === 0) draft.policyIds.push(line.base.record.id)
+    if (success) this.attempt(call, true, history.at(-1)?.duration ?? 0)
+    else this.settle(call, false, result, stopped)
+    const refused = history.at(-1)?.outcome === 'circuit_open'
+    const record = sessionRecord(call, draft, { stopped, result, at }, at, shaping())
+    this.ports.session(record)
+    line.tally.ended({
+      success,
+      attempts: Math.max(1, record.totalAttempts),
+      duration: record.totalDuration,
+      policyIds: draft.policyIds,
+      kind: refused ? stopped : undefined,
+    })
+    const { operation, policyId, finalError } = record
+    emit({
+      eventType: success ? 'retry_success' : 'retry_failure',
+      component: 'retry_manager',
+      correlationId: draft.correlationId,
+      sessionId: draft.sessionId,
+      policyId,
+      operation,
+      ...(success ? { attempt: record.totalAttempts } : finalError && { error: finalError }),
+      ...(success ? this.context(call) : { context: { ...this.context(call).context, stopped } }),
+    })
+    if (success) log.recovered(operation, record.retryCount)
+    else {
+      const said = finalError ? `${finalError.type}: ${finalError.message}` : 'a value that is not wanted'
+      log.exhausted(operation, record.totalAttempts, stopped, said)
+    }
+    if (success || stopped === 'aborted' || stopped === 'unwanted_value' || given?.payload === undefined)
+      return undefined
+    const letter = this.ports.deadLetter(call, draft, result)
+    if (letter !== undefined) {
+      this.letters.add(letter)
+      void letter.finally(() => this.letters.delete(letter))
+    }
+    return letter
+  }
+
+  /** Writes the error of the last failed attempt, now that it is known what became of it. */
+  private settle(
+    call: RuntimeCall<unknown>,
+    willRetry: boolean,
+    result?: unknown,
+    stopped?: StopReason,
+  ): Pending | undefined {
+    const { line, given, draft, number } = call
+    const known = this.pending.get(call)
+    this.pending.delete(call)
+    // A refusal and an abort come without a failed attempt before them.
+    const failure = known ?? (stopped === undefined ? undefined : { error: result, known: undefined })
+    if (failure === undefined || draft === undefined || stopped === 'unwanted_value') return failure
+    this.ports.error({
+      ...failure,
+      operation: given?.name ?? line.operation,
+      itemId: given?.itemId,
+      context: given?.context,
+      willRetry,
+      retryCount: Math.max(0, number - 1),
+      sessionId: draft.sessionId,
+      correlationId: draft.correlationId,
+    })
+    return failure
+  }
+
+  /** A policy that only looks on tells what it would have done. */
+  private shadow(call: RuntimeCall<unknown>, draft: Draft, { error, known }: Pending): void {
+    const { emit, shaping, random } = this.ports
+    const { present, number, line, given } = call
+    const { record, shadowed } = present
+    if (shadowed === undefined || known === undefined) return
+    const again = isRetryable(shadowed, error, known, number)
+    const wait = again
+      ? nextDelay(shadowed, number, error, known.retryAfter, 0, Infinity, random)
+      : 'not_retryable'
+    const retries = typeof wait === 'number'
+    emit({
+      eventType: retries ? 'retry_attempt' : 'retry_failure',
+      component: 'retry_manager',
+      correlationId: draft.correlationId,
+      sessionId: draft.sessionId,
+      policyId: record.id,
+      operation: given?.name ?? line.operation,
+      ...(retries && { attempt: number + 1, maxAttempts: record.maxAttempts, delay: wait }),
+      error: shaping().error(error),
+      context: { shadow: true, ...(retries ? {} : { stopped: wait }) },
+    })
+  }
+
+  private context(call: RuntimeCall<unknown>): { context?: Record<string, unknown> } {
+    const { context } = call.given ?? {}
+    return context === undefined ? {} : { context: this.ports.shaping().redact(context) }
+  }
+
+  private draft(call: RuntimeCall<unknown>): Draft {
+    const { clock, random } = this.ports
+    const { present, given, history } = call
+    const startTime = new Date(history[0]?.timestamp ?? clock.wall())
+    return {
+      sessionId: `${present.record.id}_${startTime.getTime()}_${chance(random, 8)}`,
+      correlationId: given?.correlationId ?? `corr_${chance(random, 12)}`,
+      startTime,
+      policyIds: [],
+      kind: 'unknown',
+      nextRetryTime: undefined,
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import type { AttemptRecord, StopReason } from 'holdfast'
+import type { Draft, RuntimeCall } from '../calls/call.js'
+import { type ErrorSummary, type RetryAttempt, type RetrySession, SCHEMA } from '../records/session.js'
+
+/** What turns a call into records. */
+export interface Shaping {
+  error(error: unknown): ErrorSummary
+  redact<T>(value: T): T
+  /** Whether results are kept, at most this many characters of JSON. */
+  results: boolean
+}
+
+const RESULT_LIMIT = 8192
+
+function attemptOf(record: AttemptRecord & { context?: object }, shaping: Shaping): RetryAttempt {
+  const attempt: RetryAttempt = {
+    attemptNumber: record.number,
+    timestamp: new Date(record.timestamp),
+    delay: record.delay,
+    success: record.outcome === 'success',
+    outcome: record.outcome,
+    duration: Math.max(0, record.duration),
+  }
+  if (record.statusCode !== undefined) attempt.statusCode = record.statusCode
+  if (record.memberId !== undefined) attempt.proxyId = record.memberId
+  if ('error' in record) attempt.error = shaping.error(record.error)
+  if (record.context !== undefined)
+    attempt.context = shaping.redact(record.context as Record<string, unknown>)
+  return attempt
+}
+
+/** The record of a call that failed at least once; without `stopped`, of one that still runs. */
+export function sessionRecord(
+  call: RuntimeCall<unknown>,
+  draft: Draft,
+  end: { stopped: StopReason; result: unknown; at: number } | undefined,
+  now: number,
+  shaping: Shaping,
+): RetrySession {
+  const attempts = call.history.map((record) => attemptOf(record, shaping))
+  const { line, given } = call
+  const success = end?.stopped === 'succeeded'
+  const session: RetrySession = {
+    schema: SCHEMA,
+    sessionId: draft.sessionId,
+    policyId: draft.policyIds.at(-1) ?? line.base.record.id,
+    policyIds: [...draft.policyIds],
+    operation: given?.name ?? line.operation,
+    correlationId: draft.correlationId,
+    startTime: draft.startTime,
+    attempts,
+    success,
+    totalAttempts: attempts.length,
+    totalDuration: Math.max(0, (end?.at ?? now) - draft.startTime.getTime()),
+    retryCount: Math.max(0, attempts.length - 1),
+  }
+  if (line.subsystem !== undefined) session.subsystem = line.subsystem
+  if (given?.context !== undefined) session.context = shaping.redact(given.context)
+  if (draft.nextRetryTime !== undefined && end === undefined)
+    session.nextRetryTime = new Date(draft.nextRetryTime)
+  if (end === undefined) return session
+  session.endTime = new Date(Math.max(end.at, draft.startTime.getTime()))
+  session.stopped = end.stopped
+  if (success) {
+    if (shaping.results) session.finalResult = smallResult(shaping.redact(end.result))
+  } else if (end.stopped !== 'unwanted_value') {
+    const last = attempts.at(-1)?.error
+    session.finalError = last ?? shaping.error(end.result)
+  }
+  return session
+}
+
+/** A result that is too large to keep is named instead. */
+function smallResult(result: unknown): unknown {
+  try {
+    const text = JSON.stringify(result)
+    if (text === undefined) return null
+    return text.length <= RESULT_LIMIT ? result : `a result of ${text.length} characters, too large to keep`
+  } catch {
+    return 'a result that is no JSON'
+  }
+}

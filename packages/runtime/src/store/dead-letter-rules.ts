@@ -1,0 +1,71 @@
+import type { DeadLetter, DeadLetterStatus } from '../records/dead-letter.js'
+import type { Settlement } from './store.js'
+
+/** What decides where an entry stands at a time. */
+export interface Standing {
+  readonly status: DeadLetterStatus
+  /** When its lease ends, epoch milliseconds; 0 for none. */
+  readonly leasedUntil: number
+}
+
+/** Whether somebody holds it: a lease holds until its end, and not at it. */
+export const isHeld = (entry: Standing, now: number): boolean =>
+  entry.status === 'replaying' && entry.leasedUntil > now
+
+/** What it counts as: an entry whose lease ended is `pending`. */
+export const statusAt = (entry: Standing, now: number): DeadLetterStatus =>
+  entry.status === 'replaying' && !isHeld(entry, now) ? 'pending' : entry.status
+
+export const standingOf = (entry: DeadLetter): Standing => ({
+  status: entry.status,
+  leasedUntil: entry.leasedUntil?.getTime() ?? 0,
+})
+
+/** The entry as it is to be shown at a time. */
+export function seenAt(entry: DeadLetter, now: number): DeadLetter {
+  const standing = standingOf(entry)
+  const status = statusAt(standing, now)
+  return status === entry.status ? entry : { ...entry, status, leasedUntil: null }
+}
+
+/** The later of two times: records keep their order though the clock steps back. */
+const later = (a: Date, b: Date) => (a > b ? a : b)
+
+export const leasedTo = (entry: DeadLetter, until: Date): DeadLetter => ({
+  ...entry,
+  status: 'replaying',
+  leasedUntil: until,
+})
+
+export function completedAt(entry: DeadLetter, at: Date, lastAttempt = entry.lastAttempt): DeadLetter {
+  return {
+    ...entry,
+    status: 'completed',
+    processed: true,
+    lastAttempt,
+    replayedAt: later(at, lastAttempt),
+    leasedUntil: null,
+    replayRequestedAt: null,
+  }
+}
+
+/** An entry after its replay ended. One that goes back unserved keeps the request it may have been taken up for. */
+export function settledTo(entry: DeadLetter, { status, at, error }: Settlement): DeadLetter {
+  if (status === 'pending') return { ...entry, status, leasedUntil: null }
+  const lastAttempt = later(at, entry.lastAttempt)
+  if (status === 'completed') return completedAt(entry, at, lastAttempt)
+  return {
+    ...entry,
+    status,
+    lastAttempt,
+    leasedUntil: null,
+    replayRequestedAt: null,
+    errorDetails: error === undefined ? entry.errorDetails : grown(entry.errorDetails, error, at),
+  }
+}
+
+type Details = DeadLetter['errorDetails']
+
+function grown(details: Details, { history: _, ...error }: Details, at: Date): Details {
+  return { ...details, history: [...(details.history ?? []), { ...error, at: error.at ?? at }] }
+}

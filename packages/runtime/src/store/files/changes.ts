@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import { appendFile } from 'node:fs/promises'
+import type { Disk } from './disk.js'
+import { forwards, ofFile } from './lines.js'
+
+/** A file that was changed: its folder and name below the queue's folder. */
+export type Changed = readonly [folder: string, name: string]
+
+const PREFIX = '.changes-'
+
+/** So many bytes, and a new log is begun. */
+const LONGEST = 4 * 1024 * 1024
+
+/**
+ * What processes tell each other of their changes, so that an index follows without looking at every file. It says
+ * nothing that the files do not: it needs not be flushed, and whoever has lost the thread looks at the files.
+ */
+export class Changes {
+  private number = 0
+  private offset = 0
+  private readonly disk: Disk
+  private readonly folder: string
+
+  constructor(disk: Disk, folder: string) {
+    this.disk = disk
+    this.folder = folder
+  }
+
+  private get path(): string {
+    return join(this.folder, PREFIX + this.number)
+  }
+
+  /** Whether nothing was added by others. */
+  async isCurrent(): Promise<boolean> {
+    return (await this.disk.stamp(this.path))?.size === this.offset
+  }
+
+  /** What others changed since the last time; undefined where that cannot be told. */
+  async read(): Promise<Changed[] | undefined> {
+    const file = await this.disk.open(this.path)
+    if (file === undefined) return undefined
+    const source = ofFile(file, (await file.stat()).size)
+    const changed: Changed[] = []
+    try {
+      for await (const { next, text } of forwards(source, this.offset)) {
+        changed.push(JSON.parse(text) as Changed)
+        this.offset = next
+      }
+      return this.offset === source.size ? changed : undefined
+    } catch {
+      return undefined
+    } finally {
+      await source.close()
+    }
+  }
+
+  /** Says what is about to be changed. Whoever calls it holds the lock and has read. */
+  async tell(changed: readonly Changed[]): Promise<void> {
+    const lines = changed.map((each) => `${JSON.stringify(each)}\n`).join('')
+    await appendFile(this.path, lines, { mode: 0o600 })
+    this.offset += Buffer.byteLength(lines)
+    if (this.offset > LONGEST) await this.begin()
+  }
+
+  /** Stands at the end of the newest log: for whoever is about to look at every file. Holds the lock. */
+  async catchUp(): Promise<void> {
+    const numbers = (await this.disk.names(this.folder))
+      .filter((name) => name.startsWith(PREFIX))
+      .map((name) => Number(name.slice(PREFIX.length)))
+    this.number = Math.max(0, ...numbers)
+    const size = (await this.disk.stamp(this.path))?.size
+    if (size === undefined || (await this.read()) === undefined) await this.begin()
+  }
+
+  /** Begins a new log with a number that was never used. Whoever followed the old one finds it gone. */
+  private async begin(): Promise<void> {
+    const old = this.path
+    this.number++
+    this.offset = 0
+    await appendFile(this.path, '', { mode: 0o600 })
+    await this.disk.remove(old)
+  }
+}

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { HoldfastError, isHoldfastError } from 'holdfast'
+
+const FILE_MODE = 0o600
+const FOLDER_MODE = 0o700
+
+/** What the names of files begin with that are not finished. */
+const UNFINISHED = '.unfinished-'
+
+const HINTS: Record<string, string> = {
+  ENOSPC: 'the disk is full; make room, then try again: nothing that was acknowledged is lost',
+  EDQUOT: 'the quota of the disk is used up; make room, then try again: nothing that was acknowledged is lost',
+  EROFS: 'the file system is read-only; mount it writable, or choose another folder',
+  EACCES: 'no permission; check the owner and the modes of the folder',
+  EPERM: 'no permission; check the owner and the modes of the folder',
+  ENOENT: 'the folder is gone; put it back, or open the store again',
+  ENOTDIR: 'a file lies where a folder should be; move it away, or choose another folder',
+  EIO: 'the disk failed to read or write; see to the disk, then try again',
+  EMFILE: 'this process has too many files open; raise its limit',
+}
+
+/** The code of a system error. */
+export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code)
+
+/** The error that a caller gets: what is wrong with which place, and what to do. */
+export function unavailable(place: string, error: unknown): HoldfastError {
+  if (isHoldfastError(error)) return error
+  const why = HINTS[codeOf(error)] ?? 'it failed'
+  const told = error instanceof Error ? error.message : String(error)
+  return new HoldfastError('STORE_UNAVAILABLE', `the files store ${place}: ${why} (${told})`, {
+    cause: error,
+    status: 503,
+  })
+}
+
+/** Undefined where there is no such file. */
+async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export interface FileStamp {
+  ino: number
+  size: number
+  mtime: number
+}
+
+/** All that the store does to a disk. What a method has written is there after a crash when its promise resolves. */
+export class Disk {
+  async makeFolder(path: string): Promise<void> {
+    const first = await mkdir(path, { recursive: true, mode: FOLDER_MODE })
+    if (first === undefined) return
+    // Each new folder is an entry of the one above it.
+    for (let made = path; made.length >= first.length; made = dirname(made)) await this.syncFolder(dirname(made))
+  }
+
+  /** Puts a whole file in place: readers see the old one or the new one. `syncFolder` makes its name last. */
+  async replace(path: string, content: string | Uint8Array): Promise<void> {
+    const unfinished = join(dirname(path), UNFINISHED + randomUUID())
+    try {
+      const file = await open(unfinished, 'wx', FILE_MODE)
+      try {
+        await this.write(file, content)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await rename(unfinished, path)
+    } catch (error) {
+      await rm(unfinished, { force: true }).catch(() => {})
+      throw error
+    }
+  }
+
+  /** Adds whole lines to a file. Whoever calls it holds the file's lock. What could not be finished is taken back. */
+  async append(path: string, lines: string): Promise<void> {
+    const file = await open(path, 'a+', FILE_MODE)
+    let size = 0
+    try {
+      size = (await file.stat()).size
+      const last = Buffer.from('\n')
+      if (size > 0) await file.read(last, 0, 1, size - 1)
+      // A writer that was killed may have left half a line.
+      await this.write(file, last.toString() === '\n' ? lines : `\n${lines}`)
+      await file.datasync()
+    } catch (error) {
+      await truncate(path, size).catch(() => {})
+      throw error
+    } finally {
+      await file.close()
+    }
+    if (size === 0) await this.syncFolder(dirname(path))
+  }
+
+  /** Writes over a file from an offset on, and cuts it off behind. */
+  async overwrite(path: string, offset: number, text: string): Promise<void> {
+    const file = await open(path, 'r+', FILE_MODE)
+    try {
+      const bytes = Buffer.from(text)
+      await this.write(file, bytes, offset)
+      await file.truncate(offset + bytes.length)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+  }
+
+  protected async write(file: FileHandle, content: string | Uint8Array, offset?: number): Promise<void> {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content
+    for (let done = 0; done < bytes.length; ) {
+      const place = offset === undefined ? null : offset + done
+      done += (await file.write(bytes, done, bytes.length - done, place)).bytesWritten
+    }
+  }
+
+  async syncFolder(path: string): Promise<void> {
+    // Windows opens no folders, and needs no such thing.
+    if (process.platform === 'win32') return
+    const folder = await open(path, 'r')
+    try {
+      await folder.sync()
+    } finally {
+      await folder.close()
+    }
+  }
+
+  read(path: string): Promise<Buffer | undefined> {
+    return unlessMissing(readFile(path))
+  }
+
+  /** Opens a file to read parts of it. */
+  open(path: string): Promise<FileHandle | undefined> {
+    return unlessMissing(open(path, 'r'))
+  }
+
+  async remove(path: string): Promise<void> {
+    await rm(path, { force: true })
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    await unlessMissing(rename(from, to))
+  }
+
+  async names(folder: string): Promise<string[]> {
+    return (await unlessMissing(readdir(folder))) ?? []
+  }
+
+  async folders(path: string): Promise<string[]> {
+    const entries = (await unlessMissing(readdir(path, { withFileTypes: true }))) ?? []
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+  }
+
+  async stamp(path: string): Promise<FileStamp | undefined> {
+    const found = await unlessMissing(stat(path))
+    return found && { ino: found.ino, size: found.size, mtime: found.mtimeMs }
+  }
+
+  /** Clears away what killed writers left. Whoever calls it holds the folder's lock. */
+  async sweep(folder: string): Promise<void> {
+    for (const name of await this.names(folder))
+      if (name.startsWith(UNFINISHED)) await this.remove(join(folder, name))
+  }
+}

@@ -1,0 +1,247 @@
+import { join } from 'node:path'
+import { type DeadLetter, deadLetterCodec } from '../../records/dead-letter.js'
+import { DeadLetterIndex, type Slot, slotOf } from '../dead-letter-index.js'
+import { Changes } from './changes.js'
+import { type Disk, type FileStamp, codeOf } from './disk.js'
+import { pathPart } from './paths.js'
+import { ProcessedIds } from './processed.js'
+
+/** What is known of an entry's file without reading it. */
+export interface FileSlot extends Slot {
+  readonly folder: string
+  readonly name: string
+  readonly stamp: FileStamp | undefined
+}
+
+/** How many files are read or written at a time. */
+const AT_ONCE = 16
+
+/** Does something with each, several at a time. */
+export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items[Symbol.iterator]()
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let next = queue.next(); !next.done; next = queue.next()) await work(next.value)
+    }),
+  )
+}
+
+/** What an entry's file holds besides the entry. */
+interface Extra {
+  /** Who holds the lease. */
+  lease_owner?: string
+  /** The order of adding. */
+  sequence?: number
+}
+
+/**
+ * The files of the queue and the index of them: `{operation}/{id}.json`, an entry a file. Whoever calls what changes
+ * something holds the lock.
+ */
+export class Entries {
+  readonly index = new DeadLetterIndex<FileSlot>()
+  readonly processed: ProcessedIds
+  readonly changes: Changes
+  /** When each folder was last changed, as far as the index knows. */
+  private readonly folders = new Map<string, number>()
+  private readonly byFile = new Map<string, string>()
+  private sequence = 0
+  /** Set where something went wrong half-way: the files are looked at anew. */
+  private stale = true
+  private readonly disk: Disk
+  private readonly root: string
+  private readonly warn: (line: string) => void
+
+  constructor(disk: Disk, root: string, warn: (line: string) => void) {
+    this.disk = disk
+    this.root = root
+    this.warn = warn
+    this.processed = new ProcessedIds(disk, join(root, '.processed_ids.json'), warn)
+    this.changes = new Changes(disk, root)
+  }
+
+  distrust(): void {
+    this.stale = true
+  }
+
+  nextSequence(): number {
+    return ++this.sequence
+  }
+
+  private path(...parts: string[]): string {
+    return join(this.root, ...parts)
+  }
+
+  /** Whether the index says what the files say. */
+  async isFresh(): Promise<boolean> {
+    if (this.stale || !(await this.changes.isCurrent())) return false
+    for (const [folder, mtime] of this.folders)
+      if ((await this.disk.stamp(this.path(folder)))?.mtime !== mtime) return false
+    return true
+  }
+
+  async refresh(): Promise<void> {
+    const changed = this.stale ? undefined : await this.changes.read()
+    if (changed === undefined) {
+      await this.changes.catchUp()
+      await this.scan(['', ...(await this.disk.folders(this.root)).filter((name) => !name.startsWith('.'))])
+    } else {
+      const files = new Map(changed.map((file) => [file.join('/'), file]))
+      await each(files.values(), ([folder, name]) => this.load(folder, name))
+      if (files.size > 0) await this.note(new Set([...files.values()].map(([folder]) => folder)))
+      // A folder that changed though nobody said so: an operator, most likely.
+      const odd: string[] = []
+      for (const [folder, mtime] of this.folders)
+        if ((await this.disk.stamp(this.path(folder)))?.mtime !== mtime) odd.push(folder)
+      if (odd.includes('')) odd.push(...(await this.newFolders()))
+      await this.scan(odd)
+    }
+    await this.processed.refresh()
+    await this.reconcile()
+    this.stale = false
+  }
+
+  private async newFolders(): Promise<string[]> {
+    const found = await this.disk.folders(this.root)
+    return found.filter((name) => !name.startsWith('.') && !this.folders.has(name))
+  }
+
+  /** A writer that was killed may have completed an entry without noting its id. */
+  private async reconcile(): Promise<void> {
+    const done = this.index.select({ statuses: ['completed'] }, 0, false)
+    const missing = [...done].filter(({ id }) => !this.processed.has(id)).map(({ id }) => id)
+    await this.processed.add(missing)
+  }
+
+  /** Looks at every file of some folders. Only those that changed are read. */
+  private async scan(folders: Iterable<string>): Promise<void> {
+    for (const folder of folders) {
+      if (folder !== '') await this.scanFolder(folder)
+      await this.note([folder])
+    }
+  }
+
+  private async scanFolder(folder: string): Promise<void> {
+    await this.disk.sweep(this.path(folder))
+    const names = new Set((await this.disk.names(this.path(folder))).filter((name) => name.endsWith('.json')))
+    for (const [file, id] of this.byFile)
+      if (file.startsWith(`${folder}/`) && !names.has(file.slice(folder.length + 1))) this.forget(file, id)
+    await each(names, (name) => this.load(folder, name))
+  }
+
+  /** Remembers when folders were changed. */
+  async note(folders: Iterable<string>): Promise<void> {
+    for (const folder of folders) {
+      const stamp = await this.disk.stamp(this.path(folder))
+      if (stamp === undefined) this.folders.delete(folder)
+      else this.folders.set(folder, stamp.mtime)
+    }
+  }
+
+  private forget(file: string, id: string): void {
+    this.byFile.delete(file)
+    this.index.delete(id)
+  }
+
+  /** Brings the index up to one file. */
+  private async load(folder: string, name: string): Promise<void> {
+    const file = `${folder}/${name}`
+    const id = this.byFile.get(file)
+    const stamp = await this.disk.stamp(this.path(folder, name))
+    if (stamp === undefined) {
+      if (id !== undefined) this.forget(file, id)
+      return
+    }
+    const known = id === undefined ? undefined : this.index.get(id)?.stamp
+    if (known?.ino === stamp.ino && known.mtime === stamp.mtime && known.size === stamp.size) return
+    const read = await this.parse(folder, name)
+    if (read === undefined) return
+    const { entry, extra } = read
+    const other = this.index.get(entry.dlqId)
+    if (other !== undefined && `${other.folder}/${other.name}` !== file) {
+      this.warn(`${this.path(folder, name)} has the id of ${this.path(other.folder, other.name)}; it is passed over`)
+      return
+    }
+    const sequence = other?.order ?? extra.sequence ?? this.nextSequence()
+    this.sequence = Math.max(this.sequence, sequence)
+    this.place({ ...slotOf(entry, sequence, extra.lease_owner), folder, name, stamp })
+  }
+
+  private place(slot: FileSlot): void {
+    this.byFile.set(`${slot.folder}/${slot.name}`, slot.id)
+    this.index.put(slot)
+  }
+
+  /** What a file holds. One that holds no entry is set aside, so that the rest goes on. */
+  private async parse(folder: string, name: string): Promise<{ entry: DeadLetter; extra: Extra } | undefined> {
+    const path = this.path(folder, name)
+    const content = await this.disk.read(path)
+    if (content === undefined) return undefined
+    let why: string
+    try {
+      const wire: unknown = JSON.parse(content.toString())
+      const decoded = deadLetterCodec.safeDecode(wire)
+      if (decoded.success) return { entry: decoded.data, extra: wire as Extra }
+      why = decoded.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
+    } catch (error) {
+      // What the parser quotes may be part of a payload.
+      why = error instanceof SyntaxError ? 'it is no JSON' : String(error)
+    }
+    const aside = this.path('.damaged', folder)
+    this.warn(`${path} holds no dead letter (${why}); it is set aside in ${aside}`)
+    await this.disk.makeFolder(aside)
+    await this.disk.move(path, join(aside, name))
+    return undefined
+  }
+
+  /** An entry as it lies on disk; undefined where it has gone. */
+  async read(slot: FileSlot): Promise<DeadLetter | undefined> {
+    const content = await this.disk.read(this.path(slot.folder, slot.name))
+    if (content === undefined) return undefined
+    try {
+      return deadLetterCodec.decode(JSON.parse(content.toString()))
+    } catch {
+      this.distrust()
+      return undefined
+    }
+  }
+
+  /** Puts an entry's place into the index, before it is written. */
+  put(entry: DeadLetter, sequence: number, owner: string | undefined): FileSlot {
+    const known = this.index.get(entry.dlqId)
+    const folder = known?.folder ?? pathPart(entry.operationType)
+    const name = known?.name ?? `${pathPart(entry.dlqId)}.json`
+    const slot = { ...slotOf(entry, sequence, owner), folder, name, stamp: undefined }
+    this.place(slot)
+    return slot
+  }
+
+  remove(slot: FileSlot): void {
+    this.forget(`${slot.folder}/${slot.name}`, slot.id)
+  }
+
+  async ensureFolders(folders: Iterable<string>): Promise<void> {
+    for (const folder of folders) if (!this.folders.has(folder)) await this.disk.makeFolder(this.path(folder))
+  }
+
+  async write(slot: FileSlot, entry: DeadLetter): Promise<void> {
+    const wire = { ...deadLetterCodec.encode(entry), sequence: slot.order, lease_owner: slot.owner }
+    await this.disk.replace(this.path(slot.folder, slot.name), `${JSON.stringify(wire, null, 1)}\n`)
+  }
+
+  async unlink(slot: FileSlot): Promise<void> {
+    await this.disk.remove(this.path(slot.folder, slot.name))
+  }
+
+  /** Makes the names of files last, and remembers the folders' times. */
+  async settle(folders: ReadonlySet<string>): Promise<void> {
+    for (const folder of folders) {
+      try {
+        await this.disk.syncFolder(this.path(folder))
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error
+      }
+    }
+    await this.note(['', ...folders])
+  }
+}

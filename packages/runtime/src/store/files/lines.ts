@@ -1,0 +1,87 @@
+import type { FileHandle } from 'node:fs/promises'
+
+/** Something with lines: a file, or what was packed in one. */
+export interface Source {
+  readonly size: number
+  read(offset: number, length: number): Promise<Buffer>
+  close(): Promise<void>
+}
+
+/** A line, where it begins, and where the next one does. */
+export interface Line {
+  start: number
+  next: number
+  text: string
+}
+
+/** How much is read at a time. */
+const CHUNK = 64 * 1024
+const NEWLINE = 0x0a
+
+export const ofBuffer = (content: Buffer): Source => ({
+  size: content.length,
+  read: async (offset, length) => content.subarray(offset, offset + length),
+  close: async () => {},
+})
+
+export const ofFile = (file: FileHandle, size: number): Source => ({
+  size,
+  async read(offset, length) {
+    const buffer = Buffer.allocUnsafe(length)
+    const { bytesRead } = await file.read(buffer, 0, length, offset)
+    return buffer.subarray(0, bytesRead)
+  },
+  close: () => file.close(),
+})
+
+/** Whole lines from an offset on, which must be the beginning of one. What has no end yet is no line. */
+export async function* forwards(source: Source, from: number): AsyncGenerator<Line> {
+  let start = from
+  let rest: Buffer = Buffer.alloc(0)
+  for (let read = from; read < source.size; ) {
+    const chunk = await source.read(read, Math.min(CHUNK, source.size - read))
+    if (chunk.length === 0) return
+    read += chunk.length
+    const block = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let begin = 0
+    for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, begin)) {
+      if (end > begin) yield { start: start + begin, next: start + end + 1, text: block.toString('utf8', begin, end) }
+      begin = end + 1
+    }
+    start += begin
+    rest = block.subarray(begin)
+  }
+}
+
+/** Whole lines that begin before an offset, the last first. */
+export async function* backwards(source: Source, before: number): AsyncGenerator<Line> {
+  let read = Math.min(before, source.size)
+  /** What was read and belongs to a line whose beginning was not. Undefined until the end of a line was found. */
+  let rest: Buffer | undefined
+  while (read > 0) {
+    const length = Math.min(CHUNK, read)
+    read -= length
+    const chunk = await source.read(read, length)
+    let block: Buffer = rest === undefined ? chunk : Buffer.concat([chunk, rest])
+    let newline = block.lastIndexOf(NEWLINE)
+    if (rest === undefined) {
+      // Behind the last newline lies what is not finished.
+      if (newline < 0) continue
+      block = block.subarray(0, newline)
+      newline = block.lastIndexOf(NEWLINE)
+    }
+    while (newline >= 0) {
+      if (newline + 1 < block.length) yield lineOf(block.subarray(newline + 1), read + newline + 1)
+      block = block.subarray(0, newline)
+      newline = block.lastIndexOf(NEWLINE)
+    }
+    rest = block
+  }
+  if (rest !== undefined && rest.length > 0) yield lineOf(rest, 0)
+}
+
+const lineOf = (bytes: Buffer, start: number): Line => ({
+  start,
+  next: start + bytes.length + 1,
+  text: bytes.toString('utf8'),
+})

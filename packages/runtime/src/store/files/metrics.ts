@@ -1,0 +1,125 @@
+import { byName } from '../memory/tables.js'
+import type { MetricsRow, MetricsStore } from '../store.js'
+import { Batches } from './batches.js'
+import { type DayFile, DayFiles, dayAfter, dayOf } from './day-files.js'
+import { type Disk, unavailable } from './disk.js'
+import { forwards } from './lines.js'
+import type { Lock } from './lock.js'
+
+/** After so many lines a file is written anew with the last of each row. */
+const COMPACT_AFTER = 20_000
+
+/** Rows as lines of JSON in a file a day. A row is written again when it changes, and the last one counts. */
+export class FilesMetrics implements MetricsStore {
+  private readonly files: DayFiles
+  private readonly batches: Batches<readonly MetricsRow[], void>
+  private readonly appended = new Map<string, number>()
+  private readonly disk: Disk
+  private readonly lock: Lock
+  private readonly folder: string
+
+  constructor(disk: Disk, lock: Lock, folder: string) {
+    this.disk = disk
+    this.lock = lock
+    this.folder = folder
+    this.files = new DayFiles(disk, folder, 'metrics')
+    this.batches = new Batches((batch) =>
+      this.guarded(() => lock.hold(() => this.write(batch.flat()))).then(() => batch.map(() => undefined)),
+    )
+  }
+
+  private async guarded<R>(work: () => Promise<R>): Promise<R> {
+    try {
+      return await work()
+    } catch (error) {
+      throw unavailable(this.folder, error)
+    }
+  }
+
+  async save(rows: readonly MetricsRow[]): Promise<void> {
+    if (rows.length > 0) await this.batches.ask(rows)
+  }
+
+  private async write(rows: readonly MetricsRow[]): Promise<void> {
+    const days = new Map<string, MetricsRow[]>()
+    for (const row of rows) {
+      const day = dayOf(new Date(row.start))
+      const held = days.get(day)
+      if (held === undefined) days.set(day, [row])
+      else held.push(row)
+    }
+    for (const [day, held] of days) {
+      await this.files.append(day, textOf(held))
+      const appended = (this.appended.get(day) ?? 0) + held.length
+      this.appended.set(day, appended)
+      if (appended < COMPACT_AFTER) continue
+      this.appended.delete(day)
+      const file = { day, path: this.files.path(day), packed: false }
+      await this.rewrite(file, [...(await this.read(file)).values()])
+    }
+  }
+
+  private async rewrite(file: DayFile, rows: readonly MetricsRow[]): Promise<void> {
+    if (rows.length === 0) await this.files.remove(file)
+    else await this.disk.replace(file.path, textOf(rows))
+    await this.disk.syncFolder(this.folder)
+  }
+
+  private async read(file: DayFile): Promise<Map<string, MetricsRow>> {
+    const rows = new Map<string, MetricsRow>()
+    const source = await this.files.open(file)
+    if (source === undefined) return rows
+    try {
+      for await (const { text } of forwards(source, 0)) {
+        const row = parse(text)
+        if (row !== undefined) rows.set(JSON.stringify([row.series, row.start, row.node]), row)
+      }
+    } finally {
+      await source.close()
+    }
+    return rows
+  }
+
+  load(range: { from: number; to: number; prefix?: string | undefined }): Promise<MetricsRow[]> {
+    const { from, to, prefix = '' } = range
+    return this.guarded(async () => {
+      const found: MetricsRow[] = []
+      for (const file of await this.files.list()) {
+        if (Date.parse(dayAfter(file.day)) <= from || Date.parse(file.day) >= to) continue
+        for (const row of (await this.read(file)).values())
+          if (row.start >= from && row.start < to && row.series.startsWith(prefix)) found.push(row)
+      }
+      return found.sort((a, b) => a.start - b.start || byName(a, b))
+    })
+  }
+
+  expire(before: number): Promise<number> {
+    return this.guarded(() =>
+      this.lock.hold(async () => {
+        let gone = 0
+        for (const file of await this.files.list()) {
+          if (Date.parse(file.day) >= before) break
+          const rows = [...(await this.read(file)).values()]
+          const kept = rows.filter(({ start }) => start >= before)
+          gone += rows.length - kept.length
+          if (kept.length < rows.length) await this.rewrite(file, kept)
+        }
+        return gone
+      }),
+    )
+  }
+
+  idle(): Promise<void> {
+    return this.batches.idle()
+  }
+}
+
+const textOf = (rows: readonly MetricsRow[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+
+function parse(text: string): MetricsRow | undefined {
+  try {
+    return JSON.parse(text) as MetricsRow
+  } catch {
+    return undefined // half a line, left by a writer that was killed
+  }
+}

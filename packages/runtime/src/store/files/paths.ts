@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+
+/** The longest name that is written out; file systems take 255 bytes, and a suffix needs room. */
+const LONGEST = 120
+const KEPT = 70
+
+/** Names that Windows gives to devices, whatever follows a dot. */
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
+
+const escaped = (bytes: Uint8Array) =>
+  [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+
+/** Half of a surrogate pair has no bytes of its own. */
+const escape = (character: string) =>
+  /^[\ud800-\udfff]$/.test(character)
+    ? `%u${character.charCodeAt(0).toString(16)}`
+    : escaped(Buffer.from(character))
+
+/**
+ * A name as one part of a path: what is no lower-case letter, digit, `_`, `-` or inner dot becomes percent signs and
+ * digits. No two names share a part, even where the file system takes capitals for small letters; none is hidden, a
+ * device, or leads elsewhere. Long names end in their hash.
+ */
+export function pathPart(name: string): string {
+  const part = Array.from(name, (character, i) => {
+    const dot = character === '.' && i > 0 && i < name.length - 1
+    return dot || /^[a-z0-9_-]$/.test(character) ? character : escape(character)
+  }).join('')
+  if (part === '') return '%'
+  if (part.length > LONGEST)
+    return `${part.slice(0, KEPT)}~${createHash('sha256').update(part).digest('hex').slice(0, 40)}`
+  return DEVICE.test(part) ? `${escape(part.slice(0, 1))}${part.slice(1)}` : part
+}

@@ -1,0 +1,94 @@
+import { type Disk, unavailable } from './disk.js'
+
+const END = '\n]\n'
+
+/**
+ * The ids of all entries that were ever completed: one JSON array, an id a line. An id is added by writing over the
+ * closing bracket, so that adding costs the same however many there are; what a killed writer left half-done is passed
+ * over by readers and written over by the next writer.
+ */
+export class ProcessedIds {
+  private readonly ids = new Set<string>()
+  /** Where the last whole id ends; -1 where the file is not laid out as ours is, and must be written anew. */
+  private end = -1
+  private size = -1
+  private readonly disk: Disk
+  private readonly path: string
+  private readonly warn: (line: string) => void
+
+  constructor(disk: Disk, path: string, warn: (line: string) => void) {
+    this.disk = disk
+    this.path = path
+    this.warn = warn
+  }
+
+  has(id: string): boolean {
+    return this.ids.has(id)
+  }
+
+  /** Reads what others have added. */
+  async refresh(): Promise<void> {
+    const size = (await this.disk.stamp(this.path))?.size ?? -1
+    if (size === this.size) return
+    const text = (await this.disk.read(this.path))?.toString() ?? ''
+    this.size = size
+    if (text.startsWith('[\n')) this.readLines(text)
+    else if (text !== '') this.readForeign(text)
+  }
+
+  private readLines(text: string): void {
+    let end = 1
+    for (const line of text.slice(2).split('\n')) {
+      const id = idIn(line)
+      if (id === undefined) break
+      this.ids.add(id)
+      end += 1 + Buffer.byteLength(JSON.stringify(id)) + (end > 1 ? 1 : 0)
+    }
+    this.end = end
+  }
+
+  /** A list that somebody else wrote, as any JSON array. */
+  private readForeign(text: string): void {
+    this.end = -1
+    try {
+      const ids: unknown = JSON.parse(text)
+      if (!Array.isArray(ids)) throw new TypeError('it is no array')
+      for (const id of ids) if (typeof id === 'string') this.ids.add(id)
+    } catch (error) {
+      this.warn(`${this.path} is not a list of ids (${String(error)}); it is made anew from completed entries`)
+    }
+  }
+
+  /** Adds ids that are not there yet. Whoever calls it holds the lock and has refreshed. */
+  async add(ids: readonly string[]): Promise<void> {
+    const added = [...new Set(ids)].filter((id) => !this.ids.has(id))
+    if (added.length === 0) return
+    try {
+      const lines = (list: Iterable<string>) => Array.from(list, (id) => `\n${JSON.stringify(id)}`).join(',')
+      if (this.end < 0) {
+        await this.disk.replace(this.path, `[${lines([...this.ids, ...added])}${END}`)
+        this.size = -1
+      } else {
+        const text = `${this.end > 1 ? ',' : ''}${lines(added)}`
+        await this.disk.overwrite(this.path, this.end, text + END)
+        this.end += Buffer.byteLength(text)
+        this.size = this.end + END.length
+      }
+    } catch (error) {
+      this.size = -1
+      throw unavailable(this.path, error)
+    }
+    for (const id of added) this.ids.add(id)
+    if (this.size < 0) await this.refresh()
+  }
+}
+
+/** The id of a line; undefined for the closing bracket and for half a line. */
+function idIn(line: string): string | undefined {
+  try {
+    const id: unknown = JSON.parse(line.replace(/,$/, ''))
+    return typeof id === 'string' ? id : undefined
+  } catch {
+    return undefined
+  }
+}

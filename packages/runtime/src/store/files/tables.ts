@@ -1,0 +1,118 @@
+import { join } from 'node:path'
+import type { BreakerStore, LayerStore, LayerVersion, StoredBreaker, ValueStore } from '../store.js'
+import { decodeBreaker, encodeBreaker } from './breaker-codec.js'
+import { type Disk, unavailable } from './disk.js'
+import type { JsonFile } from './json-file.js'
+import type { Lock } from './lock.js'
+
+/** Snapshots of breakers, in one file. One that is not understood is passed over: the breaker begins closed. */
+export class FilesBreakers implements BreakerStore {
+  private readonly file: JsonFile
+
+  constructor(file: JsonFile) {
+    this.file = file
+  }
+
+  async save(snapshots: readonly StoredBreaker[]): Promise<void> {
+    if (snapshots.length === 0) return
+    const encoded = snapshots.map((stored) => [stored.snapshot.id, encodeBreaker(stored)] as const)
+    await this.file.change((held) => {
+      for (const [id, wire] of encoded) held.set(id, wire)
+    })
+  }
+
+  async load(): Promise<StoredBreaker[]> {
+    return [...(await this.file.load()).values()].flatMap((wire) => decodeBreaker(wire) ?? [])
+  }
+
+  async delete(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return
+    await this.file.change((held) => {
+      for (const id of ids) held.delete(id)
+    })
+  }
+}
+
+/** Named values, in one file. */
+export class FilesValues implements ValueStore {
+  private readonly file: JsonFile
+
+  constructor(file: JsonFile) {
+    this.file = file
+  }
+
+  async get(key: string): Promise<unknown> {
+    return (await this.file.load()).get(key)
+  }
+
+  async set(key: string, value: unknown): Promise<void> {
+    const copy: unknown = JSON.parse(JSON.stringify(value))
+    await this.file.change((held) => held.set(key, copy))
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.file.change((held) => held.delete(key))
+  }
+
+  async list(prefix: string): Promise<{ key: string; value: unknown }[]> {
+    return [...(await this.file.load())]
+      .filter(([key]) => key.startsWith(prefix))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, value]) => ({ key, value }))
+  }
+}
+
+const nameOf = (version: number) => `${String(version).padStart(8, '0')}.json`
+
+/** Versions of the layer, a file each. */
+export class FilesLayers implements LayerStore {
+  private readonly disk: Disk
+  private readonly lock: Lock
+  private readonly folder: string
+
+  constructor(disk: Disk, lock: Lock, folder: string) {
+    this.disk = disk
+    this.lock = lock
+    this.folder = folder
+  }
+
+  private async names(): Promise<string[]> {
+    return (await this.disk.names(this.folder)).filter((name) => /^\d+\.json$/.test(name)).sort()
+  }
+
+  private async read(name: string): Promise<LayerVersion> {
+    const path = join(this.folder, name)
+    try {
+      const content = await this.disk.read(path)
+      const held = JSON.parse(String(content)) as Omit<LayerVersion, 'at'> & { at: string }
+      return { ...held, at: new Date(held.at) }
+    } catch (error) {
+      throw unavailable(path, error)
+    }
+  }
+
+  async latest(): Promise<LayerVersion | undefined> {
+    const name = (await this.names()).at(-1)
+    return name === undefined ? undefined : this.read(name)
+  }
+
+  async history(): Promise<LayerVersion[]> {
+    const names = await this.names()
+    return Promise.all(names.reverse().map((name) => this.read(name)))
+  }
+
+  append(version: LayerVersion, after: number): Promise<boolean> {
+    return this.lock.hold(async () => {
+      const newest = Number.parseInt((await this.names()).at(-1) ?? '0', 10)
+      if (newest !== after) return false
+      try {
+        const held = { ...version, version: after + 1 }
+        await this.disk.replace(join(this.folder, nameOf(after + 1)), `${JSON.stringify(held, null, 1)}\n`)
+        await this.disk.syncFolder(this.folder)
+      } catch (error) {
+        throw unavailable(this.folder, error)
+      }
+      return true
+    })
+  }
+}

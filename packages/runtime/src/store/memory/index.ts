@@ -1,0 +1,31 @@
+import { auditNature, breakerEventNature, errorNature, eventNature, sessionNature } from '../fits.js'
+import type { Store } from '../store.js'
+import { MemoryDeadLetters } from './dead-letters.js'
+import { MemoryJournal, MemorySessions } from './journal.js'
+import { MemoryBreakers, MemoryLayers, MemoryMetrics, MemoryValues } from './tables.js'
+
+/** What a store in memory may be told. */
+export interface MemoryStoreOptions {
+  /** How many records each journal keeps: the newest. @defaultValue 10_000 */
+  maxEntries?: number | undefined
+}
+
+/** A store in the memory of one process. What it holds ends with it; it is never unavailable. */
+export function memoryStore({ maxEntries = 10_000 }: MemoryStoreOptions = {}): Store {
+  return {
+    kind: 'memory',
+    sessions: new MemorySessions(sessionNature, maxEntries),
+    events: new MemoryJournal(eventNature, maxEntries),
+    errors: new MemoryJournal(errorNature, maxEntries),
+    audit: new MemoryJournal(auditNature, maxEntries),
+    breakerEvents: new MemoryJournal(breakerEventNature, maxEntries),
+    breakers: new MemoryBreakers(),
+    metrics: new MemoryMetrics(),
+    layers: new MemoryLayers(),
+    deadLetters: new MemoryDeadLetters(),
+    values: new MemoryValues(),
+    open: async () => {},
+    close: async () => {},
+    freeSpace: async () => undefined,
+  }
+}

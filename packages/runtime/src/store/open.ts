@@ -1,0 +1,38 @@
+import { isAbsolute, resolve } from 'node:path'
+import { HoldfastError } from 'holdfast'
+import { memoryStore } from './memory/index.js'
+import type { Store } from './store.js'
+
+/** Where relative places of a url begin. */
+export interface OpenStoreOptions {
+  /** The folder of the config file. @defaultValue the working folder */
+  dir?: string | undefined
+}
+
+type Opener = (place: string) => Promise<Store>
+
+/** A backend is loaded when it is asked for: whoever keeps nothing on disk needs none of it. */
+const SCHEMES: Record<string, { form: string; make: Opener }> = {
+  memory: { form: 'memory', make: async () => memoryStore() },
+}
+
+const FORMS = Object.values(SCHEMES)
+  .map(({ form }) => form)
+  .join(', ')
+
+const refuse = (what: string): HoldfastError =>
+  new HoldfastError('INVALID_OPTIONS', `store ${what}; it takes ${FORMS}`)
+
+/** Opens the store that a url names. */
+export async function openStore(url: string, { dir = '.' }: OpenStoreOptions = {}): Promise<Store> {
+  const [, scheme = '', place = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
+  const found = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme] : undefined
+  // Whatever follows the scheme may hold a password, so it is not repeated.
+  if (found === undefined)
+    throw refuse(scheme === '' ? 'has no scheme' : `has the unknown scheme '${scheme}:'`)
+  if (scheme === 'memory' ? place !== '' : place === '')
+    throw refuse(`'${scheme}:' names ${place === '' ? 'no place' : 'a place, and memory has none'}`)
+  const store = await found.make(isAbsolute(place) ? place : resolve(dir, place))
+  await store.open()
+  return store
+}

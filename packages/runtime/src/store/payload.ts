@@ -1,0 +1,16 @@
+/**
+ * JSON in one form: keys sorted, so that two payloads that mean the same are the same text. It is what a store would
+ * have kept of the value.
+ */
+function canonical(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, held: unknown) =>
+    typeof held === 'object' && held !== null && !Array.isArray(held)
+      ? Object.fromEntries(Object.entries(held).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : held,
+  )
+}
+
+/** Whether two payloads are the same JSON, whatever the order of their keys. */
+export function samePayload(a: unknown, b: unknown): boolean {
+  return a === b || canonical(a) === canonical(b)
+}

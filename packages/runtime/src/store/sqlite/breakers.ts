@@ -1,0 +1,115 @@
+import type { BreakerSnapshot } from 'holdfast'
+import type { BreakerStore, StoredBreaker } from '../store.js'
+import type { Commits } from './commits.js'
+import type { Row, Value } from './driver.js'
+
+const toSeconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000)
+
+/** Microseconds are kept; what lies beyond is noise of the multiplication. */
+const toMs = (seconds: Value | undefined): number | undefined =>
+  typeof seconds === 'number' ? Math.round(seconds * 1e6) / 1e3 : undefined
+
+const toIso = (ms: number | undefined): string | null =>
+  ms === undefined ? null : new Date(ms).toISOString()
+
+/** The times of a window, which are the first of each four numbers, in another unit. */
+const retimed = (window: readonly number[], unit: (time: number) => number) =>
+  window.map((value, i) => (i % 4 === 0 ? unit(value) : value))
+
+/** `pool:POOL:MEMBER`, `policy:ID`, `service:NAME`: the last part, decoded. */
+function proxyId(id: string): string {
+  const last = id.slice(id.lastIndexOf(':') + 1)
+  try {
+    return decodeURIComponent(last)
+  } catch {
+    return last
+  }
+}
+
+/** A snapshot's columns, in the table's order. What its options say is not part of it and stays empty. */
+function columns({ snapshot, createdAt, updatedAt }: StoredBreaker): Record<string, Value> {
+  return {
+    proxy_id: proxyId(snapshot.id),
+    state: snapshot.state,
+    failure_count: snapshot.failureCount,
+    failure_window_json: JSON.stringify(retimed(snapshot.failureWindow, (time) => time / 1000)),
+    next_test_time: toSeconds(snapshot.nextTestTime),
+    last_state_change: toIso(snapshot.lastStateChange),
+    timeout_duration: toSeconds(snapshot.openDuration),
+    created_at: createdAt.toISOString(),
+    updated_at: updatedAt.toISOString(),
+    epoch: snapshot.epoch,
+    opened_in_a_row: snapshot.openedInARow,
+    id: snapshot.id,
+    success_count: snapshot.successCount,
+    window_type: snapshot.windowType,
+    last_failure_time: toSeconds(snapshot.lastFailureTime),
+    closed_at: toSeconds(snapshot.closedAt),
+    results: snapshot.results ?? null,
+    disabled: snapshot.disabled === undefined ? null : Number(snapshot.disabled),
+  }
+}
+
+/** Only what is there: a snapshot has no fields that are undefined. */
+const given = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
+
+function stored(row: Row): StoredBreaker {
+  const window = JSON.parse(row.failure_window_json as string) as number[]
+  const snapshot = given({
+    id: row.id,
+    state: row.state,
+    failureCount: row.failure_count,
+    windowType: row.window_type,
+    failureWindow: retimed(window, (time) => toMs(time) as number),
+    successCount: row.success_count,
+    openedInARow: row.opened_in_a_row,
+    openDuration: toMs(row.timeout_duration),
+    epoch: row.epoch,
+    nextTestTime: toMs(row.next_test_time),
+    lastFailureTime: toMs(row.last_failure_time),
+    lastStateChange: row.last_state_change == null ? undefined : Date.parse(row.last_state_change as string),
+    closedAt: toMs(row.closed_at),
+    results: row.results ?? undefined,
+    disabled: row.disabled === null ? undefined : row.disabled === 1,
+  }) as BreakerSnapshot
+  return {
+    snapshot,
+    createdAt: new Date(row.created_at as string),
+    updatedAt: new Date(row.updated_at as string),
+  }
+}
+
+/** Snapshots of breakers. */
+export class SqliteBreakers implements BreakerStore {
+  private readonly commits: Commits
+
+  constructor(commits: Commits) {
+    this.commits = commits
+  }
+
+  async save(snapshots: readonly StoredBreaker[]): Promise<void> {
+    const rows = snapshots.map(columns)
+    await this.commits.write(() => {
+      for (const row of rows) {
+        const names = Object.keys(row)
+        this.commits.sql.run(
+          `INSERT OR REPLACE INTO circuit_breaker_states (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+          ...Object.values(row),
+        )
+      }
+    })
+  }
+
+  load(): Promise<StoredBreaker[]> {
+    return this.commits.read(() =>
+      this.commits.sql.all('SELECT * FROM circuit_breaker_states ORDER BY rowid').map(stored),
+    )
+  }
+
+  async delete(ids: readonly string[]): Promise<void> {
+    await this.commits.write(() => {
+      for (const id of ids) this.commits.sql.run('DELETE FROM circuit_breaker_states WHERE id = ?', id)
+    })
+  }
+}

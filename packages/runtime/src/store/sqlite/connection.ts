@@ -1,0 +1,138 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { HoldfastError } from 'holdfast'
+import { type Driver, type DriverName, openDriver, type Row, type Statement, type Value } from './driver.js'
+import { migrate } from './migrations.js'
+
+/** How long SQLite itself waits for a lock before it says BUSY, in milliseconds: the event loop stands still meanwhile. */
+const PATIENCE = 4
+
+/** How much of the log is kept before it is brought into the file, in pages of 4 KiB: a bound on how long that takes. */
+const CHECKPOINT = 500
+
+/** One file, opened. Everything here is synchronous and throws what the driver throws. */
+export class Connection {
+  private readonly driver: Driver
+  private readonly statements = new Map<string, Statement>()
+  private durable = true
+
+  private constructor(driver: Driver) {
+    this.driver = driver
+  }
+
+  static async open(file: string, name: DriverName | undefined): Promise<Connection> {
+    prepareFile(file)
+    const connection = new Connection(await openDriver(file, name))
+    try {
+      connection.exec(`PRAGMA busy_timeout = ${PATIENCE}`)
+      connection.exec('PRAGMA journal_mode = WAL')
+      connection.exec('PRAGMA synchronous = FULL')
+      connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT}`)
+      // What is deleted holds people's payloads.
+      connection.exec('PRAGMA secure_delete = FAST')
+      migrate(connection, file)
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+    return connection
+  }
+
+  exec(sql: string): void {
+    this.driver.exec(sql)
+  }
+
+  run(sql: string, ...values: Value[]): number {
+    return this.statement(sql).run(values)
+  }
+
+  get<R = Row>(sql: string, ...values: Value[]): R | undefined {
+    return this.statement(sql).get(values) as R | undefined
+  }
+
+  all<R = Row>(sql: string, ...values: Value[]): R[] {
+    return this.statement(sql).all(values) as R[]
+  }
+
+  /** The statement of a text, prepared once. */
+  statement(sql: string): Statement {
+    let made = this.statements.get(sql)
+    if (made === undefined) this.statements.set(sql, (made = this.driver.prepare(sql)))
+    return made
+  }
+
+  /**
+   * Does work in one transaction that writes. A durable one is on the disk when this returns, whatever happens to the
+   * machine; any other is there after a crash of the process, and after one of the machine in order up to some point.
+   */
+  write<T>(work: () => T, durable: boolean): T {
+    if (durable !== this.durable) {
+      this.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
+      this.durable = durable
+    }
+    return this.transaction('BEGIN IMMEDIATE', work)
+  }
+
+  /** Does work that sees one state of the file, whoever writes meanwhile. */
+  read<T>(work: () => T): T {
+    return this.transaction('BEGIN', work)
+  }
+
+  private transaction<T>(begin: string, work: () => T): T {
+    this.run(begin)
+    try {
+      const result = work()
+      this.run('COMMIT')
+      return result
+    } catch (error) {
+      this.rollBack()
+      throw error
+    }
+  }
+
+  private rollBack(): void {
+    try {
+      this.exec('ROLLBACK')
+    } catch {
+      // After some errors SQLite has rolled back by itself.
+    }
+  }
+
+  close(): void {
+    try {
+      // Statements that are still referred to keep the file open, and the log with it, until they are collected.
+      this.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // Whoever opens the file next reads the log.
+    }
+    this.statements.clear()
+    this.driver.close()
+  }
+}
+
+/** Makes the file and its folder for their owner alone; SQLite gives its other files the modes of the first. */
+function prepareFile(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  try {
+    // A file that is there is not opened here: closing it would drop the locks that this process has on it.
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    protect(file)
+  }
+  for (const suffix of ['-wal', '-shm']) protect(file + suffix)
+}
+
+function protect(file: string): void {
+  try {
+    chmodSync(file, 0o600)
+  } catch {
+    // It is not there, or it is somebody else's; whether it can be used shows when it is.
+  }
+}
+
+/** For a store that is not open. */
+export const notOpen = (file: string): HoldfastError =>
+  new HoldfastError('STORE_UNAVAILABLE', `the SQLite store ${file} is not open; call open() first`, {
+    status: 503,
+  })

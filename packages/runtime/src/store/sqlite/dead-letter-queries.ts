@@ -1,0 +1,95 @@
+import type { DeadLetterStatus } from '../../records/dead-letter.js'
+import type { Connection } from './connection.js'
+import type { Value } from './driver.js'
+import { toColumn } from './text.js'
+
+/** Which entries are wanted. */
+export interface Wanted {
+  operations?: readonly string[] | undefined
+  /** As they count now: one whose lease ended counts as pending. */
+  statuses?: readonly DeadLetterStatus[] | undefined
+  itemId?: string | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+  requested?: boolean | undefined
+  /** Leaves out what somebody holds. */
+  free?: boolean | undefined
+}
+
+/** An entry's place in a list: by age, then in the order of adding. */
+export interface Place {
+  created_at: number
+  seq: number
+}
+
+/** A run through an index in which entries lie in order of age. */
+interface Branch {
+  conditions: string[]
+  values: Value[]
+}
+
+const ALL: readonly DeadLetterStatus[] = ['pending', 'replaying', 'completed', 'failed']
+
+/** Entries stored as `replaying` count as pending once their lease has ended. */
+function branchesOfStatuses({ statuses = ALL, free = false }: Wanted, now: number): Branch[] {
+  const held = statuses.includes('replaying') && !free
+  const ended = statuses.includes('pending')
+  const stored = ALL.filter((status) => status !== 'replaying' && statuses.includes(status))
+  const branches: Branch[] = stored.map((status) => ({ conditions: ['status = ?'], values: [status] }))
+  if (held && ended) branches.push({ conditions: ["status = 'replaying'"], values: [] })
+  else if (held) branches.push({ conditions: ["status = 'replaying'", 'leased_until > ?'], values: [now] })
+  else if (ended) branches.push({ conditions: ["status = 'replaying'", 'leased_until <= ?'], values: [now] })
+  return branches
+}
+
+function branchesOf(wanted: Wanted, now: number): Branch[] {
+  const branches = branchesOfStatuses(wanted, now)
+  const { operations } = wanted
+  if (operations === undefined) return branches
+  return [...new Set(operations)].flatMap((operation) =>
+    branches.map(({ conditions, values }) => ({
+      conditions: ['operation_type = ?', ...conditions],
+      values: [toColumn(operation), ...values],
+    })),
+  )
+}
+
+/**
+ * The places of those that fit, in order, beyond one where it is given; `limit` of them at the most. Each run through
+ * an index gives that many, and the first of all are the answer.
+ */
+export function select(
+  sql: Connection,
+  wanted: Wanted,
+  now: number,
+  page: { newest: boolean; after?: Place | undefined; limit: number },
+): Place[] {
+  const { newest, after, limit } = page
+  const conditions: string[] = []
+  const values: Value[] = []
+  const also = (condition: string, ...held: Value[]) => {
+    conditions.push(condition)
+    values.push(...held)
+  }
+  if (wanted.from !== undefined) also('created_at >= ?', wanted.from.getTime())
+  if (wanted.to !== undefined) also('created_at < ?', wanted.to.getTime())
+  if (after !== undefined) also(`(created_at, seq) ${newest ? '<' : '>'} (?, ?)`, after.created_at, after.seq)
+  if (wanted.requested === true) also('replay_requested_at IS NOT NULL')
+  if (wanted.itemId !== undefined) also('item_id = ?', toColumn(wanted.itemId))
+  const index = wanted.requested
+    ? 'dead_letters_requested'
+    : `dead_letters_by_${wanted.operations === undefined ? 'status' : 'operation'}`
+  const direction = newest ? 'DESC' : 'ASC'
+  const places = branchesOf(wanted, now).flatMap((branch) =>
+    sql.all<Place>(
+      `SELECT created_at, seq FROM dead_letters INDEXED BY ${index}
+        WHERE ${[...branch.conditions, ...conditions].join(' AND ')}
+        ORDER BY created_at ${direction}, seq ${direction} LIMIT ?`,
+      ...branch.values,
+      ...values,
+      limit,
+    ),
+  )
+  const sign = newest ? -1 : 1
+  return places.sort((a, b) => sign * (a.created_at - b.created_at || a.seq - b.seq)).slice(0, limit)
+}

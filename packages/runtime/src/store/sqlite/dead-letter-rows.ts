@@ -1,0 +1,120 @@
+import { HoldfastError } from 'holdfast'
+import { type DeadLetter, deadLetterCodec } from '../../records/dead-letter.js'
+import type { Connection } from './connection.js'
+import type { Value } from './driver.js'
+import { fromColumn, toColumn } from './text.js'
+
+/** A dead letter as it is stored. */
+export interface DeadLetterRow {
+  seq: number
+  lease_owner: string | null
+  entry: string
+  original_payload: string
+}
+
+/** A stored entry, and who holds it. Its number is its place in the order of adding. */
+export interface Held {
+  seq: number
+  owner: string | null
+  entry: DeadLetter
+}
+
+/** The columns in the order of {@link columnsOf}. */
+export const COLUMNS = [
+  'dlq_id',
+  'idempotency_key',
+  'operation_type',
+  'item_id',
+  'status',
+  'created_at',
+  'leased_until',
+  'lease_owner',
+  'replay_requested_at',
+  'entry',
+  'original_payload',
+] as const
+
+/** A payload as JSON. */
+export function payloadText(payload: unknown): string {
+  let text: string | undefined
+  let cause: unknown
+  try {
+    text = JSON.stringify(payload)
+  } catch (error) {
+    cause = error
+  }
+  if (text === undefined)
+    throw new HoldfastError(
+      'INVALID_OPTIONS',
+      'the payload cannot be written as JSON; hand in plain data without cycles, functions and BigInts',
+      { cause },
+    )
+  return text
+}
+
+/** All columns but the payload's. */
+export function columnsOf(entry: DeadLetter, owner: string | null): Value[] {
+  const { original_payload: _, ...wire } = deadLetterCodec.encode({ ...entry, originalPayload: undefined })
+  return [
+    toColumn(entry.dlqId),
+    toColumn(entry.idempotencyKey),
+    toColumn(entry.operationType),
+    toColumn(entry.itemId),
+    entry.status,
+    entry.createdAt.getTime(),
+    entry.leasedUntil?.getTime() ?? null,
+    owner === null ? null : toColumn(owner),
+    entry.replayRequestedAt?.getTime() ?? null,
+    JSON.stringify(wire),
+  ]
+}
+
+export function heldOf({ seq, lease_owner, entry, original_payload }: DeadLetterRow): Held {
+  const wire = JSON.parse(entry) as object
+  const payload: unknown = JSON.parse(original_payload)
+  const owner = lease_owner === null ? null : fromColumn(lease_owner)
+  return { seq, owner, entry: deadLetterCodec.decode({ ...wire, original_payload: payload }) }
+}
+
+const FIELDS = 'SELECT seq, lease_owner, entry, original_payload FROM dead_letters WHERE'
+
+export function readAt(sql: Connection, seq: number): Held {
+  return heldOf(sql.get<DeadLetterRow>(`${FIELDS} seq = ?`, seq) as DeadLetterRow)
+}
+
+export function find(sql: Connection, column: 'dlq_id' | 'idempotency_key', name: string): Held | undefined {
+  const row = sql.get<DeadLetterRow>(`${FIELDS} ${column} = ?`, toColumn(name))
+  return row && heldOf(row)
+}
+
+/** Adds to the numbers of entries of an operation. */
+const COUNT = `INSERT INTO dead_letter_counts VALUES (?, ?, ?)
+  ON CONFLICT DO UPDATE SET entries = entries + excluded.entries`
+
+export function count(sql: Connection, operation: string, status: string, entries: number): void {
+  sql.run(COUNT, toColumn(operation), status, entries)
+}
+
+const REPLACE = `UPDATE dead_letters SET (${COLUMNS.slice(0, -1).join(', ')}) =
+  (${COLUMNS.slice(0, -1)
+    .map(() => '?')
+    .join(', ')}) WHERE seq = ?`
+
+/** Puts a changed entry in the place of a stored one. Its payload stays as it is. */
+export function replace(sql: Connection, held: Held, entry: DeadLetter, owner: string | null): DeadLetter {
+  sql.run(REPLACE, ...columnsOf(entry, owner), held.seq)
+  if (entry.status !== held.entry.status) {
+    count(sql, entry.operationType, held.entry.status, -1)
+    count(sql, entry.operationType, entry.status, 1)
+  }
+  if (entry.status === 'completed') noteProcessed(sql, entry)
+  return entry
+}
+
+export function noteProcessed(sql: Connection, { dlqId, replayedAt, lastAttempt }: DeadLetter): void {
+  sql.run(
+    'INSERT OR IGNORE INTO processed_ids VALUES (?, ?)',
+    toColumn(dlqId),
+    (replayedAt ?? lastAttempt).getTime(),
+  )
+}

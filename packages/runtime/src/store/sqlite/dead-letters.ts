@@ -1,0 +1,248 @@
+import type { DeadLetter, DeadLetterStatus } from '../../records/dead-letter.js'
+import { encodeCursor, readPaging } from '../cursor.js'
+import { queryOf } from '../dead-letter-index.js'
+import { completedAt, isHeld, leasedTo, seenAt, settledTo, standingOf } from '../dead-letter-rules.js'
+import type {
+  Added,
+  DeadLetterFilter,
+  DeadLetterStats,
+  DeadLetterStore,
+  Leased,
+  Page,
+  Settlement,
+} from '../store.js'
+import { type Commits, turn } from './commits.js'
+import { DeadLetterAdds } from './dead-letter-adds.js'
+import { type Place, select, type Wanted } from './dead-letter-queries.js'
+import { count, find, type Held, payloadText, readAt, replace } from './dead-letter-rows.js'
+import { fromColumn, toColumn } from './text.js'
+
+/** How many entries are read, leased or deleted before others have their turn. */
+const SLICE = 100
+
+/** Dead letters in a table. Every change is a transaction that is on the disk when its promise resolves. */
+export class SqliteDeadLetters implements DeadLetterStore {
+  private readonly commits: Commits
+  private readonly adds: DeadLetterAdds
+
+  constructor(commits: Commits) {
+    this.commits = commits
+    this.adds = new DeadLetterAdds(commits)
+  }
+
+  add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
+    return this.adds.add(entries, limits.maxEntries)
+  }
+
+  get(id: string, now: Date): Promise<DeadLetter | undefined> {
+    return this.commits.read(() => {
+      const held = this.find(id)
+      return held && seenAt(held.entry, now.getTime())
+    })
+  }
+
+  private find(id: string): Held | undefined {
+    return find(this.commits.sql, 'dlq_id', id)
+  }
+
+  async list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>> {
+    const { limit, newest, after } = readPaging(filter, 'oldest', [0, 0])
+    const wanted: Wanted = queryOf(filter ?? {})
+    const items: DeadLetter[] = []
+    let last: Place | undefined = after && { created_at: Number(after[0]), seq: Number(after[1]) }
+    for (;;) {
+      const from: Place | undefined = last
+      const want = Math.min(SLICE, limit - items.length)
+      const places = await this.commits.read(() => {
+        const { sql } = this.commits
+        // One more, to know whether there is more.
+        const found = select(sql, wanted, now.getTime(), { newest, after: from, limit: want + 1 })
+        for (const { seq } of found.slice(0, want)) items.push(seenAt(readAt(sql, seq).entry, now.getTime()))
+        return found
+      })
+      if (places.length <= want) return { items }
+      last = places[want - 1] as Place
+      if (items.length >= limit) return { items, cursor: encodeCursor(newest, [last.created_at, last.seq]) }
+      await turn()
+    }
+  }
+
+  lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
+    return this.commits.write((): Leased => {
+      const held = this.find(id)
+      if (held === undefined) return { result: 'missing' }
+      const { entry } = held
+      if (entry.status === 'completed') return { result: 'done', entry }
+      const standing = standingOf(entry)
+      if (isHeld(standing, now.getTime())) return { result: 'held', until: new Date(standing.leasedUntil) }
+      return { result: 'leased', entry: replace(this.commits.sql, held, leasedTo(entry, until), owner) }
+    })
+  }
+
+  async leaseNext(
+    want: Parameters<DeadLetterStore['leaseNext']>[0],
+    owner: string,
+    until: Date,
+    now: Date,
+  ): Promise<DeadLetter[]> {
+    const leased: DeadLetter[] = []
+    let last: Place | undefined
+    while (leased.length < want.limit) {
+      const from: Place | undefined = last
+      const most = Math.min(SLICE, want.limit - leased.length)
+      const part = await this.commits.write(() => {
+        const { sql } = this.commits
+        const places = select(sql, { ...want, free: true }, now.getTime(), {
+          newest: false,
+          after: from,
+          limit: SLICE,
+        })
+        const taken: DeadLetter[] = []
+        let end = from
+        for (const place of places) {
+          if (taken.length === most) break
+          end = place
+          const held = readAt(sql, place.seq)
+          if (want.except?.has(held.entry.dlqId) !== true)
+            taken.push(replace(sql, held, leasedTo(held.entry, until), owner))
+        }
+        return { taken, end, over: places.length < SLICE }
+      })
+      leased.push(...part.taken)
+      if (part.over) break
+      last = part.end
+    }
+    return leased
+  }
+
+  renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
+    return this.commits.write(() => {
+      const held = this.find(id)
+      if (held === undefined || held.owner !== owner || !isHeld(standingOf(held.entry), now.getTime()))
+        return false
+      replace(this.commits.sql, held, leasedTo(held.entry, until), owner)
+      return true
+    })
+  }
+
+  settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
+    return this.commits.write(() => {
+      const held = this.find(id)
+      if (held === undefined || held.entry.status === 'completed') return undefined
+      const holds = held.owner === owner && isHeld(standingOf(held.entry), settlement.at.getTime())
+      if (!holds && settlement.status !== 'completed') return undefined
+      return replace(this.commits.sql, held, settledTo(held.entry, settlement), null)
+    })
+  }
+
+  complete(id: string, at: Date): Promise<DeadLetter | undefined> {
+    return this.changed(id, (entry) => completedAt(entry, at), null)
+  }
+
+  request(id: string, at: Date): Promise<DeadLetter | undefined> {
+    return this.changed(id, (entry) => ({ ...entry, replayRequestedAt: at }))
+  }
+
+  /** Changes an entry unless it is completed. Its owner stays where nothing else is said. */
+  private changed(id: string, change: (entry: DeadLetter) => DeadLetter, owner?: null) {
+    return this.commits.write(() => {
+      const held = this.find(id)
+      if (held === undefined || held.entry.status === 'completed') return held?.entry
+      return replace(this.commits.sql, held, change(held.entry), owner === undefined ? held.owner : owner)
+    })
+  }
+
+  isProcessed(id: string): Promise<boolean> {
+    return this.commits.read(
+      () => this.commits.sql.get('SELECT 1 FROM processed_ids WHERE dlq_id = ?', toColumn(id)) !== undefined,
+    )
+  }
+
+  async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
+    const { ids, limit = Number.POSITIVE_INFINITY, order } = filter
+    const wanted: Wanted = { ...queryOf(filter), free: true }
+    const only = ids && new Set(ids)
+    let gone = 0
+    for (let last: Place | undefined; ; ) {
+      const from: Place | undefined = last
+      const room = limit - gone
+      const places = await this.commits.write(() => {
+        const page = { newest: order === 'newest', after: from, limit: SLICE }
+        const found = select(this.commits.sql, wanted, now.getTime(), page)
+        gone += this.remove(found, only, room)
+        return found
+      })
+      last = places.at(-1)
+      if (places.length < SLICE || gone >= limit) return gone
+    }
+  }
+
+  private remove(places: readonly Place[], only: ReadonlySet<string> | undefined, room: number): number {
+    const { sql } = this.commits
+    let gone = 0
+    for (const { seq } of places) {
+      if (gone >= room) break
+      const row = sql.get<{ dlq_id: string; operation_type: string; status: DeadLetterStatus }>(
+        'SELECT dlq_id, operation_type, status FROM dead_letters WHERE seq = ?',
+        seq,
+      )
+      if (row === undefined || only?.has(fromColumn(row.dlq_id)) === false) continue
+      sql.run('DELETE FROM dead_letters WHERE seq = ?', seq)
+      count(sql, fromColumn(row.operation_type), row.status, -1)
+      gone++
+    }
+    return gone
+  }
+
+  stats(now: Date): Promise<DeadLetterStats> {
+    return this.commits.read(() => statsOf(this.commits, now.getTime()))
+  }
+
+  async rewrite(id: string, payload: unknown): Promise<void> {
+    const text = payloadText(payload)
+    await this.commits.write(() =>
+      this.commits.sql.run(
+        'UPDATE dead_letters SET original_payload = ? WHERE dlq_id = ?',
+        text,
+        toColumn(id),
+      ),
+    )
+  }
+}
+
+const none = (): Record<DeadLetterStatus, number> => ({ pending: 0, replaying: 0, completed: 0, failed: 0 })
+
+function statsOf({ sql }: Commits, now: number): DeadLetterStats {
+  const rows = sql.all<{ operation: string; status: DeadLetterStatus; n: number }>(
+    'SELECT operation_type AS operation, status, entries AS n FROM dead_letter_counts WHERE entries > 0',
+  )
+  // Those whose lease ended are counted as replaying, and are pending.
+  const ended = sql.all<{ operation: string; n: number }>(
+    `SELECT operation_type AS operation, count(*) AS n FROM dead_letters INDEXED BY dead_letters_by_status
+      WHERE status = 'replaying' AND leased_until <= ? GROUP BY operation_type`,
+    now,
+  )
+  const moved = ended.flatMap(({ operation, n }) => [
+    { operation, status: 'replaying' as const, n: -n },
+    { operation, status: 'pending' as const, n },
+  ])
+  const byOperation = new Map<string, Record<DeadLetterStatus, number>>()
+  const byStatus = none()
+  for (const { operation, status, n } of [...rows, ...moved]) {
+    const own = byOperation.get(operation) ?? none()
+    byOperation.set(operation, own)
+    own[status] += n
+    byStatus[status] += n
+  }
+  const oldest = sql.get<{ at: number | null }>(
+    `SELECT min(at) AS at FROM (${['pending', 'replaying', 'failed']
+      .map((status) => `SELECT min(created_at) AS at FROM dead_letters WHERE status = '${status}'`)
+      .join(' UNION ALL ')})`,
+  )?.at
+  return {
+    total: Object.values(byStatus).reduce((sum, n) => sum + n, 0),
+    byStatus,
+    byOperation: Object.fromEntries([...byOperation].map(([operation, own]) => [fromColumn(operation), own])),
+    ...(oldest == null ? {} : { oldest: new Date(oldest) }),
+  }
+}

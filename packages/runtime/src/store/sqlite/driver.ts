@@ -1,0 +1,101 @@
+/** What a column holds. Neither driver may be handed anything else: one of them ends the process over a boolean. */
+export type Value = string | number | null | Uint8Array
+
+export type Row = Record<string, Value>
+
+export interface Statement {
+  /** Runs it and tells how many rows it changed. */
+  run(values: readonly Value[]): number
+  get(values: readonly Value[]): Row | undefined
+  all(values: readonly Value[]): Row[]
+}
+
+/** The little that the store needs of a SQLite driver. Everything is synchronous. */
+export interface Driver {
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+}
+
+export type DriverName = 'node:sqlite' | 'libsql'
+
+/** Node's own SQLite, as far as it is used here. */
+interface NodeStatement {
+  run(...values: Value[]): { changes: number | bigint }
+  get(...values: Value[]): Row | undefined
+  all(...values: Value[]): Row[]
+}
+interface NodeSqlite {
+  DatabaseSync: new (
+    file: string,
+  ) => {
+    exec(sql: string): void
+    prepare(sql: string): NodeStatement
+    close(): void
+  }
+}
+
+/** Undefined where this Node.js has none, or hides it behind a flag. */
+function builtIn(): NodeSqlite | undefined {
+  const { getBuiltinModule } = process as { getBuiltinModule?: (id: string) => unknown }
+  return getBuiltinModule?.('node:sqlite') as NodeSqlite | undefined
+}
+
+/** Opens a file with Node's own SQLite where there is one, else with libsql. */
+export async function openDriver(file: string, name?: DriverName): Promise<Driver> {
+  const node = name === 'libsql' ? undefined : builtIn()
+  if (node !== undefined) return ofNode(node, file)
+  if (name === 'node:sqlite') throw new Error('this Node.js has no node:sqlite')
+  return ofLibsql(file)
+}
+
+function ofNode({ DatabaseSync }: NodeSqlite, file: string): Driver {
+  const database = new DatabaseSync(file)
+  return {
+    exec: (sql) => database.exec(sql),
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      return {
+        run: (values) => Number(statement.run(...values).changes),
+        get: (values) => statement.get(...values),
+        all: (values) => statement.all(...values),
+      }
+    },
+    close: () => database.close(),
+  }
+}
+
+async function ofLibsql(file: string): Promise<Driver> {
+  const { default: Database } = await import('libsql')
+  const database = new Database(file)
+  return {
+    exec: (sql) => void database.exec(sql),
+    prepare(sql) {
+      // A statement that has gone through `all` answers its next `get` with what it was bound to before, so each has its
+      // own. One array is taken as it is; spread values would be copied into one.
+      const made: Record<string, Libsql> = {}
+      const use = (way: string) => (made[way] ??= database.prepare(sql) as unknown as Libsql)
+      return {
+        run: (values) => use('run').run(values).changes,
+        get: (values) => bytes(use('get').get(values)),
+        all: (values) => use('all').all(values).map(bytes) as Row[],
+      }
+    },
+    close: () => void database.close(),
+  }
+}
+
+interface Libsql {
+  run(values: readonly Value[]): { changes: number }
+  get(values: readonly Value[]): Row | undefined
+  all(values: readonly Value[]): Row[]
+}
+
+/** Blobs come as an ArrayBuffer. */
+function bytes<R extends Row | undefined>(row: R): R {
+  for (const key in row) {
+    const value: unknown = row[key]
+    if (value instanceof ArrayBuffer) (row as Row)[key] = new Uint8Array(value)
+  }
+  return row
+}

@@ -1,0 +1,57 @@
+import { HoldfastError, isHoldfastError } from 'holdfast'
+
+/** SQLite's primary result codes that are told apart here. */
+const BUSY = 5
+const LOCKED = 6
+
+const HINTS: Record<number, string> = {
+  3: 'no permission to open it; check the owner and the modes of the file and its folder',
+  5: 'another process has held its lock for too long; see who else uses it, then try again',
+  6: 'another process has held its lock for too long; see who else uses it, then try again',
+  8: 'it cannot be written to; make the file and its folder writable for this user',
+  10: 'the disk failed to read or write; see to the disk, then try again',
+  11: damaged('it is damaged'),
+  13: 'the disk is full; make room, then try again: nothing that was acknowledged is lost',
+  14: 'it cannot be opened; check that its folder is there and that this user may write in it',
+  26: damaged('it is no SQLite database, or it is damaged'),
+}
+
+function damaged(what: string): string {
+  return (
+    `${what}; move it away together with its -wal and -shm files, then put a backup in its place or let a new one be ` +
+    'made. `sqlite3 FILE .recover` saves what can still be read'
+  )
+}
+
+/** SQLite's primary result code behind an error of either driver; undefined where there is none. */
+export function resultCode(error: unknown): number | undefined {
+  const { errcode, rawCode, message } = Object(error) as {
+    errcode?: unknown
+    rawCode?: unknown
+    message?: unknown
+  }
+  const code = errcode ?? rawCode
+  // An extended code has its primary one in the lowest byte.
+  if (typeof code === 'number') return code & 0xff
+  // Failing to open, libsql tells the code in words only.
+  const told = /^ConnectionFailed\(".*: (\d+)"\)$/s.exec(String(message))?.[1]
+  return told === undefined ? undefined : Number(told) & 0xff
+}
+
+/** Whether it is only that somebody else is writing. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === BUSY || code === LOCKED
+}
+
+/** The error that a caller gets: what is wrong with which file, and what to do. */
+export function unavailable(file: string, error: unknown): HoldfastError {
+  if (isHoldfastError(error)) return error
+  const why = HINTS[resultCode(error) ?? 0] ?? 'it failed'
+  const told = error instanceof Error ? error.message : String(error)
+  return new HoldfastError('STORE_UNAVAILABLE', `the SQLite store ${file}: ${why} (${told})`, {
+    cause: error,
+    status: 503,
+    ...(isBusy(error) ? { retryAfter: 1000 } : {}),
+  })
+}

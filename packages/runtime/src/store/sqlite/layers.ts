@@ -1,0 +1,58 @@
+import type { LayerStore, LayerVersion } from '../store.js'
+import type { Commits } from './commits.js'
+
+interface LayerRow {
+  version: number
+  changed_by: string
+  reason: string | null
+  at: string
+  layer: string
+}
+
+const versionOf = (row: LayerRow): LayerVersion => ({
+  version: row.version,
+  by: row.changed_by,
+  ...(row.reason === null ? {} : { reason: row.reason }),
+  at: new Date(row.at),
+  layer: JSON.parse(row.layer) as unknown,
+})
+
+/** Versions of the layer of changes. */
+export class SqliteLayers implements LayerStore {
+  private readonly commits: Commits
+
+  constructor(commits: Commits) {
+    this.commits = commits
+  }
+
+  latest(): Promise<LayerVersion | undefined> {
+    return this.commits.read(() => {
+      const row = this.commits.sql.get<LayerRow>('SELECT * FROM config_layers ORDER BY version DESC LIMIT 1')
+      return row && versionOf(row)
+    })
+  }
+
+  history(): Promise<LayerVersion[]> {
+    return this.commits.read(() =>
+      this.commits.sql.all<LayerRow>('SELECT * FROM config_layers ORDER BY version DESC').map(versionOf),
+    )
+  }
+
+  append({ by, reason, at, layer }: LayerVersion, after: number): Promise<boolean> {
+    const text = JSON.stringify(layer ?? null)
+    return this.commits.write(() => {
+      const { sql } = this.commits
+      const newest = sql.get<{ version: number | null }>('SELECT max(version) AS version FROM config_layers')
+      if ((newest?.version ?? 0) !== after) return false
+      sql.run(
+        'INSERT INTO config_layers VALUES (?, ?, ?, ?, ?)',
+        after + 1,
+        by,
+        reason ?? null,
+        at.toISOString(),
+        text,
+      )
+      return true
+    })
+  }
+}

@@ -1,0 +1,84 @@
+/** A journal is two tables: what its records are found by, and the records themselves, several to a row. */
+const journal = (name: string, columns: string) => `
+  CREATE TABLE ${name} (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    time INTEGER NOT NULL,
+    ${columns}
+  );
+  -- The records numbered first to last: JSON in an array, or the same deflated.
+  CREATE TABLE ${name}_bodies (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, body NOT NULL);`
+
+/** Version 1. Times are epoch milliseconds where nothing else is said. */
+export const FIRST = `
+  ${journal(
+    'sessions',
+    'session_id TEXT, operation TEXT, subsystem TEXT, correlation_id TEXT, success INTEGER, policy_ids TEXT',
+  )}
+  CREATE INDEX sessions_by_id ON sessions (session_id);
+  ${journal('events', 'event_id TEXT, event_type TEXT, operation TEXT, session_id TEXT')}
+  ${journal('errors', 'severity TEXT, category TEXT, operation TEXT')}
+  ${journal('audit', 'actor TEXT, action TEXT, target TEXT')}
+  ${journal('breaker_events', 'id TEXT')}
+
+  CREATE TABLE dead_letters (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    dlq_id TEXT NOT NULL UNIQUE,
+    idempotency_key TEXT NOT NULL UNIQUE,
+    operation_type TEXT NOT NULL,
+    item_id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    leased_until INTEGER,
+    lease_owner TEXT,
+    replay_requested_at INTEGER,
+    -- The other fields, as JSON.
+    entry TEXT NOT NULL,
+    original_payload TEXT NOT NULL
+  );
+  -- Lists go by operation, status and age, or by status and age. An item is looked for without leaving the index.
+  CREATE INDEX dead_letters_by_operation ON dead_letters (operation_type, status, created_at, seq, item_id);
+  CREATE INDEX dead_letters_by_status ON dead_letters (status, created_at, seq, item_id);
+  CREATE INDEX dead_letters_requested ON dead_letters (created_at, seq) WHERE replay_requested_at IS NOT NULL;
+
+  -- How many dead letters there are, so that nobody has to count a million of them.
+  CREATE TABLE dead_letter_counts (
+    operation_type TEXT NOT NULL, status TEXT NOT NULL, entries INTEGER NOT NULL,
+    PRIMARY KEY (operation_type, status)
+  ) WITHOUT ROWID;
+  -- Ids of what was completed, for ever.
+  CREATE TABLE processed_ids (dlq_id TEXT PRIMARY KEY, completed_at INTEGER NOT NULL) WITHOUT ROWID;
+
+  -- Times of this table are epoch seconds or ISO 8601; from epoch on, the columns are our own.
+  CREATE TABLE circuit_breaker_states (
+    proxy_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    failure_count INTEGER NOT NULL,
+    failure_window_json TEXT NOT NULL,
+    next_test_time REAL,
+    last_state_change TIMESTAMP,
+    failure_threshold INTEGER,
+    window_duration REAL,
+    timeout_duration REAL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    epoch INTEGER NOT NULL,
+    opened_in_a_row INTEGER NOT NULL,
+    id TEXT PRIMARY KEY,
+    success_count INTEGER NOT NULL,
+    window_type TEXT NOT NULL,
+    last_failure_time REAL,
+    closed_at REAL,
+    results TEXT,
+    disabled INTEGER
+  );
+
+  CREATE TABLE config_layers (
+    version INTEGER PRIMARY KEY, changed_by TEXT NOT NULL, reason TEXT, at TIMESTAMP NOT NULL, layer TEXT NOT NULL
+  );
+  CREATE TABLE metrics (
+    series TEXT NOT NULL, start INTEGER NOT NULL, node TEXT NOT NULL, data TEXT NOT NULL,
+    PRIMARY KEY (series, start, node)
+  ) WITHOUT ROWID;
+  CREATE INDEX metrics_by_start ON metrics (start);
+  CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+`

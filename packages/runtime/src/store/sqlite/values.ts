@@ -1,0 +1,54 @@
+import type { ValueStore } from '../store.js'
+import type { Commits } from './commits.js'
+import { fromColumn, toColumn } from './text.js'
+
+const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
+
+/** Small named values. */
+export class SqliteValues implements ValueStore {
+  private readonly commits: Commits
+
+  constructor(commits: Commits) {
+    this.commits = commits
+  }
+
+  get(key: string): Promise<unknown> {
+    return this.commits.read(() => {
+      const row = this.commits.sql.get<{ value: string }>(
+        'SELECT value FROM named_values WHERE key = ?',
+        toColumn(key),
+      )
+      return row && JSON.parse(row.value)
+    })
+  }
+
+  async set(key: string, value: unknown): Promise<void> {
+    const text = JSON.stringify(value ?? null)
+    await this.commits.write(() =>
+      this.commits.sql.run(
+        'INSERT INTO named_values VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+        toColumn(key),
+        text,
+      ),
+    )
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.commits.write(() =>
+      this.commits.sql.run('DELETE FROM named_values WHERE key = ?', toColumn(key)),
+    )
+  }
+
+  list(prefix: string): Promise<{ key: string; value: unknown }[]> {
+    return this.commits.read(() =>
+      this.commits.sql
+        .all<{ key: string; value: string }>(
+          'SELECT key, value FROM named_values WHERE substr(key, 1, length(?)) = ?',
+          toColumn(prefix),
+          toColumn(prefix),
+        )
+        .map(({ key, value }) => ({ key: fromColumn(key), value: JSON.parse(value) as unknown }))
+        .sort(byKey),
+    )
+  }
+}

@@ -1,0 +1,72 @@
+import { HoldfastError } from 'holdfast'
+import { describe, expect, it } from 'vitest'
+import { setup } from './setup.js'
+
+const failed = { operation: 'write', payload: { a: 1 }, error: new Error('down'), policyId: 'p' }
+
+describe('a failed call', () => {
+  it('is kept with what is known of it', async () => {
+    const { queue } = await setup()
+    const payload = { a: 1 }
+    const entry = await queue.capture({ ...failed, payload, itemId: 'a', sessionId: 's', correlationId: 'c' })
+    expect(entry).toMatchObject({ itemId: 'a', policyId: 'p', sessionId: 's', correlationId: 'c' })
+    expect(queue.idOf(payload)).toBe(entry?.dlqId)
+    expect(queue.idOf({ a: 1 })).toBeUndefined()
+  })
+
+  it('is about its correlation, or its operation, where nobody said what it is about', async () => {
+    const { queue } = await setup()
+    expect((await queue.capture({ ...failed, correlationId: 'c' }))?.itemId).toBe('c')
+    expect((await queue.capture({ ...failed, itemId: '' }))?.itemId).toBe('write')
+  })
+
+  it('is not kept where dead letters are off, or its kind is skipped', async () => {
+    const { queue, live, events, lines } = await setup({ options: { skipKinds: ['rate_limited', 'flaky'] } })
+    const limited = Object.assign(new Error('slow down'), { status: 429 })
+    expect(await queue.capture({ ...failed, error: limited })).toBeUndefined()
+    expect(await queue.capture({ ...failed, kind: 'flaky' })).toBeUndefined()
+    expect(await queue.capture(failed)).toBeDefined()
+    live.options = { ...live.options, enabled: false }
+    expect(await queue.capture(failed)).toBeUndefined()
+    expect(events.map(({ eventType }) => eventType)).toEqual(['dead_letter_enqueued'])
+    expect(lines).toEqual([])
+  })
+
+  it.each([
+    ['a payload that is no JSON', { payload: { f: () => {} } }, 'INVALID_OPTIONS', {}],
+    ['no payload', { payload: null }, 'INVALID_OPTIONS', {}],
+    ['a payload too large', { payload: 'hunter2'.repeat(99) }, 'PAYLOAD_TOO_LARGE', { maxPayload: 100 }],
+    ['an operation that is not listed', {}, 'INVALID_OPTIONS', { operations: ['fetch'] }],
+    ['a key that is no key', {}, 'INVALID_OPTIONS', { encryptionKey: 'hunter2' }],
+  ])('with %s is reported, and nothing is thrown', async (_, call, code, options) => {
+    const { queue, events, lines } = await setup({ options })
+    expect(await queue.capture({ ...failed, itemId: 'a\nb', correlationId: 'c', ...call })).toBeUndefined()
+    expect(events).toMatchObject([
+      {
+        eventType: 'dead_letter_failed',
+        operation: 'write',
+        correlationId: 'c',
+        error: { type: 'HoldfastError' },
+        context: { code, item_id: 'a\nb' },
+      },
+    ])
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.startsWith(`a failed write about "a\\nb" is not kept, ${code}: `)).toBe(true)
+    expect(JSON.stringify([events, lines])).not.toContain('hunter2')
+  })
+
+  it('is reported where the store is away, or everything is', async () => {
+    const { kit, queue, events, lines } = await setup()
+    kit.store.deadLetters.add = () =>
+      Promise.reject(new HoldfastError('STORE_UNAVAILABLE', 'the disk is full'))
+    await queue.capture(failed)
+    expect(lines).toEqual(['a failed write is not kept, STORE_UNAVAILABLE: the disk is full'])
+    expect(events).toMatchObject([{ context: { code: 'STORE_UNAVAILABLE' } }])
+    Object.assign(kit, {
+      emit() {
+        throw new Error('no events either')
+      },
+    })
+    expect(await queue.capture(failed)).toBeUndefined()
+  })
+})

@@ -1,0 +1,350 @@
+import { HoldfastError } from 'holdfast'
+import { scripted } from 'holdfast/testing'
+import { describe, expect, it } from 'vitest'
+import { freshStore, refusal, STORES, setup } from './setup.js'
+
+const MINUTE = 60_000
+
+/** A handler that runs until it is told how to end. */
+function hanging() {
+  let end: (error?: unknown) => void = () => {}
+  const handler = () =>
+    new Promise<void>((resolve, reject) => {
+      end = (error) => (error === undefined ? resolve() : reject(error))
+    })
+  return { handler, end: (error?: unknown) => end(error) }
+}
+
+describe.each(STORES)('a replay, kept in %s', (kind) => {
+  it('calls the handler with the payload and the key, and completes the entry', async () => {
+    const { queue, enqueue, clock, events, audits } = await setup({ store: await freshStore(kind) })
+    const entry = await enqueue('a', { idempotencyKey: 'k' })
+    const handler = scripted(['done'])
+    queue.handle('write', handler)
+    await clock.advance(1000)
+    const replayed = await queue.replay(entry.dlqId, { by: 'ann', reason: 'repaired' })
+    expect(replayed).toMatchObject({ status: 'completed', processed: true, originalPayload: { itemId: 'a' } })
+    expect(replayed.replayedAt).toEqual(new Date(clock.wall()))
+    expect(handler.args[0]?.[0]).toEqual({ itemId: 'a' })
+    expect(handler.args[0]?.[1]).toMatchObject({ dlqId: entry.dlqId, idempotencyKey: 'k' })
+    expect(await queue.isProcessed(entry.dlqId)).toBe(true)
+    expect(events.at(-1)).toMatchObject({
+      eventType: 'dead_letter_replayed',
+      operation: 'write',
+      context: { dlq_id: entry.dlqId, item_id: 'a' },
+    })
+    expect(audits).toEqual([
+      {
+        actor: { by: 'ann', reason: 'repaired' },
+        action: 'dead_letter.replay',
+        target: entry.dlqId,
+        change: { before: 'pending', after: 'completed' },
+      },
+    ])
+    expect(await queue.replay(entry.dlqId)).toEqual(replayed)
+    expect(handler.calls).toBe(1)
+  })
+
+  it('that fails gives the entry with its history grown', async () => {
+    const { queue, enqueue, clock, events } = await setup({ store: await freshStore(kind) })
+    const { dlqId } = await enqueue('a')
+    const broken = [new Error('still down'), new RangeError('worse, hunter2')]
+    queue.handle('write', scripted([...broken, 'up']))
+    await clock.advance(10)
+    expect((await queue.replay(dlqId)).status).toBe('failed')
+    await clock.advance(10)
+    const failed = await queue.replay(dlqId)
+    expect(failed.errorDetails).toMatchObject({
+      errorMessage: 'down',
+      history: [
+        { errorType: 'Error', errorMessage: 'still down' },
+        { errorType: 'RangeError', errorMessage: 'worse, ***', at: new Date(clock.wall()) },
+      ],
+    })
+    expect(failed.lastAttempt).toEqual(new Date(clock.wall()))
+    expect(await queue.get(dlqId)).toEqual(failed)
+    expect(events.at(-1)).toMatchObject({
+      eventType: 'dead_letter_failed',
+      error: { type: 'RangeError', message: 'worse, ***' },
+    })
+    expect(await queue.isProcessed(dlqId)).toBe(false)
+    expect((await queue.replay(dlqId)).status).toBe('completed')
+  })
+
+  it('of what is not there, or is gone, is refused', async () => {
+    const { queue, enqueue } = await setup({ store: await freshStore(kind) })
+    queue.handle('write', () => {})
+    expect((await refusal(queue.replay('../../nothing\0'))).code).toBe('DEAD_LETTER_NOT_FOUND')
+    const { dlqId } = await enqueue('a')
+    await queue.purge({ ids: [dlqId] })
+    expect((await refusal(queue.replay(dlqId))).code).toBe('DEAD_LETTER_NOT_FOUND')
+  })
+
+  it('holds a lease for as long as its handler runs', async () => {
+    const { queue, enqueue, clock } = await setup({ store: await freshStore(kind) })
+    const { dlqId } = await enqueue('a')
+    const { handler, end } = hanging()
+    queue.handle('write', handler)
+    const replay = queue.replay(dlqId)
+    for (let minutes = 0; minutes < 60; minutes += 4) {
+      await clock.advance(4 * MINUTE)
+      const second: unknown = await queue.replay(dlqId).catch((error: unknown) => error)
+      expect(second).toMatchObject({ code: 'DEAD_LETTER_LEASED', status: 409 })
+      expect((second as HoldfastError).retryAfter).toBeGreaterThan(0)
+      expect(await queue.purge({})).toBe(0)
+    }
+    expect((await queue.stats()).byStatus.replaying).toBe(1)
+    end()
+    expect((await replay).status).toBe('completed')
+  })
+
+  it('of a worker that died is for the next one when the lease has ended', async () => {
+    const store = await freshStore(kind)
+    const { queue, enqueue, clock } = await setup({ store })
+    const { dlqId } = await enqueue('a')
+    const now = () => new Date(clock.wall())
+    await store.deadLetters.lease(dlqId, 'a worker that dies', new Date(clock.wall() + 5 * MINUTE), now())
+    queue.handle('write', () => {})
+    expect((await refusal(queue.replay(dlqId))).code).toBe('DEAD_LETTER_LEASED')
+    await clock.advance(5 * MINUTE)
+    expect((await queue.get(dlqId))?.status).toBe('pending')
+    expect((await queue.replay(dlqId)).status).toBe('completed')
+    const late = await store.deadLetters.settle(dlqId, 'a worker that dies', {
+      status: 'completed',
+      at: now(),
+    })
+    expect(late).toBeUndefined()
+  })
+
+  it('that somebody else overtook is not recorded twice', async () => {
+    const store = await freshStore(kind)
+    const { queue, enqueue, clock, events } = await setup({ store })
+    const { dlqId } = await enqueue('a')
+    const { handler, end } = hanging()
+    queue.handle('write', handler)
+    const replay = queue.replay(dlqId)
+    await clock.advance(0)
+    await store.deadLetters.complete(dlqId, new Date(clock.wall()))
+    end()
+    expect((await replay).status).toBe('completed')
+    expect(events.filter(({ eventType }) => eventType === 'dead_letter_replayed')).toEqual([])
+  })
+
+  it('keeps times in order though the clock steps back', async () => {
+    const { queue, enqueue, clock } = await setup({ store: await freshStore(kind) })
+    const { dlqId, createdAt } = await enqueue('a')
+    const other = await enqueue('b')
+    queue.handle('write', scripted([new Error('down'), 'up']))
+    clock.stepWall(-3_600_000)
+    const failed = await queue.replay(dlqId)
+    expect(failed.lastAttempt >= createdAt).toBe(true)
+    clock.stepWall(-3_600_000)
+    const done = await queue.replay(dlqId)
+    expect(done.lastAttempt >= failed.lastAttempt).toBe(true)
+    expect((done.replayedAt as Date) >= done.lastAttempt).toBe(true)
+    const completed = await queue.complete(other.dlqId)
+    expect((completed.replayedAt as Date) >= completed.lastAttempt).toBe(true)
+  })
+
+  it('without a handler here is a request for elsewhere', async () => {
+    const { queue, enqueue, clock, audits } = await setup({ store: await freshStore(kind) })
+    const { dlqId } = await enqueue('a')
+    const requested = await queue.replay(dlqId, { by: 'ann' })
+    expect(requested).toMatchObject({ status: 'pending', replayRequestedAt: new Date(clock.wall()) })
+    expect(audits).toMatchObject([{ action: 'dead_letter.replay', change: { after: 'requested' } }])
+    await queue.complete(dlqId)
+    expect((await queue.replay(dlqId)).status).toBe('completed')
+  })
+})
+
+describe('a replay', () => {
+  it('is retried as its operation is, with the same key and a payload of its own each time', async () => {
+    const { queue, enqueue } = await setup({
+      guards: { write: { retry: { maxAttempts: 3, backoffType: 'immediate' } } },
+    })
+    const { dlqId, idempotencyKey } = await enqueue('a', { payload: { list: [1] } })
+    const seen: unknown[] = []
+    queue.handle('write', (payload: { list: number[] }, entry, attempt) => {
+      seen.push([structuredClone(payload), entry.idempotencyKey, attempt.number])
+      payload.list.push(2)
+      if (attempt.number < 3) throw new Error('not yet')
+    })
+    expect((await queue.replay(dlqId)).status).toBe('completed')
+    expect(seen).toEqual([1, 2, 3].map((number) => [{ list: [1] }, idempotencyKey, number]))
+  })
+
+  it('through an open breaker fails, and says so', async () => {
+    const { queue, enqueue } = await setup({
+      guards: { write: { retry: false, breaker: { failureThreshold: 1 } } },
+    })
+    const [a, b] = [await enqueue('a'), await enqueue('b')]
+    const handler = scripted([new Error('down')])
+    queue.handle('write', handler)
+    await queue.replay(a.dlqId)
+    const refused = await queue.replay(b.dlqId)
+    expect(refused.status).toBe('failed')
+    expect(refused.errorDetails.history?.[0]?.errorMessage).toContain('open')
+    expect(handler.calls).toBe(1)
+  })
+
+  it('cancelled half-way leaves the entry as it was', async () => {
+    const { queue, enqueue } = await setup()
+    const { dlqId } = await enqueue('a')
+    queue.handle('write', () => {
+      throw new HoldfastError('CANCELLED', 'closing')
+    })
+    expect((await refusal(queue.replay(dlqId))).code).toBe('CANCELLED')
+    const entry = await queue.get(dlqId)
+    expect(entry?.status).toBe('pending')
+    expect(entry?.errorDetails.history).toBeUndefined()
+  })
+
+  it('is settled though the store stumbles, and never done again for it', async () => {
+    const { kit, queue, enqueue, clock } = await setup()
+    const { dlqId } = await enqueue('a')
+    const handler = scripted(['done'])
+    queue.handle('write', handler)
+    const { deadLetters } = kit.store
+    const settle = deadLetters.settle.bind(deadLetters)
+    let stumbles = 2
+    deadLetters.settle = (...args) =>
+      stumbles-- > 0 ? Promise.reject(new HoldfastError('STORE_UNAVAILABLE', 'busy')) : settle(...args)
+    const replay = queue.replay(dlqId)
+    await clock.advance(1000)
+    expect((await replay).status).toBe('completed')
+    expect(handler.calls).toBe(1)
+  })
+
+  it('goes on though its lease cannot be renewed, and renews it when it can', async () => {
+    const { kit, queue, enqueue, clock, logs } = await setup()
+    const { dlqId } = await enqueue('a')
+    const { handler, end } = hanging()
+    queue.handle('write', handler)
+    const { deadLetters } = kit.store
+    const { renew } = deadLetters
+    deadLetters.renew = () => Promise.reject(new HoldfastError('STORE_UNAVAILABLE', 'busy'))
+    const replay = queue.replay(dlqId)
+    await clock.advance(2 * MINUTE)
+    deadLetters.renew = renew
+    await clock.advance(2 * MINUTE)
+    await clock.advance(3 * MINUTE)
+    expect((await queue.get(dlqId))?.status).toBe('replaying')
+    expect(logs.join()).toContain('could not be renewed')
+    end()
+    expect((await replay).status).toBe('completed')
+  })
+
+  it('of a lease that was lost still counts if the work was done, and stops renewing', async () => {
+    const { kit, queue, enqueue, clock, logs } = await setup()
+    const { dlqId } = await enqueue('a')
+    const { handler, end } = hanging()
+    queue.handle('write', handler)
+    let renewals = 0
+    kit.store.deadLetters.renew = async () => {
+      renewals++
+      return false
+    }
+    const replay = queue.replay(dlqId)
+    await clock.advance(60 * MINUTE)
+    expect(renewals).toBe(1)
+    expect(logs.join()).toContain('a lease was lost')
+    expect((await queue.get(dlqId))?.status).toBe('pending')
+    end()
+    expect((await replay).status).toBe('completed')
+    expect(await queue.isProcessed(dlqId)).toBe(true)
+  })
+
+  it('is done though nobody could write down who asked', async () => {
+    const { kit, queue, enqueue, lines } = await setup()
+    const { dlqId } = await enqueue('a')
+    queue.handle('write', () => {})
+    Object.assign(kit, { audit: () => Promise.reject(new Error('full')) })
+    expect((await queue.replay(dlqId)).status).toBe('completed')
+    expect(lines.join()).toContain('not in the audit')
+  })
+
+  it('leaves no timer behind', async () => {
+    const { queue, enqueue, clock } = await setup()
+    const timers = new Set<unknown>()
+    const { setTimer, clearTimer } = clock
+    clock.setTimer = (fn, ms) => {
+      const timer = setTimer(() => {
+        timers.delete(timer)
+        fn()
+      }, ms)
+      timers.add(timer)
+      return timer
+    }
+    clock.clearTimer = (timer) => {
+      timers.delete(timer)
+      clearTimer(timer)
+    }
+    queue.handle('write', scripted([new Error('down'), 'up']))
+    const { dlqId } = await enqueue('a')
+    await queue.replay(dlqId)
+    await queue.replay(dlqId)
+    expect(timers.size).toBe(0)
+  })
+})
+
+describe('entries', () => {
+  it('are completed by hand, once', async () => {
+    const { queue, enqueue, audits } = await setup()
+    const { dlqId } = await enqueue('a')
+    const done = await queue.complete(dlqId, { by: 'ann' })
+    expect(done).toMatchObject({ status: 'completed', processed: true })
+    expect(await queue.complete(dlqId)).toEqual(done)
+    expect(audits).toMatchObject([
+      { action: 'dead_letter.complete', change: { before: 'pending', after: 'completed' } },
+    ])
+    expect((await refusal(queue.complete('nothing'))).code).toBe('DEAD_LETTER_NOT_FOUND')
+  })
+
+  it('are purged by what they are, and those completed stay known', async () => {
+    const { queue, enqueue, audits, clock } = await setup()
+    const old = await enqueue('old', { operation: 'fetch' })
+    await queue.complete(old.dlqId)
+    await clock.advance(1000)
+    await enqueue('new')
+    expect(await queue.purge({ operation: 'fetch', to: new Date(clock.wall()) }, { by: 'ann' })).toBe(1)
+    expect(audits.at(-1)).toMatchObject({
+      actor: { by: 'ann' },
+      action: 'dead_letter.purge',
+      target: 'fetch',
+      change: { after: { purged: 1 } },
+    })
+    expect(await queue.isProcessed(old.dlqId)).toBe(true)
+    expect(await queue.get(old.dlqId)).toBeUndefined()
+    expect(await queue.purge({ status: 'pending', by: 'ben' })).toBe(1)
+    expect(audits.at(-1)).toMatchObject({ actor: { by: 'ben' } })
+  })
+
+  it('are listed and purged by words that exist', async () => {
+    const { queue } = await setup()
+    const list = await refusal(queue.list({ status: 'lost' as never, from: 'yesterday' as never }))
+    expect(list.code).toBe('INVALID_OPTIONS')
+    expect(list.message).toContain('status: got "lost", takes pending, replaying, completed, failed')
+    expect(list.message).toContain('from: got "yesterday", takes a Date')
+    expect((await refusal(queue.purge({ ids: 'all' as never }))).code).toBe('INVALID_OPTIONS')
+    expect((await refusal(queue.purge(undefined as never))).code).toBe('INVALID_OPTIONS')
+    expect((await refusal(queue.list({ cursor: '???' }))).code).toBe('INVALID_OPTIONS')
+  })
+
+  it('are let go of with age, but for those being replayed', async () => {
+    const { queue, enqueue, clock, logs } = await setup({ options: { maxAge: 10 * MINUTE } })
+    await enqueue('old')
+    const held = await enqueue('held', { operation: 'slow' })
+    const { handler, end } = hanging()
+    queue.handle('slow', handler)
+    const replay = queue.replay(held.dlqId)
+    await clock.advance(9 * MINUTE)
+    await enqueue('young')
+    expect(await queue.expire()).toBe(0)
+    await clock.advance(2 * MINUTE)
+    expect(await queue.expire()).toBe(1)
+    expect((await queue.list()).items.map(({ itemId }) => itemId)).toEqual(['held', 'young'])
+    expect(logs.join()).toContain('because of their age')
+    end()
+    await replay
+  })
+})

@@ -1,0 +1,100 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Guard, type GuardOptions, guard } from 'holdfast'
+import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
+import { onTestFinished } from 'vitest'
+import { DeadLetters } from '../../src/dead-letters/dead-letters.js'
+import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../../src/dead-letters/options.js'
+import type { Run } from '../../src/face.js'
+import type { Actor, EventInput, Kit } from '../../src/kit.js'
+import type { RetryEvent } from '../../src/records/session.js'
+import { openStore } from '../../src/store/open.js'
+import type { Store } from '../../src/store/store.js'
+
+/** The places a queue can be kept in. */
+export const STORES = ['memory'] as readonly ('memory' | 'files' | 'sqlite')[]
+
+/** A store of its own for a test, gone when the test is. */
+export async function freshStore(kind: (typeof STORES)[number] = 'memory'): Promise<Store> {
+  if (kind === 'memory') return openStore('memory')
+  const dir = await mkdtemp(join(tmpdir(), 'holdfast-dead-letters-'))
+  const store = await openStore(kind === 'files' ? `files:${dir}` : `sqlite:${join(dir, 'holdfast.db')}`)
+  onTestFinished(async () => {
+    await store.close()
+    await rm(dir, { recursive: true, force: true })
+  })
+  return store
+}
+
+/** What the parts of the runtime are given, with everything they said in lists. */
+export function kitOf(store: Store, clock: FakeClock = fakeClock()) {
+  const events: EventInput[] = []
+  const audits: { actor: Actor | undefined; action: string; target: string; change: unknown }[] = []
+  const lines: string[] = []
+  const logs: string[] = []
+  const log = (fields: object, message: string) => void logs.push(`${message} ${JSON.stringify(fields)}`)
+  const kit: Kit = {
+    clock,
+    random: seededRandom(7),
+    logger: { debug: log, info: log, warn: log, error: log },
+    store,
+    debug: () => false,
+    redact: (value) =>
+      typeof value === 'string' ? (value.replaceAll('hunter2', '***') as typeof value) : value,
+    emit(event) {
+      events.push(event)
+      return event as RetryEvent
+    },
+    async audit(actor, action, target, change) {
+      audits.push({ actor, action, target, change })
+    },
+    complain: (line) => void lines.push(line),
+  }
+  return { kit, clock, events, audits, lines, logs }
+}
+
+/** Guards by operation, as the runtime makes them of a file. */
+export function runnerOf(clock: FakeClock, options: Record<string, GuardOptions> = {}): Run {
+  const guards = new Map<string, Guard>()
+  return (operation, fn, call) => {
+    let own = guards.get(operation)
+    if (own === undefined)
+      guards.set(operation, (own = guard({ retry: false, clock, name: operation, ...options[operation] })))
+    return own.run(fn, call?.signal === undefined ? {} : { signal: call.signal })
+  }
+}
+
+export interface Setup {
+  options?: Partial<DeadLetterOptions>
+  guards?: Record<string, GuardOptions>
+  store?: Store
+  clock?: FakeClock
+}
+
+/** A queue with everything around it. `options` may be changed as a reload would. */
+export async function setup({ options, guards, store, clock }: Setup = {}) {
+  const kept = store ?? (await freshStore())
+  const parts = kitOf(kept, clock)
+  const live = { options: { ...DEAD_LETTER_DEFAULTS, ...options } as DeadLetterOptions }
+  const queue = new DeadLetters(parts.kit, {
+    options: () => live.options,
+    runThrough: runnerOf(parts.clock, guards),
+    policyOf: (operation) => `policy of ${operation}`,
+  })
+  const enqueue = (itemId: string, more: object = {}) =>
+    queue.enqueue({ operation: 'write', itemId, payload: { itemId }, error: new Error('down'), ...more })
+  return { ...parts, store: kept, live, queue, enqueue }
+}
+
+/** The code of what a promise rejects with, and its message. */
+export async function refusal(promise: Promise<unknown>): Promise<{ code: unknown; message: string }> {
+  const error: unknown = await promise.then(
+    (value) => {
+      throw new Error(`it was not refused: ${JSON.stringify(value)}`)
+    },
+    (thrown: unknown) => thrown,
+  )
+  const { code, message } = error as { code: unknown; message: string }
+  return { code, message }
+}

@@ -1,0 +1,129 @@
+import { HoldfastError } from 'holdfast'
+import { scripted } from 'holdfast/testing'
+import { describe, expect, it } from 'vitest'
+import { freshStore, refusal, STORES, setup } from './setup.js'
+
+describe.each(STORES)('requests made elsewhere, kept in %s', (kind) => {
+  it('are served until the signal is aborted', async () => {
+    const store = await freshStore(kind)
+    const server = await setup({ store })
+    const { queue, clock } = await setup({ store, clock: server.clock })
+    queue.handle('write', scripted(['up', new Error('down'), 'up again']))
+    const stop = new AbortController()
+    const work = queue.work({ concurrency: 1, signal: stop.signal })
+    const [a, b, c] = [await server.enqueue('a'), await server.enqueue('b'), await server.enqueue('c')]
+    await clock.advance(5000)
+    expect((await queue.stats()).byStatus.pending).toBe(3)
+    for (const { dlqId } of [a, b]) await server.queue.replay(dlqId)
+    await clock.advance(1000)
+    expect((await server.queue.get(a.dlqId))?.status).toBe('completed')
+    const failed = await server.queue.get(b.dlqId)
+    expect(failed).toMatchObject({ status: 'failed', replayRequestedAt: null })
+    await clock.advance(60_000)
+    expect((await server.queue.get(b.dlqId))?.errorDetails.history).toHaveLength(1)
+    await server.queue.replay(b.dlqId)
+    await clock.advance(1000)
+    expect((await server.queue.get(b.dlqId))?.status).toBe('completed')
+    stop.abort()
+    await work
+    await server.queue.replay(c.dlqId)
+    await clock.advance(5000)
+    expect((await server.queue.get(c.dlqId))?.status).toBe('pending')
+  })
+})
+
+describe('work', () => {
+  it('waits out an open breaker and keeps the request', async () => {
+    const { queue, enqueue, store, clock } = await setup({
+      guards: { write: { retry: false, breaker: { failureThreshold: 1, timeoutDuration: 30_000 } } },
+    })
+    const entries = [await enqueue('a'), await enqueue('b')]
+    for (const { dlqId } of entries) await store.deadLetters.request(dlqId, new Date(clock.wall()))
+    const handler = scripted([new Error('down'), 'up'])
+    queue.handle('write', handler)
+    let leases = 0
+    const leaseNext = store.deadLetters.leaseNext.bind(store.deadLetters)
+    store.deadLetters.leaseNext = (...args) => {
+      leases++
+      return leaseNext(...args)
+    }
+    const work = queue.work({ concurrency: 1 })
+    await clock.advance(29_000)
+    expect(handler.calls).toBe(1)
+    expect(leases).toBeLessThan(5)
+    expect(await queue.get(entries[1]?.dlqId as string)).toMatchObject({
+      status: 'pending',
+      replayRequestedAt: expect.any(Date),
+    })
+    await clock.advance(5000)
+    expect((await queue.get(entries[1]?.dlqId as string))?.status).toBe('completed')
+    await queue.close()
+    await work
+  })
+
+  it('goes on when the store comes back, and complains once', async () => {
+    const { kit, queue, enqueue, store, clock, lines } = await setup()
+    const { dlqId } = await enqueue('a')
+    await queue.replay(dlqId)
+    queue.handle('write', () => {})
+    const { leaseNext } = kit.store.deadLetters
+    kit.store.deadLetters.leaseNext = () => Promise.reject(new HoldfastError('STORE_UNAVAILABLE', 'locked'))
+    const work = queue.work({ interval: 100 })
+    await clock.advance(1000)
+    expect(lines).toEqual(['requests to replay wait: locked'])
+    store.deadLetters.leaseNext = leaseNext
+    await clock.advance(100)
+    expect((await queue.get(dlqId))?.status).toBe('completed')
+    await queue.close()
+    await work
+  })
+
+  it('ends what it is at before it ends', async () => {
+    const { queue, enqueue, clock } = await setup()
+    const { dlqId } = await enqueue('a')
+    await queue.replay(dlqId)
+    queue.handle('write', () => new Promise<void>((resolve) => clock.setTimer(resolve, 5000)))
+    const stop = new AbortController()
+    let ended = false
+    const work = queue.work({ signal: stop.signal }).then(() => {
+      ended = true
+    })
+    await clock.advance(1000)
+    stop.abort()
+    await clock.advance(1000)
+    expect(ended).toBe(false)
+    await clock.advance(5000)
+    await work
+    expect((await queue.get(dlqId))?.status).toBe('completed')
+  })
+
+  it('takes as many as there is room for, and more as room comes', async () => {
+    const { queue, enqueue, clock } = await setup()
+    for (let i = 0; i < 7; i++) await queue.replay((await enqueue(`${i}`)).dlqId)
+    let [running, most] = [0, 0]
+    queue.handle('write', async () => {
+      most = Math.max(most, ++running)
+      await new Promise<void>((resolve) => clock.setTimer(resolve, 10))
+      running--
+    })
+    const work = queue.work({ concurrency: 3, interval: 1_000_000 })
+    await clock.advance(100)
+    expect(most).toBe(3)
+    expect((await queue.stats()).byStatus.completed).toBe(7)
+    await queue.close()
+    await work
+  })
+
+  it('needs no handlers to begin with, and refuses what is no number', async () => {
+    const { queue, clock } = await setup()
+    const work = queue.work({ interval: 10 })
+    await clock.advance(100)
+    await queue.close()
+    await work
+    const other = await setup()
+    const { code, message } = await refusal(other.queue.work({ concurrency: 0, interval: -1 }))
+    expect(code).toBe('INVALID_OPTIONS')
+    expect(message).toContain('concurrency: got 0')
+    expect(message).toContain('interval: got -1')
+  })
+})

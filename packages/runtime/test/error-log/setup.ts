@@ -1,0 +1,46 @@
+import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
+import type { EventInput, Kit } from '../../src/kit.js'
+import type { RetryEvent } from '../../src/records/session.js'
+import { makeRedactor } from '../../src/redact/redact.js'
+import { memoryStore } from '../../src/store/memory/index.js'
+
+/** A kit on a clock of its own, with what was said and told to look at. */
+export interface TestKit extends Kit {
+  readonly clock: FakeClock
+  readonly events: RetryEvent[]
+  readonly complaints: string[]
+  debugging: boolean
+}
+
+export function testKit(): TestKit {
+  const clock = fakeClock({ wall: Date.UTC(2026, 0, 29, 12) })
+  const events: RetryEvent[] = []
+  const complaints: string[] = []
+  const redact = makeRedactor()
+  const silent = () => {}
+  const kit: TestKit = {
+    clock,
+    random: seededRandom(1),
+    logger: { debug: silent, info: silent, warn: silent, error: silent },
+    store: memoryStore(),
+    events,
+    complaints,
+    debugging: false,
+    debug: () => kit.debugging,
+    redact,
+    emit(input: EventInput) {
+      const event: RetryEvent = {
+        schema: '1.1',
+        eventId: `evt_${events.length}`,
+        timestamp: new Date(clock.wall()),
+        ...input,
+        correlationId: input.correlationId ?? 'corr_1',
+      }
+      events.push(event)
+      return event
+    },
+    audit: async () => {},
+    complain: (line) => void complaints.push(line),
+  }
+  return kit
+}

@@ -1,0 +1,504 @@
+import { describe, expect, it } from 'vitest'
+import { Metrics } from '../../src/metrics/metrics.js'
+import { byMemberCodec, seriesCodec, summaryCodec, windowCodec } from '../../src/records/metrics.js'
+import { HOUR, handClock, MINUTE, rowStore } from './setup.js'
+
+const all = { from: new Date(0), to: new Date(Date.UTC(2100, 0)) }
+
+/** A call with attempts of these durations, of which the last succeeded or not. */
+function call(line: ReturnType<Metrics['line']>, durations: number[], success: boolean, kind = 'timeout') {
+  for (const [i, duration] of durations.entries()) {
+    const ok = success && i === durations.length - 1
+    line.attempt(ok, duration, ok ? undefined : kind)
+  }
+  line.ended({ success, attempts: durations.length, duration: durations.reduce((a, b) => a + b, 0) })
+}
+
+describe('a summary', () => {
+  it('is of zeros where nothing happened', () => {
+    expect(new Metrics(handClock()).summary()).toEqual({
+      totalRetries: 0,
+      successByAttempt: {},
+      circuitBreakerEventsCount: 0,
+      retentionHours: 24,
+    })
+  })
+
+  it('counts retries, successes by attempt and changes of breakers', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    const line = metrics.line('p')
+    for (let i = 0; i < 40; i++) line.success(clock.now())
+    call(line, [1, 1, 1], true)
+    call(line, [1, 1], true)
+    call(line, [1, 1, 1, 1], false)
+    for (const toState of ['open', 'half_open', 'closed'] as const)
+      metrics.breakerChanged({ id: 'policy:p', toState })
+    expect(metrics.summary()).toEqual({
+      totalRetries: 6,
+      successByAttempt: { 1: 40, 2: 1, 3: 1 },
+      circuitBreakerEventsCount: 3,
+      retentionHours: 24,
+    })
+    expect(summaryCodec.encode(metrics.summary())).toEqual({
+      total_retries: 6,
+      success_by_attempt: { 1: 40, 2: 1, 3: 1 },
+      circuit_breaker_events_count: 3,
+      retention_hours: 24,
+    })
+  })
+})
+
+describe('a series', () => {
+  it('has a point for each hour with calls, oldest first, with the latency of an attempt', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    const line = metrics.line('p')
+    call(line, [100, 300], true)
+    clock.time += 2 * HOUR
+    call(line, [200], false)
+    clock.time += 10
+    line.success(clock.time - 10)
+    const series = metrics.timeseries({ hours: 24 })
+    expect(series).toEqual({
+      dataPoints: [
+        {
+          timestamp: new Date(Date.UTC(2026, 0, 1, 10)),
+          totalRequests: 1,
+          totalRetries: 1,
+          successRate: 1,
+          avgLatency: 200,
+        },
+        {
+          timestamp: new Date(Date.UTC(2026, 0, 1, 12)),
+          totalRequests: 2,
+          totalRetries: 0,
+          successRate: 0.5,
+          avgLatency: 105,
+        },
+      ],
+    })
+    expect(seriesCodec.encode(series).data_points[0]).toEqual({
+      timestamp: '2026-01-01T10:00:00.000Z',
+      total_requests: 1,
+      total_retries: 1,
+      success_rate: 1,
+      avg_latency: 0.2,
+    })
+    expect(metrics.timeseries({ hours: 1 }).dataPoints).toHaveLength(1)
+    expect(metrics.timeseries({ hours: 24, step: 'day' }).dataPoints).toEqual([
+      expect.objectContaining({
+        timestamp: new Date(Date.UTC(2026, 0, 1)),
+        totalRequests: 3,
+        totalRetries: 1,
+      }),
+    ])
+  })
+
+  it.each([0, 169, 1.5, Number.NaN, '24' as unknown as number])('refuses %s hours', (hours) => {
+    const metrics = new Metrics(handClock())
+    const refusal = expect.objectContaining({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining('takes a whole number from 1 to 168'),
+    })
+    expect(() => metrics.timeseries({ hours })).toThrow(refusal)
+    expect(() => metrics.byMember({ hours })).toThrow(refusal)
+  })
+
+  it('answers what is kept where more is asked', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    metrics.line('p').success(0)
+    clock.time += 26 * HOUR
+    metrics.line('p').success(clock.time)
+    expect(metrics.timeseries({ hours: 168 }).dataPoints).toHaveLength(1)
+  })
+})
+
+describe('members', () => {
+  it('are counted each, by id', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    metrics.member('proxies', 'p1', true, 100)
+    metrics.member('proxies', 'p1', false, 300)
+    metrics.member('proxies', 'p:2/x', false, undefined)
+    metrics.breakerChanged({ id: 'pool:proxies:p%3A2%2Fx', toState: 'open' })
+    metrics.breakerChanged({ id: 'pool:proxies:p%3A2%2Fx', toState: 'half_open' })
+    const table = metrics.byMember({ hours: 1 })
+    expect(table.proxies).toEqual({
+      p1: {
+        proxyId: 'p1',
+        totalAttempts: 2,
+        successCount: 1,
+        failureCount: 1,
+        avgLatency: 200,
+        circuitBreakerOpens: 0,
+      },
+      'p:2/x': {
+        proxyId: 'p:2/x',
+        totalAttempts: 1,
+        successCount: 0,
+        failureCount: 1,
+        avgLatency: 0,
+        circuitBreakerOpens: 1,
+      },
+    })
+    expect(byMemberCodec.encode(table).proxies.p1).toMatchObject({ proxy_id: 'p1', avg_latency: 0.2 })
+  })
+
+  it('of two pools that share an id are told apart', () => {
+    const metrics = new Metrics(handClock())
+    metrics.member('a', 'm', true, 1)
+    metrics.member('b', 'm', true, 1)
+    metrics.member('b', 'n', true, 1)
+    expect(Object.keys(metrics.byMember().proxies).toSorted()).toEqual(['a:m', 'b:m', 'n'])
+  })
+
+  it('are forgotten with age', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    metrics.member('a', 'm', true, 1)
+    clock.time += 5 * HOUR
+    expect(metrics.byMember({ hours: 2 }).proxies).toEqual({})
+    expect(metrics.byMember({ hours: 6 }).proxies).toHaveProperty('m')
+  })
+})
+
+describe('a window', () => {
+  it('has all of the numbers, by policy, subsystem and kind', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    const browser = metrics.line('fetch', 'browser', 'browser.state')
+    const plain = metrics.line('default')
+    clock.time = 50
+    for (let i = 0; i < 3; i++) browser.success(0)
+    call(browser, [100, 100, 100], false, 'network_error')
+    plain.attempt(false, 10, 'timeout')
+    plain.attempt(true, 20)
+    plain.ended({ success: true, attempts: 2, duration: 40, policyIds: ['default', 'aggressive'] })
+    const now = new Date(clock.wall())
+    const told = metrics.window({ from: new Date(now.getTime() - 1), to: new Date(now.getTime() + 1) })
+    expect(told).toEqual({
+      timeWindowStart: new Date(now.getTime() - 1),
+      timeWindowEnd: new Date(now.getTime() + 1),
+      totalSessions: 5,
+      successfulSessions: 4,
+      failedSessions: 1,
+      totalAttempts: 8,
+      averageAttemptsPerSession: 1.6,
+      maxAttemptsInSession: 3,
+      totalDuration: 490,
+      averageDurationPerSession: 98,
+      byPolicy: {
+        fetch: { sessions: 4, successRate: 0.75, averageAttempts: 1.5 },
+        aggressive: { sessions: 1, successRate: 1, averageAttempts: 2 },
+      },
+      bySubsystem: { browser: { sessions: 4, successRate: 0.75, averageAttempts: 1.5 } },
+      failureByReason: { network_error: 3, timeout: 1 },
+      latency: { p50: expect.closeTo(50, 0), p95: expect.closeTo(100, -0.5), p99: expect.closeTo(100, -0.5) },
+    })
+    const wire = windowCodec.encode(told)
+    expect(windowCodec.schema.safeParse(wire).success).toBe(true)
+    expect(wire).toMatchObject({ total_duration: 0.49, by_policy: { fetch: { success_rate: 0.75 } } })
+  })
+
+  it('takes the minutes that begin in it', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    const line = metrics.line('p')
+    line.success(clock.time)
+    clock.time += 5 * MINUTE
+    line.success(clock.time)
+    const at = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 10, minutes))
+    expect(metrics.window({ from: at(0), to: at(5) }).totalSessions).toBe(1)
+    expect(metrics.window({ from: at(0), to: at(6) }).totalSessions).toBe(2)
+    expect(metrics.window({ from: new Date(at(5).getTime() + 20_000), to: at(6) }).totalSessions).toBe(1)
+  })
+
+  it.each([
+    [undefined, 'from: got undefined, takes a Date; to: got undefined, takes a Date'],
+    [{ from: new Date(Number.NaN), to: new Date(0) }, 'from: got Invalid Date'],
+    [{ from: new Date(1), to: new Date(0) }, 'takes a Date at or after from'],
+  ])('refuses %o', (range, said) => {
+    expect(() => new Metrics(handClock()).window(range as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTIONS', message: expect.stringContaining(said) }),
+    )
+  })
+
+  it('tells quantiles within a hundredth, of the attempts themselves or of hourly sketches', () => {
+    for (const maxCurrentAttempts of [10_000, 100, 0]) {
+      const clock = handClock()
+      const metrics = new Metrics(clock, { maxCurrentAttempts })
+      const line = metrics.line('p')
+      for (let i = 1; i <= 1000; i++) line.attempt(true, i)
+      const { p50, p95, p99 } = metrics.window(all).latency
+      expect(Math.abs(p50 - 500) / 500).toBeLessThan(0.011)
+      expect(Math.abs(p95 - 950) / 950).toBeLessThan(0.011)
+      expect(Math.abs(p99 - 990) / 990).toBeLessThan(0.011)
+    }
+  })
+
+  it('of a few minutes has the latency of those minutes alone', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    const line = metrics.line('p')
+    for (let i = 0; i < 100; i++) line.attempt(true, 1000)
+    clock.time += 10 * MINUTE
+    for (let i = 0; i < 10; i++) line.attempt(true, 10)
+    const now = clock.wall()
+    expect(metrics.window({ from: new Date(now), to: new Date(now + 1) }).latency.p99).toBeCloseTo(10, 0)
+    expect(metrics.window(all).latency.p50).toBeGreaterThan(980)
+  })
+})
+
+describe('first-try successes', () => {
+  it('are all counted, and their time is told from samples', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    const line = metrics.line('p')
+    for (let i = 0; i < 1001; i++) {
+      clock.time += 2
+      line.success(clock.time - 2)
+    }
+    const told = metrics.window(all)
+    expect(told.totalSessions).toBe(1001)
+    expect(told.totalDuration).toBeCloseTo(2002, 6)
+    expect(told.latency.p50).toBeCloseTo(2, 1)
+  })
+
+  it('read the clock once in sixteen', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    let reads = 0
+    clock.now = () => {
+      reads++
+      return clock.time
+    }
+    const line = metrics.line('p')
+    for (let i = 0; i < 16_000; i++) line.success(0)
+    expect(reads).toBeLessThan(1100)
+  })
+})
+
+describe('a clock that steps', () => {
+  it.each([HOUR, -HOUR, 30 * HOUR, -30 * HOUR, 400 * 24 * HOUR])(
+    'by %s ms loses and doubles nothing',
+    async (step) => {
+      const clock = handClock()
+      const metrics = new Metrics(clock)
+      const store = rowStore()
+      const line = metrics.line('p')
+      for (let i = 0; i < 5; i++) call(line, [1, 1], true)
+      await metrics.save(store, 'n')
+      clock.offset += step
+      for (let i = 0; i < 5; i++) call(line, [1, 1], true)
+      clock.time += 2 * MINUTE
+      for (let i = 0; i < 5; i++) call(line, [1, 1], true)
+      await metrics.save(store, 'n')
+      expect(metrics.summary().totalRetries).toBe(15)
+      clock.offset -= step
+      clock.time += 2 * MINUTE
+      for (let i = 0; i < 5; i++) call(line, [1, 1], true)
+      await metrics.save(store, 'n')
+      expect(metrics.summary().totalRetries).toBe(20)
+      expect(metrics.summary().successByAttempt).toEqual({ 2: 20 })
+    },
+  )
+
+  it('forward by an hour leaves all in a day’s series', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    metrics.line('p').success(0)
+    clock.offset -= HOUR
+    clock.time += MINUTE
+    metrics.line('p').success(clock.time)
+    const points = metrics.timeseries({ hours: 24 }).dataPoints
+    expect(points.map(({ totalRequests }) => totalRequests)).toEqual([1, 1])
+  })
+})
+
+describe('what is kept', () => {
+  it('is let go of after the hours of retention', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock, { retentionHours: 2 })
+    call(metrics.line('p', 's'), [1, 1], false)
+    clock.time += 2 * HOUR - MINUTE
+    expect(metrics.summary().totalRetries).toBe(1)
+    clock.time += HOUR
+    expect(metrics.summary().totalRetries).toBe(0)
+    expect(metrics.window(all)).toMatchObject({
+      totalSessions: 0,
+      byPolicy: {},
+      bySubsystem: {},
+      failureByReason: {},
+    })
+  })
+
+  it('follows new options', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    const line = metrics.line('p')
+    for (let i = 0; i < 500; i++) line.attempt(true, 5)
+    metrics.configure({ retentionHours: 48, maxCurrentAttempts: 10 })
+    for (let i = 0; i < 500; i++) line.attempt(true, 5)
+    metrics.configure({ retentionHours: 48, maxCurrentAttempts: 1000 })
+    for (let i = 0; i < 700; i++) line.attempt(true, 5)
+    expect(metrics.window(all).latency.p50).toBeCloseTo(5, 1)
+    expect(metrics.summary().retentionHours).toBe(48)
+  })
+
+  it('has no more names than there is room for', () => {
+    const metrics = new Metrics(handClock())
+    for (let i = 0; i < 400; i++) {
+      const line = metrics.line(`policy ${i}`, `subsystem ${i}`, `operation ${i}`)
+      line.attempt(false, 1, `kind ${i}`)
+      line.ended({ success: true, attempts: i + 2, duration: 1 })
+    }
+    const told = metrics.window(all)
+    expect(Object.keys(told.byPolicy)).toHaveLength(251)
+    expect(told.byPolicy.other?.sessions).toBe(150)
+    expect(Object.keys(told.bySubsystem)).toHaveLength(101)
+    expect(Object.keys(told.failureByReason)).toHaveLength(41)
+    expect(told.failureByReason.other).toBe(360)
+    expect(metrics.summary().successByAttempt.other).toBe(360)
+    expect([...metrics.counters().operations]).toHaveLength(201)
+  })
+})
+
+describe('counters for scrapers', () => {
+  it('only grow, by operation and result', () => {
+    const clock = handClock()
+    const metrics = new Metrics(clock)
+    const line = metrics.line('p', undefined, 'save')
+    for (let i = 0; i < 20; i++) line.success(clock.time)
+    call(line, [4, 40], true)
+    call(line, [400], false)
+    call(line, [400, 400], false)
+    metrics.breakerChanged({ id: 'service:notion', toState: 'open' })
+    clock.time += 30 * HOUR
+    metrics.summary()
+    const save = metrics.counters().operations.get('save')
+    expect(save).toMatchObject({ succeeded: 20, recovered: 1, failed: 1, exhausted: 1, retries: 2 })
+    expect(save.attempts.counts[1]).toBe(1)
+    expect(save.attempts.counts[7]).toBe(3)
+    expect(save.attempts.sum).toBe(1244)
+    expect(save.calls.sum).toBe(1244)
+    expect(metrics.counters().breakers.get('service:notion')).toEqual({ closed: 0, open: 1, half_open: 0 })
+  })
+})
+
+describe('a restart', () => {
+  const fill = (metrics: Metrics) => {
+    const line = metrics.line('p', 's')
+    for (let i = 0; i < 30; i++) line.success(0)
+    call(line, [10, 20], true)
+    metrics.member('pool', 'm', true, 5)
+    metrics.breakerChanged({ id: 'pool:pool:m', toState: 'open' })
+  }
+  const answers = (metrics: Metrics) => [
+    metrics.summary(),
+    metrics.timeseries(),
+    metrics.byMember(),
+    { ...metrics.window(all), latency: undefined },
+  ]
+
+  it.each(['n1', 'n2'])('as node %s finds everything that was written', async (node) => {
+    const clock = handClock()
+    const store = rowStore()
+    const first = new Metrics(clock)
+    fill(first)
+    await first.save(store, 'n1')
+    const second = new Metrics(clock)
+    await second.load(store, node)
+    expect(answers(second)).toEqual(answers(first))
+    // Of 32 attempts the second longest.
+    expect(second.window(all).latency.p99).toBeCloseTo(10, 0)
+    fill(first)
+    fill(second)
+    expect(answers(second)).toEqual(answers(first))
+    await second.save(store, node)
+    const third = new Metrics(clock)
+    await third.load(store, 'n3')
+    expect(answers(third)).toEqual(answers(first))
+  })
+
+  it('reads again what others count, and its own only once', async () => {
+    const clock = handClock()
+    const store = rowStore()
+    const [one, two] = [new Metrics(clock), new Metrics(clock)]
+    fill(one)
+    fill(two)
+    await one.save(store, 'one')
+    await two.save(store, 'two')
+    for (let i = 0; i < 3; i++) await one.load(store, 'one')
+    // What `one` counted before its first reading is in the store too, under its own name.
+    expect(one.window(all).totalSessions).toBe(93)
+    fill(two)
+    await two.save(store, 'two')
+    await one.load(store, 'one')
+    expect(one.window(all).totalSessions).toBe(124)
+  })
+
+  it('writes only what changed', async () => {
+    const clock = handClock()
+    const store = rowStore()
+    const metrics = new Metrics(clock)
+    const written: number[] = []
+    const save = store.save
+    store.save = (rows) => {
+      written.push(rows.length)
+      return save(rows)
+    }
+    fill(metrics)
+    await metrics.save(store, 'n')
+    await metrics.save(store, 'n')
+    metrics.line('p').success(0)
+    await metrics.save(store, 'n')
+    expect(written).toEqual([8, 4])
+  })
+
+  it('loses nothing to a store that refuses for a while', async () => {
+    const clock = handClock()
+    const store = rowStore()
+    const metrics = new Metrics(clock)
+    fill(metrics)
+    store.broken = true
+    await expect(metrics.save(store, 'n')).rejects.toThrow('disk full')
+    store.broken = false
+    await metrics.save(store, 'n')
+    const next = new Metrics(clock)
+    await next.load(store, 'm')
+    expect(answers(next)).toEqual(answers(metrics))
+  })
+
+  it('passes over rows that are damaged', async () => {
+    const clock = handClock()
+    const store = rowStore()
+    const hour = Date.UTC(2026, 0, 1, 10)
+    const rows: [string, number, unknown][] = [
+      ['minute:total', hour, { 5: 'x', 61: [1], y: [1], 3: [2, -1, Number.NaN] }],
+      ['minute:total', hour + 1, { 5: [1] }],
+      ['minute:policy:p', hour, null],
+      ['hour:sketch', hour, { bins: [[1], 'x', [5, -1], [1e9, 1]] }],
+      ['hour:sketch', hour, 'x'],
+      ['what:is:this', hour, {}],
+    ]
+    for (const [i, [series, start, data]] of rows.entries())
+      store.rows.set(String(i), { series, start, node: 'n', data })
+    const metrics = new Metrics(clock)
+    await metrics.load(store, 'me')
+    expect(metrics.window(all)).toMatchObject({ totalSessions: 2, latency: { p50: 0 } })
+  })
+
+  it('lets rows go that are too old to be read again', async () => {
+    const clock = handClock()
+    const store = rowStore()
+    const metrics = new Metrics(clock)
+    fill(metrics)
+    await metrics.save(store, 'n')
+    clock.time += 80 * HOUR
+    metrics.line('q').success(clock.time)
+    await metrics.save(store, 'n')
+    expect([...store.rows.values()].every(({ start }) => start > Date.UTC(2026, 0, 2))).toBe(true)
+  })
+})

@@ -1,0 +1,251 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { makeRedactor, redactProblems } from '../../src/redact/redact.js'
+
+const redact = makeRedactor({ keys: ['pin', 'x_tenant'], patterns: ['ACCT-\\d+'] })
+
+describe('values under secret keys', () => {
+  it.each([
+    'authorization',
+    'Proxy-Authorization',
+    'cookie',
+    'Set-Cookie',
+    'password',
+    'PASSWD',
+    'dbPassword',
+    'db_password',
+    'password_hash',
+    'secret',
+    'clientSecret',
+    'CLIENT_SECRET',
+    'token',
+    'csrfToken',
+    'api_key',
+    'apikey',
+    'apiKey',
+    'X-Api-Key',
+    'access_token',
+    'refreshToken',
+    'private_key',
+    'credentials',
+    'accesstoken',
+  ])('hides what is under %s', (key) => {
+    expect(redact({ [key]: 'x1' })).toEqual({ [key]: '[redacted]' })
+  })
+
+  it.each([
+    'idempotency_key',
+    'session_id',
+    'token_count',
+    'max_tokens',
+    'secretary',
+    'tokens',
+    'keyboard',
+    'author',
+    'operation',
+  ])('leaves what is under %s', (key) => {
+    expect(redact({ [key]: 'x1' })).toEqual({ [key]: 'x1' })
+  })
+
+  it('knows the configured keys in any spelling', () => {
+    expect(redact({ PIN: 1, 'x-tenant': 'a', xTenant: 'b' })).toEqual({
+      PIN: '[redacted]',
+      'x-tenant': '[redacted]',
+      xTenant: '[redacted]',
+    })
+  })
+
+  it('leaves null and undefined as they are', () => {
+    expect(redact({ password: null, token: undefined })).toEqual({ password: null, token: undefined })
+  })
+
+  it('looks into arrays, maps, headers, sets and pairs', () => {
+    expect(
+      redact({
+        list: [{ deep: { password: 'p' } }],
+        map: new Map<unknown, unknown>([
+          ['token', 't'],
+          [1, 'one'],
+        ]),
+        headers: new Headers({ authorization: 'Bearer t', accept: 'text/html' }),
+        set: new Set(['plain', 'Bearer abcdef']),
+        entries: [
+          ['password', 'p'],
+          ['user', 'ann'],
+        ],
+        raw: ['Host', 'a', 'Cookie', 'sid=1'],
+        query: new URLSearchParams('token=t&page=1'),
+        url: new URL('http://u:p@h/?api_key=k'),
+      }),
+    ).toEqual({
+      list: [{ deep: { password: '[redacted]' } }],
+      map: { token: '[redacted]', 1: 'one' },
+      headers: { authorization: '[redacted]', accept: 'text/html' },
+      set: ['plain', 'Bearer [redacted]'],
+      entries: [
+        ['password', '[redacted]'],
+        ['user', 'ann'],
+      ],
+      raw: ['Host', 'a', 'Cookie', '[redacted]'],
+      query: 'token=[redacted]&page=1',
+      url: 'http://[redacted]@h/?api_key=[redacted]',
+    })
+  })
+
+  it('looks into errors and their causes, and keeps no stack', () => {
+    const error = Object.assign(
+      new Error('login with password=hunter2 failed', { cause: new Error('GET http://u:p@h/') }),
+      {
+        code: 'E1',
+        config: { headers: { Authorization: 'Bearer t' } },
+      },
+    )
+    expect(redact({ error })).toEqual({
+      error: {
+        name: 'Error',
+        message: 'login with password=[redacted] failed',
+        code: 'E1',
+        config: { headers: { Authorization: '[redacted]' } },
+        cause: { name: 'Error', message: 'GET http://[redacted]@h/' },
+      },
+    })
+  })
+})
+
+describe('what cannot be copied', () => {
+  it('puts words in its place', () => {
+    const circular: Record<string, unknown> = { name: 'a' }
+    circular.self = circular
+    const bag = {
+      circular,
+      big: 10n,
+      fn: () => 1,
+      sym: Symbol('s'),
+      date: new Date(5),
+      never: new Date(Number.NaN),
+      bytes: new Uint8Array(3),
+      promise: Promise.resolve(1),
+      pattern: /a/g,
+      proxy: new Proxy(
+        {},
+        {
+          ownKeys() {
+            throw new Error('no')
+          },
+        },
+      ),
+      get bad(): unknown {
+        throw new Error('no')
+      },
+      point: new (class Point {
+        x = 1
+        toJSON() {
+          return { x: this.x, token: 'abc' }
+        }
+      })(),
+    }
+    expect(redact(bag)).toEqual({
+      circular: { name: 'a', self: '[circular]' },
+      big: '10n',
+      fn: '[function]',
+      sym: '[symbol]',
+      date: new Date(5),
+      never: '[invalid date]',
+      bytes: '[3 bytes]',
+      promise: '[promise]',
+      pattern: '/a/g',
+      proxy: '[unreadable]',
+      bad: '[unreadable]',
+      point: { x: 1, token: '[redacted]' },
+    })
+  })
+
+  it('does not take the same object twice for a circle', () => {
+    const shared = { a: 1 }
+    expect(redact({ one: shared, two: shared })).toEqual({ one: { a: 1 }, two: { a: 1 } })
+  })
+
+  it('stops at a depth', () => {
+    let deep: unknown = 'bottom'
+    for (let i = 0; i < 10_000; i++) deep = { deep }
+    expect(JSON.stringify(redact(deep))).toContain('[too deep]')
+  })
+
+  it('stops at a size', () => {
+    const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, i]))
+    expect(Object.keys(redact(wide)).length).toBeLessThan(6000)
+    expect(redact(new Array(100_000).fill({ a: 1 })).length).toBeLessThan(6000)
+    const texts = new Array(1000).fill('x'.repeat(8000))
+    expect(JSON.stringify(redact(texts)).length).toBeLessThan(200_000)
+  })
+
+  it('keeps a key named __proto__ and changes no prototype', () => {
+    const copy = redact(JSON.parse('{"__proto__":{"polluted":true},"a":1}') as object)
+    expect(JSON.stringify(copy)).toBe('{"__proto__":{"polluted":true},"a":1}')
+    expect(Object.getPrototypeOf(copy)).toBe(Object.prototype)
+  })
+
+  it('does not change what it was given', () => {
+    const given = { password: 'p', list: [{ token: 't' }] }
+    redact(given)
+    expect(given).toEqual({ password: 'p', list: [{ token: 't' }] })
+  })
+
+  it('never throws, whatever it is given, and what it gives is JSON', () => {
+    fc.assert(
+      fc.property(
+        fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true }),
+        (value) => {
+          const once = JSON.stringify(redact({ value }))
+          expect(typeof once).toBe('string')
+        },
+      ),
+    )
+  })
+
+  it('copies plain data that holds no secret as it is', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4, depthSize: 'small' }), (value) => {
+        const text = JSON.stringify(value)
+        fc.pre(/^[\w\s{}[\],.":-]*$/.test(text) && !/pass|pwd|token|secret|key|basic|bearer/i.test(text))
+        expect(JSON.stringify(redact(value))).toBe(text)
+      }),
+    )
+  })
+})
+
+describe('patterns', () => {
+  it('hide what they match, in texts at any depth', () => {
+    expect(redact({ a: ['from ACCT-12 to ACCT-9'] })).toEqual({ a: ['from [redacted] to [redacted]'] })
+  })
+
+  it.each([
+    ['(', 'Unterminated group'],
+    ['', 'takes a regular expression'],
+    ['x*', 'matches an empty text'],
+    ['(a+)+$', 'a repetition inside a repetition'],
+    ['(?:a|a)*b', 'a repetition inside a repetition'],
+    ['(\\w|\\d)+x', 'a repetition inside a repetition'],
+    ['((ab)*c){2,}', 'a repetition inside a repetition'],
+    ['x'.repeat(2000), 'takes at most 1000'],
+  ])('that are wrong are told: %s', (pattern, said) => {
+    expect(redactProblems({ patterns: ['fine', pattern] })).toEqual([
+      expect.stringMatching(/^redact\.patterns\.1: /),
+    ])
+    expect(redactProblems({ patterns: [pattern] })[0]).toContain(said)
+    expect(() => makeRedactor({ patterns: [pattern] })).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTIONS' }),
+    )
+  })
+
+  it.each([
+    '\\d{4}-\\d{4}',
+    '(?:\\d{4}-){3}\\d{4}',
+    '(?:foo|bar)+',
+    '[a-z+*]+@corp',
+    '\\(\\w+\\)',
+    '(?<year>\\d+)x',
+  ])('that are sound are taken: %s', (pattern) => {
+    expect(redactProblems({ patterns: [pattern] })).toEqual([])
+  })
+})

@@ -1,0 +1,108 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { redactText } from '../../src/redact/text.js'
+
+/** Put together here, so that no scanner of the sources takes them for real ones. */
+const shape = (...parts: string[]) => parts.join('')
+
+const SHAPES = [
+  shape('sk-', 'abcdef0123456789'),
+  shape('sk_', 'live_abcdef012345'),
+  shape('ghp', '_abcdefghij0123456789abcdefghij012345'),
+  shape('github', '_pat_abcdefghij0123456789'),
+  shape('xox', 'b-123456789012-abcdefghij'),
+  shape('AKIA', 'ABCDEFGHIJKLMNOP'),
+  shape('AIza', 'SyA1234567890abcdefghijklmnopqrstuv'),
+  shape('eyJ', 'hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl'),
+  shape('-----BEGIN RSA ', 'PRIVATE KEY-----\nMIIabc\ndef\n-----END RSA PRIVATE KEY-----'),
+  shape('glpat', '-abcdefghij0123456789'),
+]
+
+describe('texts', () => {
+  it.each([
+    ['http://user:pass@host:80/a', 'http://[redacted]@host:80/a'],
+    ['http://user:p@ss/w@host/a', 'http://[redacted]@host/a'],
+    ['socks5://u:p@10.0.0.1:1080', 'socks5://[redacted]@10.0.0.1:1080'],
+    ['redis://:pw@cache:6379/0', 'redis://[redacted]@cache:6379/0'],
+    ['https://abc123@github.com/x', 'https://[redacted]@github.com/x'],
+    ['"http://u:p@a/" and <http://v:q@b/>', '"http://[redacted]@a/" and <http://[redacted]@b/>'],
+    ['proxy user:secret1@127.0.0.1:9001 refused', 'proxy [redacted]@127.0.0.1:9001 refused'],
+    ['GET /a?token=abc&page=2', 'GET /a?token=[redacted]&page=2'],
+    ['GET /a?page=2&api_key=abc', 'GET /a?page=2&api_key=[redacted]'],
+    ['GET /a?key=abc&sig=def&x=1', 'GET /a?key=[redacted]&sig=[redacted]&x=1'],
+    ['Authorization: Bearer x', 'Authorization: [redacted]'],
+    ['authorization: Basic dTpw, retrying', 'authorization: [redacted], retrying'],
+    ['{"Authorization":"Bearer abc","a":1}', '{"Authorization":"[redacted]","a":1}'],
+    ['sent Bearer abc.def to it', 'sent Bearer [redacted] to it'],
+    ['sent Basic dXNlcjpwYXNz to it', 'sent Basic [redacted] to it'],
+    ['Cookie: sid=1; theme=dark', 'Cookie: [redacted]'],
+    ['set-cookie: sid=1; Path=/\nx: 1', 'set-cookie: [redacted]\nx: 1'],
+    ['password=hunter2 is wrong', 'password=[redacted] is wrong'],
+    ['{"password":"hun ter2","user":"ann"}', '{"password":[redacted],"user":"ann"}'],
+    ["client_secret: 'abc'", 'client_secret: [redacted]'],
+    ['Server=a;Password=abc;Db=x', 'Server=a;Password=[redacted];Db=x'],
+    ['X-Api-Key: abc', 'X-Api-Key: [redacted]'],
+  ])('%s', (given, expected) => {
+    expect(redactText(given)).toBe(expected)
+  })
+
+  it.each(SHAPES)('hides what has the shape of a key: %s', (secret) => {
+    const text = redactText(`it said ${secret} and stopped`)
+    expect(text).not.toContain(secret.slice(8, 20))
+    expect(text).toContain('[redacted]')
+  })
+
+  it.each([
+    'connect ECONNREFUSED 127.0.0.1:5432',
+    'Unexpected token < in JSON at position 0',
+    'http://localhost:3000/users/ann@example.com',
+    'mail to ann@example.com failed',
+    'the bearer token is missing',
+    'Basic authentication failed',
+    'task-management-service is down',
+    'max_tokens: 5, idempotency_key=abc',
+    'https://example.com/a?page=2#top',
+    'keep the monkey: banana',
+  ])('leaves alone: %s', (text) => {
+    expect(redactText(text)).toBe(text)
+  })
+
+  it('changes nothing in what it has redacted', () => {
+    for (const text of [...SHAPES, 'http://u:p@h/?token=a', 'Authorization: Bearer x', '{"password":"a"}']) {
+      const once = redactText(text)
+      expect(redactText(once)).toBe(once)
+    }
+  })
+
+  it('finds credentials of a URL whatever they are', () => {
+    const word = fc.stringMatching(/^[a-zA-Z0-9!$%&*()_+=.~-]{4,20}$/)
+    fc.assert(
+      fc.property(word, word, fc.constantFrom('', ' '), (user, password, space) => {
+        const text = redactText(`${space}http://${user}:zZ9${password}@example.com:80/path failed`)
+        expect(text).toBe(`${space}http://[redacted]@example.com:80/path failed`)
+      }),
+    )
+  })
+
+  it('cuts long texts, and no secret in two', () => {
+    const secret = SHAPES[0] as string
+    for (let at = 8192 - 30; at < 8192 + 5; at++) {
+      const text = redactText(`${'x '.repeat(5000).slice(0, at - 1)} ${secret} ${'y '.repeat(5000)}`)
+      expect(text.length).toBeLessThan(8300)
+      expect(text).not.toContain(secret.slice(0, 6))
+      expect(text).toMatch(/… \(\d+ characters\)$/)
+    }
+  })
+
+  it('is quick with texts made to be slow', () => {
+    const nasty = [
+      '://a:'.repeat(2000),
+      'a-'.repeat(4000),
+      'token'.repeat(2000),
+      'eyJaaaaa.'.repeat(900),
+      '@'.repeat(8000),
+    ]
+    // It must end: a pattern that explodes would take years.
+    for (const text of nasty) expect(redactText(text).length).toBeGreaterThan(0)
+  })
+})

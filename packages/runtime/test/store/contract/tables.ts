@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest'
+import type { Bench } from '../contract.js'
+import { at, storedBreaker } from './records.js'
+
+export function describeTables(bench: Bench): void {
+  describe('breakers', () => {
+    it('saves snapshots, replaces them by id, and deletes them', async () => {
+      const { breakers } = bench.store
+      expect(await breakers.load()).toEqual([])
+      const ids = ['service:notion', 'pool:a%2Fb:../x', '__proto__']
+      await breakers.save(ids.map((id) => storedBreaker(id)))
+      await breakers.save([storedBreaker('service:notion', 9)])
+      const loaded = await breakers.load()
+      expect(loaded).toHaveLength(3)
+      expect(loaded).toEqual(
+        expect.arrayContaining([
+          storedBreaker('service:notion', 9),
+          storedBreaker('pool:a%2Fb:../x'),
+          storedBreaker('__proto__'),
+        ]),
+      )
+      await breakers.delete(['service:notion', '__proto__', 'nobody'])
+      expect(await breakers.load()).toEqual([storedBreaker('pool:a%2Fb:../x')])
+      await breakers.save([])
+      await breakers.delete([])
+    })
+
+    it('keeps those of concurrent saves', async () => {
+      const { breakers } = bench.store
+      await Promise.all(Array.from({ length: 20 }, (_, n) => breakers.save([storedBreaker(`b${n}`)])))
+      expect(await breakers.load()).toHaveLength(20)
+    })
+
+    it('keeps a snapshot with all it may carry', async () => {
+      const { breakers } = bench.store
+      const stored = storedBreaker('full')
+      Object.assign(stored.snapshot, { closedAt: 5, results: '1101', disabled: true, windowType: 'rate' })
+      await breakers.save([stored])
+      expect(await breakers.load()).toEqual([stored])
+    })
+  })
+
+  describe('metrics', () => {
+    const row = (series: string, start: number, data: unknown = { calls: 1 }, node = 'n1') => ({
+      series,
+      start,
+      node,
+      data,
+    })
+
+    it('replaces rows of the same series, start and node, and gives them oldest first', async () => {
+      const { metrics } = bench.store
+      await metrics.save([
+        row('minute:total', 120_000),
+        row('minute:total', 60_000),
+        row('minute:policy:x', 60_000),
+      ])
+      await metrics.save([
+        row('minute:total', 60_000, { calls: 5, deep: { a_b: [1] } }),
+        row('minute:total', 60_000, { calls: 2 }, 'n2'),
+      ])
+      const rows = await metrics.load({ from: 0, to: 200_000 })
+      expect(rows.map(({ start }) => start)).toEqual([60_000, 60_000, 60_000, 120_000])
+      expect(rows).toEqual(
+        expect.arrayContaining([
+          row('minute:policy:x', 60_000),
+          row('minute:total', 60_000, { calls: 5, deep: { a_b: [1] } }),
+          row('minute:total', 60_000, { calls: 2 }, 'n2'),
+          row('minute:total', 120_000),
+        ]),
+      )
+    })
+
+    it('takes `from` as at-or-after and `to` as before, and a prefix', async () => {
+      const { metrics } = bench.store
+      await metrics.save(
+        [10, 20, 30].flatMap((start) => [row('minute:total', start), row('hour:%_x', start)]),
+      )
+      expect(await metrics.load({ from: 20, to: 30 })).toHaveLength(2)
+      expect(await metrics.load({ from: 10, to: 31, prefix: 'minute:' })).toEqual([
+        row('minute:total', 10),
+        row('minute:total', 20),
+        row('minute:total', 30),
+      ])
+      expect(await metrics.load({ from: 10, to: 31, prefix: 'hour:%' })).toHaveLength(3)
+      expect(await metrics.load({ from: 10, to: 31, prefix: 'minute:_' })).toEqual([])
+    })
+
+    it('lets go of rows that began before a time, over days', async () => {
+      const { metrics } = bench.store
+      const day = 86_400_000
+      await metrics.save([0, 1, 2, 3].map((n) => row('hour:sketch', n * day + 5)))
+      await metrics.save([row('hour:sketch', 5, { calls: 2 })])
+      expect(await metrics.expire(2 * day + 5)).toBe(2)
+      expect(await metrics.expire(2 * day + 5)).toBe(0)
+      expect((await metrics.load({ from: 0, to: 9 * day })).map(({ start }) => start)).toEqual([
+        2 * day + 5,
+        3 * day + 5,
+      ])
+    })
+  })
+
+  describe('layers', () => {
+    const version = (n: number, layer: unknown = { policies: { x: { max_attempts: n } } }) => ({
+      version: n,
+      by: 'ann',
+      reason: 'because',
+      at: at(n),
+      layer,
+    })
+
+    it('adds versions one above the newest, and gives them newest first', async () => {
+      const { layers } = bench.store
+      expect(await layers.latest()).toBeUndefined()
+      expect(await layers.history()).toEqual([])
+      expect(await layers.append(version(1), 0)).toBe(true)
+      expect(await layers.append(version(2), 1)).toBe(true)
+      expect(await layers.latest()).toEqual(version(2))
+      expect(await layers.history()).toEqual([version(2), version(1)])
+    })
+
+    it('refuses one that is not after the newest', async () => {
+      const { layers } = bench.store
+      expect(await layers.append(version(2), 1)).toBe(false)
+      await layers.append(version(1), 0)
+      expect(await layers.append(version(1, 'other'), 0)).toBe(false)
+      expect(await layers.append(version(3), 2)).toBe(false)
+      expect(await layers.history()).toEqual([version(1)])
+    })
+
+    it('lets one of many through', async () => {
+      const { layers } = bench.store
+      const results = await Promise.all(Array.from({ length: 10 }, (_, n) => layers.append(version(1, n), 0)))
+      expect(results.filter(Boolean)).toHaveLength(1)
+      expect(await layers.history()).toHaveLength(1)
+    })
+
+    it('counts beyond ten', async () => {
+      const { layers } = bench.store
+      for (let n = 1; n <= 12; n++) await layers.append(version(n), n - 1)
+      expect((await layers.history()).map((each) => each.version)).toEqual([
+        12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
+      ])
+    })
+  })
+
+  describe('values', () => {
+    it('keeps, replaces and deletes values by key', async () => {
+      const { values } = bench.store
+      expect(await values.get('token:a')).toBeUndefined()
+      await values.set('token:a', { hash_of: 'x', list: [1, null] })
+      await values.set('token:a', { hash_of: 'y' })
+      await values.set('flag', false)
+      await values.set('none', null)
+      expect(await values.get('token:a')).toEqual({ hash_of: 'y' })
+      expect(await values.get('flag')).toBe(false)
+      expect(await values.get('none')).toBeNull()
+      await values.delete('token:a')
+      await values.delete('token:a')
+      expect(await values.get('token:a')).toBeUndefined()
+    })
+
+    it('lists by prefix, sorted by key', async () => {
+      const { values } = bench.store
+      for (const key of ['token:b', 'token:a', 'tokens', 'token%', '__proto__', '../x', 'TOKEN:c'])
+        await values.set(key, key)
+      expect((await values.list('token:')).map(({ key }) => key)).toEqual(['token:a', 'token:b'])
+      expect(await values.list('token%')).toEqual([{ key: 'token%', value: 'token%' }])
+      expect((await values.list('')).map(({ key }) => key)).toEqual(
+        ['token:b', 'token:a', 'tokens', 'token%', '__proto__', '../x', 'TOKEN:c'].toSorted(),
+      )
+      expect(await values.get('__proto__')).toBe('__proto__')
+    })
+
+    it('is not changed by changing what was handed in or out', async () => {
+      const { values } = bench.store
+      const value = { list: [1] }
+      await values.set('k', value)
+      value.list.push(2)
+      const got = (await values.get('k')) as typeof value
+      got.list.push(3)
+      expect(await values.get('k')).toEqual({ list: [1] })
+    })
+
+    it('keeps those of concurrent sets', async () => {
+      const { values } = bench.store
+      await Promise.all(Array.from({ length: 20 }, (_, n) => values.set(`k${n}`, n)))
+      expect(await values.list('k')).toHaveLength(20)
+    })
+  })
+
+  describe('the place', () => {
+    it('tells of free space a number, or nothing', async () => {
+      const free = await bench.store.freeSpace()
+      if (free !== undefined) expect(free).toBeGreaterThan(0)
+    })
+  })
+}
