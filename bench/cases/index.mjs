@@ -1,4 +1,5 @@
 import { failing } from './failing.mjs'
+import { fetching } from './fetch.mjs'
 import { load } from './load.mjs'
 import { loading } from './loading.mjs'
 import { poolEffect } from './pool-effect.mjs'
@@ -7,6 +8,7 @@ import { poolPicks } from './pool-picks.mjs'
 import { poolTogether } from './pool-together.mjs'
 import { refusal } from './refusal.mjs'
 import { resting } from './resting.mjs'
+import { sqlite } from './sqlite.mjs'
 import { success } from './success.mjs'
 import { timeouts } from './timeouts.mjs'
 
@@ -49,5 +51,7 @@ export const cases = [
   poolMembers,
   poolTogether,
   poolEffect,
+  ...fetching,
+  ...sqlite,
   loading,
 ]

@@ -11,6 +11,7 @@ import { differences, hiddenByReload } from './config/layer/hidden.js'
 import { LayerHistory } from './config/layer/history.js'
 import type { Layer } from './config/layer/layer.js'
 import { resolveOperation } from './config/operations.js'
+import { type DecoratedMethod, decoratorOverrides } from './config/overrides.js'
 import { configInvalid, lineOf, type Problem } from './config/problem.js'
 import { DEFAULT_POLICY } from './config/ready.js'
 import { type ResolvedConfig, resolveConfig } from './config/resolved.js'
@@ -58,6 +59,8 @@ export class Configuration {
   private resolved: ResolvedConfig
   private watch: Watch | undefined = undefined
   private work: Promise<unknown> = Promise.resolve()
+  /** The decorated methods that were called. */
+  private readonly methods = new Map<string, DecoratedMethod>()
   /** The changes made through the API, wire spelling. */
   layer: Layer = {}
   /** Whether what is in force is not what the file says. */
@@ -126,7 +129,7 @@ export class Configuration {
 
   /** How an operation is guarded: each effective value with its origin, and the waits it means. */
   async explain(operation: string): Promise<Explanation> {
-    return explain(this.resolved, operation)
+    return explain(this.resolved, operation, this.methods.values())
   }
 
   /** What would be wrong with a text, without putting it in force. */
@@ -244,6 +247,12 @@ export class Configuration {
   errorLogOptions(): ErrorLogOptions {
     const { dir, ...said } = this.current.errorLog ?? {}
     return { ...said, ...(dir !== undefined && { dir: this.path(dir) }) }
+  }
+
+  /** Overrides of decorated methods: those of the environment over the file's. */
+  overrides(method?: DecoratedMethod): Record<string, unknown> {
+    if (method !== undefined) this.methods.set(`${method.owner}/${method.method}`, method)
+    return decoratorOverrides(this.current.overrides, this.parts.env, method === undefined ? [] : [method])
   }
 
   /** A path of the file, which begins where the file lies. */

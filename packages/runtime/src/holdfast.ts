@@ -3,11 +3,13 @@ import {
   type BreakerEvent,
   type Clock,
   type Guard,
+  type GuardOptions,
   HoldfastError,
   type Pool,
   type PoolEvent,
   type Random,
 } from 'holdfast'
+import type { DecoratedMethod } from 'holdfast/decorators'
 import { systemClock, systemRandom } from 'holdfast/engine'
 import { Alerts } from './alerts/alerts.js'
 import { StorageWatch } from './alerts/storage.js'
@@ -15,12 +17,22 @@ import { type BreakerOwner, BreakerRegistry } from './breakers/registry.js'
 import { BreakerSaver } from './breakers/saver.js'
 import { Breakers } from './breakers/service.js'
 import { RuntimeCall } from './calls/call.js'
-import { Lines } from './calls/lines.js'
+import { lineOf } from './calls/decorated.js'
+import type { Line } from './calls/line.js'
+import { type LineParts, Lines } from './calls/lines.js'
 import { Configuration, type Source } from './configuration.js'
 import { DeadLetters } from './dead-letters/dead-letters.js'
 import { ErrorLog } from './error-log/error-log.js'
-import type { CallOptions, EventService, Health, MetricsService, OpenOptions, PoolService } from './face.js'
-import { LiveGuard } from './guard.js'
+import type {
+  CallOptions,
+  EventService,
+  Health,
+  MetricsService,
+  OpenOptions,
+  PoolService,
+  Run,
+} from './face.js'
+import { LiveGuard, type LiveParts } from './guard.js'
 import { House } from './house.js'
 import { Housekeeping } from './housekeeping.js'
 import { RetryLog } from './logging/retry-log.js'
@@ -30,6 +42,7 @@ import type { Step } from './pipeline/step.js'
 import { PoolSet } from './pools/pools.js'
 import type { MemberTarget } from './pools/target.js'
 import type { AuditRecord } from './records/errors.js'
+import type { RetryEvent } from './records/session.js'
 import { messageOf, summarize } from './records/summary.js'
 import { CallRecorder } from './sessions/recorder.js'
 import { Sessions } from './sessions/service.js'
@@ -160,7 +173,7 @@ export class Holdfast {
     this.deadLetters = new DeadLetters(house, {
       options: () => this.config.deadLetterOptions(),
       runThrough: (operation, fn, given) => this.run(operation, fn, given),
-      policyOf: (operation) => this.line(operation, undefined).base.record.id,
+      policyOf: (operation) => this.lines.get(operation, undefined).base.record.id,
     })
     this.pipelines = new Pipelines(
       house,
@@ -212,14 +225,7 @@ export class Holdfast {
     options?: CallOptions,
   ): Promise<T> {
     try {
-      if (this.closing !== undefined) throw new HoldfastError('CANCELLED', 'the runtime is closed')
-      const line = this.line(operation, options)
-      if (!line.enabled) return line.core.run(fn as never)
-      if (options?.payload !== undefined) {
-        const refused = this.deadLetters.refuses()
-        if (refused !== undefined) throw refused
-      }
-      return new RuntimeCall<T>(this.recorder, line, fn as never, options).start()
+      return this.start(this.lines.get(operation, options), fn as never, options)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -231,14 +237,33 @@ export class Holdfast {
       operation,
       {
         run: (name, fn, given) => this.run(name, fn, given),
-        breaker: () => this.line(operation, options).base.gate,
-        on: (listener) =>
-          this.house.bus.on('*', (event) => {
-            if (event.operation === (options?.name ?? operation)) listener(event)
-          }),
+        breaker: () => this.lines.get(operation, options).base.gate,
+        on: (listener) => this.heard(options?.name ?? operation, listener),
       },
       options,
     )
+  }
+
+  /**
+   * What decorated methods are given by `configureDecorators({ runtime: hf })`: the overrides of the file and of the
+   * environment.
+   */
+  overrides(method?: DecoratedMethod): Record<string, unknown> {
+    return this.config.overrides(method)
+  }
+
+  /** Tells `changed` whenever another configuration is in force, until the function it returns is called. */
+  follow(changed: () => void): () => void {
+    return this.house.bus.on('config_reloaded', changed)
+  }
+
+  /** A guard with options of its own, whose calls are recorded and logged like all others: those of decorated methods. */
+  guardFor(name: string, options: GuardOptions): Guard {
+    const line = lineOf(name, options, this.lineParts)
+    line.breaker?.on((event) => this.breakerChanged(event, { serviceName: name }, false))
+    const run: Run = (_, fn, given) => this.start(line, fn, given)
+    const on: LiveParts['on'] = (listener) => this.heard(name, listener)
+    return new LiveGuard(name, { run, breaker: () => line.breaker, on }, undefined)
   }
 
   /** Items through steps, each step under its own operation. */
@@ -266,8 +291,24 @@ export class Holdfast {
     return this.closing
   }
 
-  private line(operation: string, options: CallOptions | undefined) {
-    return this.lines.get(operation, options)
+  /** Tells of the events of one operation. */
+  private heard(operation: string, listener: (event: RetryEvent) => void): () => void {
+    return this.house.bus.on('*', (event) => {
+      if (event.operation === operation) listener(event)
+    })
+  }
+
+  private start<T>(
+    line: Line,
+    fn: (attempt: Attempt) => T | PromiseLike<T>,
+    options: CallOptions | undefined,
+  ): Promise<T> {
+    if (this.closing !== undefined)
+      return Promise.reject(new HoldfastError('CANCELLED', 'the runtime is closed'))
+    if (!line.enabled) return line.core.run(fn)
+    const refused = options?.payload === undefined ? undefined : this.deadLetters.refuses()
+    if (refused !== undefined) return Promise.reject(refused)
+    return new RuntimeCall<T>(this.recorder, line, fn, options).start()
   }
 
   private async begin(options: OpenOptions): Promise<void> {
@@ -287,19 +328,20 @@ export class Holdfast {
     house.configure({ redact: current.redact ?? {}, debug: current.debug ?? false })
     counted.configure(current.metrics ?? {})
     poolSet.apply(current.pools ?? {}, new Map())
-    const lines = new Lines(
-      config.ruling(),
-      {
-        clock: house.clock,
-        random: house.random,
-        breakers: this.registry,
-        pool: (id) => poolSet.get(id) as Pool,
-        tally: (operation, policyId, subsystem) => counted.line(policyId, subsystem, operation),
-      },
-      this.lines,
-    )
+    const lines = new Lines(config.ruling(), this.lineParts, this.lines)
     this.registry.keepOnly(lines.prepare())
     this.lines = lines
+  }
+
+  private get lineParts(): LineParts {
+    const { house, registry, poolSet, counted } = this
+    return {
+      clock: house.clock,
+      random: house.random,
+      breakers: registry,
+      pool: (id) => poolSet.get(id) as Pool,
+      tally: (operation, policyId, subsystem) => counted.line(policyId, subsystem, operation),
+    }
   }
 
   private makeRecorder(): CallRecorder {

@@ -5,13 +5,21 @@ import type { GuardOptions } from '../guard/options.js'
 import { clockRule, read, refuse, type SpecOf, typed } from '../options.js'
 import { type Overrides, type OverrideTable, tableOf } from './overrides.js'
 
-/**
- * What decorated methods may be given from outside: the part of a runtime that they use. Every part is optional. Its
- * form is provisional.
- */
+/** A decorated method, by the names of its class and itself. */
+export interface DecoratedMethod {
+  readonly owner: string
+  readonly method: string
+}
+
+/** What decorated methods may be given from outside: the part of a runtime that they use. Every part is optional. */
 export interface DecoratorRuntime {
-  /** Overrides, such as those of a file; read by {@link configureDecorators}, whose own win over them. */
-  overrides?(): Overrides
+  /**
+   * Overrides, such as those of a file; those given to {@link configureDecorators} win over them. Asked for each method
+   * when it is first called, and before without one.
+   */
+  overrides?(method?: DecoratedMethod): Overrides
+  /** Tells `changed` whenever the overrides have changed, until the function it returns is called. */
+  follow?(changed: () => void): () => void
   /** Makes the guard of a method called `name` (`Class.method`). @defaultValue `guard(options)` */
   guardFor?(name: string, options: GuardOptions): Guard
   /** Told what happens in every decorated method. */
@@ -38,7 +46,8 @@ export interface Configuration {
   readonly clock?: Clock
   readonly random?: Random
   readonly runtime?: DecoratorRuntime
-  readonly table: OverrideTable
+  /** What {@link configureDecorators} was given itself. */
+  readonly overrides: Overrides
 }
 
 const SPEC = {
@@ -49,7 +58,8 @@ const SPEC = {
   overrides: [{}, typed('object')],
 } satisfies SpecOf<DecoratorOptions>
 
-let current: Configuration = { enabled: true, table: new Map() }
+let current: Configuration = { enabled: true, overrides: {} }
+let unfollow: (() => void) | undefined
 
 /** What holds now. */
 export const configuration = (): Configuration => current
@@ -84,8 +94,20 @@ export const configuration = (): Configuration => current
  */
 export function configureDecorators(options: DecoratorOptions = {}): void {
   const problems: string[] = []
-  const { overrides, ...rest } = read('', options, { enabled: true } as DecoratorOptions, SPEC, problems)
-  const table = tableOf({ ...rest.runtime?.overrides?.(), ...overrides }, problems)
+  const { overrides = {}, ...rest } = read('', options, { enabled: true } as DecoratorOptions, SPEC, problems)
+  tableOf({ ...rest.runtime?.overrides?.(), ...overrides }, problems)
   refuse('the configuration of decorators', problems)
-  current = Object.freeze({ ...rest, enabled: rest.enabled !== false, table })
+  unfollow?.()
+  current = Object.freeze({ ...rest, enabled: rest.enabled !== false, overrides })
+  // Another object: every method makes its plan anew.
+  unfollow = rest.runtime?.follow?.(() => {
+    current = Object.freeze({ ...current })
+  })
+}
+
+/** The overrides that concern a method. */
+export function overridesOf(config: Configuration, owner: string | undefined, method: string): OverrideTable {
+  const { runtime, overrides } = config
+  const told = runtime?.overrides?.(owner === undefined ? undefined : { owner, method })
+  return tableOf({ ...told, ...overrides }, [])
 }

@@ -1,7 +1,12 @@
 export { currentAttempt } from './attempt.js'
 export { Bulkhead } from './bulkhead.js'
 export { CircuitBreaker } from './circuit-breaker.js'
-export { configureDecorators, type DecoratorOptions, type DecoratorRuntime } from './configure.js'
+export {
+  configureDecorators,
+  type DecoratedMethod,
+  type DecoratorOptions,
+  type DecoratorRuntime,
+} from './configure.js'
 export type { AsyncMethod, AsyncMethodDecorator } from './decorate.js'
 export { Fallback } from './fallback.js'
 export type { Overrides } from './overrides.js'

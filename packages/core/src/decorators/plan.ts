@@ -2,7 +2,7 @@ import { CircuitBreaker } from '../breaker/breaker.js'
 import type { BreakerOptions } from '../breaker/options.js'
 import { type Guard, guard } from '../guard/guard.js'
 import type { GuardOptions } from '../guard/options.js'
-import type { Configuration } from './configure.js'
+import { type Configuration, overridesOf } from './configure.js'
 import { type Fall, fallOf } from './fall.js'
 import { layersFor } from './overrides.js'
 import { toBreaker } from './settings/circuit-breaker.js'
@@ -42,9 +42,10 @@ export function planFor(
   declared: Partial<Settings>,
   before: Plan | undefined,
 ): Plan {
+  const table = overridesOf(config, owner, method)
   const layers = <K extends Kind>(kind: K) => {
     const settings = declared[kind]
-    return settings && layersFor(config.table, owner, method, kind, settings)
+    return settings && layersFor(table, owner, method, kind, settings)
   }
   const { clock, runtime } = config
   const shared = { ...(clock && { clock }), ...(config.random && { random: config.random }) }

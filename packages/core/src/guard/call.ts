@@ -1,7 +1,7 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { Pass } from '../breaker/permit.js'
 import type { Classification } from '../classify/index.js'
-import { settled } from '../clock.js'
+import { settled, startStamp } from '../clock.js'
 import { type HoldfastError, refusal } from '../errors.js'
 import type { Pick } from '../pool/protocol.js'
 import { asksAgain, isRetryable, nextDelay, type StopReason } from '../retry/decide.js'
@@ -226,7 +226,12 @@ export class Call<T> extends Journal implements Leg, Pass {
     const { guard, number } = this
     const { clock, budget, pool } = guard.settings
     // One reading for all: a lease that begins before the deadline it stands for would end before it too.
-    const now = number > 0 && this.delay === 0 ? this.endedAt : clock.now()
+    const now =
+      number > 0 && this.delay === 0
+        ? this.endedAt
+        : number === 0 && guard.timeless
+          ? startStamp(clock)
+          : clock.now()
     this.timer = undefined
     const refused = this.admit(now)
     if (refused !== undefined) return this.refused(refused, 'circuit_open')

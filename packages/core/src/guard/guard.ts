@@ -49,6 +49,8 @@ export class GuardCore implements Guard {
   readonly totalDeadlines: Deadlines
   /** Whether it has any deadline. */
   readonly timed: boolean
+  /** Whether nothing is decided by when a call begins, so that it need not be known to the microsecond. */
+  timeless: boolean
   /** How long a test of its breaker may hold its place. */
   readonly lease: number | undefined
   /** Whether its breaker goes by another clock. */
@@ -88,6 +90,7 @@ export class GuardCore implements Guard {
     this.attemptDeadlines = new Deadlines(clock, attemptTimeout)
     this.totalDeadlines = new Deadlines(clock, totalTimeout)
     this.timed = attemptTimeout < Infinity || totalTimeout < Infinity
+    this.timeless = !(this.timed || breaker || keyed || pool || hedge)
     this.lease = attemptTimeout < Infinity ? attemptTimeout : undefined
     this.foreign = breaker !== undefined && breaker.settings.clock !== clock
     this.passive = windowType === 'rolling' && !adaptive

@@ -63,10 +63,10 @@ export function createFetch(options: FetchOptions = {}): ResilientFetch {
   const standard = enginePolicy(base)
 
   const resilient = async (input: FetchInput, init?: FetchInit): Promise<Response> => {
-    const { retry: given, ...rest } = init ?? NOTHING
+    const { retry: given } = init ?? NOTHING
     const policy = given === undefined ? base : policyFor(given, base)
     const retry = policy === base ? standard : enginePolicy(policy)
-    const exchange = new Exchange(sender, policy, retry, input, rest)
+    const exchange = new Exchange(sender, policy, retry, input, init ?? NOTHING)
     const { signal, twice, send } = exchange
     try {
       const answer = guard.enabled

@@ -7,6 +7,7 @@ import type { FetchInit } from './create-fetch.js'
 import { discard } from './discard.js'
 import type { Engine } from './engine.js'
 import { keepFollowing } from './handover.js'
+import { hasHeader } from './headers.js'
 import { idempotencyKey, isIdempotent, isSafe, neverLeft } from './idempotency.js'
 import { asFailure } from './judge.js'
 import type { FetchFunction, RequestPolicy } from './options.js'
@@ -50,9 +51,10 @@ export class Exchange implements Repeatable {
     { rules }: RequestPolicy,
     retry: RetryPolicy,
     input: FetchInput,
-    given: Omit<FetchInit, 'retry'>,
+    given: FetchInit,
   ) {
-    const { context, body, ...init } = given
+    const { context, body } = given
+    const init = plainInit(given)
     const request = isRequest(input) ? input : undefined
     const method = (init.method ?? request?.method ?? 'GET').toUpperCase()
     this.sender = sender
@@ -64,9 +66,10 @@ export class Exchange implements Repeatable {
     this.signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined
     let keyed = false
     if (!isIdempotent(method) || (rules.idempotencyKey && !isSafe(method))) {
-      const headers = new Headers(init.headers ?? request?.headers)
-      keyed = headers.has(KEY)
+      const told = init.headers ?? request?.headers
+      keyed = hasHeader(told, KEY)
       if (!keyed && rules.idempotencyKey && !isSafe(method)) {
+        const headers = new Headers(told)
         headers.set(KEY, idempotencyKey(sender.engine.settings.random))
         this.init = { ...init, headers }
         keyed = true
@@ -76,8 +79,8 @@ export class Exchange implements Repeatable {
     this.twice = this.harmless && !isOneShot(body)
     const once = retry.maxAttempts === 1 && sender.engine.settings.hedge === undefined
     this.copies = !once && body == null && request !== undefined && request.body !== null
-    const told = new FetchContext(method, input)
-    this.context = context === undefined ? told : Object.assign(told, context)
+    const facts = new FetchContext(method, input)
+    this.context = context === undefined ? facts : Object.assign(facts, context)
   }
 
   refuses(result: unknown): boolean {
@@ -150,7 +153,7 @@ export class Exchange implements Repeatable {
       if (origin === undefined) input = copy
       else {
         const own = body == null && copy.body !== null ? { body: await copy.arrayBuffer() } : undefined
-        init = { ...partsOf(copy), ...own, ...init }
+        init = { ...partsOf(copy), ...init, ...own }
         input = atOrigin(copy, origin)
       }
     } else if (origin !== undefined) input = atOrigin(input, origin)
@@ -159,11 +162,19 @@ export class Exchange implements Repeatable {
     if (typeof body === 'function') {
       const made = await body()
       init = { ...init, body: made ?? null, ...(isOneShot(made) && HALF) }
-    } else if (body != null) init = { ...init, body }
+    }
     if (signal !== undefined) init = { ...init, signal }
     if (dispatcher !== undefined) init = { ...init, dispatcher } as RequestInit
     return send(input, init)
   }
+}
+
+/** What of a request's `init` is for fetch; most often that is all of it. */
+function plainInit(given: FetchInit): RequestInit {
+  if (given.context === undefined && given.retry === undefined && typeof given.body !== 'function')
+    return given as RequestInit
+  const { context: _, retry: __, body, ...init } = given
+  return typeof body === 'function' || body === undefined ? init : { ...init, body }
 }
 
 /** What fetch asks for where a body is a stream. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import {
   Agent,
+  FormData,
   fetch,
   getGlobalDispatcher,
   interceptors,
@@ -178,7 +179,7 @@ describe('bodies', () => {
     const form = new FormData()
     form.append('a', 'b')
     server.acts.push(503)
-    await request(server.url, { dispatcher: agent(), method: 'PUT', body: form as never })
+    await request(server.url, { dispatcher: agent(), method: 'PUT', body: form })
     expect(server.seen.at(-1)?.body).toContain('name="a"')
   })
 

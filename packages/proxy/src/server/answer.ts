@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { byName, type FlatHeaders } from './head.js'
+import { isOpen } from './refusals.js'
 
 /** The most of a body that is read before the answer counts as one, so that a torn one can be asked for again. */
 export const WHOLE = 65_536
@@ -58,7 +59,7 @@ export class Answer {
   /** Hands the answer to the client. */
   deliver(client: ServerResponse, idleTimeout: number): void {
     const { chunks, controller } = this
-    if (this.broken || client.destroyed) {
+    if (this.broken || !isOpen(client)) {
       client.destroy()
       this.discard()
       return

@@ -28,6 +28,8 @@ export interface House {
   readonly tunnels: Tunnels
   readonly clock: Clock
   readonly counts: ProxyCounts
+  /** Connections of clients, tunnels included. */
+  connections: number
   /** Whether it is being closed. */
   closing: boolean
 }

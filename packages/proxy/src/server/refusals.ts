@@ -72,9 +72,13 @@ export function refusalFor(error: unknown): Refusal {
 
 const bodyOf = ({ error, message }: Refusal): string => `${JSON.stringify({ error, message })}\n`
 
+/** Whether an answer can still be given. */
+export const isOpen = (res: ServerResponse): boolean =>
+  !res.destroyed && !res.writableEnded && res.socket?.writable === true
+
 /** Answers a plain request. */
 export function refuse(res: ServerResponse, refusal: Refusal): void {
-  if (res.destroyed || res.writableEnded) return
+  if (!isOpen(res)) return
   if (res.headersSent) {
     res.destroy()
     return

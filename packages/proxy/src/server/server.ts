@@ -67,6 +67,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
     }),
     tunnels: new Tunnels(settings.idleTimeout, clock),
     counts: { requests: 0, tunnels: 0, refused: 0 },
+    connections: 0,
     closing: false,
   }
   const server = serverFor(house)
@@ -115,6 +116,10 @@ function serverFor(house: House): Server {
     },
   )
   server.maxConnections = maxConnections
+  server.on('connection', (socket: Socket) => {
+    house.connections++
+    socket.once('close', () => house.connections--)
+  })
   server.on('connect', (req: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.setTimeout(0)
     // An answer to an earlier request would end up inside the tunnel.
@@ -122,7 +127,8 @@ function serverFor(house: House): Server {
     else void handleConnect(house, req, socket, head)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (unanswered.has(socket) || error.code === 'ECONNRESET') socket.destroy()
+    const silent = unanswered.has(socket) && !unanswered.owns(socket)
+    if (silent || error.code === 'ECONNRESET') socket.destroy()
     else refuseSocket(socket, badHead(error.code))
   })
   return server
@@ -131,14 +137,22 @@ function serverFor(house: House): Server {
 /** Connections with requests that are not answered yet: nothing else may be written to them. */
 class Unanswered {
   private readonly counts = new WeakMap<Socket, number>()
+  private readonly last = new WeakMap<Socket, ServerResponse>()
 
   add(socket: Socket, res: ServerResponse): void {
     this.counts.set(socket, this.of(socket) + 1)
+    this.last.set(socket, res)
     res.on('close', () => this.counts.set(socket, this.of(socket) - 1))
   }
 
   has(socket: Socket): boolean {
     return this.of(socket) > 0
+  }
+
+  /** Whether a fault in what was read would answer a request, and that one alone: the one whose body it is in. */
+  owns(socket: Socket): boolean {
+    const res = this.last.get(socket)
+    return this.of(socket) === 1 && res?.headersSent === false && !res.req.complete
   }
 
   private of(socket: Socket): number {

@@ -8,15 +8,17 @@ export interface ProxyStatus {
   readonly requests: number
   readonly tunnels: number
   readonly refused: number
+  /** Connections of clients that there are now, tunnels among them. */
+  readonly connections: number
   /** Tunnels that stand now. */
   readonly openTunnels: number
   /** The pool's id and how many of its members are in which state; absent without one. */
   readonly pool?: { readonly id: string; readonly members: Readonly<Partial<Record<MemberStatus, number>>> }
 }
 
-export function statusOf({ settings, counts, tunnels }: House): ProxyStatus {
+export function statusOf({ settings, counts, tunnels, connections }: House): ProxyStatus {
   const { pool } = settings
-  const status = { ...counts, openTunnels: tunnels.size }
+  const status = { ...counts, connections, openTunnels: tunnels.size }
   if (pool === undefined) return status
   const members: Partial<Record<MemberStatus, number>> = {}
   for (const { id } of pool.members()) {

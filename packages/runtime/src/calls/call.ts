@@ -77,8 +77,10 @@ export class RuntimeCall<T> extends Call<T> {
     known: Classification | undefined,
     at: number | undefined,
   ): void {
+    const { passes } = this
+    if (passes === undefined) return
     const { gates } = this.line
-    for (const [i, pass] of (this.passes ?? []).entries()) {
+    for (const [i, pass] of passes.entries()) {
       const gate = gates[i]
       if (gate === undefined) continue
       const verdict = verdictOf(gate, threw, result, known)

@@ -56,11 +56,12 @@ export interface LineParts {
 const MOST_LINES = 10_000
 
 /** Sorts errors into the kinds of the user's own before all others. */
-class LineCore extends GuardCore {
+export class LineCore extends GuardCore {
   private readonly kinds: readonly (readonly [string, (error: unknown, known: Classification) => boolean])[]
 
-  constructor(settings: GuardSettings, kinds: Readonly<Record<string, readonly string[]>>) {
+  constructor(settings: GuardSettings, kinds: Readonly<Record<string, readonly string[]>>, gated: boolean) {
     super(settings)
+    this.timeless &&= !gated
     this.kinds = Object.entries(kinds).map(
       ([kind, names]) =>
         [
@@ -164,6 +165,7 @@ export class Lines {
         budget: looksOn ? undefined : this.budget(record),
       },
       rules.errorKinds,
+      gates.size > 0,
     )
     return {
       operation,

@@ -96,11 +96,15 @@ function check(source: Source, env: Environment): Checked {
   }
   const wire = prepare(configSchema, source.value, [], {
     spelling,
-    interpolate: interpolation(
-      env,
-      (path) => fromEnv.add(placeKey(...path)),
-      (path, message) => problems.push(at(path, message)),
-    ),
+    // Code has its own ways to read the environment, and texts of its own that may look like a variable.
+    interpolate:
+      spelling === 'code'
+        ? (_schema, value) => value
+        : interpolation(
+            env,
+            (path) => fromEnv.add(placeKey(...path)),
+            (path, message) => problems.push(at(path, message)),
+          ),
     problem: (path, message, where) => problems.push(at(path, message, where)),
   }) as Mapping
 

@@ -55,74 +55,80 @@ export function resolvePolicies(source: PolicySource, layer?: Layer): Map<string
   const own = config.policies ?? {}
   const ids = new Set([...Object.keys(READY), ...Object.keys(own), ...Object.keys(changes)])
   const resolved = new Map<string, ResolvedPolicy>()
-  const ground = groundOf(source)
   for (const id of ids) {
     const change = Object.hasOwn(changes, id) ? changes[id] : undefined
     if (change === null) continue
-    const entry = change === undefined ? undefined : policyEntryCodec.decode(change)
-    resolved.set(id, build(ground, source, id, entry))
+    resolved.set(id, resolvePolicy(source, id, change && policyEntryCodec.decode(change)))
   }
   return resolved
 }
 
 /** Fills in one policy; `change` is what the API's layer says of it. */
-export const resolvePolicy = (source: PolicySource, id: string, change?: PolicyEntry): ResolvedPolicy =>
-  build(groundOf(source), source, id, change)
-
-/** Values with their origins, while they are being put together. */
-interface Draft {
-  readonly values: Record<string, unknown>
-  readonly origins: Record<string, FieldOrigin>
+export function resolvePolicy(source: PolicySource, id: string, change?: PolicyEntry): ResolvedPolicy {
+  const { policies, globalDefaults = {} } = source.config
+  const own = policies !== undefined && Object.hasOwn(policies, id) ? policies[id] : undefined
+  const entry = own ?? (Object.hasOwn(READY, id) ? READY[id] : undefined) ?? {}
+  const values: Record<string, unknown> = {
+    name: id,
+    ...BUILT_IN,
+    ...globalDefaults,
+    ...entry,
+    ...change,
+    id,
+  }
+  // A cap caps the base that nobody gave; the two contradict each other only where somebody gave both.
+  const isReady = own === undefined && entry.baseDelay !== undefined
+  const given = change?.baseDelay ?? own?.baseDelay ?? (isReady ? undefined : globalDefaults.baseDelay)
+  if (given === undefined) values.baseDelay = Math.min(values.baseDelay as number, values.maxDelay as number)
+  return new Resolution(complete(values), () => originsOf(source, id, own, entry, change))
 }
 
-const BUILT_IN_ORIGIN: FieldOrigin = Object.freeze({ origin: 'built-in' })
-const READY_ORIGIN: FieldOrigin = Object.freeze({ origin: 'policy', where: 'ready policy' })
-const API_ORIGIN: FieldOrigin = Object.freeze({ origin: 'api' })
+/** A policy whose origins are worked out when somebody asks for them. */
+class Resolution implements ResolvedPolicy {
+  readonly policy: RetryPolicy
+  private make: (() => ResolvedPolicy['origins']) | undefined
+  private made: ResolvedPolicy['origins'] = {}
 
-/** What all policies of a config stand on. */
-function groundOf({ config, places = {} }: PolicySource): Draft {
-  const ground: Draft = { values: {}, origins: {} }
-  say(ground, BUILT_IN, () => BUILT_IN_ORIGIN)
-  say(ground, config.globalDefaults ?? {}, (field) =>
+  constructor(policy: RetryPolicy, make: () => ResolvedPolicy['origins']) {
+    this.policy = policy
+    this.make = make
+  }
+
+  get origins(): ResolvedPolicy['origins'] {
+    if (this.make !== undefined) this.made = this.make()
+    this.make = undefined
+    return this.made
+  }
+}
+
+function originsOf(
+  { config, places = {} }: PolicySource,
+  id: string,
+  own: PolicyEntry | undefined,
+  entry: PolicyEntry,
+  change: PolicyEntry | undefined,
+): ResolvedPolicy['origins'] {
+  const origins: Record<string, FieldOrigin> = {}
+  const note = (said: PolicyEntry | undefined, originOf: (field: string) => FieldOrigin): void => {
+    for (const [field, value] of Object.entries(said ?? {}))
+      if (value !== undefined && field !== 'id') origins[field] = originOf(field)
+  }
+  note(BUILT_IN, () => ({ origin: 'built-in' }))
+  note(config.globalDefaults, (field) =>
     originAt('global_defaults', places[placeKey('global_defaults', field)]),
   )
-  return ground
-}
-
-function say({ values, origins }: Draft, entry: PolicyEntry, originOf: (field: string) => FieldOrigin): void {
-  for (const field of Object.keys(entry)) {
-    const value = entry[field as keyof PolicyEntry]
-    if (value === undefined || field === 'id') continue
-    values[field] = value
-    origins[field] = originOf(field)
-  }
+  note(entry, (field) =>
+    originAt('policy', own === undefined ? 'ready policy' : places[placeKey('policies', id, field)]),
+  )
+  note(change, () => ({ origin: 'api' }))
+  return Object.freeze(origins)
 }
 
 const originAt = (origin: Origin, where: string | undefined): FieldOrigin =>
   where === undefined ? { origin } : { origin: isVariable(where) ? 'environment' : origin, where }
 
-function build(
-  ground: Draft,
-  { config, places = {} }: PolicySource,
-  id: string,
-  change: PolicyEntry | undefined,
-): ResolvedPolicy {
-  const own =
-    config.policies !== undefined && Object.hasOwn(config.policies, id) ? config.policies[id] : undefined
-  const draft: Draft = { values: { id, name: id, ...ground.values }, origins: { ...ground.origins } }
-  if (own !== undefined)
-    say(draft, own, (field) => originAt('policy', places[placeKey('policies', id, field)]))
-  else if (Object.hasOwn(READY, id)) say(draft, READY[id] ?? {}, () => READY_ORIGIN)
-  if (change !== undefined) say(draft, change, () => API_ORIGIN)
-  const { values, origins } = draft
-  // A cap caps the base that nobody gave; the two contradict each other only where somebody gave both.
-  if (origins.baseDelay === BUILT_IN_ORIGIN || origins.baseDelay === READY_ORIGIN)
-    values.baseDelay = Math.min(values.baseDelay as number, values.maxDelay as number)
-  return Object.freeze({ policy: complete(values), origins: Object.freeze(origins) })
-}
-
 /** Variables have no colon in their names, and every place in a file has. */
-const isVariable = (where: string): boolean => !where.includes(':')
+const isVariable = (where: string): boolean => /^[A-Z0-9_]+$/.test(where)
 
 /** What is left out of a part of a policy. */
 const PARTS: { readonly [field: string]: object } = {

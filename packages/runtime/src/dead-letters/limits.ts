@@ -67,13 +67,15 @@ export class Limits {
   }
 
   private async count(): Promise<void> {
-    const { clock, store, complain } = this.kit
+    const { clock, store } = this.kit
     this.lookedAt = clock.now()
     try {
       this.judge(openIn(await store.deadLetters.stats(new Date(clock.wall()))))
     } catch (error) {
       this.left = 1
-      complain(`dead letters cannot be counted: ${error instanceof Error ? error.message : 'unknown reason'}`)
+      this.kit.complain(
+        `dead letters cannot be counted: ${error instanceof Error ? error.message : 'unknown reason'}`,
+      )
     }
   }
 

@@ -45,6 +45,7 @@ export class Metrics {
   private options: Required<{ [K in keyof MetricsOptions]: number }>
   private readonly began: { readonly now: number; readonly wall: number }
   private loaded = false
+  private nextExpiry = Number.NEGATIVE_INFINITY
   private saving: Promise<void> = Promise.resolve()
 
   constructor(clock: Clock, options: MetricsOptions = {}) {
@@ -136,6 +137,8 @@ export class Metrics {
         this.own.unsaved(rows)
         throw error
       }
+      if (this.clock.now() < this.nextExpiry) return
+      this.nextExpiry = this.clock.now() + HOUR
       await store.expire(this.horizon())
     }
     this.saving = this.saving.then(write, write)

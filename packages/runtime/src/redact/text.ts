@@ -9,7 +9,7 @@ const MARGIN = 1024
 
 /** A name in text that a secret follows: `api_key=…`, `"clientSecret": "…"`, `X-Api-Key: …`. */
 const NAME =
-  '[\\w-]{0,40}(?:passw(?:or)?d|pwd|passphrase|secret|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key)'
+  '\\b[\\w-]{0,40}(?:passw(?:or)?d|pwd|passphrase|secret|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key)'
 
 /** Nothing that any rule below looks for is in a text in which this finds nothing: most texts are done with it. */
 const SUSPICIOUS =
@@ -21,24 +21,24 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@:"'<>]*:(?!\d{1,5}(?:[/?#]|$))[^\s"'<>]*@/gi, `$1${REDACTED}@`],
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>]*@/gi, `$1${REDACTED}@`],
   [/(^|[\s"'=(,])[\w.%+-]{1,64}:[^\s:@/"']{1,256}@(?=[\w.-]+:\d)/g, `$1${REDACTED}@`],
-  [/\b(digest\s)[^\r\n]*?=[^\r\n]*/gi, `$1${REDACTED}`],
+  [/\b(digest\s+)(?=[^\r\n]*\busername=)[^\r\n]*/gi, `$1${REDACTED}`],
   [
-    /\b((?:proxy-)?authorization["']?\s*[:=]\s*["']?)(?:(?!\[redacted\])(?:bearer|basic|token|negotiate|apikey|digest)\s+)?[^\s"',;]+/gi,
+    /\b((?:proxy-)?authorization\\*["']?\s*[:=]\s*\\*["']?)(?:(?!\[redacted\])(?:bearer|basic|token|negotiate|apikey|digest)\s+)?[^\s"',;\\]+/gi,
     `$1${REDACTED}`,
   ],
-  [/\b((?:set-)?cookie["']?\s*[:=]\s*["']?)[^"'\r\n]+/gi, `$1${REDACTED}`],
+  [/\b((?:set-)?cookie\\*["']?\s*[:=]\s*\\*["']?)[^"'\r\n\\]+/gi, `$1${REDACTED}`],
   [
     /\b(bearer\s+)(?!(?:token|auth|authentication|authorization|scheme|realm|credentials?|is|was|has|in|for|and|or|not)\b)[\w.~+/=-]+/gi,
     `$1${REDACTED}`,
   ],
   [/\b([Bb]asic\s+)(?=\S*(?:\d|=|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/]{3,}={0,2}/g, `$1${REDACTED}`],
+  // A value in quotes may hold escaped ones; one in a text inside a text has its own quotes escaped.
   [
-    new RegExp(
-      `(["']?\\b${NAME}["']?\\s*[=:]\\s*)("[^"]*"|'[^']*'|(?!\\[redacted\\])[^\\s&,;"'}\\])]+)`,
-      'gi',
-    ),
-    `$1${REDACTED}`,
+    new RegExp(`(${NAME}["']?\\s*[=:]\\s*)(["'])(?:\\\\[\\s\\S]|(?!\\2)[^\\\\])*\\2?`, 'gi'),
+    `$1$2${REDACTED}$2`,
   ],
+  [new RegExp(`(${NAME}\\\\+["']\\s*[=:]\\s*)(\\\\+["'])[\\s\\S]*?(?=\\\\+["']|$)`, 'gi'), `$1$2${REDACTED}`],
+  [new RegExp(`(${NAME}["']?\\s*[=:]\\s*)(?!\\[redacted\\])[^\\s&,;"'}\\])\\\\]+`, 'gi'), `$1${REDACTED}`],
   [/([?&](?:key|sig|signature|auth|x-amz-[a-z-]+)=)[^&\s"'<>]+/gi, `$1${REDACTED}`],
   [/\beyJ[\w-]{5,}\.[\w-]{3,}(?:\.[\w-]*)?/g, REDACTED],
   [
@@ -50,15 +50,6 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 /**
  * A text without credentials: those of URLs and headers, what follows a name such as `password=`, keys and tokens that
  * show by their shape, and whatever one of the patterns finds. Beyond 8,192 characters it is cut off.
- *
- * @example
- * ```ts
- * import { redactText } from '@holdfast/runtime'
- *
- * redactText('GET http://ann:hunter2@10.0.0.1/ failed') // => 'GET http://[redacted]@10.0.0.1/ failed'
- * redactText('no such page: /a?api_key=k1&page=2') // => 'no such page: /a?api_key=[redacted]&page=2'
- * redactText('Authorization: Bearer abc') // => 'Authorization: [redacted]'
- * ```
  */
 export function redactText(text: string, patterns: readonly RegExp[] = []): string {
   const long = text.length > LONGEST_TEXT

@@ -66,6 +66,8 @@ export function settledTo(entry: DeadLetter, { status, at, error }: Settlement):
 
 type Details = DeadLetter['errorDetails']
 
-function grown(details: Details, { history: _, ...error }: Details, at: Date): Details {
-  return { ...details, history: [...(details.history ?? []), { ...error, at: error.at ?? at }] }
+function grown(details: Details, error: Details, at: Date): Details {
+  const failure = { ...error, at: error.at ?? at }
+  delete failure.history
+  return { ...details, history: [...(details.history ?? []), failure] }
 }

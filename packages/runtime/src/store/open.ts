@@ -14,6 +14,8 @@ type Opener = (place: string) => Promise<Store>
 /** A backend is loaded when it is asked for: whoever keeps nothing on disk needs none of it. */
 const SCHEMES: Record<string, { form: string; make: Opener }> = {
   memory: { form: 'memory', make: async () => memoryStore() },
+  files: { form: 'files:DIR', make: async (dir) => (await import('./files/index.js')).filesStore(dir) },
+  sqlite: { form: 'sqlite:FILE', make: async (file) => (await import('./sqlite/index.js')).openSqlite(file) },
 }
 
 const FORMS = Object.values(SCHEMES)

@@ -1,18 +1,18 @@
 import { HoldfastError } from 'holdfast'
 import { scripted } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import { freshStore, refusal, STORES, setup } from './setup.js'
+import { eventually, freshStore, refusal, STORES, setup } from './setup.js'
 
 const MINUTE = 60_000
 
 /** A handler that runs until it is told how to end. */
 function hanging() {
-  let end: (error?: unknown) => void = () => {}
+  let end: ((error?: unknown) => void) | undefined
   const handler = () =>
     new Promise<void>((resolve, reject) => {
       end = (error) => (error === undefined ? resolve() : reject(error))
     })
-  return { handler, end: (error?: unknown) => end(error) }
+  return { handler, begun: () => end !== undefined, end: (error?: unknown) => end?.(error) }
 }
 
 describe.each(STORES)('a replay, kept in %s', (kind) => {
@@ -83,9 +83,10 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
   it('holds a lease for as long as its handler runs', async () => {
     const { queue, enqueue, clock } = await setup({ store: await freshStore(kind) })
     const { dlqId } = await enqueue('a')
-    const { handler, end } = hanging()
+    const { handler, begun, end } = hanging()
     queue.handle('write', handler)
     const replay = queue.replay(dlqId)
+    await eventually(() => expect(begun()).toBe(true))
     for (let minutes = 0; minutes < 60; minutes += 4) {
       await clock.advance(4 * MINUTE)
       const second: unknown = await queue.replay(dlqId).catch((error: unknown) => error)
@@ -120,10 +121,10 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     const store = await freshStore(kind)
     const { queue, enqueue, clock, events } = await setup({ store })
     const { dlqId } = await enqueue('a')
-    const { handler, end } = hanging()
+    const { handler, begun, end } = hanging()
     queue.handle('write', handler)
     const replay = queue.replay(dlqId)
-    await clock.advance(0)
+    await eventually(() => expect(begun()).toBe(true))
     await store.deadLetters.complete(dlqId, new Date(clock.wall()))
     end()
     expect((await replay).status).toBe('completed')

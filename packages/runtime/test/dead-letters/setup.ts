@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Guard, type GuardOptions, guard } from 'holdfast'
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { DeadLetters } from '../../src/dead-letters/dead-letters.js'
 import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../../src/dead-letters/options.js'
 import type { Run } from '../../src/face.js'
@@ -13,7 +13,7 @@ import { openStore } from '../../src/store/open.js'
 import type { Store } from '../../src/store/store.js'
 
 /** The places a queue can be kept in. */
-export const STORES = ['memory'] as readonly ('memory' | 'files' | 'sqlite')[]
+export const STORES = ['memory', 'files', 'sqlite'] as const
 
 /** A store of its own for a test, gone when the test is. */
 export async function freshStore(kind: (typeof STORES)[number] = 'memory'): Promise<Store> {
@@ -98,3 +98,7 @@ export async function refusal(promise: Promise<unknown>): Promise<{ code: unknow
   const { code, message } = error as { code: unknown; message: string }
   return { code, message }
 }
+
+/** Asks again until it holds: a store on disk takes turns of its own, which a fake clock knows nothing of. */
+export const eventually = (holds: () => unknown): Promise<unknown> =>
+  vi.waitFor(holds, { timeout: 30_000, interval: 1 })

@@ -35,11 +35,15 @@ describe('texts', () => {
     ['{"Authorization":"Bearer abc","a":1}', '{"Authorization":"[redacted]","a":1}'],
     ['sent Bearer abc.def to it', 'sent Bearer [redacted] to it'],
     ['sent Basic dXNlcjpwYXNz to it', 'sent Basic [redacted] to it'],
+    ['Authorization: Digest username="ann", response="ab12"', 'Authorization: [redacted]'],
     ['Cookie: sid=1; theme=dark', 'Cookie: [redacted]'],
     ['set-cookie: sid=1; Path=/\nx: 1', 'set-cookie: [redacted]\nx: 1'],
     ['password=hunter2 is wrong', 'password=[redacted] is wrong'],
-    ['{"password":"hun ter2","user":"ann"}', '{"password":[redacted],"user":"ann"}'],
-    ["client_secret: 'abc'", 'client_secret: [redacted]'],
+    ['{"password":"hun ter2","user":"ann"}', '{"password":"[redacted]","user":"ann"}'],
+    ["client_secret: 'abc'", "client_secret: '[redacted]'"],
+    ['{"password":"a\\"b c","n":1}', '{"password":"[redacted]","n":1}'],
+    ['"{\\"token\\":\\"a b\\",\\"n\\":1}"', '"{\\"token\\":\\"[redacted]\\",\\"n\\":1}"'],
+    ['{\\"Authorization\\":\\"Bearer t1\\"}', '{\\"Authorization\\":\\"[redacted]\\"}'],
     ['Server=a;Password=abc;Db=x', 'Server=a;Password=[redacted];Db=x'],
     ['X-Api-Key: abc', 'X-Api-Key: [redacted]'],
   ])('%s', (given, expected) => {
@@ -63,6 +67,7 @@ describe('texts', () => {
     'max_tokens: 5, idempotency_key=abc',
     'https://example.com/a?page=2#top',
     'keep the monkey: banana',
+    'the digest differs: a=1, b=2',
   ])('leaves alone: %s', (text) => {
     expect(redactText(text)).toBe(text)
   })

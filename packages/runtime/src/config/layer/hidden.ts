@@ -19,13 +19,15 @@ const isSame = (a: unknown, b: unknown): boolean =>
 /** The values that somebody wrote in the config, and that the layer of the API's changes hides. */
 export function hiddenValues({
   policies,
+  layer,
   ...source
-}: Pick<ResolvedConfig, 'policies' | 'config' | 'places'>): HiddenValue[] {
+}: Pick<ResolvedConfig, 'policies' | 'config' | 'places' | 'layer'>): HiddenValue[] {
   const hidden: HiddenValue[] = []
-  for (const [policyId, { policy, origins }] of policies)
+  for (const policyId of Object.keys(layer.policies ?? {})) {
+    const { policy, origins } = policies.get(policyId) ?? GONE
+    const below = resolvePolicy(source, policyId)
     for (const [field, { origin }] of Object.entries(origins)) {
       if (origin !== 'api') continue
-      const below = resolvePolicy(source, policyId)
       const said = below.origins[field]
       if (said === undefined || said.origin === 'built-in') continue
       const [value, under] = [valueOf(policy, field), valueOf(below.policy, field)]
@@ -38,15 +40,19 @@ export function hiddenValues({
           ...(said.where !== undefined && { where: said.where }),
         })
     }
+  }
   return hidden
 }
 
 const valueOf = (policy: RetryPolicy, field: string): unknown => policy[field as keyof RetryPolicy] ?? null
 
+/** A policy that the layer deleted hides nothing of its own. */
+const GONE = { policy: {} as RetryPolicy, origins: {} } satisfies ResolvedPolicy
+
 /** The values that a reload changed, and that change nothing because the layer hides them. */
 export function hiddenByReload(
   before: PolicySource,
-  after: Pick<ResolvedConfig, 'policies' | 'config' | 'places'>,
+  after: Pick<ResolvedConfig, 'policies' | 'config' | 'places' | 'layer'>,
 ): HiddenValue[] {
   return hiddenValues(after).filter(({ policyId, field, below }) => {
     const old: ResolvedPolicy = resolvePolicy(before, policyId)

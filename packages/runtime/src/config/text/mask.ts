@@ -8,7 +8,7 @@ const MASKED = new RegExp(`[\\u${FIRST.toString(16)}-\\u${(FIRST + SPECIAL.lengt
  */
 export function mask(text: string): string {
   if (!text.includes('${') || text.search(MASKED) >= 0) return text
-  return text.replace(/\$\{[^}\n]*\}/g, (whole) =>
+  return text.replace(/\$\{[a-z_]\w*(?::-[^}\n"']*)?\}/gi, (whole) =>
     whole.replace(/[{}[\],:# ]/g, (special) => String.fromCharCode(FIRST + SPECIAL.indexOf(special))),
   )
 }

@@ -1,5 +1,5 @@
-import { join } from 'node:path'
 import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Disk } from './disk.js'
 import { forwards, ofFile } from './lines.js'
 

@@ -11,7 +11,8 @@ const UNFINISHED = '.unfinished-'
 
 const HINTS: Record<string, string> = {
   ENOSPC: 'the disk is full; make room, then try again: nothing that was acknowledged is lost',
-  EDQUOT: 'the quota of the disk is used up; make room, then try again: nothing that was acknowledged is lost',
+  EDQUOT:
+    'the quota of the disk is used up; make room, then try again: nothing that was acknowledged is lost',
   EROFS: 'the file system is read-only; mount it writable, or choose another folder',
   EACCES: 'no permission; check the owner and the modes of the folder',
   EPERM: 'no permission; check the owner and the modes of the folder',
@@ -45,8 +46,11 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** What tells whether a file is still the one it was. */
 export interface FileStamp {
   ino: number
+  /** When it was made: a new file may have the number of one that has gone. */
+  born: number
   size: number
   mtime: number
 }
@@ -57,7 +61,8 @@ export class Disk {
     const first = await mkdir(path, { recursive: true, mode: FOLDER_MODE })
     if (first === undefined) return
     // Each new folder is an entry of the one above it.
-    for (let made = path; made.length >= first.length; made = dirname(made)) await this.syncFolder(dirname(made))
+    for (let made = path; made.length >= first.length; made = dirname(made))
+      await this.syncFolder(dirname(made))
   }
 
   /** Puts a whole file in place: readers see the old one or the new one. `syncFolder` makes its name last. */
@@ -158,7 +163,7 @@ export class Disk {
 
   async stamp(path: string): Promise<FileStamp | undefined> {
     const found = await unlessMissing(stat(path))
-    return found && { ino: found.ino, size: found.size, mtime: found.mtimeMs }
+    return found && { ino: found.ino, born: found.birthtimeMs, size: found.size, mtime: found.mtimeMs }
   }
 
   /** Clears away what killed writers left. Whoever calls it holds the folder's lock. */

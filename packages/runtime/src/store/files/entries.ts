@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { type DeadLetter, deadLetterCodec } from '../../records/dead-letter.js'
 import { DeadLetterIndex, type Slot, slotOf } from '../dead-letter-index.js'
-import { Changes } from './changes.js'
-import { type Disk, type FileStamp, codeOf } from './disk.js'
+import { type Changed, Changes } from './changes.js'
+import { codeOf, type Disk, type FileStamp } from './disk.js'
 import { pathPart } from './paths.js'
 import { ProcessedIds } from './processed.js'
 
@@ -46,7 +46,11 @@ export class Entries {
   private readonly folders = new Map<string, number>()
   private readonly byFile = new Map<string, string>()
   private sequence = 0
-  /** Set where something went wrong half-way: the files are looked at anew. */
+  /** Completed ones that were read since the last look at the processed. */
+  private completed: string[] = []
+  /** Files of which the index may say more than they do: something was begun, and is not known to have ended well. */
+  private readonly suspects = new Map<string, Changed>()
+  /** Set until every file was looked at. */
   private stale = true
   private readonly disk: Disk
   private readonly root: string
@@ -60,8 +64,9 @@ export class Entries {
     this.changes = new Changes(disk, root)
   }
 
-  distrust(): void {
-    this.stale = true
+  /** Everything in the index is in its file. */
+  trust(): void {
+    this.suspects.clear()
   }
 
   nextSequence(): number {
@@ -74,7 +79,7 @@ export class Entries {
 
   /** Whether the index says what the files say. */
   async isFresh(): Promise<boolean> {
-    if (this.stale || !(await this.changes.isCurrent())) return false
+    if (this.stale || this.suspects.size > 0 || !(await this.changes.isCurrent())) return false
     for (const [folder, mtime] of this.folders)
       if ((await this.disk.stamp(this.path(folder)))?.mtime !== mtime) return false
     return true
@@ -82,35 +87,37 @@ export class Entries {
 
   async refresh(): Promise<void> {
     const changed = this.stale ? undefined : await this.changes.read()
-    if (changed === undefined) {
-      await this.changes.catchUp()
-      await this.scan(['', ...(await this.disk.folders(this.root)).filter((name) => !name.startsWith('.'))])
-    } else {
-      const files = new Map(changed.map((file) => [file.join('/'), file]))
-      await each(files.values(), ([folder, name]) => this.load(folder, name))
-      if (files.size > 0) await this.note(new Set([...files.values()].map(([folder]) => folder)))
-      // A folder that changed though nobody said so: an operator, most likely.
-      const odd: string[] = []
-      for (const [folder, mtime] of this.folders)
-        if ((await this.disk.stamp(this.path(folder)))?.mtime !== mtime) odd.push(folder)
-      if (odd.includes('')) odd.push(...(await this.newFolders()))
-      await this.scan(odd)
-    }
+    if (changed === undefined) await this.scanAll()
+    else await this.follow(changed)
     await this.processed.refresh()
-    await this.reconcile()
+    // A writer that was killed may have completed an entry without noting its id.
+    await this.processed.add(this.completed)
+    this.completed = []
     this.stale = false
+    this.trust()
+  }
+
+  private async scanAll(): Promise<void> {
+    await this.changes.catchUp()
+    const found = (await this.disk.folders(this.root)).filter((name) => !name.startsWith('.'))
+    await this.scan(new Set(['', ...this.folders.keys(), ...found]))
+  }
+
+  private async follow(changed: readonly Changed[]): Promise<void> {
+    const files = new Map([...changed, ...this.suspects.values()].map((file) => [file.join('/'), file]))
+    await each(files.values(), ([folder, name]) => this.load(folder, name))
+    if (files.size > 0) await this.note(new Set([...files.values()].map(([folder]) => folder)))
+    // A folder that changed though nobody said so: an operator, most likely.
+    const odd: string[] = []
+    for (const [folder, mtime] of this.folders)
+      if ((await this.disk.stamp(this.path(folder)))?.mtime !== mtime) odd.push(folder)
+    if (odd.includes('')) odd.push(...(await this.newFolders()))
+    await this.scan(odd)
   }
 
   private async newFolders(): Promise<string[]> {
     const found = await this.disk.folders(this.root)
     return found.filter((name) => !name.startsWith('.') && !this.folders.has(name))
-  }
-
-  /** A writer that was killed may have completed an entry without noting its id. */
-  private async reconcile(): Promise<void> {
-    const done = this.index.select({ statuses: ['completed'] }, 0, false)
-    const missing = [...done].filter(({ id }) => !this.processed.has(id)).map(({ id }) => id)
-    await this.processed.add(missing)
   }
 
   /** Looks at every file of some folders. Only those that changed are read. */
@@ -159,11 +166,14 @@ export class Entries {
     const { entry, extra } = read
     const other = this.index.get(entry.dlqId)
     if (other !== undefined && `${other.folder}/${other.name}` !== file) {
-      this.warn(`${this.path(folder, name)} has the id of ${this.path(other.folder, other.name)}; it is passed over`)
+      this.warn(
+        `${this.path(folder, name)} has the id of ${this.path(other.folder, other.name)}; it is passed over`,
+      )
       return
     }
     const sequence = other?.order ?? extra.sequence ?? this.nextSequence()
     this.sequence = Math.max(this.sequence, sequence)
+    if (entry.status === 'completed') this.completed.push(entry.dlqId)
     this.place({ ...slotOf(entry, sequence, extra.lease_owner), folder, name, stamp })
   }
 
@@ -173,7 +183,10 @@ export class Entries {
   }
 
   /** What a file holds. One that holds no entry is set aside, so that the rest goes on. */
-  private async parse(folder: string, name: string): Promise<{ entry: DeadLetter; extra: Extra } | undefined> {
+  private async parse(
+    folder: string,
+    name: string,
+  ): Promise<{ entry: DeadLetter; extra: Extra } | undefined> {
     const path = this.path(folder, name)
     const content = await this.disk.read(path)
     if (content === undefined) return undefined
@@ -201,7 +214,7 @@ export class Entries {
     try {
       return deadLetterCodec.decode(JSON.parse(content.toString()))
     } catch {
-      this.distrust()
+      this.suspects.set(`${slot.folder}/${slot.name}`, [slot.folder, slot.name])
       return undefined
     }
   }
@@ -213,10 +226,12 @@ export class Entries {
     const name = known?.name ?? `${pathPart(entry.dlqId)}.json`
     const slot = { ...slotOf(entry, sequence, owner), folder, name, stamp: undefined }
     this.place(slot)
+    this.suspects.set(`${folder}/${name}`, [folder, name])
     return slot
   }
 
   remove(slot: FileSlot): void {
+    this.suspects.set(`${slot.folder}/${slot.name}`, [slot.folder, slot.name])
     this.forget(`${slot.folder}/${slot.name}`, slot.id)
   }
 

@@ -30,6 +30,13 @@ export interface JournalForm<T, F> {
   prefix: string
 }
 
+/** A record as it is to be written: to which folder, and by which day. */
+interface NewLine {
+  folder: number
+  day: string
+  text: string
+}
+
 interface Head<T> extends Found {
   shelf: number
   time: number
@@ -39,7 +46,7 @@ interface Head<T> extends Found {
 /** Records as lines of JSON in a file a day, in one folder or several. */
 export class FilesJournal<T, F extends Range> implements Journal<T, F> {
   protected readonly shelves: readonly Shelf[]
-  private readonly batches: Batches<readonly T[], void>
+  private readonly batches: Batches<readonly NewLine[], void>
   private packing: Promise<unknown> = Promise.resolve()
   private readonly disk: Disk
   private readonly lock: Lock
@@ -51,8 +58,13 @@ export class FilesJournal<T, F extends Range> implements Journal<T, F> {
     this.lock = lock
     this.form = form
     this.place = form.folders[0] ?? ''
-    this.shelves = form.folders.map((folder) => new Shelf(disk, folder, form.prefix, (text) => this.timeIn(text)))
-    this.batches = new Batches((batch) => this.guarded(() => this.write(batch.flat(), batch.length)))
+    this.shelves = form.folders.map(
+      (folder) => new Shelf(disk, folder, form.prefix, (text) => this.timeIn(text)),
+    )
+    this.batches = new Batches(async (batch) => {
+      await this.guarded(() => this.write(batch.flat()))
+      return batch.map(() => undefined)
+    })
   }
 
   async open(): Promise<void> {
@@ -63,7 +75,15 @@ export class FilesJournal<T, F extends Range> implements Journal<T, F> {
   }
 
   async append(records: readonly T[]): Promise<void> {
-    if (records.length > 0) await this.batches.ask(records)
+    if (records.length === 0) return
+    const { nature, codec, folderOf } = this.form
+    await this.batches.ask(
+      records.map((record) => ({
+        folder: folderOf(record),
+        day: dayOf(nature.time(record)),
+        text: `${JSON.stringify(codec.encode(record as never))}\n`,
+      })),
+    )
   }
 
   private async guarded<R>(work: () => Promise<R>, held = true): Promise<R> {
@@ -74,27 +94,21 @@ export class FilesJournal<T, F extends Range> implements Journal<T, F> {
     }
   }
 
-  private async write(records: readonly T[], callers: number): Promise<undefined[]> {
-    const { nature, codec } = this.form
-    const files = new Map<string, { shelf: Shelf; day: string; lines: string[] }>()
-    const days = new Map<string, string>()
-    for (const record of records) {
-      const folder = this.form.folderOf(record)
-      const shelf = this.shelves[folder] as Shelf
-      const asked = `${folder}/${dayOf(nature.time(record))}`
-      let day = days.get(asked)
-      if (day === undefined) days.set(asked, (day = await shelf.dayFor(dayOf(nature.time(record)))))
-      const key = `${folder}/${day}`
-      let file = files.get(key)
-      if (file === undefined) files.set(key, (file = { shelf, day, lines: [] }))
-      file.lines.push(JSON.stringify(codec.encode(record as never)))
+  private async write(lines: readonly NewLine[]): Promise<void> {
+    const wanted = new Map<string, NewLine[]>()
+    for (const line of lines) {
+      const held = wanted.get(`${line.folder}/${line.day}`)
+      if (held === undefined) wanted.set(`${line.folder}/${line.day}`, [line])
+      else held.push(line)
     }
-    for (const { shelf, day, lines } of files.values()) {
+    for (const held of wanted.values()) {
+      const [first] = held as [NewLine]
+      const shelf = this.shelves[first.folder] as Shelf
+      const day = await shelf.dayFor(first.day)
       const known = await this.disk.stamp(shelf.files.path(day))
-      await shelf.files.append(day, `${lines.join('\n')}\n`)
+      await shelf.files.append(day, held.map(({ text }) => text).join(''))
       if (known === undefined) this.packLater(shelf, day)
     }
-    return new Array<undefined>(callers).fill(undefined)
   }
 
   /** A new day has begun: those that are over are packed, and nobody waits for it. */
@@ -107,7 +121,8 @@ export class FilesJournal<T, F extends Range> implements Journal<T, F> {
   async list(filter?: F): Promise<Page<T>> {
     const { limit, newest, after } = readPaging(filter, 'newest', [''])
     return this.guarded(async () => {
-      const spots = after === undefined ? await this.edges(newest) : this.spotsOf(String(after[0]), newest, filter)
+      const spots =
+        after === undefined ? await this.edges(newest) : this.spotsOf(String(after[0]), newest, filter)
       const items: T[] = []
       let cursor = ''
       for await (const head of this.merged(newest, spots, filter)) {
@@ -137,13 +152,25 @@ export class FilesJournal<T, F extends Range> implements Journal<T, F> {
   }
 
   /** Records that fit, over all folders, by time; each folder's in the order they came. */
-  private async *merged(newest: boolean, spots: readonly Spot[], filter: F | undefined): AsyncGenerator<Head<T>> {
+  private async *merged(
+    newest: boolean,
+    spots: readonly Spot[],
+    filter: F | undefined,
+  ): AsyncGenerator<Head<T>> {
     const only = filter && this.form.only(filter)
     const walks = this.shelves.map((shelf, i) =>
-      this.fitting(shelf, i, newest, only === undefined || only === i ? (spots[i] as Spot) : undefined, filter),
+      this.fitting(
+        shelf,
+        i,
+        newest,
+        only === undefined || only === i ? (spots[i] as Spot) : undefined,
+        filter,
+      ),
     )
     try {
-      const heads = await Promise.all(walks.map(async (walk) => (await walk.next()).value as Head<T> | undefined))
+      const heads = await Promise.all(
+        walks.map(async (walk) => (await walk.next()).value as Head<T> | undefined),
+      )
       for (;;) {
         const best = leading(heads, newest)
         if (best === undefined) return
@@ -211,7 +238,9 @@ export class FilesJournal<T, F extends Range> implements Journal<T, F> {
       }
       const left = lines.flatMap((held, shelf) => held.map((line) => ({ ...line, shelf })))
       // Oldest first over all folders, in the order of lists.
-      left.sort((a, b) => (a.shelf === b.shelf ? (before(a.spot, b.spot) ? -1 : 1) : a.time - b.time || a.shelf - b.shelf))
+      left.sort((a, b) =>
+        a.shelf === b.shelf ? (before(a.spot, b.spot) ? -1 : 1) : a.time - b.time || a.shelf - b.shelf,
+      )
       const surplus = left.slice(0, Math.max(0, left.length - (limits.maxEntries ?? left.length)))
       for (const [i, shelf] of this.shelves.entries()) {
         const last = surplus.findLast((line) => line.shelf === i)

@@ -45,7 +45,8 @@ export async function* forwards(source: Source, from: number): AsyncGenerator<Li
     const block = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let begin = 0
     for (let end = block.indexOf(NEWLINE); end >= 0; end = block.indexOf(NEWLINE, begin)) {
-      if (end > begin) yield { start: start + begin, next: start + end + 1, text: block.toString('utf8', begin, end) }
+      if (end > begin)
+        yield { start: start + begin, next: start + end + 1, text: block.toString('utf8', begin, end) }
       begin = end + 1
     }
     start += begin

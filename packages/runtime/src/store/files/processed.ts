@@ -37,12 +37,17 @@ export class ProcessedIds {
   }
 
   private readLines(text: string): void {
+    const lines = text.slice(2).split('\n')
     let end = 1
-    for (const line of text.slice(2).split('\n')) {
-      const id = idIn(line)
-      if (id === undefined) break
+    for (const [i, line] of lines.entries()) {
+      const [id, length] = idIn(line)
+      if (id === undefined) {
+        // A bracket ends the list, and half a line can only be the last.
+        if (line !== ']' && i < lines.length - 1) return this.readForeign(text)
+        break
+      }
       this.ids.add(id)
-      end += 1 + Buffer.byteLength(JSON.stringify(id)) + (end > 1 ? 1 : 0)
+      end += length + (end > 1 ? 2 : 1)
     }
     this.end = end
   }
@@ -55,7 +60,9 @@ export class ProcessedIds {
       if (!Array.isArray(ids)) throw new TypeError('it is no array')
       for (const id of ids) if (typeof id === 'string') this.ids.add(id)
     } catch (error) {
-      this.warn(`${this.path} is not a list of ids (${String(error)}); it is made anew from completed entries`)
+      this.warn(
+        `${this.path} is not a list of ids (${String(error)}); it is made anew from completed entries`,
+      )
     }
   }
 
@@ -83,12 +90,13 @@ export class ProcessedIds {
   }
 }
 
-/** The id of a line; undefined for the closing bracket and for half a line. */
-function idIn(line: string): string | undefined {
+/** The id of a line and its length in bytes; no id for the closing bracket and for half a line. */
+function idIn(line: string): [id: string | undefined, length: number] {
+  const text = line.slice(0, line.lastIndexOf('"') + 1)
   try {
-    const id: unknown = JSON.parse(line.replace(/,$/, ''))
-    return typeof id === 'string' ? id : undefined
+    const id: unknown = JSON.parse(text)
+    return [typeof id === 'string' ? id : undefined, Buffer.byteLength(text)]
   } catch {
-    return undefined
+    return [undefined, 0]
   }
 }

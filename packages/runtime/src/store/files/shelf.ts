@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { dayAfter, type DayFile, DayFiles } from './day-files.js'
+import { type DayFile, DayFiles, dayAfter } from './day-files.js'
 import type { Disk } from './disk.js'
 import { backwards, forwards, type Line } from './lines.js'
 
@@ -28,7 +28,8 @@ export interface Found extends Line {
 
 /** What is known of the lines of a file: where each begins, and its time. */
 interface Facts {
-  ino: number
+  /** Which file it was. */
+  file: string
   size: number
   starts: number[]
   times: number[]
@@ -119,10 +120,11 @@ export class Shelf {
 
   /** Reads what was added since the last time. */
   private async factsOf(file: DayFile): Promise<Facts> {
-    const ino = (await this.disk.stamp(file.path))?.ino ?? 0
+    const stamp = await this.disk.stamp(file.path)
+    const same = `${stamp?.ino} ${stamp?.born}`
     let facts = this.facts.get(file.day)
-    if (facts === undefined || facts.ino !== ino) {
-      facts = { ino, size: 0, starts: [], times: [] }
+    if (facts === undefined || facts.file !== same) {
+      facts = { file: same, size: 0, starts: [], times: [] }
       this.facts.set(file.day, facts)
     }
     if (file.packed && facts.size > 0) return facts
@@ -154,7 +156,11 @@ export class Shelf {
     await this.keepFloors(floors)
     const kept = new Set((await this.lines()).map((line) => line.spot.day))
     const files = await this.files.list()
-    for (const file of files) if (!kept.has(file.day) && file.day <= spot.day) await this.files.remove(file)
+    for (const file of files) {
+      if (kept.has(file.day) || file.day > spot.day) continue
+      await this.files.remove(file)
+      this.facts.delete(file.day)
+    }
     // A floor over nothing would only be in the way of what is added later.
     const left = (await this.files.list()).map(({ day }) => day)
     await this.keepFloors(floors.filter((floor) => left.some((day) => day <= floor.day)))

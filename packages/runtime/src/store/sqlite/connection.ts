@@ -8,7 +8,10 @@ import { migrate } from './migrations.js'
 const PATIENCE = 4
 
 /** How much of the log is kept before it is brought into the file, in pages of 4 KiB: a bound on how long that takes. */
-const CHECKPOINT = 500
+const CHECKPOINT = 1000
+
+/** How many KiB of pages are kept in memory: enough that what a transaction changes is written once, when it is over. */
+const CACHE = 16_000
 
 /** One file, opened. Everything here is synchronous and throws what the driver throws. */
 export class Connection {
@@ -28,6 +31,7 @@ export class Connection {
       connection.exec('PRAGMA journal_mode = WAL')
       connection.exec('PRAGMA synchronous = FULL')
       connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT}`)
+      connection.exec(`PRAGMA cache_size = -${CACHE}`)
       // What is deleted holds people's payloads.
       connection.exec('PRAGMA secure_delete = FAST')
       migrate(connection, file)

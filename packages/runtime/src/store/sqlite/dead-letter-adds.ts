@@ -3,14 +3,24 @@ import { samePayload } from '../payload.js'
 import type { Added } from '../store.js'
 import type { Commits } from './commits.js'
 import type { Connection } from './connection.js'
-import { COLUMNS, columnsOf, count, find, noteProcessed, payloadText } from './dead-letter-rows.js'
+import {
+  CHANGING,
+  changing,
+  count,
+  FIXED,
+  findId,
+  findKey,
+  fixed,
+  noteProcessed,
+} from './dead-letter-rows.js'
 import type { Value } from './driver.js'
+import { hashOf, toColumn } from './text.js'
 
 /** How many entries, or characters of them, one job adds: others have their turn after it. */
-const JOB = { entries: 256, size: 2 ** 20 } as const
+const JOB = { entries: 512, size: 2 ** 20 } as const
 
 /** How many rows one statement inserts: calling a statement costs more than a row. */
-const ROWS = 8
+const ROWS = 16
 
 interface Waiting {
   entry: DeadLetter
@@ -25,11 +35,13 @@ interface Batch {
   written: Promise<void>
 }
 
+const COLUMNS = [...CHANGING, ...FIXED]
 const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
-const INSERT = `INSERT INTO dead_letters (${COLUMNS.join(', ')}) VALUES `
-const INSERT_ONE = INSERT + ROW
-/** Where one of them is there already, it is left out. */
-const INSERT_MANY = `${INSERT}${Array(ROWS).fill(ROW).join(', ')} ON CONFLICT DO NOTHING`
+/** An id that is there already is left out. */
+const insertion = (rows: number) =>
+  `INSERT INTO dead_letters (${COLUMNS.join(', ')}) VALUES ${Array(rows).fill(ROW).join(', ')} ON CONFLICT DO NOTHING`
+const INSERT_ONE = insertion(1)
+const INSERT_MANY = insertion(ROWS)
 
 /** Adds entries. Whatever is to be added within a turn is added by one job, and so in one transaction. */
 export class DeadLetterAdds {
@@ -41,10 +53,14 @@ export class DeadLetterAdds {
   }
 
   async add(entries: readonly DeadLetter[], maxEntries: number): Promise<Added[]> {
-    const waiting = entries.map((entry): Waiting => {
-      const payload = payloadText(entry.originalPayload)
-      return { entry, row: [...columnsOf(entry, null), payload], maxEntries, result: undefined }
-    })
+    const waiting = entries.map(
+      (entry): Waiting => ({
+        entry,
+        row: [...changing(entry, null), ...fixed(entry)],
+        maxEntries,
+        result: undefined,
+      }),
+    )
     const batches = new Set<Promise<void>>()
     for (const one of waiting) {
       const batch = (this.batch ??= this.begin())
@@ -77,30 +93,56 @@ function insertAll(sql: Connection, waiting: readonly Waiting[]): void {
     "SELECT sum(entries) AS open FROM dead_letter_counts WHERE status <> 'completed'",
   ) as { open: number | null }
   const tally = new Tally(open ?? 0)
-  for (let at = 0; at < waiting.length; at += ROWS) {
-    const some = waiting.slice(at, at + ROWS)
-    if (!insertTogether(sql, some, tally)) for (const one of some) one.result = insertOne(sql, one, tally)
+  const keys = keysThere(sql, waiting)
+  let group: Waiting[] = []
+  const insert = () => {
+    insertGroup(sql, group, tally)
+    group = []
   }
+  for (const one of waiting) {
+    const key = toColumn(one.entry.idempotencyKey)
+    const usual = !keys.has(key) && tally.open + group.length < one.maxEntries
+    keys.add(key)
+    if (usual) group.push(one)
+    if (!usual || group.length === ROWS) insert()
+    if (!usual) one.result = insertOne(sql, one, tally)
+  }
+  insert()
   tally.write(sql)
 }
 
-/** The usual case: there is room, and none of them is there already. Undoes what it did and says no in any other. */
-function insertTogether(sql: Connection, some: readonly Waiting[], tally: Tally): boolean {
-  if (some.length < ROWS || some.some(({ maxEntries }) => tally.open + ROWS > maxEntries)) return false
+/** Those of the idempotency keys that may be there already. */
+function keysThere(sql: Connection, waiting: readonly Waiting[]): Set<string> {
+  const hashes = waiting.map(({ entry }) => hashOf(entry.idempotencyKey))
+  const rows = sql.all<{ key: string }>(
+    'SELECT idempotency_key AS key FROM dead_letters WHERE key_hash IN (SELECT value FROM json_each(?))',
+    JSON.stringify(hashes),
+  )
+  return new Set(rows.map(({ key }) => key))
+}
+
+/** The usual case: there is room for them, and nobody has their keys. */
+function insertGroup(sql: Connection, group: readonly Waiting[], tally: Tally): void {
+  if (group.length === ROWS && insertTogether(sql, group)) {
+    for (const one of group) one.result = admitted(sql, one.entry, tally)
+    return
+  }
+  for (const one of group) one.result = insertOne(sql, one, tally, true)
+}
+
+/** Undoes what it did and says no where one of the ids is there already. */
+function insertTogether(sql: Connection, group: readonly Waiting[]): boolean {
   const { last } = sql.get<{ last: number | null }>('SELECT max(seq) AS last FROM dead_letters') as {
     last: number | null
   }
-  const added = sql.statement(INSERT_MANY).run(some.flatMap(({ row }) => row))
-  if (added < ROWS) {
-    if (added > 0) sql.run('DELETE FROM dead_letters WHERE seq > ?', last ?? 0)
-    return false
-  }
-  for (const one of some) one.result = admitted(sql, one.entry, tally)
-  return true
+  const inserted = sql.statement(INSERT_MANY).run(group.flatMap(({ row }) => row))
+  if (inserted > 0 && inserted < ROWS) sql.run('DELETE FROM dead_letters WHERE seq > ?', last ?? 0)
+  return inserted === ROWS
 }
 
-function insertOne(sql: Connection, { entry, row, maxEntries }: Waiting, tally: Tally): Added {
-  const same = find(sql, 'idempotency_key', entry.idempotencyKey) ?? find(sql, 'dlq_id', entry.dlqId)
+function insertOne(sql: Connection, { entry, row, maxEntries }: Waiting, tally: Tally, fresh = false): Added {
+  if (fresh && sql.statement(INSERT_ONE).run(row) === 1) return admitted(sql, entry, tally)
+  const same = findKey(sql, entry.idempotencyKey) ?? findId(sql, entry.dlqId)
   if (same !== undefined) {
     const known = samePayload(same.entry.originalPayload, entry.originalPayload)
     return { result: known ? 'known' : 'conflict', entry: same.entry }

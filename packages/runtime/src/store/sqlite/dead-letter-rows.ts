@@ -2,7 +2,7 @@ import { HoldfastError } from 'holdfast'
 import { type DeadLetter, deadLetterCodec } from '../../records/dead-letter.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
-import { fromColumn, toColumn } from './text.js'
+import { fromColumn, hashOf, toColumn } from './text.js'
 
 /** A dead letter as it is stored. */
 export interface DeadLetterRow {
@@ -19,20 +19,19 @@ export interface Held {
   entry: DeadLetter
 }
 
-/** The columns in the order of {@link columnsOf}. */
-export const COLUMNS = [
+/** What is set once. */
+export const FIXED = [
   'dlq_id',
   'idempotency_key',
+  'key_hash',
   'operation_type',
   'item_id',
-  'status',
   'created_at',
-  'leased_until',
-  'lease_owner',
-  'replay_requested_at',
-  'entry',
   'original_payload',
 ] as const
+
+/** What changes with a replay, in the order of {@link changing}. */
+export const CHANGING = ['status', 'leased_until', 'lease_owner', 'replay_requested_at', 'entry'] as const
 
 /** A payload as JSON. */
 export function payloadText(payload: unknown): string {
@@ -52,16 +51,24 @@ export function payloadText(payload: unknown): string {
   return text
 }
 
-/** All columns but the payload's. */
-export function columnsOf(entry: DeadLetter, owner: string | null): Value[] {
-  const { original_payload: _, ...wire } = deadLetterCodec.encode({ ...entry, originalPayload: undefined })
+/** Values of the columns in {@link FIXED}. */
+export const fixed = (entry: DeadLetter): Value[] => [
+  toColumn(entry.dlqId),
+  toColumn(entry.idempotencyKey),
+  hashOf(entry.idempotencyKey),
+  toColumn(entry.operationType),
+  toColumn(entry.itemId),
+  entry.createdAt.getTime(),
+  payloadText(entry.originalPayload),
+]
+
+/** Values of the columns in {@link CHANGING}. */
+export function changing(entry: DeadLetter, owner: string | null): Value[] {
+  const wire = deadLetterCodec.encode(entry)
+  // It has a column of its own. The wire form is a copy, and nobody else's.
+  wire.original_payload = undefined
   return [
-    toColumn(entry.dlqId),
-    toColumn(entry.idempotencyKey),
-    toColumn(entry.operationType),
-    toColumn(entry.itemId),
     entry.status,
-    entry.createdAt.getTime(),
     entry.leasedUntil?.getTime() ?? null,
     owner === null ? null : toColumn(owner),
     entry.replayRequestedAt?.getTime() ?? null,
@@ -82,8 +89,17 @@ export function readAt(sql: Connection, seq: number): Held {
   return heldOf(sql.get<DeadLetterRow>(`${FIELDS} seq = ?`, seq) as DeadLetterRow)
 }
 
-export function find(sql: Connection, column: 'dlq_id' | 'idempotency_key', name: string): Held | undefined {
-  const row = sql.get<DeadLetterRow>(`${FIELDS} ${column} = ?`, toColumn(name))
+export function findId(sql: Connection, id: string): Held | undefined {
+  const row = sql.get<DeadLetterRow>(`${FIELDS} dlq_id = ?`, toColumn(id))
+  return row && heldOf(row)
+}
+
+export function findKey(sql: Connection, key: string): Held | undefined {
+  const row = sql.get<DeadLetterRow>(
+    `${FIELDS} key_hash = ? AND idempotency_key = ?`,
+    hashOf(key),
+    toColumn(key),
+  )
   return row && heldOf(row)
 }
 
@@ -95,14 +111,11 @@ export function count(sql: Connection, operation: string, status: string, entrie
   sql.run(COUNT, toColumn(operation), status, entries)
 }
 
-const REPLACE = `UPDATE dead_letters SET (${COLUMNS.slice(0, -1).join(', ')}) =
-  (${COLUMNS.slice(0, -1)
-    .map(() => '?')
-    .join(', ')}) WHERE seq = ?`
+const REPLACE = `UPDATE dead_letters SET ${CHANGING.map((column) => `${column} = ?`).join(', ')} WHERE seq = ?`
 
 /** Puts a changed entry in the place of a stored one. Its payload stays as it is. */
 export function replace(sql: Connection, held: Held, entry: DeadLetter, owner: string | null): DeadLetter {
-  sql.run(REPLACE, ...columnsOf(entry, owner), held.seq)
+  sql.run(REPLACE, ...changing(entry, owner), held.seq)
   if (entry.status !== held.entry.status) {
     count(sql, entry.operationType, held.entry.status, -1)
     count(sql, entry.operationType, entry.status, 1)

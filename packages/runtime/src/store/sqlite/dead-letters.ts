@@ -14,7 +14,7 @@ import type {
 import { type Commits, turn } from './commits.js'
 import { DeadLetterAdds } from './dead-letter-adds.js'
 import { type Place, select, type Wanted } from './dead-letter-queries.js'
-import { count, find, type Held, payloadText, readAt, replace } from './dead-letter-rows.js'
+import { count, findId, type Held, payloadText, readAt, replace } from './dead-letter-rows.js'
 import { fromColumn, toColumn } from './text.js'
 
 /** How many entries are read, leased or deleted before others have their turn. */
@@ -42,7 +42,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
   }
 
   private find(id: string): Held | undefined {
-    return find(this.commits.sql, 'dlq_id', id)
+    return findId(this.commits.sql, id)
   }
 
   async list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>> {

@@ -4,15 +4,29 @@ import { HoldfastError, isHoldfastError } from 'holdfast'
 const BUSY = 5
 const LOCKED = 6
 
-const HINTS: Record<number, string> = {
-  3: 'no permission to open it; check the owner and the modes of the file and its folder',
-  5: 'another process has held its lock for too long; see who else uses it, then try again',
-  6: 'another process has held its lock for too long; see who else uses it, then try again',
-  8: 'it cannot be written to; make the file and its folder writable for this user',
+const LOCKED_OUT = 'another process has held its lock for too long; see who else uses it, then try again'
+const FORBIDDEN = 'it cannot be written to; make the file and its folder writable for this user'
+const FULL = 'the disk is full; make room, then try again: nothing that was acknowledged is lost'
+const NO_PLACE = 'it cannot be opened; check that its folder is one, and that this user may write in it'
+
+/** By SQLite's result code, or by the code of the system's error. */
+const HINTS: Record<number | string, string> = {
+  EACCES: FORBIDDEN,
+  EPERM: FORBIDDEN,
+  EROFS: FORBIDDEN,
+  ENOSPC: FULL,
+  EDQUOT: FULL,
+  ENOTDIR: NO_PLACE,
+  EEXIST: NO_PLACE,
+  ENOENT: NO_PLACE,
+  3: FORBIDDEN,
+  5: LOCKED_OUT,
+  6: LOCKED_OUT,
+  8: FORBIDDEN,
   10: 'the disk failed to read or write; see to the disk, then try again',
   11: damaged('it is damaged'),
-  13: 'the disk is full; make room, then try again: nothing that was acknowledged is lost',
-  14: 'it cannot be opened; check that its folder is there and that this user may write in it',
+  13: FULL,
+  14: NO_PLACE,
   26: damaged('it is no SQLite database, or it is damaged'),
 }
 
@@ -47,7 +61,8 @@ export function isBusy(error: unknown): boolean {
 /** The error that a caller gets: what is wrong with which file, and what to do. */
 export function unavailable(file: string, error: unknown): HoldfastError {
   if (isHoldfastError(error)) return error
-  const why = HINTS[resultCode(error) ?? 0] ?? 'it failed'
+  const { code } = Object(error) as { code?: unknown }
+  const why = HINTS[resultCode(error) ?? String(code)] ?? 'it failed'
   const told = error instanceof Error ? error.message : String(error)
   return new HoldfastError('STORE_UNAVAILABLE', `the SQLite store ${file}: ${why} (${told})`, {
     cause: error,

@@ -25,7 +25,8 @@ const DECODED = 200
 
 /** Records that wait to be written together. */
 interface Batch {
-  heads: Value[][]
+  /** The columns' values, row after row. */
+  heads: Value[]
   texts: string[]
   written: Promise<void>
 }
@@ -51,7 +52,7 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
     for (const [i, record] of records.entries()) {
       const batch = (this.batch ??= this.begin())
       batch.texts.push(texts[i] as string)
-      batch.heads.push([nature.time(record).getTime(), ...values(record)])
+      batch.heads.push(nature.time(record).getTime(), ...values(record))
       if (batch.texts.length >= FULL) {
         this.batch = undefined
         this.commits.press()
@@ -84,9 +85,10 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
     const into = `INSERT INTO ${table} (time, ${columns.join(', ')}) VALUES `
     const many = sql.statement(into + Array(ROWS).fill(row).join(', '))
     const one = sql.statement(into + row)
+    const width = columns.length + 1
     let at = 0
-    for (; at + ROWS <= heads.length; at += ROWS) many.run(heads.slice(at, at + ROWS).flat())
-    for (; at < heads.length; at++) one.run(heads[at] as Value[])
+    for (; at + ROWS * width <= heads.length; at += ROWS * width) many.run(heads.slice(at, at + ROWS * width))
+    for (; at < heads.length; at += width) one.run(heads.slice(at, at + width))
     // Nobody else writes meanwhile, so the numbers are consecutive.
     const { last } = sql.get<{ last: number }>(`SELECT max(seq) AS last FROM ${table}`) as { last: number }
     writeBodies(sql, table, last - texts.length + 1, texts)

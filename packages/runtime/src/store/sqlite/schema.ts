@@ -23,7 +23,8 @@ export const FIRST = `
   CREATE TABLE dead_letters (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     dlq_id TEXT NOT NULL UNIQUE,
-    idempotency_key TEXT NOT NULL UNIQUE,
+    idempotency_key TEXT NOT NULL,
+    key_hash INTEGER NOT NULL,
     operation_type TEXT NOT NULL,
     item_id TEXT NOT NULL,
     status TEXT NOT NULL,
@@ -38,6 +39,7 @@ export const FIRST = `
   -- Lists go by operation, status and age, or by status and age. An item is looked for without leaving the index.
   CREATE INDEX dead_letters_by_operation ON dead_letters (operation_type, status, created_at, seq, item_id);
   CREATE INDEX dead_letters_by_status ON dead_letters (status, created_at, seq, item_id);
+  CREATE INDEX dead_letters_by_key ON dead_letters (key_hash);
   CREATE INDEX dead_letters_requested ON dead_letters (created_at, seq) WHERE replay_requested_at IS NOT NULL;
 
   -- How many dead letters there are, so that nobody has to count a million of them.

@@ -53,7 +53,7 @@ export const event = (n: number, over: Partial<RetryEvent> = {}): RetryEvent => 
   policyId: 'default',
   operation: 'browser.state',
   attempt: 2,
-  maxAttempts: Number.POSITIVE_INFINITY,
+  maxAttempts: 3,
   delay: 250,
   component: 'retry_manager',
   context: { some_key: 1 },

@@ -1,0 +1,291 @@
+// The store is no part of the public face, so it is measured as it is in the sources.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/**
+ * @typedef {typeof import('../../packages/runtime/src/store/sqlite/index.js')} Index
+ * @typedef {typeof import('../../packages/runtime/src/store/sqlite/driver.js')} Drivers
+ * @typedef {ReturnType<Index['openSqlite']>} Store
+ * @typedef {Awaited<ReturnType<Drivers['openDriver']>>} Driver
+ * @typedef {import('../../packages/runtime/src/records/dead-letter.js').DeadLetter} DeadLetter
+ */
+
+/** @returns {Promise<Index & Drivers>} */
+async function load() {
+  const outfile = join(ROOT, '.cache', `sqlite-bench-${process.pid}.mjs`)
+  const folder = join(ROOT, 'packages/runtime/src/store/sqlite')
+  await build({
+    stdin: {
+      contents: `export { openSqlite } from './index.ts'\nexport { openDriver } from './driver.ts'`,
+      resolveDir: folder,
+    },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'error',
+  })
+  try {
+    return await import(pathToFileURL(outfile).href)
+  } finally {
+    await rm(outfile)
+  }
+}
+
+const START = Date.UTC(2026, 0, 1)
+
+const random = () => Math.random().toString(36).slice(2, 14)
+
+/** @param {number} n @returns {DeadLetter} */
+const letter = (n) => ({
+  schema: '1.1',
+  dlqId: `dlq_20260101_000000_item${n}_${random()}`,
+  itemId: `item${n}`,
+  operationType: `operation_${n % 10}`,
+  status: 'pending',
+  originalPayload: { id: n, text: 'x'.repeat(500) },
+  errorDetails: {
+    errorType: 'Error',
+    errorMessage: 'the service is down',
+    stackTrace: 'x'.repeat(500),
+    retryCount: 2,
+  },
+  createdAt: new Date(START + n),
+  lastAttempt: new Date(START + n),
+  processed: false,
+  idempotencyKey: `idk_${random()}`,
+  policyId: 'default',
+})
+
+/**
+ * @template T
+ * @param {(store: Store, driver: (file: string) => Promise<Driver>, dir: string) => Promise<T>} work
+ */
+async function withStore(work) {
+  const { openSqlite, openDriver } = await load()
+  const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+  const store = openSqlite(join(dir, 'store.db'))
+  await store.open()
+  try {
+    return await work(store, openDriver, dir)
+  } finally {
+    await store.close()
+    await rm(dir, { recursive: true })
+  }
+}
+
+/** How many are added at a time, in how many rounds, after how many to warm up. */
+const TOGETHER = 1000
+const ROUNDS = 30
+const WARM_UP = 6
+
+/**
+ * Adds as many callers do at once, and what the driver does with the same entries in one transaction, in turns. Both
+ * begin with records, so both write JSON.
+ *
+ * @returns {Promise<{ ratio: number[], perEntry: number[] }>}
+ */
+export const adds = () =>
+  withStore(async (store, openDriver, dir) => {
+    const raw = await openDriver(join(dir, 'raw.db'))
+    raw.exec('PRAGMA journal_mode = WAL')
+    raw.exec('PRAGMA synchronous = FULL')
+    raw.exec('CREATE TABLE letters (id TEXT PRIMARY KEY, entry TEXT NOT NULL)')
+    const insert = raw.prepare('INSERT INTO letters VALUES (?, ?)')
+    const bare = (/** @type {DeadLetter[]} */ letters) => {
+      const start = performance.now()
+      raw.exec('BEGIN IMMEDIATE')
+      for (const each of letters) insert.run([each.dlqId, JSON.stringify(each)])
+      raw.exec('COMMIT')
+      return performance.now() - start
+    }
+    const ours = async (/** @type {DeadLetter[]} */ letters) => {
+      const start = performance.now()
+      await Promise.all(letters.map((each) => store.deadLetters.add([each], { maxEntries: 1e9 })))
+      return performance.now() - start
+    }
+    /** @type {{ ratio: number[], perEntry: number[] }} */
+    const samples = { ratio: [], perEntry: [] }
+    for (let round = 0; round < WARM_UP + ROUNDS; round++) {
+      const letters = Array.from({ length: TOGETHER }, (_, i) => letter(round * TOGETHER + i))
+      const before = round % 2 === 0 ? bare(letters) : undefined
+      const took = await ours(letters)
+      const rawTook = before ?? bare(letters)
+      if (round < WARM_UP) continue
+      samples.ratio.push(took / rawTook)
+      samples.perEntry.push((took * 1e6) / TOGETHER)
+    }
+    raw.close()
+    return samples
+  })
+
+const MILLION = 1_000_000
+
+/** A million entries made by SQLite itself: of ten operations, a tenth of each failed, a tenth completed. */
+const FILL = `
+  INSERT INTO dead_letters (dlq_id, idempotency_key, key_hash, operation_type, item_id, status, created_at, entry, original_payload)
+    WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${MILLION - 1})
+    SELECT 'dlq_' || n, 'key_' || n, n, 'operation_' || (n % 10), 'item' || n,
+      CASE n / 10 % 10 WHEN 0 THEN 'failed' WHEN 1 THEN 'completed' ELSE 'pending' END, ${START} + n,
+      replace(replace(replace($entry, '{n}', n), '{operation}', 'operation_' || (n % 10)), '{status}',
+        CASE n / 10 % 10 WHEN 0 THEN 'failed' WHEN 1 THEN 'completed' ELSE 'pending' END),
+      '{"id":' || n || '}'
+    FROM numbers;
+  INSERT INTO dead_letter_counts SELECT operation_type, status, count(*) FROM dead_letters GROUP BY 1, 2;`
+
+const ENTRY = JSON.stringify({
+  schema: '1.1',
+  dlq_id: 'dlq_{n}',
+  item_id: 'item{n}',
+  operation_type: '{operation}',
+  status: '{status}',
+  error_details: {
+    error_type: 'Error',
+    error_message: 'the service is down',
+    stack_trace: 'x'.repeat(200),
+    retry_count: 2,
+  },
+  created_at: '2026-01-01T00:00:00.000Z',
+  last_attempt: '2026-01-01T00:00:00.000Z',
+  processed: false,
+  idempotency_key: 'key_{n}',
+  policy_id: 'default',
+})
+
+/** Lists 100 of a million, in milliseconds. @returns {Promise<Record<string, number[]>>} */
+export const lists = () =>
+  withStore(async (store, openDriver, dir) => {
+    const driver = await openDriver(join(dir, 'store.db'))
+    driver.exec(FILL.replace('$entry', `'${ENTRY}'`))
+    driver.close()
+    const now = new Date(START + MILLION)
+    const middle = new Date(START + MILLION / 2)
+    const some = /** @type {const} */ ({ operation: 'operation_3', status: 'pending' })
+    /** @type {Record<string, import('../../packages/runtime/src/store/store.js').DeadLetterFilter>} */
+    const filters = {
+      age: { ...some, from: middle },
+      oldest: some,
+      failed: { status: 'failed', to: middle, order: 'newest' },
+      any: {},
+    }
+    /** @type {Record<string, number[]>} */
+    const samples = {}
+    for (const [name, filter] of Object.entries(filters)) {
+      const times = []
+      let next = filter
+      for (let i = 0; i < 60; i++) {
+        const start = performance.now()
+        const { items, cursor } = await store.deadLetters.list(next, now)
+        times.push(performance.now() - start)
+        if (items.length !== 100 || cursor === undefined) throw new Error(`${name} listed ${items.length}`)
+        next = { ...filter, cursor }
+      }
+      samples[name] = times.slice(10)
+    }
+    const times = []
+    for (let i = 0; i < 30; i++) {
+      const start = performance.now()
+      const { total } = await store.deadLetters.stats(now)
+      times.push(performance.now() - start)
+      if (total !== MILLION) throw new Error(`there are ${total}`)
+    }
+    samples.stats = times.slice(5)
+    return samples
+  })
+
+/** The records of a call that failed after so many attempts. @param {number} n @param {number} attempts */
+function recordsOf(n, attempts) {
+  const time = new Date(START + n)
+  const error = { type: 'Error', message: 'the service is down' }
+  const numbers = Array.from({ length: attempts }, (_, i) => i + 1)
+  const ids = { sessionId: `default_${START + n}_${n}`, policyId: 'default', operation: 'mail.fetch' }
+  /** @type {import('../../packages/runtime/src/records/session.js').RetrySession} */
+  const session = {
+    ...ids,
+    schema: '1.1',
+    policyIds: ['default'],
+    subsystem: 'mail',
+    correlationId: random(),
+    startTime: time,
+    endTime: time,
+    attempts: numbers.map((number) => ({
+      attemptNumber: number,
+      timestamp: time,
+      delay: 100,
+      success: false,
+      outcome: 'failure',
+      duration: 12,
+      error,
+    })),
+    finalError: error,
+    success: false,
+    stopped: 'attempts_spent',
+    totalAttempts: attempts,
+    totalDuration: 300,
+    retryCount: attempts - 1,
+  }
+  /** @type {import('../../packages/runtime/src/records/session.js').RetryEvent[]} */
+  const events = numbers.map((number) => ({
+    ...ids,
+    schema: '1.1',
+    eventId: `evt_${START + n}_${random()}`,
+    eventType: number === attempts ? 'retry_failure' : 'retry_attempt',
+    timestamp: time,
+    correlationId: session.correlationId,
+    attempt: number,
+    maxAttempts: attempts,
+    delay: 100,
+    error,
+    component: 'retry_manager',
+  }))
+  /** @type {import('../../packages/runtime/src/records/errors.js').ErrorRecord[]} */
+  const errors = numbers.map((number) => ({
+    schema: '1.1',
+    timestamp: time,
+    severity: number === attempts ? 'ERROR' : 'WARNING',
+    category: 'TRANSIENT',
+    message: error.message,
+    errorType: error.type,
+    context: { operation: ids.operation },
+    retryCount: number - 1,
+    kind: 'unknown',
+    sessionId: ids.sessionId,
+  }))
+  return { session, events, errors }
+}
+
+const CALLS = 2000
+
+/**
+ * What the records of a failed call cost to keep, in nanoseconds of the processor's time. There are a few calls in each
+ * turn of the event loop.
+ *
+ * @param {number} attempts
+ * @returns {Promise<number[]>}
+ */
+export const records = (attempts) =>
+  withStore(async (store) => {
+    const samples = []
+    for (let round = 0; round < 16; round++) {
+      const calls = Array.from({ length: CALLS }, (_, i) => recordsOf(round * CALLS + i, attempts))
+      const before = process.cpuUsage()
+      /** @type {Promise<void>[]} */
+      const kept = []
+      for (const [i, { session, events, errors }] of calls.entries()) {
+        for (const each of events) kept.push(store.events.append([each]))
+        for (const each of errors) kept.push(store.errors.append([each]))
+        kept.push(store.sessions.append([session]))
+        if (i % 8 === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
+      await Promise.all(kept)
+      const { user, system } = process.cpuUsage(before)
+      if (round >= 4) samples.push(((user + system) * 1000) / CALLS)
+    }
+    return samples
+  })

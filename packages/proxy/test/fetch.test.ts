@@ -1,0 +1,99 @@
+import { createServer as createTls } from 'node:https'
+import { Agent, ProxyAgent } from 'undici'
+import { describe, expect, it } from 'vitest'
+import { createProxyFetch, proxyPool } from '../src/index.js'
+import { CERT, KEY } from './kit/certificate.js'
+import { curl, proxyFor } from './kit/clients.js'
+import { closeWithTest, startTarget } from './kit/target.js'
+import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
+
+const retry = { maxAttempts: 4, backoffType: 'immediate' as const }
+
+async function startSecure(): Promise<string> {
+  const server = createTls({ key: KEY, cert: CERT }, (_request, response) => response.end('secret'))
+  closeWithTest(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `https://localhost:${(server.address() as { port: number }).port}/`
+}
+
+describe('a fetch through proxies', () => {
+  it('goes through HTTP and SOCKS5 proxies, with credentials, and gives an ordinary Response', async () => {
+    const target = await startTarget()
+    const credentials = { username: 'u', password: 'hunter2' }
+    for (const upstream of [await startChain(credentials), await startSocks(credentials)]) {
+      const get = createProxyFetch(proxyPool({ id: 'p', members: [upstream.url] }), { retry })
+      const response = await get(`${target.url}/f`, { method: 'POST', body: 'hi' })
+      expect(response).toBeInstanceOf(Response)
+      expect(await response.text()).toBe('POST /f hi')
+      expect(upstream.asked).toHaveLength(1)
+      expect(target.arrived.at(-1)?.headers).not.toHaveProperty('proxy-authorization')
+    }
+  })
+
+  it('fails over from bad proxies, for http and for what needs a tunnel', async () => {
+    const target = await startTarget()
+    const secure = await startSecure()
+    const members = [
+      `http://user:hunter2@127.0.0.1:${await closedPort()}`,
+      (await startFaulty({ status: 407 })).url,
+      (await startFaulty('garbage')).url,
+      (await startChain()).url,
+    ]
+    const get = createProxyFetch(proxyPool({ id: 'p', members }), { retry })
+    expect(await (await get(`${target.url}/`)).text()).toBe('GET /')
+    // The certificate signs itself: that the handshake got this far is enough.
+    const error = await get(secure).catch((e: unknown) => e)
+    const told = JSON.stringify([String(error), String((error as Error).cause)])
+    expect(told).toMatch(/self.signed|SELF_SIGNED/i)
+    expect(told).not.toContain('hunter2')
+  })
+})
+
+const hasCurl = await curl('--version').then(
+  () => true,
+  () => false,
+)
+
+describe.skipIf(!hasCurl)('curl', () => {
+  it('is served plainly, through tunnels, over HTTP and SOCKS5 upstreams, with users', async () => {
+    const target = await startTarget()
+    const secure = await startSecure()
+    for (const upstream of [await startChain({ username: 'u', password: 'p' }), await startSocks()]) {
+      const pool = proxyPool({ id: 'p', members: [upstream.url], strategy: 'sticky' })
+      const users = [{ name: 'ann', password: 'pw' }]
+      const proxy = await proxyFor({ pool, users })
+      const via = ['--proxy', proxy.url, '--proxy-user', 'ann-session-7:pw']
+      expect(await curl(...via, `${target.url}/c`)).toBe('GET /c')
+      expect(await curl(...via, '--data', 'x=1', `${target.url}/c`)).toBe('POST /c x=1')
+      expect(await curl(...via, '--proxytunnel', `${target.url}/t`)).toBe('GET /t')
+      expect(await curl(...via, '--insecure', secure)).toBe('secret')
+      const refused = await curl(
+        '--proxy',
+        proxy.url,
+        '--output',
+        '/dev/null',
+        '--write-out',
+        '%{http_code}',
+        target.url,
+      )
+      expect(refused).toBe('407')
+    }
+  })
+})
+
+describe("undici's ProxyAgent", () => {
+  it('is served with kept connections', async () => {
+    const target = await startTarget()
+    const pool = proxyPool({ id: 'p', members: [(await startChain()).url] })
+    const proxy = await proxyFor({ pool })
+    const agent = new ProxyAgent({ uri: proxy.url, proxyTunnel: false })
+    const { request } = await import('undici')
+    for (let i = 0; i < 5; i++) {
+      const { body } = await request(`${target.url}/${i}`, { dispatcher: agent as unknown as Agent })
+      expect(await body.text()).toBe(`GET /${i}`)
+    }
+    expect(proxy.status().requests + proxy.status().tunnels).toBeGreaterThan(0)
+    expect(proxy.status().connections).toBeLessThanOrEqual(2)
+    await agent.destroy()
+  })
+})

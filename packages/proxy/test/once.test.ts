@@ -1,0 +1,111 @@
+import { connect, createServer } from 'node:net'
+import { guard } from 'holdfast'
+import { describe, expect, it } from 'vitest'
+import { proxyPool } from '../src/index.js'
+import { ask, proxyFor } from './kit/clients.js'
+import { closeWithTest, startTarget } from './kit/target.js'
+import { closedPort, startChain, startFaulty } from './kit/upstreams.js'
+
+const retry = { maxAttempts: 4, backoffType: 'immediate' as const }
+const policies = { quick: { retry } }
+const headers = { 'x-holdfast-policy': 'quick' }
+const post = { method: 'POST', body: 'pay 5', headers }
+
+/** A proxy that passes a request on and loses the answer. */
+async function startForgetful(): Promise<string> {
+  const server = createServer((client) => {
+    client.on('error', () => {})
+    client.once('data', (data) => {
+      const [, host, port] = /http:\/\/([\d.]+):(\d+)/.exec(data.toString()) ?? []
+      const target = connect(Number(port), host as string)
+      target.on('error', () => {})
+      target.end(data)
+      target.once('data', () => {
+        client.resetAndDestroy()
+        target.destroy()
+      })
+    })
+  })
+  closeWithTest(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`
+}
+
+describe('a request that changes something', () => {
+  it('is not sent again once it may have arrived', async () => {
+    const target = await startTarget()
+    const pool = proxyPool({ id: 'p', members: [await startForgetful(), (await startChain()).url] })
+    const proxy = await proxyFor({ pool, policies })
+    expect((await ask(proxy, target.url, post)).status).toBe(502)
+    expect(target.arrived).toHaveLength(1)
+    expect(pool.members().map(({ id }) => pool.stats(id).failureCount)).toEqual([1, 0])
+  })
+
+  it.each([403, 429, 500, 503])(
+    'is not sent again after an answer of %s, which is handed on',
+    async (status) => {
+      const target = await startTarget((_request, response) => {
+        response.statusCode = status
+        response.end('told')
+      })
+      const pool = proxyPool({ id: 'p', members: [(await startChain()).url, (await startChain()).url] })
+      const proxy = await proxyFor({ pool, policies })
+      expect(await ask(proxy, target.url, post)).toMatchObject({ status, body: 'told' })
+      expect(target.arrived).toHaveLength(1)
+    },
+  )
+
+  it('goes elsewhere where it provably never left', async () => {
+    const target = await startTarget()
+    const dead = `http://127.0.0.1:${await closedPort()}`
+    const pool = proxyPool({ id: 'p', members: [dead, (await startChain()).url] })
+    const got = await ask(await proxyFor({ pool, policies }), target.url, post)
+    expect(got).toMatchObject({ status: 200, body: 'POST / pay 5' })
+    expect(target.arrived).toHaveLength(1)
+  })
+
+  it('is sent again with an Idempotency-Key, or where that is allowed', async () => {
+    const target = await startTarget()
+    const members = async () => [await startForgetful(), (await startChain()).url]
+    const keyed = await proxyFor({ pool: proxyPool({ id: 'p', members: await members() }), policies })
+    const key = { ...headers, 'Idempotency-Key': '42' }
+    expect((await ask(keyed, target.url, { ...post, headers: key })).status).toBe(200)
+    expect(target.arrived.map((one) => one.headers['idempotency-key'])).toEqual(['42', '42'])
+    for (const retryNonIdempotent of [true, () => true]) {
+      const pool = proxyPool({ id: 'p', members: await members() })
+      const proxy = await proxyFor({ pool, policies, retryNonIdempotent })
+      expect((await ask(proxy, target.url, post)).status).toBe(200)
+    }
+    expect(target.arrived).toHaveLength(6)
+  })
+
+  it('is sent once though a policy has a second call join', async () => {
+    const target = await startTarget((_request, response) => void setImmediate(() => response.end('done')))
+    const members = [(await startChain()).url, (await startChain()).url]
+    const pool = proxyPool({ id: 'p', members })
+    const hedging = guard({ pool, retry, hedge: { delay: 0, max: 3 } })
+    const proxy = await proxyFor({ pool, guard: () => hedging })
+    for (let i = 0; i < 20; i++) await ask(proxy, target.url, { method: 'POST', body: `${i}` })
+    const bodies = target.arrived.map(({ body }) => body)
+    expect(new Set(bodies).size).toBe(bodies.length)
+    expect(bodies).toHaveLength(20)
+  })
+
+  it('whose body is too long to be kept is sent once, whatever its method', async () => {
+    const target = await startTarget()
+    const pool = proxyPool({ id: 'p', members: [(await startFaulty('reset')).url, (await startChain()).url] })
+    const proxy = await proxyFor({ pool, policies })
+    const got = await ask(proxy, target.url, { method: 'PUT', body: 'x'.repeat(200_000), headers })
+    expect(got.status).toBe(502)
+    expect(target.arrived).toHaveLength(0)
+  })
+
+  it('and may be repeated is, with its whole body', async () => {
+    const target = await startTarget()
+    const pool = proxyPool({ id: 'p', members: [(await startFaulty('reset')).url, (await startChain()).url] })
+    const proxy = await proxyFor({ pool, policies })
+    const got = await ask(proxy, target.url, { method: 'PUT', body: 'x'.repeat(5000), headers })
+    expect(got.status).toBe(200)
+    expect(target.arrived.map(({ body }) => body.length)).toEqual([5000])
+  })
+})

@@ -1,0 +1,264 @@
+import { basename, extname } from 'node:path'
+import { stringify } from 'yaml'
+import { checkConfig } from '../check.js'
+import { pathText, show } from '../problem.js'
+import { READY } from '../ready.js'
+import { readText } from '../text/document.js'
+import { toBreaker, toPolicy } from './policy.js'
+import { looksLikeBreaker, looksLikePolicy } from './words.js'
+
+/** One old file. */
+export interface OldFile {
+  /** Its name, which names the subsystem where the file does not. */
+  file: string
+  text: string
+}
+
+/** Something that a person should look at. */
+export interface MigrationProblem {
+  file?: string
+  path: string
+  message: string
+}
+
+/** What became of old settings. */
+export interface MigrationReport {
+  /** Policies that had to be changed, and those that are as they were. */
+  converted: number
+  unchanged: number
+  /** What was left out, guessed, or is wrong in the result. */
+  problems: MigrationProblem[]
+  /** What was found, and what is there now: the pairs are equal where nothing was lost. */
+  integrity: {
+    policiesIn: number
+    policiesOut: number
+    mappingsIn: number
+    mappingsOut: number
+    breakersIn: number
+    breakersOut: number
+    /** Whether nothing was lost and the result can be used. */
+    ok: boolean
+  }
+}
+
+/** A config of version 1.1.0, and how it came about. */
+export interface Migration {
+  /** The text of the new file. */
+  text: string
+  report: MigrationReport
+}
+
+type Mapping = Record<string, unknown>
+
+const isMapping = (value: unknown): value is Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Makes a config file of version 1.1.0 of old settings: of a file of version 1.0, of settings of retries and breakers in
+ * other words, by themselves or by subsystem and operation, or of a folder of such files. What was given is not changed.
+ * Nothing is thrown for what cannot be understood: the report says what was left out or guessed.
+ *
+ * @example
+ * ```ts
+ * import { migrateConfig, parseConfig } from '@holdfast/runtime'
+ *
+ * const old = [{ file: 'browser.json', text: '{ "state": { "maxRetries": 4, "initialDelayMs": 250 } }' }]
+ * const { text, report } = migrateConfig(old)
+ * report.integrity.ok // => true
+ * parseConfig(text).policies // => { browser_state: { maxAttempts: 5, baseDelay: 250 } }
+ * parseConfig(text).subsystemMappings // => { browser: { state: { default: 'browser_state' } } }
+ * ```
+ */
+export function migrateConfig(input: string | object | readonly OldFile[]): Migration {
+  const work = new Work()
+  const files = Array.isArray(input) ? (input as readonly OldFile[]) : [{ file: undefined, text: input }]
+  for (const { file, text } of files) {
+    const value = typeof text === 'string' ? work.read(file, text) : text
+    if (value !== undefined) work.take(file, value)
+  }
+  return work.finish()
+}
+
+/** A place for things by name, whatever the name: old files may hold any. */
+const named = <T>(): Record<string, T> => Object.create(null) as Record<string, T>
+
+/** The parts of the new config as they are found. */
+class Work {
+  private readonly wire: Mapping = named()
+  private readonly policies: Mapping = named()
+  private readonly breakers: Mapping = named()
+  private readonly mappings: Record<string, Record<string, Record<string, string>>> = named()
+  private readonly problems: MigrationProblem[] = []
+  private readonly found = { policies: 0, mappings: 0, breakers: 0 }
+  private converted = 0
+  private unchanged = 0
+
+  read(file: string | undefined, text: string): unknown {
+    const source = readText(text)
+    if (!('problems' in source)) return source.value
+    for (const { line, message } of source.problems) this.tell(file, [], `line ${line}: ${message}`)
+    return undefined
+  }
+
+  take(file: string | undefined, value: unknown): void {
+    if (!isMapping(value)) this.tell(file, [], `got ${show(value)}, takes a mapping of settings`)
+    else if (value.version !== undefined || isMapping(value.policies) || isMapping(value.subsystem_mappings))
+      this.config(file, value)
+    else {
+      const own = file === undefined ? [] : [basename(file, extname(file))]
+      this.settings(file, own, value)
+    }
+  }
+
+  /** A file of the form that is still in use: its policies in today's words, all else as it is. */
+  private config(file: string | undefined, value: Mapping): void {
+    const { version: _, policies, subsystem_mappings, circuit_breakers, ...others } = value
+    for (const [id, policy] of Object.entries(isMapping(policies) ? policies : {}))
+      if (isMapping(policy)) this.policy(file, ['policies', id], id, policy)
+      else if (policy === null) this.policy(file, ['policies', id], id, {})
+      else this.lose(file, ['policies', id], 'policies', policy)
+    for (const [name, breaker] of Object.entries(isMapping(circuit_breakers) ? circuit_breakers : {}))
+      if (isMapping(breaker)) this.breaker(file, ['circuit_breakers', name], name, breaker)
+      else this.lose(file, ['circuit_breakers', name], 'breakers', breaker)
+    for (const [subsystem, operations] of Object.entries(
+      isMapping(subsystem_mappings) ? subsystem_mappings : {},
+    ))
+      for (const [operation, kinds] of Object.entries(isMapping(operations) ? operations : {}))
+        for (const [kind, id] of Object.entries(isMapping(kinds) ? kinds : {}))
+          if (typeof id === 'string') this.map([subsystem, operation, kind], id)
+          else this.lose(file, ['subsystem_mappings', subsystem, operation, kind], 'mappings', id)
+    for (const [section, held] of Object.entries(others))
+      if (section in this.wire) this.tell(file, [section], 'another file has this section, which was used')
+      else this.wire[section] = structuredClone(held)
+  }
+
+  /** Settings in other words, at any depth: subsystem, operation and kind by the names that lead there. */
+  private settings(file: string | undefined, path: readonly string[], value: Mapping): void {
+    const id = path.join('_').replace(/[^\w-]+/g, '_') || 'default'
+    if (looksLikePolicy(value)) {
+      this.policy(file, path, id, value)
+      const [subsystem, operation, ...kind] = path
+      if (subsystem !== undefined && operation !== undefined)
+        this.map([subsystem, operation, kind.length === 0 ? 'default' : kind.join('_')], id)
+      return
+    }
+    if (looksLikeBreaker(value)) {
+      this.breaker(file, path, id, value)
+      return
+    }
+    // A level that only says that these are settings of retries is no name.
+    for (const [key, held] of Object.entries(value))
+      if (isMapping(held))
+        this.settings(
+          file,
+          /^(retry|retries|retry_?config|policies)$/i.test(key) ? path : [...path, key],
+          held,
+        )
+      else this.tell(file, [...path, key], 'is no setting that is known, and was left out')
+  }
+
+  private policy(file: string | undefined, path: readonly string[], id: string, old: Mapping): void {
+    this.found.policies++
+    const tell = (key: string, message: string) => this.tell(file, [...path, key], message)
+    const { policy, breaker } = toPolicy(old, tell)
+    if (breaker !== undefined) {
+      this.found.breakers++
+      const made = toBreaker(breaker, (key, message) => tell(`circuit_breaker.${key}`, message))
+      if (made.enabled) {
+        const name = this.free(this.breakers, made.name ?? id)
+        this.breakers[name] = made.breaker
+        policy.circuit_breaker = name
+      } else this.found.breakers--
+    }
+    if (policy.id !== undefined && policy.id !== id) {
+      tell('id', `was ${show(policy.id)}, and is ${show(id)} now`)
+      policy.id = id
+    }
+    if (JSON.stringify(policy) === JSON.stringify(old)) this.unchanged++
+    else this.converted++
+    const free = this.free(this.policies, id)
+    if (free !== id)
+      this.tell(file, path, `there is another policy ${show(id)}; this one is ${show(free)} now`)
+    this.policies[free] = policy
+  }
+
+  private breaker(file: string | undefined, path: readonly string[], id: string, old: Mapping): void {
+    this.found.breakers++
+    const { name = id, breaker } = toBreaker(old, (key, message) => this.tell(file, [...path, key], message))
+    this.breakers[this.free(this.breakers, name)] = breaker
+  }
+
+  private map([subsystem, operation, kind]: readonly [string, string, string], id: string): void {
+    this.found.mappings++
+    const operations = (this.mappings[subsystem] ??= named())
+    const kinds = (operations[operation] ??= named())
+    kinds[kind] = id
+  }
+
+  private lose(
+    file: string | undefined,
+    path: readonly string[],
+    what: keyof Work['found'],
+    value: unknown,
+  ): void {
+    this.found[what]++
+    this.tell(file, path, `got ${show(value)}, which is no such thing, and was left out`)
+  }
+
+  private free(taken: Mapping, name: string): string {
+    let free = name
+    for (let n = 2; Object.hasOwn(taken, free); n++) free = `${name}_${n}`
+    return free
+  }
+
+  private tell(file: string | undefined, path: readonly string[], message: string): void {
+    this.problems.push({ ...(file !== undefined && { file }), path: pathText(path), message })
+  }
+
+  finish(): Migration {
+    let mappingsOut = 0
+    for (const operations of Object.values(this.mappings))
+      for (const kinds of Object.values(operations))
+        for (const [kind, id] of Object.entries(kinds)) {
+          mappingsOut++
+          // What was forgiven before is said now.
+          if (!id.startsWith('?') && !Object.hasOwn(this.policies, id) && !Object.hasOwn(READY, id))
+            kinds[kind] = `?${id}`
+        }
+    const filled = (section: string, held: Mapping) =>
+      Object.keys(held).length > 0 ? { [section]: held } : {}
+    const text = stringify(
+      {
+        version: '1.1.0',
+        ...this.wire,
+        ...filled('policies', this.policies),
+        ...filled('circuit_breakers', this.breakers),
+        ...filled('subsystem_mappings', this.mappings),
+      },
+      { aliasDuplicateObjects: false },
+    )
+    const wrong = checkConfig(text).problems
+    for (const { path, message } of wrong) this.problems.push({ path, message: `in the result: ${message}` })
+    const counts = {
+      policiesIn: this.found.policies,
+      policiesOut: Object.keys(this.policies).length,
+      mappingsIn: this.found.mappings,
+      mappingsOut,
+      breakersIn: this.found.breakers,
+      breakersOut: Object.keys(this.breakers).length,
+    }
+    const kept =
+      counts.policiesIn === counts.policiesOut &&
+      counts.mappingsIn === counts.mappingsOut &&
+      counts.breakersIn === counts.breakersOut
+    return {
+      text,
+      report: {
+        converted: this.converted,
+        unchanged: this.unchanged,
+        problems: this.problems,
+        integrity: { ...counts, ok: kept && wrong.length === 0 },
+      },
+    }
+  }
+}

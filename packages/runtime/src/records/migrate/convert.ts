@@ -1,0 +1,242 @@
+import { EVENT_TYPES, SCHEMA } from '../session.js'
+import { isBag, Reader } from './reader.js'
+
+type Bag = Record<string, unknown>
+
+const word = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+
+const number = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
+
+/** Old words for what happened. */
+const OLD_TYPES: Record<string, string> = {
+  circuit_opened: 'circuit_breaker_opened',
+  circuit_breaker_open: 'circuit_breaker_opened',
+  circuit_closed: 'circuit_breaker_closed',
+  circuit_breaker_close: 'circuit_breaker_closed',
+  circuit_half_opened: 'circuit_breaker_half_opened',
+  circuit_breaker_half_open: 'circuit_breaker_half_opened',
+}
+
+const COMPONENTS = ['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']
+
+/** An attempt. `place` is where it lies, from 1; `shift` is 1 where they were counted from 0. */
+function attempt(reader: Reader, place: number, shift: number): Bag {
+  const count = reader.take('attempt_number', 'number') ?? place - shift
+  const said = reader.error('error_message')
+  const error = reader.error('error') ?? said
+  const told = reader.take('outcome')
+  const outcome = typeof told === 'string' ? told.toLowerCase() : undefined
+  const success = reader.take('success') ?? (outcome === undefined ? undefined : outcome === 'success')
+  const slow = isBag(error) && /time_?d?_?out|deadline/i.test(String(error.type))
+  reader.take('request_id')
+  return reader.with({
+    schema: reader.take('schema'),
+    attempt_number: typeof count === 'number' ? count + shift : count,
+    timestamp: reader.instant('timestamp'),
+    delay: reader.seconds('delay', 'delay_before') ?? 0,
+    success,
+    outcome: outcome ?? (success ? 'success' : slow ? 'timeout' : 'failure'),
+    duration: reader.seconds('duration', 'latency') ?? 0,
+    status_code: reader.take('status_code', 'http_status'),
+    proxy_id: reader.take('proxy_id', 'member_id'),
+    error,
+    context: reader.take('context'),
+  })
+}
+
+export function session(reader: Reader): Bag {
+  const given = reader.take('attempts')
+  const raws: unknown[] = Array.isArray(given) ? given : []
+  const fromZero = raws.some((raw) => isBag(raw) && (raw.attempt_number ?? raw.attemptNumber) === 0)
+  const attempts = raws.map((raw, i) =>
+    isBag(raw) ? attempt(reader.inside(raw), i + 1, fromZero ? 1 : 0) : raw,
+  )
+  const read = attempts.filter(isBag)
+  const id = reader.take('session_id', 'request_id', 'id')
+  const policy = reader.take('policy_id')
+  const [start, end] = [reader.instant('start_time'), reader.instant('end_time')]
+  const success = reader.take('success') ?? read.at(-1)?.success
+  const between = Date.parse(String(end)) - Date.parse(String(start))
+  const summed = read.reduce((sum, { delay, duration }) => sum + number(delay) + number(duration), 0)
+  const duration = reader.seconds('total_duration')
+  reader.take('total_attempts', 'retry_count')
+  return reader.with({
+    schema: SCHEMA,
+    session_id: id,
+    policy_id: policy,
+    policy_ids: reader.take('policy_ids') ?? [policy],
+    operation: reader.take('operation', 'operation_type', 'operation_name'),
+    subsystem: reader.take('subsystem'),
+    correlation_id: reader.take('correlation_id') ?? `corr_${String(id)}`,
+    start_time: start,
+    end_time: end,
+    attempts,
+    final_result: reader.take('final_result', 'result'),
+    final_error: reader.error('final_error'),
+    success,
+    // Why a failed one ended was not written down, and is not made up.
+    stopped: reader.take('stopped') ?? (success === true ? 'succeeded' : undefined),
+    context: reader.take('context'),
+    total_attempts: attempts.length,
+    total_duration: duration ?? (between >= 0 ? between / 1000 : summed),
+    retry_count: Math.max(0, attempts.length - 1),
+    next_retry_time: reader.instant('next_retry_time'),
+  })
+}
+
+export function event(reader: Reader): Bag {
+  const told = reader.take('event_type', 'type')
+  const type = typeof told === 'string' ? told.toLowerCase() : told
+  const component = reader.take('component')
+  const known = COMPONENTS.includes(String(component))
+  const context = reader.take('context')
+  const session = reader.take('session_id')
+  const id = reader.take('event_id', 'id')
+  return reader.with({
+    schema: SCHEMA,
+    event_id: id,
+    event_type: (EVENT_TYPES as readonly unknown[]).includes(type) ? type : (OLD_TYPES[String(type)] ?? type),
+    timestamp: reader.instant('timestamp'),
+    correlation_id: reader.take('correlation_id') ?? `corr_${String(session ?? id)}`,
+    session_id: session,
+    policy_id: reader.take('policy_id'),
+    operation: reader.take('operation'),
+    attempt: reader.take('attempt', 'attempt_number'),
+    max_attempts: reader.take('max_attempts'),
+    delay: reader.seconds('delay', 'delay_before'),
+    error: reader.error('error', 'error_message'),
+    component: known ? component : 'retry_manager',
+    // A component that nobody has any more is kept among the facts.
+    context: known || component === undefined ? context : { ...(isBag(context) ? context : {}), component },
+  })
+}
+
+/** 001's window. What it did not know yet, the kinds of failures and quantiles, is empty and 0. */
+export function metrics(reader: Reader): Bag {
+  const parts = (given: unknown) =>
+    isBag(given)
+      ? Object.fromEntries(
+          Object.entries(given).map(([name, part]) => {
+            if (!isBag(part)) return [name, part]
+            const inner = reader.inside(part)
+            return [
+              name,
+              inner.with({
+                sessions: inner.take('sessions', 'total_sessions'),
+                success_rate: inner.take('success_rate'),
+                average_attempts: inner.take('average_attempts'),
+              }),
+            ]
+          }),
+        )
+      : (given ?? {})
+  const sessions = reader.take('total_sessions')
+  const successes = reader.take('successful_sessions')
+  const attempts = reader.take('total_attempts')
+  const duration = reader.seconds('total_duration') ?? 0
+  const per = (amount: unknown) => (number(sessions) > 0 ? number(amount) / number(sessions) : 0)
+  const latency = reader.take('latency')
+  const quantiles = reader.inside(isBag(latency) ? latency : {})
+  return reader.with({
+    time_window_start: reader.instant('time_window_start'),
+    time_window_end: reader.instant('time_window_end'),
+    total_sessions: sessions,
+    successful_sessions: successes,
+    failed_sessions: reader.take('failed_sessions') ?? number(sessions) - number(successes),
+    total_attempts: attempts,
+    average_attempts_per_session: reader.take('average_attempts_per_session') ?? per(attempts),
+    max_attempts_in_session: reader.take('max_attempts_in_session') ?? 0,
+    total_duration: duration,
+    average_duration_per_session: reader.seconds('average_duration_per_session') ?? per(duration),
+    by_policy: parts(reader.take('by_policy')),
+    by_subsystem: parts(reader.take('by_subsystem')),
+    failure_by_reason: reader.take('failure_by_reason') ?? {},
+    latency: Object.fromEntries(['p50', 'p95', 'p99'].map((name) => [name, quantiles.seconds(name) ?? 0])),
+  })
+}
+
+export function breaker(reader: Reader): Bag {
+  const [policy, service, proxy] = [
+    reader.take('policy_id'),
+    reader.take('service_name'),
+    reader.take('proxy_id'),
+  ]
+  const named = policy ?? service ?? proxy
+  const kind = policy !== undefined ? 'policy' : service !== undefined ? 'service' : 'pool:default'
+  const state = reader.take('state')
+  const [changed, failed, opened] = [
+    reader.instant('last_state_change'),
+    reader.instant('last_failure_time'),
+    reader.instant('open_timestamp'),
+  ]
+  const span = reader.seconds('window_duration')
+  return reader.with({
+    schema: SCHEMA,
+    id: reader.take('id') ?? (named === undefined ? undefined : `${kind}:${encodeURIComponent(word(named))}`),
+    proxy_id: proxy ?? named,
+    policy_id: policy,
+    service_name: service,
+    state: typeof state === 'string' ? state.toLowerCase() : state,
+    failure_count: reader.take('failure_count') ?? 0,
+    success_count: reader.take('success_count') ?? 0,
+    failure_threshold: reader.take('failure_threshold', 'threshold'),
+    success_threshold: reader.take('success_threshold') ?? 1,
+    window_type: reader.take('window_type') ?? (span === undefined ? 'consecutive' : 'rolling'),
+    window_duration: span,
+    timeout_duration: reader.seconds('timeout_duration', 'timeout'),
+    next_test_time: reader.instant('next_test_time'),
+    last_failure_time: failed,
+    open_timestamp: opened,
+    last_state_change: changed ?? opened ?? failed,
+  })
+}
+
+export function deadLetter(reader: Reader): Bag {
+  const id = reader.take('dlq_id')
+  const details = reader.take('error_details')
+  const inner = reader.inside(isBag(details) ? details : {})
+  const [created, attempted] = [reader.instant('created_at'), reader.instant('last_attempt')]
+  const status = reader.take('status')
+  return reader.with({
+    schema: SCHEMA,
+    dlq_id: id,
+    item_id: reader.take('item_id', 'email_id'),
+    operation_type: reader.take('operation_type', 'operation'),
+    status,
+    original_payload: reader.take('original_payload', 'payload'),
+    error_details: inner.with({
+      error_type: inner.take('error_type', 'type') ?? 'Error',
+      error_message: inner.take('error_message', 'message') ?? '',
+      stack_trace: inner.take('stack_trace'),
+      retry_count: inner.take('retry_count') ?? 0,
+    }),
+    created_at: created,
+    last_attempt: attempted ?? created,
+    replayed_at: reader.instant('replayed_at'),
+    processed: reader.take('processed') ?? status === 'completed',
+    idempotency_key: reader.take('idempotency_key') ?? id,
+    policy_id: reader.take('policy_id') ?? 'default',
+    session_id: reader.take('session_id'),
+    correlation_id: reader.take('correlation_id'),
+    leased_until: reader.instant('leased_until'),
+    replay_requested_at: reader.instant('replay_requested_at'),
+  })
+}
+
+export function errorRecord(reader: Reader): Bag {
+  const [severity, category] = [reader.take('severity'), reader.take('category')]
+  return reader.with({
+    schema: SCHEMA,
+    timestamp: reader.instant('timestamp'),
+    severity: typeof severity === 'string' ? severity.toUpperCase() : severity,
+    category: typeof category === 'string' ? category.toUpperCase() : category,
+    message: reader.take('message'),
+    error_type: reader.take('error_type'),
+    stack_trace: reader.take('stack_trace'),
+    context: reader.take('context'),
+    http_status: reader.take('http_status'),
+    retry_count: reader.take('retry_count') ?? 0,
+    kind: reader.take('kind') ?? 'unknown',
+    session_id: reader.take('session_id'),
+  })
+}

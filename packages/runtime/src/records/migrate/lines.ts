@@ -1,0 +1,30 @@
+import { HoldfastError } from 'holdfast'
+
+/**
+ * Lines of a text, or of what an iterable brings: lines (of `readline`, say) or pieces of text that end anywhere (of a file's
+ * stream). The first item with a line break in it shows that they are pieces.
+ */
+export async function* linesOf(input: string | AsyncIterable<string>): AsyncGenerator<string> {
+  if (typeof input === 'string') {
+    yield* input.split('\n')
+    return
+  }
+  if (typeof (input as Partial<AsyncIterable<string>> | null)?.[Symbol.asyncIterator] !== 'function')
+    throw new HoldfastError(
+      'INVALID_OPTIONS',
+      `migrateRecords: got ${input === null ? 'null' : `a value of type ${typeof input}`}, takes JSON lines as a string or as an async iterable of strings`,
+    )
+  let pieces = false
+  let rest = ''
+  for await (const item of input) {
+    pieces ||= String(item).includes('\n')
+    if (!pieces) {
+      yield String(item)
+      continue
+    }
+    const lines = (rest + String(item)).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  yield rest
+}

@@ -1,0 +1,91 @@
+import { camelKey } from '../../codec/twin.js'
+import { SCHEMA } from '../session.js'
+
+type Bag = Record<string, unknown>
+
+export const isBag = (value: unknown): value is Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** An ISO 8601 time without a zone: Python writes them so, and means UTC. */
+const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/
+
+/** Numbers of seconds since 1970 are below this, of milliseconds above. */
+const FIRST_MILLISECONDS = 1e11
+
+/** A time in any of the forms that were ever written, as the wire has it; what is none stays, to be complained of. */
+export function toInstant(value: unknown): unknown {
+  if (value === null || value === undefined) return value
+  const time =
+    typeof value === 'number'
+      ? value < FIRST_MILLISECONDS
+        ? value * 1000
+        : value
+      : typeof value === 'string'
+        ? Date.parse(WITHOUT_ZONE.test(value) ? `${value.replace(' ', 'T')}Z` : value)
+        : Number.NaN
+  return Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : value
+}
+
+/** Reads an old record field by field under whatever name it has, and knows what is left over. */
+export class Reader {
+  private readonly raw: Bag
+  private readonly taken = new Set<string>()
+  /** Our own records in the TypeScript spelling have milliseconds; all others that were ever written have seconds. */
+  private readonly scale: number
+
+  constructor(raw: Bag, scale?: number) {
+    this.raw = raw
+    this.scale =
+      scale ?? (raw.schema === SCHEMA && Object.keys(raw).some((key) => /[a-z][A-Z]/.test(key)) ? 1000 : 1)
+  }
+
+  /** The first field of these that is there, in either spelling. */
+  take(...names: string[]): unknown {
+    let found: unknown
+    for (const name of names)
+      for (const key of [name, camelKey(name)]) {
+        this.taken.add(key)
+        if (found === undefined && Object.hasOwn(this.raw, key)) found = this.raw[key]
+      }
+    return found
+  }
+
+  instant(...names: string[]): unknown {
+    return toInstant(this.take(...names))
+  }
+
+  seconds(...names: string[]): unknown {
+    const value = this.take(...names)
+    return typeof value === 'number' ? value / this.scale : value
+  }
+
+  /** An error that was written as an object, or as its message alone. */
+  error(...names: string[]): unknown {
+    const value = this.take(...names)
+    if (typeof value === 'string') {
+      const named = /^([A-Z]\w*(?:Error|Exception|Timeout))\s*:\s*([\s\S]+)$/.exec(value)
+      return { type: named?.[1] ?? 'Error', message: named?.[2] ?? value }
+    }
+    if (!isBag(value)) return value
+    const reader = new Reader(value, this.scale)
+    return reader.with({
+      type: reader.take('type', 'error_type', 'name') ?? 'Error',
+      message: reader.take('message', 'error_message') ?? '',
+      stack_trace: reader.take('stack_trace', 'stack'),
+    })
+  }
+
+  /** A reader of a record inside this one. */
+  inside(value: Bag): Reader {
+    return new Reader(value, this.scale)
+  }
+
+  /** What nobody took, and the fields given; those that are undefined are left out. */
+  with(fields: Bag): Bag {
+    const result: Bag = {}
+    for (const [key, value] of Object.entries(fields)) if (value !== undefined) result[key] = value
+    for (const [key, value] of Object.entries(this.raw))
+      if (!this.taken.has(key) && !Object.hasOwn(result, key)) result[key] = value
+    return result
+  }
+}

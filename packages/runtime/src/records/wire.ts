@@ -1,0 +1,140 @@
+import { HoldfastError } from 'holdfast'
+import type { z } from 'zod'
+import {
+  breakerCodec,
+  breakerEventCodec,
+  type breakerEventSchema,
+  type breakerSchema,
+  type CircuitBreakerEvent,
+  type CircuitBreakerState,
+} from './breaker.js'
+import { type DeadLetter, deadLetterCodec, type deadLetterSchema } from './dead-letter.js'
+import {
+  type AuditRecord,
+  auditCodec,
+  type auditSchema,
+  type ErrorRecord,
+  errorRecordCodec,
+  type errorRecordSchema,
+} from './errors.js'
+import {
+  byMemberCodec,
+  type byMemberSchema,
+  type MetricsByMember,
+  type MetricsSeries,
+  type MetricsSummary,
+  type MetricsWindow,
+  seriesCodec,
+  type seriesSchema,
+  summaryCodec,
+  type summarySchema,
+  windowCodec,
+  type windowSchema,
+} from './metrics.js'
+import { policyCodec, type policySchema, type RetryPolicy } from './policy.js'
+import {
+  attemptCodec,
+  type attemptSchema,
+  eventCodec,
+  type eventSchema,
+  type RetryAttempt,
+  type RetryEvent,
+  type RetrySession,
+  sessionCodec,
+  type sessionSchema,
+} from './session.js'
+
+/** The wire form of a record, of a list of records, or of a page of them. */
+export type Wire<T> = T extends readonly (infer Item)[]
+  ? Wire<Item>[]
+  : T extends { items: readonly (infer Item)[] }
+    ? { items: Wire<Item>[]; cursor?: string }
+    : T extends RetrySession
+      ? z.input<typeof sessionSchema>
+      : T extends RetryEvent
+        ? z.input<typeof eventSchema>
+        : T extends RetryAttempt
+          ? z.input<typeof attemptSchema>
+          : T extends CircuitBreakerState
+            ? z.input<typeof breakerSchema>
+            : T extends CircuitBreakerEvent
+              ? z.input<typeof breakerEventSchema>
+              : T extends ErrorRecord
+                ? z.input<typeof errorRecordSchema>
+                : T extends DeadLetter
+                  ? z.input<typeof deadLetterSchema>
+                  : T extends AuditRecord
+                    ? z.input<typeof auditSchema>
+                    : T extends RetryPolicy
+                      ? z.input<typeof policySchema>
+                      : T extends MetricsSummary
+                        ? z.input<typeof summarySchema>
+                        : T extends MetricsSeries
+                          ? z.input<typeof seriesSchema>
+                          : T extends MetricsByMember
+                            ? z.input<typeof byMemberSchema>
+                            : T extends MetricsWindow
+                              ? z.input<typeof windowSchema>
+                              : unknown
+
+/** Each record by the fields that no other has. */
+const KINDS: readonly (readonly [
+  name: string,
+  fields: readonly string[],
+  encode: (record: never) => unknown,
+])[] = [
+  ['session', ['sessionId', 'attempts', 'startTime'], sessionCodec.encode],
+  ['event', ['eventId', 'eventType'], eventCodec.encode],
+  ['attempt', ['attemptNumber', 'outcome'], attemptCodec.encode],
+  ['dead letter', ['dlqId', 'operationType'], deadLetterCodec.encode],
+  ['error record', ['severity', 'errorType'], errorRecordCodec.encode],
+  ['audit record', ['auditId', 'action'], auditCodec.encode],
+  ['change of a breaker', ['fromState', 'toState'], breakerEventCodec.encode],
+  ['breaker', ['failureThreshold', 'lastStateChange'], breakerCodec.encode],
+  ['policy', ['maxAttempts', 'backoffType'], policyCodec.encode],
+  ['summary of metrics', ['totalRetries', 'successByAttempt'], summaryCodec.encode],
+  ['series of metrics', ['dataPoints'], seriesCodec.encode],
+  ['metrics by member', ['proxies'], byMemberCodec.encode],
+  ['window of metrics', ['timeWindowStart', 'timeWindowEnd'], windowCodec.encode],
+]
+
+/**
+ * The wire form of a record: snake_case, seconds, ISO 8601. Lists and `{ items, cursor }` pages of records are taken too.
+ * What is the user's (`context`, payloads, results) passes through as it is. Which record it is shows by its fields.
+ *
+ * @throws INVALID_OPTIONS for anything else
+ *
+ * @example
+ * ```ts
+ * import { toWire } from '@holdfast/runtime'
+ *
+ * toWire({ totalRetries: 2, successByAttempt: { 1: 5 }, circuitBreakerEventsCount: 0, retentionHours: 24 })
+ * // => { total_retries: 2, success_by_attempt: { 1: 5 }, circuit_breaker_events_count: 0, retention_hours: 24 }
+ * toWire({ hello: 'world' }) // throws INVALID_OPTIONS
+ * ```
+ */
+export function toWire<T>(record: T): Wire<T> {
+  return wire(record) as Wire<T>
+}
+
+function wire(record: unknown): unknown {
+  if (Array.isArray(record)) return record.map(wire)
+  if (typeof record === 'object' && record !== null) {
+    const { items, cursor } = record as { items?: unknown; cursor?: unknown }
+    if (Array.isArray(items))
+      return { items: items.map(wire), ...(cursor === undefined ? undefined : { cursor }) }
+    for (const [, fields, encode] of KINDS)
+      if (fields.every((field) => field in record)) return encode(record as never)
+  }
+  throw new HoldfastError(
+    'INVALID_OPTIONS',
+    `toWire: got ${shown(record)}, takes one of these records in the TypeScript spelling, an array or a { items, cursor } page of them: ${KINDS.map(([name]) => name).join(', ')}`,
+  )
+}
+
+const shown = (value: unknown) =>
+  typeof value === 'object' && value !== null
+    ? `an object with the fields ${Object.keys(value).slice(0, 8).join(', ') || '(none)'}`
+    : value === null
+      ? 'null'
+      : `a value of type ${typeof value}`

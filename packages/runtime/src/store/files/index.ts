@@ -1,0 +1,99 @@
+import { statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { breakerEventCodec } from '../../records/breaker.js'
+import { auditCodec, errorRecordCodec, SEVERITIES } from '../../records/errors.js'
+import { eventCodec, sessionCodec } from '../../records/session.js'
+import { auditNature, breakerEventNature, errorNature, eventNature, sessionNature } from '../fits.js'
+import type { Store } from '../store.js'
+import { FilesDeadLetters } from './dead-letters.js'
+import { Disk, unavailable } from './disk.js'
+import { FilesJournal, FilesSessions, type JournalForm } from './journal.js'
+import { JsonFile } from './json-file.js'
+import { Lock } from './lock.js'
+import { FilesMetrics } from './metrics.js'
+import { FilesBreakers, FilesLayers, FilesValues } from './tables.js'
+
+/** What a store in files may be told. */
+export interface FilesStoreOptions {
+  /** Hears of files that were set aside. @defaultValue a line on stderr */
+  warn?: ((line: string) => void) | undefined
+  /** What touches the disk: tests give one that fails. */
+  disk?: Disk | undefined
+}
+
+/** A store in a folder that people can read, for any number of processes. The folder is made when it is opened. */
+export function filesStore(dir: string, options: FilesStoreOptions = {}): Store {
+  const { disk = new Disk(), warn = (line) => console.error(`holdfast: ${line}`) } = options
+  const locks = new Map<string, Lock>()
+  const lock = (name: string): Lock => {
+    const made = new Lock(join(dir, '.locks', name))
+    locks.set(name, made)
+    return made
+  }
+  const plain = (name: string) => ({
+    folders: [join(dir, name)],
+    folderOf: () => 0,
+    only: () => undefined,
+    prefix: name,
+    timeField: 'timestamp',
+  })
+  const journal = <T, F extends object>(name: string, form: Pick<JournalForm<T, F>, 'nature' | 'codec'>) =>
+    new FilesJournal<T, F>(disk, lock(name), { ...plain(name), ...form })
+
+  const sessions = new FilesSessions(disk, lock('sessions'), {
+    ...plain('sessions'),
+    timeField: 'start_time',
+    nature: sessionNature,
+    codec: sessionCodec,
+  })
+  const events = journal('events', { nature: eventNature, codec: eventCodec })
+  const errors = new FilesJournal(disk, lock('errors'), {
+    nature: errorNature,
+    codec: errorRecordCodec,
+    timeField: 'timestamp',
+    folders: SEVERITIES.map((severity) => join(dir, 'logs', severity)),
+    folderOf: ({ severity }) => SEVERITIES.indexOf(severity),
+    only: ({ severity }) => (severity === undefined ? undefined : SEVERITIES.indexOf(severity as 'ERROR')),
+    prefix: 'errors',
+  })
+  const audit = journal('audit', { nature: auditNature, codec: auditCodec })
+  const breakerEvents = journal('breaker_events', { nature: breakerEventNature, codec: breakerEventCodec })
+  const journals = [sessions, events, errors, audit, breakerEvents]
+
+  const breakers = new JsonFile(disk, lock('breakers'), join(dir, 'breakers.json'))
+  const values = new JsonFile(disk, lock('values'), join(dir, 'values.json'))
+  const metrics = new FilesMetrics(disk, lock('metrics'), join(dir, 'metrics'))
+  const deadLetters = new FilesDeadLetters(disk, lock('dead_letters'), join(dir, 'dlq'), warn)
+  const parts = [...journals, breakers, values, metrics, deadLetters]
+
+  return {
+    kind: 'files',
+    sessions,
+    events,
+    errors,
+    audit,
+    breakerEvents,
+    breakers: new FilesBreakers(breakers),
+    metrics,
+    layers: new FilesLayers(disk, lock('layers'), join(dir, 'layers')),
+    deadLetters,
+    values: new FilesValues(values),
+    async open() {
+      try {
+        for (const folder of ['.locks', 'metrics', 'layers']) await disk.makeFolder(join(dir, folder))
+        for (const each of journals) await each.open()
+        await deadLetters.open()
+      } catch (error) {
+        throw unavailable(dir, error)
+      }
+    },
+    async close() {
+      await Promise.all(parts.map((part) => part.idle()))
+      await Promise.all([...locks.values()].map((each) => each.close()))
+    },
+    async freeSpace() {
+      const { bavail, bsize } = await statfs(dir)
+      return bavail * bsize
+    },
+  }
+}

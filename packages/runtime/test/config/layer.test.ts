@@ -1,0 +1,261 @@
+import { HoldfastError } from 'holdfast'
+import { fakeClock } from 'holdfast/testing'
+import { expect, test } from 'vitest'
+import { deletePolicy, putPolicy } from '../../src/config/layer/changes.js'
+import { differences, hiddenByReload } from '../../src/config/layer/hidden.js'
+import { LayerHistory } from '../../src/config/layer/history.js'
+import { fromView, viewOf } from '../../src/config/layer/view.js'
+import { resolveConfig } from '../../src/config/resolved.js'
+import type { LayerStore, LayerVersion } from '../../src/store/store.js'
+import { refused, resolved } from './read.js'
+
+const BODY =
+  'policies: { a: { max_attempts: 2, base_delay: 2 }, b: {} }\nsubsystem_mappings: { s: { o: { timeout: a } } }\npools: { p: { policy: b } }'
+
+const codeOf = (fn: () => unknown): string => {
+  try {
+    fn()
+  } catch (error) {
+    return (error as HoldfastError).code
+  }
+  return 'none'
+}
+
+test('a policy that is put is kept as what it changes, in the spelling of files', () => {
+  const config = resolved(BODY)
+  const whole = config.policies.get('a')?.policy
+  expect(putPolicy(config, {}, { ...whole, maxAttempts: 7, totalTimeout: 5000 })).toEqual({
+    policies: { a: { max_attempts: 7, total_timeout: 5 } },
+  })
+  expect(putPolicy(config, {}, { id: 'new', baseDelay: '3s' })).toEqual({
+    policies: { new: { base_delay: 3 } },
+  })
+  expect(putPolicy(config, {}, { id: 'new', base_delay: 3 }, 'wire')).toEqual({
+    policies: { new: { base_delay: 3 } },
+  })
+})
+
+test('putting again replaces what was put before; the rest of the layer stays', () => {
+  const config = resolved(BODY)
+  const first = putPolicy(config, { policies: { b: { shadow: true } } }, { id: 'a', maxAttempts: 7 })
+  expect(putPolicy(config, first, { id: 'a', multiplier: 3 })).toEqual({
+    policies: { a: { multiplier: 3 }, b: { shadow: true } },
+  })
+})
+
+test('a policy that is wrong is refused with everything that is', () => {
+  const config = resolved(BODY)
+  const put = (given: unknown) => refused(() => putPolicy(config, {}, given)).details
+  expect(put({ id: '', maxAttempts: 0, maxAtempts: 3, circuitBreaker: 'x', name: '${HOME}' })).toEqual([
+    'maxAtempts: is no key of the config (did you mean maxAttempts?)',
+    'id: got "", takes a text that is not empty',
+    'maxAttempts: got 0, takes a whole number from 1, or Infinity',
+    'id: got "", takes the id of the policy',
+  ])
+  expect(put({ id: 'a', maxDelay: 1000 })).toEqual([
+    'maxDelay: got 1000, takes at least baseDelay, which is 2000',
+  ])
+  expect(put({ id: 'a', circuitBreaker: 'x' })).toEqual([
+    'circuitBreaker: got "x", but there is no breaker of that name',
+  ])
+  expect(put(null)).toEqual(['got null, takes an object with an id'])
+})
+
+test('a policy that is used cannot be deleted, nor one that is not there', () => {
+  const config = resolved(BODY)
+  expect(codeOf(() => deletePolicy(config, {}, 'a'))).toBe('POLICY_IN_USE')
+  expect(codeOf(() => deletePolicy(config, {}, 'b'))).toBe('POLICY_IN_USE')
+  expect(codeOf(() => deletePolicy(config, {}, 'default'))).toBe('POLICY_IN_USE')
+  expect(codeOf(() => deletePolicy(config, {}, 'nope'))).toBe('POLICY_NOT_FOUND')
+})
+
+test('deleting what was put drops it; deleting what the config has hides it', () => {
+  const config = resolved('policies: { a: {} }')
+  expect(deletePolicy(config, { policies: { x: { name: 'X' } } }, 'x')).toEqual({ policies: {} })
+  const layer = deletePolicy(config, { policies: { a: { name: 'A' } } }, 'a')
+  expect(layer).toEqual({ policies: { a: null } })
+  expect(resolveConfig(config, layer).policies.has('a')).toBe(false)
+  expect(codeOf(() => deletePolicy(config, layer, 'a'))).toBe('POLICY_NOT_FOUND')
+  expect(putPolicy(config, layer, { id: 'a', maxAttempts: 2 })).toEqual({
+    policies: { a: { max_attempts: 2 } },
+  })
+})
+
+test('a reload whose value is hidden tells which, and by what', () => {
+  const layer = { policies: { a: { max_attempts: 9, multiplier: 4 } } }
+  const before = resolved('policies: { a: { max_attempts: 2, multiplier: 3 } }', layer)
+  const after = resolved('policies: { a: { max_attempts: 5, multiplier: 3 } }', layer)
+  expect(hiddenByReload(before, after)).toEqual([
+    { policyId: 'a', field: 'maxAttempts', value: 9, below: 5, where: 'hf.yaml:2:32' },
+  ])
+  const open = resolved('policies: { a: { max_attempts: 5, multiplier: 3 }, b: {} }')
+  expect(differences(before.policies, open.policies)).toContainEqual({
+    policyId: 'a',
+    field: 'maxAttempts',
+    before: 9,
+    after: 5,
+  })
+  expect(differences(open.policies, open.policies)).toEqual([])
+})
+
+test('the default policy is told in the words of proxies, or in the nearest ones', () => {
+  const view = (body: string) =>
+    viewOf(resolved(`policies: { default: { ${body} } }`).policies.get('default')?.policy as never)
+  expect(view('')).toEqual({
+    max_attempts: 3,
+    backoff_strategy: 'exponential',
+    base_delay: 1,
+    multiplier: 2,
+    max_backoff_delay: 30,
+    jitter: false,
+    retry_status_codes: [502, 503, 504],
+    timeout: null,
+    retry_non_idempotent: false,
+  })
+  expect(view('jitter_type: proportional, jitter_amount: 0.5, total_timeout: 9')).toMatchObject({
+    jitter: true,
+    timeout: 9,
+  })
+  expect(view('jitter_type: proportional, jitter_amount: 0.5')).not.toHaveProperty('approximate')
+  for (const [body, near] of [
+    ['max_attempts: .inf', { max_attempts: 10 }],
+    ['backoff_type: fibonacci', { backoff_strategy: 'exponential' }],
+    ['backoff_type: immediate', { backoff_strategy: 'fixed', base_delay: 0.001 }],
+    ['jitter_type: full', { jitter: true }],
+    ['max_delay: 1000', { max_backoff_delay: 300 }],
+    ['retry_status_codes: [429, 503]', { retry_status_codes: [503] }],
+    ['multiplier: 1', { multiplier: 1.001 }],
+  ] as const)
+    expect(view(body)).toMatchObject({ ...near, approximate: true })
+})
+
+test('what is put in those words becomes a policy, within their bounds', () => {
+  expect(
+    fromView({
+      max_attempts: 5,
+      backoff_strategy: 'linear',
+      max_backoff_delay: 20,
+      jitter: true,
+      timeout: 9,
+    }),
+  ).toEqual({
+    max_attempts: 5,
+    backoff_type: 'linear',
+    max_delay: 20,
+    jitter_type: 'proportional',
+    jitter_amount: 0.5,
+    total_timeout: 9,
+  })
+  expect(fromView({ jitter: false, timeout: null })).toEqual({ jitter_type: 'none', total_timeout: null })
+  expect(
+    refused(() =>
+      fromView({
+        max_attempts: 11,
+        base_delay: 61,
+        multiplier: 1,
+        max_backoff_delay: 301,
+        retry_status_codes: [429],
+        timeout: 0,
+        jiter: true,
+      }),
+    ).details,
+  ).toEqual([
+    'max_attempts: got 11, takes a whole number from 1 to 10',
+    'base_delay: got 61, takes seconds above 0, up to 60',
+    'multiplier: got 1, takes a number above 1, up to 10',
+    'max_backoff_delay: got 301, takes seconds above 0, up to 300',
+    'retry_status_codes: got a list, takes a list of statuses from 500 to 599',
+    'timeout: got 0, takes seconds above 0, or null for none',
+    'jiter: is no key of the policy (did you mean jitter?)',
+  ])
+})
+
+/** A store of layers that lets another writer in before the first `races` appends. */
+function layerStore(races = 0): LayerStore & { versions: LayerVersion[] } {
+  const versions: LayerVersion[] = []
+  let left = races
+  return {
+    versions,
+    latest: async () => versions.at(-1),
+    history: async () => versions.toReversed(),
+    async append(version, after) {
+      if (left-- > 0)
+        versions.push({
+          version: after + 1,
+          by: 'other',
+          at: new Date(0),
+          layer: { policies: { other: { name: `n${after}` } } },
+        })
+      if ((versions.at(-1)?.version ?? 0) !== after) return false
+      versions.push(structuredClone(version))
+      return true
+    },
+  }
+}
+
+const historyOn = (layers: LayerStore) =>
+  new LayerHistory({ store: { layers }, clock: fakeClock({ wall: 1000 }) })
+
+test('every change is a version, newest first, with who, when and why', async () => {
+  const layers = layerStore()
+  const history = historyOn(layers)
+  expect(await history.load()).toEqual({})
+  await history.change((layer) => ({ ...layer, policies: { a: { max_attempts: 2 } } }), {
+    by: 'ann',
+    reason: 'load',
+  })
+  await history.change((layer) => ({ policies: { ...layer.policies, b: null } }))
+  expect(await history.history()).toEqual([
+    { version: 2, by: 'unknown', at: new Date(1000) },
+    { version: 1, by: 'ann', reason: 'load', at: new Date(1000) },
+  ])
+  expect(await historyOn(layers).load()).toEqual({ policies: { a: { max_attempts: 2 }, b: null } })
+  expect(await history.rollback(1, { by: 'bob' })).toEqual({ policies: { a: { max_attempts: 2 } } })
+  expect((await history.history())[0]).toMatchObject({
+    version: 3,
+    by: 'bob',
+    reason: 'rollback to version 1',
+  })
+  expect(await history.rollback(0)).toEqual({})
+  await expect(history.rollback(9)).rejects.toMatchObject({
+    code: 'INVALID_OPTIONS',
+    message: 'version: got 9, takes 0 or one of 1, 2, 3, 4',
+  })
+  await history.clear({ by: 'ann' })
+  expect(await history.load()).toEqual({})
+})
+
+test('a change is made anew on what somebody else changed meanwhile', async () => {
+  const layers = layerStore(3)
+  const layer = await historyOn(layers).change((current) => ({
+    policies: { ...current.policies, a: { shadow: true } },
+  }))
+  expect(layer).toEqual({ policies: { other: { name: 'n2' }, a: { shadow: true } } })
+  expect(layers.versions.map(({ version }) => version)).toEqual([1, 2, 3, 4])
+})
+
+test('a change that throws stores nothing, and one that never wins gives up', async () => {
+  const layers = layerStore()
+  await expect(
+    historyOn(layers).change(() => {
+      throw new HoldfastError('POLICY_NOT_FOUND', 'no')
+    }),
+  ).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
+  expect(layers.versions).toEqual([])
+  await expect(historyOn(layerStore(1000)).change((layer) => layer)).rejects.toMatchObject({
+    code: 'STORE_UNAVAILABLE',
+  })
+})
+
+test('a layer that this release cannot read is refused, and can be cleared', async () => {
+  const layers = layerStore()
+  layers.versions.push({
+    version: 1,
+    by: 'x',
+    at: new Date(0),
+    layer: { policies: { a: { max_attempts: 'many' } } },
+  })
+  await expect(historyOn(layers).load()).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  expect(await historyOn(layers).clear()).toEqual({})
+  expect(await historyOn(layers).load()).toEqual({})
+})

@@ -1,0 +1,77 @@
+// A process that is killed: it hands in entries, or replays those that wait. Each thing it was promised is a line on stdout.
+import { writeSync } from 'node:fs'
+import { guard } from 'holdfast'
+import { systemClock, systemRandom } from 'holdfast/engine'
+import { DeadLetters } from '../../../src/dead-letters/dead-letters.js'
+import { DEAD_LETTER_DEFAULTS } from '../../../src/dead-letters/options.js'
+import type { Kit } from '../../../src/kit.js'
+import type { RetryEvent } from '../../../src/records/session.js'
+import { openStore } from '../../../src/store/open.js'
+
+export interface ChildTask {
+  mode: 'enqueue' | 'replay'
+  store: string
+  /** Where replays go. */
+  target: string
+  /** How far its wall clock is ahead, so that leases of the dead have ended. */
+  ahead: number
+  /** The items to hand in. */
+  from: number
+  to: number
+}
+
+const task = JSON.parse(process.argv[2] as string) as ChildTask
+/** A write that is done when it returns, whatever becomes of the process. */
+const say = (line: string) => writeSync(1, `${line}\n`)
+
+const store = await openStore(task.store)
+const clock = { ...systemClock, wall: () => systemClock.wall() + task.ahead }
+const quiet = () => {}
+const kit: Kit = {
+  clock,
+  random: systemRandom,
+  logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  store,
+  debug: () => false,
+  redact: (value) => value,
+  emit(event) {
+    if (event.eventType === 'dead_letter_replayed')
+      say(`completed ${(event.context as { dlq_id: string }).dlq_id}`)
+    return event as RetryEvent
+  },
+  audit: async () => {},
+  complain: (line) => void writeSync(2, `${line}\n`),
+}
+const write = guard({ clock, retry: false })
+const queue = new DeadLetters(kit, {
+  options: () => DEAD_LETTER_DEFAULTS,
+  runThrough: (_, fn) => write.run(fn),
+  policyOf: () => 'default',
+})
+
+queue.handle('write', async ({ item }: { item: number }, { idempotencyKey }) => {
+  say(`called ${item}`)
+  const response = await fetch(task.target, {
+    method: 'POST',
+    headers: { 'idempotency-key': idempotencyKey },
+    body: JSON.stringify({ item }),
+  })
+  if (!response.ok) throw new Error(`the target answered ${response.status}`)
+  await response.text()
+  say(`answered ${item}`)
+})
+
+if (task.mode === 'enqueue') {
+  const lane = async (first: number) => {
+    for (let item = first; item < task.to; item += 4) {
+      const entry = await queue.enqueue({ operation: 'write', itemId: `item-${item}`, payload: { item } })
+      say(`kept ${item} ${entry.dlqId}`)
+    }
+  }
+  await Promise.all([0, 1, 2, 3].map((each) => lane(task.from + each)))
+} else {
+  const { succeeded, failed, skipped } = await queue.replayBatch({ concurrency: 6, retryFailed: true })
+  say(`batch ${succeeded} ${failed} ${skipped}`)
+}
+await store.close()
+say('done')

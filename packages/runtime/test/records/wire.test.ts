@@ -1,0 +1,239 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { breakerCodec, breakerEventCodec } from '../../src/records/breaker.js'
+import { deadLetterCodec } from '../../src/records/dead-letter.js'
+import { auditCodec, errorRecordCodec } from '../../src/records/errors.js'
+import {
+  byMemberCodec,
+  type MetricsSummary,
+  seriesCodec,
+  summaryCodec,
+  windowCodec,
+} from '../../src/records/metrics.js'
+import { policyCodec } from '../../src/records/policy.js'
+import { attemptCodec, eventCodec, sessionCodec } from '../../src/records/session.js'
+import { toWire } from '../../src/records/wire.js'
+
+const at = '2026-01-29T12:00:00.000Z'
+const attempt = {
+  attempt_number: 1,
+  timestamp: at,
+  delay: 0,
+  success: false,
+  outcome: 'failure',
+  duration: 1.5,
+  context: { keepMe: 1, and_me: 2 },
+}
+
+/** Each record in its wire form, with the codec that reads it. */
+const RECORDS: [string, { decode(wire: unknown): unknown }, Record<string, unknown>][] = [
+  ['attempt', attemptCodec, attempt],
+  [
+    'session',
+    sessionCodec,
+    {
+      session_id: 's1',
+      policy_id: 'p',
+      policy_ids: ['p'],
+      operation: 'o',
+      correlation_id: 'c',
+      start_time: at,
+      attempts: [attempt],
+      success: false,
+      context: { userId: 1 },
+      total_attempts: 1,
+      total_duration: 1.5,
+      retry_count: 0,
+    },
+  ],
+  [
+    'event',
+    eventCodec,
+    {
+      event_id: 'e',
+      event_type: 'alert',
+      timestamp: at,
+      correlation_id: 'c',
+      component: 'pool',
+      delay: 0.25,
+    },
+  ],
+  [
+    'breaker',
+    breakerCodec,
+    {
+      id: 'policy:p',
+      proxy_id: 'p',
+      state: 'closed',
+      failure_count: 0,
+      success_count: 0,
+      failure_threshold: 5,
+      success_threshold: 1,
+      window_type: 'rolling',
+      window_duration: 60,
+      timeout_duration: 30,
+      last_state_change: at,
+    },
+  ],
+  [
+    'change of a breaker',
+    breakerEventCodec,
+    {
+      id: 'policy:p',
+      proxy_id: 'p',
+      from_state: 'closed',
+      to_state: 'open',
+      timestamp: at,
+      failure_count: 5,
+    },
+  ],
+  [
+    'error',
+    errorRecordCodec,
+    {
+      timestamp: at,
+      severity: 'ERROR',
+      category: 'TRANSIENT',
+      message: 'm',
+      error_type: 'Error',
+      context: { operation: 'o' },
+      retry_count: 1,
+      kind: 'timeout',
+    },
+  ],
+  [
+    'dead letter',
+    deadLetterCodec,
+    {
+      dlq_id: 'd',
+      item_id: 'i',
+      operation_type: 'o',
+      status: 'pending',
+      original_payload: { camelCase: { deep_snake: 1 } },
+      error_details: { error_type: 'E', error_message: 'm', retry_count: 2 },
+      created_at: at,
+      last_attempt: at,
+      processed: false,
+      idempotency_key: 'k',
+      policy_id: 'p',
+    },
+  ],
+  [
+    'audit record',
+    auditCodec,
+    {
+      audit_id: 'a',
+      timestamp: at,
+      actor: 'ann',
+      action: 'policy.put',
+      target: 'p',
+      before: { maxAttempts: 3 },
+    },
+  ],
+  [
+    'policy',
+    policyCodec,
+    {
+      id: 'p',
+      name: 'P',
+      enabled: true,
+      max_attempts: 3,
+      backoff_type: 'exponential',
+      base_delay: 0.2,
+      multiplier: 2,
+      max_delay: 5,
+      jitter_type: 'none',
+      jitter_amount: 0.1,
+      jitter_min: 0,
+      jitter_max: 0,
+      respect_retry_after: true,
+      max_retry_after: 60,
+      retry_non_idempotent: false,
+      enable_circuit_breaker: false,
+      circuit_breaker_threshold: 5,
+      circuit_breaker_timeout: 60,
+      dead_letter: true,
+      shadow: false,
+    },
+  ],
+  [
+    'summary',
+    summaryCodec,
+    { total_retries: 1, success_by_attempt: { 1: 2 }, circuit_breaker_events_count: 0, retention_hours: 24 },
+  ],
+  [
+    'series',
+    seriesCodec,
+    {
+      data_points: [
+        { timestamp: at, total_requests: 1, total_retries: 0, success_rate: 1, avg_latency: 0.1 },
+      ],
+    },
+  ],
+  [
+    'by member',
+    byMemberCodec,
+    {
+      proxies: {
+        memberOne: {
+          proxy_id: 'memberOne',
+          total_attempts: 1,
+          success_count: 1,
+          failure_count: 0,
+          avg_latency: 0.1,
+          circuit_breaker_opens: 0,
+        },
+      },
+    },
+  ],
+  [
+    'window',
+    windowCodec,
+    {
+      time_window_start: at,
+      time_window_end: at,
+      total_sessions: 1,
+      successful_sessions: 1,
+      failed_sessions: 0,
+      total_attempts: 1,
+      average_attempts_per_session: 1,
+      max_attempts_in_session: 1,
+      total_duration: 0.5,
+      average_duration_per_session: 0.5,
+      by_policy: { 'my-Policy_x': { sessions: 1, success_rate: 1, average_attempts: 1 } },
+      by_subsystem: {},
+      failure_by_reason: { network_error: 1 },
+      latency: { p50: 0.1, p95: 0.2, p99: 0.3 },
+    },
+  ],
+]
+
+describe('toWire', () => {
+  it.each(RECORDS)('knows a %s by its fields', (_, codec, wire) => {
+    const record = codec.decode(wire)
+    expect(record).not.toEqual(wire)
+    expect(toWire(record)).toEqual(wire)
+    expect(toWire([record, record])).toEqual([wire, wire])
+    expect(toWire({ items: [record], cursor: 'c1' })).toEqual({ items: [wire], cursor: 'c1' })
+  })
+
+  it('takes empty lists and pages', () => {
+    expect(toWire([])).toEqual([])
+    expect(toWire({ items: [] })).toEqual({ items: [] })
+  })
+
+  it.each([undefined, null, 'text', 7, {}, { session_id: 's', attempts: [] }, [1]])('refuses %j', (value) => {
+    expect(() => toWire(value)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining('takes one of these records'),
+      }),
+    )
+  })
+
+  it('tells its type', () => {
+    const summary = {} as MetricsSummary
+    expectTypeOf(toWire<MetricsSummary>).returns.toHaveProperty('total_retries')
+    expectTypeOf(toWire<{ items: MetricsSummary[] }>).returns.toHaveProperty('items')
+    expect(() => toWire(summary)).toThrow()
+  })
+})
