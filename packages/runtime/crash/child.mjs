@@ -3,9 +3,10 @@
 import { writeSync } from 'node:fs'
 import { seeded } from './random.mjs'
 
-const [bundle, url, name, seed, entries, hour] = /** @type {[string, string, string, string, string, string]} */ (
-  /** @type {unknown} */ (process.argv.slice(2))
-)
+const [bundle, url, name, seed, entries, hour] =
+  /** @type {[string, string, string, string, string, string]} */ (
+    /** @type {unknown} */ (process.argv.slice(2))
+  )
 const { openStore } = await import(bundle)
 const random = seeded(Number(seed))
 

@@ -12,7 +12,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { seeded } from './random.mjs'
 
-const [place = 'files', rounds = '50', entries = '1000', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
+const [place = 'files', rounds = '50', entries = '1000', given = String(randomInt(2 ** 31))] =
+  process.argv.slice(2)
 const random = seeded(Number(given))
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = join(here, '../../..')
@@ -89,7 +90,8 @@ async function check(ids, all) {
     const processed = await store.deadLetters.isProcessed(id)
     if (entry === undefined) broken.push(`${id} was acknowledged and is not there`)
     else if (entry.originalPayload.id !== id) broken.push(`${id} has another payload`)
-    else if (processed !== (entry.status === 'completed')) broken.push(`${id} is ${entry.status}, processed ${processed}`)
+    else if (processed !== (entry.status === 'completed'))
+      broken.push(`${id} is ${entry.status}, processed ${processed}`)
     else if (entry.status !== 'completed' && (all || completed.has(id))) broken.push(`${id} is not complete`)
   }
   await store.close()
@@ -108,7 +110,9 @@ await run(Number(rounds), 0, 0, Number.POSITIVE_INFINITY)
 await check(added, true)
 for (const [id, times] of completed) if (times > 1) broken.push(`${id} was recorded complete ${times} times`)
 
-console.log(`${kills} processes, ${added.size} entries acknowledged, ${completed.size} completions acknowledged`)
+console.log(
+  `${kills} processes, ${added.size} entries acknowledged, ${completed.size} completions acknowledged`,
+)
 for (const problem of broken.slice(0, 20)) console.error(problem)
 console.log(broken.length === 0 ? 'nothing lost, nothing twice' : `${broken.length} problems`)
 process.exitCode = broken.length === 0 ? 0 : 1

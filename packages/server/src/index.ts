@@ -1,1 +1,6 @@
-export {}
+export type { Role } from './access/roles.js'
+export { createToken, listTokens, revokeToken, type TokenInfo } from './access/tokens.js'
+export { type ClosableApp, createApp } from './app.js'
+export type { HoldfastLike } from './hf.js'
+export type { AppOptions } from './options.js'
+export { type RunningServer, type ServeOptions, serve } from './serve.js'

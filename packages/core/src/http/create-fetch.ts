@@ -40,7 +40,7 @@ export interface ResilientFetch {
  *
  * const answers = [503, 200]
  * const resilient = createFetch({
- *   fetch: async () => new Response('hello', { status: answers.shift() }), // where the global fetch would be
+ *   fetch: async () => new Response('hello', { status: answers.shift() ?? 500 }), // where the global fetch would be
  *   retry: { maxAttempts: 3, backoffType: 'immediate' },
  *   breaker: { failureThreshold: 5 },
  * })

@@ -11,10 +11,15 @@ export const LONGEST_DRAIN = 100
  * take long. A body that somebody else reads is left alone.
  */
 export async function discard({ body, headers, url }: Response, clock: Clock): Promise<void> {
-  if (body === null || body.locked) return
+  if (typeof body?.getReader !== 'function') {
+    // What is called like fetch may answer with a stream of Node.js, or with no more than it must.
+    ;(body as { resume?(): void } | null | undefined)?.resume?.()
+    return
+  }
+  if (body.locked) return
   const reader = body.getReader()
   const cancel = () => void reader.cancel().catch(() => {})
-  let left = Number(headers.get('content-length')) > MOST_DRAINED ? 0 : MOST_DRAINED
+  let left = Number(headers?.get?.('content-length')) > MOST_DRAINED ? 0 : MOST_DRAINED
   // Cancelling ends a read that waits.
   const timer = clock.setTimer(cancel, LONGEST_DRAIN)
   try {
@@ -25,7 +30,7 @@ export async function discard({ body, headers, url }: Response, clock: Clock): P
     }
     if (left <= 0) cancel()
     // A connection is free a turn after its answer was read; what was made without one has no address.
-    else if (url !== '') await settled()
+    else if (url) await settled()
   } catch {
     // The connection broke: that is an end too.
   } finally {

@@ -17,8 +17,8 @@ export function keepFollowing(
   { body }: Response,
   abort: (reason: unknown) => void,
 ): void {
-  if (body === null) return
+  if (Object(body) !== body) return
   const follower = { abort }
   follow(signal, follower)
-  links.register(body, { signal, follower })
+  links.register(body as object, { signal, follower })
 }

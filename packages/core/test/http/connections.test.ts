@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { discard, LONGEST_DRAIN } from '../../src/http/discard.js'
@@ -104,6 +105,21 @@ describe('answers that nobody gets', () => {
     await discard(new Response('x'), watched)
     await discard(new Response(new ReadableStream({ start: (c) => c.error(new Error('broke')) })), watched)
     expect(timers.size).toBe(0)
+  })
+})
+
+describe('a fetch that is not quite one', () => {
+  it('may answer with streams of Node.js, and with no more than it must', async () => {
+    const unread = Readable.from(['down'])
+    const answers = [{ status: 503, body: unread }, { status: 503 }, { status: 200, id: 7 }]
+    const resilient = createFetch({
+      retry: immediate,
+      timeout: { attempt: 1000 },
+      fetch: async () => answers.shift() as never,
+    })
+    const { signal } = new AbortController()
+    expect(await resilient('http://a.example', { signal })).toEqual({ status: 200, id: 7 })
+    await until(() => unread.readableEnded)
   })
 })
 

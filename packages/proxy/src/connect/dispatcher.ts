@@ -1,6 +1,7 @@
 import { Agent, buildConnector, Dispatcher, Pool } from 'undici'
 import { basic, credentialsOf } from '../members/credentials.js'
 import type { ProxyUpstream } from '../members/upstream.js'
+import { withoutRefusals } from './credentials-refused.js'
 import { Limit, openTunnel, reach } from './tunnel.js'
 
 type Flat = string[]
@@ -33,10 +34,11 @@ export class UpstreamDispatcher extends Dispatcher {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const origin = String(options.origin)
+    const careful = withoutRefusals(handler, this.upstream.host)
     if (this.plain === undefined || !origin.startsWith('http:'))
-      return this.tunnels.dispatch(options, handler)
+      return this.tunnels.dispatch(options, careful)
     const path = origin + options.path
-    return this.plain.dispatch({ ...options, path, headers: this.headers(options.headers, origin) }, handler)
+    return this.plain.dispatch({ ...options, path, headers: this.headers(options.headers, origin) }, careful)
   }
 
   override close(): Promise<void>

@@ -1,5 +1,4 @@
 import type { Dispatcher } from 'undici'
-import { ProxyConnectionError } from '../errors.js'
 import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'
 import { readResponse } from './head.js'
 
@@ -112,11 +111,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     statusMessage = '',
   ): void {
     if (statusCode < 200) return
-    if (statusCode === 407) {
-      this.fail(new ProxyConnectionError('a proxy of the pool refuses our credentials'))
-      controller.abort(new Error('not for us'))
-      return
-    }
     const { headers, contentLength } = readResponse(controller.rawHeaders as Buffer[])
     this.answer = new Answer(statusCode, statusMessage, headers, controller)
     // What fails is read before it is judged, as far as is sensible, so that its connection can be used again.

@@ -1,17 +1,23 @@
 import { Labels } from './labels.js'
 
-/** The upper bounds of a histogram's buckets, in milliseconds; the last one has none. */
-export const BUCKETS: readonly number[] = Object.freeze([
+const BUCKETS: readonly number[] = Object.freeze([
   1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
 ])
 
-/** How many fell into each bucket (not cumulative, the last being what is above all bounds), and the sum of them. */
+/** How many durations fell into each bucket, and the sum of them. */
 export interface Histogram {
+  /** The upper bounds of the buckets, in milliseconds. */
+  readonly bounds: readonly number[]
+  /** One more than there are bounds, the last being what is above all of them. Not cumulative. */
   readonly counts: Float64Array
   sum: number
 }
 
-const makeHistogram = (): Histogram => ({ counts: new Float64Array(BUCKETS.length + 1), sum: 0 })
+const makeHistogram = (): Histogram => ({
+  bounds: BUCKETS,
+  counts: new Float64Array(BUCKETS.length + 1),
+  sum: 0,
+})
 
 /** Counts a duration that stands for `weight` of them. */
 export function observe(histogram: Histogram, duration: number, weight: number): void {

@@ -1,5 +1,5 @@
 /** Where everything is counted that comes after the last name there is room for. */
-export const OTHER = 'other'
+const OTHER = 'other'
 
 /** Things by name, and no more names than there is room for: names may come from outside. */
 export class Labels<T> {

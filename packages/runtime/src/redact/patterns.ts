@@ -22,7 +22,7 @@ const overlap = (starts: readonly string[]) =>
  * Whether a pattern may take exponentially long: something that repeats without end, or may be read in two ways, inside
  * something that repeats without end.
  */
-export function isExplosive(source: string): boolean {
+function isExplosive(source: string): boolean {
   const open: Group[] = []
   let group: Group = { repeats: false, starts: [] }
   let begins = true

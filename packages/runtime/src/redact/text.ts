@@ -2,7 +2,7 @@
 export const REDACTED = '[redacted]'
 
 /** The longest text that is kept. What is beyond it is cut off, so that no pattern can take long. */
-export const LONGEST_TEXT = 8192
+const LONGEST_TEXT = 8192
 
 /** A secret at the end may be cut in two, and then no pattern knows it: so much more is looked at than is kept. */
 const MARGIN = 1024

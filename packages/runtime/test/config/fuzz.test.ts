@@ -5,7 +5,7 @@ import { fixture } from './read.js'
 
 /** Small whole files, each with other parts of the language and of the schema. */
 const SEEDS = [
-  fixture('consolidated.yaml').split('\n').slice(0, 40).join('\n'),
+  fixture('consolidated.yaml').split('\n').slice(0, 20).join('\n'),
   'version: "1.1.0"\nglobal_defaults: { jitter_type: full, base_delay: 500ms }\npolicies:\n  a: &a { max_attempts: .inf, total_timeout: 30s }\n  b: { <<: *a, hedge: { delay: 1 } }\n',
   '{"version": "1.1.0", "policies": {"a": {"max_attempts": 3, "retry_status_codes": [503]}}, "store": "memory"}',
   'version: "1.1.0"\npools:\n  p:\n    strategy: score\n    members:\n      - { id: a, url: "http://u:p@127.0.0.1:1", weight: 2 }\n      - id: b\n        url: socks5://127.0.0.1:2\nserver: { port: ${PORT:-80} }\n',

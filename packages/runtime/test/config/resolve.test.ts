@@ -6,7 +6,7 @@ import { READY } from '../../src/config/ready.js'
 import { BUILT_IN } from '../../src/config/resolve.js'
 import { scheduleOf } from '../../src/config/schedule.js'
 import { defaultsSchema, policyEntrySchema } from '../../src/config/schema/policy.js'
-import { policySchema } from '../../src/records/policy.js'
+import { policySchema, type RetryPolicy } from '../../src/records/policy.js'
 import { resolved } from './read.js'
 
 test('a file knows every field of a policy', () => {
@@ -188,7 +188,7 @@ test('kinds of a subsystem win over those of all', () => {
 
 test('the schedule tells each wait with the bounds that chance has', () => {
   const policy = (body: string) =>
-    scheduleOf((resolved(`policies: { a: { ${body} } }`).policies.get('a') as { policy: never }).policy)
+    scheduleOf(resolved(`policies: { a: { ${body} } }`).policies.get('a')?.policy as RetryPolicy)
   expect(policy('max_attempts: 4, max_delay: 3')).toEqual({
     waits: [
       { attempt: 2, base: 1000, min: 1000, max: 1000 },

@@ -1,24 +1,5 @@
-import { fakeClock, seededRandom } from 'holdfast/testing'
-import { afterEach, describe, expect, it } from 'vitest'
-import { Holdfast, type OpenOptions, type RetryEvent } from '../../src/index.js'
-
-const open: Holdfast[] = []
-
-async function start(config: object, more: OpenOptions = {}) {
-  const clock = fakeClock({ wall: Date.UTC(2026, 0, 29, 12) })
-  const hf = await Holdfast.open({ config, clock, random: seededRandom(7), env: {}, ...more })
-  open.push(hf)
-  const events: RetryEvent[] = []
-  hf.events.on('*', (event) => void events.push(event))
-  return { hf, clock, events }
-}
-
-afterEach(async () => {
-  for (const hf of open.splice(0)) await hf.close()
-})
-
-const timeout = () => Object.assign(new Error('took too long'), { name: 'TimeoutError' })
-const refused = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+import { describe, expect, it } from 'vitest'
+import { refused, start, timeout } from './setup.js'
 
 const CONFIG = {
   policies: {

@@ -13,7 +13,7 @@ const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/
 const FIRST_MILLISECONDS = 1e11
 
 /** A time in any of the forms that were ever written, as the wire has it; what is none stays, to be complained of. */
-export function toInstant(value: unknown): unknown {
+function toInstant(value: unknown): unknown {
   if (value === null || value === undefined) return value
   const time =
     typeof value === 'number'

@@ -7,10 +7,11 @@ import { auditNature, breakerEventNature, errorNature, eventNature, sessionNatur
 import type { Store } from '../store.js'
 import { FilesDeadLetters } from './dead-letters.js'
 import { Disk, unavailable } from './disk.js'
-import { FilesJournal, FilesSessions, type JournalForm } from './journal.js'
+import { FilesJournal, FilesSessions } from './journal.js'
 import { JsonFile } from './json-file.js'
 import { Lock } from './lock.js'
 import { FilesMetrics } from './metrics.js'
+import type { JournalForm } from './pages.js'
 import { FilesBreakers, FilesLayers, FilesValues } from './tables.js'
 
 /** What a store in files may be told. */

@@ -85,9 +85,12 @@ export function heldOf({ seq, lease_owner, entry, original_payload }: DeadLetter
 
 const FIELDS = 'SELECT seq, lease_owner, entry, original_payload FROM dead_letters WHERE'
 
-export function readAt(sql: Connection, seq: number): Held {
-  return heldOf(sql.get<DeadLetterRow>(`${FIELDS} seq = ?`, seq) as DeadLetterRow)
-}
+/** Those with these numbers, in the order of the numbers. */
+const READ_ALL = `SELECT seq, lease_owner, entry, original_payload
+  FROM json_each(?) AS wanted CROSS JOIN dead_letters ON seq = wanted.value ORDER BY wanted.key`
+
+export const readAll = (sql: Connection, numbers: readonly number[]): Held[] =>
+  sql.all<DeadLetterRow>(READ_ALL, JSON.stringify(numbers)).map(heldOf)
 
 export function findId(sql: Connection, id: string): Held | undefined {
   const row = sql.get<DeadLetterRow>(`${FIELDS} dlq_id = ?`, toColumn(id))

@@ -14,7 +14,7 @@ import type {
 import { type Commits, turn } from './commits.js'
 import { DeadLetterAdds } from './dead-letter-adds.js'
 import { type Place, select, type Wanted } from './dead-letter-queries.js'
-import { count, findId, type Held, payloadText, readAt, replace } from './dead-letter-rows.js'
+import { count, findId, type Held, payloadText, readAll, replace } from './dead-letter-rows.js'
 import { fromColumn, toColumn } from './text.js'
 
 /** How many entries are read, leased or deleted before others have their turn. */
@@ -57,7 +57,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
         const { sql } = this.commits
         // One more, to know whether there is more.
         const found = select(sql, wanted, now.getTime(), { newest, after: from, limit: want + 1 })
-        for (const { seq } of found.slice(0, want)) items.push(seenAt(readAt(sql, seq).entry, now.getTime()))
+        for (const { seq } of found.slice(0, want)) items.push(seenAt(readAll(sql, seq).entry, now.getTime()))
         return found
       })
       if (places.length <= want) return { items }
@@ -99,10 +99,12 @@ export class SqliteDeadLetters implements DeadLetterStore {
         })
         const taken: DeadLetter[] = []
         let end = from
-        for (const place of places) {
+        for (const [i, held] of readAll(
+          sql,
+          places.map(({ seq }) => seq),
+        ).entries()) {
           if (taken.length === most) break
-          end = place
-          const held = readAt(sql, place.seq)
+          end = places[i]
           if (want.except?.has(held.entry.dlqId) !== true)
             taken.push(replace(sql, held, leasedTo(held.entry, until), owner))
         }

@@ -18,7 +18,10 @@ function nth(n: number, kind: string): (line: string) => boolean {
   return (line) => line.startsWith(kind) && ++count === n
 }
 
-beforeAll(compileChild)
+let program: string
+beforeAll(async () => {
+  program = await compileChild()
+})
 
 describe.each(['files', 'sqlite'])('processes killed on one store, %s', (kind) => {
   it(`keep what they were promised, and the target holds each exactly once (${ROUNDS} × ${ENTRIES})`, {
@@ -41,6 +44,7 @@ describe.each(['files', 'sqlite'])('processes killed on one store, %s', (kind) =
     for (let round = 0; round < ROUNDS; round++) {
       const from = round * share
       const lines = await runChild(
+        program,
         { ...task, mode: 'enqueue', from, to: from + 2 * share },
         nth(share - upTo(share / 4), 'kept'),
       )
@@ -54,7 +58,9 @@ describe.each(['files', 'sqlite'])('processes killed on one store, %s', (kind) =
     // They are replayed, two processes at a time, which are killed too.
     const completed: string[] = []
     const replay = async (round: number, kill: () => (line: string) => boolean) => {
-      const both = [0, 1].map(() => runChild({ ...task, mode: 'replay', ahead: round * LATER }, kill()))
+      const both = [0, 1].map(() =>
+        runChild(program, { ...task, mode: 'replay', ahead: round * LATER }, kill()),
+      )
       for (const lines of await Promise.all(both))
         for (const line of lines)
           if (line.startsWith('completed ')) completed.push(line.slice('completed '.length))

@@ -1,42 +1,21 @@
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { compile } from '../compile.js'
 import type { ChildTask } from './child.js'
 
-const here = dirname(fileURLToPath(import.meta.url))
-const root = join(here, '../../../../..')
-const child = join(root, '.cache/dead-letters-crash/child.mjs')
-
-/** Makes of the sources what Node runs by itself. */
-export async function compileChild(): Promise<void> {
-  await build({
-    entryPoints: [join(here, 'child.ts')],
-    outfile: child,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    logLevel: 'warning',
-    plugins: [
-      {
-        name: 'sources',
-        setup: (bundler) =>
-          bundler.onResolve({ filter: /^holdfast(\/|$)/ }, ({ path }) => ({
-            path: join(root, 'packages/core/src', path.slice('holdfast'.length), 'index.ts'),
-          })),
-      },
-    ],
-  })
-}
+/** Makes of the sources what Node runs by itself. Gives where it is. */
+export const compileChild = (): Promise<string> =>
+  compile('packages/runtime/test/dead-letters/crash/child.ts', 'dead-letters-crash')
 
 /** Runs the child until it ends, or until `kill` says so of a line; gives the lines it had said by then. */
-export async function runChild(task: ChildTask, kill: (line: string) => boolean): Promise<string[]> {
-  const running = spawn(process.execPath, [child, JSON.stringify(task)], {
+export async function runChild(
+  program: string,
+  task: ChildTask,
+  kill: (line: string) => boolean,
+): Promise<string[]> {
+  const running = spawn(process.execPath, [program, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const lines: string[] = []

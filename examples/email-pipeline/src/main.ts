@@ -1,0 +1,29 @@
+// `npm run example:email`; with `--replay` it is the process that replays.
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { run } from './example.js'
+import { type ReplayTask, replay } from './replay.js'
+import { now } from './time.js'
+
+const { values } = parseArgs({
+  options: {
+    mails: { type: 'string', default: '500' },
+    config: { type: 'string', default: 'examples/email-pipeline/holdfast.yaml' },
+    keep: { type: 'boolean', default: false },
+    replay: { type: 'string' },
+  },
+})
+
+if (values.replay !== undefined) await replay(JSON.parse(values.replay) as ReplayTask)
+else {
+  const startedAt = now()
+  const good = await run({
+    mails: Number(values.mails),
+    config: values.config,
+    program: fileURLToPath(import.meta.url),
+    keep: values.keep,
+    say: console.log,
+  })
+  console.log(`${good ? 'done' : 'something is wrong'} in ${((now() - startedAt) / 1000).toFixed(1)} s`)
+  if (!good) process.exitCode = 1
+}

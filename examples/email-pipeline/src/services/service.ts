@@ -1,0 +1,54 @@
+// A service on this machine: an HTTP server whose answers are a function.
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What a service says: a status with JSON, a text as it is, or nothing at all. */
+export type Answer = { status?: number; json?: unknown; text?: string; retryAfter?: number } | 'silence'
+
+export interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+  readonly token: string | undefined
+}
+
+async function read(request: IncomingMessage): Promise<Asked> {
+  let body = ''
+  for await (const data of request) body += String(data)
+  return {
+    method: request.method ?? 'GET',
+    path: request.url ?? '/',
+    body: body === '' ? undefined : (JSON.parse(body) as unknown),
+    token: request.headers.authorization,
+  }
+}
+
+export interface Service {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Starts one on a port of its own. */
+export async function serve(answer: (asked: Asked) => Answer): Promise<Service> {
+  const server = createServer((request, response) => {
+    void read(request).then((asked) => {
+      const said = answer(asked)
+      if (said === 'silence') return
+      const { status = 200, json, text = JSON.stringify(json), retryAfter } = said
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      })
+      response.end(text)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}

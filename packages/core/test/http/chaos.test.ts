@@ -1,0 +1,97 @@
+import { Agent, request, fetch as undiciFetch } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createFetch } from '../../src/http/index.js'
+import { seededRandom } from '../../src/testing/index.js'
+import { resilience } from '../../src/undici/index.js'
+import { type Act, immediate, serve } from './server.js'
+
+const CALLS = 400
+
+/** A server that does any of these, by chance. */
+async function moody() {
+  const random = seededRandom(7)
+  const moods: Act[] = [
+    200,
+    200,
+    503,
+    429,
+    500,
+    'reset',
+    'truncate',
+    { status: 503, body: 'x'.repeat(100_000) },
+  ]
+  const acts = Array.from({ length: CALLS * 10 }, () => moods[Math.floor(random() * moods.length)] as Act)
+  return serve(...acts)
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const
+
+/** Sends requests of all kinds, many at a time, each with a number of its own. */
+async function storm(
+  send: (id: number, method: string) => Promise<{ status: number; read: () => Promise<unknown> }>,
+) {
+  const ends = { answered: 0, failed: 0 }
+  await Promise.all(
+    Array.from({ length: CALLS }, async (_, id) => {
+      try {
+        const { read } = await send(id, METHODS[id % METHODS.length] as string)
+        ends.answered++
+        await read().catch(() => {})
+      } catch {
+        ends.failed++
+      }
+    }),
+  )
+  return ends
+}
+
+/** How often each number arrived, by whether it may be more than once. */
+function arrivals(seen: readonly { method: string; url: string }[]) {
+  const counts = new Map<string, number>()
+  for (const { method, url } of seen)
+    counts.set(`${method} ${url}`, (counts.get(`${method} ${url}`) ?? 0) + 1)
+  const most = (wanted: RegExp) =>
+    Math.max(...[...counts].filter(([key]) => wanted.test(key)).map(([, count]) => count))
+  return { once: most(/^(POST|PATCH) /), often: most(/^(GET|PUT) /), requests: counts.size }
+}
+
+describe('at a server that fails in every way, no request arrives twice that must not', () => {
+  const retry = { ...immediate, maxAttempts: 5 }
+
+  it('by fetch', async () => {
+    const server = await moody()
+    const dispatcher = new Agent({ connections: 20 })
+    onTestFinished(() => dispatcher.destroy())
+    const resilient = createFetch({
+      retry,
+      fetch: (input, init) => undiciFetch(input as string, { ...init, dispatcher } as object) as never,
+    })
+    const { answered, failed } = await storm(async (id, method) => {
+      const response = await resilient(
+        `${server.url}/${id}`,
+        method === 'GET' ? { method } : { method, body: 'x' },
+      )
+      return { status: response.status, read: () => response.text() }
+    })
+    expect(answered + failed).toBe(CALLS)
+    const { once, often, requests } = arrivals(server.seen)
+    expect([once, requests]).toEqual([1, CALLS])
+    expect(often).toBeGreaterThan(1)
+  })
+
+  it('by a dispatcher', async () => {
+    const server = await moody()
+    const agent = new Agent({ connections: 20 })
+    onTestFinished(() => agent.destroy())
+    const dispatcher = agent.compose(resilience({ retry }))
+    const { answered, failed } = await storm(async (id, method) => {
+      const body = method === 'GET' ? null : 'x'
+      const answer = await request(`${server.url}/${id}`, { dispatcher, method, body })
+      return { status: answer.statusCode, read: () => answer.body.text() }
+    })
+    expect(answered + failed).toBe(CALLS)
+    const { once, often, requests } = arrivals(server.seen)
+    expect([once, requests]).toEqual([1, CALLS])
+    expect(often).toBeGreaterThan(1)
+  })
+})

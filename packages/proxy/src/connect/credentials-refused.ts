@@ -1,0 +1,110 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Dispatcher } from 'undici'
+import { ProxyConnectionError } from '../errors.js'
+
+type Handler = Dispatcher.DispatchHandler
+type Controller = Dispatcher.DispatchController
+
+const REFUSED = 407
+
+const refused = (proxy: string): Error =>
+  new ProxyConnectionError(`the proxy ${proxy} refuses our credentials`)
+
+/**
+ * Makes an error of a 407: it is about us and the proxy, and nothing to those who asked. Handlers come in two forms, since
+ * the `fetch` of a platform brings its own.
+ */
+export const withoutRefusals = (handler: Handler, proxy: string): Handler =>
+  handler.onRequestStart === undefined ? new OldHandler(handler, proxy) : new NewHandler(handler, proxy)
+
+class NewHandler implements Handler {
+  private readonly inner: Handler
+  private readonly proxy: string
+
+  constructor(inner: Handler, proxy: string) {
+    this.inner = inner
+    this.proxy = proxy
+  }
+
+  onRequestStart(controller: Controller, context: unknown): void {
+    this.inner.onRequestStart?.(controller, context)
+  }
+
+  onRequestUpgrade(
+    controller: Controller,
+    status: number,
+    headers: IncomingHttpHeaders,
+    socket: Duplex,
+  ): void {
+    this.inner.onRequestUpgrade?.(controller, status, headers, socket)
+  }
+
+  onResponseStart(
+    controller: Controller,
+    status: number,
+    headers: IncomingHttpHeaders,
+    message?: string,
+  ): void {
+    if (status === REFUSED) controller.abort(refused(this.proxy))
+    else this.inner.onResponseStart?.(controller, status, headers, message)
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    this.inner.onResponseData?.(controller, chunk)
+  }
+
+  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+    this.inner.onResponseEnd?.(controller, trailers)
+  }
+
+  onResponseError(controller: Controller, error: Error): void {
+    this.inner.onResponseError?.(controller, error)
+  }
+}
+
+class OldHandler implements Handler {
+  private readonly inner: Handler
+  private readonly proxy: string
+  private abort: (error?: Error) => void = () => {}
+
+  constructor(inner: Handler, proxy: string) {
+    this.inner = inner
+    this.proxy = proxy
+  }
+
+  onConnect(abort: (error?: Error) => void): void {
+    this.abort = abort
+    this.inner.onConnect?.(abort)
+  }
+
+  onResponseStarted(): void {
+    this.inner.onResponseStarted?.()
+  }
+
+  onUpgrade(status: number, headers: Buffer[] | string[] | null, socket: Duplex): void {
+    this.inner.onUpgrade?.(status, headers, socket)
+  }
+
+  onHeaders(status: number, headers: Buffer[], resume: () => void, message: string): boolean {
+    if (status !== REFUSED) return this.inner.onHeaders?.(status, headers, resume, message) ?? true
+    this.abort(refused(this.proxy))
+    return false
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.inner.onData?.(chunk) ?? true
+  }
+
+  onComplete(trailers: string[] | null): void {
+    this.inner.onComplete?.(trailers)
+  }
+
+  onError(error: Error): void {
+    this.inner.onError?.(error)
+  }
+
+  onBodySent(size: number, total: number): void {
+    this.inner.onBodySent?.(size, total)
+  }
+}

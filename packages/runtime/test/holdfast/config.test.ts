@@ -1,0 +1,219 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { failing, folder, refused, start, timeout } from './setup.js'
+
+const FILE = `version: "1.1.0"
+policies:
+  fetch: { max_attempts: 2, backoff_type: fixed, base_delay: 1 }
+circuit_breakers:
+  api: { failure_threshold: 3, window_type: consecutive, timeout_duration: 60 }
+store: memory
+`
+
+const calm = () => vi.spyOn(console, 'error').mockImplementation(() => {})
+
+describe('a file', () => {
+  it('is read when the runtime opens, and everything wrong with it is told at once', async () => {
+    const dir = await folder({
+      'holdfast.yaml': FILE.replace('max_attempts', 'max_atempts').replace('fixed', 'fixt'),
+    })
+    const error = await start(join(dir, 'holdfast.yaml')).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'CONFIG_INVALID' })
+    expect((error as { details: string[] }).details).toEqual([
+      expect.stringMatching(/holdfast\.yaml:3:12 .*max_atempts.*did you mean max_attempts\?/),
+      expect.stringMatching(/holdfast\.yaml:3:42 policies\.fetch\.backoff_type: got "fixt", takes one of/),
+    ])
+    await expect(start(join(dir, 'none.yaml'))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  })
+
+  it('that cannot be loaded leaves the ready policies, where that is asked for', async () => {
+    const said = calm()
+    const dir = await folder({ 'holdfast.yaml': 'version: 7' })
+    const { hf } = await start(join(dir, 'holdfast.yaml'), { fallback: true, store: 'memory' })
+    expect(await hf.health()).toMatchObject({ status: 'degraded' })
+    expect((await hf.policies.list()).map(({ id }) => id)).toContain('aggressive_retry')
+    expect(said.mock.calls.flat().join('\n')).toMatch(/could not be loaded/)
+    expect((await hf.events.list()).items).toMatchObject([{ eventType: 'config_rejected' }])
+    said.mockRestore()
+  })
+
+  it('is taken as a whole on demand, and calls in flight finish under the policy they began with', async () => {
+    const dir = await folder({ 'holdfast.yaml': FILE })
+    const path = join(dir, 'holdfast.yaml')
+    const { hf, clock, events } = await start(path, { watch: false })
+    const old = failing(hf, 'fetch', refused)
+    await clock.advance(1)
+    await writeFile(path, FILE.replace('max_attempts: 2', 'max_attempts: 4'))
+    await hf.config.reload({ by: 'ann' })
+    const fresh = failing(hf, 'fetch', refused)
+    await clock.advance(10_000)
+    await Promise.all([old, fresh])
+    const { items } = await hf.sessions.list({ order: 'oldest' })
+    expect(items.map(({ totalAttempts }) => totalAttempts)).toEqual([2, 4])
+    expect(events.filter(({ component }) => component === 'config')).toMatchObject([
+      { eventType: 'config_reloaded', context: { by: 'ann', changes: 1 } },
+    ])
+    expect((await hf.audit.list()).items).toMatchObject([{ action: 'config.reload', actor: 'ann' }])
+  })
+
+  it('that is bad is rejected whole: the old one stays in force, and an event and an audit record say why', async () => {
+    const said = calm()
+    const dir = await folder({ 'holdfast.yaml': FILE })
+    const path = join(dir, 'holdfast.yaml')
+    const { hf, events } = await start(path, { watch: false })
+    await writeFile(path, `${FILE}polices: {}\n`)
+    await expect(hf.config.reload({ by: 'ann' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    expect(hf.config.current.policies?.fetch).toMatchObject({ maxAttempts: 2 })
+    expect(events).toMatchObject([{ eventType: 'config_rejected', component: 'config' }])
+    expect((await hf.audit.list()).items).toMatchObject([{ action: 'config.reject', actor: 'ann' }])
+    said.mockRestore()
+  })
+
+  it('changes thresholds without forgetting where a breaker stands', async () => {
+    const dir = await folder({ 'holdfast.yaml': FILE })
+    const path = join(dir, 'holdfast.yaml')
+    const { hf } = await start(path, { watch: false })
+    const fail = () => failing(hf, 'fetch', timeout, { service: 'api', policy: { maxAttempts: 1 } })
+    await fail()
+    await fail()
+    await writeFile(path, FILE.replace('failure_threshold: 3', 'failure_threshold: 9'))
+    await hf.config.reload()
+    expect(await hf.breakers.get('service:api')).toMatchObject({ failureCount: 2, failureThreshold: 9 })
+    await writeFile(path, FILE)
+    await hf.config.reload()
+    await fail()
+    expect(await hf.breakers.get('service:api')).toMatchObject({ state: 'open' })
+    await writeFile(path, FILE.replace('failure_threshold: 3', 'failure_threshold: 5'))
+    await hf.config.reload()
+    expect(await fail()).toMatchObject({ code: 'CIRCUIT_OPEN' })
+  })
+
+  it('is followed as it changes', async () => {
+    const dir = await folder({ 'holdfast.yaml': FILE })
+    const path = join(dir, 'holdfast.yaml')
+    const { systemClock } = await import('holdfast/engine')
+    const { hf } = await start(path, { clock: systemClock })
+    const reloaded = new Promise((resolve) => hf.events.on('config_reloaded', resolve))
+    await writeFile(path, FILE.replace('max_attempts: 2', 'max_attempts: 7'))
+    await reloaded
+    expect(await hf.policies.get('fetch')).toMatchObject({ maxAttempts: 7 })
+  })
+})
+
+describe('changes through the API', () => {
+  it('take effect at once, are explained, and survive a restart', async () => {
+    const dir = await folder({ 'holdfast.yaml': FILE })
+    const config = join(dir, 'holdfast.yaml')
+    const store = `sqlite:${join(dir, 'h.db')}`
+    const first = await start(config, { store, watch: false })
+    await first.hf.policies.put({ id: 'fetch', maxAttempts: 6 }, { by: 'ann', reason: 'storm' })
+    await first.hf.policies.put({ id: 'fresh', name: 'Fresh', baseDelay: 50 }, { by: 'bob' })
+    await first.hf.close()
+    const { hf } = await start(config, { store, watch: false })
+    expect(await hf.policies.get('fetch')).toMatchObject({ maxAttempts: 6, backoffType: 'fixed' })
+    const { policies } = await hf.config.explain('fetch')
+    expect(policies[0]?.values.maxAttempts).toMatchObject({ value: 6, origin: 'api' })
+    expect(policies[0]?.values.backoffType).toMatchObject({
+      origin: 'policy',
+      where: expect.stringMatching(/holdfast\.yaml:3:\d+$/),
+    })
+    expect((await hf.config.history()).map(({ version, by, reason }) => [version, by, reason])).toEqual([
+      [2, 'bob', undefined],
+      [1, 'ann', 'storm'],
+    ])
+    await hf.config.rollback(1, { by: 'ann' })
+    await expect(hf.policies.get('fresh')).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
+    await hf.config.clear({ by: 'ann' })
+    expect(await hf.policies.get('fetch')).toMatchObject({ maxAttempts: 2 })
+    expect((await hf.audit.list()).items.map(({ action }) => action)).toEqual([
+      'config.clear',
+      'config.rollback',
+      'policy.put',
+      'policy.put',
+    ])
+  })
+
+  it('are refused where they are wrong, or where a policy is in use', async () => {
+    const { hf } = await start({
+      policies: { used: { maxAttempts: 2 } },
+      subsystemMappings: { a: { b: { default: 'used' } } },
+    })
+    await expect(hf.policies.put({ id: 'x', maxAttempts: 0 })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    })
+    await expect(hf.policies.delete('used')).rejects.toMatchObject({ code: 'POLICY_IN_USE' })
+    await expect(hf.policies.delete('nobody')).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
+    await hf.policies.put({ id: 'x', maxAttempts: 4 })
+    await hf.policies.delete('x')
+    await expect(hf.policies.get('x')).rejects.toMatchObject({ code: 'POLICY_NOT_FOUND' })
+  })
+})
+
+describe('an operation', () => {
+  it('of three parts picks its mapping, and one without a dot its policy', async () => {
+    const { hf, clock } = await start({
+      policies: {
+        twice: { maxAttempts: 2, backoffType: 'immediate' },
+        thrice: { maxAttempts: 3, backoffType: 'immediate' },
+        default: { maxAttempts: 4, backoffType: 'immediate' },
+      },
+      subsystemMappings: { nav: { route: { retry_with_delay: 'twice', default: 'thrice' } } },
+    })
+    const attempts = async (operation: string) => {
+      let calls = 0
+      const call = failing(hf, operation, () => {
+        calls++
+        return timeout()
+      })
+      await clock.advance(1)
+      await call
+      return calls
+    }
+    expect(await attempts('nav.route.retry_with_delay')).toBe(2)
+    expect(await attempts('nav.route')).toBe(3)
+    expect(await attempts('nav.nobody')).toBe(4)
+    expect(await attempts('thrice')).toBe(3)
+    expect(await attempts('somebody')).toBe(4)
+  })
+
+  it('knows the kinds of failure that the file adds', async () => {
+    class SensorError extends Error {
+      override name = 'SensorError'
+    }
+    const { hf } = await start({
+      policies: { flaky: { maxAttempts: 5, backoffType: 'immediate' }, default: { maxAttempts: 1 } },
+      subsystems: { telemetry: { errorKinds: { flaky: ['SensorError'] } } },
+      subsystemMappings: { telemetry: { read: { flaky: 'flaky' } } },
+    })
+    await failing(hf, 'telemetry.read', () => new SensorError('noise'))
+    const [session] = (await hf.sessions.list()).items
+    expect(session).toMatchObject({ policyId: 'flaky', totalAttempts: 5 })
+    const window = await hf.metrics.window({ from: new Date(0), to: new Date(Date.UTC(2027, 0)) })
+    expect(window.failureByReason).toEqual({ flaky: 5 })
+  })
+
+  it('under a policy that only looks on is changed in nothing, and told of', async () => {
+    const { hf, events } = await start({
+      policies: {
+        fetch: {
+          maxAttempts: 5,
+          backoffType: 'fixed',
+          baseDelay: 500,
+          shadow: true,
+          enableCircuitBreaker: true,
+        },
+      },
+    })
+    expect(await failing(hf, 'fetch', timeout)).toMatchObject({ message: 'took too long' })
+    expect(events[0]).toMatchObject({
+      eventType: 'retry_attempt',
+      attempt: 2,
+      maxAttempts: 5,
+      delay: 500,
+      context: { shadow: true },
+    })
+    const [session] = (await hf.sessions.list()).items
+    expect(session?.totalAttempts).toBe(1)
+  })
+})

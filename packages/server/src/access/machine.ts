@@ -1,0 +1,47 @@
+import { isIP } from 'node:net'
+import { Refusal } from '../answer/failure.js'
+
+/** Whether an address is reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  if (bare === 'localhost' || bare.endsWith('.localhost')) return true
+  const v4 = bare.replace(/^::ffff:/, '')
+  if (isIP(v4) === 4) return v4.startsWith('127.')
+  return isIP(bare) === 6 && /^(0*:)*:?0*1$/.test(bare)
+}
+
+/** What of a request tells where it comes from. */
+export interface Origins {
+  readonly host: string | undefined
+  readonly origin: string | undefined
+  readonly fetchSite: string | undefined
+  readonly remote: string | undefined
+}
+
+function parse(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Where no token is asked for, being on this machine is what lets a caller in, and a page in the browser of its user is
+ * there too. A name that somebody else's DNS points to this machine is told by the Host header, a page of another site by
+ * Origin and Sec-Fetch-Site.
+ *
+ * @throws FORBIDDEN
+ */
+export function demandThisMachine(from: Origins, allowedHosts: readonly string[]): void {
+  const { host, origin, fetchSite, remote } = from
+  const make = 'make a token (holdfast token create NAME --role viewer) to come in from elsewhere'
+  if (remote !== undefined && !isLoopback(remote))
+    throw new Refusal('FORBIDDEN', `without a token only this machine is let in; ${make}`)
+  const name = host === undefined ? undefined : parse(`http://${host}`)?.hostname
+  if (name === undefined || !(isLoopback(name) || allowedHosts.includes(name)))
+    throw new Refusal('FORBIDDEN', `the Host header names no address of this machine; ${make}`)
+  const foreign = origin !== undefined && parse(origin)?.host.toLowerCase() !== host?.toLowerCase()
+  if (foreign || (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite)))
+    throw new Refusal('FORBIDDEN', `a page of another site may not call this server; ${make}`)
+}

@@ -1,0 +1,117 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ValueStore } from '@holdfast/runtime'
+import { HoldfastError } from 'holdfast'
+import { systemClock } from 'holdfast/engine'
+import { z } from 'zod'
+import { type Caller, ROLES, type Role } from './roles.js'
+
+const PREFIX = 'token:'
+
+/** Enough that nobody guesses it, whatever is done about guessing. */
+const BYTES = 32
+
+const storedSchema = z.object({
+  name: z.string(),
+  role: z.enum(ROLES),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  created_at: z.string(),
+})
+
+type Stored = z.infer<typeof storedSchema>
+
+/** A token as it is listed: never with what opens the door. */
+export interface TokenInfo {
+  readonly name: string
+  readonly role: Role
+  readonly createdAt: Date
+}
+
+/**
+ * Random tokens are hashed with one round of SHA-256: what slows down the guessing of passwords has nothing to slow down
+ * where all 256 bits are random, and every request pays for it.
+ */
+const digest = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+async function stored(values: ValueStore): Promise<Stored[]> {
+  const found = await values.list(PREFIX)
+  return found.flatMap(({ value }) => {
+    const read = storedSchema.safeParse(value)
+    return read.success ? [read.data] : []
+  })
+}
+
+/**
+ * Makes a token and keeps its hash. The token itself is in the answer and nowhere else.
+ *
+ * @throws INVALID_OPTIONS for a name that is taken or is none, and for an unknown role
+ *
+ * @example
+ * ```ts
+ * import { Holdfast } from '@holdfast/runtime'
+ * import { createToken, listTokens, revokeToken } from '@holdfast/server'
+ *
+ * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
+ * const { token } = await createToken(hf.store.values, { name: 'grafana', role: 'viewer' })
+ * token.startsWith('hft_') // => true
+ * const [listed] = await listTokens(hf.store.values)
+ * listed?.name // => 'grafana'
+ * await createToken(hf.store.values, { name: 'grafana', role: 'admin' }) // throws INVALID_OPTIONS
+ * await revokeToken(hf.store.values, 'grafana') // => true
+ * await hf.close()
+ * ```
+ */
+export async function createToken(
+  values: ValueStore,
+  options: { name: string; role: Role; now?: Date | undefined },
+): Promise<{ token: string } & TokenInfo> {
+  const { name, role } = options
+  const problems: string[] = []
+  if (typeof name !== 'string' || !/^[\w.@-]{1,64}$/.test(name))
+    problems.push('name: takes 1 to 64 letters, digits, _ . @ or -')
+  else if ((await values.get(PREFIX + name)) !== undefined)
+    problems.push(`name: there is a token ${name} already; revoke it first, or choose another name`)
+  if (!ROLES.includes(role)) problems.push(`role: takes one of ${ROLES.join(', ')}`)
+  if (problems.length > 0)
+    throw new HoldfastError('INVALID_OPTIONS', `a token cannot be made: ${problems.join('; ')}`, {
+      details: problems,
+    })
+  const token = `hft_${randomBytes(BYTES).toString('base64url')}`
+  const createdAt = options.now ?? new Date(systemClock.wall())
+  const kept: Stored = {
+    name,
+    role,
+    sha256: digest(token).toString('hex'),
+    created_at: createdAt.toISOString(),
+  }
+  await values.set(PREFIX + name, kept)
+  return { token, name, role, createdAt }
+}
+
+/** All tokens by name, without what opens the door. */
+export async function listTokens(values: ValueStore): Promise<TokenInfo[]> {
+  const found = await stored(values)
+  return found.map(({ name, role, created_at }) => ({ name, role, createdAt: new Date(created_at) }))
+}
+
+/** Makes a token worthless, at once. False where there is none of that name. */
+export async function revokeToken(values: ValueStore, name: string): Promise<boolean> {
+  const key = PREFIX + name
+  if ((await values.get(key)) === undefined) return false
+  await values.delete(key)
+  return true
+}
+
+/** What a store knows of a token that is shown: whose it is, if anybody's, and whether there are tokens at all. */
+export async function recognise(
+  values: ValueStore,
+  shown: string | undefined,
+): Promise<{ any: boolean; caller?: Caller }> {
+  const known = await stored(values)
+  if (shown === undefined || known.length === 0) return { any: known.length > 0 }
+  const hash = digest(shown)
+  let caller: Caller | undefined
+  // Every one is compared, in constant time, so that the time tells nothing.
+  for (const { name, role, sha256 } of known)
+    if (timingSafeEqual(Buffer.from(sha256, 'hex'), hash)) caller = { name, role }
+  return caller === undefined ? { any: true } : { any: true, caller }
+}

@@ -1,0 +1,37 @@
+/** Every code that an answer can carry, and its status. A code is stable; the message beside it is for people. */
+export const STATUSES = {
+  BAD_REQUEST: 400,
+  INVALID_OPTIONS: 400,
+  CONFIG_INVALID: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  POLICY_NOT_FOUND: 404,
+  DEAD_LETTER_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  DEAD_LETTER_LEASED: 409,
+  IDEMPOTENCY_CONFLICT: 409,
+  POLICY_IN_USE: 409,
+  PRECONDITION_FAILED: 412,
+  PAYLOAD_TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  INTERNAL: 500,
+  UPSTREAM_FAILED: 502,
+  BULKHEAD_FULL: 503,
+  CANCELLED: 503,
+  CIRCUIT_OPEN: 503,
+  COMMIT_UNKNOWN: 503,
+  DEAD_LETTERS_FULL: 503,
+  NETWORK_DOWN: 503,
+  POOL_UNAVAILABLE: 503,
+  RETRY_BUDGET_EXHAUSTED: 503,
+  STORE_UNAVAILABLE: 503,
+  ATTEMPT_TIMEOUT: 504,
+  TOTAL_TIMEOUT: 504,
+} as const
+
+/** A code of {@link STATUSES}. */
+export type ErrorCode = keyof typeof STATUSES
+
+/** A status that answers an error. */
+export type ErrorStatus = (typeof STATUSES)[ErrorCode]

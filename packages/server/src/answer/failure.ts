@@ -1,0 +1,99 @@
+import type { Hook } from '@hono/zod-openapi'
+import { isHoldfastError } from 'holdfast'
+import type { Context } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import type { z } from 'zod'
+import { type ErrorCode, STATUSES } from './codes.js'
+
+/** Why a request is not answered as it wishes. */
+export class Refusal extends Error {
+  readonly code: ErrorCode
+  readonly details: readonly unknown[] | undefined
+  readonly headers: Record<string, string>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { details?: readonly unknown[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, 'cause' in more ? { cause: more.cause } : undefined)
+    this.code = code
+    this.details = more.details
+    this.headers = more.headers ?? {}
+  }
+}
+
+/** Where a part of a request stands, as its sender would say. */
+const PLACES: Record<string, string> = { json: 'body', param: 'path' }
+
+interface Problem {
+  in: string
+  path: string
+  message: string
+}
+
+/** What zod found, one sentence a field. */
+export function problemsOf(error: z.core.$ZodError, place: string): Problem[] {
+  return error.issues.map((issue) => ({
+    in: PLACES[place] ?? place,
+    path: issue.path.join('.'),
+    message: issue.message,
+  }))
+}
+
+/** A request whose fields do not fit: 400, with a path and a sentence for each. */
+export function invalid(error: z.core.$ZodError, place: string): Refusal {
+  const details = problemsOf(error, place)
+  const said = details.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')
+  return new Refusal('BAD_REQUEST', `the ${details[0]?.in ?? 'request'} does not fit: ${said}`, { details })
+}
+
+/** Told of every check of a request. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the hook serves routes of every kind
+export const refuseInvalid: Hook<any, any, any, any> = (result) => {
+  if (!result.success) throw invalid(result.error, result.target)
+}
+
+/** Seconds, rounded up, so that nobody comes back too early. */
+export const retryAfter = (ms: number): Record<string, string> => ({
+  'retry-after': String(Math.max(0, Math.ceil(ms / 1000))),
+})
+
+const RETRIABLE = new Set<number>([429, 503, 504])
+
+/** What an error is answered with. An error that nobody foresaw tells nothing of itself. */
+function refusalOf(error: unknown, requestId: string): Refusal {
+  if (error instanceof Refusal) return error
+  if (isHoldfastError(error) && error.code in STATUSES) {
+    const { code, message, details } = error
+    const hinted = error.retryAfter !== undefined && Number.isFinite(error.retryAfter)
+    const headers = hinted && RETRIABLE.has(STATUSES[code]) ? retryAfter(error.retryAfter as number) : {}
+    return new Refusal(code, message, { ...(details === undefined ? {} : { details }), headers })
+  }
+  if (error instanceof HTTPException) {
+    if (error.status === 413) return new Refusal('PAYLOAD_TOO_LARGE', error.message)
+    if (error.status === 415)
+      return new Refusal('BAD_REQUEST', 'the body must be JSON: send content-type: application/json')
+    if (error.status < 500) return new Refusal('BAD_REQUEST', error.message || 'the request is malformed')
+  }
+  return new Refusal('INTERNAL', `something went wrong in the server; its log has more under ${requestId}`)
+}
+
+/** Turns errors into answers. */
+export function failure(options: {
+  redact: (text: string) => string
+  log: (error: unknown, requestId: string) => void
+}) {
+  return (error: unknown, c: Context): Response => {
+    const requestId = c.res.headers.get('x-request-id') ?? ''
+    const { code, message, details, headers } = refusalOf(error, requestId)
+    if (code === 'INTERNAL') options.log(error, requestId)
+    const shown = details?.map((detail) => (typeof detail === 'string' ? options.redact(detail) : detail))
+    const body = {
+      error: code,
+      message: options.redact(message),
+      ...(shown === undefined ? {} : { details: shown }),
+    }
+    return c.json(body, STATUSES[code], headers)
+  }
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { OpenAPIHono } from '@hono/zod-openapi'
+import { bodyLimit } from 'hono/body-limit'
+import { methodNotAllowed } from 'hono/method-not-allowed'
+import { gate } from './access/gate.js'
+import { type ReadAction, Reads } from './access/reads.js'
+import { failure, Refusal, refuseInvalid } from './answer/failure.js'
+import { redactText } from './answer/redact.js'
+import { Feed } from './events/feed.js'
+import type { HoldfastLike } from './hf.js'
+import { Jobs } from './jobs/jobs.js'
+import { documentOf } from './openapi.js'
+import { type AppOptions, readApp } from './options.js'
+import { DOCS_STYLE, docsPage } from './pages/docs.js'
+import { dashboard } from './pages/files.js'
+import { PAGE_POLICY, securityHeaders } from './pages/headers.js'
+import { addHealth } from './pages/health.js'
+import { type App, type Env, operations } from './routes/operation.js'
+import { addRoutes } from './routes/routes.js'
+
+/** An app, and what has to be let go of with it. */
+export interface Built {
+  readonly app: App
+  /** Ends readers of the event stream, waits for jobs and writes down what was read. */
+  close(): Promise<void>
+}
+
+/** What a record of reading is about. */
+const READ: Record<ReadAction, string> = { 'session.read': 'sessions', 'metrics.read': 'metrics' }
+
+const PAGE = { 'content-security-policy': PAGE_POLICY, 'cache-control': 'no-cache' }
+
+/** A Hono app, and `close`, which ends the readers of its event stream and its timers. */
+export type ClosableApp = App & { close(): Promise<void> }
+
+/** Makes an app of a runtime. */
+export function buildApp(hf: HoldfastLike, options: AppOptions = {}): Built {
+  const settings = readApp(options)
+  const { clock, logger } = settings
+  const api: App = new OpenAPIHono<Env>({ defaultHook: refuseInvalid })
+  const app: App = new OpenAPIHono<Env>({ defaultHook: refuseInvalid })
+  const feed = new Feed(hf, { clock, heartbeat: settings.heartbeat, buffer: settings.readerBuffer })
+  const jobs = new Jobs(clock)
+  const reads = new Reads(clock, (actor, action, { count, from, to }) => {
+    const after = { count, from: from.toISOString(), to: to.toISOString() }
+    return hf.audit.record({ by: actor }, action, READ[action], { after })
+  })
+
+  const refuse = failure({
+    redact: redactText,
+    log: (error, requestId) =>
+      logger.error(
+        {
+          requestId,
+          error: redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+        },
+        'a request failed in a way that nobody foresaw',
+      ),
+  })
+  app.onError((error, c) => refuse(error, c))
+  app.use(securityHeaders())
+  app.use(async (c, next) => {
+    const given = c.req.header('x-request-id')
+    const requestId = given !== undefined && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
+    c.set('requestId', requestId)
+    c.header('x-request-id', requestId)
+    await next()
+  })
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, methods) => {
+        const allow = methods.join(', ')
+        const said = `${c.req.method} is not for this path, which takes ${allow}`
+        return refuse(new Refusal('METHOD_NOT_ALLOWED', said, { headers: { allow } }), c)
+      },
+    }),
+  )
+  app.use('/api/v1/*', gate(hf, settings))
+  app.use(
+    '/api/v1/*',
+    bodyLimit({
+      maxSize: settings.maxBody,
+      onError: () => {
+        throw new Refusal('PAYLOAD_TOO_LARGE', `a body may have ${settings.maxBody} bytes at the most`)
+      },
+    }),
+  )
+
+  addRoutes({
+    hf,
+    settings,
+    operation: operations(api, reads),
+    feed,
+    jobs,
+    startedAt: new Date(clock.wall()),
+  })
+  app.route('/api/v1', api)
+  addHealth(app, hf)
+
+  // Made when somebody first asks, because that takes longer than all the rest.
+  let made: { document: object; page: string } | undefined
+  const described = () => {
+    const document = made?.document ?? documentOf(app)
+    made ??= { document, page: docsPage(document) }
+    return made
+  }
+  app.get('/openapi.json', (c) => c.json(described().document))
+  app.get('/docs', (c) => c.html(described().page, 200, PAGE))
+  app.get('/docs.css', (c) => c.body(DOCS_STYLE, 200, { 'content-type': 'text/css; charset=utf-8', ...PAGE }))
+
+  const files = dashboard(settings.dashboard)
+  app.notFound(async (c) => {
+    const file = await files(c)
+    return (
+      file ??
+      refuse(new Refusal('NOT_FOUND', `there is nothing at ${c.req.path}; /docs lists what there is`), c)
+    )
+  })
+
+  return {
+    app,
+    async close() {
+      feed.close()
+      await jobs.close()
+      await reads.flush()
+    },
+  }
+}
+
+/**
+ * Makes a Hono app of a runtime: REST under `/api/v1`, the event stream, `/health`, `/openapi.json`, `/docs` and the
+ * dashboard, for a server of your own. `serve` does the same with a server of its own and closes it properly.
+ *
+ * Who is let in depends on `host`: say where your server listens.
+ *
+ * @throws INVALID_OPTIONS that lists everything wrong with the options
+ *
+ * @example
+ * ```ts
+ * import { Holdfast } from '@holdfast/runtime'
+ * import { createApp } from '@holdfast/server'
+ *
+ * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
+ * const app = createApp(hf)
+ * const answer = await app.request('http://localhost/api/v1/retry/policy')
+ * answer.status // => 200
+ * await app.close()
+ * await hf.close()
+ * ```
+ */
+export function createApp(hf: HoldfastLike, options: AppOptions = {}): ClosableApp {
+  const { app, close } = buildApp(hf, options)
+  return Object.assign(app, { close })
+}

@@ -1,0 +1,19 @@
+import type { Holdfast } from '@holdfast/runtime'
+
+/** What the server needs of a runtime: a `Holdfast` of `@holdfast/runtime` is one. */
+export type HoldfastLike = Pick<
+  Holdfast,
+  | 'audit'
+  | 'breakers'
+  | 'config'
+  | 'deadLetters'
+  | 'errors'
+  | 'events'
+  | 'health'
+  | 'metrics'
+  | 'policies'
+  | 'pools'
+  | 'run'
+  | 'sessions'
+  | 'store'
+>

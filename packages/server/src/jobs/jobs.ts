@@ -1,0 +1,94 @@
+import { type Clock, isHoldfastError } from 'holdfast'
+
+/** How many jobs are remembered. */
+const KEPT = 100
+
+/** What became of the entries of a batch. */
+export interface ReplayCounts {
+  readonly succeeded: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+type Progress = { readonly succeeded: number; readonly failed: number; readonly total: number }
+
+/** A batch at work. */
+export interface Job {
+  readonly id: string
+  status: 'running' | 'succeeded' | 'failed' | 'cancelled'
+  counts: ReplayCounts
+  /** How many there are to do, once that is known. */
+  total?: number
+  readonly startedAt: Date
+  endedAt?: Date
+  /** Why it failed. */
+  message?: string
+}
+
+type Work = (signal: AbortSignal, progress: (progress: Progress) => void) => Promise<ReplayCounts>
+
+const NONE: ReplayCounts = Object.freeze({ succeeded: 0, failed: 0, skipped: 0 })
+
+/** Batches at work in this process. */
+export class Jobs {
+  private readonly jobs = new Map<string, { job: Job; stop: AbortController; done: Promise<void> }>()
+  private readonly clock: Clock
+  private count = 0
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  start(work: Work): Job {
+    const startedAt = new Date(this.clock.wall())
+    const id = `job_${startedAt.getTime()}_${++this.count}`
+    const job: Job = { id, status: 'running', counts: NONE, startedAt }
+    const stop = new AbortController()
+    this.jobs.set(id, { job, stop, done: this.see(job, stop.signal, work) })
+    if (this.jobs.size > KEPT) this.forget()
+    return job
+  }
+
+  get(id: string): Job | undefined {
+    return this.jobs.get(id)?.job
+  }
+
+  /** Newest first. */
+  list(): Job[] {
+    return [...this.jobs.values()].map(({ job }) => job).toReversed()
+  }
+
+  cancel(id: string): void {
+    this.jobs.get(id)?.stop.abort()
+  }
+
+  /** Starts nothing more and waits for what runs. */
+  async close(): Promise<void> {
+    for (const { stop } of this.jobs.values()) stop.abort()
+    await Promise.all([...this.jobs.values()].map(({ done }) => done))
+  }
+
+  private async see(job: Job, signal: AbortSignal, work: Work): Promise<void> {
+    try {
+      job.counts = await work(signal, ({ succeeded, failed, total }) => {
+        job.counts = { succeeded, failed, skipped: 0 }
+        job.total = total
+      })
+      job.status = signal.aborted ? 'cancelled' : 'succeeded'
+    } catch (error) {
+      job.status = signal.aborted ? 'cancelled' : 'failed'
+      if (!signal.aborted)
+        job.message = isHoldfastError(error) ? error.message : 'it failed; the log of the server has more'
+    }
+    job.endedAt = new Date(this.clock.wall())
+  }
+
+  /** Lets go of the oldest that has ended. */
+  private forget(): void {
+    for (const [id, { job }] of this.jobs)
+      if (job.status !== 'running') {
+        this.jobs.delete(id)
+        return
+      }
+  }
+}

@@ -1,0 +1,77 @@
+import type { Logger } from '@holdfast/runtime'
+import type { Duration } from 'holdfast'
+import { type Clock, HoldfastError } from 'holdfast'
+import { milliseconds, systemClock } from 'holdfast/engine'
+import { z } from 'zod'
+
+/** What an app is made of. */
+export interface AppOptions {
+  /** The address it is reached at. Where that is not this machine alone, a token is needed always. @defaultValue '127.0.0.1' */
+  host?: string | undefined
+  /** Further names that may stand in the Host header while no token is needed. @defaultValue none */
+  allowedHosts?: readonly string[] | undefined
+  /** The largest body that is taken, in bytes. @defaultValue 1048576 */
+  maxBody?: number | undefined
+  /** How often readers of the event stream get a sign of life. @defaultValue '15s' */
+  heartbeat?: Duration | undefined
+  /** How many bytes may wait for a reader of the event stream before it is cut off. @defaultValue 262144 */
+  readerBuffer?: number | undefined
+  /** How many may read the event stream at a time. @defaultValue 1000 */
+  maxReaders?: number | undefined
+  /** The folder of the dashboard's files; false serves none. @defaultValue the one in this package */
+  dashboard?: string | false | undefined
+  /** Whether `POST /request` may go to private addresses. @defaultValue `proxy.allow_private_targets` of the file */
+  allowPrivateTargets?: boolean | undefined
+  /** Where it takes its time from. @defaultValue the machine's clock */
+  clock?: Clock | undefined
+  /** Told of what nobody foresaw. @defaultValue one line on stderr each */
+  logger?: Pick<Logger, 'error'> | undefined
+}
+
+/** {@link AppOptions} checked and filled in. */
+export interface AppSettings
+  extends Required<
+    Omit<
+      { [K in keyof AppOptions]: Exclude<AppOptions[K], undefined> },
+      'heartbeat' | 'dashboard' | 'allowPrivateTargets'
+    >
+  > {
+  readonly heartbeat: number
+  readonly dashboard: string | false | undefined
+  readonly allowPrivateTargets: boolean | undefined
+}
+
+const whole = (least: number) =>
+  z.int({ error: `takes a whole number from ${least}` }).min(least, `takes a whole number from ${least}`)
+
+const schema = z.strictObject({
+  host: z.string().min(1, 'takes a name or an address').default('127.0.0.1'),
+  allowedHosts: z.array(z.string()).readonly().default([]),
+  maxBody: whole(1024).default(1_048_576),
+  heartbeat: z
+    .custom<Duration>((value) => milliseconds(value as Duration) > 0, 'takes a duration above 0')
+    .default('15s')
+    .transform((value) => milliseconds(value)),
+  readerBuffer: whole(4096).default(262_144),
+  maxReaders: whole(1).default(1000),
+  dashboard: z.union([z.string(), z.literal(false)]).optional(),
+  allowPrivateTargets: z.boolean().optional(),
+  clock: z
+    .custom<Clock>((value) => typeof (value as Clock | null)?.setTimer === 'function', 'takes a Clock')
+    .default(systemClock),
+  logger: z
+    .custom<Pick<Logger, 'error'>>(
+      (value) => typeof (value as Logger | null)?.error === 'function',
+      'takes a logger with error(fields, message)',
+    )
+    // oxlint-disable-next-line no-console -- the one place where there is no logger
+    .default({ error: (fields, message) => console.error(`holdfast: ${message}`, fields) }),
+})
+
+/** Checks the options of an app. @throws INVALID_OPTIONS that lists everything wrong with them */
+export function readApp(given: AppOptions): AppSettings {
+  const read = schema.safeParse(given)
+  if (read.success) return read.data as AppSettings
+  const details = read.error.issues.map(({ path, message }) => `${path.join('.') || 'options'}: ${message}`)
+  throw new HoldfastError('INVALID_OPTIONS', `the server cannot be made: ${details.join('; ')}`, { details })
+}

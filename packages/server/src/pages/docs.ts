@@ -1,0 +1,89 @@
+/** What of an OpenAPI document the page shows. */
+interface Shown {
+  info: { title: string; version: string; description?: string }
+  tags?: { name: string; description?: string }[]
+  paths: Record<string, Record<string, Operation>>
+}
+
+interface Operation {
+  operationId?: string
+  summary?: string
+  description?: string
+  tags?: string[]
+  'x-role'?: string
+  parameters?: { name: string; in: string; required?: boolean; schema?: unknown }[]
+  requestBody?: { content?: Record<string, { schema?: unknown }> }
+  responses?: Record<string, { description: string; content?: Record<string, { schema?: unknown }> }>
+}
+
+const escape = (text: string): string => text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`)
+
+const code = (value: unknown): string => `<pre>${escape(JSON.stringify(value, null, 2))}</pre>`
+
+/** A schema's name where it has one, else what it is. */
+function schemaOf(schema: unknown): string {
+  const { $ref } = Object(schema) as { $ref?: string }
+  const name = $ref?.split('/').at(-1)
+  return name === undefined ? code(schema) : `<a href="#schema-${escape(name)}">${escape(name)}</a>`
+}
+
+function parameters(list: Operation['parameters'] = []): string {
+  if (list.length === 0) return ''
+  const rows = list.map(
+    ({ name, in: place, required, schema }) =>
+      `<tr><td><code>${escape(name)}</code></td><td>${escape(place)}${required ? ', required' : ''}</td><td><code>${escape(JSON.stringify(schema))}</code></td></tr>`,
+  )
+  return `<table><thead><tr><th>parameter</th><th>in</th><th>takes</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+}
+
+function operation(method: string, path: string, op: Operation): string {
+  const body = Object.entries(op.requestBody?.content ?? {})
+    .map(([type, { schema }]) => `<p>Body, <code>${escape(type)}</code>: ${schemaOf(schema)}</p>`)
+    .join('')
+  const answers = Object.entries(op.responses ?? {})
+    .map(([status, { description, content }]) => {
+      const [first] = Object.values(content ?? {})
+      return `<tr><td>${escape(status)}</td><td>${escape(description)}</td><td>${first === undefined ? '' : schemaOf(first.schema)}</td></tr>`
+    })
+    .join('')
+  return `<details id="${escape(op.operationId ?? '')}"><summary><b class="${escape(method)}">${escape(method.toUpperCase())}</b> <code>${escape(path)}</code> ${escape(op.summary ?? '')}${op['x-role'] === undefined ? '' : ` <i>${escape(op['x-role'])}</i>`}</summary>
+<p>${escape(op.description ?? '')}</p>${parameters(op.parameters)}${body}<table><thead><tr><th>status</th><th>means</th><th>body</th></tr></thead><tbody>${answers}</tbody></table></details>`
+}
+
+/** The page on the API: all of the document, readable, without a script. */
+export function docsPage(document: object): string {
+  const { info, tags = [], paths } = document as Shown
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, op]) => ({ path, method, op })),
+  )
+  const sections = tags.map(({ name, description = '' }) => {
+    const own = all.filter(({ op }) => op.tags?.includes(name))
+    return `<section><h2>${escape(name)}</h2><p>${escape(description)}</p>${own.map(({ method, path, op }) => operation(method, path, op)).join('\n')}</section>`
+  })
+  const { schemas = {} } = (document as { components?: { schemas?: object } }).components ?? {}
+  const named = Object.entries(schemas)
+    .map(
+      ([name, schema]) =>
+        `<details id="schema-${escape(name)}"><summary><code>${escape(name)}</code></summary>${code(schema)}</details>`,
+    )
+    .join('\n')
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(info.title)} API</title><link rel="stylesheet" href="/docs.css"></head>
+<body><main><h1>${escape(info.title)} API</h1><p>${escape(info.description ?? '')}</p>
+<p>The same for machines: <a href="/openapi.json">openapi.json</a></p>
+${sections.join('\n')}
+<section><h2>Schemas</h2>${named}</section></main></body></html>`
+}
+
+/** How the page looks. */
+export const DOCS_STYLE = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+main { max-width: 70rem; margin: 0 auto; padding: 1rem }
+summary { cursor: pointer; padding: .4rem 0 }
+summary b { display: inline-block; min-width: 4.5rem }
+details { border-top: 1px solid #8884 }
+table { border-collapse: collapse; width: 100%; display: block; overflow-x: auto }
+th, td { text-align: left; padding: .2rem .6rem .2rem 0; vertical-align: top }
+pre, code { font: .85rem/1.4 ui-monospace, monospace; overflow-x: auto; overflow-wrap: anywhere }
+i { opacity: .7 }
+`

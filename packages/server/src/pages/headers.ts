@@ -1,0 +1,39 @@
+import type { MiddlewareHandler } from 'hono'
+import type { Env } from '../routes/operation.js'
+
+const API_POLICY = "default-src 'none'; frame-ancestors 'none'"
+
+/** Everything from here, nothing inline, nowhere else. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const ALWAYS: readonly (readonly [string, string])[] = [
+  ['x-content-type-options', 'nosniff'],
+  ['x-frame-options', 'DENY'],
+  ['referrer-policy', 'no-referrer'],
+  ['cross-origin-opener-policy', 'same-origin'],
+  ['cross-origin-resource-policy', 'same-origin'],
+  ['permissions-policy', 'camera=(), geolocation=(), microphone=()'],
+]
+
+/** What every answer carries. */
+export function securityHeaders(): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    await next()
+    const { headers } = c.res
+    for (const [name, value] of ALWAYS) headers.set(name, value)
+    if (!headers.has('content-security-policy')) headers.set('content-security-policy', API_POLICY)
+    if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
+    if (new URL(c.req.url).protocol === 'https:') headers.set('strict-transport-security', 'max-age=31536000')
+  }
+}

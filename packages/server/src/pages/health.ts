@@ -1,0 +1,59 @@
+import { z } from '@hono/zod-openapi'
+import type { HoldfastLike } from '../hf.js'
+import type { App } from '../routes/operation.js'
+
+const live = z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' })
+
+const ready = z
+  .object({
+    status: z.enum(['ok', 'degraded', 'closed']),
+    initialized: z.boolean(),
+    policies_count: z.int(),
+    active_sessions: z.int(),
+    circuit_breakers: z.object({ total: z.int(), open: z.int(), half_open: z.int() }),
+  })
+  .meta({ id: 'Health' })
+
+const json = (schema: z.ZodType) => ({ 'application/json': { schema } })
+
+/** Whether it runs, and whether it can be used: for those who start and stop processes, so no token is asked for. */
+export function addHealth(app: App, hf: HoldfastLike): void {
+  const base = { method: 'get' as const, tags: ['health'], security: [] }
+
+  app.openAPIRegistry.registerPath({
+    ...base,
+    path: '/health/live',
+    operationId: 'isLive',
+    summary: 'Whether the process answers',
+    description: 'Always 200.',
+    responses: { 200: { description: 'It does', content: json(live) } },
+  })
+  app.get('/health/live', (c) => c.json({ status: 'ok' }))
+
+  app.openAPIRegistry.registerPath({
+    ...base,
+    path: '/health/ready',
+    operationId: 'isReady',
+    summary: 'Whether the runtime takes calls',
+    description: '503 once it is closed, or before it is open.',
+    responses: {
+      200: { description: 'It does', content: json(ready) },
+      503: { description: 'It does not', content: json(ready) },
+    },
+  })
+  app.get('/health/ready', async (c) => {
+    const { status, initialized, policiesCount, activeSessions, circuitBreakers } = await hf.health()
+    const body = {
+      status,
+      initialized,
+      policies_count: policiesCount,
+      active_sessions: activeSessions,
+      circuit_breakers: {
+        total: circuitBreakers.total,
+        open: circuitBreakers.open,
+        half_open: circuitBreakers.halfOpen,
+      },
+    }
+    return c.json(body, initialized && status !== 'closed' ? 200 : 503)
+  })
+}

@@ -1,0 +1,108 @@
+import { breakerCodec, breakerEventCodec } from '@holdfast/runtime'
+import { z } from '@hono/zod-openapi'
+import { Refusal } from '../answer/failure.js'
+import { pageOf } from '../answer/page.js'
+import type { Routes } from './routes.js'
+import { hours, id, paging, reasoned, shapes, word } from './shapes.js'
+
+const HOUR = 3_600_000
+
+/** Breakers: how they stand, how they came there, and putting them right. */
+export function breakers({ hf, operation, settings }: Routes): void {
+  const tag = 'circuit breakers'
+
+  operation(
+    {
+      method: 'get',
+      path: '/circuit-breakers',
+      id: 'listCircuitBreakers',
+      tag,
+      role: 'viewer',
+      summary: 'All breakers, those that were never used among them',
+      query: z.strictObject({
+        ...paging,
+        state: z.enum(['closed', 'open', 'half_open']).optional(),
+        pool: word,
+      }),
+      answers: {
+        200: {
+          description: 'A page of breakers',
+          schema: z.object({ circuit_breakers: z.array(shapes.breaker), cursor: z.string().optional() }),
+        },
+      },
+    },
+    async ({ query: { state, pool, ...query } }) => {
+      const all = await hf.breakers.list({ state, pool })
+      const { items, ...rest } = pageOf(all, (breaker) => breaker.id, query)
+      return { body: { circuit_breakers: items.map(breakerCodec.encode), ...rest } }
+    },
+  )
+
+  operation(
+    {
+      method: 'get',
+      path: '/circuit-breakers/metrics',
+      id: 'listCircuitBreakerEvents',
+      tag,
+      role: 'viewer',
+      reads: 'metrics.read',
+      summary: 'Changes of state, newest first',
+      query: z.strictObject({ ...paging, hours, id: word }),
+      answers: {
+        200: {
+          description: 'Changes of state',
+          schema: z.object({ events: z.array(shapes.breakerEvent), cursor: z.string().optional() }),
+        },
+      },
+    },
+    async ({ query }) => {
+      const from = new Date(settings.clock.wall() - query.hours * HOUR)
+      const { items, ...rest } = await hf.breakers.events({
+        from,
+        id: query.id,
+        limit: query.limit,
+        cursor: query.cursor,
+      })
+      return { body: { events: items.map(breakerEventCodec.encode), ...rest } }
+    },
+  )
+
+  const one = { tag, params: z.object({ id }) } as const
+  const found = async (name: string) => {
+    const breaker = await hf.breakers.get(name)
+    if (breaker === undefined)
+      throw new Refusal('NOT_FOUND', `there is no breaker ${name}; GET /api/v1/circuit-breakers lists them`)
+    return breaker
+  }
+
+  operation(
+    {
+      ...one,
+      method: 'get',
+      path: '/circuit-breakers/{id}',
+      id: 'getCircuitBreaker',
+      role: 'viewer',
+      summary: 'One breaker',
+      answers: { 200: { description: 'The breaker', schema: shapes.breaker } },
+    },
+    async ({ params }) => ({ body: breakerCodec.encode(await found(params.id)) }),
+  )
+
+  for (const act of ['reset', 'trip'] as const)
+    operation(
+      {
+        ...one,
+        method: 'post',
+        path: `/circuit-breakers/{id}/${act}`,
+        id: act === 'reset' ? 'resetCircuitBreaker' : 'tripCircuitBreaker',
+        role: 'operator',
+        summary: act === 'reset' ? 'Closes a breaker and forgets its failures' : 'Opens a breaker',
+        optionalBody: reasoned,
+        answers: { 200: { description: 'The breaker as it stands now', schema: shapes.breaker } },
+      },
+      async ({ params, by }) => {
+        await found(params.id)
+        return { body: breakerCodec.encode(await hf.breakers[act](params.id, by)) }
+      },
+    )
+}

@@ -1,0 +1,188 @@
+import { z } from '@hono/zod-openapi'
+import { configWire, explanationWire } from '../answer/config.js'
+import { pageOf } from '../answer/page.js'
+import type { Routes } from './routes.js'
+import { pageSchema, paging, reasoned } from './shapes.js'
+
+const document = z.record(z.string(), z.unknown()).meta({ id: 'Config' })
+
+const waitShape = { base: z.number(), min: z.number(), max: z.number() }
+
+const explanation = z
+  .object({
+    operation: z.string(),
+    subsystem: z.string().nullish(),
+    enabled: z.boolean(),
+    policies: z.array(
+      z.object({
+        kind: z.string(),
+        policy_id: z.string(),
+        enabled: z.boolean(),
+        values: z.record(
+          z.string(),
+          z.object({ value: z.unknown(), origin: z.string(), where: z.string().nullish() }),
+        ),
+        schedule: z.object({
+          waits: z.array(z.object({ attempt: z.int(), ...waitShape })),
+          total: z.object(waitShape),
+          more: z.boolean(),
+        }),
+        breaker: z.string().nullish(),
+      }),
+    ),
+    notes: z.array(z.string()),
+  })
+  .meta({ id: 'Explanation' })
+
+const versionSchema = z
+  .object({
+    version: z.int(),
+    by: z.string(),
+    reason: z.string().nullish(),
+    at: z.iso.datetime(),
+  })
+  .meta({ id: 'ConfigVersion' })
+
+const validation = z
+  .object({
+    valid: z.boolean(),
+    errors: z.array(
+      z.object({
+        path: z.string(),
+        line: z.int().nullish(),
+        column: z.int().nullish(),
+        message: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'ConfigValidation' })
+
+/** The one file, and what was changed on top of it. */
+export function config({ hf, operation }: Routes): void {
+  const tag = 'config'
+  const now = async () => ({ body: configWire(hf.config) })
+  const answers = { 200: { description: 'The configuration in force, without secrets', schema: document } }
+
+  operation(
+    {
+      method: 'get',
+      path: '/config',
+      id: 'getConfig',
+      tag,
+      role: 'viewer',
+      summary: 'The configuration in force, without secrets',
+      answers,
+    },
+    now,
+  )
+
+  operation(
+    {
+      method: 'post',
+      path: '/config/validate',
+      id: 'validateConfig',
+      tag,
+      role: 'viewer',
+      summary: 'Checks the text of a configuration and changes nothing',
+      rawBody: {
+        description: 'The text of a file, YAML or JSON, whatever its content type says.',
+        types: ['application/yaml', 'text/plain', 'application/json'],
+      },
+      answers: { 200: { description: 'What is wrong, and where', schema: validation } },
+    },
+    async ({ c }) => {
+      const { valid, errors } = await hf.config.validate(await c.req.text())
+      return { body: { valid, errors } }
+    },
+  )
+
+  operation(
+    {
+      method: 'post',
+      path: '/config/reload',
+      id: 'reloadConfig',
+      tag,
+      role: 'admin',
+      summary: 'Reads the file again',
+      optionalBody: reasoned,
+      answers,
+    },
+    async ({ by }) => {
+      await hf.config.reload(by)
+      return now()
+    },
+  )
+
+  operation(
+    {
+      method: 'get',
+      path: '/config/explain',
+      id: 'explainConfig',
+      tag,
+      role: 'viewer',
+      summary: 'What applies to an operation, and where each value comes from',
+      query: z.strictObject({ operation: z.string().min(1).max(500) }),
+      answers: { 200: { description: 'Values, origins and the delays they mean', schema: explanation } },
+    },
+    async ({ query }) => ({ body: explanationWire(await hf.config.explain(query.operation)) }),
+  )
+
+  operation(
+    {
+      method: 'get',
+      path: '/config/history',
+      id: 'listConfigVersions',
+      tag,
+      role: 'viewer',
+      summary: 'Versions of the changes made through the API, newest first',
+      query: z.strictObject(paging),
+      answers: { 200: { description: 'A page of versions', schema: pageSchema(versionSchema) } },
+    },
+    async ({ query }) => {
+      const { items, ...rest } = pageOf(await hf.config.history(), ({ version }) => String(version), query)
+      const wire = items.map(({ version, by, reason, at }) => ({
+        version,
+        by,
+        ...(reason === undefined ? {} : { reason }),
+        at: at.toISOString(),
+      }))
+      return { body: { items: wire, ...rest } }
+    },
+  )
+
+  operation(
+    {
+      method: 'post',
+      path: '/config/rollback',
+      id: 'rollbackConfig',
+      tag,
+      role: 'admin',
+      summary: 'Goes back to an earlier version of the changes made through the API',
+      body: z
+        .strictObject({ version: z.int().min(0), reason: z.string().max(1000).optional() })
+        .meta({ id: 'RollbackRequest' }),
+      answers,
+    },
+    async ({ body, by }) => {
+      await hf.config.rollback(body.version, by)
+      return now()
+    },
+  )
+
+  operation(
+    {
+      method: 'post',
+      path: '/config/clear',
+      id: 'clearConfig',
+      tag,
+      role: 'admin',
+      summary: 'Drops all changes made through the API',
+      optionalBody: reasoned,
+      answers,
+    },
+    async ({ by }) => {
+      await hf.config.clear(by)
+      return now()
+    },
+  )
+}

@@ -1,0 +1,173 @@
+import { DEAD_LETTER_STATUSES, deadLetterCodec } from '@holdfast/runtime'
+import { z } from '@hono/zod-openapi'
+import { Refusal } from '../answer/failure.js'
+import { jobSchema, jobWire } from './jobs.js'
+import type { Routes } from './routes.js'
+import { id, order, pageSchema, paging, range, reasoned, several, shapes, word } from './shapes.js'
+
+const counts = z.object({
+  pending: z.int(),
+  replaying: z.int(),
+  completed: z.int(),
+  failed: z.int(),
+})
+
+const statsSchema = z
+  .object({
+    total: z.int(),
+    by_status: counts,
+    by_operation: z.record(z.string(), counts),
+    oldest: z.iso.datetime().nullish(),
+  })
+  .meta({ id: 'DLQStats' })
+
+const batch = z
+  .strictObject({
+    operation: word,
+    limit: z.int().min(1).max(1_000_000).optional(),
+    concurrency: z.int().min(1).max(100).optional(),
+    rate: z.number().gt(0).max(100_000).optional(),
+    retry_failed: z.boolean().optional(),
+    reason: z.string().max(1000).optional(),
+  })
+  .meta({ id: 'ReplayRequest' })
+
+/** What could not be saved, and its second chance. */
+export function deadLetters({ hf, operation, jobs }: Routes): void {
+  const tag = 'dead letters'
+
+  operation(
+    {
+      method: 'get',
+      path: '/dead-letters',
+      id: 'listDeadLetters',
+      tag,
+      role: 'viewer',
+      summary: 'Dead letters, oldest first',
+      query: z.strictObject({
+        ...paging,
+        ...range,
+        order,
+        operation: word,
+        status: several(z.enum(DEAD_LETTER_STATUSES)),
+        item_id: word,
+      }),
+      answers: { 200: { description: 'A page of entries', schema: pageSchema(shapes.deadLetter) } },
+    },
+    async ({ query: { item_id, ...query } }) => {
+      const { items, ...rest } = await hf.deadLetters.list({ ...query, itemId: item_id })
+      return { body: { items: items.map(deadLetterCodec.encode), ...rest } }
+    },
+  )
+
+  operation(
+    {
+      method: 'get',
+      path: '/dead-letters/stats',
+      id: 'getDeadLetterStats',
+      tag,
+      role: 'viewer',
+      summary: 'How many there are, by status and by operation',
+      answers: { 200: { description: 'The counts', schema: statsSchema } },
+    },
+    async () => {
+      const { total, byStatus, byOperation, oldest } = await hf.deadLetters.stats()
+      return {
+        body: {
+          total,
+          by_status: byStatus,
+          by_operation: byOperation,
+          ...(oldest === undefined ? {} : { oldest: oldest.toISOString() }),
+        },
+      }
+    },
+  )
+
+  operation(
+    {
+      method: 'post',
+      path: '/dead-letters/replay',
+      id: 'replayDeadLetters',
+      tag,
+      role: 'operator',
+      summary: 'Replays many, oldest first, as a job',
+      description:
+        'Answers at once with a job; GET the address in Location for its progress. Takes pending entries, with ' +
+        '`retry_failed` failed ones too. Takes the role operator.',
+      optionalBody: batch,
+      answers: { 202: { description: 'The job', schema: jobSchema } },
+    },
+    ({ body, by, c }) => {
+      const { operation: name, limit, concurrency, rate, retry_failed } = body ?? {}
+      const job = jobs.start((signal, onProgress) =>
+        hf.deadLetters.replayBatch(
+          { operation: name, limit, concurrency, rate, retryFailed: retry_failed, signal, onProgress },
+          by,
+        ),
+      )
+      const location = `${new URL(c.req.url).pathname.replace(/dead-letters\/replay$/, '')}jobs/${job.id}`
+      return { status: 202, body: jobWire(job), headers: { location } }
+    },
+  )
+
+  const one = { tag, params: z.object({ id }) } as const
+  const unknown = (name: string) => new Refusal('DEAD_LETTER_NOT_FOUND', `there is no dead letter ${name}`)
+
+  operation(
+    {
+      ...one,
+      method: 'get',
+      path: '/dead-letters/{id}',
+      id: 'getDeadLetter',
+      role: 'viewer',
+      summary: 'One entry with its payload and its history',
+      answers: { 200: { description: 'The entry', schema: shapes.deadLetter } },
+    },
+    async ({ params }) => {
+      const entry = await hf.deadLetters.get(params.id)
+      if (entry === undefined) throw unknown(params.id)
+      return { body: deadLetterCodec.encode(entry) }
+    },
+  )
+
+  operation(
+    {
+      ...one,
+      method: 'delete',
+      path: '/dead-letters/{id}',
+      id: 'deleteDeadLetter',
+      role: 'operator',
+      summary: 'Deletes an entry for good',
+      answers: { 204: { description: 'It is gone' } },
+      errors: [409],
+    },
+    async ({ params, by }) => {
+      if ((await hf.deadLetters.get(params.id)) === undefined) throw unknown(params.id)
+      const gone = await hf.deadLetters.purge({ ids: [params.id] }, by)
+      if (gone === 0)
+        throw new Refusal(
+          'DEAD_LETTER_LEASED',
+          `${params.id} is being replayed; try again when that has ended`,
+        )
+      return { status: 204 }
+    },
+  )
+
+  operation(
+    {
+      ...one,
+      method: 'post',
+      path: '/dead-letters/{id}/replay',
+      id: 'replayDeadLetter',
+      role: 'operator',
+      summary: 'Replays one entry and waits for the result',
+      description:
+        'Where this process has no handler for its operation, the wish is noted on the entry and taken up by a worker ' +
+        'elsewhere. A replay that fails answers the entry with the status `failed`. Takes the role operator.',
+      optionalBody: reasoned,
+      answers: { 200: { description: 'The entry as it is now', schema: shapes.deadLetter } },
+      errors: [409],
+    },
+    async ({ params, by }) => ({ body: deadLetterCodec.encode(await hf.deadLetters.replay(params.id, by)) }),
+  )
+}

@@ -1,0 +1,48 @@
+import { EVENT_TYPES } from '@holdfast/runtime'
+import { z } from '@hono/zod-openapi'
+import { recognise } from '../access/tokens.js'
+import { Refusal } from '../answer/failure.js'
+import { choose } from '../events/reader.js'
+import type { Routes } from './routes.js'
+import { several } from './shapes.js'
+
+/** Events as they happen. */
+export function events({ hf, operation, feed, settings }: Routes): void {
+  const mark = z.string().min(1).max(200).optional()
+
+  operation(
+    {
+      method: 'get',
+      path: '/events',
+      id: 'streamEvents',
+      tag: 'events',
+      role: 'viewer',
+      summary: 'Server-sent events, from now on or from where a reader was',
+      description:
+        'Each event has its `event_id` as id and its type as event; data is the event as JSON. Last-Event-ID, as header or ' +
+        'as the parameter `last_event_id`, goes on after that event, without a gap while it is kept. A comment is a sign ' +
+        'of life. A reader that does not keep up is cut off and may come back. Takes the role viewer.',
+      headers: z.object({ 'last-event-id': mark }),
+      query: z.strictObject({
+        type: several(z.enum(EVENT_TYPES)),
+        operation: several(z.string().min(1).max(500)),
+        last_event_id: mark,
+      }),
+      answers: { 200: { description: 'A stream that does not end', type: 'text/event-stream' } },
+    },
+    ({ query, headers, caller, c }) => {
+      if (feed.size >= settings.maxReaders)
+        throw new Refusal('RATE_LIMITED', `${feed.size} are reading already, and no more may`, {
+          headers: { 'retry-after': '10' },
+        })
+      const shown = c.req.header('authorization')?.slice('bearer '.length)
+      const allowed = async () => {
+        const { any, caller: still } = await recognise(hf.store.values, shown)
+        return still?.name === caller.name || (!any && caller.name === 'local')
+      }
+      const choice = choose(query.type, query.operation)
+      const stream = feed.open(choice, headers['last-event-id'] ?? query.last_event_id, allowed)
+      return c.body(stream, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+    },
+  )
+}

@@ -1,0 +1,67 @@
+import { byMemberCodec, seriesCodec, summaryCodec, windowCodec } from '@holdfast/runtime'
+import { z } from '@hono/zod-openapi'
+import { Refusal } from '../answer/failure.js'
+import type { Routes } from './routes.js'
+import { hours, range, shapes } from './shapes.js'
+
+/** Numbers about calls. */
+export function metrics({ hf, operation, settings }: Routes): void {
+  const base = { method: 'get', tag: 'metrics', role: 'viewer', reads: 'metrics.read' } as const
+
+  operation(
+    {
+      ...base,
+      path: '/metrics/retries',
+      id: 'getRetryMetrics',
+      summary: 'Retries of the time that is kept',
+      answers: { 200: { description: 'The summary', schema: shapes.summary } },
+    },
+    async () => ({ body: summaryCodec.encode(await hf.metrics.summary()) }),
+  )
+
+  operation(
+    {
+      ...base,
+      path: '/metrics/retries/timeseries',
+      id: 'getRetryTimeseries',
+      summary: 'Calls and retries by hour or day, oldest first',
+      query: z.strictObject({ hours, step: z.enum(['hour', 'day']).optional() }),
+      answers: { 200: { description: 'One point an hour, or a day', schema: shapes.series } },
+    },
+    async ({ query }) => ({ body: seriesCodec.encode(await hf.metrics.timeseries(query)) }),
+  )
+
+  operation(
+    {
+      ...base,
+      path: '/metrics/retries/by-proxy',
+      id: 'getRetriesByProxy',
+      summary: 'How each member of the pools did',
+      query: z.strictObject({ hours }),
+      answers: { 200: { description: 'Counters by member', schema: shapes.byMember } },
+    },
+    async ({ query }) => ({ body: byMemberCodec.encode(await hf.metrics.byMember(query)) }),
+  )
+
+  operation(
+    {
+      ...base,
+      path: '/metrics/window',
+      id: 'getMetricsWindow',
+      summary: 'Everything counted between two points in time',
+      description:
+        'Without `from` it is the last hour before `to`, and without `to` it ends now. Takes the role viewer.',
+      query: z.strictObject(range),
+      answers: { 200: { description: 'The window', schema: shapes.window } },
+    },
+    async ({ query }) => {
+      const to = query.to ?? new Date(settings.clock.wall())
+      const from = query.from ?? new Date(to.getTime() - 3_600_000)
+      if (from > to)
+        throw new Refusal('BAD_REQUEST', 'from: takes a time before to', {
+          details: [{ in: 'query', path: 'from', message: 'takes a time before to' }],
+        })
+      return { body: windowCodec.encode(await hf.metrics.window({ from, to })) }
+    },
+  )
+}

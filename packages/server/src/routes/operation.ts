@@ -1,0 +1,218 @@
+import { createRoute, type OpenAPIHono, type RouteConfig } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import type { ReadAction, Reads } from '../access/reads.js'
+import { type Caller, type Role, reaches } from '../access/roles.js'
+import { invalid, Refusal } from '../answer/failure.js'
+import { errorAnswer } from './shapes.js'
+
+/** What a request carries from one part of the server to the next. */
+export interface Env {
+  Variables: { caller: Caller; requestId: string }
+  Bindings: { incoming?: { socket?: { remoteAddress?: string } } }
+}
+
+export type App = OpenAPIHono<Env>
+
+/** Who acts, and why, as the runtime takes it. */
+export interface By {
+  by: string
+  reason?: string
+}
+
+type Out<S> = S extends z.ZodType ? z.output<S> : undefined
+
+/** What a handler is given: everything checked, and who asks. */
+export interface Input<P, Q, H, B> {
+  params: Out<P>
+  query: Out<Q>
+  headers: Out<H>
+  body: Out<B>
+  caller: Caller
+  /** The caller's name and reason: the header `x-reason`, else the body's `reason`. */
+  by: By
+  c: Context<Env>
+}
+
+/** What a handler answers: a body in the wire's spelling, with a status and headers where they are not the usual ones. */
+export interface Answer {
+  body?: unknown
+  status?: 200 | 201 | 202 | 204
+  headers?: Record<string, string>
+}
+
+type ErrorKind = 400 | 404 | 409 | 412 | 413 | 429 | 502 | 503 | 504
+
+/** One operation: how it is called, who may call it, and what it answers. */
+export interface Spec<P, Q, H, B> {
+  method: 'get' | 'put' | 'post' | 'patch' | 'delete'
+  path: string
+  id: string
+  tag: string
+  role: Role
+  summary: string
+  description?: string
+  params?: P
+  query?: Q
+  headers?: H
+  body?: B
+  /** The same, for a body that may be left out. */
+  optionalBody?: B
+  /** For bodies that are no JSON: taken as they come, and read by the handler. */
+  rawBody?: { description: string; types: readonly string[] }
+  answers: Partial<Record<200 | 201 | 202 | 204, { description: string; schema?: z.ZodType; type?: string }>>
+  /** Errors beside those that every operation may answer. */
+  errors?: readonly ErrorKind[]
+  /** What the reading of this is written down as. */
+  reads?: ReadAction
+}
+
+const MEANINGS: Record<number, string> = {
+  400: 'The request does not fit; `details` has a path and a sentence for each problem.',
+  401: 'A token is needed, and none or a wrong one was shown.',
+  403: 'The caller may not do this.',
+  404: 'There is no such thing.',
+  409: 'It cannot be done as things stand.',
+  412: 'It has changed since its ETag was read.',
+  413: 'The body is too large.',
+  429: 'Too often; Retry-After says when to come back.',
+  502: 'What was called failed.',
+  503: 'It cannot be done now; Retry-After says when, where that is known.',
+  504: 'It took too long.',
+}
+
+const hasReason = (body: unknown): body is { reason: string } =>
+  typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string'
+
+/** Makes the function that adds operations to an app: each with its check of the role, and its entry in OpenAPI. */
+export function operations(app: App, reads: Reads) {
+  return function operation<
+    P extends z.ZodType | undefined = undefined,
+    Q extends z.ZodType | undefined = undefined,
+    H extends z.ZodType | undefined = undefined,
+    B extends z.ZodType | undefined = undefined,
+  >(
+    spec: Spec<P, Q, H, B>,
+    handle: (input: Input<P, Q, H, B>) => Promise<Answer | Response> | Answer | Response,
+  ): void {
+    const { role, reads: action } = spec
+    const route = described(spec)
+    app.openAPIRegistry.registerPath(route)
+    // Bodies are read here, because a body may be left out, or be no JSON.
+    const { body: _, ...request } = route.request ?? {}
+    const served = createRoute({
+      ...route,
+      request,
+      hide: true,
+      middleware: async (c: Context<Env>, next: () => Promise<void>) => {
+        const caller = c.get('caller')
+        if (!reaches(caller.role, role))
+          throw new Refusal('FORBIDDEN', `this takes the role ${role}, and ${caller.name} is ${caller.role}`)
+        await next()
+      },
+    })
+    app.openapi(
+      served as never,
+      (async (c: Context<Env>) => {
+        const valid = (target: string): unknown => c.req.valid(target as never)
+        const caller = c.get('caller')
+        const body = await bodyOf(c, spec)
+        const reason = c.req.header('x-reason') ?? (hasReason(body) ? body.reason : undefined)
+        if (action !== undefined) reads.note(caller.name, action)
+        const answer = await handle({
+          params: spec.params && valid('param'),
+          query: spec.query && valid('query'),
+          headers: spec.headers && valid('header'),
+          body,
+          caller,
+          by: { by: caller.name, ...(reason === undefined ? {} : { reason }) },
+          c,
+        } as Input<P, Q, H, B>)
+        if (answer instanceof Response) return answer
+        const { status = 200, headers = {} } = answer
+        if (status === 204) return c.body(null, 204, headers)
+        return c.json(answer.body as object, status, headers)
+      }) as never,
+    )
+  }
+}
+
+/** The body as its schema reads it. */
+async function bodyOf<P, Q, H, B>(c: Context<Env>, spec: Spec<P, Q, H, B>): Promise<unknown> {
+  const schema = (spec.body ?? spec.optionalBody) as z.ZodType | undefined
+  if (schema === undefined) return undefined
+  const text = await c.req.text()
+  if (text === '' && spec.body === undefined) return undefined
+  const type = c.req.header('content-type')
+  if (type !== undefined && !/^application\/([\w.-]+\+)?json\b/i.test(type))
+    throw new Refusal('BAD_REQUEST', 'the body must be JSON: send content-type: application/json')
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    throw new Refusal('BAD_REQUEST', 'the body is no JSON', {
+      details: [{ in: 'body', path: '', message: 'takes JSON' }],
+    })
+  }
+  const read = schema.safeParse(json)
+  if (!read.success) throw invalid(read.error, 'json')
+  return read.data
+}
+
+/** An operation as OpenAPI says it. */
+function described<P, Q, H, B>(spec: Spec<P, Q, H, B>) {
+  const { params, query, headers, rawBody } = spec
+  const body = spec.body ?? spec.optionalBody
+  const errors = [400, 401, 403, 429, 503, ...(spec.errors ?? [])]
+  if (params !== undefined) errors.push(404)
+  if (body !== undefined || rawBody !== undefined) errors.push(413)
+  const raw = rawBody && {
+    description: rawBody.description,
+    required: true,
+    content: Object.fromEntries(rawBody.types.map((type) => [type, { schema: { type: 'string' } }])),
+  }
+  const json = body && {
+    required: spec.body !== undefined,
+    content: { 'application/json': { schema: body } },
+  }
+  return {
+    method: spec.method,
+    path: spec.path,
+    operationId: spec.id,
+    tags: [spec.tag],
+    summary: spec.summary,
+    description: spec.description ?? `${spec.summary}. Takes the role ${spec.role}.`,
+    'x-role': spec.role,
+    security: [{ bearer: [] }, {}],
+    request: {
+      ...(params === undefined ? {} : { params }),
+      ...(query === undefined ? {} : { query }),
+      ...(headers === undefined ? {} : { headers }),
+      ...(json === undefined && raw === undefined ? {} : { body: json ?? raw }),
+    },
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(spec.answers).map(([status, { description, schema, type }]) => [
+          status,
+          schema === undefined && type === undefined
+            ? { description }
+            : {
+                description,
+                content: { [type ?? 'application/json']: { schema: schema ?? { type: 'string' } } },
+              },
+        ]),
+      ),
+      ...Object.fromEntries(
+        [...new Set(errors)]
+          .toSorted((a, b) => a - b)
+          .map((status) => [
+            status,
+            {
+              description: MEANINGS[status] ?? 'It failed.',
+              content: { 'application/json': { schema: errorAnswer } },
+            },
+          ]),
+      ),
+    },
+  } as unknown as RouteConfig & { path: string }
+}

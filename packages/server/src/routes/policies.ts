@@ -1,0 +1,179 @@
+import { policyCodec, policySchema, type RetryPolicy } from '@holdfast/runtime'
+import { z } from '@hono/zod-openapi'
+import { isHoldfastError } from 'holdfast'
+import { demand, etagOf } from '../answer/etag.js'
+import { Refusal } from '../answer/failure.js'
+import { oneAtATime } from '../answer/one-at-a-time.js'
+import { pageOf } from '../answer/page.js'
+import type { HoldfastLike } from '../hf.js'
+import type { By } from './operation.js'
+import type { Routes } from './routes.js'
+import { id, pageSchema, paging, shapes } from './shapes.js'
+
+/** What a PUT may ask of what is there before it. */
+export const preconditions = z.object({
+  'if-match': z.string().max(1000).optional(),
+  'if-none-match': z.string().max(1000).optional(),
+})
+
+const retryable = z
+  .int()
+  .refine(
+    (status) => [408, 425, 429].includes(status) || (status >= 500 && status <= 599),
+    'takes 408, 425, 429 and statuses from 500 to 599',
+  )
+
+const change = z
+  .strictObject({
+    ...policySchema.partial().shape,
+    retry_status_codes: z.array(retryable).nullish(),
+    reason: z.string().max(1000).optional(),
+  })
+  .meta({ id: 'RetryPolicyChange' })
+
+const camel = (key: string): string => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** Values that must not be below others, of a whole policy in the wire's spelling. */
+const PAIRS = [
+  ['max_delay', 'base_delay'],
+  ['jitter_max', 'jitter_min'],
+] as const
+
+/** @throws BAD_REQUEST where values do not fit together */
+function demandFit(whole: Record<string, unknown>): void {
+  const details = PAIRS.filter(([more, less]) => Number(whole[more]) < Number(whole[less])).map(
+    ([more, less]) => ({
+      in: 'body',
+      path: more,
+      message: `takes at least ${less}, which is ${whole[less]}`,
+    }),
+  )
+  const said = details.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  if (details.length > 0) throw new Refusal('BAD_REQUEST', `the body does not fit: ${said}`, { details })
+}
+
+const FIELDS = new Map(Object.keys(policySchema.shape).map((key) => [camel(key), key]))
+
+/** What the runtime says of its own fields, in the wire's words. */
+const inWords = (text: string): string =>
+  text.replace(/\b[a-z]+[A-Z]\w*/g, (word) => FIELDS.get(word) ?? word)
+
+async function put(
+  hf: HoldfastLike,
+  policy: Partial<RetryPolicy> & { id: string },
+  by: By,
+): Promise<RetryPolicy> {
+  try {
+    return await hf.policies.put(policy, by)
+  } catch (error) {
+    if (!isHoldfastError(error, 'CONFIG_INVALID') && !isHoldfastError(error, 'INVALID_OPTIONS')) throw error
+    const details = error.details?.map(inWords)
+    throw new Refusal(error.code, inWords(error.message), details === undefined ? {} : { details })
+  }
+}
+
+/** The fields of a policy that the wire names, in the runtime's spelling. `whole` is any policy, for all the others. */
+function fieldsOf(wire: object, whole: RetryPolicy): Partial<RetryPolicy> {
+  const decoded = policyCodec.decode({ ...policyCodec.encode(whole), ...wire }) as Record<string, unknown>
+  return Object.fromEntries(Object.keys(wire).map((key) => [camel(key), decoded[camel(key)]]))
+}
+
+/** Every policy, read and changed. */
+export function policies({ hf, operation }: Routes): void {
+  const inOrder = oneAtATime()
+  const find = async (name: string): Promise<RetryPolicy | undefined> => {
+    try {
+      return await hf.policies.get(name)
+    } catch (error) {
+      if (isHoldfastError(error, 'POLICY_NOT_FOUND')) return undefined
+      throw error
+    }
+  }
+
+  operation(
+    {
+      method: 'get',
+      path: '/policies',
+      id: 'listPolicies',
+      tag: 'policies',
+      role: 'viewer',
+      summary: 'All policies with every value filled in',
+      query: z.strictObject(paging),
+      answers: { 200: { description: 'A page of policies', schema: pageSchema(shapes.policy) } },
+    },
+    async ({ query }) => {
+      const { items, ...rest } = pageOf(await hf.policies.list(), (policy) => policy.id, query)
+      return { body: { items: items.map(policyCodec.encode), ...rest } }
+    },
+  )
+
+  const one = { path: '/policies/{id}', tag: 'policies', params: z.object({ id }) } as const
+
+  operation(
+    {
+      ...one,
+      method: 'get',
+      id: 'getPolicy',
+      role: 'viewer',
+      summary: 'One policy; its ETag is for If-Match',
+      answers: { 200: { description: 'The policy', schema: shapes.policy } },
+    },
+    async ({ params }) => {
+      const body = policyCodec.encode(await hf.policies.get(params.id))
+      return { body, headers: { etag: etagOf(body) } }
+    },
+  )
+
+  operation(
+    {
+      ...one,
+      method: 'put',
+      id: 'putPolicy',
+      role: 'admin',
+      summary: 'Creates or changes a policy, at once and for good',
+      description:
+        'Fields that are left out come from the layers below: the file, its defaults, the built-in ones. ' +
+        'If-Match takes an ETag, so that nobody overwrites what they have not seen; If-None-Match: * only creates. ' +
+        'Takes the role admin.',
+      headers: preconditions,
+      body: change,
+      answers: { 200: { description: 'The policy as it is now', schema: shapes.policy } },
+      errors: [412],
+    },
+    ({ params, headers, body, by, c }) =>
+      inOrder(async () => {
+        if (body.id !== undefined && body.id !== params.id)
+          throw new Refusal('BAD_REQUEST', `the body is about ${body.id}, the path about ${params.id}`, {
+            details: [{ in: 'body', path: 'id', message: 'takes the id of the path, or nothing' }],
+          })
+        const current = await find(params.id)
+        demand(headers, current && policyCodec.encode(current))
+        const { reason: _, schema: __, ...wire } = (await c.req.json()) as Record<string, unknown>
+        const base = current ?? (await hf.policies.get('default'))
+        demandFit({ ...policyCodec.encode(base), ...wire })
+        const policy = await put(hf, { ...fieldsOf(wire, base), id: params.id }, by)
+        const answer = policyCodec.encode(policy)
+        return { body: answer, headers: { etag: etagOf(answer) } }
+      }),
+  )
+
+  operation(
+    {
+      ...one,
+      method: 'delete',
+      id: 'deletePolicy',
+      role: 'admin',
+      summary: 'Deletes a policy that no operation is mapped to',
+      headers: preconditions,
+      answers: { 204: { description: 'It is gone' } },
+      errors: [409, 412],
+    },
+    ({ params, headers, by }) =>
+      inOrder(async () => {
+        const current = await find(params.id)
+        if (current !== undefined) demand(headers, policyCodec.encode(current))
+        await hf.policies.delete(params.id, by)
+        return { status: 204 }
+      }),
+  )
+}

@@ -1,0 +1,254 @@
+import { proxyMember } from '@holdfast/proxy'
+import { z } from '@hono/zod-openapi'
+import { isHoldfastError, type Member, type Pool } from 'holdfast'
+import { Refusal } from '../answer/failure.js'
+import { pageOf } from '../answer/page.js'
+import type { Routes } from './routes.js'
+import { id, pageSchema, paging } from './shapes.js'
+
+const statuses = z.enum(['available', 'open', 'half_open', 'resting', 'drained'])
+
+const poolSchema = z
+  .object({
+    id: z.string(),
+    size: z.int(),
+    by_status: z.record(z.string(), z.int()),
+  })
+  .meta({ id: 'Pool' })
+
+const memberSchema = z
+  .object({
+    id: z.string(),
+    url: z.string().nullish(),
+    weight: z.number(),
+    region: z.string().nullish(),
+    cost: z.number().nullish(),
+    tags: z.array(z.string()).nullish(),
+    status: statuses,
+    total_attempts: z.int(),
+    success_count: z.int(),
+    failure_count: z.int(),
+    success_rate: z.number().nullish(),
+    avg_latency: z.number(),
+    circuit_breaker_opens: z.int(),
+    score: z.number().nullish(),
+  })
+  .meta({ id: 'PoolMember' })
+
+const weight = z.number().min(0).max(1_000_000)
+const reason = z.string().max(1000).optional()
+
+const added = z
+  .strictObject({
+    id: id.optional(),
+    url: z.string().min(1).max(2000),
+    weight: weight.optional(),
+    region: z.string().min(1).max(200).optional(),
+    reason,
+  })
+  .meta({ id: 'NewPoolMember' })
+
+const changed = z
+  .strictObject({
+    enabled: z.boolean().optional(),
+    draining: z.boolean().optional(),
+    weight: weight.optional(),
+    reason,
+  })
+  .refine(({ enabled, draining }) => enabled !== true || draining !== true, {
+    path: ['draining'],
+    message: 'a member is enabled or draining, not both',
+  })
+  .meta({ id: 'PoolMemberChange' })
+
+/** A proxy as functions of the user's expect it of a member: with its `url`, which nothing shows. */
+const reachable = (upstream: object, url: string): object =>
+  Object.defineProperty(upstream, 'url', { value: url, enumerable: false })
+
+/** Where a member is, without credentials. */
+function addressOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const shown = String(value)
+  return /^[a-z][a-z\d+.-]*:\/\/[^\s@]*$/i.test(shown) ? shown : undefined
+}
+
+function memberWire(pool: Pool, member: Member) {
+  const { totalAttempts, successCount, failureCount, avgLatency, circuitBreakerOpens, score } = pool.stats(
+    member.id,
+  )
+  const counted = successCount + failureCount
+  const url = addressOf(member.value)
+  return {
+    id: member.id,
+    ...(url === undefined ? {} : { url }),
+    weight: member.weight ?? 1,
+    ...(member.region === undefined ? {} : { region: member.region }),
+    ...(member.cost === undefined ? {} : { cost: member.cost }),
+    ...(member.tags === undefined ? {} : { tags: member.tags }),
+    status: pool.status(member.id),
+    total_attempts: totalAttempts,
+    success_count: successCount,
+    failure_count: failureCount,
+    ...(counted === 0 ? {} : { success_rate: successCount / counted }),
+    avg_latency: avgLatency / 1000,
+    circuit_breaker_opens: circuitBreakerOpens,
+    ...(score === undefined ? {} : { score }),
+  }
+}
+
+function poolWire(pool: Pool) {
+  const by_status: Record<string, number> = {}
+  for (const { id: member } of pool.members()) {
+    const status = pool.status(member)
+    by_status[status] = (by_status[status] ?? 0) + 1
+  }
+  return { id: pool.id, size: pool.size, by_status }
+}
+
+/** Pools and their members. */
+export function pools({ hf, operation }: Routes): void {
+  const tag = 'pools'
+
+  const poolOf = (name: string): Pool => {
+    try {
+      return hf.pools.get(name)
+    } catch (error) {
+      if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw error
+      throw new Refusal('NOT_FOUND', `there is no pool ${name}; GET /api/v1/pools lists them`)
+    }
+  }
+  const memberOf = (pool: Pool, name: string): Member => {
+    const member = pool.members().find((one) => one.id === name)
+    if (member === undefined) throw new Refusal('NOT_FOUND', `the pool ${pool.id} has no member ${name}`)
+    return member
+  }
+
+  operation(
+    {
+      method: 'get',
+      path: '/pools',
+      id: 'listPools',
+      tag,
+      role: 'viewer',
+      summary: 'All pools, and how their members stand',
+      query: z.strictObject(paging),
+      answers: { 200: { description: 'A page of pools', schema: pageSchema(poolSchema) } },
+    },
+    async ({ query }) => {
+      const { items, ...rest } = pageOf(await hf.pools.list(), (pool) => pool.id, query)
+      return { body: { items: items.map(poolWire), ...rest } }
+    },
+  )
+
+  const of = { tag, path: '/pools/{id}/members', params: z.object({ id }) } as const
+
+  operation(
+    {
+      ...of,
+      method: 'get',
+      id: 'listPoolMembers',
+      role: 'viewer',
+      summary: 'The members of a pool, and how each does',
+      query: z.strictObject(paging),
+      answers: { 200: { description: 'A page of members', schema: pageSchema(memberSchema) } },
+    },
+    ({ params, query }) => {
+      const pool = poolOf(params.id)
+      const { items, ...rest } = pageOf(pool.members(), (member) => member.id, query)
+      return { body: { items: items.map((member) => memberWire(pool, member)), ...rest } }
+    },
+  )
+
+  operation(
+    {
+      ...of,
+      method: 'post',
+      id: 'addPoolMember',
+      role: 'operator',
+      summary: 'Adds a member, until the process ends',
+      description: 'The id is the host and port of the url where none is given. Takes the role operator.',
+      body: added,
+      answers: { 201: { description: 'The member', schema: memberSchema } },
+    },
+    async ({ params, body, by }) => {
+      const pool = poolOf(params.id)
+      // Says what is wrong with the url without repeating it.
+      const checked = proxyMember(body.url)
+      const member: Member = {
+        id: body.id ?? checked.id,
+        value: reachable(checked.value, body.url),
+        ...(body.weight === undefined ? {} : { weight: body.weight }),
+        ...(body.region === undefined ? {} : { region: body.region }),
+      }
+      pool.add(member)
+      const wire = memberWire(pool, member)
+      await hf.audit.record(by, 'member.add', `${pool.id}/${member.id}`, {
+        after: { url: wire.url, weight: wire.weight },
+      })
+      return { status: 201, body: wire }
+    },
+  )
+
+  const one = {
+    tag,
+    path: '/pools/{id}/members/{member}',
+    params: z.object({ id, member: id }),
+    role: 'operator',
+  } as const
+
+  operation(
+    {
+      ...one,
+      method: 'patch',
+      id: 'changePoolMember',
+      summary: 'Drains a member, enables it again, or gives it another weight',
+      body: changed,
+      answers: { 200: { description: 'The member', schema: memberSchema } },
+    },
+    async ({ params, body, by }) => {
+      const pool = poolOf(params.id)
+      const before = memberOf(pool, params.member)
+      const was = { weight: before.weight ?? 1, status: pool.status(before.id) }
+      if (body.weight !== undefined && body.weight !== was.weight) reweigh(pool, before, body.weight)
+      if (body.enabled === false || body.draining === true) pool.drain(before.id)
+      else if (body.enabled === true || body.draining === false) pool.enable(before.id)
+      const wire = memberWire(pool, memberOf(pool, before.id))
+      await hf.audit.record(by, 'member.change', `${pool.id}/${before.id}`, {
+        before: was,
+        after: { weight: wire.weight, status: wire.status },
+      })
+      return { body: wire }
+    },
+  )
+
+  operation(
+    {
+      ...one,
+      method: 'delete',
+      id: 'removePoolMember',
+      summary: 'Removes a member; its calls in flight end as they will',
+      answers: { 204: { description: 'It is gone' } },
+    },
+    async ({ params, by }) => {
+      const pool = poolOf(params.id)
+      const member = memberOf(pool, params.member)
+      pool.remove(member.id)
+      await hf.audit.record(by, 'member.remove', `${pool.id}/${member.id}`, {
+        before: { url: addressOf(member.value) },
+      })
+      return { status: 204 }
+    },
+  )
+}
+
+/** A pool takes weights when members come: it comes anew, with its breaker as it was. */
+function reweigh(pool: Pool, member: Member, heavy: number): void {
+  const drained = pool.status(member.id) === 'drained'
+  const breaker = pool.breaker(member.id)
+  const used = breaker.state !== 'closed' || breaker.failureCount > 0
+  const snapshot = breaker.snapshot()
+  pool.remove(member.id)
+  pool.add({ ...member, weight: heavy })
+  if (used) pool.resume(member.id, snapshot)
+  if (drained) pool.drain(member.id)
+}

@@ -1,0 +1,99 @@
+import {
+  attemptSchema,
+  auditSchema,
+  breakerEventSchema,
+  breakerSchema,
+  byMemberSchema,
+  deadLetterSchema,
+  errorRecordSchema,
+  policySchema,
+  seriesSchema,
+  sessionSchema,
+  summarySchema,
+  windowSchema,
+} from '@holdfast/runtime'
+import { z } from '@hono/zod-openapi'
+import { STATUSES } from '../answer/codes.js'
+
+/** Records under the names they have in OpenAPI. */
+export const shapes = {
+  policy: policySchema.meta({ id: 'RetryPolicy' }),
+  session: sessionSchema.meta({ id: 'RetrySession' }),
+  attempt: attemptSchema.meta({ id: 'RetryAttempt' }),
+  breaker: breakerSchema.meta({ id: 'CircuitBreakerState' }),
+  breakerEvent: breakerEventSchema.meta({ id: 'CircuitBreakerEvent' }),
+  error: errorRecordSchema.meta({ id: 'ErrorRecord' }),
+  deadLetter: deadLetterSchema.meta({ id: 'DLQEntry' }),
+  audit: auditSchema.meta({ id: 'AuditRecord' }),
+  summary: summarySchema.meta({ id: 'MetricsSummary' }),
+  series: seriesSchema.meta({ id: 'MetricsSeries' }),
+  byMember: byMemberSchema.meta({ id: 'MetricsByProxy' }),
+  window: windowSchema.meta({ id: 'MetricsWindow' }),
+}
+
+const CODES = Object.keys(STATUSES) as [keyof typeof STATUSES]
+
+/** What every error is answered with. */
+export const errorAnswer = z
+  .object({
+    error: z.enum(CODES),
+    message: z.string(),
+    details: z.array(z.unknown()).optional(),
+  })
+  .meta({ id: 'Error' })
+
+/** A part of a list, and where the next begins. */
+export const pageSchema = <S extends z.ZodType>(item: S) =>
+  z.object({ items: z.array(item), cursor: z.string().optional() })
+
+/** A whole number in a query. */
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'takes a whole number')
+    .transform(Number)
+    .pipe(z.int().min(least).max(most))
+    .openapi({ type: 'integer', minimum: least, maximum: most })
+
+/** How much of a list, and from where. */
+export const paging = {
+  limit: whole(1, 1000).default(100),
+  cursor: z.string().min(1).max(2000).optional(),
+}
+
+/** A point in time in a query. */
+const moment = () =>
+  z.iso
+    .datetime({ offset: true, error: 'takes a time as in 2026-01-29T12:00:00Z' })
+    .transform((text) => new Date(text))
+    .optional()
+
+/** A stretch of time: at or after, and before. */
+export const range = { from: moment(), to: moment() }
+
+export const order = z.enum(['oldest', 'newest']).optional()
+
+/** How many hours back. */
+export const hours = whole(1, 168).default(24)
+
+/** A word to filter by. */
+export const word = z.string().min(1).max(500).optional()
+
+/** Yes or no in a query. */
+export const yesOrNo = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .optional()
+
+/** The name of a thing in a path. */
+export const id = z.string().min(1).max(500)
+
+/** A parameter that may be given several times. */
+export const several = <S extends z.ZodType<string>>(one: S) =>
+  z
+    .union([one, z.array(one).max(100)])
+    .transform((given) => (Array.isArray(given) ? given : [given]))
+    .optional()
+
+/** A body that says why, and nothing else. */
+export const reasoned = z.strictObject({ reason: z.string().max(1000).optional() }).meta({ id: 'Reason' })

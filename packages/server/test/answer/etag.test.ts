@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { open } from '../fixture.js'
+
+describe('changing a policy', () => {
+  test('is refused to those who saw another state, and nothing changes', async () => {
+    const { ask } = await open()
+    const path = '/api/v1/policies/quick'
+    const seen = (await ask('GET', path)).headers.get('etag') ?? ''
+    expect(seen).toMatch(/^"[\w-]{22}"$/)
+    const first = await ask('PUT', path, { body: { max_attempts: 4 }, headers: { 'if-match': seen } })
+    expect(first.status).toBe(200)
+    expect(first.headers.get('etag')).not.toBe(seen)
+    const second = await ask('PUT', path, { body: { max_attempts: 9 }, headers: { 'if-match': seen } })
+    expect(second).toMatchObject({ status: 412, body: { error: 'PRECONDITION_FAILED' } })
+    expect(second.headers.get('etag')).toBe(first.headers.get('etag'))
+    expect((await ask('GET', path)).body.max_attempts).toBe(4)
+  })
+
+  test('at the same moment succeeds for one of two who saw the same', async () => {
+    const { ask } = await open()
+    const path = '/api/v1/policies/quick'
+    const headers = { 'if-match': (await ask('GET', path)).headers.get('etag') ?? '' }
+    const answers = await Promise.all(
+      [5, 6].map((max_attempts) => ask('PUT', path, { body: { max_attempts }, headers })),
+    )
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412])
+  })
+
+  test.each([
+    ['quick', { 'if-match': '*' }, 200],
+    ['fresh', { 'if-match': '*' }, 412],
+    ['quick', { 'if-none-match': '*' }, 412],
+    ['fresh', { 'if-none-match': '*' }, 200],
+    ['quick', { 'if-match': '"other", "another"' }, 412],
+  ])('%s with %j is answered %i', async (id, headers, status) => {
+    const { ask } = await open()
+    const answer = await ask('PUT', `/api/v1/policies/${id}`, {
+      body: { max_attempts: 2 },
+      headers: headers as Record<string, string>,
+    })
+    expect(answer.status).toBe(status)
+  })
+
+  test('one of several tags, and a weak one, will do', async () => {
+    const { ask } = await open()
+    const path = '/api/v1/policies/quick'
+    const tag = (await ask('GET', path)).headers.get('etag')
+    const headers = { 'if-match': `"x", W/${tag}` }
+    expect(await ask('PUT', path, { body: { max_attempts: 2 }, headers })).toMatchObject({ status: 200 })
+  })
+
+  test('holds for the default policy and for deleting too', async () => {
+    const { ask } = await open()
+    const stale = { 'if-match': '"stale"' }
+    expect(await ask('PUT', '/api/v1/retry/policy', { body: {}, headers: stale })).toMatchObject({
+      status: 412,
+    })
+    expect(await ask('DELETE', '/api/v1/policies/quick', { headers: stale })).toMatchObject({ status: 412 })
+  })
+})

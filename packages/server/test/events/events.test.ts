@@ -1,0 +1,216 @@
+import { eventSchema } from '@holdfast/runtime'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createToken, revokeToken } from '../../src/access/tokens.js'
+import { type Fixture, failCall, open } from '../fixture.js'
+import { Sse } from './stream.js'
+
+const read = async ({ app }: Fixture, query = '', headers: Record<string, string> = {}) => {
+  const answer = await app.request(`http://localhost/api/v1/events${query}`, { headers })
+  expect(answer.status).toBe(200)
+  return new Sse(answer.body as ReadableStream<Uint8Array>)
+}
+
+/** Three events: two retries and the giving up. */
+const EACH = 3
+
+describe('the event stream', () => {
+  test('tells what happens, each event with its id, its type and itself', async () => {
+    const fixture = await open()
+    const stream = await read(fixture)
+    await failCall(fixture.hf, 'quick')
+    await fixture.clock.advance(1)
+    const frames = await stream.take(EACH)
+    expect(frames.map(({ event }) => event)).toEqual(['retry_attempt', 'retry_attempt', 'retry_failure'])
+    for (const { id, event, data } of frames) {
+      const wire = JSON.parse(data ?? '') as { event_id: string; event_type: string }
+      expect(eventSchema.safeParse(wire).success).toBe(true)
+      expect([wire.event_id, wire.event_type]).toEqual([id, event])
+    }
+    await stream.cancel()
+  })
+
+  test('is text/event-stream that nobody buffers or keeps', async () => {
+    const { app } = await open()
+    const answer = await app.request('http://localhost/api/v1/events')
+    expect(answer.headers.get('content-type')).toBe('text/event-stream')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    await answer.body?.cancel()
+  })
+
+  test('is filtered by types and operations, each given once or more', async () => {
+    const fixture = await open()
+    const failures = await read(fixture, '?type=retry_failure&type=alert')
+    const mapped = await read(fixture, '?operation=browser.save')
+    const both = await read(fixture, '?operation=browser.save&operation=quick&type=retry_failure')
+    const saving = failCall(fixture.hf, 'browser.save')
+    await failCall(fixture.hf, 'quick')
+    await fixture.clock.advance(100)
+    await saving
+    await fixture.clock.advance(1)
+    expect((await failures.take(2)).map(({ event }) => event)).toEqual(['retry_failure', 'retry_failure'])
+    const operations = (await mapped.take(2)).map(({ data }) => JSON.parse(data ?? '').operation)
+    expect(operations).toEqual(['browser.save', 'browser.save'])
+    expect(await both.take(2)).toHaveLength(2)
+    for (const stream of [failures, mapped, both]) await stream.cancel()
+  })
+
+  test('refuses types that there are not, and more readers than may be', async () => {
+    const fixture = await open({ maxReaders: 1 })
+    expect(await fixture.ask('GET', '/api/v1/events?type=nonsense')).toMatchObject({ status: 400 })
+    const stream = await read(fixture)
+    expect(await fixture.ask('GET', '/api/v1/events')).toMatchObject({
+      status: 429,
+      body: { error: 'RATE_LIMITED' },
+    })
+    await stream.cancel()
+    const next = await read(fixture)
+    await next.cancel()
+  })
+
+  test('gives signs of life', async () => {
+    const fixture = await open({ heartbeat: '5s' })
+    const stream = await read(fixture)
+    expect(await stream.piece()).toContain('connected')
+    await fixture.clock.advance(5000)
+    expect(await stream.piece()).toBe(': beat\n\n')
+    await fixture.clock.advance(5000)
+    expect(await stream.piece()).toBe(': beat\n\n')
+    await stream.cancel()
+  })
+
+  test('ends when the app is closed', async () => {
+    const fixture = await open()
+    const stream = await read(fixture)
+    await fixture.app.close()
+    expect(await stream.take(1)).toEqual([])
+    expect(stream.done).toBe(true)
+  })
+
+  test('ends with the token that opened it', async () => {
+    const fixture = await open({ heartbeat: '5s' })
+    const { values } = fixture.hf.store
+    const { token } = await createToken(values, { name: 'ann', role: 'viewer' })
+    await createToken(values, { name: 'bob', role: 'viewer' })
+    const stream = await read(fixture, '', { authorization: `Bearer ${token}` })
+    await fixture.clock.advance(5000)
+    expect(await stream.piece()).toContain('connected')
+    await revokeToken(values, 'ann')
+    await fixture.clock.advance(5000)
+    expect(await stream.take(1)).toEqual([])
+  })
+})
+
+describe('a reader who comes back', () => {
+  test.each(['header', 'query'])('hears everything after the event it names by %s', async (place) => {
+    const fixture = await open()
+    const first = await read(fixture)
+    await failCall(fixture.hf, 'quick')
+    await fixture.clock.advance(1)
+    const heard = await first.take(1)
+    await first.cancel()
+    await failCall(fixture.hf, 'quick')
+    const id = heard[0]?.['id'] ?? ''
+    const second =
+      place === 'header'
+        ? await read(fixture, '', { 'last-event-id': id })
+        : await read(fixture, `?last_event_id=${id}`)
+    await failCall(fixture.hf, 'quick')
+    await fixture.clock.advance(1)
+    const frames = await second.take(3 * EACH - 1)
+    const kept = (await fixture.hf.events.list({ order: 'oldest' })).items.map(({ eventId }) => eventId)
+    expect([...heard, ...frames].map((frame) => frame['id'])).toEqual(kept)
+    await second.cancel()
+  })
+
+  test('after a restart hears from the store what it missed, and then what happens', async () => {
+    const fixture = await open()
+    const before = await read(fixture)
+    await failCall(fixture.hf, 'quick')
+    await fixture.clock.advance(1)
+    const [last] = await before.take(1)
+    await before.cancel()
+    for (let i = 0; i < 300; i++) await failCall(fixture.hf, 'quick')
+    // Another app over the same runtime has none of it at hand, as a process that has just begun.
+    const { createApp } = await import('../../src/app.js')
+    const app = createApp(fixture.hf, { clock: fixture.clock, dashboard: false })
+    const after = await read({ ...fixture, app }, '', { 'last-event-id': last?.['id'] ?? '' })
+    const reading = after.take(301 * EACH - 1 + EACH)
+    await failCall(fixture.hf, 'quick')
+    for (let i = 0; i < 20; i++) await fixture.clock.advance(10)
+    const ids = [last, ...(await reading)].map((frame) => frame?.['id'])
+    const kept: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await fixture.hf.events.list({ order: 'oldest', limit: 500, cursor })
+      kept.push(...page.items.map(({ eventId }) => eventId))
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    expect(ids).toEqual(kept)
+    await after.cancel()
+    await app.close()
+  })
+
+  test('with whatever breaks hears each event once, in order', async () => {
+    const fixture = await open()
+    const steps = fc.array(
+      fc.oneof(fc.constant('call' as const), fc.constant('break' as const), fc.constant('read' as const)),
+      {
+        maxLength: 20,
+      },
+    )
+    await fc.assert(
+      fc.asyncProperty(steps, async (plan) => {
+        const heard: string[] = []
+        let stream = await read(fixture)
+        let open_ = 0
+        await failCall(fixture.hf, 'quick')
+        open_ += EACH
+        const catchUp = async () => {
+          await fixture.clock.advance(1)
+          heard.push(...(await stream.take(open_)).map((frame) => frame['id'] ?? ''))
+          open_ = 0
+        }
+        await catchUp()
+        for (const step of plan) {
+          if (step === 'read') await catchUp()
+          else if (step === 'call') {
+            await failCall(fixture.hf, 'quick')
+            open_ += EACH
+          } else {
+            await stream.cancel()
+            stream = await read(fixture, '', { 'last-event-id': heard.at(-1) ?? '' })
+          }
+        }
+        await catchUp()
+        await stream.cancel()
+        const { items } = await fixture.hf.events.list({ order: 'newest', limit: Math.max(1, heard.length) })
+        expect(heard).toEqual(items.map(({ eventId }) => eventId).toReversed())
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+describe('a reader who is too slow', () => {
+  test('is cut off at its limit, comes back and misses nothing; others are not held up', async () => {
+    const fixture = await open({ readerBuffer: 4096 })
+    const slow = await read(fixture)
+    const quick = await read(fixture)
+    const heard: string[] = []
+    for (let i = 0; i < 20; i++) {
+      await failCall(fixture.hf, 'quick')
+      await fixture.clock.advance(1)
+      heard.push(...(await quick.take(EACH)).map((frame) => frame['id'] ?? ''))
+    }
+    const got = (await slow.rest_()).map((frame) => frame['id'] ?? '')
+    expect(slow.done).toBe(true)
+    expect(got.length).toBeLessThan(heard.length)
+    expect(got).toEqual(heard.slice(0, got.length))
+    const again = await read(fixture, '', { 'last-event-id': got.at(-1) ?? '' })
+    const missed = (await again.take(heard.length - got.length)).map((frame) => frame['id'])
+    expect([...got, ...missed]).toEqual(heard)
+    await quick.cancel()
+    await again.cancel()
+  })
+})
