@@ -28,7 +28,8 @@ export const sqlite = [
     title: 'Listing 100 of a million dead letters in SQLite',
     note:
       'Sixty pages of 100 each, one after the other: of one operation, pending and from a time on; the same from the oldest ' +
-      'on; failed ones of all operations before a time, the newest first; anything. And the statistics of all.',
+      'on; failed ones of all operations before a time, the newest first; anything. And the statistics of all. In time of the ' +
+      'processor.',
     metrics: [
       { key: 'age', title: 'operation, status, age', unit: 'milliseconds', spread: true },
       { key: 'oldest', title: 'operation, status', unit: 'milliseconds' },

@@ -49,7 +49,7 @@ describe('a proxy', () => {
       inspect(member, { depth: 10, showHidden: true, getters: true }),
       String(member.value),
       member.id,
-      JSON.stringify({ ...member.value }),
+      JSON.stringify(Object.entries(member.value)),
       inspect(proxyPool({ id: 'p', members: [member] }).members(), { depth: 10 }),
     ]
     expect(shown.join('\n')).not.toContain(SECRET)

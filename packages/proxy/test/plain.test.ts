@@ -108,7 +108,7 @@ describe('a plain request', () => {
         '\r\n',
       ].join('\r\n'),
     )
-    const { headers } = target.arrived[0] ?? { headers: {} }
+    const headers = target.arrived[0]?.headers ?? {}
     expect(Object.keys(headers).sort()).toEqual(['connection', 'host', 'x-kept'])
     expect(headers.host).toBe(new URL(target.url).host)
     expect(answer).toMatch(/^HTTP\/1\.1 200/)
@@ -158,7 +158,7 @@ describe('a plain request', () => {
     const sticky = await proxyFor({ pool: proxyPool({ id: 'p', members, strategy: 'sticky' }) })
     const headers = { 'proxy-authorization': basic('any-session-basket7', 'x') }
     for (let i = 0; i < 6; i++) await ask(sticky, target.url, { headers })
-    expect(upstreams.map(({ asked }) => asked.length).sort()).toEqual([0, 0, 0, 6])
+    expect(upstreams.map(({ asked }) => asked.length).filter((count) => count > 0)).toEqual([6])
     for (const { asked } of upstreams) asked.length = 0
     const near = await proxyFor({ pool: proxyPool({ id: 'q', members, strategy: 'region' }) })
     for (let i = 0; i < 6; i++)

@@ -64,7 +64,6 @@ const schema = z.strictObject({
       (value) => typeof (value as Logger | null)?.error === 'function',
       'takes a logger with error(fields, message)',
     )
-    // oxlint-disable-next-line no-console -- the one place where there is no logger
     .default({ error: (fields, message) => console.error(`holdfast: ${message}`, fields) }),
 })
 

@@ -5,7 +5,7 @@ import { seededRandom } from '../../src/testing/index.js'
 import { resilience } from '../../src/undici/index.js'
 import { type Act, immediate, serve } from './server.js'
 
-const CALLS = 400
+const CALLS = 200
 
 /** A server that does any of these, by chance. */
 async function moody() {

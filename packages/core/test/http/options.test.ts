@@ -15,7 +15,9 @@ describe('options of a fetch', () => {
       timeout: { attempt: -1 },
       colour: 'red',
     })
-    expect(wrong.map((problem) => problem.split(':')[0]).sort()).toEqual([
+    expect(
+      wrong.map((problem) => problem.split(':')[0] ?? '').toSorted((a, b) => a.localeCompare(b)),
+    ).toEqual([
       'colour',
       'fetch',
       'retry.idempotencyKey',

@@ -1,7 +1,7 @@
 import { Agent, buildConnector, Dispatcher, Pool } from 'undici'
 import { basic, credentialsOf } from '../members/credentials.js'
 import type { ProxyUpstream } from '../members/upstream.js'
-import { withoutRefusals } from './credentials-refused.js'
+import { withProxyFaults } from './proxy-faults.js'
 import { Limit, openTunnel, reach } from './tunnel.js'
 
 type Flat = string[]
@@ -34,7 +34,7 @@ export class UpstreamDispatcher extends Dispatcher {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const origin = String(options.origin)
-    const careful = withoutRefusals(handler, this.upstream.host)
+    const careful = withProxyFaults(handler, this.upstream.host)
     if (this.plain === undefined || !origin.startsWith('http:'))
       return this.tunnels.dispatch(options, careful)
     const path = origin + options.path

@@ -98,7 +98,7 @@ export class CallRecorder implements Recorder {
         operation,
         attempt: number + 1,
         maxAttempts,
-        delay: wait,
+        delay: Math.round(wait * 1000) / 1000,
         error,
         ...this.context(call),
       })

@@ -12,14 +12,17 @@ export interface Shaping {
 
 const RESULT_LIMIT = 8192
 
+/** Microseconds are as fine as anybody reads. */
+const tidy = (ms: number) => Math.round(ms * 1000) / 1000
+
 function attemptOf(record: AttemptRecord & { context?: object }, shaping: Shaping): RetryAttempt {
   const attempt: RetryAttempt = {
     attemptNumber: record.number,
     timestamp: new Date(record.timestamp),
-    delay: record.delay,
+    delay: tidy(record.delay),
     success: record.outcome === 'success',
     outcome: record.outcome,
-    duration: Math.max(0, record.duration),
+    duration: tidy(Math.max(0, record.duration)),
   }
   if (record.statusCode !== undefined) attempt.statusCode = record.statusCode
   if (record.memberId !== undefined) attempt.proxyId = record.memberId
@@ -51,7 +54,7 @@ export function sessionRecord(
     attempts,
     success,
     totalAttempts: attempts.length,
-    totalDuration: Math.max(0, (end?.at ?? now) - draft.startTime.getTime()),
+    totalDuration: tidy(Math.max(0, (end?.at ?? now) - draft.startTime.getTime())),
     retryCount: Math.max(0, attempts.length - 1),
   }
   if (line.subsystem !== undefined) session.subsystem = line.subsystem

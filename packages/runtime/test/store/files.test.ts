@@ -1,17 +1,12 @@
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { filesStore } from '../../src/store/files/index.js'
 import { describeStore } from './contract.js'
-
-/** Memory that is a folder, where there is one: a disk makes this suite wait for a minute. */
-const root = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+import { makeFolder } from './place.js'
 
 describeStore(
   'files',
   async () => {
-    const dir = await mkdtemp(join(root, 'holdfast-files-'))
+    const dir = await makeFolder()
     return {
       async open() {
         const store = filesStore(dir)

@@ -41,7 +41,8 @@ const field = (name: string, value: unknown): [string, unknown] =>
   Object.entries(policyCodec.encode({ [name]: value } as unknown as RetryPolicy))[0] as [string, unknown]
 
 /** What applies to an operation, as the wire spells it: durations in seconds. */
-export function explanationWire({ operation, subsystem, enabled, policies, notes }: Explanation) {
+export function explanationWire(explained: Explanation): object {
+  const { operation, subsystem, enabled, policies, notes } = explained
   return {
     operation,
     ...(subsystem === undefined ? {} : { subsystem }),

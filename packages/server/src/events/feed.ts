@@ -86,7 +86,7 @@ export class Feed {
     const { clock } = this.options
     clock.clearTimer(this.timer)
     clock.clearTimer(this.beat)
-    for (const reader of [...this.readers]) reader.end()
+    for (const reader of this.readers) reader.end()
   }
 
   private hear(event: RetryEvent): void {
@@ -110,7 +110,7 @@ export class Feed {
     const { fresh } = this
     this.fresh = []
     const chunks = new Map<string, Uint8Array | undefined>()
-    for (const reader of [...this.readers]) {
+    for (const reader of this.readers) {
       if (reader.held) continue
       const { key } = reader.choice
       if (!chunks.has(key)) chunks.set(key, chunkOf(fresh, reader.choice))
@@ -179,7 +179,7 @@ export class Feed {
   private scheduleBeat(): void {
     this.beat ??= this.options.clock.setTimer(() => {
       this.beat = undefined
-      for (const reader of [...this.readers]) {
+      for (const reader of this.readers) {
         reader.write(BEAT)
         void reader.recheck()
       }

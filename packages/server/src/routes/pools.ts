@@ -1,4 +1,5 @@
 import { proxyMember } from '@holdfast/proxy'
+import { MemberTarget } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError, type Member, type Pool } from 'holdfast'
 import { Refusal } from '../answer/failure.js'
@@ -61,14 +62,10 @@ const changed = z
   })
   .meta({ id: 'PoolMemberChange' })
 
-/** A proxy as functions of the user's expect it of a member: with its `url`, which nothing shows. */
-const reachable = (upstream: object, url: string): object =>
-  Object.defineProperty(upstream, 'url', { value: url, enumerable: false })
-
 /** Where a member is, without credentials. */
 function addressOf(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const shown = String(value)
+  const shown = (value as { toString(): string }).toString()
   return /^[a-z][a-z\d+.-]*:\/\/[^\s@]*$/i.test(shown) ? shown : undefined
 }
 
@@ -176,7 +173,7 @@ export function pools({ hf, operation }: Routes): void {
       const checked = proxyMember(body.url)
       const member: Member = {
         id: body.id ?? checked.id,
-        value: reachable(checked.value, body.url),
+        value: new MemberTarget(body.url),
         ...(body.weight === undefined ? {} : { weight: body.weight }),
         ...(body.region === undefined ? {} : { region: body.region }),
       }

@@ -23,7 +23,7 @@ describe('changing a policy', () => {
     const answers = await Promise.all(
       [5, 6].map((max_attempts) => ask('PUT', path, { body: { max_attempts }, headers })),
     )
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412])
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 412]))
   })
 
   test.each([

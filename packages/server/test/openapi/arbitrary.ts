@@ -31,7 +31,7 @@ export function valuesOf(schema: Schema, all: Schemas): fc.Arbitrary<unknown> {
   if (anyOf !== undefined) return fc.oneof(...anyOf.map((one) => valuesOf(one, all)))
   if (Array.isArray(type)) return fc.oneof(...type.map((one) => valuesOf({ ...schema, type: one }, all)))
   const least = schema.minimum ?? schema.exclusiveMinimum ?? -1000
-  switch (type) {
+  switch (type ?? 'anything') {
     case 'string':
       if (schema.format === 'date-time')
         return fc

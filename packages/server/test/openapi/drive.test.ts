@@ -10,7 +10,7 @@ import { checker, type Document, type Listed, operationsOf, type Parameter } fro
 interface Parts {
   path: Record<string, string>
   query: Record<string, unknown>
-  header: Record<string, string>
+  header: Record<string, string | undefined>
   body: unknown
 }
 
@@ -89,7 +89,10 @@ async function send({ ask }: Fixture, { method, path }: Listed, parts: Parts): P
   const json = body === undefined ? {} : { body: JSON.stringify(body) }
   return ask(method.toUpperCase(), filled + query, {
     ...json,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...parts.header },
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(parts.header as Record<string, string>),
+    },
   })
 }
 

@@ -5,7 +5,7 @@ import { dayOf } from './day-files.js'
 import { type Disk, unavailable } from './disk.js'
 import type { Lock } from './lock.js'
 import { decodeLine, type JournalForm, listPage, type Range, timeIn } from './pages.js'
-import { before, Shelf, type Spot } from './shelf.js'
+import { Shelf, type Spot } from './shelf.js'
 
 /** A record as it is to be written: to which folder, and by which day. */
 interface NewLine {
@@ -113,19 +113,20 @@ export class FilesJournal<T, F extends Range> implements Journal<T, F> {
   }
 
   private async expireSurplus(maxEntries: number): Promise<number> {
-    const lines = (await Promise.all(this.shelves.map((shelf) => shelf.lines()))).flatMap((held, shelf) =>
-      held.map((line) => ({ ...line, shelf })),
-    )
-    // The oldest of each folder are its first; between folders the time tells.
-    lines.sort((a, b) =>
-      a.shelf === b.shelf ? (before(a.spot, b.spot) ? -1 : 1) : a.time - b.time || a.shelf - b.shelf,
-    )
-    const surplus = lines.slice(0, Math.max(0, lines.length - maxEntries))
+    const lines = await Promise.all(this.shelves.map((shelf) => shelf.lines()))
+    const surplus = Math.max(0, lines.reduce((sum, held) => sum + held.length, 0) - maxEntries)
+    // Folder by folder the first go first; between folders the time tells, as it does in lists.
+    const gone = lines.map(() => 0)
+    const head = (i: number) => lines[i]?.[gone[i] as number]?.time ?? Number.POSITIVE_INFINITY
+    for (let n = 0; n < surplus; n++) {
+      const oldest = gone.reduce((best, _, i) => (head(i) < head(best) ? i : best), 0)
+      gone[oldest] = (gone[oldest] as number) + 1
+    }
     for (const [i, shelf] of this.shelves.entries()) {
-      const last = surplus.findLast((line) => line.shelf === i)
+      const last = lines[i]?.[(gone[i] as number) - 1]
       if (last !== undefined) await shelf.letGo(behind(last.spot), null)
     }
-    return surplus.length
+    return surplus
   }
 
   async count(): Promise<number> {

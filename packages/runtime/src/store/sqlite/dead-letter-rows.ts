@@ -89,8 +89,8 @@ const FIELDS = 'SELECT seq, lease_owner, entry, original_payload FROM dead_lette
 const READ_ALL = `SELECT seq, lease_owner, entry, original_payload
   FROM json_each(?) AS wanted CROSS JOIN dead_letters ON seq = wanted.value ORDER BY wanted.key`
 
-export const readAll = (sql: Connection, numbers: readonly number[]): Held[] =>
-  sql.all<DeadLetterRow>(READ_ALL, JSON.stringify(numbers)).map(heldOf)
+export const readAll = (sql: Connection, places: readonly { seq: number }[]): Held[] =>
+  sql.all<DeadLetterRow>(READ_ALL, JSON.stringify(places.map(({ seq }) => seq))).map(heldOf)
 
 export function findId(sql: Connection, id: string): Held | undefined {
   const row = sql.get<DeadLetterRow>(`${FIELDS} dlq_id = ?`, toColumn(id))

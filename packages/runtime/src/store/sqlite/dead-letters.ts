@@ -15,6 +15,7 @@ import { type Commits, turn } from './commits.js'
 import { DeadLetterAdds } from './dead-letter-adds.js'
 import { type Place, select, type Wanted } from './dead-letter-queries.js'
 import { count, findId, type Held, payloadText, readAll, replace } from './dead-letter-rows.js'
+import { statsOf } from './dead-letter-stats.js'
 import { fromColumn, toColumn } from './text.js'
 
 /** How many entries are read, leased or deleted before others have their turn. */
@@ -53,13 +54,13 @@ export class SqliteDeadLetters implements DeadLetterStore {
     for (;;) {
       const from: Place | undefined = last
       const want = Math.min(SLICE, limit - items.length)
-      const places = await this.commits.read(() => {
+      const { places, entries } = await this.commits.read(() => {
         const { sql } = this.commits
         // One more, to know whether there is more.
         const found = select(sql, wanted, now.getTime(), { newest, after: from, limit: want + 1 })
-        for (const { seq } of found.slice(0, want)) items.push(seenAt(readAll(sql, seq).entry, now.getTime()))
-        return found
+        return { places: found, entries: readAll(sql, found.slice(0, want)) }
       })
+      for (const { entry } of entries) items.push(seenAt(entry, now.getTime()))
       if (places.length <= want) return { items }
       last = places[want - 1] as Place
       if (items.length >= limit) return { items, cursor: encodeCursor(newest, [last.created_at, last.seq]) }
@@ -90,25 +91,20 @@ export class SqliteDeadLetters implements DeadLetterStore {
     while (leased.length < want.limit) {
       const from: Place | undefined = last
       const most = Math.min(SLICE, want.limit - leased.length)
+      const size = Math.min(SLICE, most + (want.except?.size ?? 0))
       const part = await this.commits.write(() => {
         const { sql } = this.commits
-        const places = select(sql, { ...want, free: true }, now.getTime(), {
-          newest: false,
-          after: from,
-          limit: SLICE,
-        })
+        const page = { newest: false, after: from, limit: size }
+        const places = select(sql, { ...want, free: true }, now.getTime(), page)
         const taken: DeadLetter[] = []
         let end = from
-        for (const [i, held] of readAll(
-          sql,
-          places.map(({ seq }) => seq),
-        ).entries()) {
+        for (const [i, held] of readAll(sql, places).entries()) {
           if (taken.length === most) break
           end = places[i]
           if (want.except?.has(held.entry.dlqId) !== true)
             taken.push(replace(sql, held, leasedTo(held.entry, until), owner))
         }
-        return { taken, end, over: places.length < SLICE }
+        return { taken, end, over: places.length < size }
       })
       leased.push(...part.taken)
       if (part.over) break
@@ -168,12 +164,12 @@ export class SqliteDeadLetters implements DeadLetterStore {
     for (let last: Place | undefined; ; ) {
       const from: Place | undefined = last
       const room = limit - gone
-      const places = await this.commits.write(() => {
+      const { places, removed } = await this.commits.write(() => {
         const page = { newest: order === 'newest', after: from, limit: SLICE }
         const found = select(this.commits.sql, wanted, now.getTime(), page)
-        gone += this.remove(found, only, room)
-        return found
+        return { places: found, removed: this.remove(found, only, room) }
       })
+      gone += removed
       last = places.at(-1)
       if (places.length < SLICE || gone >= limit) return gone
     }
@@ -197,7 +193,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
   }
 
   stats(now: Date): Promise<DeadLetterStats> {
-    return this.commits.read(() => statsOf(this.commits, now.getTime()))
+    return this.commits.read(() => statsOf(this.commits.sql, now.getTime()))
   }
 
   async rewrite(id: string, payload: unknown): Promise<void> {
@@ -209,42 +205,5 @@ export class SqliteDeadLetters implements DeadLetterStore {
         toColumn(id),
       ),
     )
-  }
-}
-
-const none = (): Record<DeadLetterStatus, number> => ({ pending: 0, replaying: 0, completed: 0, failed: 0 })
-
-function statsOf({ sql }: Commits, now: number): DeadLetterStats {
-  const rows = sql.all<{ operation: string; status: DeadLetterStatus; n: number }>(
-    'SELECT operation_type AS operation, status, entries AS n FROM dead_letter_counts WHERE entries > 0',
-  )
-  // Those whose lease ended are counted as replaying, and are pending.
-  const ended = sql.all<{ operation: string; n: number }>(
-    `SELECT operation_type AS operation, count(*) AS n FROM dead_letters INDEXED BY dead_letters_by_status
-      WHERE status = 'replaying' AND leased_until <= ? GROUP BY operation_type`,
-    now,
-  )
-  const moved = ended.flatMap(({ operation, n }) => [
-    { operation, status: 'replaying' as const, n: -n },
-    { operation, status: 'pending' as const, n },
-  ])
-  const byOperation = new Map<string, Record<DeadLetterStatus, number>>()
-  const byStatus = none()
-  for (const { operation, status, n } of [...rows, ...moved]) {
-    const own = byOperation.get(operation) ?? none()
-    byOperation.set(operation, own)
-    own[status] += n
-    byStatus[status] += n
-  }
-  const oldest = sql.get<{ at: number | null }>(
-    `SELECT min(at) AS at FROM (${['pending', 'replaying', 'failed']
-      .map((status) => `SELECT min(created_at) AS at FROM dead_letters WHERE status = '${status}'`)
-      .join(' UNION ALL ')})`,
-  )?.at
-  return {
-    total: Object.values(byStatus).reduce((sum, n) => sum + n, 0),
-    byStatus,
-    byOperation: Object.fromEntries([...byOperation].map(([operation, own]) => [fromColumn(operation), own])),
-    ...(oldest == null ? {} : { oldest: new Date(oldest) }),
   }
 }

@@ -11,11 +11,17 @@ const REFUSED = 407
 const refused = (proxy: string): Error =>
   new ProxyConnectionError(`the proxy ${proxy} refuses our credentials`)
 
+/** What a parser cannot read is said in the words of a proxy that fails. */
+const told = (error: Error, proxy: string): Error =>
+  error.name === 'HTTPParserError'
+    ? new ProxyConnectionError(`what came through ${proxy} is not HTTP`)
+    : error
+
 /**
- * Makes an error of a 407: it is about us and the proxy, and nothing to those who asked. Handlers come in two forms, since
- * the `fetch` of a platform brings its own.
+ * Makes an error of a 407, which is about us and the proxy and nothing to those who asked, and of an answer that is none the
+ * proxy's own fault. Handlers come in two forms, since the `fetch` of a platform brings its own.
  */
-export const withoutRefusals = (handler: Handler, proxy: string): Handler =>
+export const withProxyFaults = (handler: Handler, proxy: string): Handler =>
   handler.onRequestStart === undefined ? new OldHandler(handler, proxy) : new NewHandler(handler, proxy)
 
 class NewHandler implements Handler {
@@ -59,7 +65,7 @@ class NewHandler implements Handler {
   }
 
   onResponseError(controller: Controller, error: Error): void {
-    this.inner.onResponseError?.(controller, error)
+    this.inner.onResponseError?.(controller, told(error, this.proxy))
   }
 }
 
@@ -101,7 +107,7 @@ class OldHandler implements Handler {
   }
 
   onError(error: Error): void {
-    this.inner.onError?.(error)
+    this.inner.onError?.(told(error, this.proxy))
   }
 
   onBodySent(size: number, total: number): void {

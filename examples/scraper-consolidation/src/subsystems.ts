@@ -1,0 +1,55 @@
+import type { Holdfast } from '@holdfast/runtime'
+
+/** One thing that a subsystem does: under which operation, and what goes wrong with it how often. */
+export interface Task {
+  readonly operation: string
+  readonly name: string
+  readonly fault: 'reset' | 'busy' | 'silent' | 'ENOSPC' | 'EACCES' | 'NoSuchProcess'
+  readonly times: number
+}
+
+/** Every mapping of the file, with the failure it is for. */
+export const TASKS: readonly Task[] = [
+  { operation: 'browser.state_operations', name: 'save_state', fault: 'silent', times: 2 },
+  { operation: 'browser.state_operations', name: 'load_state', fault: 'reset', times: 3 },
+  { operation: 'browser.state_operations', name: 'write_snapshot', fault: 'ENOSPC', times: 1 },
+  { operation: 'browser.monitoring_operations', name: 'sample_memory', fault: 'silent', times: 1 },
+  { operation: 'browser.monitoring_operations', name: 'read_proc', fault: 'EACCES', times: 9 },
+  { operation: 'browser.monitoring_operations', name: 'list_children', fault: 'NoSuchProcess', times: 2 },
+  { operation: 'browser.session_operations', name: 'open_session', fault: 'busy', times: 1 },
+  { operation: 'navigation.route_adaptation.retry_with_delay', name: 'adapt_route', fault: 'busy', times: 2 },
+  { operation: 'telemetry.error_handling', name: 'report_error', fault: 'reset', times: 1 },
+  { operation: 'telemetry.batch_processing', name: 'send_batch', fault: 'busy', times: 3 },
+  { operation: 'telemetry.alerting.notification', name: 'notify', fault: 'reset', times: 4 },
+  { operation: 'telemetry.simple_retries', name: 'ping', fault: 'busy', times: 1 },
+]
+
+/** How long the browser waits for an answer of its own. */
+const PATIENCE = 250
+
+/** Does a task once. What fails on this machine fails here; what fails on the wire fails at the service. */
+export async function perform(hf: Holdfast, service: string, task: Task, id: string): Promise<string> {
+  let tries = 0
+  return hf.run(
+    task.operation,
+    async ({ signal }) => {
+      if (!['reset', 'busy', 'silent'].includes(task.fault)) {
+        if (++tries <= task.times) throw localFailure(task.fault)
+        return `${task.name} done`
+      }
+      const url = `${service}/${task.name}?id=${id}&fault=${task.fault}&times=${task.times}`
+      const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) })
+      if (!answer.ok)
+        throw Object.assign(new Error(`HTTP ${answer.status}`), { response: answer, status: answer.status })
+      return answer.text()
+    },
+    { name: task.name, context: { id } },
+  )
+}
+
+function localFailure(fault: Task['fault']): Error {
+  if (fault === 'NoSuchProcess') return Object.assign(new Error('process 4711 is gone'), { name: fault })
+  return Object.assign(new Error(fault === 'ENOSPC' ? 'no space left on device' : 'permission denied'), {
+    code: fault,
+  })
+}

@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { root } from '../scripts/packages.mjs'
+
+const run = promisify(execFile)
+const example = async (name: string) =>
+  (await run(process.execPath, ['scripts/example.mjs', name], { cwd: root })).stdout
+
+it('scraper-consolidation: every mapping of one file, which is edited while it runs', async () => {
+  const out = await example('scraper-consolidation')
+  const lines = out.split('\n').filter((line) => /^ {2}(browser|navigation|telemetry)\./.test(line))
+  expect(lines).toHaveLength(12)
+  expect(lines.map((line) => line.trim().split(/\s+/)[2])).toEqual([
+    'browser_state_timeout',
+    'browser_network_error',
+    'browser_disk_full',
+    'browser_monitoring_timeout',
+    'browser_access_denied',
+    'browser_psutil_error',
+    'browser_session_default',
+    'navigation_retry_with_delay',
+    'telemetry_error_handling',
+    'telemetry_batch_processing',
+    'telemetry_alerting_notification',
+    'telemetry_simple_retries',
+  ])
+  expect(out).toMatch(/"max_attempts": 2,\n {2}"delay": (0\.9|1)/)
+  expect(out).toContain('"by_subsystem"')
+})
