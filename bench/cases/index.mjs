@@ -6,6 +6,7 @@ import { poolEffect } from './pool-effect.mjs'
 import { poolMembers } from './pool-members.mjs'
 import { poolPicks } from './pool-picks.mjs'
 import { poolTogether } from './pool-together.mjs'
+import { proxy, proxyMemory } from './proxy.mjs'
 import { refusal } from './refusal.mjs'
 import { resting } from './resting.mjs'
 import { sqlite } from './sqlite.mjs'
@@ -53,5 +54,7 @@ export const cases = [
   poolEffect,
   ...fetching,
   ...sqlite,
+  proxy,
+  proxyMemory,
   loading,
 ]

@@ -1,6 +1,7 @@
 import { type AttemptRecord, type Classification, HoldfastError, type StopReason } from 'holdfast'
 import { Call, type Guarded, type Pass, type Rules, verdictOf } from 'holdfast/engine'
 import type { CallOptions } from '../face.js'
+import type { ErrorSummary } from '../records/session.js'
 import type { Line, LineRules } from './line.js'
 import type { Recorder } from './recorder.js'
 
@@ -12,8 +13,19 @@ export interface Draft {
   readonly policyIds: string[]
   /** The kind of the last failure. */
   kind: string
+  /** What records say of each attempt's error, so that secrets are looked for once. */
+  readonly summaries: Map<unknown, ErrorSummary>
+  /** The call's context without secrets. */
+  readonly context: Record<string, unknown> | undefined
   /** When the next attempt begins, epoch milliseconds. */
   nextRetryTime: number | undefined
+}
+
+/** An attempt that failed, what that was taken for, and what records say of it. */
+export interface Failure {
+  readonly error: unknown
+  readonly known: Classification | undefined
+  readonly summary: ErrorSummary
 }
 
 /** A call under the runtime: the engine's call, told to the records. */
@@ -22,6 +34,8 @@ export class RuntimeCall<T> extends Call<T> {
   readonly given: CallOptions | undefined
   /** Made with the first failure. */
   draft: Draft | undefined = undefined
+  /** Its last failure, until it is known what becomes of it. */
+  pending: Failure | undefined = undefined
   /** Its neighbours among the calls that run. */
   earlier: RuntimeCall<unknown> | undefined = undefined
   later: RuntimeCall<unknown> | undefined = undefined

@@ -28,9 +28,13 @@ export const facts = () => z.record(z.string(), z.unknown())
 
 const UNLIMITED = 'Infinity'
 
+// Zod's own numbers are finite.
+const numeric = () => z.custom<number>((value) => typeof value === 'number')
+const endless = () => z.custom<number>((value) => value === Number.POSITIVE_INFINITY)
+
 /** A whole number from 1, or Infinity, for which a word stands on the wire: JSON has none. */
 export const countless = () =>
-  z.codec(z.union([ordinal(), z.literal(Number.POSITIVE_INFINITY), z.literal(UNLIMITED)]), z.number(), {
+  z.codec(z.union([ordinal(), endless(), z.literal(UNLIMITED)]), numeric(), {
     decode: (wire) => (wire === UNLIMITED ? Number.POSITIVE_INFINITY : wire),
     encode: (count) => (count === Number.POSITIVE_INFINITY ? UNLIMITED : count),
   })

@@ -31,6 +31,19 @@ export interface DeadLetterParts {
 /**
  * What failed for good, kept with its payload until it is replayed. An entry is on disk before the caller sees its error; it is
  * never recorded complete twice; and its handler may be called again after a crash, with the same `idempotencyKey`.
+ *
+ * @example
+ * ```ts
+ * import { Holdfast } from '@holdfast/runtime'
+ *
+ * const hf = await Holdfast.open()
+ * hf.deadLetters.handle('greet', (name: string, { idempotencyKey }) => `${name} ${idempotencyKey}`)
+ * const { dlqId } = await hf.deadLetters.enqueue({ operation: 'greet', itemId: '1', payload: 'Ada', error: new Error('down') })
+ * const replayed = await hf.deadLetters.replay(dlqId)
+ * replayed.status // => 'completed'
+ * await hf.deadLetters.isProcessed(dlqId) // => true
+ * await hf.close()
+ * ```
  */
 export class DeadLetters {
   private readonly running = new Set<Promise<unknown>>()

@@ -9,10 +9,10 @@ const WARN_AT = 0.8
 /** How long (ms) a full queue is taken for full before somebody looks again. */
 const STALE = 1000
 
-export const openIn = ({ total, byStatus }: DeadLetterStats): number => total - byStatus.completed
+const openIn = ({ total, byStatus }: DeadLetterStats): number => total - byStatus.completed
 
 /** DEAD_LETTERS_FULL for an operation. */
-export const fullError = (maxEntries: number): HoldfastError =>
+const fullError = (maxEntries: number): HoldfastError =>
   new HoldfastError(
     'DEAD_LETTERS_FULL',
     `${maxEntries} dead letters wait already, which is dead_letters.max_entries: replay or purge some, or raise the limit`,

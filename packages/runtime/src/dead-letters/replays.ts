@@ -10,7 +10,7 @@ import type { Replayer, Through } from './handlers.js'
 import type { Vault } from './vault.js'
 
 /** How long (ms) a lease is, and how often it is renewed. */
-export const LEASE = 5 * 60_000
+const LEASE = 5 * 60_000
 const RENEW = LEASE / 3
 
 /** Refusals: nothing was tried, and the next entry of the operation would fare the same. */

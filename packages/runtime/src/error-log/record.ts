@@ -6,6 +6,8 @@ import { messageOf, stackOf, typeOf } from '../records/summary.js'
 /** A failed attempt, as it becomes an error record. */
 export interface FailedAttempt {
   readonly error: unknown
+  /** What records say of it, without secrets. @defaultValue made of the error */
+  readonly summary?: { readonly type: string; readonly message: string } | undefined
   /** Left out where nothing is known, as of a value that was not wanted. */
   readonly classification?:
     | (Pick<Classification, 'category' | 'httpStatus'> & { readonly kind: string })
@@ -56,8 +58,8 @@ export function failureRecord(failed: FailedAttempt, { timestamp, debug, redact 
     timestamp,
     severity: severityOf(category, willRetry),
     category: CATEGORIES[category],
-    message: redact(messageOf(error)),
-    errorType: typeOf(error),
+    message: failed.summary?.message ?? redact(messageOf(error)),
+    errorType: failed.summary?.type ?? typeOf(error),
     context: { ...facts, operation, ...(itemId === undefined ? undefined : { item_id: itemId }) },
     retryCount,
     kind,

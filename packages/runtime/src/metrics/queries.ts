@@ -32,7 +32,7 @@ function sums(
   return result
 }
 
-/** Counts by name, largest names last; numbers in their order. */
+/** Counts by name. */
 const tallies = (map: Map<string, Float64Array>): Record<string, number> =>
   Object.fromEntries([...map].map(([label, numbers]) => [label, numbers[0] as number]))
 
@@ -42,7 +42,7 @@ function totals(ledgers: Ledgers, from: number, to: number): Float64Array {
   return into
 }
 
-/** 000's summary of everything that is kept. */
+/** The summary of everything that is kept. */
 export function summaryOf(ledgers: Ledgers, retentionHours: number): MetricsSummary {
   const total = totals(ledgers, ...EVER)
   return {
@@ -80,7 +80,7 @@ export function seriesOf(ledgers: Ledgers, from: number, step: 'hour' | 'day'): 
   }
 }
 
-/** 000's table of members. An id that two pools have is told as `POOL:ID`. */
+/** The table of members. An id that two pools have is told as `POOL:ID`. */
 export function membersOf(ledgers: Ledgers, from: number): MetricsByMember {
   const found = [...sums(ledgers, ({ members }) => members, from, Number.POSITIVE_INFINITY)].map(
     ([key, numbers]) => {
@@ -106,7 +106,7 @@ export function membersOf(ledgers: Ledgers, from: number): MetricsByMember {
   return { proxies }
 }
 
-/** 001's window: the minutes that begin in it, the minute in which it begins included. */
+/** Everything in a window: the minutes that begin in it, the minute in which it begins included. */
 export function windowOf(
   ledgers: Ledgers,
   recent: Recent,

@@ -51,7 +51,24 @@ export interface PipelineResult {
   items: PipelineItem[]
 }
 
-/** Steps that items are taken through, each step under its own operation. One item's failure is no other's. */
+/**
+ * Steps that items are taken through, each step under its own operation. One item's failure is no other's.
+ *
+ * @example
+ * ```ts
+ * import { Holdfast } from '@holdfast/runtime'
+ *
+ * const hf = await Holdfast.open()
+ * const pipeline = hf.pipeline([
+ *   { operation: 'read', run: (text: string) => Number(text) },
+ *   { operation: 'double', run: (number: number) => number * 2 },
+ * ])
+ * const { succeeded, items } = await pipeline.run(['1', '2'])
+ * succeeded // => 2
+ * items.map(({ itemId, value }) => [itemId, value]) // => [['1', 2], ['2', 4]]
+ * await hf.close()
+ * ```
+ */
 export interface Pipeline {
   /**
    * Takes items through the steps. Rejects only where the source of items does, after those under way have ended.

@@ -1,11 +1,11 @@
 import type { Classification, Clock, Random, StopReason } from 'holdfast'
 import { isRetryable, nextDelay } from 'holdfast/engine'
-import type { Draft, RuntimeCall } from '../calls/call.js'
+import type { Draft, Failure, RuntimeCall } from '../calls/call.js'
 import type { Recorder } from '../calls/recorder.js'
 import { chance } from '../ids.js'
 import type { EventInput } from '../kit.js'
 import type { RetryLog } from '../logging/retry-log.js'
-import type { RetrySession } from '../records/session.js'
+import type { ErrorSummary, RetrySession } from '../records/session.js'
 import { ActiveCalls } from './active.js'
 import { type Shaping, sessionRecord } from './session.js'
 
@@ -13,6 +13,7 @@ import { type Shaping, sessionRecord } from './session.js'
 export interface FailedAttempt {
   error: unknown
   known: Classification | undefined
+  summary: ErrorSummary
   operation: string
   itemId: string | undefined
   context: Record<string, unknown> | undefined
@@ -39,19 +40,12 @@ export interface RecorderPorts {
   trouble(error: unknown): void
 }
 
-interface Pending {
-  error: unknown
-  known: Classification | undefined
-}
-
 /** Writes down what calls did. Nothing of it can fail a call. */
 export class CallRecorder implements Recorder {
   readonly active = new ActiveCalls()
   /** What is being kept of calls that ended. */
   private readonly letters = new Set<Promise<unknown>>()
   private readonly ports: RecorderPorts
-  /** The last failure of each call, until it is known what becomes of it. */
-  private readonly pending = new WeakMap<RuntimeCall<unknown>, Pending>()
 
   constructor(ports: RecorderPorts) {
     this.ports = ports
@@ -69,8 +63,8 @@ export class CallRecorder implements Recorder {
       if (draft.policyIds.at(-1) !== id) draft.policyIds.push(id)
       draft.kind = known?.kind ?? 'unknown'
       draft.nextRetryTime = undefined
-      const pending = { error, known }
-      this.pending.set(call, pending)
+      const pending = { error, known, summary: this.summary(draft, error) }
+      call.pending = pending
       const last = history.at(-1)
       if (last !== undefined) this.attempt(call, false, last.duration, draft.kind)
       if (present.record.shadow) this.shadow(call, draft, pending)
@@ -80,13 +74,13 @@ export class CallRecorder implements Recorder {
   }
 
   waits(call: RuntimeCall<unknown>, wait: number): void {
-    const { clock, log, emit, shaping } = this.ports
+    const { clock, log, emit } = this.ports
     try {
       const { draft, present, line, given, number } = call
       if (draft === undefined) return
       const operation = given?.name ?? line.operation
       const failure = this.settle(call, true)
-      const error = shaping().error(failure?.error)
+      const error = failure?.summary ?? this.summary(draft, undefined)
       const { maxAttempts, id: policyId } = present.record
       draft.nextRetryTime = clock.wall() + wait
       emit({
@@ -100,7 +94,7 @@ export class CallRecorder implements Recorder {
         maxAttempts,
         delay: Math.round(wait * 1000) / 1000,
         error,
-        ...this.context(call),
+        ...contextOf(draft),
       })
       log.retry(operation, number + 1, maxAttempts, wait, `${error.type}: ${error.message}`)
     } catch (trouble) {
@@ -173,6 +167,7 @@ export class CallRecorder implements Recorder {
     if (success) this.attempt(call, true, history.at(-1)?.duration ?? 0)
     else this.settle(call, false, result, stopped)
     const refused = history.at(-1)?.outcome === 'circuit_open'
+    if (!success && stopped !== 'unwanted_value') this.summary(draft, result)
     const record = sessionRecord(call, draft, { stopped, result, at }, at, shaping())
     this.ports.session(record)
     line.tally.ended({
@@ -191,7 +186,7 @@ export class CallRecorder implements Recorder {
       policyId,
       operation,
       ...(success ? { attempt: record.totalAttempts } : finalError && { error: finalError }),
-      ...(success ? this.context(call) : { context: { ...this.context(call).context, stopped } }),
+      ...(success ? contextOf(draft) : { context: { ...draft.context, stopped } }),
     })
     if (success) log.recovered(operation, record.retryCount)
     else {
@@ -214,18 +209,20 @@ export class CallRecorder implements Recorder {
     willRetry: boolean,
     result?: unknown,
     stopped?: StopReason,
-  ): Pending | undefined {
+  ): Failure | undefined {
     const { line, given, draft, number } = call
-    const known = this.pending.get(call)
-    this.pending.delete(call)
+    const known = call.pending
+    call.pending = undefined
     // A refusal and an abort come without a failed attempt before them.
-    const failure = known ?? (stopped === undefined ? undefined : { error: result, known: undefined })
-    if (failure === undefined || draft === undefined || stopped === 'unwanted_value') return failure
+    if (draft === undefined || stopped === 'unwanted_value') return known
+    const refusal = () => ({ error: result, known: undefined, summary: this.summary(draft, result) })
+    const failure = known ?? (stopped === undefined ? undefined : refusal())
+    if (failure === undefined) return undefined
     this.ports.error({
       ...failure,
       operation: given?.name ?? line.operation,
       itemId: given?.itemId,
-      context: given?.context,
+      context: draft.context,
       willRetry,
       retryCount: Math.max(0, number - 1),
       sessionId: draft.sessionId,
@@ -235,8 +232,8 @@ export class CallRecorder implements Recorder {
   }
 
   /** A policy that only looks on tells what it would have done. */
-  private shadow(call: RuntimeCall<unknown>, draft: Draft, { error, known }: Pending): void {
-    const { emit, shaping, random } = this.ports
+  private shadow(call: RuntimeCall<unknown>, draft: Draft, { error, known, summary }: Failure): void {
+    const { emit, random } = this.ports
     const { present, number, line, given } = call
     const { record, shadowed } = present
     if (shadowed === undefined || known === undefined) return
@@ -253,18 +250,20 @@ export class CallRecorder implements Recorder {
       policyId: record.id,
       operation: given?.name ?? line.operation,
       ...(retries && { attempt: number + 1, maxAttempts: record.maxAttempts, delay: wait }),
-      error: shaping().error(error),
+      error: summary,
       context: { shadow: true, ...(retries ? {} : { stopped: wait }) },
     })
   }
 
-  private context(call: RuntimeCall<unknown>): { context?: Record<string, unknown> } {
-    const { context } = call.given ?? {}
-    return context === undefined ? {} : { context: this.ports.shaping().redact(context) }
+  /** What records say of an error, made once for each. */
+  private summary(draft: Draft, error: unknown): ErrorSummary {
+    const known = draft.summaries.get(error) ?? this.ports.shaping().error(error)
+    draft.summaries.set(error, known)
+    return known
   }
 
   private draft(call: RuntimeCall<unknown>): Draft {
-    const { clock, random } = this.ports
+    const { clock, random, shaping } = this.ports
     const { present, given, history } = call
     const startTime = new Date(history[0]?.timestamp ?? clock.wall())
     return {
@@ -273,7 +272,11 @@ export class CallRecorder implements Recorder {
       startTime,
       policyIds: [],
       kind: 'unknown',
+      summaries: new Map(),
+      context: given?.context === undefined ? undefined : shaping().redact(given.context),
       nextRetryTime: undefined,
     }
   }
 }
+
+const contextOf = ({ context }: Draft) => (context === undefined ? {} : { context })

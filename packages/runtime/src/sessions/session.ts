@@ -15,7 +15,7 @@ const RESULT_LIMIT = 8192
 /** Microseconds are as fine as anybody reads. */
 const tidy = (ms: number) => Math.round(ms * 1000) / 1000
 
-function attemptOf(record: AttemptRecord & { context?: object }, shaping: Shaping): RetryAttempt {
+function attemptOf(record: AttemptRecord, shaping: Shaping, { summaries }: Draft): RetryAttempt {
   const attempt: RetryAttempt = {
     attemptNumber: record.number,
     timestamp: new Date(record.timestamp),
@@ -26,7 +26,7 @@ function attemptOf(record: AttemptRecord & { context?: object }, shaping: Shapin
   }
   if (record.statusCode !== undefined) attempt.statusCode = record.statusCode
   if (record.memberId !== undefined) attempt.proxyId = record.memberId
-  if ('error' in record) attempt.error = shaping.error(record.error)
+  if ('error' in record) attempt.error = summaries.get(record.error) ?? shaping.error(record.error)
   if (record.context !== undefined)
     attempt.context = shaping.redact(record.context as Record<string, unknown>)
   return attempt
@@ -40,7 +40,7 @@ export function sessionRecord(
   now: number,
   shaping: Shaping,
 ): RetrySession {
-  const attempts = call.history.map((record) => attemptOf(record, shaping))
+  const attempts = call.history.map((record) => attemptOf(record, shaping, draft))
   const { line, given } = call
   const success = end?.stopped === 'succeeded'
   const session: RetrySession = {
@@ -58,7 +58,7 @@ export function sessionRecord(
     retryCount: Math.max(0, attempts.length - 1),
   }
   if (line.subsystem !== undefined) session.subsystem = line.subsystem
-  if (given?.context !== undefined) session.context = shaping.redact(given.context)
+  if (draft.context !== undefined) session.context = draft.context
   if (draft.nextRetryTime !== undefined && end === undefined)
     session.nextRetryTime = new Date(draft.nextRetryTime)
   if (end === undefined) return session

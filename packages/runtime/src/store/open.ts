@@ -25,7 +25,23 @@ const FORMS = Object.values(SCHEMES)
 const refuse = (what: string): HoldfastError =>
   new HoldfastError('INVALID_OPTIONS', `store ${what}; it takes ${FORMS}`)
 
-/** Opens the store that a url names. */
+/**
+ * Opens the store that a url names: `memory`, `files:DIR` or `sqlite:FILE`. Relative places begin at `dir`; folders are
+ * made. A url that is not understood is INVALID_OPTIONS, a place that cannot be used STORE_UNAVAILABLE. Close it when
+ * you are done.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from '@holdfast/runtime'
+ *
+ * const store = await openStore('memory')
+ * await store.values.set('greeting', { text: 'hello' })
+ * await store.values.get('greeting') // => { text: 'hello' }
+ * await store.close()
+ *
+ * await openStore('redis://localhost') // throws INVALID_OPTIONS
+ * ```
+ */
 export async function openStore(url: string, { dir = '.' }: OpenStoreOptions = {}): Promise<Store> {
   const [, scheme = '', place = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
   const found = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme] : undefined

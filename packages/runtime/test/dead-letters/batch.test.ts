@@ -1,6 +1,7 @@
 import { isHoldfastError } from 'holdfast'
 import { scripted } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
+import type { BatchProgress } from '../../src/dead-letters/batch.js'
 import { freshStore, refusal, STORES, setup } from './setup.js'
 
 describe.each(STORES)('a batch, kept in %s', (kind) => {
@@ -61,7 +62,14 @@ describe.each(STORES)('a batch, kept in %s', (kind) => {
     for (let i = 0; i < 10; i++) await enqueue(`item-${i}`)
     const handler = scripted(['up', new Error('down')])
     queue.handle('write', handler)
-    expect(await queue.replayBatch({ concurrency: 1 })).toEqual({ succeeded: 1, failed: 2, skipped: 7 })
+    const seen: string[] = []
+    const onProgress = ({ entry }: BatchProgress) => void seen.push(entry.status)
+    expect(await queue.replayBatch({ concurrency: 1, onProgress })).toEqual({
+      succeeded: 1,
+      failed: 2,
+      skipped: 7,
+    })
+    expect(seen).toEqual(['completed', 'failed', 'failed', 'pending'])
     expect(handler.calls).toBe(3)
     expect((await queue.stats()).byStatus).toEqual({ pending: 7, replaying: 0, completed: 1, failed: 2 })
     const { items } = await queue.list({ status: 'pending' })
@@ -164,17 +172,21 @@ describe('a batch', () => {
     expect(lines).toHaveLength(1)
   })
 
-  it('ends with the error of a store that is away, after what runs', async () => {
-    const { kit, queue, enqueue } = await setup()
-    for (let i = 0; i < 4; i++) await enqueue(`${i}`)
-    queue.handle('write', () => {})
+  it('ends with the error of a store that is away, after what runs, and begins no more', async () => {
+    const { kit, queue, enqueue, clock } = await setup()
+    for (let i = 0; i < 10; i++) await enqueue(`${i}`)
+    queue.handle('write', () => new Promise<void>((resolve) => clock.setTimer(resolve, 10)))
     const { deadLetters } = kit.store
     const leaseNext = deadLetters.leaseNext.bind(deadLetters)
     let calls = 0
     deadLetters.leaseNext = (...args) =>
-      ++calls > 2 ? Promise.reject(new Error('gone')) : leaseNext(...args)
-    await expect(queue.replayBatch({ concurrency: 2 })).rejects.toThrow('gone')
-    expect((await queue.stats()).byStatus).toMatchObject({ replaying: 0, completed: 2 })
+      ++calls === 3 ? Promise.reject(new Error('gone')) : leaseNext(...args)
+    const batch = queue.replayBatch({ concurrency: 2 }).catch((error: unknown) => error)
+    await clock.advance(1000)
+    expect(await batch).toEqual(new Error('gone'))
+    const { byStatus } = await queue.stats()
+    expect(byStatus.replaying).toBe(0)
+    expect(byStatus.completed).toBeLessThan(5)
   })
 
   it('names everything wrong with its options', async () => {

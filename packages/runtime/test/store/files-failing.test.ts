@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Disk } from '../../src/store/files/disk.js'
 import { filesStore } from '../../src/store/files/index.js'
@@ -147,5 +148,17 @@ describe('a folder that cannot be used', () => {
       code: 'STORE_UNAVAILABLE',
       message: expect.stringContaining('a file lies where a folder should be') as string,
     })
+  })
+
+  it('names a table that was damaged, and quotes nothing of it', async () => {
+    const { dir, store } = await small()
+    await writeFile(join(dir, 'values.json'), '{"token": hunter2')
+    for (const work of [store.values.get('token'), store.values.set('token', 1)]) {
+      const error = (await work.catch((failure: unknown) => failure)) as Error
+      expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      expect(error.message).toContain('values.json is no JSON')
+      expect(inspect(error)).not.toContain('hunter2')
+    }
+    expect(await readFile(join(dir, 'values.json'), 'utf8')).toContain('hunter2')
   })
 })

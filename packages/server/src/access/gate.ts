@@ -29,7 +29,7 @@ export function gate(hf: HoldfastLike, settings: AppSettings): MiddlewareHandler
     if (caller !== undefined) c.set('caller', caller)
     else if (!any && open) {
       const from = {
-        host: header('host') ?? new URL(c.req.url).host,
+        hosts: [new URL(c.req.url).host, header('host')],
         origin: header('origin'),
         fetchSite: header('sec-fetch-site'),
         remote,

@@ -12,7 +12,8 @@ export function isLoopback(host: string): boolean {
 
 /** What of a request tells where it comes from. */
 export interface Origins {
-  readonly host: string | undefined
+  /** What the request calls this machine, wherever it does. */
+  readonly hosts: readonly (string | undefined)[]
   readonly origin: string | undefined
   readonly fetchSite: string | undefined
   readonly remote: string | undefined
@@ -34,14 +35,19 @@ function parse(text: string): URL | undefined {
  * @throws FORBIDDEN
  */
 export function demandThisMachine(from: Origins, allowedHosts: readonly string[]): void {
-  const { host, origin, fetchSite, remote } = from
+  const { hosts, origin, fetchSite, remote } = from
   const make = 'make a token (holdfast token create NAME --role viewer) to come in from elsewhere'
   if (remote !== undefined && !isLoopback(remote))
     throw new Refusal('FORBIDDEN', `without a token only this machine is let in; ${make}`)
-  const name = host === undefined ? undefined : parse(`http://${host}`)?.hostname
-  if (name === undefined || !(isLoopback(name) || allowedHosts.includes(name)))
+  const isOurs = (host: string | undefined) => {
+    if (host === undefined) return true
+    const name = parse(`http://${host}`)?.hostname ?? ''
+    return isLoopback(name) || allowedHosts.includes(name)
+  }
+  if (!hosts.every(isOurs))
     throw new Refusal('FORBIDDEN', `the Host header names no address of this machine; ${make}`)
-  const foreign = origin !== undefined && parse(origin)?.host.toLowerCase() !== host?.toLowerCase()
+  const own = hosts.findLast((host) => host !== undefined)?.toLowerCase()
+  const foreign = origin !== undefined && parse(origin)?.host !== own
   if (foreign || (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite)))
     throw new Refusal('FORBIDDEN', `a page of another site may not call this server; ${make}`)
 }

@@ -56,7 +56,8 @@ function direct({ url, method, headers, body, signal, allowPrivate }: Outgoing):
       received(answer.statusCode ?? 0, answer.headers, answer).then(resolve, reject)
     })
       .on('error', reject)
-      .end(body)
+      // As bytes: a text would be joined to the headers, and they to its encoding.
+      .end(body === undefined ? undefined : Buffer.from(body))
   })
 }
 

@@ -65,9 +65,9 @@ export function viewOf(policy: RetryPolicy): View & { approximate?: true } {
   const exact =
     view.max_attempts === policy.maxAttempts &&
     view.backoff_strategy === backoffType &&
-    view.base_delay * 1000 === policy.baseDelay &&
+    view.base_delay === policy.baseDelay / 1000 &&
     (view.multiplier === policy.multiplier || backoffType !== 'exponential') &&
-    view.max_backoff_delay * 1000 === policy.maxDelay &&
+    view.max_backoff_delay === policy.maxDelay / 1000 &&
     (!jitter || (jitterType === 'proportional' && jitterAmount === 0.5)) &&
     view.retry_status_codes.length === codes.length &&
     (policy.retryableExceptions == null || policy.retryableExceptions.length === 0) &&

@@ -46,7 +46,7 @@ describe('the default policy in a proxy rotator’s words', () => {
       fc.asyncProperty(VIEW, async (view) => {
         const { status, body } = await ask('PUT', PATH, { body: view })
         expect(status).toBe(200)
-        const { updated_at, ...answered } = body
+        const { updated_at: _, ...answered } = body
         const wanted = { ...DEFAULTS, ...view }
         // A wait never exceeds the cap, so a longer first wait is the cap.
         wanted.base_delay = Math.min(wanted.base_delay, wanted.max_backoff_delay)

@@ -7,32 +7,43 @@ import { freeze } from '../places.js'
 /** Texts above this many bytes are read off the main thread. */
 const LARGE = 64 * 1024
 
-/** What the worker is given, and what it answers. */
+/** What the worker is given. */
 export interface WorkerRequest {
   readonly text: string
   readonly options: ParseOptions
 }
 
+/** What it answers. Thousands of places pass between threads more quickly as one text. */
+export type WorkerAnswer = Omit<Checked, 'places'> & { readonly places: string }
+
 /**
  * Checks a config's text, a large one in a worker, so that calls are not held up. Where no worker can be started the text
  * is checked here.
+ *
+ * @param entry - the file that the worker begins with
  */
-export async function checkText(text: string, options: ParseOptions = {}): Promise<Checked> {
+export async function checkText(
+  text: string,
+  options: ParseOptions = {},
+  entry: () => string = builtEntry,
+): Promise<Checked> {
   if (Buffer.byteLength(text) <= LARGE) return checkConfig(text, options)
-  const answer = await inWorker({ text, options: { ...options, env: { ...(options.env ?? process.env) } } })
+  const env = { ...(options.env ?? process.env) }
+  const answer = await inWorker({ text, options: { ...options, env } }, entry)
   if (answer === undefined) return checkConfig(text, options)
   return answer.config === undefined ? answer : { ...answer, config: freeze(answer.config) }
 }
 
+/** Its place among what was built is for the package to know, since the code around may be anywhere in a bundle. */
+const builtEntry = (): string => createRequire(import.meta.url).resolve('@holdfast/runtime/config-worker')
+
 /** The answer of a worker; undefined where there is none to be had. */
-function inWorker(workerData: WorkerRequest): Promise<Checked | undefined> {
+function inWorker(workerData: WorkerRequest, entry: () => string): Promise<Checked | undefined> {
   return new Promise((resolve) => {
     try {
-      // Its place among what was built is for the package to know, since the code around may be anywhere in a bundle.
-      const file = createRequire(import.meta.url).resolve('@holdfast/runtime/config-worker')
-      const worker = new Worker(pathToFileURL(file), { workerData })
-      worker.once('message', (checked: Checked) => {
-        resolve(checked)
+      const worker = new Worker(pathToFileURL(entry()), { workerData })
+      worker.once('message', ({ places, ...checked }: WorkerAnswer) => {
+        resolve({ ...checked, places: JSON.parse(places) as Checked['places'] })
         void worker.terminate()
       })
       worker.once('error', () => resolve(undefined))

@@ -17,7 +17,6 @@ export function jsonSchema(): object {
   })
   return {
     ...schema,
-    $id: 'https://holdfast.dev/schema/1.1.0.json',
     title: 'Holdfast configuration',
   }
 }

@@ -111,7 +111,7 @@ export function event(reader: Reader): Bag {
   })
 }
 
-/** 001's window. What it did not know yet, the kinds of failures and quantiles, is empty and 0. */
+/** A window of metrics. What version 1.0 did not know yet, the kinds of failures and quantiles, is empty and 0. */
 export function metrics(reader: Reader): Bag {
   const parts = (given: unknown) =>
     isBag(given)

@@ -20,10 +20,12 @@ export class Changes {
   private offset = 0
   private readonly disk: Disk
   private readonly folder: string
+  private readonly longest: number
 
-  constructor(disk: Disk, folder: string) {
+  constructor(disk: Disk, folder: string, longest = LONGEST) {
     this.disk = disk
     this.folder = folder
+    this.longest = longest
   }
 
   private get path(): string {
@@ -59,7 +61,7 @@ export class Changes {
     const lines = changed.map((each) => `${JSON.stringify(each)}\n`).join('')
     await appendFile(this.path, lines, { mode: 0o600 })
     this.offset += Buffer.byteLength(lines)
-    if (this.offset > LONGEST) await this.begin()
+    if (this.offset > this.longest) await this.begin()
   }
 
   /** Stands at the end of the newest log: for whoever is about to look at every file. Holds the lock. */
@@ -68,8 +70,8 @@ export class Changes {
       .filter((name) => name.startsWith(PREFIX))
       .map((name) => Number(name.slice(PREFIX.length)))
     this.number = Math.max(0, ...numbers)
-    const size = (await this.disk.stamp(this.path))?.size
-    if (size === undefined || (await this.read()) === undefined) await this.begin()
+    this.offset = 0
+    if ((await this.read()) === undefined) await this.begin()
   }
 
   /** Begins a new log with a number that was never used. Whoever followed the old one finds it gone. */

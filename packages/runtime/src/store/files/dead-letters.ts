@@ -34,8 +34,10 @@ export class FilesDeadLetters implements DeadLetterStore {
       await this.disk.makeFolder(this.root)
       await this.lock.hold(async () => {
         await this.disk.sweep(this.root)
-        await this.entries.refresh()
+        await this.entries.changes.catchUp()
       })
+      await this.entries.readAhead()
+      await this.lock.hold(() => this.entries.refresh())
     })
   }
 
@@ -61,21 +63,13 @@ export class FilesDeadLetters implements DeadLetterStore {
     return done.map(({ result, touched }) => turn.failureOf(touched) ?? result)
   }
 
-  private change<R>(work: (turn: Turn) => Promise<R>): Promise<R> {
+  /** Looking is work as any other: it sees what was done before it, and nothing that is not written in the end. */
+  private ask<R>(work: (turn: Turn) => Promise<R>): Promise<R> {
     return this.batches.ask(work) as Promise<R>
   }
 
-  /** Reads on an index that says what the files say. */
-  private look<R>(work: () => Promise<R>): Promise<R> {
-    return this.guarded(async () => {
-      await this.batches.idle()
-      if (!(await this.entries.isFresh())) await this.lock.hold(() => this.entries.refresh())
-      return work()
-    })
-  }
-
   add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
-    return this.change(async (turn) => {
+    return this.ask(async (turn) => {
       const results: Added[] = []
       for (const entry of entries) results.push(await this.addOne(turn, entry, limits.maxEntries))
       return results
@@ -96,16 +90,16 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   get(id: string, now: Date): Promise<DeadLetter | undefined> {
-    return this.look(async () => {
+    return this.ask(async (turn) => {
       const slot = this.entries.index.get(id)
-      const entry = slot && (await this.entries.read(slot))
+      const entry = slot && (await turn.read(slot))
       return entry && seenAt(entry, now.getTime())
     })
   }
 
-  list(filter: Parameters<DeadLetterStore['list']>[0], now: Date) {
-    return this.look(async () => {
-      const { limit, newest, after } = readPaging(filter, 'oldest', [0, 0])
+  async list(filter: Parameters<DeadLetterStore['list']>[0], now: Date) {
+    const { limit, newest, after } = readPaging(filter, 'oldest', [0, 0])
+    return this.ask(async (turn) => {
       const slots: FileSlot[] = []
       for (const slot of this.entries.index.select(
         queryOf(filter ?? {}),
@@ -118,7 +112,7 @@ export class FilesDeadLetters implements DeadLetterStore {
       }
       const more = slots.length > limit
       if (more) slots.pop()
-      const read = await Promise.all(slots.map((slot) => this.entries.read(slot)))
+      const read = await Promise.all(slots.map((slot) => turn.read(slot)))
       const items = read.flatMap((entry) => (entry === undefined ? [] : seenAt(entry, now.getTime())))
       const last = slots.at(-1)
       return more && last !== undefined
@@ -128,7 +122,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
-    return this.change(async (turn): Promise<Leased> => {
+    return this.ask(async (turn): Promise<Leased> => {
       const found = await turn.find(id)
       if (found === undefined) return { result: 'missing' }
       const { slot, entry } = found
@@ -139,7 +133,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   leaseNext(want: Parameters<DeadLetterStore['leaseNext']>[0], owner: string, until: Date, now: Date) {
-    return this.change(async (turn) => {
+    return this.ask(async (turn) => {
       const slots: FileSlot[] = []
       for (const slot of this.entries.index.select(want, now.getTime(), false)) {
         if (slots.length >= want.limit) break
@@ -155,7 +149,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
-    return this.change(async (turn) => {
+    return this.ask(async (turn) => {
       const found = await turn.find(id)
       if (found?.slot.owner !== owner || !isHeld(found.slot, now.getTime())) return false
       turn.put(leasedTo(found.entry, until), found.slot.order, owner)
@@ -164,7 +158,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
-    return this.change(async (turn) => {
+    return this.ask(async (turn) => {
       const found = await turn.find(id)
       if (found === undefined || found.slot.status === 'completed') return undefined
       const { slot, entry } = found
@@ -175,7 +169,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   complete(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.change(async (turn) => {
+    return this.ask(async (turn) => {
       const found = await turn.find(id)
       if (found === undefined || found.slot.status === 'completed') return found?.entry
       return turn.put(completedAt(found.entry, at), found.slot.order)
@@ -183,7 +177,7 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   request(id: string, at: Date): Promise<DeadLetter | undefined> {
-    return this.change(async (turn) => {
+    return this.ask(async (turn) => {
       const found = await turn.find(id)
       if (found === undefined || found.slot.status === 'completed') return found?.entry
       return turn.put({ ...found.entry, replayRequestedAt: at }, found.slot.order, found.slot.owner)
@@ -191,14 +185,13 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   isProcessed(id: string): Promise<boolean> {
-    return this.look(async () => {
-      await this.entries.processed.refresh()
-      return this.entries.processed.has(id) || this.entries.index.get(id)?.status === 'completed'
-    })
+    return this.ask(
+      async () => this.entries.processed.has(id) || this.entries.index.get(id)?.status === 'completed',
+    )
   }
 
   purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
-    return this.change(async (turn) => {
+    return this.ask(async (turn) => {
       const limit = filter.limit ?? Number.POSITIVE_INFINITY
       const gone: FileSlot[] = []
       for (const slot of this.entries.index.select(queryOf(filter), now.getTime(), false)) {
@@ -211,11 +204,11 @@ export class FilesDeadLetters implements DeadLetterStore {
   }
 
   stats(now: Date) {
-    return this.look(async () => this.entries.index.stats(now.getTime()))
+    return this.ask(async () => this.entries.index.stats(now.getTime()))
   }
 
   rewrite(id: string, payload: unknown): Promise<void> {
-    return this.change(async (turn) => {
+    return this.ask(async (turn) => {
       const found = await turn.find(id)
       if (found !== undefined)
         turn.put({ ...found.entry, originalPayload: payload }, found.slot.order, found.slot.owner)

@@ -36,6 +36,16 @@ export function unavailable(place: string, error: unknown): HoldfastError {
   })
 }
 
+/** What a file of ours holds. The parser's own words would quote it, and it may hold secrets. */
+export function parseJson(path: string, content: Buffer): unknown {
+  try {
+    return JSON.parse(content.toString())
+  } catch {
+    const what = `the files store: ${path} is no JSON; put a backup in its place, or move it away to begin anew`
+    throw new HoldfastError('STORE_UNAVAILABLE', what, { status: 503 })
+  }
+}
+
 /** Undefined where there is no such file. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
@@ -57,12 +67,20 @@ export interface FileStamp {
 
 /** All that the store does to a disk. What a method has written is there after a crash when its promise resolves. */
 export class Disk {
+  /** Folder by folder: made in one go, a read-only file system would be reported as a folder that is missing. */
   async makeFolder(path: string): Promise<void> {
-    const first = await mkdir(path, { recursive: true, mode: FOLDER_MODE })
-    if (first === undefined) return
-    // Each new folder is an entry of the one above it.
-    for (let made = path; made.length >= first.length; made = dirname(made))
-      await this.syncFolder(dirname(made))
+    const make = () => mkdir(path, { mode: FOLDER_MODE })
+    try {
+      await make().catch(async (error: unknown) => {
+        if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+        await this.makeFolder(dirname(path))
+        await make()
+      })
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return
+      throw error
+    }
+    await this.syncFolder(dirname(path))
   }
 
   /** Puts a whole file in place: readers see the old one or the new one. `syncFolder` makes its name last. */

@@ -64,9 +64,9 @@ export class Entries {
     this.changes = new Changes(disk, root)
   }
 
-  /** Everything in the index is in its file. */
-  trust(): void {
-    this.suspects.clear()
+  /** What the index says of these is in their files. */
+  trust(slots: Iterable<FileSlot>): void {
+    for (const { folder, name } of slots) this.suspects.delete(`${folder}/${name}`)
   }
 
   nextSequence(): number {
@@ -94,7 +94,22 @@ export class Entries {
     await this.processed.add(this.completed)
     this.completed = []
     this.stale = false
-    this.trust()
+    this.suspects.clear()
+  }
+
+  /**
+   * Reads every file without the lock, which others need meanwhile. The log of changes must have been caught up with
+   * before: what it tells since then is read again by the next {@link refresh}, and so is what could not be read.
+   */
+  async readAhead(): Promise<void> {
+    for (const folder of await this.disk.folders(this.root)) {
+      if (folder.startsWith('.')) continue
+      const names = (await this.disk.names(this.path(folder))).filter((name) => name.endsWith('.json'))
+      await each(names, (name) => this.load(folder, name, false))
+      this.folders.set(folder, Number.NaN)
+    }
+    await this.note([''])
+    this.stale = false
   }
 
   private async scanAll(): Promise<void> {
@@ -150,8 +165,8 @@ export class Entries {
     this.index.delete(id)
   }
 
-  /** Brings the index up to one file. */
-  private async load(folder: string, name: string): Promise<void> {
+  /** Brings the index up to one file. Without the lock, one that is damaged is left for later. */
+  private async load(folder: string, name: string, held = true): Promise<void> {
     const file = `${folder}/${name}`
     const id = this.byFile.get(file)
     const stamp = await this.disk.stamp(this.path(folder, name))
@@ -161,7 +176,7 @@ export class Entries {
     }
     const known = id === undefined ? undefined : this.index.get(id)?.stamp
     if (known?.ino === stamp.ino && known.mtime === stamp.mtime && known.size === stamp.size) return
-    const read = await this.parse(folder, name)
+    const read = await this.parse(folder, name, held)
     if (read === undefined) return
     const { entry, extra } = read
     const other = this.index.get(entry.dlqId)
@@ -186,6 +201,7 @@ export class Entries {
   private async parse(
     folder: string,
     name: string,
+    held: boolean,
   ): Promise<{ entry: DeadLetter; extra: Extra } | undefined> {
     const path = this.path(folder, name)
     const content = await this.disk.read(path)
@@ -199,6 +215,10 @@ export class Entries {
     } catch (error) {
       // What the parser quotes may be part of a payload.
       why = error instanceof SyntaxError ? 'it is no JSON' : String(error)
+    }
+    if (!held) {
+      this.suspects.set(`${folder}/${name}`, [folder, name])
+      return undefined
     }
     const aside = this.path('.damaged', folder)
     this.warn(`${path} holds no dead letter (${why}); it is set aside in ${aside}`)
@@ -241,7 +261,9 @@ export class Entries {
 
   async write(slot: FileSlot, entry: DeadLetter): Promise<void> {
     const wire = { ...deadLetterCodec.encode(entry), sequence: slot.order, lease_owner: slot.owner }
-    await this.disk.replace(this.path(slot.folder, slot.name), `${JSON.stringify(wire, null, 1)}\n`)
+    const path = this.path(slot.folder, slot.name)
+    await this.disk.replace(path, `${JSON.stringify(wire, null, 1)}\n`)
+    this.place({ ...slot, stamp: await this.disk.stamp(path) })
   }
 
   async unlink(slot: FileSlot): Promise<void> {

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { Batches } from './batches.js'
-import { type Disk, unavailable } from './disk.js'
+import { type Disk, parseJson, unavailable } from './disk.js'
 import type { Lock } from './lock.js'
 
 type Change = (held: Map<string, unknown>) => void
@@ -33,7 +33,7 @@ export class JsonFile {
     try {
       const content = await this.disk.read(this.path)
       if (content === undefined) return new Map()
-      return new Map(Object.entries(JSON.parse(content.toString()) as object))
+      return new Map(Object.entries(parseJson(this.path, content) as object))
     } catch (error) {
       throw unavailable(this.path, error)
     }

@@ -1,4 +1,5 @@
 import { type Disk, unavailable } from './disk.js'
+import { ofFile } from './lines.js'
 
 const END = '\n]\n'
 
@@ -30,31 +31,47 @@ export class ProcessedIds {
   async refresh(): Promise<void> {
     const size = (await this.disk.stamp(this.path))?.size ?? -1
     if (size === this.size) return
-    const text = (await this.disk.read(this.path))?.toString() ?? ''
+    const grown = this.end > 1 && size > this.size
     this.size = size
-    if (text.startsWith('[\n')) this.readLines(text)
-    else if (text !== '') this.readForeign(text)
+    if (grown && this.readLines(await this.textFrom(this.end), this.end)) return
+    const text = await this.textFrom(0)
+    if (!text.startsWith('[') || !this.readLines(text.slice(1), 1)) this.readForeign(text)
   }
 
-  private readLines(text: string): void {
-    const lines = text.slice(2).split('\n')
-    let end = 1
+  private async textFrom(offset: number): Promise<string> {
+    const file = await this.disk.open(this.path)
+    if (file === undefined) return ''
+    const source = ofFile(file, (await file.stat()).size)
+    try {
+      return (await source.read(offset, source.size - offset)).toString()
+    } finally {
+      await source.close()
+    }
+  }
+
+  /** Reads lines from where the last whole id ended. False where they are not laid out as ours are. */
+  private readLines(text: string, from: number): boolean {
+    const [first, ...lines] = text.split('\n')
+    if (first !== '' && first !== ',') return false
+    let end = from
     for (const [i, line] of lines.entries()) {
       const [id, length] = idIn(line)
       if (id === undefined) {
         // A bracket ends the list, and half a line can only be the last.
-        if (line !== ']' && i < lines.length - 1) return this.readForeign(text)
+        if (line !== ']' && i < lines.length - 1) return false
         break
       }
       this.ids.add(id)
       end += length + (end > 1 ? 2 : 1)
     }
     this.end = end
+    return true
   }
 
   /** A list that somebody else wrote, as any JSON array. */
   private readForeign(text: string): void {
     this.end = -1
+    if (text === '') return
     try {
       const ids: unknown = JSON.parse(text)
       if (!Array.isArray(ids)) throw new TypeError('it is no array')

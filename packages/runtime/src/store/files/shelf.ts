@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type DayFile, DayFiles, dayAfter } from './day-files.js'
-import type { Disk } from './disk.js'
+import { type Disk, parseJson } from './disk.js'
 import { backwards, forwards, type Line } from './lines.js'
 
 /** Where a line begins: lines of one shelf are in the order of their spots. */
@@ -12,7 +12,7 @@ export interface Spot {
 /** Before every line, and where nothing is. */
 export const START: Spot = { day: '', offset: 0 }
 
-export const before = (a: Spot, b: Spot): boolean => a.day < b.day || (a.day === b.day && a.offset < b.offset)
+const before = (a: Spot, b: Spot): boolean => a.day < b.day || (a.day === b.day && a.offset < b.offset)
 
 /**
  * What was let go of, though its file is still there: lines before a spot, those older than `older` where that is given
@@ -52,7 +52,7 @@ export class Shelf {
 
   private async floors(): Promise<Floor[]> {
     const content = await this.disk.read(this.floorFile)
-    return content === undefined ? [] : (JSON.parse(content.toString()) as Floor[])
+    return content === undefined ? [] : (parseJson(this.floorFile, content) as Floor[])
   }
 
   /** Behind every line there is now. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { BreakerStore, LayerStore, LayerVersion, StoredBreaker, ValueStore } from '../store.js'
 import { decodeBreaker, encodeBreaker } from './breaker-codec.js'
-import { type Disk, unavailable } from './disk.js'
+import { type Disk, parseJson, unavailable } from './disk.js'
 import type { JsonFile } from './json-file.js'
 import type { Lock } from './lock.js'
 
@@ -83,8 +83,8 @@ export class FilesLayers implements LayerStore {
   private async read(name: string): Promise<LayerVersion> {
     const path = join(this.folder, name)
     try {
-      const content = await this.disk.read(path)
-      const held = JSON.parse(String(content)) as Omit<LayerVersion, 'at'> & { at: string }
+      const content = (await this.disk.read(path)) ?? Buffer.alloc(0)
+      const held = parseJson(path, content) as Omit<LayerVersion, 'at'> & { at: string }
       return { ...held, at: new Date(held.at) }
     } catch (error) {
       throw unavailable(path, error)

@@ -34,11 +34,16 @@ export class Turn {
   async find(id: string): Promise<{ slot: FileSlot; entry: DeadLetter } | undefined> {
     const slot = this.entries.index.get(id)
     if (slot === undefined) return undefined
-    this.touched.add(id)
-    const entry = this.drafts.get(id)?.entry ?? (await this.entries.read(slot))
+    const entry = await this.read(slot)
     if (entry !== undefined) return { slot, entry }
     this.entries.remove(slot)
     return undefined
+  }
+
+  /** The entry at a place, as the work before has left it; undefined where its file has gone. */
+  async read(slot: FileSlot): Promise<DeadLetter | undefined> {
+    this.touched.add(slot.id)
+    return this.drafts.get(slot.id)?.entry ?? this.entries.read(slot)
   }
 
   put(entry: DeadLetter, sequence: number, owner?: string): DeadLetter {
@@ -72,7 +77,7 @@ export class Turn {
     })
     await entries.settle(folders)
     await entries.processed.add(this.completed.filter((id) => !this.failures.has(id)))
-    if (this.failures.size === 0) entries.trust()
+    entries.trust(drafts.map(({ slot }) => slot).filter(({ id }) => !this.failures.has(id)))
   }
 
   /** Why something that rests on these entries cannot be said to be done. */

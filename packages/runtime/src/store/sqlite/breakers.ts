@@ -90,7 +90,7 @@ export class SqliteBreakers implements BreakerStore {
 
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
     const rows = snapshots.map(columns)
-    await this.commits.write(() => {
+    await this.commits.writeLater(() => {
       for (const row of rows) {
         const names = Object.keys(row)
         this.commits.sql.run(
@@ -108,7 +108,7 @@ export class SqliteBreakers implements BreakerStore {
   }
 
   async delete(ids: readonly string[]): Promise<void> {
-    await this.commits.write(() => {
+    await this.commits.writeLater(() => {
       for (const id of ids) this.commits.sql.run('DELETE FROM circuit_breaker_states WHERE id = ?', id)
     })
   }

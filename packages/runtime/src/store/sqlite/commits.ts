@@ -25,7 +25,7 @@ interface Job {
 }
 
 /** What the store may be told. */
-export interface CommitOptions {
+interface CommitOptions {
   driver?: DriverName | undefined
   /** How long to try for the lock while other processes write, in milliseconds. */
   lockTimeout: number

@@ -28,7 +28,7 @@ export class Connection {
     const connection = new Connection(await openDriver(file, name))
     try {
       connection.exec(`PRAGMA busy_timeout = ${PATIENCE}`)
-      connection.exec('PRAGMA journal_mode = WAL')
+      connection.useLog(file)
       connection.exec('PRAGMA synchronous = FULL')
       connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT}`)
       connection.exec(`PRAGMA cache_size = -${CACHE}`)
@@ -40,6 +40,16 @@ export class Connection {
       throw error
     }
     return connection
+  }
+
+  private useLog(file: string): void {
+    const { journal_mode: mode } = this.driver.prepare('PRAGMA journal_mode = WAL').get([]) ?? {}
+    if (mode !== 'wal')
+      throw new HoldfastError(
+        'STORE_UNAVAILABLE',
+        `the SQLite file ${file} cannot have a write-ahead log; put it on a local disk, not on a network drive`,
+        { status: 503 },
+      )
   }
 
   exec(sql: string): void {

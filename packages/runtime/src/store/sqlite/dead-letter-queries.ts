@@ -9,6 +9,8 @@ export interface Wanted {
   /** As they count now: one whose lease ended counts as pending. */
   statuses?: readonly DeadLetterStatus[] | undefined
   itemId?: string | undefined
+  /** Single ones. */
+  ids?: readonly string[] | undefined
   from?: Date | undefined
   to?: Date | undefined
   requested?: boolean | undefined
@@ -54,6 +56,13 @@ function branchesOf(wanted: Wanted, now: number): Branch[] {
   )
 }
 
+/** Where few are wanted, they are looked up; else they are run through in order of age. */
+function indexFor({ ids, requested, operations }: Wanted): string {
+  if (ids !== undefined) return 'sqlite_autoindex_dead_letters_1'
+  if (requested === true) return 'dead_letters_requested'
+  return operations === undefined ? 'dead_letters_by_status' : 'dead_letters_by_operation'
+}
+
 /**
  * The places of those that fit, in order, beyond one where it is given; `limit` of them at the most. Each run through
  * an index gives that many, and the first of all are the answer.
@@ -76,13 +85,12 @@ export function select(
   if (after !== undefined) also(`(created_at, seq) ${newest ? '<' : '>'} (?, ?)`, after.created_at, after.seq)
   if (wanted.requested === true) also('replay_requested_at IS NOT NULL')
   if (wanted.itemId !== undefined) also('item_id = ?', toColumn(wanted.itemId))
-  const index = wanted.requested
-    ? 'dead_letters_requested'
-    : `dead_letters_by_${wanted.operations === undefined ? 'status' : 'operation'}`
+  if (wanted.ids !== undefined)
+    also('dlq_id IN (SELECT value FROM json_each(?))', JSON.stringify(wanted.ids.map(toColumn)))
   const direction = newest ? 'DESC' : 'ASC'
   const places = branchesOf(wanted, now).flatMap((branch) =>
     sql.all<Place>(
-      `SELECT created_at, seq FROM dead_letters INDEXED BY ${index}
+      `SELECT created_at, seq FROM dead_letters INDEXED BY ${indexFor(wanted)}
         WHERE ${[...branch.conditions, ...conditions].join(' AND ')}
         ORDER BY created_at ${direction}, seq ${direction} LIMIT ?`,
       ...branch.values,

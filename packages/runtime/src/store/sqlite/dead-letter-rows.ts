@@ -5,7 +5,7 @@ import type { Value } from './driver.js'
 import { fromColumn, hashOf, toColumn } from './text.js'
 
 /** A dead letter as it is stored. */
-export interface DeadLetterRow {
+interface DeadLetterRow {
   seq: number
   lease_owner: string | null
   entry: string
@@ -76,7 +76,7 @@ export function changing(entry: DeadLetter, owner: string | null): Value[] {
   ]
 }
 
-export function heldOf({ seq, lease_owner, entry, original_payload }: DeadLetterRow): Held {
+function heldOf({ seq, lease_owner, entry, original_payload }: DeadLetterRow): Held {
   const wire = JSON.parse(entry) as object
   const payload: unknown = JSON.parse(original_payload)
   const owner = lease_owner === null ? null : fromColumn(lease_owner)

@@ -158,8 +158,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
     const { ids, limit = Number.POSITIVE_INFINITY, order } = filter
-    const wanted: Wanted = { ...queryOf(filter), free: true }
-    const only = ids && new Set(ids)
+    const wanted: Wanted = { ...queryOf(filter), ids, free: true }
     let gone = 0
     for (let last: Place | undefined; ; ) {
       const from: Place | undefined = last
@@ -167,7 +166,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
       const { places, removed } = await this.commits.write(() => {
         const page = { newest: order === 'newest', after: from, limit: SLICE }
         const found = select(this.commits.sql, wanted, now.getTime(), page)
-        return { places: found, removed: this.remove(found, only, room) }
+        return { places: found, removed: this.remove(found.slice(0, room)) }
       })
       gone += removed
       last = places.at(-1)
@@ -175,21 +174,17 @@ export class SqliteDeadLetters implements DeadLetterStore {
     }
   }
 
-  private remove(places: readonly Place[], only: ReadonlySet<string> | undefined, room: number): number {
+  private remove(places: readonly Place[]): number {
     const { sql } = this.commits
-    let gone = 0
     for (const { seq } of places) {
-      if (gone >= room) break
-      const row = sql.get<{ dlq_id: string; operation_type: string; status: DeadLetterStatus }>(
-        'SELECT dlq_id, operation_type, status FROM dead_letters WHERE seq = ?',
+      const row = sql.get<{ operation: string; status: DeadLetterStatus }>(
+        'SELECT operation_type AS operation, status FROM dead_letters WHERE seq = ?',
         seq,
-      )
-      if (row === undefined || only?.has(fromColumn(row.dlq_id)) === false) continue
+      ) as { operation: string; status: DeadLetterStatus }
       sql.run('DELETE FROM dead_letters WHERE seq = ?', seq)
-      count(sql, fromColumn(row.operation_type), row.status, -1)
-      gone++
+      count(sql, fromColumn(row.operation), row.status, -1)
     }
-    return gone
+    return places.length
   }
 
   stats(now: Date): Promise<DeadLetterStats> {

@@ -38,7 +38,7 @@ function damaged(what: string): string {
 }
 
 /** SQLite's primary result code behind an error of either driver; undefined where there is none. */
-export function resultCode(error: unknown): number | undefined {
+function resultCode(error: unknown): number | undefined {
   const { errcode, rawCode, message } = Object(error) as {
     errcode?: unknown
     rawCode?: unknown

@@ -50,7 +50,6 @@ export class SqliteMetrics implements MetricsStore {
         }),
       )
     }
-    await this.commits.flush()
     await Promise.all(saved)
   }
 

@@ -83,9 +83,9 @@ async function ask(dlq: DeadLetterStore, model: Model, does: Does, now: number):
             lastAttempt: at(now),
           }),
         ],
-        { maxEntries: 5 },
+        { maxEntries: 3 },
       )
-      return [added?.result, model.add({ ...entry, id: `dlq_${n}`, created: now }, 5)]
+      return [added?.result, model.add({ ...entry, id: `dlq_${n}`, created: now }, 3)]
     }
     case 'lease':
       return [

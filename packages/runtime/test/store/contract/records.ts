@@ -5,7 +5,7 @@ import type { RetryEvent, RetrySession } from '../../../src/records/session.js'
 import type { StoredBreaker } from '../../../src/store/store.js'
 
 /** The noon that tests count from: far enough from midnight that seconds do not change the day. */
-export const NOON = Date.UTC(2026, 0, 15, 12)
+const NOON = Date.UTC(2026, 0, 15, 12)
 
 /** Seconds after that noon. */
 export const at = (seconds: number) => new Date(NOON + seconds * 1000)

@@ -1,0 +1,74 @@
+/** @param {import('../measure/proxy.mjs').Mode} mode */
+const against = async (mode) => {
+  const { against: measure } = await import('../measure/proxy.mjs')
+  return { samples: await measure(mode) }
+}
+
+/** @type {import('./index.mjs').Case} */
+export const proxy = {
+  name: 'proxy',
+  title: 'The forward proxy',
+  note:
+    'Requests for 1 kB on loopback, 64 in flight, through one upstream proxy that answers by itself; by turns with proxy-chain in ' +
+    'a process of its own. Ours picks a member, asks its breaker and counts the result for each.',
+  metrics: [
+    { key: 'each', title: 'per request', unit: 'nanoseconds' },
+    { key: 'ratio', title: '÷ proxy-chain', unit: 'times', spread: true },
+    { key: 'cpu', title: 'processor ÷ proxy-chain', unit: 'times', spread: true },
+  ],
+  rounds: 2,
+  subjects: [
+    { label: 'absolute form', bounds: { ratio: 0.667 }, measure: () => against('plain') },
+    { label: 'kept-alive CONNECT', bounds: { ratio: 1 }, measure: () => against('tunnel') },
+  ],
+}
+
+const WARM = 20_000
+const REQUESTS = 200_000
+const TUNNELS = 5000
+
+/** @type {import('./index.mjs').Case} */
+export const proxyMemory = {
+  name: 'proxy-memory',
+  title: 'What the forward proxy holds on to',
+  note:
+    'The heap of its process after so many requests, 64 in flight, against that after 20,000; and all of its memory while ' +
+    'tunnels stand and nothing comes through them.',
+  metrics: [
+    { key: 'heap', title: 'heap', unit: 'times' },
+    { key: 'memory', title: 'memory', unit: 'bytes' },
+  ],
+  rounds: 1,
+  subjects: [
+    {
+      label: '200,000 requests',
+      bounds: { heap: 1.2 },
+      async measure() {
+        const { Clients, startChild, startUpstream } = await import('../measure/proxy.mjs')
+        const child = await startChild('holdfast', await startUpstream())
+        const clients = new Clients(child.port, 'plain')
+        await clients.open()
+        await clients.requests(WARM)
+        const before = await child.spent(true)
+        await clients.requests(REQUESTS)
+        const after = await child.spent(true)
+        child.end()
+        return { samples: { heap: [after.heap / before.heap], memory: [after.rss] } }
+      },
+    },
+    {
+      label: '5,000 idle tunnels',
+      bounds: { memory: 400_000_000 },
+      async measure() {
+        const { Clients, startChild, startUpstream } = await import('../measure/proxy.mjs')
+        const child = await startChild('holdfast', await startUpstream())
+        const before = await child.spent(true)
+        const clients = new Clients(child.port, 'tunnel')
+        await clients.open(TUNNELS)
+        const { rss, heap } = await child.spent(true)
+        child.end()
+        return { samples: { memory: [rss], heap: [heap / before.heap] } }
+      },
+    },
+  ],
+}

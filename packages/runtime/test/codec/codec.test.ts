@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { countless, facts, instant, seconds } from '../../src/codec/leaf.js'
+import { camelKey, codec, snakeKey } from '../../src/codec/twin.js'
+import { policyCodec } from '../../src/index.js'
+
+const schema = z.object({
+  base_delay: seconds(),
+  at_time: instant().nullish(),
+  max_attempts: countless().optional(),
+  by_policy: z.record(z.string(), z.object({ success_rate: z.number() })),
+  context: facts().optional(),
+  all_parts: z.array(z.object({ a_b: seconds() })).optional(),
+})
+const both = codec(schema)
+
+describe('a codec', () => {
+  it('brings keys, durations and times over, and leaves the data of users alone', () => {
+    const wire = {
+      base_delay: 1.1,
+      at_time: '2026-01-29T12:00:00.000Z',
+      max_attempts: 'Infinity' as const,
+      by_policy: { some_id: { success_rate: 1 } },
+      context: { user_key: { inner_key: 1 } },
+      all_parts: [{ a_b: 2 }],
+    }
+    const record = both.decode(wire)
+    expect(record).toEqual({
+      baseDelay: 1100,
+      atTime: new Date('2026-01-29T12:00:00.000Z'),
+      maxAttempts: Number.POSITIVE_INFINITY,
+      byPolicy: { some_id: { successRate: 1 } },
+      context: { user_key: { inner_key: 1 } },
+      allParts: [{ aB: 2000 }],
+    })
+    expect(both.encode(record)).toEqual(wire)
+  })
+
+  it('leaves out what is absent and keeps null', () => {
+    const record = both.decode({ base_delay: 0, at_time: null, by_policy: {} })
+    expect(record).toEqual({ baseDelay: 0, atTime: null, byPolicy: {} })
+    expect(both.encode(record)).toEqual({ base_delay: 0, at_time: null, by_policy: {} })
+  })
+
+  it('refuses what the schema does not take', () => {
+    expect(() => both.decode({ base_delay: -1, by_policy: {} })).toThrow()
+    expect(both.safeDecode({ by_policy: {} }).success).toBe(false)
+    expect(policyCodec.safeDecode({ id: 'x' }).success).toBe(false)
+  })
+
+  it('gives back any duration to the microsecond', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e12 }), (micros) => {
+        const record = { baseDelay: micros / 1000, byPolicy: {} }
+        expect(both.decode(both.encode(record)).baseDelay).toBeCloseTo(micros / 1000, 3)
+      }),
+    )
+  })
+
+  it('spells keys both ways', () => {
+    for (const key of ['session_id', 'p50', 'opened_in_a_row', 'success_by_attempt'])
+      expect(snakeKey(camelKey(key))).toBe(key)
+  })
+})

@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Changes } from '../../src/store/files/changes.js'
+import { Disk } from '../../src/store/files/disk.js'
+import { Lock } from '../../src/store/files/lock.js'
+import { tempFolder } from './place.js'
+
+/** A process that takes a lock, says so, and keeps it. */
+async function holder(file: string): Promise<ChildProcess> {
+  const libsql = createRequire(import.meta.url).resolve('libsql')
+  const code = `const db = new (require(${JSON.stringify(libsql)}))(${JSON.stringify(file)})
+    db.exec('BEGIN EXCLUSIVE')
+    console.log('held')
+    process.stdin.resume()`
+  const child = spawn(process.execPath, ['-e', code], { stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await new Promise((resolve) => child.stdout?.once('data', resolve))
+  return child
+}
+
+describe('a lock between processes', () => {
+  it('is free again when the process that held it is killed', async () => {
+    const file = join(await tempFolder(), 'lock')
+    const child = await holder(file)
+    const lock = new Lock(file)
+    let held = false
+    const turn = lock.hold(async () => {
+      held = true
+    })
+    // Whoever waits looks again every few milliseconds; a few turns of the event loop are no time at all.
+    for (let i = 0; i < 5; i++) await readdir('.')
+    expect(held).toBe(false)
+    child.kill('SIGKILL')
+    await turn
+    expect(held).toBe(true)
+    await lock.close()
+  })
+
+  it('lets one in at a time, and each of several in its turn', async () => {
+    const file = join(await tempFolder(), 'lock')
+    const locks = [new Lock(file), new Lock(file), new Lock(file)]
+    let inside = 0
+    const order: number[] = []
+    await Promise.all(
+      locks.map(async (lock, n) => {
+        for (let i = 0; i < 10; i++)
+          await lock.hold(async () => {
+            expect(++inside).toBe(1)
+            order.push(n)
+            await readdir('.')
+            inside--
+          })
+      }),
+    )
+    expect(order).toHaveLength(30)
+    await Promise.all(locks.map((lock) => lock.close()))
+  })
+
+  it('is given back when the work under it fails', async () => {
+    const lock = new Lock(join(await tempFolder(), 'lock'))
+    await expect(lock.hold(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await lock.hold(async () => 1)).toBe(1)
+    await lock.close()
+    await expect(lock.hold(async () => 1)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+})
+
+describe('the log of changes', () => {
+  it('tells others what changed, once', async () => {
+    const folder = await tempFolder()
+    const [one, two] = [new Changes(new Disk(), folder), new Changes(new Disk(), folder)]
+    await one.catchUp()
+    await two.catchUp()
+    expect(await two.isCurrent()).toBe(true)
+    await one.tell([['a', '1.json']])
+    expect(await one.isCurrent()).toBe(true)
+    expect(await two.isCurrent()).toBe(false)
+    expect(await two.read()).toEqual([['a', '1.json']])
+    expect(await two.read()).toEqual([])
+    await two.tell([['b', '2.json']])
+    expect(await one.read()).toEqual([['b', '2.json']])
+  })
+
+  it('says that it lost the thread when a new log was begun, and finds it again', async () => {
+    const folder = await tempFolder()
+    const [one, two] = [new Changes(new Disk(), folder, 100), new Changes(new Disk(), folder, 100)]
+    await one.catchUp()
+    await two.catchUp()
+    for (let n = 0; n < 10; n++) await one.tell([['a', `${n}.json`]])
+    expect(await readdir(folder)).toHaveLength(1)
+    expect(await two.isCurrent()).toBe(false)
+    expect(await two.read()).toBeUndefined()
+    await two.catchUp()
+    expect(await two.isCurrent()).toBe(true)
+    expect(await one.isCurrent()).toBe(true)
+    await two.tell([['b', 'x.json']])
+    expect(await one.read()).toEqual([['b', 'x.json']])
+  })
+})
