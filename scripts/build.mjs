@@ -1,9 +1,10 @@
 // Types by `tsc -b`, code by esbuild: each entry is a file, and what a package's entries share is one more, because a
 // process that imports one of them loads as few files as can be.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { packages } from './packages.mjs'
 
@@ -93,6 +94,13 @@ for (const { name, dir, entries, commands } of all) {
       ],
     })
   }
+}
+
+// What editors check a config file by comes from the schema that checks it.
+const runtime = all.find(({ name }) => name === '@holdfast/runtime')
+if (runtime !== undefined) {
+  const { jsonSchema } = await import(pathToFileURL(join(runtime.dir, 'dist/index.js')).href)
+  writeFileSync(join(runtime.dir, 'dist/schema.json'), `${JSON.stringify(jsonSchema(), null, 2)}\n`)
 }
 
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')

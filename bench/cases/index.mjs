@@ -9,6 +9,7 @@ import { poolTogether } from './pool-together.mjs'
 import { proxy, proxyMemory } from './proxy.mjs'
 import { refusal } from './refusal.mjs'
 import { resting } from './resting.mjs'
+import { runtime } from './runtime.mjs'
 import { sqlite } from './sqlite.mjs'
 import { success } from './success.mjs'
 import { timeouts } from './timeouts.mjs'
@@ -52,6 +53,7 @@ export const cases = [
   poolMembers,
   poolTogether,
   poolEffect,
+  ...runtime,
   ...fetching,
   ...sqlite,
   proxy,

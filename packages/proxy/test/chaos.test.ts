@@ -72,9 +72,9 @@ describe('under load', () => {
     const target = await startTarget()
     const good = await Promise.all(Array.from({ length: 4 }, () => startChain()))
     const holes = await Promise.all(Array.from({ length: 4 }, () => startFaulty('stall')))
-    const members = [...good, ...holes].map(({ url }) => proxyMember(url, { connectTimeout: 2000 }))
+    const members = [...good, ...holes].map(({ url }) => proxyMember(url, { connectTimeout: 4000 }))
     const pool = proxyPool({ id: 'p', members, breaker: { failureThreshold: 1 } })
-    const policies = { patient: { retry, timeout: { attempt: 2000 } } }
+    const policies = { patient: { retry, timeout: { attempt: 4000 } } }
     const proxy = await proxyFor({ pool, policies })
     const headers = { 'x-holdfast-policy': 'patient' }
     await many(100, 16, async () => {

@@ -19,7 +19,7 @@ async function poolOf(bad: string, breaker = {}) {
 }
 
 const policies = {
-  quick: { retry: { maxAttempts: 3, backoffType: 'immediate' as const }, timeout: { attempt: 300 } },
+  quick: { retry: { maxAttempts: 3, backoffType: 'immediate' as const }, timeout: { attempt: 2500 } },
 }
 const headers = { 'x-holdfast-policy': 'quick' }
 

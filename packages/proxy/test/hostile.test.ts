@@ -27,7 +27,7 @@ describe('malformed heads', () => {
     timeout: 240_000,
   }, async () => {
     const target = await startTarget((_request, response) => response.end('marker'))
-    const proxy = await proxyFor({ headTimeout: 2000 })
+    const proxy = await proxyFor({ headTimeout: 10_000 })
     const random = seededRandom(7)
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
     const heads = [
@@ -175,7 +175,7 @@ describe('limits', () => {
   it('clients that let wait for a head, a body or their reading are closed, and others are served', async () => {
     const body = 'x'.repeat(30_000_000)
     const target = await startTarget(({ url }, response) => response.end(url === '/large' ? body : 'ok'))
-    const proxy = await proxyFor({ headTimeout: 300, idleTimeout: 300 })
+    const proxy = await proxyFor({ headTimeout: 1500, idleTimeout: 1500 })
     const slow = Array.from({ length: 100 }, (_, i) =>
       raw(
         proxy,

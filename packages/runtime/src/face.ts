@@ -1,18 +1,10 @@
-import type { Attempt, Clock, Guard, Pool, Random } from 'holdfast'
+import type { Attempt, Clock, Pool, Random } from 'holdfast'
 import type { Actor, Logger } from './kit.js'
 import type { CircuitBreakerEvent, CircuitBreakerState } from './records/breaker.js'
-import type { AuditRecord, ErrorRecord } from './records/errors.js'
 import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from './records/metrics.js'
 import type { RetryPolicy } from './records/policy.js'
 import type { EventType, RetryEvent, RetrySession } from './records/session.js'
-import type {
-  AuditFilter,
-  BreakerEventFilter,
-  ErrorFilter,
-  EventFilter,
-  Page,
-  SessionFilter,
-} from './store/store.js'
+import type { BreakerEventFilter, EventFilter, Page, SessionFilter } from './store/store.js'
 
 /** What one call may be given besides its operation and function. */
 export interface CallOptions {
@@ -115,19 +107,9 @@ export interface PoolService {
   list(): Promise<Pool[]>
 }
 
-export interface ErrorService {
-  list(filter?: ErrorFilter): Promise<Page<ErrorRecord>>
-}
-
-export interface AuditService {
-  list(filter?: AuditFilter): Promise<Page<AuditRecord>>
-}
-
 /** Runs `fn` under an operation's rules. */
 export type Run = <T>(
   operation: string,
   fn: (attempt: Attempt) => T | PromiseLike<T>,
   options?: CallOptions,
 ) => Promise<T>
-
-export type { Guard }

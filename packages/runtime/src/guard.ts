@@ -65,29 +65,20 @@ export class LiveGuard implements Guard {
 
 /** An event of the runtime in the words of a guard's. */
 function guardEvent(event: RetryEvent): GuardEvent | undefined {
-  const { eventType, operation, attempt = 1, context, error } = event
+  const { eventType, operation, attempt, context, error } = event
   const base = { name: operation ?? undefined, timestamp: event.timestamp.getTime(), context }
-  switch (eventType) {
-    case 'retry_attempt':
-      return {
-        type: 'retry_scheduled',
-        ...base,
-        attempt: attempt ?? 1,
-        maxAttempts: event.maxAttempts ?? 1,
-        delay: event.delay ?? 0,
-        error,
-      }
-    case 'retry_success':
-      return { type: 'succeeded', ...base, attempt: attempt ?? 1 }
-    case 'retry_failure':
-      return {
-        type: 'gave_up',
-        ...base,
-        attempt: attempt ?? 1,
-        error,
-        stopped: (context?.stopped ?? 'attempts_spent') as StopReason,
-      }
-    default:
-      return undefined
-  }
+  const number = attempt ?? 1
+  if (eventType === 'retry_attempt')
+    return {
+      type: 'retry_scheduled',
+      ...base,
+      attempt: number,
+      maxAttempts: event.maxAttempts ?? 1,
+      delay: event.delay ?? 0,
+      error,
+    }
+  if (eventType === 'retry_success') return { type: 'succeeded', ...base, attempt: number }
+  if (eventType !== 'retry_failure') return undefined
+  const stopped = (context?.stopped ?? 'attempts_spent') as StopReason
+  return { type: 'gave_up', ...base, attempt: number, error, stopped }
 }

@@ -19,24 +19,6 @@ const TAGS: readonly (readonly [string, string])[] = [
   ['health', 'Whether it runs.'],
 ]
 
-/** JSON has no Infinity: what stands for it in a schema is null, and goes. */
-function withoutInfinity(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutInfinity)
-  if (typeof value !== 'object' || value === null) return value
-  const result: Json = {}
-  for (const [key, held] of Object.entries(value))
-    result[key] =
-      key === 'anyOf' && Array.isArray(held)
-        ? held.filter((one) => !isInfinity(one)).map(withoutInfinity)
-        : withoutInfinity(held)
-  return result
-}
-
-const isInfinity = (schema: unknown): boolean => {
-  const { enum: words } = Object(schema) as { enum?: unknown[] }
-  return Array.isArray(words) && words.length === 1 && words[0] === Number.POSITIVE_INFINITY
-}
-
 /** The OpenAPI document of an app. */
 export function documentOf(app: App): Json {
   const document = app.getOpenAPI31Document({
@@ -62,5 +44,5 @@ export function documentOf(app: App): Json {
   }
   if (Object.keys(Object(components['parameters']) as object).length === 0) delete components['parameters']
   if (Object.keys(Object(document['webhooks']) as object).length === 0) delete document['webhooks']
-  return withoutInfinity(document) as Json
+  return document
 }

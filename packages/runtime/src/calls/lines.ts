@@ -30,7 +30,7 @@ export interface OperationRules {
 }
 
 /** A breaker shared by name. */
-export interface NamedBreaker {
+interface NamedBreaker {
   readonly options: BreakerOptions
   readonly persist: boolean
 }

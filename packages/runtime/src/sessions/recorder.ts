@@ -10,7 +10,7 @@ import { ActiveCalls } from './active.js'
 import { type Shaping, sessionRecord } from './session.js'
 
 /** A failed attempt as the error log takes it. */
-export interface FailedAttempt {
+interface FailedAttempt {
   error: unknown
   known: Classification | undefined
   summary: ErrorSummary

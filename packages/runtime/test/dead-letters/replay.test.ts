@@ -148,13 +148,17 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
   })
 
   it('without a handler here is a request for elsewhere', async () => {
-    const { queue, enqueue, clock, audits } = await setup({ store: await freshStore(kind) })
+    const { queue, enqueue, clock, audits, store } = await setup({ store: await freshStore(kind) })
     const { dlqId } = await enqueue('a')
     const requested = await queue.replay(dlqId, { by: 'ann' })
     expect(requested).toMatchObject({ status: 'pending', replayRequestedAt: new Date(clock.wall()) })
     expect(audits).toMatchObject([{ action: 'dead_letter.replay', change: { after: 'requested' } }])
     await queue.complete(dlqId)
     expect((await queue.replay(dlqId)).status).toBe('completed')
+    const held = await enqueue('b')
+    const until = new Date(clock.wall() + 5 * MINUTE)
+    await store.deadLetters.lease(held.dlqId, 'somebody', until, new Date(clock.wall()))
+    expect((await refusal(queue.replay(held.dlqId))).code).toBe('DEAD_LETTER_LEASED')
   })
 })
 

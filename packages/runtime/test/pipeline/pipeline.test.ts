@@ -297,6 +297,41 @@ describe('a pipeline', () => {
     expect((await queue.stats()).total).toBe(0)
   })
 
+  it('does not fall back for what was cut short', async () => {
+    const { pipelines, queue } = await setup()
+    const stop = new AbortController()
+    let fell = false
+    const pipeline = pipelines.make([
+      {
+        operation: 'write',
+        run: () => {
+          stop.abort(new Error('enough'))
+          return new Promise(() => {})
+        },
+        fallback: () => (fell = true),
+      },
+    ])
+    expect(await pipeline.run(['a'], { signal: stop.signal })).toMatchObject({ succeeded: 0, skipped: 1 })
+    expect(fell).toBe(false)
+    expect((await queue.stats()).total).toBe(0)
+  })
+
+  it('asks a source that has thrown for nothing more', async () => {
+    const { pipelines } = await setup()
+    let asked = 0
+    const source = {
+      [Symbol.iterator]: () => ({
+        next: () => {
+          if (++asked === 2) throw new Error('the mailbox is gone')
+          return { done: asked > 50, value: asked }
+        },
+      }),
+    }
+    const pipeline = pipelines.make([{ operation: 'write', run: () => 1 }])
+    await expect(pipeline.run(source, { concurrency: 2 })).rejects.toThrow('the mailbox is gone')
+    expect(asked).toBeLessThan(5)
+  })
+
   it('rejects with its source, after what runs has ended', async () => {
     const { pipelines, clock } = await setup()
     let ended = 0

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import type { HoldfastLike } from '../hf.js'
 import type { App } from '../routes/operation.js'
+import { errorAnswer } from '../routes/shapes.js'
 
 const live = z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' })
 
@@ -16,6 +17,10 @@ const ready = z
 
 const json = (schema: z.ZodType) => ({ 'application/json': { schema } })
 
+const MALFORMED = {
+  400: { description: 'The address or the Host header cannot be read.', content: json(errorAnswer) },
+}
+
 /** Whether it runs, and whether it can be used: for those who start and stop processes, so no token is asked for. */
 export function addHealth(app: App, hf: HoldfastLike): void {
   const base = { method: 'get' as const, tags: ['health'], security: [] }
@@ -26,7 +31,7 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     operationId: 'isLive',
     summary: 'Whether the process answers',
     description: 'Always 200.',
-    responses: { 200: { description: 'It does', content: json(live) } },
+    responses: { 200: { description: 'It does', content: json(live) }, ...MALFORMED },
   })
   app.get('/health/live', (c) => c.json({ status: 'ok' }))
 
@@ -39,6 +44,7 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     responses: {
       200: { description: 'It does', content: json(ready) },
       503: { description: 'It does not', content: json(ready) },
+      ...MALFORMED,
     },
   })
   app.get('/health/ready', async (c) => {

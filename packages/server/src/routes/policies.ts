@@ -8,7 +8,7 @@ import { pageOf } from '../answer/page.js'
 import type { HoldfastLike } from '../hf.js'
 import type { By } from './operation.js'
 import type { Routes } from './routes.js'
-import { id, pageSchema, paging, shapes } from './shapes.js'
+import { id, pageSchema, paging, policyFields, shapes } from './shapes.js'
 
 /** What a PUT may ask of what is there before it. */
 export const preconditions = z.object({
@@ -25,7 +25,7 @@ const retryable = z
 
 const change = z
   .strictObject({
-    ...policySchema.partial().shape,
+    ...policyFields.partial().shape,
     retry_status_codes: z.array(retryable).nullish(),
     reason: z.string().max(1000).optional(),
   })

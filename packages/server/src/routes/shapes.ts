@@ -15,9 +15,19 @@ import {
 import { z } from '@hono/zod-openapi'
 import { STATUSES } from '../answer/codes.js'
 
+/** A policy whose endless attempts OpenAPI can say: JSON has no Infinity, a word stands for it. */
+export const policyFields = policySchema.extend({
+  max_attempts: policySchema.shape.max_attempts.meta({
+    type: ['integer', 'string'],
+    minimum: 1,
+    pattern: '^Infinity$',
+    description: 'A whole number from 1, or the word Infinity.',
+  }),
+})
+
 /** Records under the names they have in OpenAPI. */
 export const shapes = {
-  policy: policySchema.meta({ id: 'RetryPolicy' }),
+  policy: policyFields.meta({ id: 'RetryPolicy' }),
   session: sessionSchema.meta({ id: 'RetrySession' }),
   attempt: attemptSchema.meta({ id: 'RetryAttempt' }),
   breaker: breakerSchema.meta({ id: 'CircuitBreakerState' }),

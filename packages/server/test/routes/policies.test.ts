@@ -19,13 +19,17 @@ describe('policies', () => {
   test('are changed at once, in seconds, and the rest comes from below', async () => {
     const { ask, hf } = await open()
     const { status, body } = await ask('PUT', '/api/v1/policies/mapped', {
-      body: { base_delay: 0.25, max_attempts: 6, budget: { ratio: 0.1, reserve_per_second: 2, window: 5 } },
+      body: {
+        base_delay: 0.25,
+        max_attempts: 'Infinity',
+        budget: { ratio: 0.1, reserve_per_second: 2, window: 5 },
+      },
     })
     expect(status).toBe(200)
-    expect(body).toMatchObject({ id: 'mapped', name: 'Mapped', base_delay: 0.25, max_attempts: 6 })
+    expect(body).toMatchObject({ id: 'mapped', name: 'Mapped', base_delay: 0.25, max_attempts: 'Infinity' })
     expect(await hf.policies.get('mapped')).toMatchObject({
       baseDelay: 250,
-      maxAttempts: 6,
+      maxAttempts: Number.POSITIVE_INFINITY,
       budget: { ratio: 0.1, reservePerSecond: 2, window: 5000 },
     })
   })

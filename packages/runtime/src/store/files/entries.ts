@@ -1,8 +1,10 @@
 import { join } from 'node:path'
-import { type DeadLetter, deadLetterCodec } from '../../records/dead-letter.js'
+import type { DeadLetter } from '../../records/dead-letter.js'
 import { DeadLetterIndex, type Slot, slotOf } from '../dead-letter-index.js'
 import { type Changed, Changes } from './changes.js'
 import { codeOf, type Disk, type FileStamp } from './disk.js'
+import { each } from './each.js'
+import { readEntry, writeEntry } from './entry-file.js'
 import { pathPart } from './paths.js'
 import { ProcessedIds } from './processed.js'
 
@@ -11,27 +13,6 @@ export interface FileSlot extends Slot {
   readonly folder: string
   readonly name: string
   readonly stamp: FileStamp | undefined
-}
-
-/** How many files are read or written at a time. */
-const AT_ONCE = 16
-
-/** Does something with each, several at a time. */
-export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items[Symbol.iterator]()
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (let next = queue.next(); !next.done; next = queue.next()) await work(next.value)
-    }),
-  )
-}
-
-/** What an entry's file holds besides the entry. */
-interface Extra {
-  /** Who holds the lease. */
-  lease_owner?: string
-  /** The order of adding. */
-  sequence?: number
 }
 
 /**
@@ -178,7 +159,7 @@ export class Entries {
     if (known?.ino === stamp.ino && known.mtime === stamp.mtime && known.size === stamp.size) return
     const read = await this.parse(folder, name, held)
     if (read === undefined) return
-    const { entry, extra } = read
+    const { entry, owner } = read
     const other = this.index.get(entry.dlqId)
     if (other !== undefined && `${other.folder}/${other.name}` !== file) {
       this.warn(
@@ -186,10 +167,10 @@ export class Entries {
       )
       return
     }
-    const sequence = other?.order ?? extra.sequence ?? this.nextSequence()
+    const sequence = other?.order ?? read.sequence ?? this.nextSequence()
     this.sequence = Math.max(this.sequence, sequence)
     if (entry.status === 'completed') this.completed.push(entry.dlqId)
-    this.place({ ...slotOf(entry, sequence, extra.lease_owner), folder, name, stamp })
+    this.place({ ...slotOf(entry, sequence, owner), folder, name, stamp })
   }
 
   private place(slot: FileSlot): void {
@@ -198,45 +179,31 @@ export class Entries {
   }
 
   /** What a file holds. One that holds no entry is set aside, so that the rest goes on. */
-  private async parse(
-    folder: string,
-    name: string,
-    held: boolean,
-  ): Promise<{ entry: DeadLetter; extra: Extra } | undefined> {
+  private async parse(folder: string, name: string, held: boolean) {
     const path = this.path(folder, name)
     const content = await this.disk.read(path)
     if (content === undefined) return undefined
-    let why: string
-    try {
-      const wire: unknown = JSON.parse(content.toString())
-      const decoded = deadLetterCodec.safeDecode(wire)
-      if (decoded.success) return { entry: decoded.data, extra: wire as Extra }
-      why = decoded.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
-    } catch (error) {
-      // What the parser quotes may be part of a payload.
-      why = error instanceof SyntaxError ? 'it is no JSON' : String(error)
-    }
+    const found = readEntry(content)
+    if ('entry' in found) return found
     if (!held) {
       this.suspects.set(`${folder}/${name}`, [folder, name])
       return undefined
     }
     const aside = this.path('.damaged', folder)
-    this.warn(`${path} holds no dead letter (${why}); it is set aside in ${aside}`)
+    this.warn(`${path} holds no dead letter (${found.why}); it is set aside in ${aside}`)
     await this.disk.makeFolder(aside)
     await this.disk.move(path, join(aside, name))
     return undefined
   }
 
   /** An entry as it lies on disk; undefined where it has gone. */
-  async read(slot: FileSlot): Promise<DeadLetter | undefined> {
-    const content = await this.disk.read(this.path(slot.folder, slot.name))
+  async read({ folder, name }: FileSlot): Promise<DeadLetter | undefined> {
+    const content = await this.disk.read(this.path(folder, name))
     if (content === undefined) return undefined
-    try {
-      return deadLetterCodec.decode(JSON.parse(content.toString()))
-    } catch {
-      this.suspects.set(`${slot.folder}/${slot.name}`, [slot.folder, slot.name])
-      return undefined
-    }
+    const found = readEntry(content)
+    if ('entry' in found) return found.entry
+    this.suspects.set(`${folder}/${name}`, [folder, name])
+    return undefined
   }
 
   /** Puts an entry's place into the index, before it is written. */
@@ -260,9 +227,8 @@ export class Entries {
   }
 
   async write(slot: FileSlot, entry: DeadLetter): Promise<void> {
-    const wire = { ...deadLetterCodec.encode(entry), sequence: slot.order, lease_owner: slot.owner }
     const path = this.path(slot.folder, slot.name)
-    await this.disk.replace(path, `${JSON.stringify(wire, null, 1)}\n`)
+    await this.disk.replace(path, writeEntry(entry, slot.order, slot.owner))
     this.place({ ...slot, stamp: await this.disk.stamp(path) })
   }
 

@@ -1,6 +1,7 @@
 import type { DeadLetter } from '../../records/dead-letter.js'
 import { unavailable } from './disk.js'
-import { type Entries, each, type FileSlot } from './entries.js'
+import { each } from './each.js'
+import type { Entries, FileSlot } from './entries.js'
 
 /** An entry as it is to be written; undefined where its file is to go. */
 interface Draft {

@@ -1,0 +1,12 @@
+/** How many files are read or written at a time. */
+const AT_ONCE = 16
+
+/** Does something with each, several at a time. */
+export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items[Symbol.iterator]()
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let next = queue.next(); !next.done; next = queue.next()) await work(next.value)
+    }),
+  )
+}

@@ -1,0 +1,126 @@
+import type { Context } from '../context.js'
+import { CommandFailure, EXIT, exitOf } from '../exit.js'
+
+/** What a request is made of besides its path. */
+export interface Asking {
+  query?: Readonly<Record<string, string | number | boolean | undefined | readonly string[]>>
+  body?: unknown
+  headers?: Readonly<Record<string, string>>
+  signal?: AbortSignal
+}
+
+/** The API of a server: one that runs somewhere, or one made here over the store. */
+export interface Api {
+  /** Whether it is a process that runs by itself. */
+  readonly remote: boolean
+  send(method: string, path: string, asking?: Asking): Promise<Response>
+  close(): Promise<void>
+}
+
+/** The path below `/api/v1` with its query. */
+export function addressOf(path: string, query: Asking['query'] = {}): string {
+  const asked = new URLSearchParams()
+  for (const [name, value] of Object.entries(query))
+    if (Array.isArray(value)) for (const one of value as readonly string[]) asked.append(name, one)
+    else if (value !== undefined) asked.append(name, String(value))
+  const text = asked.toString()
+  return `/api/v1${path}${text === '' ? '' : `?${text}`}`
+}
+
+/** How a request is sent, in both ways. */
+export const requestOf = (method: string, { body, headers = {}, signal }: Asking): RequestInit => ({
+  method,
+  headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+  ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  ...(signal === undefined ? {} : { signal }),
+})
+
+/** What to do about an answer that is a refusal. */
+const HINTS: Record<string, string> = {
+  UNAUTHORIZED: 'give one with --token or in HOLDFAST_TOKEN; holdfast token create NAME --role operator makes one',
+  FORBIDDEN: 'use a token with a higher role; holdfast token list shows them',
+  DEAD_LETTER_NOT_FOUND: 'holdfast dead-letters list shows what there is',
+  DEAD_LETTER_LEASED: 'somebody else is replaying it; look again in a few minutes',
+  POLICY_NOT_FOUND: 'holdfast policies lists them',
+}
+
+/** What is in an answer, as JSON. @throws CommandFailure for a refusal, and for what no server of ours says */
+export async function answered<T>(answer: Response): Promise<T> {
+  if (answer.status === 204) return undefined as T
+  const text = await answer.text()
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw new CommandFailure(EXIT.unreachable, `what answers is no Holdfast server (status ${answer.status})`, {
+      code: 'NOT_HOLDFAST',
+      hint: 'look at the address that --url gives',
+    })
+  }
+  if (answer.ok) return body as T
+  const { error, message, details } = Object(body) as { error?: string; message?: string; details?: unknown[] }
+  const code = error ?? `STATUS_${answer.status}`
+  throw new CommandFailure(exitOf(code), message ?? `the server answered ${answer.status}`, {
+    code,
+    ...(HINTS[code] === undefined ? {} : { hint: HINTS[code] }),
+    ...(details === undefined ? {} : { details }),
+  })
+}
+
+/** Asks, and gives what is in the answer. @throws CommandFailure */
+export const ask = async <T>(api: Api, method: string, path: string, asking: Asking = {}): Promise<T> =>
+  answered<T>(await api.send(method, path, asking))
+
+/** The most that one page may hold. */
+const PAGE = 1000
+
+/** The first so many of a list, page after page. `key` is the list's name in the answer. */
+export async function listed<T>(
+  api: Api,
+  path: string,
+  { limit, query, key = 'items' }: { limit: number; query?: Asking['query']; key?: string },
+): Promise<{ items: T[]; more: boolean }> {
+  const items: T[] = []
+  let cursor: string | undefined
+  do {
+    const asked = { ...query, limit: Math.min(PAGE, limit - items.length), cursor }
+    const page = await ask<Record<string, unknown>>(api, 'GET', path, { query: asked })
+    items.push(...(page[key] as T[]))
+    cursor = page.cursor as string | undefined
+  } while (cursor !== undefined && items.length < limit)
+  return { items, more: cursor !== undefined }
+}
+
+/** What a change says of its reason. */
+export const because = (reason: string | undefined): Pick<Asking, 'headers'> =>
+  reason === undefined ? {} : { headers: { 'x-reason': reason } }
+
+/** The API that a command goes to: the server at `--url`, else one over the store. */
+export async function connect(
+  context: Context,
+  { live, writes = false }: { live?: string; writes?: boolean } = {},
+): Promise<Api> {
+  const { shared, io } = context
+  const url = shared.url ?? io.env.HOLDFAST_URL
+  if (url !== undefined) return (await import('./remote.js')).remote(context, url)
+  if (live !== undefined)
+    throw new CommandFailure(EXIT.usage, `${live}: this needs --url`, {
+      code: 'USAGE',
+      hint: 'name the server: --url http://127.0.0.1:8000, or HOLDFAST_URL; holdfast serve starts one',
+    })
+  return (await import('./local.js')).local(context, writes)
+}
+
+/** Works with an API and lets go of it. */
+export async function withApi<T>(
+  context: Context,
+  options: { live?: string; writes?: boolean },
+  work: (api: Api) => Promise<T>,
+): Promise<T> {
+  const api = await connect(context, options)
+  try {
+    return await work(api)
+  } finally {
+    await api.close()
+  }
+}

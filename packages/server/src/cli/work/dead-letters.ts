@@ -1,0 +1,150 @@
+import type { Context } from '../context.js'
+import { CommandFailure, EXIT, misused } from '../exit.js'
+import { printJson, printList } from '../output/print.js'
+import { shown, when } from '../output/text.js'
+import { type Api, ask, because, listed, withApi } from '../source/api.js'
+
+/** An entry as the wire has it, as far as it is shown. */
+export interface Entry {
+  dlq_id: string
+  item_id: string
+  operation_type: string
+  status: string
+  original_payload: unknown
+  error_details: { error_type: string; error_message: string; retry_count: number }
+  created_at: string
+  last_attempt: string
+  idempotency_key: string
+}
+
+/** Which entries. */
+export interface Choice {
+  operation?: string
+  status?: readonly string[]
+  item?: string
+  olderThan?: string
+}
+
+const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** Entries made before this long ago. */
+function before(age: string | undefined, now: number): string | undefined {
+  if (age === undefined) return undefined
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(age) ?? []
+  if (amount === undefined) throw misused('--older-than: takes a time such as 30m, 12h or 7d')
+  return new Date(now - Number(amount) * (UNITS[unit] as number) * 1000).toISOString()
+}
+
+/** A choice as the API takes it. */
+export const queryOf = ({ io }: Context, { operation, status, item, olderThan }: Choice) => ({
+  operation,
+  item_id: item,
+  to: before(olderThan, io.clock.wall()),
+  ...(status === undefined || status.length === 0 ? {} : { status }),
+})
+
+/** `dead-letters list`. */
+export async function list(context: Context, choice: Choice & { limit: number }): Promise<void> {
+  const query = queryOf(context, choice)
+  const found = await withApi(context, {}, (api) =>
+    listed<Entry>(api, '/dead-letters', { limit: choice.limit, query }),
+  )
+  printList(context, {
+    ...found,
+    head: ['id', 'operation', 'item', 'status', 'made', 'retries', 'error'],
+    row: (entry) => [
+      entry.dlq_id,
+      entry.operation_type,
+      entry.item_id,
+      entry.status,
+      when(entry.created_at, context.io.clock.wall()),
+      entry.error_details.retry_count,
+      `${entry.error_details.error_type}: ${entry.error_details.error_message}`,
+    ],
+    none: 'there are no such dead letters',
+  })
+}
+
+/** `dead-letters show ID`. */
+export async function show(context: Context, id: string): Promise<void> {
+  const entry = await withApi(context, {}, (api) =>
+    ask<Entry>(api, 'GET', `/dead-letters/${encodeURIComponent(id)}`),
+  )
+  if (context.shared.json) return printJson(context, entry)
+  const { original_payload, error_details, ...facts } = entry
+  const width = Math.max(...Object.keys(facts).map((name) => name.length)) + 2
+  for (const [name, value] of Object.entries(facts))
+    if (value !== null) context.io.out(`${name.padEnd(width)}${shown(value)}\n`)
+  const inset = (value: unknown) => JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')
+  context.io.out(`\nerror_details\n  ${inset(error_details)}\n\noriginal_payload\n  ${inset(original_payload)}\n`)
+}
+
+/** Every entry that fits, page after page. */
+async function* every(api: Api, query: ReturnType<typeof queryOf>): AsyncGenerator<Entry> {
+  let cursor: string | undefined
+  do {
+    const page = await ask<{ items: Entry[]; cursor?: string }>(api, 'GET', '/dead-letters', {
+      query: { ...query, limit: 500, cursor },
+    })
+    yield* page.items
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}
+
+/** `dead-letters export`: one JSON object a line, all that fit. */
+export async function exportAll(context: Context, choice: Choice & { out?: string }): Promise<void> {
+  const { io } = context
+  const file = choice.out === undefined ? undefined : await (await import('./write.js')).lines(context, choice.out)
+  let count = 0
+  try {
+    await withApi(context, {}, async (api) => {
+      for await (const entry of every(api, queryOf(context, choice))) {
+        count++
+        const line = `${JSON.stringify(entry)}\n`
+        if (file === undefined) io.out(line)
+        else await file.write(line)
+      }
+    })
+  } finally {
+    await file?.close()
+  }
+  if (choice.out !== undefined) io.err(`${count} written to ${choice.out}\n`)
+}
+
+/** `dead-letters purge [ID...]`: deletes for good, after asking. */
+export async function purge(
+  context: Context,
+  ids: readonly string[],
+  choice: Choice & { all?: boolean; yes?: boolean; reason?: string },
+): Promise<number | undefined> {
+  const { io, shared } = context
+  const query = queryOf(context, choice)
+  const chosen = ids.length > 0 || Object.values(query).some((value) => value !== undefined)
+  if (!chosen && !choice.all)
+    throw misused('purge: takes ids, a choice (--operation, --status, --item, --older-than), or --all')
+  return withApi(context, { writes: true }, async (api) => {
+    const targets = [...ids]
+    if (ids.length === 0) for await (const { dlq_id } of every(api, query)) targets.push(dlq_id)
+    if (targets.length > 0 && !choice.yes && !(await agreed(context, targets.length))) return EXIT.failure
+    let purged = 0
+    const held: string[] = []
+    for (const id of targets)
+      try {
+        await ask(api, 'DELETE', `/dead-letters/${encodeURIComponent(id)}`, because(choice.reason))
+        purged++
+      } catch (error) {
+        if (!(error instanceof CommandFailure) || error.code !== 'DEAD_LETTER_LEASED') throw error
+        held.push(id)
+      }
+    if (shared.json) printJson(context, { purged, leased: held })
+    else io.out(`${purged} purged${held.length > 0 ? `, ${held.length} are being replayed and were kept` : ''}\n`)
+    return held.length > 0 ? EXIT.failure : EXIT.ok
+  })
+}
+
+async function agreed({ io }: Context, count: number): Promise<boolean> {
+  if (!io.asks) throw misused(`purge: ${count} would be deleted for good, and nobody can be asked; add --yes`)
+  const { confirm, isCancel } = await import('@clack/prompts')
+  const answer = await confirm({ message: `Delete ${count} dead letters for good?`, initialValue: false })
+  return !isCancel(answer) && answer
+}

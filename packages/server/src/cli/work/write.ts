@@ -1,0 +1,38 @@
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Context } from '../context.js'
+import { CommandFailure, EXIT } from '../exit.js'
+
+/** A file that is written piece by piece. What may hold payloads is for its owner alone. */
+export async function lines(
+  { io }: Context,
+  path: string,
+  { fresh = false }: { fresh?: boolean } = {},
+): Promise<{ write(text: string): Promise<unknown>; close(): Promise<void> }> {
+  try {
+    const handle = await open(resolve(io.cwd, path), fresh ? 'wx' : 'w', 0o600)
+    return { write: (text) => handle.write(text), close: () => handle.close() }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const there = code === 'EEXIST'
+    throw new CommandFailure(
+      EXIT.failure,
+      there ? `${path} is there already` : `${path} cannot be written (${code})`,
+      there ? { hint: 'choose another name, or add --force to write over it' } : {},
+    )
+  }
+}
+
+/** Writes a whole file, or prints it where none is named. */
+export async function put(
+  context: Context,
+  path: string | undefined,
+  text: string,
+  options: { fresh?: boolean } = {},
+): Promise<void> {
+  if (path === undefined) return context.io.out(text)
+  const file = await lines(context, path, options)
+  await file.write(text)
+  await file.close()
+  context.io.err(`${path} written\n`)
+}
