@@ -48,7 +48,7 @@ async function withReaders() {
     await once(child, 'message')
   }
   const fail = () => hf.run('quick', () => Promise.reject(new Error('down'))).catch(() => {})
-  const events = setInterval(fail, (1000 * 3) / EVENTS)
+  const events = setInterval(() => void fail(), (1000 * 3) / EVENTS)
   const share = async () => {
     const start = performance.now()
     const before = process.cpuUsage()

@@ -22,7 +22,11 @@ const root = join(here, '../../..')
 mkdirSync(join(root, '.cache'), { recursive: true })
 const made = mkdtempSync(join(root, '.cache/crash-'))
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'))
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => process.exit(130))
 process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
   for (const path of [made, folder]) rmSync(path, { recursive: true, force: true })
 })
 await build({
@@ -63,6 +67,7 @@ function run(round, n, count, killAfter) {
     [join(here, 'child.mjs'), bundle, url, name, seed, String(count), String(round)],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   )
+  running.add(child)
   /** @type {string[]} */
   const said = []
   const lines = createInterface({ input: child.stdout })
@@ -75,6 +80,7 @@ function run(round, n, count, killAfter) {
   })
   return new Promise((resolve) => {
     child.once('close', (code, signal) => {
+      running.delete(child)
       if (code !== 0 && signal !== 'SIGKILL') broken.push(`${name} ended with ${code ?? signal}`)
       resolve(said)
     })

@@ -166,7 +166,7 @@ describe('a server', () => {
     const hf = await runtime({ policies: { quick: { maxAttempts: 2, backoffType: 'immediate' } } })
     const server = await start({}, hf)
     const answer = await fetch(`${server.url}/api/v1/events`)
-    const reader = (answer.body as ReadableStream<Uint8Array>)
+    const reader = (answer.body as ReadableStream<BufferSource>)
       .pipeThrough(new TextDecoderStream())
       .getReader()
     await hf.run('quick', () => Promise.reject(new Error('down'))).catch(() => undefined)

@@ -32,24 +32,29 @@ export interface Failure {
 export class RuntimeCall<T> extends Call<T> {
   readonly line: Line
   readonly given: CallOptions | undefined
-  /** Made with the first failure. */
-  draft: Draft | undefined = undefined
-  /** Its last failure, until it is known what becomes of it. */
-  pending: Failure | undefined = undefined
   /** Its neighbours among the calls that run. */
   earlier: RuntimeCall<unknown> | undefined = undefined
   later: RuntimeCall<unknown> | undefined = undefined
-  /** What it goes by now. */
-  present: LineRules
   private readonly recorder: Recorder
-  private passes: Pass[] | undefined = undefined
+  // What a call that succeeds at once does not need is declared and not set: it makes such a call no larger.
+  /** Made with the first failure. */
+  declare draft: Draft | undefined
+  /** Its last failure, until it is known what becomes of it. */
+  declare pending: Failure | undefined
+  /** What it has gone by since its last failure. */
+  declare private ruling: LineRules | undefined
+  declare private passes: Pass[] | undefined
 
   constructor(recorder: Recorder, line: Line, fn: Guarded, given: CallOptions | undefined) {
     super(line.core, fn, undefined, undefined, line.base.policy, given)
     this.recorder = recorder
     this.line = line
     this.given = given
-    this.present = line.base
+  }
+
+  /** What it goes by now. */
+  get present(): LineRules {
+    return this.ruling ?? this.line.base
   }
 
   override start(): Promise<T> {
@@ -115,8 +120,8 @@ export class RuntimeCall<T> extends Call<T> {
 
   protected override ruled(known: Classification | undefined): Rules | undefined {
     const { rules, rest } = this.line
-    this.present = rules.get(known?.kind ?? 'unknown') ?? rest
-    return this.present
+    this.ruling = rules.get(known?.kind ?? 'unknown') ?? rest
+    return this.ruling
   }
 
   protected override noted(threw: boolean, result: unknown, known: Classification | undefined): void {

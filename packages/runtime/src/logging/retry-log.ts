@@ -12,6 +12,11 @@ export class RetryLog {
     this.logger = logger
   }
 
+  /** Whether anybody reads it. */
+  get heard(): boolean {
+    return this.logger !== undefined
+  }
+
   first(operation: string): void {
     const { logger } = this
     if (logger !== undefined && debugs(logger))

@@ -136,9 +136,9 @@ export class CallRecorder implements Recorder {
   }
 
   private firstTry(call: RuntimeCall<unknown>): void {
-    const { line, given, startedAt } = call
+    const { line, startedAt } = call
     line.tally.success(startedAt)
-    this.ports.log.first(given?.name ?? line.operation)
+    if (this.ports.log.heard) this.ports.log.first(call.given?.name ?? line.operation)
     if (call.pick !== undefined) this.member(call, true, this.ports.clock.now() - startedAt)
   }
 

@@ -4,7 +4,7 @@ import { systemClock } from 'holdfast/engine'
 /** What a command touches of the world it is run in. */
 export interface Io {
   /** Results: what may be piped on. */
-  out(text: string): void
+  out(text: string | Uint8Array): void
   /** Everything that is said beside them. */
   err(text: string): void
   /** Whether results go to a terminal: tables are fitted to it. */

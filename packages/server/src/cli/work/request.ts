@@ -68,7 +68,6 @@ export async function request(context: Context, url: string, options: RequestOpt
         .map(([name, value]) => `${name}: ${value}\n`)
         .join('')}\n`,
     )
-  const text = answer.body_encoding === 'base64' ? Buffer.from(answer.body, 'base64') : answer.body
-  io.out(typeof text === 'string' ? text : text.toString('latin1'))
+  io.out(answer.body_encoding === 'base64' ? Buffer.from(answer.body, 'base64') : answer.body)
   return failed ? EXIT.failure : EXIT.ok
 }
