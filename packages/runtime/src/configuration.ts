@@ -20,6 +20,7 @@ import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from './dead-letters/opt
 import type { ErrorLogOptions } from './error-log/files.js'
 import type { PolicyService } from './face.js'
 import type { Actor, Kit } from './kit.js'
+import { type Listed, MemberFiles } from './pools/member-files.js'
 import { breakerOptions } from './pools/pools.js'
 import type { RetryPolicy } from './records/policy.js'
 import { messageOf } from './records/summary.js'
@@ -43,6 +44,8 @@ export interface ConfigurationParts {
   kit: Kit
   source: Source
   env: Environment
+  /** Where records live. */
+  storeUrl: string
   /** Puts what was resolved in force. Throws where that cannot be. */
   apply(): void
 }
@@ -63,6 +66,10 @@ export class Configuration {
   private readonly methods = new Map<string, DecoratedMethod>()
   /** The changes made through the API, wire spelling. */
   layer: Layer = {}
+  /** The members of pools that files of their own list. */
+  listed: Listed = new Map()
+  private readonly memberFiles: MemberFiles
+  private following = false
   /** Whether what is in force is not what the file says. */
   degraded = false
 
@@ -72,6 +79,14 @@ export class Configuration {
     this.loaded = source.checked
     this.degraded = source.failed !== undefined
     this.layers = new LayerHistory(kit)
+    this.memberFiles = new MemberFiles({
+      kit,
+      path: (path) => this.path(path),
+      changed: (pool, members) => {
+        this.listed = new Map(this.listed).set(pool, members)
+        parts.apply()
+      },
+    })
     this.resolved = this.resolve(source.checked)
     this.policies = {
       get: async (id) => this.policy(id),
@@ -180,6 +195,7 @@ export class Configuration {
     const { kit, source, apply } = this.parts
     this.layer = await this.layers.load()
     this.resolved = this.resolve(this.loaded)
+    this.listed = await this.memberFiles.read(this.current)
     apply()
     for (const warning of this.loaded.warnings)
       kit.logger.warn({ config: this.file }, lineOf(warning, this.file))
@@ -197,6 +213,8 @@ export class Configuration {
   follow(): void {
     const { kit, source, env } = this.parts
     const { file } = this
+    this.following = true
+    this.memberFiles.follow(this.current)
     if (file === undefined) return
     this.watch = watchConfig(file, {
       clock: kit.clock,
@@ -208,8 +226,10 @@ export class Configuration {
   }
 
   close(): void {
+    this.following = false
     this.watch?.close()
     this.watch = undefined
+    this.memberFiles.close()
   }
 
   /** As far as calls are concerned. */
@@ -246,7 +266,12 @@ export class Configuration {
   /** As far as the error log is concerned. */
   errorLogOptions(): ErrorLogOptions {
     const { dir, ...said } = this.current.errorLog ?? {}
-    return { ...said, ...(dir !== undefined && { dir: this.path(dir) }) }
+    if (dir === undefined) return said
+    // A store of files keeps the same records in the same form, in `logs`: once is enough.
+    const own = /^files:(.*)$/s.exec(this.parts.storeUrl)?.[1]
+    return own !== undefined && this.path(dir) === resolve(this.path(own), 'logs')
+      ? said
+      : { ...said, dir: this.path(dir) }
   }
 
   /** Overrides of decorated methods: those of the environment over the file's. */
@@ -313,9 +338,11 @@ export class Configuration {
   /** Puts what was read of the file in force. */
   private async take(read: () => Promise<Checked>, actor: Actor): Promise<void> {
     const { kit, apply } = this.parts
-    const { file, loaded: before, resolved } = this
+    const { file, loaded: before, resolved, listed: wasListed } = this
     try {
       const checked = sound(await read(), file)
+      const listed = await this.memberFiles.read(checked.config)
+      this.listed = listed
       this.loaded = checked
       this.resolved = this.resolve(checked)
       try {
@@ -323,6 +350,7 @@ export class Configuration {
       } catch (error) {
         this.loaded = before
         this.resolved = resolved
+        this.listed = wasListed
         apply()
         throw error
       }
@@ -331,6 +359,7 @@ export class Configuration {
       throw error
     }
     this.degraded = false
+    if (this.following) this.memberFiles.follow(this.current)
     const changes = differences(resolved.policies, this.resolved.policies)
     const hidden = hiddenByReload(before, this.resolved).map(hiddenNote)
     for (const note of hidden) {

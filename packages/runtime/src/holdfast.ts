@@ -123,7 +123,7 @@ export class Holdfast {
     const url = options.store ?? source.checked.config.store ?? (source.file ? DEFAULT_STORE : 'memory')
     const store = await openStore(url, { dir: source.dir })
     try {
-      const hf = new Holdfast({ clock, random, options, source, store })
+      const hf = new Holdfast({ clock, random, options, source, store, url })
       await hf.begin(options)
       return hf
     } catch (error) {
@@ -138,8 +138,9 @@ export class Holdfast {
     options: OpenOptions
     source: Source
     store: Store
+    url: string
   }) {
-    const { clock, random, options, source, store } = parts
+    const { clock, random, options, source, store, url } = parts
     const house = new House({ clock, random, logger: options.logger, store })
     this.house = house
     this.store = store
@@ -164,6 +165,7 @@ export class Holdfast {
       kit: house,
       source,
       env: options.env ?? process.env,
+      storeUrl: url,
       apply: () => this.apply(),
     })
     this.policies = this.config.policies
@@ -327,7 +329,7 @@ export class Holdfast {
     const { current } = config
     house.configure({ redact: current.redact ?? {}, debug: current.debug ?? false })
     counted.configure(current.metrics ?? {})
-    poolSet.apply(current.pools ?? {}, new Map())
+    poolSet.apply(current.pools ?? {}, config.listed)
     const lines = new Lines(config.ruling(), this.lineParts, this.lines)
     this.registry.keepOnly(lines.prepare())
     this.lines = lines
@@ -441,11 +443,13 @@ export class Holdfast {
     const grace = new Promise<void>((resolve) => {
       timer = clock.setTimer(resolve, GRACE)
     })
+    // Begins nothing more while calls end.
+    const letters = this.deadLetters.close()
     await Promise.race([recorder.active.drained(), grace])
     clock.clearTimer(timer)
     for (const call of recorder.active.all()) call.cancel('the runtime is closing')
     await recorder.settled()
-    await this.deadLetters.close()
+    await letters
     await this.housekeeping.stop()
     await this.errors.close()
     await this.alerts.close()

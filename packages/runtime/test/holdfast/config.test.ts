@@ -217,3 +217,64 @@ describe('an operation', () => {
     expect(session?.totalAttempts).toBe(1)
   })
 })
+
+describe('members of pools', () => {
+  const POOLS = `version: "1.1.0"
+store: memory
+policies: { once: { max_attempts: 1 } }
+pools:
+  proxies:
+    policy: once
+    circuit_breaker: { failure_threshold: 2, timeout_duration: 60 }
+    members: [{ id: own, url: "http://127.0.0.1:9000" }]
+    members_file: proxies.txt
+`
+  const ids = (hf: Awaited<ReturnType<typeof start>>['hf']) =>
+    hf.pools
+      .get('proxies')
+      .members()
+      .map(({ id }) => id)
+      .sort()
+
+  it('come from the file and from one of their own, and a reload keeps what is known of them', async () => {
+    const dir = await folder({
+      'holdfast.yaml': POOLS,
+      'proxies.txt': 'http://u:secret@127.0.0.1:9001\nsocks5://127.0.0.1:9002 region=eu\n',
+    })
+    const { hf } = await start(join(dir, 'holdfast.yaml'), { watch: false })
+    expect(ids(hf)).toEqual(['127.0.0.1:9001', '127.0.0.1:9002', 'own'])
+    const pool = hf.pools.get('proxies')
+    pool.breaker('own').trip()
+    await writeFile(join(dir, 'proxies.txt'), '127.0.0.1:9002 region=us\n127.0.0.1:9003\n')
+    await writeFile(join(dir, 'holdfast.yaml'), POOLS.replace('failure_threshold: 2', 'failure_threshold: 4'))
+    await hf.config.reload()
+    expect(ids(hf)).toEqual(['127.0.0.1:9002', '127.0.0.1:9003', 'own'])
+    expect(hf.pools.get('proxies')).toBe(pool)
+    expect(await hf.breakers.list({ state: 'open' })).toMatchObject([
+      { id: 'pool:proxies:own', failureThreshold: 4 },
+    ])
+    await writeFile(
+      join(dir, 'holdfast.yaml'),
+      POOLS.replace('policy: once', 'policy: once\n    strategy: score'),
+    )
+    await hf.config.reload()
+    expect(hf.pools.get('proxies')).not.toBe(pool)
+    expect((await hf.breakers.list({ state: 'open' })).map(({ id }) => id)).toEqual(['pool:proxies:own'])
+  })
+
+  it('that cannot be read refuse the configuration, and say where without saying what', async () => {
+    const dir = await folder({ 'holdfast.yaml': POOLS, 'proxies.txt': 'ftp://u:secret@127.0.0.1:9001\n' })
+    const error = await start(join(dir, 'holdfast.yaml')).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'CONFIG_INVALID' })
+    expect(String(error)).toMatch(/pools\.proxies\.members_file.*line 1/s)
+    expect(String(error)).not.toContain('secret')
+  })
+
+  it('are followed in their own file', async () => {
+    const { systemClock } = await import('holdfast/engine')
+    const dir = await folder({ 'holdfast.yaml': POOLS, 'proxies.txt': '127.0.0.1:9001\n' })
+    const { hf } = await start(join(dir, 'holdfast.yaml'), { clock: systemClock })
+    await writeFile(join(dir, 'proxies.txt'), '127.0.0.1:9001\n127.0.0.1:9005\n')
+    await vi.waitFor(() => expect(ids(hf)).toContain('127.0.0.1:9005'), { timeout: 20_000 })
+  })
+})

@@ -1,5 +1,6 @@
 import { matcherProblems, milliseconds } from 'holdfast/engine'
 import { z } from 'zod'
+import { patternProblem } from '../../redact/patterns.js'
 
 /** What messages say of a place in the file besides its description. */
 export interface Said {
@@ -176,17 +177,15 @@ export const url = (...schemes: string[]) =>
     { secret: true },
   )
 
-/** A regular expression. */
-export const pattern = () => takes(z.string().min(1).refine(compiles), 'a regular expression')
-
-function compiles(source: string): boolean {
-  try {
-    void new RegExp(source, 'u')
-    return true
-  } catch {
-    return false
-  }
-}
+/** A regular expression that is not so slow that it could hang a process. */
+export const pattern = () =>
+  takes(
+    z
+      .string()
+      .min(1)
+      .refine((source) => patternProblem(source) === undefined),
+    'a regular expression without nested repetition',
+  )
 
 /** Where a store lies. */
 export const storeUrl = () =>

@@ -1,0 +1,52 @@
+import { useSignal } from '@preact/signals'
+import { useCallback, useEffect, useRef } from 'preact/hooks'
+import { clock } from '../page.js'
+import { token } from './token.js'
+
+export interface Loaded<T> {
+  readonly data: T | undefined
+  readonly error: Error | undefined
+  readonly loading: boolean
+  reload(): void
+}
+
+/**
+ * Loads something whenever `key` or the token changes, and every so often (ms) where that is wanted. What was loaded
+ * before stays until the new is there, so that nothing flickers; a new key starts from nothing.
+ */
+export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>, every?: number): Loaded<T> {
+  const state = useSignal<{ key: string; data?: T; error?: Error; loading: boolean }>({ key, loading: true })
+  const again = useSignal(0)
+  const latest = useRef(load)
+  latest.current = load
+  const shown = token.value
+
+  useEffect(() => {
+    const stop = new AbortController()
+    let timer: unknown
+    const kept = state.peek()
+    state.value = kept.key === key ? { ...kept, loading: true } : { key, loading: true }
+    const run = async (): Promise<void> => {
+      try {
+        const data = await latest.current(stop.signal)
+        if (!stop.signal.aborted) state.value = { key, data, loading: false }
+      } catch (error) {
+        const { data } = state.peek()
+        if (!stop.signal.aborted)
+          state.value = { key, ...(data === undefined ? {} : { data }), error: error as Error, loading: false }
+      }
+      if (every !== undefined && !stop.signal.aborted) timer = clock.setTimer(() => void run(), every)
+    }
+    void run()
+    return () => {
+      stop.abort()
+      clock.clearTimer(timer)
+    }
+  }, [key, shown, again.value, every])
+
+  const reload = useCallback(() => {
+    again.value++
+  }, [])
+  const { data, error, loading } = state.value.key === key ? state.value : { loading: true }
+  return { data, error, loading, reload } as Loaded<T>
+}

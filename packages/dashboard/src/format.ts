@@ -1,0 +1,50 @@
+const whole = new Intl.NumberFormat('en')
+const short = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** `12,345`. */
+export const count = (value: number): string => whole.format(value)
+
+/** A share of 1 as `98.4 %`; never 100 % where something is missing, and never 0 % where something is there. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.001) return '< 0.1 %'
+  if (share < 1 && share > 0.999) return '> 99.9 %'
+  return `${short.format(share * 100)} %`
+}
+
+/** Seconds as people say them: `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+export function duration(seconds: number): string {
+  if (seconds === 0) return '0 s'
+  if (seconds < 0.001) return '< 1 ms'
+  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`
+  if (seconds < 9.95) return `${short.format(seconds)} s`
+  const total = Math.round(seconds)
+  if (total < 60) return `${total} s`
+  const two = (size: number, unit: string, below: number, part: string) => {
+    const rest = Math.floor((total % size) / below)
+    return `${Math.floor(total / size)} ${unit}${rest === 0 ? '' : ` ${rest} ${part}`}`
+  }
+  if (total < 3600) return two(60, 'min', 1, 's')
+  if (total < 86_400) return two(3600, 'h', 60, 'min')
+  return two(86_400, 'd', 3600, 'h')
+}
+
+/** A point in time as seen from another, both in milliseconds: `12 s ago`, `in 3 min`, `now`. */
+export function relative(at: number, now: number): string {
+  const seconds = Math.round((at - now) / 1000)
+  if (Math.abs(seconds) < 2) return 'now'
+  const size = Math.abs(seconds)
+  const coarse = size < 60 ? size : size < 3600 ? size - (size % 60) : size - (size % 3600)
+  const said = size >= 86_400 ? `${Math.floor(size / 86_400)} d` : duration(coarse)
+  return seconds < 0 ? `${said} ago` : `in ${said}`
+}
+
+/** A point in time to the second, in the reader's time zone. */
+export const exact = (at: number): string => moment.format(at)
+
+/** `half_open` as `half open`. */
+export const words = (name: string): string => name.replaceAll('_', ' ')
+
+/** A value on one line. */
+export const inline = (value: unknown): string =>
+  value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,0 +1,50 @@
+import { signal } from '@preact/signals'
+import { page, past, place } from './page.js'
+
+/** Where the reader is. Names of things are in the query: a path with a dot in it would be a file's. */
+export interface Route {
+  readonly path: string
+  readonly query: Readonly<Record<string, string>>
+}
+
+const read = (): Route => ({
+  path: place.pathname.replace(/(?<=.)\/$/, ''),
+  query: Object.fromEntries(new URLSearchParams(place.search)),
+})
+
+export const route = signal<Route>(read())
+
+/** The address of a view; what is empty is left out. */
+export function address(path: string, query: Record<string, string | undefined> = {}): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => (pair[1] ?? '') !== '')
+  const search = new URLSearchParams(given).toString()
+  return search === '' ? path : `${path}?${search}`
+}
+
+/** Goes to an address of the page's own. */
+export function go(to: string, options: { replace?: boolean } = {}): void {
+  if (options.replace === true) past.replaceState(null, '', to)
+  else past.pushState(null, '', to)
+  route.value = read()
+}
+
+/** Changes the query of the view that is shown: filters follow the address, so that it can be passed on. */
+export const refine = (change: Record<string, string | undefined>): void =>
+  go(address(route.peek().path, { ...route.peek().query, ...change }), { replace: true })
+
+/** Lets links between views change the view instead of loading the page again. */
+export function followLinks(views: ReadonlySet<string>): void {
+  globalThis.addEventListener('popstate', () => {
+    route.value = read()
+  })
+  page.addEventListener('click', (click) => {
+    const held = click.metaKey || click.ctrlKey || click.shiftKey || click.altKey || click.button !== 0
+    const link = click.target instanceof Element ? click.target.closest('a') : null
+    if (held || click.defaultPrevented || link === null || link.origin !== place.origin) return
+    if (!views.has(link.pathname) || link.target !== '') return
+    click.preventDefault()
+    go(link.pathname + link.search)
+    page.querySelector('main')?.focus({ preventScroll: true })
+    globalThis.scrollTo(0, 0)
+  })
+}

@@ -1,0 +1,179 @@
+import type { Holdfast } from '@holdfast/runtime'
+import type * as Api from '@opentelemetry/api'
+import { type Attempt, isHoldfastError, sessionOf } from 'holdfast'
+import { systemClock } from 'holdfast/engine'
+import { redactText } from '../answer/redact.js'
+import { METRICS, type NumberMetric } from './metrics.js'
+import { readMetrics } from './read.js'
+import { Tallies } from './tallies.js'
+
+type Traced = Holdfast
+type Run = Traced['run']
+type Fn<T> = (attempt: Attempt<never>) => T | PromiseLike<T>
+
+/** An error in the words that may leave the process. */
+const worded = (error: unknown) => {
+  const { name = typeof error, message = String(error) } = Object(error) as Partial<Error>
+  return { 'error.type': isHoldfastError(error) ? error.code : name, 'error.message': redactText(message) }
+}
+
+const isPromise = (value: unknown): value is PromiseLike<unknown> =>
+  typeof (value as PromiseLike<unknown> | null)?.then === 'function'
+
+/** Tells `done` how a function ends, whichever way it does. */
+function followed<T>(fn: () => T | PromiseLike<T>, done: (error?: { thrown: unknown }) => void): T | PromiseLike<T> {
+  let result: T | PromiseLike<T>
+  try {
+    result = fn()
+  } catch (thrown) {
+    done({ thrown })
+    throw thrown
+  }
+  if (!isPromise(result)) {
+    done()
+    return result
+  }
+  return result.then(
+    (value) => {
+      done()
+      return value
+    },
+    (thrown: unknown) => {
+      done({ thrown })
+      throw thrown
+    },
+  )
+}
+
+/** Makes a span of every call, with an event for each of its attempts. */
+function traced(api: typeof Api, run: Run): Run {
+  const tracer = api.trace.getTracer('holdfast')
+  const meter = api.metrics.getMeter('holdfast')
+  const describe = (name: 'holdfast_call_duration_seconds' | 'holdfast_attempt_duration_seconds') =>
+    meter.createHistogram(name, { description: METRICS[name].help, unit: 's' })
+  const callTime = describe('holdfast_call_duration_seconds')
+  const attemptTime = describe('holdfast_attempt_duration_seconds')
+
+  return <T>(operation: string, fn: Fn<T>, options?: Parameters<Run>[2]): Promise<T> => {
+    const parent = api.context.active()
+    const span = tracer.startSpan(
+      options?.name ?? operation,
+      { attributes: { 'holdfast.operation': operation, ...poolOf(options) } },
+      parent,
+    )
+    const inside = api.trace.setSpan(parent, span)
+    const { traceId } = span.spanContext()
+    const own = options?.correlationId === undefined && api.isSpanContextValid(span.spanContext())
+    const began = systemClock.now()
+    let attempts = 0
+    const attempted = (attempt: Attempt<never>): T | PromiseLike<T> => {
+      const start = systemClock.now()
+      attempts = Math.max(attempts, attempt.number)
+      return followed(
+        () => api.context.with(inside, () => fn(attempt)),
+        (failed) => {
+          attemptTime.record((systemClock.now() - start) / 1000, { operation })
+          span.addEvent('holdfast.attempt', {
+            'holdfast.attempt.number': attempt.number,
+            'holdfast.attempt.outcome': failed === undefined ? 'success' : 'failure',
+            ...(attempt.member === undefined ? {} : { 'holdfast.member': attempt.member.id }),
+            ...(failed === undefined ? {} : worded(failed.thrown)),
+          })
+        },
+      )
+    }
+    const ended = (failed?: { thrown: unknown }): void => {
+      callTime.record((systemClock.now() - began) / 1000, { operation })
+      span.setAttribute('holdfast.attempts', attempts)
+      if (failed !== undefined) {
+        const words = worded(failed.thrown)
+        const stopped = sessionOf(failed.thrown)?.stopped
+        span.setAttributes({ 'error.type': words['error.type'], ...(stopped && { 'holdfast.stopped': stopped }) })
+        span.setStatus({ code: api.SpanStatusCode.ERROR, message: words['error.message'] })
+      }
+      span.end()
+    }
+    const given = own ? { ...options, correlationId: traceId } : options
+    return followed(() => run(operation, attempted as never, given) as Promise<T>, ended) as Promise<T>
+  }
+}
+
+const poolOf = (options: Parameters<Run>[2]): Api.Attributes => ({
+  ...(options?.pool === undefined ? {} : { 'holdfast.pool': options.pool }),
+  ...(options?.service === undefined ? {} : { 'holdfast.service': options.service }),
+})
+
+/** The numbers of `/metrics` for a meter; durations are recorded as calls end. */
+function observed(api: typeof Api, hf: Traced): () => void {
+  const meter = api.metrics.getMeter('holdfast')
+  const tallies = new Tallies(hf)
+  const instruments = new Map<NumberMetric, Api.Observable>()
+  for (const [name, { type, help: description }] of Object.entries(METRICS)) {
+    if (type === 'histogram') continue
+    // What reads them adds `_total` by itself.
+    const short = name.replace(/_total$/, '')
+    const made =
+      type === 'counter'
+        ? meter.createObservableCounter(short, { description })
+        : meter.createObservableGauge(short, { description })
+    instruments.set(name as NumberMetric, made)
+  }
+  const all = [...instruments.values()]
+  const observe = async (result: Api.BatchObservableResult): Promise<void> => {
+    const { numbers } = await readMetrics(hf, tallies, systemClock)
+    for (const [name, instrument] of instruments)
+      for (const { labels, value } of numbers[name]) result.observe(instrument, value, labels)
+  }
+  meter.addBatchObservableCallback(observe, all)
+  return () => {
+    meter.removeBatchObservableCallback(observe, all)
+    tallies.close()
+  }
+}
+
+/**
+ * Tells OpenTelemetry of a runtime: a span for every call, an event for each attempt, the metrics of `/metrics`. The trace's
+ * id is the correlation id of calls that have none. Where `@opentelemetry/api` is not installed nothing happens, and calls
+ * are as they were. The function it resolves with takes everything back.
+ *
+ * Call it before guards are made of the runtime: those of decorated methods are traced from then on.
+ *
+ * @example
+ * ```ts
+ * import { Holdfast } from '@holdfast/runtime'
+ * import { openTelemetry } from '@holdfast/server'
+ *
+ * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
+ * const stop = await openTelemetry(hf)
+ * await hf.run('default', () => 'saved') // => 'saved'
+ * stop()
+ * await hf.close()
+ * ```
+ */
+export async function openTelemetry(
+  hf: Traced,
+  load: () => Promise<typeof Api> = () => import('@opentelemetry/api'),
+): Promise<() => void> {
+  let api: typeof Api
+  try {
+    api = await load()
+  } catch {
+    return () => {}
+  }
+  const { run, guardFor } = hf
+  const plain = run.bind(hf) as Run
+  hf.run = traced(api, plain)
+  hf.guardFor = (name, options) => {
+    const made = guardFor.call(hf, name, options)
+    const inner = made.run.bind(made)
+    const through = traced(api, ((_: string, fn: never, given: never) => inner(fn, given)) as unknown as Run)
+    made.run = ((fn: never, given: never) => through(name, fn, given)) as typeof made.run
+    return made
+  }
+  const stop = observed(api, hf)
+  return () => {
+    hf.run = run
+    hf.guardFor = guardFor
+    stop()
+  }
+}

@@ -1,0 +1,52 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import type { RetryEvent } from '@holdfast/runtime'
+import type { HoldfastLike } from '../hf.js'
+
+/** How many policies have numbers of their own. */
+const POLICIES = 200
+
+/** What events say and no counter keeps, and how late the event loop is. */
+export class Tallies {
+  readonly reloads = { taken: 0, rejected: 0 }
+  readonly spent = new Map<string, number>()
+  dropped = 0
+  private readonly off: readonly (() => void)[]
+  private readonly loop: IntervalHistogram
+
+  constructor(hf: Pick<HoldfastLike, 'events'>) {
+    this.off = [
+      hf.events.on('config_reloaded', () => void this.reloads.taken++),
+      hf.events.on('config_rejected', () => void this.reloads.rejected++),
+      hf.events.on('events_dropped', ({ context }) => {
+        this.dropped += Number(context?.dropped ?? 0)
+      }),
+      hf.events.on('retry_failure', (event) => this.failed(event)),
+    ]
+    this.loop = monitorEventLoopDelay({ resolution: 20 })
+    this.loop.enable()
+  }
+
+  /** How late the event loop was since this was last asked, in seconds, by quantile. */
+  delays(): Record<string, number> {
+    const { loop } = this
+    const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9) : 0)
+    const read = Object.fromEntries(
+      ['0.5', '0.9', '0.99'].map((quantile) => [quantile, seconds(loop.percentile(Number(quantile) * 100))]),
+    )
+    read['1'] = loop.count === 0 ? 0 : seconds(loop.max)
+    loop.reset()
+    return read
+  }
+
+  close(): void {
+    for (const off of this.off) off()
+    this.loop.disable()
+  }
+
+  private failed({ policyId, context }: RetryEvent): void {
+    if (context?.stopped !== 'budget_spent') return
+    const id = policyId ?? 'unknown'
+    const label = this.spent.has(id) || this.spent.size < POLICIES ? id : 'other'
+    this.spent.set(label, (this.spent.get(label) ?? 0) + 1)
+  }
+}
