@@ -1,14 +1,16 @@
 // `npm run example:email`; with `--replay` it is the process that replays.
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { run } from './example.js'
 import { type ReplayTask, replay } from './replay.js'
 import { now } from './time.js'
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     mails: { type: 'string', default: '500' },
-    config: { type: 'string', default: 'examples/email-pipeline/holdfast.yaml' },
+    config: { type: 'string' },
     keep: { type: 'boolean', default: false },
     replay: { type: 'string' },
   },
@@ -19,7 +21,7 @@ else {
   const startedAt = now()
   const good = await run({
     mails: Number(values.mails),
-    config: values.config,
+    config: values.config ?? join(positionals[0] ?? '.', 'holdfast.yaml'),
     program: fileURLToPath(import.meta.url),
     keep: values.keep,
     say: console.log,

@@ -1,0 +1,89 @@
+import type { ProxyServer } from '@holdfast/proxy'
+import type { Holdfast } from '@holdfast/runtime'
+import { readApp } from '../../options.js'
+import { type RunningServer, serve } from '../../serve.js'
+import { openTelemetry } from '../../telemetry/otel.js'
+import { addMetrics } from '../../telemetry/route.js'
+import { CommandFailure, EXIT } from '../exit.js'
+import { type ForwardOptions, startForward } from './forward.js'
+import { followMembers } from './members.js'
+
+export interface RunningOptions {
+  host?: string
+  port?: number
+  proxy?: ForwardOptions
+  /** Takes the next port where one is taken. */
+  nextPort?: boolean
+  warn(text: string): void
+}
+
+/** A server, and a forward proxy where the config has one. */
+export interface Running {
+  readonly server: RunningServer
+  readonly proxy: ProxyServer | undefined
+  /** Ends both and the runtime: takes nothing new, waits for what runs, writes everything down. */
+  close(): Promise<void>
+}
+
+/** How many ports after a taken one are tried. */
+const TRIES = 20
+
+const isTaken = (error: unknown): boolean => {
+  const { code, cause } = Object(error) as { code?: string; cause?: unknown }
+  return code === 'EADDRINUSE' || (cause !== undefined && isTaken(cause))
+}
+
+/** Starts something at a port, or at one of the next where it may. */
+async function atPort<T>(
+  what: string,
+  port: number,
+  { nextPort, warn }: Pick<RunningOptions, 'nextPort' | 'warn'>,
+  option: string,
+  start: (port: number) => Promise<T>,
+): Promise<T> {
+  for (let tried = port; ; tried++)
+    try {
+      return await start(tried)
+    } catch (error) {
+      if (!isTaken(error)) throw error
+      if (!nextPort || port === 0 || tried >= port + TRIES)
+        throw new CommandFailure(EXIT.failure, `the port ${tried} of the ${what} is taken`, {
+          code: 'PORT_TAKEN',
+          hint: `end what has it, or choose another with ${option} PORT; 0 takes any that is free`,
+        })
+      warn(`the port ${tried} of the ${what} is taken; trying ${tried + 1}`)
+    }
+}
+
+/** Starts everything that a config says runs. Where something cannot be started, what was is ended. */
+export async function startAll(hf: Holdfast, options: RunningOptions): Promise<Running> {
+  const { warn, host } = options
+  const ends: (() => unknown)[] = [() => hf.close()]
+  const close = async (): Promise<void> => {
+    for (const end of ends.splice(0).toReversed()) await end()
+  }
+  try {
+    ends.push(await openTelemetry(hf))
+    const followed = await followMembers(hf, warn)
+    ends.push(() => followed.close())
+    const said = hf.config.current.server ?? {}
+    const server = await atPort('server', options.port ?? said.port ?? 8000, options, '--port', (port) =>
+      serve(hf, { port, ...(host === undefined ? {} : { host }) }),
+    )
+    ends.push(() => server.close())
+    ends.push(addMetrics(server.app, hf, readApp({ host: server.host })))
+    let proxy: ProxyServer | undefined
+    const forward = hf.config.current.proxy
+    if (forward !== undefined) {
+      const wanted = options.proxy?.port ?? forward.port ?? 8080
+      proxy = await atPort('proxy', wanted, options, '--proxy-port', (port) =>
+        startForward(hf, { ...options.proxy, port }),
+      )
+      ends.push(() => proxy?.close())
+    }
+    return { server, proxy, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
