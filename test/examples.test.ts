@@ -28,3 +28,13 @@ it('scraper-consolidation: every mapping of one file, which is edited while it r
   expect(out).toMatch(/"max_attempts": 2,\n {2}"delay": (0\.9|1)/)
   expect(out).toContain('"by_subsystem"')
 })
+
+it('proxy-rotator: bad proxies are set aside, and stay so when the process that serves is killed', async () => {
+  const out = await example('proxy-rotator')
+  expect(out).not.toContain('FAIL')
+  expect(out.match(/^ {2}ok /gm)).toHaveLength(20)
+  expect(out).toMatch(/200 of 200 are answered 503, Retry-After (1[0-2]\d|[1-9]\d?)\b/)
+  expect(out).toMatch(/^ {2}banned-010 +\d+ +0 +\d+ +0\.\d{4} +1$/m)
+  expect(out).toMatch(/"data_points": \[\n {4}\{\n {6}"timestamp": "[\d-]+T\d\d:00:00\.000Z"/)
+  expect(out).toContain('600 requests: 600 × 200; 0 attempts arrived at bad proxies')
+})

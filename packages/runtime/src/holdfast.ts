@@ -18,6 +18,7 @@ import { BreakerSaver } from './breakers/saver.js'
 import { Breakers } from './breakers/service.js'
 import { RuntimeCall } from './calls/call.js'
 import { lineOf } from './calls/decorated.js'
+import { FirstTry } from './calls/first-try.js'
 import type { Line } from './calls/line.js'
 import { type LineParts, Lines } from './calls/lines.js'
 import { Configuration, type Source } from './configuration.js'
@@ -310,7 +311,8 @@ export class Holdfast {
     if (!line.enabled) return line.core.run(fn)
     const refused = options?.payload === undefined ? undefined : this.deadLetters.refuses()
     if (refused !== undefined) return Promise.reject(refused)
-    return new RuntimeCall<T>(this.recorder, line, fn, options).start()
+    const Kind = line.plain && options?.signal === undefined ? FirstTry : RuntimeCall
+    return new Kind<T>(this.recorder, line, fn, options).start()
   }
 
   private async begin(options: OpenOptions): Promise<void> {
@@ -360,20 +362,31 @@ export class Holdfast {
       }),
       emit: (event) => void house.emit(event),
       session: (record) => house.sessions.add(record),
-      error: (attempt) => {
-        const { known, ...facts } = attempt
-        const record = this.errors.failed({ ...facts, classification: known })
-        if (record.severity !== 'CRITICAL') return
-        const { operation, sessionId, correlationId, itemId } = attempt
-        this.alerts.raise({
+      error: (call, draft, { error, known, summary }, willRetry) => {
+        const { line, given, number } = call
+        const { sessionId, correlationId } = draft
+        const operation = given?.name ?? line.operation
+        const record = this.errors.failed({
+          error,
+          summary,
+          classification: known,
           operation,
-          kind: record.kind,
-          error: { type: record.errorType, message: record.message },
+          itemId: given?.itemId,
+          context: draft.context,
+          willRetry,
+          retryCount: Math.max(0, number - 1),
           sessionId,
-          correlationId,
-          itemId,
-          httpStatus: record.httpStatus ?? undefined,
         })
+        if (record.severity === 'CRITICAL')
+          this.alerts.raise({
+            operation,
+            kind: record.kind,
+            error: summary,
+            sessionId,
+            correlationId,
+            itemId: given?.itemId,
+            httpStatus: record.httpStatus ?? undefined,
+          })
       },
       member: (pool, member, ok, duration) => counted.member(pool, member, ok, duration),
       deadLetter: (call, draft, error) => {

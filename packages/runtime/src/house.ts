@@ -71,16 +71,12 @@ export class House implements Kit {
   }
 
   emit(input: EventInput): RetryEvent {
-    const { eventType, component, correlationId, ...rest } = input
-    const event: RetryEvent = {
-      schema: SCHEMA,
-      eventId: this.eventIds.next(),
-      eventType,
-      timestamp: new Date(this.clock.wall()),
-      correlationId: correlationId ?? `corr_${chance(this.random, 12)}`,
-      component,
-      ...rest,
-    }
+    // The input is made for this call alone; copying it would cost as much as all the rest.
+    const event = input as RetryEvent
+    event.schema = SCHEMA
+    event.eventId = this.eventIds.next()
+    event.timestamp = new Date(this.clock.wall())
+    event.correlationId ??= `corr_${chance(this.random, 12)}`
     this.events.add(event)
     this.bus.tell(event)
     return event

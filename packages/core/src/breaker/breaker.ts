@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { type HoldfastError, refusal } from '../errors.js'
 import { Listeners } from '../listeners.js'
+import type { BreakerLink, BreakerNews } from './link.js'
 import { BREAKER_DEFAULTS, type BreakerOptions, type BreakerSettings, settingsOf } from './options.js'
 import { type Pass, type Permit, Ticket, type Verdict } from './permit.js'
 import { patience, remember } from './reliability.js'
@@ -81,6 +82,8 @@ export class CircuitBreaker {
   lastFailureTime: number | undefined = undefined
   /** @internal Wall time of the last change of state. */
   lastStateChange: number | undefined = undefined
+  /** @internal The way to others of the same name elsewhere; undefined for one that stands alone. */
+  link: BreakerLink | undefined = undefined
   private listeners: Listeners<BreakerEvent> | undefined = undefined
 
   constructor(options?: CircuitBreakerOptions)
@@ -154,17 +157,21 @@ export class CircuitBreaker {
       this.until = this.settings.clock.now() + this.openFor
       this.successes = 0 // a restored one may have some
     } else if (!this.off) this.open(this.failureCount)
+    if (!this.off) this.link?.ordered('trip')
   }
 
   /** Closes it now and forgets its window. Nothing while it is disabled. */
   reset(): void {
-    if (!this.off) this.enter('closed')
+    if (this.off) return
+    this.enter('closed')
+    this.link?.ordered('reset')
   }
 
   /** Switches it off: every call passes and nothing counts. */
   disable(): void {
     this.off = true
     this.enter('closed')
+    this.link?.ordered('disable')
   }
 
   /** Switches it on again, closed and with an empty window. Nothing where it is on. */
@@ -172,6 +179,7 @@ export class CircuitBreaker {
     if (!this.off) return
     this.off = false
     this.enter('closed')
+    this.link?.ordered('enable')
   }
 
   /** All of its state as plain data, for {@link CircuitBreaker.restore}. */
@@ -205,9 +213,30 @@ export class CircuitBreaker {
     this.until = Math.min(this.until, now + this.openFor)
   }
 
+  /** @internal Goes where others say that it stands; an open one stays so no longer than its settings allow. */
+  follow({ state, left, openFor, openings, failures, off }: BreakerNews): void {
+    const { clock, maxTimeoutDuration } = this.settings
+    this.off = off
+    if (off || state === 'closed') {
+      this.enter('closed')
+      return
+    }
+    this.openings = openings
+    this.openFor = Math.min(openFor, maxTimeoutDuration)
+    this.until = clock.now() + Math.min(left, this.openFor)
+    this.failures = failures
+    this.enter('open')
+  }
+
+  /** @internal A test may begin at that time, unless its link says otherwise by then. */
+  due(until: number): void {
+    this.until = until
+    this.probes = this.probes?.filter(({ epoch }) => epoch >= 0)
+  }
+
   /** @internal Lets a call through, or not. A test may hold its place as long as `lease`, counted from `now`. */
   admits(pass: Pass, lease: number | undefined, now = this.settings.clock.now()): boolean {
-    const { halfOpenMax, probeLease, timeoutDuration } = this.settings
+    const { halfOpenMax } = this.settings
     if (this.phase === 'closed') {
       pass.epoch = this.epoch
       pass.startedAt = now
@@ -216,17 +245,23 @@ export class CircuitBreaker {
     if (this.phase === 'open') {
       // A clock that went back does not make it stay open for longer.
       this.until = Math.min(this.until, now + this.openFor)
-      if (now < this.until) return false
+      if (now < this.until) {
+        if (this.link !== undefined) this.link.wanted = true
+        return false
+      }
+      if (!this.mayTest(lease, now)) return false
       this.enter('half_open')
       if (this.state !== 'half_open') return this.admits(pass, lease, now) // a listener changed it again
     }
     const probes = this.probes?.filter(({ leaseEnd, startedAt }) => leaseEnd > now && startedAt <= now) ?? []
     this.probes = probes
-    if (probes.length >= halfOpenMax) return false
+    if (probes.length >= halfOpenMax || !this.mayTest(lease, now)) return false
+    const held = this.leaseOf(lease)
     pass.epoch = this.epoch
     pass.startedAt = now
-    pass.leaseEnd = now + (probeLease ?? lease ?? timeoutDuration)
+    pass.leaseEnd = now + held
     probes.push(pass)
+    this.link?.begun(pass, held)
     return true
   }
 
@@ -240,7 +275,9 @@ export class CircuitBreaker {
       const place = this.probes?.indexOf(pass) ?? -1
       if (place < 0) return // its lease ended, and another took its place
       this.probes?.splice(place, 1)
-      if ((at ?? clock.now()) > leaseEnd) return
+      const late = (at ?? clock.now()) > leaseEnd
+      this.link?.ended(pass, late ? undefined : verdict)
+      if (late) return
     }
     if (verdict !== undefined)
       this.result(
@@ -251,9 +288,15 @@ export class CircuitBreaker {
 
   /** @internal Counts a result of this epoch. */
   result(failed: boolean, slow: boolean): void {
+    if (this.off) return
+    const { phase, link } = this
+    this.count(failed, slow)
+    link?.counted(phase, failed || (slow && phase === 'half_open'))
+  }
+
+  private count(failed: boolean, slow: boolean): void {
     const { settings } = this
     const { failureThreshold, clock } = settings
-    if (this.off) return
     if (this.results !== undefined) this.results = remember(this.results, !failed)
     if (failed) this.lastFailureTime = clock.wall()
     if (this.phase === 'half_open') {
@@ -279,6 +322,24 @@ export class CircuitBreaker {
     const retryAfter = Math.max(0, until - settings.clock.now())
     const message = `circuit breaker ${id && `${id} `}is ${phase}; try again in ${Math.ceil(retryAfter)} ms`
     return refusal('CIRCUIT_OPEN', message, { retryAfter })
+  }
+
+  /** Whether those elsewhere leave it to this one to test now. */
+  private mayTest(lease: number | undefined, now: number): boolean {
+    if (this.link === undefined) return true
+    const until = this.link.turn(this.leaseOf(lease), now)
+    if (until <= now) return true
+    this.until = until
+    // The places that are free here are taken elsewhere, for so long.
+    if (this.phase === 'half_open')
+      while ((this.probes ??= []).length < this.settings.halfOpenMax)
+        this.probes.push({ epoch: -1, startedAt: now, leaseEnd: until })
+    return false
+  }
+
+  private leaseOf(lease: number | undefined): number {
+    const { probeLease, timeoutDuration } = this.settings
+    return probeLease ?? lease ?? timeoutDuration
   }
 
   private open(failures: number): void {

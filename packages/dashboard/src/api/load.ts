@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useRef } from 'preact/hooks'
+import { recoveries } from '../feed/connection.js'
 import { clock } from '../page.js'
 import { token } from './token.js'
 
@@ -20,6 +21,7 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
   const latest = useRef(load)
   latest.current = load
   const shown = token.value
+  const recovered = recoveries.value
 
   useEffect(() => {
     const stop = new AbortController()
@@ -42,7 +44,7 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
       stop.abort()
       clock.clearTimer(timer)
     }
-  }, [key, shown, again.value, every])
+  }, [key, shown, recovered, again.value, every])
 
   const reload = useCallback(() => {
     again.value++

@@ -4,6 +4,7 @@ import { ApiError, request } from '../api/call.js'
 import { token, wanted } from '../api/token.js'
 import type { FeedEvent } from '../api/types.js'
 import { clock } from '../page.js'
+import { connected, connection } from './connection.js'
 import { messages } from './parse.js'
 
 /** How many events are kept for the feed. */
@@ -17,11 +18,6 @@ const SILENCE = 40_000
 
 /** Waits between attempts to connect, in ms. */
 const WAITS = [500, 1000, 2000, 5000]
-
-export type Connection = { state: 'connecting' | 'live' } | { state: 'lost'; since: number; again: number }
-
-/** How the page stands with the server. */
-export const connection = signal<Connection>({ state: 'connecting' })
 
 /** The newest events, newest first. */
 export const recent = signal<readonly FeedEvent[]>([])
@@ -70,7 +66,7 @@ async function read(last: string, stop: AbortSignal, heard: (id: string) => void
     const answer = await request('GET', '/events', { headers: { 'last-event-id': last }, signal })
     const cut = messages()
     const decoder = new TextDecoder()
-    connection.value = { state: 'live' }
+    connected()
     const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
     for (;;) {
       const { value, done } = await reader.read()

@@ -3,7 +3,7 @@ import { Call, type Guarded, type Pass, type Rules, verdictOf } from 'holdfast/e
 import type { CallOptions } from '../face.js'
 import type { ErrorSummary } from '../records/session.js'
 import type { Line, LineRules } from './line.js'
-import type { Recorder } from './recorder.js'
+import type { Active, Recorder } from './recorder.js'
 
 /** What is known of a call that failed at least once. */
 export interface Draft {
@@ -29,12 +29,12 @@ export interface Failure {
 }
 
 /** A call under the runtime: the engine's call, told to the records. */
-export class RuntimeCall<T> extends Call<T> {
+export class RuntimeCall<T> extends Call<T> implements Active {
   readonly line: Line
   readonly given: CallOptions | undefined
   /** Its neighbours among the calls that run. */
-  earlier: RuntimeCall<unknown> | undefined = undefined
-  later: RuntimeCall<unknown> | undefined = undefined
+  earlier: Active | undefined = undefined
+  later: Active | undefined = undefined
   private readonly recorder: Recorder
   // What a call that succeeds at once does not need is declared and not set: it makes such a call no larger.
   /** Made with the first failure. */
@@ -58,7 +58,7 @@ export class RuntimeCall<T> extends Call<T> {
   }
 
   override start(): Promise<T> {
-    this.recorder.began(this as RuntimeCall<unknown>)
+    this.recorder.began(this)
     return super.start()
   }
 

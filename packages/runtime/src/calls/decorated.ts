@@ -46,6 +46,7 @@ export function lineOf(
     operation: name,
     subsystem: undefined,
     enabled,
+    plain: false,
     core: new LineCore({ ...settings, breaker: undefined }, {}, breaker !== undefined),
     rules: new Map(),
     rest: rules,

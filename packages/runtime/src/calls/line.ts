@@ -35,6 +35,8 @@ export interface Line {
   readonly subsystem: string | undefined
   /** Switched off: calls pass straight through. */
   readonly enabled: boolean
+  /** Whether a first attempt needs nothing but to be made. */
+  readonly plain: boolean
   readonly core: GuardCore
   /** By the kind of a failure; `rest` for every other kind; `base` before the first failure. */
   readonly rules: ReadonlyMap<string, LineRules>

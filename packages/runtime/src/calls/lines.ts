@@ -171,6 +171,7 @@ export class Lines {
       operation,
       subsystem: rules.subsystem,
       enabled,
+      plain: core.timeless && !core.settings.bulkhead && !core.settings.budget,
       core,
       rules: byKind,
       base,

@@ -1,13 +1,14 @@
-import type { RuntimeCall } from '../calls/call.js'
+import { RuntimeCall } from '../calls/call.js'
+import type { Active } from '../calls/recorder.js'
 
 /** The calls that run now, in the order they began. Adding and removing costs a few links. */
 export class ActiveCalls {
-  private first: RuntimeCall<unknown> | undefined = undefined
-  private last: RuntimeCall<unknown> | undefined = undefined
+  private first: Active | undefined = undefined
+  private last: Active | undefined = undefined
   count = 0
   private idle: (() => void) | undefined = undefined
 
-  add(call: RuntimeCall<unknown>): void {
+  add(call: Active): void {
     call.earlier = this.last
     if (this.last === undefined) this.first = call
     else this.last.later = call
@@ -15,7 +16,7 @@ export class ActiveCalls {
     this.count++
   }
 
-  remove(call: RuntimeCall<unknown>): void {
+  remove(call: Active): void {
     const { earlier, later } = call
     if (earlier === undefined) this.first = later
     else earlier.later = later
@@ -28,11 +29,11 @@ export class ActiveCalls {
 
   /** Those that have failed at least once, newest first. */
   *failing(): Iterable<RuntimeCall<unknown>> {
-    for (const call of this.all()) if (call.draft !== undefined) yield call
+    for (const call of this.all()) if (call.draft !== undefined && call instanceof RuntimeCall) yield call
   }
 
   /** All of them, newest first. */
-  *all(): Iterable<RuntimeCall<unknown>> {
+  *all(): Iterable<Active> {
     for (let call = this.last; call !== undefined; ) {
       const { earlier } = call
       yield call

@@ -1,27 +1,15 @@
 import type { Classification, Clock, Random, StopReason } from 'holdfast'
 import { isRetryable, nextDelay } from 'holdfast/engine'
 import type { Draft, Failure, RuntimeCall } from '../calls/call.js'
-import type { Recorder } from '../calls/recorder.js'
+import type { Line } from '../calls/line.js'
+import type { Active, Recorder } from '../calls/recorder.js'
+import type { CallOptions } from '../face.js'
 import { chance } from '../ids.js'
 import type { EventInput } from '../kit.js'
 import type { RetryLog } from '../logging/retry-log.js'
 import type { ErrorSummary, RetrySession } from '../records/session.js'
 import { ActiveCalls } from './active.js'
 import { type Shaping, sessionRecord } from './session.js'
-
-/** A failed attempt as the error log takes it. */
-interface FailedAttempt {
-  error: unknown
-  known: Classification | undefined
-  summary: ErrorSummary
-  operation: string
-  itemId: string | undefined
-  context: Record<string, unknown> | undefined
-  willRetry: boolean
-  retryCount: number
-  sessionId: string
-  correlationId: string
-}
 
 /** Where what was recorded goes. */
 export interface RecorderPorts {
@@ -31,7 +19,8 @@ export interface RecorderPorts {
   shaping(): Shaping
   emit(event: EventInput): void
   session(record: RetrySession): void
-  error(attempt: FailedAttempt): void
+  /** An attempt failed, and it is known what became of it. */
+  error(call: RuntimeCall<unknown>, draft: Draft, failure: Failure, willRetry: boolean): void
   /** A member of a pool ended an attempt. */
   member(pool: string, member: string, ok: boolean, duration: number): void
   /** Keeps a failed call's payload; resolves when it is kept, or when it cannot be. */
@@ -51,8 +40,18 @@ export class CallRecorder implements Recorder {
     this.ports = ports
   }
 
-  began(call: RuntimeCall<unknown>): void {
+  began(call: Active): void {
     this.active.add(call)
+  }
+
+  left(call: Active): void {
+    this.active.remove(call)
+  }
+
+  firstTry(call: Active, line: Line, given: CallOptions | undefined, startedAt: number): void {
+    this.active.remove(call)
+    line.tally.success(startedAt)
+    if (this.ports.log.heard) this.ports.log.first(given?.name ?? line.operation)
   }
 
   failed(call: RuntimeCall<unknown>, error: unknown, known: Classification | undefined): void {
@@ -103,11 +102,13 @@ export class CallRecorder implements Recorder {
   }
 
   ended(call: RuntimeCall<unknown>, stopped: StopReason, result: unknown): Promise<unknown> | undefined {
-    this.active.remove(call)
+    const { line, given, startedAt, pick } = call
     if (call.draft === undefined && stopped === 'succeeded') {
-      this.firstTry(call)
+      this.firstTry(call, line, given, startedAt)
+      if (pick !== undefined) this.member(call, true, this.ports.clock.now() - startedAt)
       return undefined
     }
+    this.active.remove(call)
     try {
       return this.finish(call, (call.draft ??= this.draft(call)), stopped, result)
     } catch (trouble) {
@@ -133,13 +134,6 @@ export class CallRecorder implements Recorder {
   find(sessionId: string): RuntimeCall<unknown> | undefined {
     for (const call of this.active.failing()) if (call.draft?.sessionId === sessionId) return call
     return undefined
-  }
-
-  private firstTry(call: RuntimeCall<unknown>): void {
-    const { line, startedAt } = call
-    line.tally.success(startedAt)
-    if (this.ports.log.heard) this.ports.log.first(call.given?.name ?? line.operation)
-    if (call.pick !== undefined) this.member(call, true, this.ports.clock.now() - startedAt)
   }
 
   private attempt(call: RuntimeCall<unknown>, ok: boolean, duration: number, kind?: string): void {
@@ -210,7 +204,7 @@ export class CallRecorder implements Recorder {
     result?: unknown,
     stopped?: StopReason,
   ): Failure | undefined {
-    const { line, given, draft, number } = call
+    const { draft } = call
     const known = call.pending
     call.pending = undefined
     // A refusal and an abort come without a failed attempt before them.
@@ -218,16 +212,7 @@ export class CallRecorder implements Recorder {
     const refusal = () => ({ error: result, known: undefined, summary: this.summary(draft, result) })
     const failure = known ?? (stopped === undefined ? undefined : refusal())
     if (failure === undefined) return undefined
-    this.ports.error({
-      ...failure,
-      operation: given?.name ?? line.operation,
-      itemId: given?.itemId,
-      context: draft.context,
-      willRetry,
-      retryCount: Math.max(0, number - 1),
-      sessionId: draft.sessionId,
-      correlationId: draft.correlationId,
-    })
+    this.ports.error(call, draft, failure, willRetry)
     return failure
   }
 

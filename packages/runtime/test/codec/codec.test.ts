@@ -58,6 +58,18 @@ describe('a codec', () => {
     )
   })
 
+  it('writes any time as the platform does', () => {
+    fc.assert(
+      fc.property(fc.array(fc.date({ noInvalidDate: true })), (dates) => {
+        for (const date of dates)
+          expect(both.encode({ baseDelay: 0, atTime: date, byPolicy: {} }).at_time).toBe(date.toISOString())
+      }),
+    )
+    expect(() => both.encode({ baseDelay: 0, atTime: new Date(Number.NaN), byPolicy: {} })).toThrow(
+      RangeError,
+    )
+  })
+
   it('spells keys both ways', () => {
     for (const key of ['session_id', 'p50', 'opened_in_a_row', 'success_by_attempt'])
       expect(snakeKey(camelKey(key))).toBe(key)

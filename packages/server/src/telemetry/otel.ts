@@ -20,29 +20,44 @@ const worded = (error: unknown) => {
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as PromiseLike<unknown> | null)?.then === 'function'
 
-/** Tells `done` how a function ends, whichever way it does. */
-function followed<T>(fn: () => T | PromiseLike<T>, done: (error?: { thrown: unknown }) => void): T | PromiseLike<T> {
+/** Tells `ended` how a function ends, whichever way it does. */
+function followed<T>(
+  fn: () => T | PromiseLike<T>,
+  ended: (error?: { thrown: unknown }) => void,
+): T | PromiseLike<T> {
   let result: T | PromiseLike<T>
   try {
     result = fn()
   } catch (thrown) {
-    done({ thrown })
+    ended({ thrown })
     throw thrown
   }
   if (!isPromise(result)) {
-    done()
+    ended()
     return result
   }
   return result.then(
     (value) => {
-      done()
+      ended()
       return value
     },
     (thrown: unknown) => {
-      done({ thrown })
+      ended({ thrown })
       throw thrown
     },
   )
+}
+
+/** How many operations have numbers of their own. */
+const OPERATIONS = 200
+
+/** Keeps the names that become labels few, whatever calls are made. */
+function bounded(room: number): (name: string) => string {
+  const known = new Set<string>()
+  return (name) => {
+    if (known.size < room) known.add(name)
+    return known.has(name) ? name : 'other'
+  }
 }
 
 /** Makes a span of every call, with an event for each of its attempts. */
@@ -53,6 +68,7 @@ function traced(api: typeof Api, run: Run): Run {
     meter.createHistogram(name, { description: METRICS[name].help, unit: 's' })
   const callTime = describe('holdfast_call_duration_seconds')
   const attemptTime = describe('holdfast_attempt_duration_seconds')
+  const label = bounded(OPERATIONS)
 
   return <T>(operation: string, fn: Fn<T>, options?: Parameters<Run>[2]): Promise<T> => {
     const parent = api.context.active()
@@ -72,7 +88,7 @@ function traced(api: typeof Api, run: Run): Run {
       return followed(
         () => api.context.with(inside, () => fn(attempt)),
         (failed) => {
-          attemptTime.record((systemClock.now() - start) / 1000, { operation })
+          attemptTime.record((systemClock.now() - start) / 1000, { operation: label(operation) })
           span.addEvent('holdfast.attempt', {
             'holdfast.attempt.number': attempt.number,
             'holdfast.attempt.outcome': failed === undefined ? 'success' : 'failure',
@@ -83,12 +99,15 @@ function traced(api: typeof Api, run: Run): Run {
       )
     }
     const ended = (failed?: { thrown: unknown }): void => {
-      callTime.record((systemClock.now() - began) / 1000, { operation })
+      callTime.record((systemClock.now() - began) / 1000, { operation: label(operation) })
       span.setAttribute('holdfast.attempts', attempts)
       if (failed !== undefined) {
         const words = worded(failed.thrown)
         const stopped = sessionOf(failed.thrown)?.stopped
-        span.setAttributes({ 'error.type': words['error.type'], ...(stopped && { 'holdfast.stopped': stopped }) })
+        span.setAttributes({
+          'error.type': words['error.type'],
+          ...(stopped && { 'holdfast.stopped': stopped }),
+        })
         span.setStatus({ code: api.SpanStatusCode.ERROR, message: words['error.message'] })
       }
       span.end()
@@ -137,18 +156,6 @@ function observed(api: typeof Api, hf: Traced): () => void {
  * are as they were. The function it resolves with takes everything back.
  *
  * Call it before guards are made of the runtime: those of decorated methods are traced from then on.
- *
- * @example
- * ```ts
- * import { Holdfast } from '@holdfast/runtime'
- * import { openTelemetry } from '@holdfast/server'
- *
- * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
- * const stop = await openTelemetry(hf)
- * await hf.run('default', () => 'saved') // => 'saved'
- * stop()
- * await hf.close()
- * ```
  */
 export async function openTelemetry(
   hf: Traced,

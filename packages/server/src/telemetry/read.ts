@@ -134,7 +134,9 @@ export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clo
     },
     durations: {
       holdfast_call_duration_seconds: [...operations].map(([name, held]) => histogram(name, held.calls)),
-      holdfast_attempt_duration_seconds: [...operations].map(([name, held]) => histogram(name, held.attempts)),
+      holdfast_attempt_duration_seconds: [...operations].map(([name, held]) =>
+        histogram(name, held.attempts),
+      ),
     },
   }
 }

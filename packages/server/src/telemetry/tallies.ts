@@ -1,3 +1,4 @@
+// oxlint-disable-next-line holdfast/clock -- how late the event loop of this very process is, is what it measures
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { RetryEvent } from '@holdfast/runtime'
 import type { HoldfastLike } from '../hf.js'
@@ -29,7 +30,8 @@ export class Tallies {
   /** How late the event loop was since this was last asked, in seconds, by quantile. */
   delays(): Record<string, number> {
     const { loop } = this
-    const seconds = (nanoseconds: number) => (Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9) : 0)
+    const seconds = (nanoseconds: number) =>
+      Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9) : 0
     const read = Object.fromEntries(
       ['0.5', '0.9', '0.99'].map((quantile) => [quantile, seconds(loop.percentile(Number(quantile) * 100))]),
     )

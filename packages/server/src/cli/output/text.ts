@@ -5,7 +5,7 @@ const MARKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
 /** A value in one line, safe to show. */
 export function shown(value: unknown): string {
   if (value === undefined || value === null) return '–'
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? typeof value)
   return text.replace(MARKS, ' ')
 }
 

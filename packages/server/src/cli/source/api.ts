@@ -37,7 +37,8 @@ export const requestOf = (method: string, { body, headers = {}, signal }: Asking
 
 /** What to do about an answer that is a refusal. */
 const HINTS: Record<string, string> = {
-  UNAUTHORIZED: 'give one with --token or in HOLDFAST_TOKEN; holdfast token create NAME --role operator makes one',
+  UNAUTHORIZED:
+    'give one with --token or in HOLDFAST_TOKEN; holdfast token create NAME --role operator makes one',
   FORBIDDEN: 'use a token with a higher role; holdfast token list shows them',
   DEAD_LETTER_NOT_FOUND: 'holdfast dead-letters list shows what there is',
   DEAD_LETTER_LEASED: 'somebody else is replaying it; look again in a few minutes',
@@ -52,13 +53,21 @@ export async function answered<T>(answer: Response): Promise<T> {
   try {
     body = JSON.parse(text)
   } catch {
-    throw new CommandFailure(EXIT.unreachable, `what answers is no Holdfast server (status ${answer.status})`, {
-      code: 'NOT_HOLDFAST',
-      hint: 'look at the address that --url gives',
-    })
+    throw new CommandFailure(
+      EXIT.unreachable,
+      `what answers is no Holdfast server (status ${answer.status})`,
+      {
+        code: 'NOT_HOLDFAST',
+        hint: 'look at the address that --url gives',
+      },
+    )
   }
   if (answer.ok) return body as T
-  const { error, message, details } = Object(body) as { error?: string; message?: string; details?: unknown[] }
+  const { error, message, details } = Object(body) as {
+    error?: string
+    message?: string
+    details?: unknown[]
+  }
   const code = error ?? `STATUS_${answer.status}`
   throw new CommandFailure(exitOf(code), message ?? `the server answered ${answer.status}`, {
     code,

@@ -22,7 +22,9 @@ function placesOf(command: Command, words: readonly string[] = []): Place[] {
   ]
 }
 
-const bash = (places: readonly Place[]): string => `# holdfast completion bash > /etc/bash_completion.d/holdfast
+const bash = (
+  places: readonly Place[],
+): string => `# holdfast completion bash > /etc/bash_completion.d/holdfast
 _holdfast() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" words="" word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do

@@ -111,7 +111,9 @@ export const reload = (context: Context, options: Reasoned): Promise<void> =>
 
 /** `config rollback VERSION`. */
 export const rollback = (context: Context, version: number, options: Reasoned): Promise<void> =>
-  change(context, {}, '/config/rollback', `changes are as they were in version ${version}`, options, { version })
+  change(context, {}, '/config/rollback', `changes are as they were in version ${version}`, options, {
+    version,
+  })
 
 /** `config clear`: drops the changes made through the API. */
 export const clear = (context: Context, options: Reasoned): Promise<void> =>

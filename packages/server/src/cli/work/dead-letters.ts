@@ -76,7 +76,9 @@ export async function show(context: Context, id: string): Promise<void> {
   for (const [name, value] of Object.entries(facts))
     if (value !== null) context.io.out(`${name.padEnd(width)}${shown(value)}\n`)
   const inset = (value: unknown) => JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')
-  context.io.out(`\nerror_details\n  ${inset(error_details)}\n\noriginal_payload\n  ${inset(original_payload)}\n`)
+  context.io.out(
+    `\nerror_details\n  ${inset(error_details)}\n\noriginal_payload\n  ${inset(original_payload)}\n`,
+  )
 }
 
 /** Every entry that fits, page after page. */
@@ -94,7 +96,8 @@ async function* every(api: Api, query: ReturnType<typeof queryOf>): AsyncGenerat
 /** `dead-letters export`: one JSON object a line, all that fit. */
 export async function exportAll(context: Context, choice: Choice & { out?: string }): Promise<void> {
   const { io } = context
-  const file = choice.out === undefined ? undefined : await (await import('./write.js')).lines(context, choice.out)
+  const file =
+    choice.out === undefined ? undefined : await (await import('./write.js')).lines(context, choice.out)
   let count = 0
   try {
     await withApi(context, {}, async (api) => {
@@ -137,7 +140,10 @@ export async function purge(
         held.push(id)
       }
     if (shared.json) printJson(context, { purged, leased: held })
-    else io.out(`${purged} purged${held.length > 0 ? `, ${held.length} are being replayed and were kept` : ''}\n`)
+    else
+      io.out(
+        `${purged} purged${held.length > 0 ? `, ${held.length} are being replayed and were kept` : ''}\n`,
+      )
     return held.length > 0 ? EXIT.failure : EXIT.ok
   })
 }

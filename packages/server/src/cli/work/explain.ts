@@ -43,7 +43,9 @@ export async function explain(
   if (shared.json) return printJson(context, result)
   const hue = paint(io.colours)
   const print = (line = ''): void => io.out(`${line}\n`)
-  print(`${hue('bold', shown(operation))}${result.subsystem ? `  (subsystem ${shown(result.subsystem)})` : ''}`)
+  print(
+    `${hue('bold', shown(operation))}${result.subsystem ? `  (subsystem ${shown(result.subsystem)})` : ''}`,
+  )
   if (!result.enabled) print(hue('yellow', 'Calls go straight through: it is switched off.'))
   for (const { kind, policy_id, values, schedule, breaker, enabled } of result.policies) {
     print()

@@ -20,7 +20,12 @@ function guardOf(hf: Holdfast, pool: string | undefined, call: ProxyCall): Proxy
       const final = options?.retry !== undefined
       const given: CallOptions = {
         name: `proxy ${call.host}`,
-        context: { method: call.method, host: call.host, ...call.context, ...(call.user && { user: call.user }) },
+        context: {
+          method: call.method,
+          host: call.host,
+          ...call.context,
+          ...(call.user && { user: call.user }),
+        },
         signal: options?.signal,
         ...(pool === undefined ? {} : { pool }),
         ...policyOf(hf, pool, call, final),
@@ -69,7 +74,8 @@ export function startForward(hf: Holdfast, options: ForwardOptions = {}): Promis
   const said = hf.config.current.proxy ?? {}
   const { pool = said.pool, host = said.host ?? '127.0.0.1', port = said.port ?? 8080 } = options
   const repeats = ({ policy }: ProxyCall): boolean => {
-    const id = policy ?? (pool === undefined ? undefined : hf.config.current.pools?.[pool]?.policy) ?? 'default'
+    const id =
+      policy ?? (pool === undefined ? undefined : hf.config.current.pools?.[pool]?.policy) ?? 'default'
     return hf.config.current.policies?.[id]?.retryNonIdempotent ?? false
   }
   return startProxy({

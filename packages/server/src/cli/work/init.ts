@@ -32,7 +32,11 @@ proxy: { host: 127.0.0.1, port: 8080, pool: proxies }
 `
 
 /** The text of a config file with a word on everything in it. */
-export const fileText = ({ store, port, proxies }: Answers): string => `# Holdfast: how calls to unreliable things are kept alive.
+export const fileText = ({
+  store,
+  port,
+  proxies,
+}: Answers): string => `# Holdfast: how calls to unreliable things are kept alive.
 # Check it with \`holdfast check\`; ask what applies with \`holdfast explain OPERATION\`. Numbers of time are seconds.
 version: "1.1.0"
 
@@ -65,9 +69,9 @@ server: { host: 127.0.0.1, port: ${port} }
 
 async function asked(io: Context['io']): Promise<Answers> {
   const { confirm, isCancel, select, text } = await import('@clack/prompts')
-  const take = <T>(answer: T | symbol): T => {
+  const take = <T>(answer: T): Exclude<T, symbol> => {
     if (isCancel(answer)) throw new CommandFailure(EXIT.interrupted, 'nothing was written')
-    return answer as T
+    return answer as Exclude<T, symbol>
   }
   io.err('A few questions; Enter takes what is shown.\n')
   const store = take(

@@ -28,7 +28,9 @@ export async function followMembers(hf: Holdfast, warn: (text: string) => void):
       const file = hf.config.path(membersFile)
       const pool = hf.pools.get(id)
       const onError = (error: unknown): void =>
-        warn(`pools.${id}.members_file was not taken, its members stay as they were: ${(error as Error).message}`)
+        warn(
+          `pools.${id}.members_file was not taken, its members stay as they were: ${(error as Error).message}`,
+        )
       try {
         const watcher = await watchProxyFile(file, pool as Pool<never>, { onError })
         watched.set(id, { file, pool, watcher })

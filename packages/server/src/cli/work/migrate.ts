@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, extname, join, resolve } from 'node:path'
-import { type OldFile, migrateConfig, migrateRecords } from '@holdfast/runtime'
+import { migrateConfig, migrateRecords, type OldFile } from '@holdfast/runtime'
 import type { Context } from '../context.js'
 import { CommandFailure, EXIT } from '../exit.js'
 import { printJson } from '../output/print.js'
@@ -44,7 +44,11 @@ async function folder({ io }: Context, dir: string): Promise<OldFile[]> {
   return Promise.all(configs.map(async (file) => ({ file, text: await readFile(join(dir, file), 'utf8') })))
 }
 
-async function settings(context: Context, files: readonly OldFile[], options: MigrateOptions): Promise<number> {
+async function settings(
+  context: Context,
+  files: readonly OldFile[],
+  options: MigrateOptions,
+): Promise<number> {
   const { io, shared } = context
   const { out, force } = options
   const { text, report } = migrateConfig(files)

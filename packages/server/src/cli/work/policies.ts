@@ -9,7 +9,11 @@ type Wire = ReturnType<typeof policyCodec.encode>
 
 async function wanted(context: Context): Promise<readonly Wire[]> {
   if ((context.shared.url ?? context.io.env.HOLDFAST_URL) !== undefined)
-    return withApi(context, {}, async (api) => (await listed<Wire>(api, '/policies', { limit: 100_000 })).items)
+    return withApi(
+      context,
+      {},
+      async (api) => (await listed<Wire>(api, '/policies', { limit: 100_000 })).items,
+    )
   const { policies } = await resolvedHere(context)
   return [...policies.values()].map(({ policy }) => policyCodec.encode(policy))
 }
@@ -18,7 +22,17 @@ async function wanted(context: Context): Promise<readonly Wire[]> {
 export async function policies(context: Context): Promise<void> {
   printList(context, {
     items: await wanted(context),
-    head: ['id', 'attempts', 'backoff', 'first', 'longest', 'jitter', 'attempt limit', 'total limit', 'breaker'],
+    head: [
+      'id',
+      'attempts',
+      'backoff',
+      'first',
+      'longest',
+      'jitter',
+      'attempt limit',
+      'total limit',
+      'breaker',
+    ],
     row: (policy) => [
       policy.enabled ? policy.id : `${policy.id} (off)`,
       policy.max_attempts,

@@ -43,7 +43,9 @@ async function single(context: Context, api: Api, id: string, { reason }: Replay
   if (shared.json) printJson(context, entry)
   else if (entry.status === 'completed') io.out(`${entry.dlq_id} completed\n`)
   else if (entry.status === 'pending')
-    io.out(`${entry.dlq_id} noted: there is no handler for ${shown(entry.operation_type)} here, a worker elsewhere takes it up\n`)
+    io.out(
+      `${entry.dlq_id} noted: there is no handler for ${shown(entry.operation_type)} here, a worker elsewhere takes it up\n`,
+    )
   else
     io.out(
       `${entry.dlq_id} ${entry.status}: ${entry.error_details.error_type}: ${shown(entry.error_details.error_message)}\n`,
@@ -81,6 +83,8 @@ async function batch(context: Context, api: Api, options: ReplayOptions): Promis
   }
   if (job.status === 'failed') throw new CommandFailure(EXIT.failure, job.message ?? 'the replay failed')
   if (skipped > 0 && !shared.json)
-    io.err('left: their handler is in another process, which takes them up, or the breaker opened; look at holdfast breakers\n')
+    io.err(
+      'left: their handler is in another process, which takes them up, or the breaker opened; look at holdfast breakers\n',
+    )
   return failed > 0 ? EXIT.failure : EXIT.ok
 }

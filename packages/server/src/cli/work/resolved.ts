@@ -19,5 +19,8 @@ export async function storedLayer({ checked, dir }: LoadedFile): Promise<Layer> 
 /** What is in force by the file, with the changes made through the API. */
 export async function resolvedHere(context: Context): Promise<ResolvedConfig> {
   const loaded = await loadFile(context)
-  return resolveConfig({ ...loaded.checked, file: calledHere(context, loaded.file) }, await storedLayer(loaded))
+  return resolveConfig(
+    { ...loaded.checked, file: calledHere(context, loaded.file) },
+    await storedLayer(loaded),
+  )
 }

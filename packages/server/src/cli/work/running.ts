@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { ProxyServer } from '@holdfast/proxy'
 import type { Holdfast } from '@holdfast/runtime'
 import { readApp } from '../../options.js'
@@ -55,6 +58,14 @@ async function atPort<T>(
     }
 }
 
+/** The dashboard as it is built, wherever among the built files this code ends up; undefined where it is not built. */
+function builtDashboard(): string | undefined {
+  let dir = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)
+  const built = join(dir, 'dist', 'dashboard')
+  return existsSync(built) ? built : undefined
+}
+
 /** Starts everything that a config says runs. Where something cannot be started, what was is ended. */
 export async function startAll(hf: Holdfast, options: RunningOptions): Promise<Running> {
   const { warn, host } = options
@@ -68,7 +79,7 @@ export async function startAll(hf: Holdfast, options: RunningOptions): Promise<R
     ends.push(() => followed.close())
     const said = hf.config.current.server ?? {}
     const server = await atPort('server', options.port ?? said.port ?? 8000, options, '--port', (port) =>
-      serve(hf, { port, ...(host === undefined ? {} : { host }) }),
+      serve(hf, { port, dashboard: builtDashboard(), ...(host === undefined ? {} : { host }) }),
     )
     ends.push(() => server.close())
     ends.push(addMetrics(server.app, hf, readApp({ host: server.host })))

@@ -27,21 +27,25 @@ const HUE = { failure: 'red', opened: 'red', rejected: 'red', success: 'green', 
 function lineOf(event: Event, colours: boolean): string {
   const { event_type: type, operation, attempt, max_attempts, delay, error, context } = event
   const ending = (type.split('_').at(-1) ?? '') as keyof typeof HUE
+  const kind = shown(type)
   const words = [
-    event.timestamp.slice(11, 23),
-    HUE[ending] === undefined ? type : paint(colours)(HUE[ending], type),
-    operation ?? context?.id ?? '',
-    attempt === undefined ? '' : `attempt ${attempt}${max_attempts === undefined ? '' : ` of ${max_attempts}`}`,
+    shown(event.timestamp).slice(11, 23),
+    HUE[ending] === undefined ? kind : paint(colours)(HUE[ending], kind),
+    shown(operation ?? context?.id ?? ''),
+    attempt === undefined
+      ? ''
+      : `attempt ${attempt}${max_attempts === undefined ? '' : ` of ${shown(max_attempts)}`}`,
     delay === undefined ? '' : `in ${span(delay)}`,
-    error === undefined ? '' : `${error.type}: ${error.message}`,
+    error === undefined ? '' : shown(`${error.type}: ${error.message}`),
     context?.stopped === undefined ? '' : `(${shown(context.stopped)})`,
   ]
-  const text = words.filter((word) => word !== '').map((word) => String(word).replace(/[\r\n\t]+/g, ' '))
-  return text.join('  ')
+  return words.filter((word) => word !== '').join('  ')
 }
 
 /** Reads server-sent events until the stream ends. */
-export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string; data: string }> {
+export async function* eventsIn(
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<{ id: string; data: string }> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {

@@ -20,9 +20,16 @@ function actor(reason: string | undefined): { by: string; reason?: string } {
 }
 
 /** Tokens are made where the store is: whoever can write to it may let others in. */
-async function withStore<T>(context: Context, writes: boolean, work: (hf: Holdfast) => Promise<T>): Promise<T> {
+async function withStore<T>(
+  context: Context,
+  writes: boolean,
+  work: (hf: Holdfast) => Promise<T>,
+): Promise<T> {
   if (context.shared.url !== undefined)
-    throw misused('token: takes no --url', 'tokens are made beside the store: run it there, with --config FILE')
+    throw misused(
+      'token: takes no --url',
+      'tokens are made beside the store: run it there, with --config FILE',
+    )
   const hf = await openStored(context, writes)
   try {
     return await work(hf)

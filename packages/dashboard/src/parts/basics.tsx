@@ -1,0 +1,168 @@
+import type { ComponentChildren } from 'preact'
+import type { Loaded } from '../api/load.js'
+import { exact, relative, words } from '../format.js'
+import { now } from '../now.js'
+
+/** A point in time as seen from now, with the exact one on hover. */
+export function Time({ at }: { at: string | number }) {
+  const ms = typeof at === 'number' ? at : Date.parse(at)
+  return (
+    <time dateTime={new Date(ms).toISOString()} title={exact(ms)}>
+      {relative(ms, now.value)}
+    </time>
+  )
+}
+
+/** Signs that tell states apart without colour. */
+const SIGNS: Record<string, string> = {
+  closed: '●',
+  open: '▲',
+  half_open: '◐',
+  available: '●',
+  resting: '◌',
+  drained: '■',
+  pending: '◌',
+  replaying: '◐',
+  completed: '●',
+  failed: '▲',
+  succeeded: '●',
+  running: '◐',
+  cancelled: '■',
+  WARNING: '◐',
+  ERROR: '▲',
+  CRITICAL: '◆',
+}
+
+const TONES: Record<string, 'good' | 'bad' | 'warn' | 'plain'> = {
+  closed: 'good',
+  available: 'good',
+  completed: 'good',
+  succeeded: 'good',
+  open: 'bad',
+  failed: 'bad',
+  ERROR: 'bad',
+  CRITICAL: 'bad',
+  half_open: 'warn',
+  resting: 'warn',
+  replaying: 'warn',
+  running: 'warn',
+  pending: 'warn',
+  WARNING: 'warn',
+}
+
+/** A state by word, sign and colour. */
+export function State({ of }: { of: string }) {
+  return (
+    <span class={`state ${TONES[of] ?? 'plain'}`}>
+      <span aria-hidden="true">{SIGNS[of] ?? '○'}</span> {words(of)}
+    </span>
+  )
+}
+
+/** What stands where there is nothing, and what to do about it. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children !== undefined && <div>{children}</div>}
+    </div>
+  )
+}
+
+export function Problem({ error }: { error: Error }) {
+  return (
+    <p class="problem" role="alert">
+      {error.message}
+    </p>
+  )
+}
+
+/** What was loaded; until then, or where it failed, that. */
+export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
+  const { data, error } = of
+  return (
+    <>
+      {error !== undefined && <Problem error={error} />}
+      {data !== undefined ? children(data) : error === undefined && <p aria-busy="true">Loading…</p>}
+    </>
+  )
+}
+
+/** The head of a view. */
+export function Head({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <header class="head">
+      <h1>{title}</h1>
+      {children !== undefined && <div class="actions">{children}</div>}
+    </header>
+  )
+}
+
+/** A part of a view under a title of its own. */
+export function Panel(props: {
+  title: string
+  actions?: ComponentChildren
+  children: ComponentChildren
+  class?: string
+}) {
+  return (
+    <section class={`panel ${props.class ?? ''}`} aria-label={props.title}>
+      <header>
+        <h2>{props.title}</h2>
+        {props.actions !== undefined && <div class="actions">{props.actions}</div>}
+      </header>
+      {props.children}
+    </section>
+  )
+}
+
+/** A table that scrolls in itself where the screen is narrow. */
+export function Table(props: {
+  label: string
+  head: readonly ComponentChildren[]
+  children: ComponentChildren
+}) {
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    <div class="scroll" tabIndex={0} role="region" aria-label={props.label}>
+      <table>
+        <thead>
+          <tr>
+            {props.head.map((cell) => (
+              <th scope="col">{cell}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{props.children}</tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Any value, readable. */
+export function Json({ value, label }: { value: unknown; label: string }) {
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    <pre class="json" tabIndex={0} role="region" aria-label={label}>
+      {JSON.stringify(value, null, 2)}
+    </pre>
+  )
+}
+
+/** Values by name, as bars. */
+export function Bars(props: { label: string; values: readonly (readonly [string, number])[]; show: (n: number) => string }) {
+  const most = Math.max(...props.values.map(([, value]) => value), 1)
+  return (
+    <ul class="bars" aria-label={props.label}>
+      {props.values.map(([name, value]) => (
+        <li key={name}>
+          <span class="bar-name">{name}</span>
+          <span class="bar-value">{props.show(value)}</span>
+          <span class="bar" aria-hidden="true">
+            <span style={{ width: `${(value / most) * 100}%` }} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}

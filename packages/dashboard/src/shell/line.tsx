@@ -1,0 +1,30 @@
+import { connection } from '../feed/connection.js'
+import { now } from '../now.js'
+import { duration } from '../format.js'
+
+/** Says when the server cannot be heard. */
+export function Line() {
+  const line = connection.value
+  const wait = line.state === 'lost' ? Math.max(0, Math.round((line.again - now.value) / 1000)) : 0
+  return (
+    <div class="line" role="status">
+      {line.state === 'lost' && (
+        <p>
+          <strong>Connection lost</strong> {duration(Math.max(0, Math.round((now.value - line.since) / 1000)))} ago.
+          What is shown may be old. {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again…'}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** The same in a word, for the side of the page. */
+export function Pulse() {
+  const { state } = connection.value
+  const text = { connecting: 'Connecting', live: 'Live', lost: 'Offline' }[state]
+  return (
+    <span class={`pulse ${state}`}>
+      <span aria-hidden="true">{state === 'live' ? '●' : '○'}</span> {text}
+    </span>
+  )
+}

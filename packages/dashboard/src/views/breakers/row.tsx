@@ -1,0 +1,92 @@
+import { call } from '../../api/call.js'
+import { may } from '../../api/role.js'
+import type { Breaker, BreakerChange } from '../../api/types.js'
+import { duration } from '../../format.js'
+import { now } from '../../now.js'
+import { ask } from '../../parts/ask.js'
+import { State, Time } from '../../parts/basics.js'
+import { say } from '../../parts/notice.js'
+import { replace } from './store.js'
+import { segmentsOf, summaryOf } from './strip.js'
+
+const HOUR = 3_600_000
+
+/** The last hour of a breaker, as a strip. */
+function Strip({ breaker, changes }: { breaker: Breaker; changes: readonly BreakerChange[] }) {
+  // To the minute: a strip of an hour is the same for a while.
+  const to = Math.ceil(now.value / 60_000) * 60_000
+  const segments = segmentsOf(breaker.state, changes, to - HOUR, to)
+  const title = `Last hour: ${summaryOf(segments)}`
+  return (
+    <svg class="strip" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={title}>
+      <title>{title}</title>
+      {segments.map(({ state, from, to: end }) => (
+        <rect
+          class={state}
+          x={from * 100}
+          width={Math.max(0.8, (end - from) * 100)}
+          y={state === 'closed' ? 6 : state === 'open' ? 0 : 3}
+          height={state === 'closed' ? 4 : state === 'open' ? 10 : 7}
+        />
+      ))}
+    </svg>
+  )
+}
+
+/** When an open breaker lets a test through. */
+function NextTest({ breaker: { state, next_test_time, last_state_change } }: { breaker: Breaker }) {
+  if (state === 'open' && next_test_time != null) {
+    const left = (Date.parse(next_test_time) - now.value) / 1000
+    return <span title={next_test_time}>{left > 0 ? `test in ${duration(Math.ceil(left))}` : 'test at the next call'}</span>
+  }
+  return (
+    <span>
+      since <Time at={last_state_change} />
+    </span>
+  )
+}
+
+function act(id: string, deed: 'reset' | 'trip'): void {
+  const reset = deed === 'reset'
+  ask({
+    title: `${reset ? 'Reset' : 'Trip'} ${id}?`,
+    text: reset
+      ? 'It closes at once and forgets its failures: calls go through again.'
+      : 'It opens at once: calls are refused until its time is up and a test succeeds.',
+    action: reset ? 'Reset' : 'Trip',
+    danger: !reset,
+    async run(reason) {
+      const breaker = await call<Breaker>('POST', `/circuit-breakers/${encodeURIComponent(id)}/${deed}`, { reason })
+      replace([breaker])
+      say(`${id} is ${breaker.state.replace('_', ' ')}.`)
+    },
+  })
+}
+
+export function BreakerRow({ breaker, changes }: { breaker: Breaker; changes: readonly BreakerChange[] }) {
+  const { id, state, failure_count, failure_threshold, window_type } = breaker
+  const counted = window_type === 'rate' ? `${failure_count} failures` : `${failure_count} of ${failure_threshold} failures`
+  return (
+    <div class={`breaker ${state}`}>
+      <State of={state} />
+      <span class="breaker-id" title={id}>
+        {id}
+      </span>
+      <span class="breaker-count">{counted}</span>
+      <span class="breaker-next">
+        <NextTest breaker={breaker} />
+      </span>
+      <Strip breaker={breaker} changes={changes} />
+      {may('operator') && (
+        <span class="actions">
+          <button type="button" class="small secondary" aria-label={`Reset ${id}`} onClick={() => act(id, 'reset')}>
+            Reset
+          </button>
+          <button type="button" class="small secondary" aria-label={`Trip ${id}`} onClick={() => act(id, 'trip')}>
+            Trip
+          </button>
+        </span>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,53 @@
+import type { FeedEvent } from '../../api/types.js'
+import { duration, inline, words } from '../../format.js'
+import { Time } from '../../parts/basics.js'
+import { address } from '../../route.js'
+
+const TONES: Record<string, string> = {
+  retry_attempt: 'warn',
+  retry_success: 'good',
+  retry_failure: 'bad',
+  circuit_breaker_opened: 'bad',
+  circuit_breaker_closed: 'good',
+  circuit_breaker_half_opened: 'warn',
+  dead_letter_enqueued: 'bad',
+  dead_letter_replayed: 'good',
+  dead_letter_failed: 'bad',
+  config_rejected: 'bad',
+  alert: 'bad',
+  storage_warning: 'bad',
+  events_dropped: 'bad',
+}
+
+/** Where more about an event is to be seen. */
+function linkOf({ event_type, session_id, context }: FeedEvent): string | undefined {
+  if (event_type.startsWith('circuit_breaker_')) return address('/breakers', { q: String(context?.['id'] ?? '') })
+  if (event_type.startsWith('dead_letter_') && typeof context?.['dlq_id'] === 'string')
+    return address('/dead-letters', { id: context['dlq_id'] })
+  if (event_type.startsWith('config_')) return '/settings'
+  // A session is kept when its call has ended.
+  if (session_id != null && event_type !== 'retry_attempt') return address('/sessions', { id: session_id })
+  return session_id == null ? undefined : address('/sessions', { id: session_id })
+}
+
+function detailOf({ event_type, attempt, max_attempts, delay, error, context }: FeedEvent): string {
+  if (event_type === 'retry_attempt')
+    return `attempt ${attempt} of ${max_attempts ?? '?'} in ${duration(delay ?? 0)}${error ? `: ${error.message}` : ''}`
+  if (error != null) return `${error.type}: ${error.message}`
+  const facts = Object.entries(context ?? {}).filter(([key]) => key !== 'id')
+  return facts.map(([key, value]) => `${words(key)} ${inline(value)}`).join(', ')
+}
+
+/** One event of the feed. */
+export function EventLine({ event }: { event: FeedEvent }) {
+  const link = linkOf(event)
+  const about = event.operation ?? (event.context?.['id'] as string | undefined) ?? event.component
+  return (
+    <li class={TONES[event.event_type] ?? 'plain'}>
+      <Time at={event.timestamp} />
+      <strong>{words(event.event_type)}</strong>
+      {link === undefined ? <span>{words(about)}</span> : <a href={link}>{about}</a>}
+      <span class="detail">{detailOf(event)}</span>
+    </li>
+  )
+}

@@ -1,0 +1,127 @@
+import type { ComponentChildren } from 'preact'
+import { get } from '../../api/call.js'
+import { useLoad } from '../../api/load.js'
+import type { Breaker, DeadLetterStats, Page, Session, Summary, Window } from '../../api/types.js'
+import { count, duration, percent, words } from '../../format.js'
+import { clock } from '../../page.js'
+import { Bars, Empty, Head, Panel, Show } from '../../parts/basics.js'
+import { Live } from './live.js'
+import { Traffic } from './traffic.js'
+
+const DAY = 86_400_000
+
+async function load(signal: AbortSignal) {
+  const to = clock.wall()
+  const range = { from: new Date(to - DAY).toISOString(), to: new Date(to).toISOString() }
+  const [counted, summary, letters, open, active] = await Promise.all([
+    get<Window>('/metrics/window', range, signal),
+    get<Summary>('/metrics/retries', {}, signal),
+    get<DeadLetterStats>('/dead-letters/stats', {}, signal),
+    get<{ circuit_breakers: Breaker[]; cursor?: string }>(
+      '/circuit-breakers',
+      { state: 'open', limit: '1000' },
+      signal,
+    ),
+    get<Page<Session>>('/sessions', { active: 'true', limit: '1000' }, signal),
+  ])
+  return { counted, summary, letters, open, active }
+}
+
+function Tile(props: { name: string; value: string; note: ComponentChildren; href?: string; tone?: string }) {
+  return (
+    <li class={`tile ${props.tone ?? ''}`}>
+      <span class="tile-name">{props.href === undefined ? props.name : <a href={props.href}>{props.name}</a>}</span>
+      <span class="tile-value">{props.value}</span>
+      <span class="tile-note">{props.note}</span>
+    </li>
+  )
+}
+
+function Tiles({ data }: { data: Awaited<ReturnType<typeof load>> }) {
+  const { counted, summary, letters, open, active } = data
+  const saved = Object.entries(summary.success_by_attempt).reduce(
+    (total, [attempt, times]) => (attempt === '1' ? total : total + times),
+    0,
+  )
+  const calls = counted.total_sessions
+  const waiting = letters.by_status.pending + letters.by_status.failed
+  const opened = open.circuit_breakers.length
+  return (
+    <ul class="tiles">
+      <Tile
+        name="Calls"
+        value={count(calls)}
+        note={calls === 0 ? 'in 24 h' : `${percent(counted.successful_sessions / calls)} succeeded, in 24 h`}
+      />
+      <Tile name="Retries" value={count(summary.total_retries)} note={`in ${summary.retention_hours} h`} />
+      <Tile name="Saved by a retry" value={count(saved)} note="calls that failed first" tone="good" />
+      <Tile
+        name="Dead letters"
+        href="/dead-letters"
+        value={count(waiting)}
+        note={`${count(letters.by_status.completed)} replayed`}
+        tone={waiting > 0 ? 'warn' : ''}
+      />
+      <Tile
+        name="Open breakers"
+        href="/breakers?state=open"
+        value={`${count(opened)}${open.cursor === undefined ? '' : '+'}`}
+        note={opened === 0 ? 'all let calls through' : 'refusing calls now'}
+        tone={opened > 0 ? 'bad' : ''}
+      />
+      <Tile
+        name="Retrying now"
+        href="/sessions?active=true"
+        value={`${count(active.items.length)}${active.cursor === undefined ? '' : '+'}`}
+        note={`p95 of a call ${duration(counted.latency.p95)}`}
+      />
+    </ul>
+  )
+}
+
+/** How everything stands, at a glance. */
+export function Overview() {
+  const loaded = useLoad('overview', load, 5000)
+  return (
+    <>
+      <Head title="Overview" />
+      <Show of={loaded}>{(data) => <Tiles data={data} />}</Show>
+      <div class="panels">
+        <Traffic />
+        {loaded.data !== undefined && <Spread data={loaded.data} />}
+        <Live />
+      </div>
+    </>
+  )
+}
+
+function Spread({ data: { summary, counted } }: { data: Awaited<ReturnType<typeof load>> }) {
+  const attempts = Object.entries(summary.success_by_attempt).filter(([, times]) => times > 0)
+  const kinds = Object.entries(counted.failure_by_reason).toSorted((a, b) => b[1] - a[1])
+  return (
+    <>
+      <Panel title="Success by attempt">
+        {attempts.length === 0 ? (
+          <Empty title="Nothing has succeeded yet" />
+        ) : (
+          <Bars
+            label="Calls by the attempt that succeeded"
+            values={attempts.map(([attempt, times]) => [`Attempt ${attempt}`, times])}
+            show={count}
+          />
+        )}
+      </Panel>
+      <Panel title="Failures by kind">
+        {kinds.length === 0 ? (
+          <Empty title="No failures in 24 h" />
+        ) : (
+          <Bars
+            label="Calls that failed, by kind"
+            values={kinds.slice(0, 8).map(([kind, times]) => [words(kind), times])}
+            show={count}
+          />
+        )}
+      </Panel>
+    </>
+  )
+}

@@ -1,0 +1,80 @@
+import { useSignal } from '@preact/signals'
+import { useLoad } from '../../api/load.js'
+import { exact } from '../../format.js'
+import { clock } from '../../page.js'
+import { Empty, Panel, Show } from '../../parts/basics.js'
+import { Chart } from './chart.js'
+import { load, type Span, stepOf } from './series.js'
+
+const MINUTE = 60_000
+const RANGES = [
+  ['24 h', 1440],
+  ['6 h', 360],
+  ['1 h', 60],
+  ['15 min', 15],
+] as const
+
+/** A range that ends now, in minutes, or one that was drawn. */
+type Choice = { readonly minutes: number } | Span
+
+const spanOf = (choice: Choice): Span => {
+  if ('from' in choice) return choice
+  const to = clock.wall()
+  return { from: to - choice.minutes * MINUTE, to }
+}
+
+/** Calls, retries and success over time. */
+export function Traffic() {
+  const choice = useSignal<Choice>({ minutes: 1440 })
+  const chosen = choice.value
+  const loaded = useLoad(
+    JSON.stringify(chosen),
+    async (signal) => {
+      const span = spanOf(chosen)
+      return { span, points: await load(span, clock.wall(), signal) }
+    },
+    10_000,
+  )
+  const buttons = RANGES.map(([name, minutes]) => (
+    <button
+      type="button"
+      class="small secondary"
+      aria-pressed={'minutes' in chosen && chosen.minutes === minutes}
+      onClick={() => {
+        choice.value = { minutes }
+      }}
+    >
+      {name}
+    </button>
+  ))
+  return (
+    <Panel title="Traffic" class="wide" actions={<div role="group" aria-label="Range">{buttons}</div>}>
+      <Show of={loaded}>
+        {({ span, points }) => (
+          <>
+            {points.some(({ calls }) => calls > 0) ? (
+              <Chart
+                points={points}
+                span={span}
+                onZoom={({ from, to }) => {
+                  const middle = (from + to) / 2
+                  const half = Math.max((to - from) / 2, 2.5 * MINUTE)
+                  choice.value = { from: middle - half, to: middle + half }
+                }}
+              />
+            ) : (
+              <Empty title="No calls in this time">
+                Calls show here as soon as a process runs them with <code>hf.run(operation, fn)</code>.
+              </Empty>
+            )}
+            <p class="hint">
+              {exact(span.from)} to {exact(span.to)}, a point for{' '}
+              {stepOf(span) === 60 * MINUTE ? 'each hour' : `every ${stepOf(span) / MINUTE} min`}. Draw over the chart
+              to look closer.
+            </p>
+          </>
+        )}
+      </Show>
+    </Panel>
+  )
+}

@@ -1,0 +1,223 @@
+import { type Clock, type Guard, guard, type Random } from 'holdfast'
+import { systemClock, systemRandom } from 'holdfast/engine'
+import { hashOf } from '../sqlite/text.js'
+import type { Address } from './address.js'
+import { type Client, type ClientPool, type Driver, loadDriver, type PooledClient, type Row, type Value } from './driver.js'
+import { isTooSlow, notOpen, sqlState, unavailable } from './failure.js'
+
+/** How the database is talked to. */
+export interface DatabaseOptions {
+  /** How many connections there are at the most. */
+  connections: number
+  /** How long a statement may take, in milliseconds. */
+  statementTimeout: number
+  /** How long to wait for a connection, in milliseconds. */
+  connectTimeout: number
+  clock?: Clock | undefined
+  random?: Random | undefined
+}
+
+/** What a transaction works with. */
+export interface Sql {
+  all<R = Row>(text: string, ...values: Value[]): Promise<R[]>
+  /** Tells how many rows were changed. */
+  run(text: string, ...values: Value[]): Promise<number>
+}
+
+/** What a transaction needs besides its work. */
+export interface Transaction<T> {
+  /** A lock that is held to the transaction's end: one of {@link Database.lock}. */
+  lock?: string | undefined
+  /** False for records that a crash of the server may take with it: the last moments of them. */
+  durable?: boolean | undefined
+  /** How often it is tried. */
+  attempts?: number | undefined
+  /**
+   * Whether what was done is there. Asked where the answer to a COMMIT was lost, so that nothing is done twice; without
+   * it the work is done again.
+   */
+  proof?: ((sql: Sql, value: T) => Promise<boolean>) | undefined
+}
+
+/** How long the client waits beyond the server's own limit, in milliseconds. */
+const GRACE = 1000
+
+/** How many pieces of work may wait for a connection. */
+const QUEUE = 10_000
+
+/**
+ * One database. All that is asked of it is a transaction, since nothing else is left of a connection between two
+ * transactions behind a pooler: no prepared statements with names, no settings, no locks of a session.
+ */
+export class Database {
+  readonly address: Address
+  private readonly options: DatabaseOptions
+  private readonly guarded: Guard
+  private driver: Driver | undefined
+  private pool: ClientPool | undefined
+  private readonly running = new Set<Promise<unknown>>()
+
+  constructor(address: Address, options: DatabaseOptions) {
+    this.address = address
+    this.options = options
+    const { clock = systemClock, random = systemRandom, connections } = options
+    this.guarded = guard({
+      name: 'postgres',
+      clock,
+      random,
+      retry: {
+        maxAttempts: 5,
+        baseDelay: 100,
+        maxDelay: 2000,
+        jitterType: 'full',
+        jitterAmount: 0.5,
+        abortOn: [isTooSlow],
+      },
+      // Those that work at a time all fail at once when the server goes.
+      breaker: {
+        windowType: 'consecutive',
+        failureThreshold: 2 * connections + 4,
+        timeoutDuration: 500,
+        timeoutMultiplier: 2,
+        maxTimeoutDuration: 10_000,
+      },
+      bulkhead: { limit: connections, queue: QUEUE },
+    })
+  }
+
+  async open(): Promise<void> {
+    if (this.pool !== undefined) return
+    this.driver = await loadDriver()
+    this.pool = new this.driver.Pool({
+      ...this.clientOptions(),
+      max: this.options.connections,
+      idleTimeoutMillis: 10_000,
+      allowExitOnIdle: true,
+    })
+    // A connection that breaks while nobody uses it is replaced when somebody does.
+    this.pool.on('error', () => {})
+  }
+
+  async close(): Promise<void> {
+    const { pool } = this
+    this.pool = undefined
+    await Promise.allSettled(this.running)
+    await pool?.end()
+  }
+
+  /** Whether it is open. */
+  get isOpen(): boolean {
+    return this.pool !== undefined
+  }
+
+  /** A connection of its own, outside the pool: for listening. */
+  async client(): Promise<Client> {
+    if (this.driver === undefined) throw notOpen(this.address.shown)
+    return new this.driver.Client(this.clientOptions())
+  }
+
+  private clientOptions() {
+    const { statementTimeout, connectTimeout } = this.options
+    return {
+      connectionString: this.address.url,
+      application_name: 'holdfast',
+      connectionTimeoutMillis: connectTimeout,
+      query_timeout: statementTimeout + GRACE,
+      keepAlive: true,
+    }
+  }
+
+  /** A table's whole name. */
+  table(name: string): string {
+    return `"${this.address.schema}"."${name}"`
+  }
+
+  /** The statement that takes a lock among those who share the schema, to the end of the transaction. */
+  lock(number: number, shared = false): string {
+    return `SELECT pg_advisory_xact_lock${shared ? '_shared' : ''}(${hashOf(`holdfast:${this.address.schema}`)}, ${number})`
+  }
+
+  /** Reads. Nothing it does may change anything. */
+  read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.within('BEGIN READ ONLY', work, {})
+  }
+
+  /** Changes what it changes as a whole or not at all. The work may be done again where it came to nothing. */
+  write<T>(work: (sql: Sql) => Promise<T>, transaction: Transaction<T> = {}): Promise<T> {
+    return this.within('BEGIN', work, transaction)
+  }
+
+  private async within<T>(begin: string, work: (sql: Sql) => Promise<T>, transaction: Transaction<T>): Promise<T> {
+    const { pool } = this
+    if (pool === undefined) throw notOpen(this.address.shown)
+    const { attempts, proof } = transaction
+    const prelude = this.prelude(begin, transaction)
+    // What an attempt made whose COMMIT was not answered.
+    const lost: { value?: T; is: boolean } = { is: false }
+    const attempt = async (): Promise<T> => {
+      const client = await pool.connect()
+      let broken: Error | undefined
+      // It says so here as well as to whoever waits for an answer.
+      const sql = sqlOf(client)
+      try {
+        if (lost.is && (await proof?.(sql, lost.value as T)) === true) return lost.value as T
+        lost.is = false
+        await client.query(prelude)
+        const value = await work(sql)
+        Object.assign(lost, { value, is: true })
+        await client.query('COMMIT')
+        return value
+      } catch (error) {
+        broken = await undone(client, error)
+        throw error
+      } finally {
+        client.release(broken)
+      }
+    }
+    const running = this.guarded.run(attempt, attempts === undefined ? {} : { retry: { maxAttempts: attempts } })
+    this.running.add(running)
+    try {
+      return await running
+    } catch (error) {
+      throw unavailable(this.address.shown, error)
+    } finally {
+      this.running.delete(running)
+    }
+  }
+
+  private prelude(begin: string, { durable = true, lock }: Transaction<never>): string {
+    const { statementTimeout } = this.options
+    const statements = [
+      begin,
+      `SET LOCAL statement_timeout = ${statementTimeout}`,
+      `SET LOCAL lock_timeout = ${statementTimeout}`,
+      // A client that is cut off holds its locks no longer than this.
+      `SET LOCAL idle_in_transaction_session_timeout = ${statementTimeout + GRACE}`,
+    ]
+    if (!durable) statements.push('SET LOCAL synchronous_commit = off')
+    if (lock !== undefined) statements.push(lock)
+    return statements.join('; ')
+  }
+}
+
+/** Takes back what a failed attempt did. Gives the error where the connection is no good any more. */
+async function undone(client: PooledClient, error: unknown): Promise<Error | undefined> {
+  const failure = error instanceof Error ? error : new Error(String(error))
+  // An error that is ours, or that the server reported and survived, leaves the connection as it was.
+  const isClientFailure = sqlState(error) === undefined && !('code' in failure && failure.name === 'HoldfastError')
+  if (isClientFailure) return failure
+  try {
+    await client.query('ROLLBACK')
+    return undefined
+  } catch {
+    return failure
+  }
+}
+
+const one = (result: Awaited<ReturnType<Client['query']>>) =>
+  Array.isArray(result) ? (result.at(-1) as Exclude<typeof result, unknown[]>) : result
+
+const sqlOf = (client: Client): Sql => ({
+  all: async <R>(text: string, ...values: Value[]) => one(await client.query(text, values)).rows as R[],
+  run: async (text, ...values) => one(await client.query(text, values)).rowCount ?? 0,
+})

@@ -1,0 +1,62 @@
+import { HoldfastError } from 'holdfast'
+
+/** What a statement may be given. Arrays go to one parameter. */
+export type Value = string | number | boolean | null | readonly (string | number | null)[]
+
+export type Row = Record<string, unknown>
+
+export interface Result {
+  rows: Row[]
+  rowCount: number | null
+}
+
+/** As much of a client of `pg` as is used here. */
+export interface Client {
+  connect(): Promise<unknown>
+  query(text: string, values?: readonly Value[]): Promise<Result | Result[]>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  end(): Promise<void>
+}
+
+/** A client of a pool. Released with an error, or true, it is not used again. */
+export interface PooledClient extends Client {
+  release(broken?: Error | boolean): void
+}
+
+export interface ClientPool {
+  connect(): Promise<PooledClient>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  end(): Promise<void>
+}
+
+interface ClientOptions {
+  connectionString: string
+  application_name: string
+  connectionTimeoutMillis: number
+  /** How long the client itself waits for an answer: the server may not be there to end a statement. */
+  query_timeout: number
+  keepAlive: boolean
+}
+
+export interface Driver {
+  Client: new (options: ClientOptions) => Client
+  Pool: new (
+    options: ClientOptions & { max: number; idleTimeoutMillis: number; allowExitOnIdle: boolean },
+  ) => ClientPool
+}
+
+/** Loads `pg`, which is there only where somebody installed it. */
+export async function loadDriver(load: () => Promise<unknown> = () => import('pg')): Promise<Driver> {
+  try {
+    const found = (await load()) as Partial<Driver> & { default?: Driver }
+    return found.default ?? (found as Driver)
+  } catch (cause) {
+    throw new HoldfastError(
+      'STORE_UNAVAILABLE',
+      "a store in PostgreSQL needs the package 'pg', which cannot be loaded; install it: npm install pg",
+      { cause, status: 503 },
+    )
+  }
+}

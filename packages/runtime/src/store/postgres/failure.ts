@@ -1,0 +1,55 @@
+import { HoldfastError, isHoldfastError } from 'holdfast'
+
+const UNREACHABLE = 'it cannot be reached; see whether the server runs and the address is right'
+const REFUSED = 'it refuses the user; check the name and the password in the url'
+
+/** By SQLSTATE, by its class, or by the code of the system's error. */
+const HINTS: Record<string, string> = {
+  ECONNREFUSED: UNREACHABLE,
+  ENOTFOUND: UNREACHABLE,
+  EHOSTUNREACH: UNREACHABLE,
+  ETIMEDOUT: UNREACHABLE,
+  CIRCUIT_OPEN: 'it failed lately and is left alone for a moment',
+  BULKHEAD_FULL: 'too much waits for it',
+  '28': REFUSED,
+  '3D000': 'there is no such database; create it first',
+  '42501': 'the user may not do this; grant CREATE on the database, or on the schema once it is there',
+  '42P01': 'a table is missing; somebody dropped it',
+  '53': 'it has no room left: connections, memory or disk',
+  '57014': 'a statement took too long and was ended',
+  '25006': 'it takes no writes: it is a standby, or set to read only',
+}
+
+const codeOf = (error: unknown): string => String((Object(error) as { code?: unknown }).code ?? '')
+
+/** The SQLSTATE of an error that the server reported; undefined where it is none. */
+export function sqlState(error: unknown): string | undefined {
+  const code = codeOf(error)
+  return /^[0-9A-Z]{5}$/.test(code) && 'severity' in Object(error) ? code : undefined
+}
+
+/** Whether the server is well and it is what was asked that is wrong: asking less at a time may help. */
+export const isAboutData = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error) ?? '')
+
+/** Whether a statement was ended for its length: doing it again would take as long. */
+export const isTooSlow = (error: unknown): boolean => sqlState(error) === '57014'
+
+/** The error that a caller gets: what is wrong with which server, and what to do. */
+export function unavailable(shown: string, error: unknown): HoldfastError {
+  if (isHoldfastError(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'INVALID_OPTIONS'))
+    return error
+  const code = codeOf(error)
+  const why = HINTS[code] ?? HINTS[code.slice(0, 2)] ?? 'it failed'
+  const told = error instanceof Error ? error.message || code : String(error)
+  const { retryAfter } = Object(error) as { retryAfter?: number }
+  return new HoldfastError('STORE_UNAVAILABLE', `the PostgreSQL store ${shown}: ${why} (${told})`, {
+    cause: error,
+    status: 503,
+    ...(typeof retryAfter === 'number' ? { retryAfter } : {}),
+  })
+}
+
+export const notOpen = (shown: string): HoldfastError =>
+  new HoldfastError('STORE_UNAVAILABLE', `the PostgreSQL store ${shown} is not open; open it first`, {
+    status: 503,
+  })

@@ -1,0 +1,90 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Holdfast } from '@holdfast/runtime'
+import { systemClock, systemRandom } from 'holdfast/engine'
+import { type Running, type RunningOptions, startAll } from '../cli/work/running.js'
+import { demoConfig } from './config.js'
+import { badProxy, catalog, deadPort, type Local, search, weather } from './services.js'
+import { startTraffic } from './traffic.js'
+
+export interface DemoOptions extends Omit<RunningOptions, 'nextPort'> {
+  /** The folder in which `data` is made. */
+  readonly dir: string
+}
+
+/** The demonstration at work. */
+export interface Demo {
+  readonly running: Running
+  readonly file: string
+  readonly store: string
+  /** What there is to see, a sentence each. */
+  readonly about: Readonly<Record<string, string>>
+  close(): Promise<void>
+}
+
+const ABOUT = {
+  weather: 'an API that fails for ten seconds of every thirty, and recovers',
+  legacy: 'one that is dead: its breaker is open most of the time',
+  search: 'one that takes five requests a second and says when to come back',
+  proxies: 'five proxies of mixed quality behind the forward proxy',
+  mail: 'a pipeline whose failures become dead letters and are replayed',
+}
+
+/** Starts local services of every quality, a server over them, and traffic between them. */
+export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo> {
+  const parts = { clock: systemClock, random: systemRandom }
+  const data = join(dir, 'data')
+  await mkdir(data, { recursive: true })
+  const services: Local[] = []
+  const start = async (made: Promise<Local>): Promise<Local> => {
+    const local = await made
+    services.push(local)
+    return local
+  }
+  const closeServices = (): Promise<unknown> => Promise.all(services.map((local) => local.close()))
+  try {
+    const [sky, index, shelf, good, slow, flaky, banned, gone] = await Promise.all([
+      start(weather(parts)),
+      start(search(parts)),
+      start(catalog()),
+      start(badProxy(parts, { drops: 0, delay: 15 })),
+      start(badProxy(parts, { drops: 0, delay: 250 })),
+      start(badProxy(parts, { drops: 0.4, delay: 30 })),
+      start(badProxy(parts, { drops: 0, delay: 10, refuses: 403 })),
+      deadPort(),
+    ])
+    const proxies = [
+      { id: 'good', url: good.url },
+      { id: 'slow', url: slow.url },
+      { id: 'flaky', url: flaky.url },
+      { id: 'banned', url: banned.url },
+      { id: 'gone', url: `http://127.0.0.1:${gone}` },
+    ]
+    const file = join(data, 'demo.yaml')
+    await writeFile(file, demoConfig({ proxies }))
+    const hf = await Holdfast.open(file)
+    const running = await startAll(hf, { ...options, nextPort: true })
+    const targets = {
+      weather: sky.url,
+      legacy: `http://127.0.0.1:${gone}`,
+      search: index.url,
+      catalog: shelf.url,
+      proxy: running.proxy?.url ?? '',
+    }
+    const stop = startTraffic(hf, targets, parts)
+    return {
+      running,
+      file,
+      store: join(data, 'holdfast.db'),
+      about: ABOUT,
+      async close() {
+        await stop()
+        await running.close()
+        await closeServices()
+      },
+    }
+  } catch (error) {
+    await closeServices()
+    throw error
+  }
+}

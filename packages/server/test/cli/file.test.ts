@@ -1,0 +1,195 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { checkConfig } from '@holdfast/runtime/config'
+import { describe, expect, it } from 'vitest'
+import { EXIT } from '../../src/cli/exit.js'
+import { fileText } from '../../src/cli/work/init.js'
+import { BAD, CONFIG, World } from './world.js'
+
+describe('check', () => {
+  it('says that a good file is good', async () => {
+    const { code, out } = await new World({ 'holdfast.yaml': CONFIG }).run(['check'])
+    expect([code, out]).toEqual([EXIT.ok, 'ok     holdfast.yaml: 2 policies, 1 breaker, 1 pool\n'])
+  })
+
+  it('tells every problem by line and column, and ends with 3', async () => {
+    const { code, out } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml'])
+    expect(code).toBe(EXIT.config)
+    expect(out).toContain('bad.yaml:3:27 policies.fetch.max_attempts: got 0')
+    expect(out).toContain('bad.yaml:4:1 polices')
+  })
+
+  it('gives the same as data', async () => {
+    const { code, json } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml', '--json'])
+    expect(code).toBe(EXIT.config)
+    expect(json.valid).toBe(false)
+    expect(json.errors[0]).toMatchObject({ path: 'policies.fetch.max_attempts', line: 3, column: 27 })
+  })
+
+  it('ends with 3 where there is no file, and says how to make one', async () => {
+    const { code, err } = await new World().run(['check'])
+    expect(code).toBe(EXIT.config)
+    expect(err).toContain('there is no holdfast.yaml')
+    expect(err).toContain('holdfast init')
+  })
+})
+
+describe('explain', () => {
+  it('shows values, where they come from, and the delays', async () => {
+    const { code, out } = await new World({ 'holdfast.yaml': CONFIG }).run(['explain', 'browser.state'])
+    expect(code).toBe(EXIT.ok)
+    expect(out).toContain('fetch  for failures of the kind timeout')
+    expect(out).toMatch(/base_delay +0\.2 +policy +holdfast\.yaml:3:\d+/)
+    expect(out).toMatch(/attempt 4 +▒+ +0 s – 800 ms/)
+  })
+
+  it('fits the terminal', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const { out } = await world.run(['explain', 'fetch'], { terminal: true, columns: 50 })
+    // oxlint-disable-next-line no-control-regex -- colours take no room
+    const plain = out.replace(/\u001b\[\d+m/g, '')
+    for (const line of plain.split('\n')) expect(line.length, line).toBeLessThanOrEqual(50)
+  })
+
+  it('knows the changes made through the API', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const { Holdfast } = await import('@holdfast/runtime')
+    const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), watch: false, env: {} })
+    await hf.policies.put({ id: 'fetch', maxAttempts: 7 }, { by: 'ann' })
+    await hf.close()
+    const { json } = await world.run(['explain', 'fetch', '--json'])
+    expect(json.policies[0].values.max_attempts).toMatchObject({ value: 7, origin: 'api' })
+    const { json: policies } = await world.run(['policies', '--json'])
+    expect(policies.items.find(({ id }: { id: string }) => id === 'fetch').max_attempts).toBe(7)
+    const { json: diff } = await world.run(['config', 'diff', '--json'])
+    expect(diff.items).toEqual([{ path: 'policies.fetch.max_attempts', before: 4, after: 7 }])
+  })
+})
+
+describe('looking at a file', () => {
+  it('leaves nothing behind', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    for (const argv of [['policies'], ['explain', 'fetch'], ['config', 'export'], ['sessions'], ['breakers']])
+      expect((await world.run(argv)).code, argv.join(' ')).toBe(EXIT.ok)
+    expect((await world.run(['token', 'list'])).err).toContain('there are no tokens')
+    expect(existsSync(world.path('data'))).toBe(false)
+  })
+
+  it('shows no secret', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG, 'other.yaml': CONFIG.replaceAll('hunter2', 'hunter3') })
+    const { out } = await world.run(['config', 'export'])
+    expect(out).toContain('[redacted]')
+    const { out: json } = await world.run(['config', 'export', '--json'])
+    const { out: diff } = await world.run(['config', 'diff', 'other.yaml'])
+    expect(out + json + diff).not.toMatch(/hunter[23]/)
+  })
+
+  it('lists policies as { items } in the wire’s spelling', async () => {
+    const { json } = await new World({ 'holdfast.yaml': CONFIG }).run(['policies', '--json'])
+    const fetch = json.items.find(({ id }: { id: string }) => id === 'fetch')
+    expect(fetch).toMatchObject({ max_attempts: 4, base_delay: 0.2, enable_circuit_breaker: false })
+  })
+
+  it('refuses a store that is only in memory, and says what to do', async () => {
+    const world = new World({ 'holdfast.yaml': 'version: "1.1.0"\nstore: memory\n' })
+    const { code, err } = await world.run(['sessions'])
+    expect(code).toBe(EXIT.unreachable)
+    expect(err).toContain('--url')
+  })
+})
+
+describe('init', () => {
+  it('writes a file that is right, with and without proxies', () => {
+    for (const proxies of [true, false]) {
+      const { problems, warnings } = checkConfig(fileText({ store: 'files:data', port: 1, proxies }), { env: {} })
+      expect([problems, warnings]).toEqual([[], []])
+    }
+  })
+
+  it('asks nothing where nobody is there, and writes over nothing', async () => {
+    const world = new World()
+    expect((await world.run(['init'])).code).toBe(EXIT.ok)
+    expect((await world.run(['check'])).code).toBe(EXIT.ok)
+    const again = await world.run(['init'])
+    expect(again.code).toBe(EXIT.failure)
+    expect(again.err).toContain('--force')
+    expect((await world.run(['init', '--force'])).code).toBe(EXIT.ok)
+  })
+})
+
+describe('types', () => {
+  it('makes types of the names in the file', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    await world.run(['types', '--out', 'names.ts'])
+    const text = readFileSync(world.path('names.ts'), 'utf8')
+    writeFileSync(
+      world.path('use.ts'),
+      `import type { OperationName, PolicyId, PoolId, ServiceName } from './names.js'
+export const all: [OperationName, OperationName, PolicyId, PoolId, ServiceName] =
+  ['browser.state', 'browser.state.timeout', 'aggressive_retry', 'proxies', 'notion']
+// @ts-expect-error -- there is no such policy
+export const none: PolicyId = 'fetsh'
+`,
+    )
+    const tsc = new URL('../../../../node_modules/typescript/bin/tsc', import.meta.url).pathname
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--types', '', world.path('use.ts')]
+    execFileSync(process.execPath, [tsc, ...options])
+    expect(text).toContain('export type PolicyId =')
+  })
+})
+
+describe('migrate', () => {
+  it('makes one file of a folder of old settings', async () => {
+    const world = new World()
+    const { mkdirSync } = await import('node:fs')
+    mkdirSync(world.path('old'))
+    writeFileSync(world.path('old/browser.json'), '{ "state": { "maxRetries": 4, "initialDelayMs": 250 } }')
+    const { code, err } = await world.run(['migrate', 'old', '--out', 'holdfast.yaml'])
+    expect(code).toBe(EXIT.ok)
+    expect(err).toContain('policies 1 of 1')
+    const { json } = await world.run(['explain', 'browser.state', '--json'])
+    expect(json.policies.at(-1).values.max_attempts.value).toBe(5)
+  })
+
+  it('brings records over and ends with 1 where a line is left out', async () => {
+    const world = new World({
+      'old.jsonl': `${JSON.stringify({ eventId: 'evt_1', eventType: 'retry_attempt', timestamp: '2026-01-29T12:00:32', attempt: 2, delay: 1.5 })}\nnonsense\n`,
+    })
+    const { code, err } = await world.run(['migrate', 'old.jsonl', '--out', 'new.jsonl'])
+    expect(code).toBe(EXIT.failure)
+    expect(err).toContain('line 2')
+    expect(JSON.parse(readFileSync(world.path('new.jsonl'), 'utf8'))).toMatchObject({ event_id: 'evt_1' })
+  })
+
+  it('writes over nothing unless it may', async () => {
+    const world = new World({ 'old.yaml': 'version: "1.0.0"\n', 'holdfast.yaml': 'kept' })
+    const { code } = await world.run(['migrate', 'old.yaml', '--out', 'holdfast.yaml'])
+    expect(code).toBe(EXIT.failure)
+    expect(readFileSync(world.path('holdfast.yaml'), 'utf8')).toBe('kept')
+  })
+})
+
+describe('completion', () => {
+  it('completes words in bash', async () => {
+    const world = new World()
+    const { out } = await world.run(['completion', 'bash'])
+    writeFileSync(world.path('completion.sh'), out)
+    const complete = (line: string) =>
+      execFileSync('bash', [
+        '-c',
+        `source ${world.path('completion.sh')}; COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]}-1)); _holdfast; echo "\${COMPREPLY[@]}"`,
+      ])
+        .toString()
+        .trim()
+        .split(' ')
+    expect(complete('holdfast che')).toEqual(['check'])
+    expect(complete('holdfast dlq re')).toEqual(['replay'])
+    expect(complete('holdfast --json breakers tr')).toEqual(['trip'])
+    expect(complete('holdfast dead-letters replay --ra')).toEqual(['--rate'])
+  })
+
+  it.each(['zsh', 'fish'])('knows every command for %s', async (shell) => {
+    const { out } = await new World().run(['completion', shell])
+    for (const word of ['serve', 'dlq', 'rollback', 'revoke']) expect(out).toContain(word)
+  })
+})

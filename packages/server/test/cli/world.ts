@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from 'holdfast'
+import { systemClock } from 'holdfast/engine'
+import { afterEach } from 'vitest'
+import type { Io } from '../../src/cli/io.js'
+import { main } from '../../src/cli/program.js'
+
+/** What a command said and ended with. */
+export interface Said {
+  code: number
+  out: string
+  err: string
+  // oxlint-disable-next-line typescript/no-explicit-any -- what is in it is what tests look at
+  json: any
+}
+
+interface Setting {
+  terminal?: boolean
+  columns?: number
+  env?: Record<string, string>
+  /** Told of everything that is printed, so that it can interrupt at a chosen moment. */
+  heard?: (text: string, interrupt: () => void) => void
+}
+
+const made: string[] = []
+
+afterEach(() => {
+  for (const dir of made.splice(0)) rmSync(dir, { recursive: true, force: true })
+})
+
+/** Waits end at once, in the order they began: commands poll, and tests do not wait. */
+export const eager: Clock = {
+  now: () => systemClock.now(),
+  wall: () => systemClock.wall(),
+  setTimer: (fn) => setImmediate(fn),
+  clearTimer: (handle) => clearImmediate(handle as NodeJS.Immediate),
+}
+
+/** A folder of its own, with a command to run in it. */
+export class World {
+  readonly dir = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
+
+  constructor(files: Record<string, string> = {}) {
+    made.push(this.dir)
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(this.dir, name), text)
+  }
+
+  path(name: string): string {
+    return join(this.dir, name)
+  }
+
+  /** Runs a command line in this process. */
+  async run(argv: readonly string[], setting: Setting = {}): Promise<Said> {
+    const { terminal = false, columns = 80, env = {}, heard } = setting
+    const listeners = new Set<() => void>()
+    const interrupt = (): void => {
+      for (const listener of listeners) listener()
+    }
+    const said = { out: '', err: '' }
+    const hear = (place: 'out' | 'err') => (text: string | Uint8Array) => {
+      const words = typeof text === 'string' ? text : Buffer.from(text).toString('utf8')
+      said[place] += words
+      heard?.(words, interrupt)
+    }
+    const io: Io = {
+      out: hear('out'),
+      err: hear('err'),
+      terminal,
+      talks: terminal,
+      asks: false,
+      colours: terminal,
+      columns: () => columns,
+      env,
+      cwd: this.dir,
+      clock: eager,
+      onInterrupt(listener) {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      },
+    }
+    const code = await main(argv, io, '0.0.0')
+    return {
+      code,
+      ...said,
+      get json() {
+        return JSON.parse(said.out)
+      },
+    }
+  }
+}
+
+/** A config with something of everything, and a store on disk. */
+export const CONFIG = `version: "1.1.0"
+policies:
+  fetch: { name: Fetch, max_attempts: 4, backoff_type: exponential, base_delay: 0.2, max_delay: 5, jitter_type: full, jitter_amount: 1 }
+  save: { name: Save, max_attempts: 2, backoff_type: immediate }
+circuit_breakers:
+  notion: { failure_threshold: 2, timeout_duration: 30, persist_state: true }
+subsystem_mappings:
+  browser: { state: { timeout: fetch, default: save } }
+pools:
+  proxies: { members: [{ id: p1, url: "http://ann:hunter2@127.0.0.1:9001" }] }
+alerts: { webhook: "http://127.0.0.1:9/hook", secret: hunter2 }
+store: sqlite:data/holdfast.db
+`
+
+export const BAD = `version: "1.1.0"
+policies:
+  fetch: { max_attempts: 0 }
+polices: {}
+`
