@@ -8,7 +8,7 @@ import { byProxyTable, check, failures, statuses } from './report.js'
 import { ServerProcess } from './server-process.js'
 
 /** How many proxies the file lists. */
-const SIZE = 300
+const SIZE = 240
 
 const title = (text: string) => console.log(`\n${text}`)
 const all = (replies: readonly Reply[], status: number) => replies.every((reply) => reply.status === status)
@@ -136,10 +136,10 @@ async function exhaust({ url, server, fleet }: Stage): Promise<void> {
   while (replies.length < 10 && replies.at(-1)?.status !== 503) replies.push(await client.get(url))
   console.log(`  ${statuses(replies)}; ${fleet.arrivedAt(spare)} attempts arrived`)
   const before = fleet.arrivedAt(spare)
-  const refused = await many(200, () => client.get(url))
+  const refused = await many(100, () => client.get(url))
   const { retryAfter = 0 } = refused[0] ?? {}
   check(
-    `all open: 200 of 200 are answered 503, Retry-After ${retryAfter}`,
+    `all open: 100 of 100 are answered 503, Retry-After ${retryAfter}`,
     all(refused, 503) && retryAfter > 0,
   )
   check('and nothing was sent for them', fleet.arrivedAt(spare) === before)
@@ -172,12 +172,12 @@ async function fromCode({ dir, url, fleet }: Stage): Promise<void> {
     retry: { maxAttempts: 8, backoffType: 'immediate' },
     timeout: { attempt: '1s' },
   })
-  const pages = await many(200, async () => {
+  const pages = await many(100, async () => {
     const page = await get(url)
     return { status: page.status, text: await page.text() }
   })
   check(
-    '200 of 200 pages were fetched',
+    '100 of 100 pages were fetched',
     pages.every(({ status, text }) => status === 200 && text.endsWith('/page')),
   )
   const used = fleet.listed.filter(({ id }) => pool.stats(id).totalAttempts > 0)
@@ -199,9 +199,9 @@ async function killAndRestart(stage: Stage, begin: () => Promise<ServerProcess>)
     `all ${fleet.bad.length} bad proxies are still set aside`,
     fleet.bad.every(({ id }) => open.includes(id)),
   )
-  const replies = await many(600, () => stage.client.get(url))
+  const replies = await many(2 * SIZE, () => stage.client.get(url))
   console.log(
-    `  600 requests: ${statuses(replies)}; ${fleet.arrivedAt(fleet.bad) - before} attempts arrived at bad proxies`,
+    `  ${replies.length} requests: ${statuses(replies)}; ${fleet.arrivedAt(fleet.bad) - before} attempts arrived at bad proxies`,
   )
   check('every request was answered', all(replies, 200))
   check('no bad proxy was bothered again', fleet.arrivedAt(fleet.bad) === before)

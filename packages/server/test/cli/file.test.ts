@@ -15,7 +15,7 @@ describe('check', () => {
   it('tells every problem by line and column, and ends with 3', async () => {
     const { code, out } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml'])
     expect(code).toBe(EXIT.config)
-    expect(out).toContain('bad.yaml:3:27 policies.fetch.max_attempts: got 0')
+    expect(out).toContain('bad.yaml:3:26 policies.fetch.max_attempts: got 0')
     expect(out).toContain('bad.yaml:4:1 polices')
   })
 
@@ -23,7 +23,7 @@ describe('check', () => {
     const { code, json } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml', '--json'])
     expect(code).toBe(EXIT.config)
     expect(json.valid).toBe(false)
-    expect(json.errors[0]).toMatchObject({ path: 'policies.fetch.max_attempts', line: 3, column: 27 })
+    expect(json.errors[0]).toMatchObject({ path: 'policies.fetch.max_attempts', line: 3, column: 26 })
   })
 
   it('ends with 3 where there is no file, and says how to make one', async () => {
@@ -76,7 +76,10 @@ describe('looking at a file', () => {
   })
 
   it('shows no secret', async () => {
-    const world = new World({ 'holdfast.yaml': CONFIG, 'other.yaml': CONFIG.replaceAll('hunter2', 'hunter3') })
+    const world = new World({
+      'holdfast.yaml': CONFIG,
+      'other.yaml': CONFIG.replaceAll('hunter2', 'hunter3'),
+    })
     const { out } = await world.run(['config', 'export'])
     expect(out).toContain('[redacted]')
     const { out: json } = await world.run(['config', 'export', '--json'])
@@ -101,7 +104,9 @@ describe('looking at a file', () => {
 describe('init', () => {
   it('writes a file that is right, with and without proxies', () => {
     for (const proxies of [true, false]) {
-      const { problems, warnings } = checkConfig(fileText({ store: 'files:data', port: 1, proxies }), { env: {} })
+      const { problems, warnings } = checkConfig(fileText({ store: 'files:data', port: 1, proxies }), {
+        env: {},
+      })
       expect([problems, warnings]).toEqual([[], []])
     }
   })
@@ -132,7 +137,7 @@ export const none: PolicyId = 'fetsh'
 `,
     )
     const tsc = new URL('../../../../node_modules/typescript/bin/tsc', import.meta.url).pathname
-    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--types', '', world.path('use.ts')]
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', world.path('use.ts')]
     execFileSync(process.execPath, [tsc, ...options])
     expect(text).toContain('export type PolicyId =')
   })

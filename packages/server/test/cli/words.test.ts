@@ -80,7 +80,10 @@ describe('the words of the command', () => {
     ['a port beyond all ports', ['serve', '--port', '70000']],
     ['an address that is none', ['breakers', '--url', 'here']],
     ['credentials in an address', ['breakers', '--url', 'http://ann:hunter2@127.0.0.1/']],
-    ['a header without a colon', ['request', 'http://127.0.0.1/', '-H', 'accept', '--url', 'http://127.0.0.1:1']],
+    [
+      'a header without a colon',
+      ['request', 'http://127.0.0.1/', '-H', 'accept', '--url', 'http://127.0.0.1:1'],
+    ],
     ['a shell that is none', ['completion', 'csh']],
   ])('ends with 2 for %s', async (_, argv) => {
     const { code, err, out } = await new World().run(argv)

@@ -50,7 +50,7 @@ export function Breakers() {
     <>
       <Head title="Breakers" />
       {trouble.value !== undefined && <Problem error={trouble.value} />}
-      <form class="filters" role="search" onSubmit={(submit) => submit.preventDefault()}>
+      <form class="filters" aria-label="Choose breakers" onSubmit={(submit) => submit.preventDefault()}>
         <label>
           Search
           <input
@@ -60,7 +60,7 @@ export function Breakers() {
             onInput={(input) => refine({ q: input.currentTarget.value })}
           />
         </label>
-        <div class="actions" role="group" aria-label="State">
+        <div role="group" aria-label="State">
           {[undefined, ...STATES].map((one) => (
             <button
               type="button"

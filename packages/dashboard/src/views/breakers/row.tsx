@@ -41,7 +41,7 @@ function NextTest({ breaker: { state, next_test_time, last_state_change } }: { b
   }
   return (
     <span>
-      since <Time at={last_state_change} />
+      changed <Time at={last_state_change} />
     </span>
   )
 }

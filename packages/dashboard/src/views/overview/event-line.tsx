@@ -25,14 +25,14 @@ function linkOf({ event_type, session_id, context }: FeedEvent): string | undefi
   if (event_type.startsWith('dead_letter_') && typeof context?.['dlq_id'] === 'string')
     return address('/dead-letters', { id: context['dlq_id'] })
   if (event_type.startsWith('config_')) return '/settings'
-  // A session is kept when its call has ended.
-  if (session_id != null && event_type !== 'retry_attempt') return address('/sessions', { id: session_id })
   return session_id == null ? undefined : address('/sessions', { id: session_id })
 }
 
 function detailOf({ event_type, attempt, max_attempts, delay, error, context }: FeedEvent): string {
   if (event_type === 'retry_attempt')
-    return `attempt ${attempt} of ${max_attempts ?? '?'} in ${duration(delay ?? 0)}${error ? `: ${error.message}` : ''}`
+    return `attempt ${attempt} of ${max_attempts ?? '?'} ${delay ? `in ${duration(delay)}` : 'at once'}${error ? `: ${error.message}` : ''}`
+  if (event_type.startsWith('circuit_breaker_'))
+    return `was ${words(inline(context?.['fromState']))}, ${inline(context?.['failureCount'])} failures`
   if (error != null) return `${error.type}: ${error.message}`
   const facts = Object.entries(context ?? {}).filter(([key]) => key !== 'id')
   return facts.map(([key, value]) => `${words(key)} ${inline(value)}`).join(', ')

@@ -11,7 +11,8 @@ export interface Progress {
 export function bar({ done, failed, total }: Progress, columns: number): string {
   const all = Math.max(total ?? 0, done)
   const share = all === 0 ? 0 : done / all
-  const words = `${String(Math.floor(share * 100)).padStart(3)} %  ${done} of ${total ?? '?'}${failed > 0 ? `, ${failed} failed` : ''}`
+  const percent = all === 0 ? 0 : Math.floor((done * 100) / all)
+  const words = `${String(percent).padStart(3)} %  ${done} of ${total ?? '?'}${failed > 0 ? `, ${failed} failed` : ''}`
   const room = Math.max(4, Math.min(40, columns - words.length - 6))
   const full = Math.round(share * room)
   return `[${'#'.repeat(full)}${'-'.repeat(room - full)}]  ${words}`.slice(0, Math.max(1, columns - 1))

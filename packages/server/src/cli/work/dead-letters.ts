@@ -4,6 +4,11 @@ import { printJson, printList } from '../output/print.js'
 import { shown, when } from '../output/text.js'
 import { type Api, ask, because, listed, withApi } from '../source/api.js'
 
+interface Failure {
+  error_type: string
+  error_message: string
+}
+
 /** An entry as the wire has it, as far as it is shown. */
 export interface Entry {
   dlq_id: string
@@ -11,7 +16,7 @@ export interface Entry {
   operation_type: string
   status: string
   original_payload: unknown
-  error_details: { error_type: string; error_message: string; retry_count: number }
+  error_details: Failure & { retry_count: number; history?: readonly Failure[] }
   created_at: string
   last_attempt: string
   idempotency_key: string

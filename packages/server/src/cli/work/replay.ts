@@ -46,10 +46,10 @@ async function single(context: Context, api: Api, id: string, { reason }: Replay
     io.out(
       `${entry.dlq_id} noted: there is no handler for ${shown(entry.operation_type)} here, a worker elsewhere takes it up\n`,
     )
-  else
-    io.out(
-      `${entry.dlq_id} ${entry.status}: ${entry.error_details.error_type}: ${shown(entry.error_details.error_message)}\n`,
-    )
+  else {
+    const { error_type, error_message } = entry.error_details.history?.at(-1) ?? entry.error_details
+    io.out(`${entry.dlq_id} ${entry.status}: ${shown(`${error_type}: ${error_message}`)}\n`)
+  }
   return entry.status === 'failed' ? EXIT.failure : EXIT.ok
 }
 

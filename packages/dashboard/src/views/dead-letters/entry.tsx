@@ -1,0 +1,119 @@
+import { useLoad } from '../../api/load.js'
+import { may } from '../../api/role.js'
+import { count } from '../../format.js'
+import { ask } from '../../parts/ask.js'
+import { Head, Json, Panel, Show, State, Time } from '../../parts/basics.js'
+import { address, go } from '../../route.js'
+import { one, purgeSome, replaySome } from './work.js'
+
+/** One dead letter: what was to be done, why it could not be, and its second chance. */
+export function Entry({ id }: { id: string }) {
+  const loaded = useLoad(id, (stop) => one(id, stop))
+  const replay = (): void =>
+    ask({
+      title: 'Replay this entry?',
+      text: 'Its handler is called with the payload and the same idempotency key.',
+      action: 'Replay',
+      async run(reason) {
+        await replaySome([id], reason)
+        loaded.reload()
+      },
+    })
+  const purge = (): void =>
+    ask({
+      title: 'Delete this entry for good?',
+      text: 'Its payload cannot be had back. Export it first where it may be needed.',
+      action: 'Delete',
+      danger: true,
+      async run(reason) {
+        await purgeSome([id], reason)
+        go('/dead-letters')
+      },
+    })
+  return (
+    <>
+      <p>
+        <a href="/dead-letters">← All dead letters</a>
+      </p>
+      <Show of={loaded}>
+        {(entry) => (
+          <>
+            <Head title={entry.item_id}>
+              {may('operator') && !entry.processed && (
+                <button type="button" onClick={replay} disabled={entry.status === 'replaying'}>
+                  Replay
+                </button>
+              )}
+              {may('operator') && (
+                <button type="button" class="danger" onClick={purge}>
+                  Delete
+                </button>
+              )}
+            </Head>
+            <div class="panels">
+              <Panel title="Entry">
+                <dl class="facts">
+                  <dt>Status</dt>
+                  <dd>
+                    <State of={entry.status} />
+                  </dd>
+                  <dt>Operation</dt>
+                  <dd>{entry.operation_type}</dd>
+                  <dt>Id</dt>
+                  <dd>{entry.dlq_id}</dd>
+                  <dt>Created</dt>
+                  <dd>
+                    <Time at={entry.created_at} />
+                  </dd>
+                  <dt>Last attempt</dt>
+                  <dd>
+                    <Time at={entry.last_attempt} />
+                  </dd>
+                  {entry.replay_requested_at != null && (
+                    <>
+                      <dt>Replay asked for</dt>
+                      <dd>
+                        <Time at={entry.replay_requested_at} />, and left to a process that has the handler
+                      </dd>
+                    </>
+                  )}
+                  <dt>Idempotency key</dt>
+                  <dd>{entry.idempotency_key}</dd>
+                  {entry.session_id != null && (
+                    <>
+                      <dt>Session</dt>
+                      <dd>
+                        <a href={address('/sessions', { id: entry.session_id })}>{entry.session_id}</a>
+                      </dd>
+                    </>
+                  )}
+                </dl>
+              </Panel>
+              <Panel title="Error">
+                <p>
+                  <strong>{entry.error_details.error_type}</strong>: {entry.error_details.error_message}
+                </p>
+                <p class="hint">after {count(entry.error_details.retry_count)} retries</p>
+                {entry.error_details.stack_trace != null && (
+                  <details>
+                    <summary>Stack trace</summary>
+                    <pre class="json">{entry.error_details.stack_trace}</pre>
+                  </details>
+                )}
+                {(entry.error_details.history?.length ?? 0) > 0 && (
+                  <details>
+                    <summary>Earlier errors</summary>
+                    <Json value={entry.error_details.history} label="Earlier errors" />
+                  </details>
+                )}
+              </Panel>
+              <Panel title="Payload" class="wide">
+                <Json value={entry.original_payload} label="Payload" />
+              </Panel>
+            </div>
+          </>
+        )}
+      </Show>
+    </>
+  )
+}

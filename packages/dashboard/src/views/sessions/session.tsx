@@ -1,0 +1,143 @@
+import { call, get } from '../../api/call.js'
+import { useLoad } from '../../api/load.js'
+import { may } from '../../api/role.js'
+import type { Session } from '../../api/types.js'
+import { duration, words } from '../../format.js'
+import { clock } from '../../page.js'
+import { ask } from '../../parts/ask.js'
+import { Head, Json, Panel, Show, State, Table, Time } from '../../parts/basics.js'
+import { say } from '../../parts/notice.js'
+import { address } from '../../route.js'
+import { partsOf } from './timeline.js'
+
+function Timeline({ session }: { session: Session }) {
+  const parts = partsOf(session, clock.wall())
+  return (
+    <ol class="timeline" aria-label="Timeline of attempts and waits">
+      {parts.map(({ kind, attempt, from, to, length }) => (
+        <li key={`${kind} ${attempt}`}>
+          <span class="timeline-name">{kind === 'wait' ? `wait before ${attempt}` : `attempt ${attempt}`}</span>
+          <span class="timeline-track" aria-hidden="true">
+            <span class={kind} style={{ left: `${from * 100}%`, width: `max(3px, ${(to - from) * 100}%)` }} />
+          </span>
+          <span class="timeline-note">
+            {kind === 'wait' ? '' : `${words(kind)}, `}
+            {duration(length)}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** One call: its attempts and waits in time, and what each of them said. */
+export function OneSession({ id }: { id: string }) {
+  const loaded = useLoad(id, (signal) => get<Session>(`/sessions/${encodeURIComponent(id)}`, {}, signal))
+  const cancel = (): void =>
+    ask({
+      title: 'Cancel this call?',
+      text: 'It rejects with CANCELLED at once. A call with a payload is kept as a dead letter.',
+      action: 'Cancel the call',
+      danger: true,
+      async run(reason) {
+        const { cancelled } = await call<{ cancelled: boolean }>('POST', `/sessions/${encodeURIComponent(id)}/cancel`, { reason })
+        say(cancelled ? 'The call is cancelled.' : 'The call had ended already.')
+        loaded.reload()
+      },
+    })
+  return (
+    <>
+      <p>
+        <a href="/sessions">← All sessions</a>
+      </p>
+      <Show of={loaded}>
+        {(session) => {
+          const active = session.end_time == null
+          return (
+            <>
+              <Head title={session.operation}>
+                {active && may('operator') && (
+                  <button type="button" class="danger" onClick={cancel}>
+                    Cancel the call
+                  </button>
+                )}
+              </Head>
+              <Panel title="Timeline">
+                <Timeline session={session} />
+              </Panel>
+              <div class="panels">
+                <Panel title="Call">
+                  <dl class="facts">
+                    <dt>Outcome</dt>
+                    <dd>
+                      <State of={active ? 'running' : session.success ? 'succeeded' : 'failed'} />
+                      {session.stopped != null && session.stopped !== 'succeeded' && ` (${words(session.stopped)})`}
+                    </dd>
+                    <dt>Started</dt>
+                    <dd>
+                      <Time at={session.start_time} />
+                    </dd>
+                    {session.next_retry_time != null && (
+                      <>
+                        <dt>Next attempt</dt>
+                        <dd>
+                          <Time at={session.next_retry_time} />
+                        </dd>
+                      </>
+                    )}
+                    <dt>Took</dt>
+                    <dd>
+                      {duration(session.total_duration)}, {session.total_attempts} attempts
+                    </dd>
+                    <dt>Policy</dt>
+                    <dd>
+                      <a href={address('/policies', { id: session.policy_id })}>{session.policy_id}</a>
+                    </dd>
+                    <dt>Session</dt>
+                    <dd>{session.session_id}</dd>
+                    <dt>Correlation</dt>
+                    <dd>
+                      <a href={address('/sessions', { correlation_id: session.correlation_id })}>{session.correlation_id}</a>
+                    </dd>
+                  </dl>
+                </Panel>
+                <Panel title="Final error">
+                  {session.final_error == null ? (
+                    <p class="hint">None.</p>
+                  ) : (
+                    <p>
+                      <strong>{session.final_error.type}</strong>: {session.final_error.message}
+                    </p>
+                  )}
+                  {session.context != null && <Json value={session.context} label="Context" />}
+                </Panel>
+              </div>
+              <Panel title="Attempts">
+                <Table label="Attempts" head={['No.', 'Outcome', 'Waited', 'Took', 'Member', 'Error', 'When']}>
+                  {session.attempts.map((attempt) => (
+                    <tr key={attempt.attempt_number}>
+                      <td>{attempt.attempt_number}</td>
+                      <td>
+                        <State of={attempt.success ? 'succeeded' : attempt.outcome === 'failure' ? 'failed' : attempt.outcome} />
+                      </td>
+                      <td class="number">{duration(attempt.delay)}</td>
+                      <td class="number">{duration(attempt.duration)}</td>
+                      <td>{attempt.proxy_id ?? ''}</td>
+                      <td class="long">
+                        {attempt.error != null && `${attempt.error.type}: ${attempt.error.message}`}
+                        {attempt.status_code != null && ` (${attempt.status_code})`}
+                      </td>
+                      <td>
+                        <Time at={attempt.timestamp} />
+                      </td>
+                    </tr>
+                  ))}
+                </Table>
+              </Panel>
+            </>
+          )
+        }}
+      </Show>
+    </>
+  )
+}

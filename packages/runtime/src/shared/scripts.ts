@@ -1,0 +1,256 @@
+import { script } from './wire.js'
+
+/** Where nodes hear of each other. */
+export const CHANNEL = 'holdfast:news'
+
+/** The keys of one breaker. They share a hash tag, so that a script finds all of them in one slot. */
+export const keysOf = (id: string) => [`holdfast:{${id}}:state`, `holdfast:{${id}}:round`, `holdfast:{${id}}:counts`]
+
+/**
+ * What every script of a breaker begins with. KEYS are its state, its round of votes and its counts; ARGV are the node, the
+ * breaker's id, and the last epoch that the node knows of, so that epochs grow even where Redis has forgotten them.
+ */
+const BREAKER = `
+local K, R, C = KEYS[1], KEYS[2], KEYS[3]
+local node, id, seen = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local s = {}
+local raw = redis.call('HGETALL', K)
+for i = 1, #raw, 2 do s[raw[i]] = raw[i + 1] end
+local function num(field) return tonumber(s[field] or '0') end
+local stored = num('epoch')
+local epoch = math.max(stored, seen)
+local function view(more)
+  local v = { id = id, node = s.node or '', epoch = math.max(num('epoch'), 0), state = s.state or 'closed',
+    left = math.max(0, num('until') - now), openFor = num('openFor'), openings = num('openings'),
+    failures = num('failures'), off = s.off == '1' }
+  if more then for k, x in pairs(more) do v[k] = x end end
+  return cjson.encode(v)
+end
+local function put(field, value)
+  s[field] = tostring(value)
+  redis.call('HSET', K, field, s[field])
+end
+local function keep() redis.call('PEXPIRE', K, 86400000 + math.max(0, math.floor(num('until') - now))) end
+local function leases(drop)
+  local live, first = 0, math.huge
+  for field, value in pairs(s) do
+    if string.sub(field, 1, 6) == 'lease:' then
+      local ends = tonumber(value)
+      if drop or ends <= now then redis.call('HDEL', K, field); s[field] = nil
+      else live = live + 1; first = math.min(first, ends) end
+    end
+  end
+  return live, first
+end
+local function news() redis.call('PUBLISH', '${CHANNEL}', view()) end
+local function enter(state)
+  leases(true)
+  put('epoch', epoch + 1); put('state', state); put('node', node); put('granted', 0); put('successes', 0)
+  redis.call('DEL', R, C)
+end
+local function open(openFor, openings, failures)
+  enter('open')
+  put('until', now + openFor); put('openFor', openFor); put('openings', openings); put('failures', failures)
+  keep(); news()
+end
+local function close()
+  enter('closed')
+  put('until', 0); put('failures', 0); keep(); news()
+end
+`
+
+const breaker = (text: string) => script(BREAKER + text)
+
+/** Opens it, unless the fleet has moved on. ARGV: openFor, openings, failures. */
+export const OPEN = breaker(`
+if stored <= seen then open(tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])) end
+return view()`)
+
+/** Closes it, unless the fleet has moved on: a node that was alone has tested it. */
+export const CLOSE = breaker(`
+if stored <= seen and (s.state or 'closed') ~= 'closed' then close() end
+return view()`)
+
+/** Does what an operator asks, whatever the epoch. ARGV: order, openFor, openings, failures. */
+export const ORDER = breaker(`
+local order = ARGV[4]
+if order == 'trip' then open(tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]))
+else
+  if order == 'disable' then put('off', 1) elseif order == 'enable' then put('off', 0) end
+  close()
+end
+return view()`)
+
+/**
+ * Gives leave for one test. In one epoch there are never more than \`max\` of them: when all have ended without a change of
+ * state, the next epoch begins. ARGV: max, how long it may wait for its caller, how much before its time it may be asked for.
+ */
+export const GRANT = breaker(`
+local max, hold, ahead = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+if (s.state or 'closed') == 'closed' then return view() end
+if s.state == 'open' then
+  local early = num('until') - now
+  if early > ahead then return view({ wait = early }) end
+  put('epoch', epoch + 1); put('state', 'half_open'); put('granted', 0); put('successes', 0)
+end
+local live, first = leases(false)
+if num('granted') >= max then
+  if live > 0 then return view({ wait = first - now }) end
+  put('epoch', num('epoch') + 1); put('granted', 0)
+end
+local token = num('epoch') .. ':' .. (num('granted') + 1)
+put('granted', num('granted') + 1)
+put('lease:' .. token, math.max(now, num('until')) + hold)
+keep()
+return view({ token = token, early = math.max(0, num('until') - now) })`)
+
+/** A test has begun, and may take so long. ARGV: token, milliseconds. */
+export const EXTEND = breaker(`
+leases(false)
+if not s['lease:' .. ARGV[4]] then return view({ gone = true }) end
+put('lease:' .. ARGV[4], now + tonumber(ARGV[5]))
+return view()`)
+
+/**
+ * Takes the result of a test, if its lease still holds. ARGV: token, outcome (success, failure, or nothing), successes that
+ * close it, openFor, openings, failures.
+ */
+export const SETTLE = breaker(`
+leases(false)
+local field = 'lease:' .. ARGV[4]
+if not s[field] then return view({ gone = true }) end
+redis.call('HDEL', K, field); s[field] = nil
+epoch = num('epoch')
+if ARGV[5] == 'failure' then open(tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]))
+else
+  if ARGV[5] == 'success' then put('successes', num('successes') + 1) end
+  if ARGV[5] == 'success' and num('successes') >= tonumber(ARGV[6]) then close() else news() end
+end
+return view()`)
+
+/**
+ * A node sees it failing. The first one begins a round, in which all others are asked. It opens at once where more than the
+ * quorum of all live nodes agree, and after the round where more than the quorum of those that answered do. ARGV: openFor,
+ * openings, failures, quorum, live nodes, whether the round is over.
+ */
+export const FAIL = breaker(`
+local quorum, live, over = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9] == '1'
+if stored > seen or (s.state or 'closed') ~= 'closed' then return view() end
+local at = tonumber(redis.call('HGET', R, 'at') or '0')
+if not over then
+  if now - at > 1000 then
+    at = now
+    redis.call('DEL', R)
+    redis.call('HSET', R, 'at', at)
+    redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ ask = id, round = at, node = node }))
+  end
+  redis.call('HSET', R, 'n:' .. node, 'f')
+  redis.call('PEXPIRE', R, 10000)
+end
+local votes = redis.call('HVALS', R)
+local failing, voters = 0, 0
+for _, vote in ipairs(votes) do
+  if vote == 'f' then failing = failing + 1 end
+  if vote == 'f' or vote == 'h' then voters = voters + 1 end
+end
+if failing >= math.min(2, live) and failing > quorum * (over and voters or math.max(live, voters)) then
+  open(tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]))
+end
+return view()`)
+
+/** A node's answer in a round: f where it sees it failing, h where it does not. ARGV: round, vote. */
+export const VOTE = breaker(`
+if redis.call('HGET', R, 'at') == ARGV[4] then redis.call('HSET', R, 'n:' .. node, ARGV[5]) end
+return view()`)
+
+/**
+ * Adds what a node has counted to the fleet's window, and opens it where that is enough. ARGV: calls, failures, window,
+ * threshold, rate (0 for none), calls a rate needs, whether a success came first in a consecutive window, openFor, openings.
+ */
+export const COUNT = breaker(`
+if stored > seen or (s.state or 'closed') ~= 'closed' then return view() end
+local window, rate = tonumber(ARGV[6]), tonumber(ARGV[8])
+if ARGV[10] == '1' then redis.call('DEL', C) end
+local part = math.floor(now / (window / 32))
+redis.call('HINCRBY', C, 'c' .. part, ARGV[4])
+redis.call('HINCRBY', C, 'f' .. part, ARGV[5])
+redis.call('PEXPIRE', C, math.ceil(window * 2))
+local calls, failures = 0, 0
+local all = redis.call('HGETALL', C)
+for i = 1, #all, 2 do
+  if tonumber(string.sub(all[i], 2)) < part - 32 then redis.call('HDEL', C, all[i])
+  elseif string.sub(all[i], 1, 1) == 'c' then calls = calls + tonumber(all[i + 1])
+  else failures = failures + tonumber(all[i + 1]) end
+end
+local enough = failures >= tonumber(ARGV[7])
+if rate > 0 then enough = calls >= tonumber(ARGV[9]) and failures / calls >= rate end
+if enough then open(tonumber(ARGV[11]), tonumber(ARGV[12]), failures) end
+return view()`)
+
+/**
+ * Says what a node knows, and learns what the fleet knows. Where Redis has forgotten, the node's word is taken; where it
+ * forgot and somebody has acted since, that stands, in an epoch above all. ARGV: settings, state, left, openFor, openings,
+ * failures, off.
+ */
+export const HELLO = breaker(`
+local others, by = s.settings, s.settingsBy
+if stored < seen then
+  if stored == 0 then
+    put('state', ARGV[5]); put('until', now + tonumber(ARGV[6])); put('openFor', ARGV[7]); put('openings', ARGV[8])
+    put('failures', ARGV[9]); put('off', ARGV[10]); put('node', node); put('epoch', seen)
+  else put('epoch', seen + 1); keep(); news() end
+end
+if others ~= ARGV[4] then
+  put('settings', ARGV[4]); put('settingsBy', node)
+  redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ settings = ARGV[4], of = id, node = node }))
+end
+keep()
+return view({ settings = others or ARGV[4], by = by or node })`)
+
+/** A node lives. KEYS: live nodes, their records. ARGV: node, record, how long it lives without another word. */
+export const BEAT = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local known = redis.call('ZSCORE', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+local gone = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now)
+for _, node in ipairs(gone) do
+  redis.call('ZREM', KEYS[1], node); redis.call('HDEL', KEYS[2], node)
+  redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ left = true, node = node }))
+end
+if not known then redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ joined = true, node = ARGV[1] })) end
+for i = 1, 2 do redis.call('PEXPIRE', KEYS[i], 86400000) end
+return { known and 1 or 0, redis.call('ZCARD', KEYS[1]), now }`)
+
+/** A node leaves. KEYS and ARGV as above. */
+export const LEAVE = script(`
+redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ left = true, node = ARGV[1] }))
+return 1`)
+
+/**
+ * Lends retries of a budget that the fleet shares. KEYS: its window. ARGV: calls made since, retries wanted, ratio, reserve
+ * per second, window.
+ */
+export const BORROW = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local window = tonumber(ARGV[5])
+local part = math.floor(now / (window / 32))
+redis.call('HINCRBY', KEYS[1], 'c' .. part, ARGV[1])
+local calls, taken = 0, 0
+local all = redis.call('HGETALL', KEYS[1])
+for i = 1, #all, 2 do
+  if tonumber(string.sub(all[i], 2)) <= part - 32 then redis.call('HDEL', KEYS[1], all[i])
+  elseif string.sub(all[i], 1, 1) == 'c' then calls = calls + tonumber(all[i + 1])
+  else taken = taken + tonumber(all[i + 1]) end
+end
+local left = math.floor(tonumber(ARGV[3]) * calls + tonumber(ARGV[4]) * window / 1000 - taken)
+local lent = math.max(0, math.min(left, tonumber(ARGV[2])))
+if lent > 0 then redis.call('HINCRBY', KEYS[1], 'r' .. part, lent) end
+redis.call('PEXPIRE', KEYS[1], math.ceil(window * 2))
+return lent`)

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import type { Clock, Random } from 'holdfast'
+import { loadRedis, makeClient, type RedisClient } from './redis.js'
+import { timer } from './timer.js'
+
+/** How long a command may take before Redis counts as lost. */
+const PATIENCE = 500
+
+/** The first and the longest wait before Redis is tried again. */
+const FIRST = 50
+const LONGEST = 2000
+
+/** After so many tries without an answer, the connections are made anew. */
+const STUBBORN = 3
+
+/** A script, with the name it has in Redis. */
+export interface Script {
+  readonly text: string
+  readonly sha: string
+}
+
+export const script = (text: string): Script => ({
+  text,
+  sha: createHash('sha1').update(text).digest('hex'),
+})
+
+export interface WireOptions {
+  clock: Clock
+  random: Random
+  channel: string
+  /** Redis was lost, and why, or is back. */
+  changed(up: boolean, reason: string | undefined): void
+  /** Somebody published something. */
+  heard(text: string): void
+}
+
+/**
+ * Two connections to Redis: one that asks, one that listens. It is up while both answer. A command on a wire that is down
+ * fails at once; nothing waits in a queue.
+ */
+export class Wire {
+  /** Whether Redis answers. */
+  up = false
+  /** How many commands were sent. */
+  sent = 0
+  private readonly options: WireOptions
+  private readonly asks: RedisClient
+  private readonly listens: RedisClient
+  private trying: unknown = undefined
+  private tries = 0
+  private closed = false
+
+  private constructor(asks: RedisClient, listens: RedisClient, options: WireOptions) {
+    this.asks = asks
+    this.listens = listens
+    this.options = options
+  }
+
+  /** Connects, and goes on trying where Redis is not there. */
+  static async open(url: string, options: WireOptions): Promise<Wire> {
+    const redis = await loadRedis()
+    const settings = { patience: PATIENCE, backoff: (times: number) => backoff(times, options.random) }
+    const wire = new Wire(makeClient(redis, url, settings), makeClient(redis, url, settings), options)
+    wire.begin()
+    return wire
+  }
+
+  /** Sends a command. @throws where Redis is lost or answers with an error */
+  async send(command: string, ...args: (string | number)[]): Promise<unknown> {
+    if (!this.up) throw new Error('Redis is lost')
+    return this.ask(this.asks, command, args)
+  }
+
+  /** Runs a script. */
+  async run({ text, sha }: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    try {
+      return await this.send('EVALSHA', sha, keys.length, ...keys, ...args)
+    } catch (error) {
+      if (!String((error as Error).message).startsWith('NOSCRIPT')) throw error
+      return this.send('EVAL', text, keys.length, ...keys, ...args)
+    }
+  }
+
+  /** Looks whether both connections answer; one that does not makes the wire go down. */
+  async check(): Promise<void> {
+    if (this.up) await this.ask(this.listens, 'PING', []).catch(() => {})
+  }
+
+  close(): void {
+    this.closed = true
+    this.up = false
+    this.options.clock.clearTimer(this.trying)
+    this.asks.disconnect()
+    this.listens.disconnect()
+  }
+
+  private begin(): void {
+    const { channel, heard } = this.options
+    for (const client of [this.asks, this.listens]) {
+      // Errors of a connection say nothing that its end does not say.
+      client.on('error', () => {})
+      client.on('close', () => this.lose('the connection ended'))
+      client.connect().catch(() => {})
+    }
+    this.asks.on('ready', () => void this.attempt())
+    this.listens.on('ready', () => {
+      this.listens.subscribe(channel).then(
+        () => this.attempt(),
+        () => {},
+      )
+    })
+    this.listens.on('message', (_: never, text: never) => heard(text))
+    this.again()
+  }
+
+  private async ask(client: RedisClient, command: string, args: (string | number)[]): Promise<unknown> {
+    this.sent++
+    try {
+      return await client.call(command, ...args)
+    } catch (error) {
+      // An answer that says no is an answer.
+      if ((error as Error).name !== 'ReplyError') this.lose((error as Error).message)
+      else if (/^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN)/.test((error as Error).message))
+        this.lose((error as Error).message)
+      throw error
+    }
+  }
+
+  private lose(reason: string): void {
+    if (this.closed) return
+    const was = this.up
+    this.up = false
+    if (was) {
+      this.tries = 0
+      this.options.changed(false, reason)
+    }
+    this.again()
+  }
+
+  private again(): void {
+    const { clock, random } = this.options
+    if (this.closed || this.trying !== undefined) return
+    this.trying = timer(
+      clock,
+      () => {
+        this.trying = undefined
+        void this.attempt()
+      },
+      backoff(this.tries++, random),
+    )
+  }
+
+  /** Goes up if both connections answer. */
+  private async attempt(): Promise<void> {
+    if (this.closed || this.up) return
+    try {
+      await Promise.all([this.asks.call('PING'), this.listens.call('PING')])
+      // Only a connection that listens may say PING and hear of the fleet.
+      await this.listens.subscribe(this.options.channel)
+    } catch {
+      if (this.tries % STUBBORN === STUBBORN - 1)
+        for (const client of [this.asks, this.listens]) if (client.status === 'ready') client.disconnect(true)
+      this.again()
+      return
+    }
+    if (this.up || this.closed) return
+    this.up = true
+    this.options.changed(true, undefined)
+  }
+}
+
+/** Waits that grow, and that chance spreads, so that a fleet does not come back in one stroke. */
+export const backoff = (times: number, random: Random): number =>
+  Math.min(LONGEST, FIRST * 2 ** Math.min(times, 10)) * (0.5 + random() / 2)

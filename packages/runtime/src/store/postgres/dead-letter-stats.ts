@@ -1,0 +1,43 @@
+import type { DeadLetterStatus } from '../../records/dead-letter.js'
+import { fromColumn } from '../sqlite/text.js'
+import type { DeadLetterStats } from '../store.js'
+import type { Database, Sql } from './database.js'
+
+const none = (): Record<DeadLetterStatus, number> => ({ pending: 0, replaying: 0, completed: 0, failed: 0 })
+
+interface Count {
+  operation: string
+  status: DeadLetterStatus
+  n: string
+}
+
+/** How many there are of each kind. */
+export async function statsOf(database: Database, sql: Sql, now: number): Promise<DeadLetterStats> {
+  const table = database.table('dead_letters')
+  // Those whose lease ended are counted as replaying, and are pending.
+  const rows = await sql.all<Count>(
+    `SELECT operation_type AS operation, status, sum(entries) AS n FROM ${database.table('dead_letter_counts')}
+        GROUP BY operation, operation_type, status HAVING sum(entries) <> 0
+      UNION ALL
+      SELECT operation_type, kind, count(*) * sign FROM ${table}, (VALUES ('replaying', -1), ('pending', 1)) AS moved (kind, sign)
+        WHERE status = 'replaying' AND leased_until <= $1 GROUP BY operation_type, kind, sign`,
+    now,
+  )
+  const byOperation = new Map<string, Record<DeadLetterStatus, number>>()
+  const byStatus = none()
+  for (const { operation, status, n } of rows) {
+    const own = byOperation.get(operation) ?? none()
+    byOperation.set(operation, own)
+    own[status] += Number(n)
+    byStatus[status] += Number(n)
+  }
+  const [oldest] = await sql.all<{ at: string }>(
+    `SELECT created_at AS at FROM ${table} WHERE status <> 'completed' ORDER BY created_at, seq LIMIT 1`,
+  )
+  return {
+    total: Object.values(byStatus).reduce((sum, n) => sum + n, 0),
+    byStatus,
+    byOperation: Object.fromEntries([...byOperation].map(([operation, own]) => [fromColumn(operation), own])),
+    ...(oldest === undefined ? {} : { oldest: new Date(Number(oldest.at)) }),
+  }
+}

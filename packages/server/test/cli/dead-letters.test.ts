@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs'
+import { Holdfast } from '@holdfast/runtime'
+import { describe, expect, it } from 'vitest'
+import { EXIT } from '../../src/cli/exit.js'
+import { serve } from '../../src/serve.js'
+import { World } from './world.js'
+
+const CONFIG = `version: "1.1.0"
+policies: { save: { max_attempts: 1 } }
+store: sqlite:data/holdfast.db
+dead_letters: { handlers: ./handlers.mjs }
+`
+
+/** Saves everything but what is called bad, and writes down what it saved. */
+const HANDLERS = `import { appendFileSync } from 'node:fs'
+export function save({ name }) {
+  if (name.startsWith('bad')) throw new Error('still down')
+  appendFileSync(new URL('./saved.txt', import.meta.url), name + '\\n')
+}
+`
+
+/** A folder whose store holds letters by these names. */
+async function letters(...names: string[]): Promise<World> {
+  const world = new World({ 'holdfast.yaml': CONFIG, 'handlers.mjs': HANDLERS })
+  const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
+  for (const name of names)
+    await hf.deadLetters.enqueue({
+      operation: 'save',
+      itemId: name,
+      payload: { name },
+      error: new Error('down'),
+    })
+  await hf.close()
+  return world
+}
+
+const saved = (world: World): string[] => readFileSync(world.path('saved.txt'), 'utf8').trim().split('\n')
+
+describe('dead letters on a store', () => {
+  it('lists them, oldest first, and under the short name too', async () => {
+    const world = await letters('a', 'b')
+    const { json } = await world.run(['dead-letters', 'list', '--json'])
+    expect(json.items.map(({ item_id }: { item_id: string }) => item_id)).toEqual(['a', 'b'])
+    const { out } = await world.run(['dlq', 'list', '--limit', '1'])
+    expect(out).toMatch(/save +a +pending/)
+  })
+
+  it('shows one with its payload', async () => {
+    const world = await letters('a')
+    const { json } = await world.run(['dlq', 'list', '--json'])
+    const { out } = await world.run(['dlq', 'show', json.items[0].dlq_id])
+    expect(out).toContain('"name": "a"')
+    const { code, err } = await world.run(['dlq', 'show', 'dlq_none'])
+    expect(code).toBe(EXIT.failure)
+    expect(err).toContain('holdfast dead-letters list')
+  })
+
+  it('replays all that wait and tells what failed', async () => {
+    const world = await letters('a', 'bad', 'b')
+    const { code, out } = await world.run(['dlq', 'replay'])
+    expect([code, out]).toEqual([EXIT.failure, '2 replayed, 1 failed, 0 left\n'])
+    expect(saved(world).toSorted()).toEqual(['a', 'b'])
+    const { json } = await world.run(['dlq', 'list', '--status', 'failed', '--json'])
+    expect(json.items).toHaveLength(1)
+    const one = await world.run(['dlq', 'replay', json.items[0].dlq_id])
+    expect(one.code).toBe(EXIT.failure)
+    expect(one.out).toContain('still down')
+  })
+
+  it('stops at Ctrl-C with nothing lost, and goes on with the same command', async () => {
+    const names = Array.from({ length: 30 }, (_, i) => `m${String(i).padStart(2, '0')}`)
+    const world = await letters(...names)
+    const argv = ['dlq', 'replay', '--concurrency', '1']
+    const first = await world.run(argv, {
+      terminal: true,
+      heard: (text, interrupt) => {
+        if (/ [1-9]\d* of 30/.test(text)) interrupt()
+      },
+    })
+    expect(first.err).toContain('#')
+    // It may have been quicker than the interruption, which is the same to whoever counts.
+    expect([EXIT.interrupted, EXIT.ok]).toContain(first.code)
+    if (first.code === EXIT.interrupted) expect(first.err).toContain('goes on with what is left')
+    expect((await world.run(argv)).code).toBe(EXIT.ok)
+    expect(saved(world)).toEqual(names)
+    const { json } = await world.run(['dlq', 'list', '--status', 'completed', '--json'])
+    expect(json.items).toHaveLength(30)
+  })
+
+  it('exports all as JSON lines', async () => {
+    const world = await letters('a', 'b')
+    const { out } = await world.run(['dlq', 'export'])
+    const lines = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines.map(({ original_payload }) => original_payload)).toEqual([{ name: 'a' }, { name: 'b' }])
+    await world.run(['dlq', 'export', '--out', 'letters.jsonl'])
+    expect(readFileSync(world.path('letters.jsonl'), 'utf8')).toBe(out)
+  })
+
+  it('purges what is chosen, after a yes', async () => {
+    const world = await letters('a', 'b', 'c')
+    expect((await world.run(['dlq', 'purge'])).code).toBe(EXIT.usage)
+    const unasked = await world.run(['dlq', 'purge', '--item', 'a'])
+    expect([unasked.code, unasked.err.includes('--yes')]).toEqual([EXIT.usage, true])
+    expect((await world.run(['dlq', 'purge', '--older-than', '1d', '--yes'])).out).toBe('0 purged\n')
+    expect((await world.run(['dlq', 'purge', '--item', 'a', '--yes'])).out).toBe('1 purged\n')
+    expect((await world.run(['dlq', 'purge', '--all', '--yes', '--json'])).json).toEqual({
+      purged: 2,
+      leased: [],
+    })
+    expect((await world.run(['dlq', 'purge', '--older-than', 'long', '--yes'])).code).toBe(EXIT.usage)
+  })
+
+  it('works beside a process that has the store open', async () => {
+    const world = await letters('a')
+    const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
+    expect((await world.run(['dlq', 'replay'])).code).toBe(EXIT.ok)
+    expect((await hf.deadLetters.stats()).byStatus.completed).toBe(1)
+    await hf.close()
+  })
+})
+
+describe('dead letters at a server', () => {
+  it('replays them there', async () => {
+    const world = await letters('a', 'b')
+    const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
+    const server = await serve(hf, { port: 0, dashboard: false })
+    const elsewhere = new World()
+    const { code, json } = await elsewhere.run(['dlq', 'replay', '--json', '--url', server.url])
+    expect([code, json]).toEqual([EXIT.ok, { succeeded: 2, failed: 0, skipped: 0, interrupted: false }])
+    await server.close()
+    await hf.close()
+    expect(saved(world).toSorted()).toEqual(['a', 'b'])
+  })
+})

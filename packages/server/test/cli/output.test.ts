@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { chart } from '../../src/cli/output/chart.js'
+import { bar } from '../../src/cli/output/progress.js'
+import { fit, table } from '../../src/cli/output/table.js'
+import { shown, span, when } from '../../src/cli/output/text.js'
+
+const io = (columns: number, terminal = true) =>
+  ({ terminal, colours: false, columns: () => columns }) as never
+
+describe('a table', () => {
+  it('is never wider than the terminal, where its columns have room to say anything', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(fc.string(), { minLength: 3, maxLength: 3 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 24, max: 200 }),
+        (rows, columns) => {
+          for (const line of table(io(columns), ['one', 'two', 'three'], rows).split('\n'))
+            expect(line.length).toBeLessThanOrEqual(columns)
+        },
+      ),
+    )
+  })
+
+  it('cuts nothing where there is no terminal', () => {
+    const long = 'x'.repeat(500)
+    expect(table(io(40, false), ['a'], [[long]])).toContain(long)
+  })
+
+  it('takes from the widest column first, and leaves each something', () => {
+    expect(fit([5, 40, 10], 40)).toEqual([5, 21, 10])
+    expect(fit([50, 50], 5)).toEqual([6, 6])
+  })
+
+  it('has one line for each row, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), (cells) => {
+        const text = table(
+          io(80, false),
+          ['a'],
+          cells.map((cell) => [`x${cell}`]),
+        )
+        expect(text.split('\n')).toHaveLength(cells.length + 2)
+      }),
+    )
+  })
+})
+
+describe('a text', () => {
+  it('cannot draw on the terminal', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+        expect(shown(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
+      }),
+    )
+    expect(shown('\u001b[31mred\u001b[0m\nline')).toBe(' [31mred [0m line')
+  })
+
+  it('says times as people do', () => {
+    expect([0, 0.25, 1.5, 90, 600, 7200, 200_000].map(span)).toEqual([
+      '0 s',
+      '250 ms',
+      '1.5 s',
+      '90 s',
+      '10 min',
+      '2 h',
+      '2.31 d',
+    ])
+    const now = Date.UTC(2026, 0, 29)
+    expect(when('2026-01-29T00:00:05.000Z', now)).toBe('in 5 s')
+    expect(when('2026-01-28T23:59:00.000Z', now)).toBe('60 s ago')
+    expect(when(null, now)).toBe('–')
+    expect(when('whenever', now)).toBe('whenever')
+  })
+})
+
+describe('a chart', () => {
+  const waits = [
+    { attempt: 2, base: 1, min: 0.5, max: 1 },
+    { attempt: 3, base: 2, min: 2, max: 2 },
+  ]
+
+  it('shows what is sure and what chance decides', () => {
+    expect(chart(waits, 45)).toEqual([
+      'attempt 2   █████▒▒▒▒▒           500 ms – 1 s',
+      'attempt 3   ███████████████████  2 s',
+    ])
+  })
+
+  it('shows nothing where nothing is waited', () => {
+    expect(chart([], 80)).toEqual([])
+    expect(chart([{ attempt: 2, base: 0, min: 0, max: 0 }], 80)).toEqual([])
+  })
+
+  it('says how many there are beyond those it shows', () => {
+    const many = Array.from({ length: 30 }, (_, i) => ({ attempt: i + 2, base: 1, min: 1, max: 1 }))
+    expect(chart(many, 80).at(-1)).toBe('… and 10 more')
+  })
+})
+
+describe('a progress bar', () => {
+  it('fits in a line, whatever it shows', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(),
+        fc.nat(),
+        fc.nat(),
+        fc.integer({ min: 1, max: 200 }),
+        (done, failed, total, columns) => {
+          expect(bar({ done, failed, total }, columns).length).toBeLessThanOrEqual(columns)
+        },
+      ),
+    )
+  })
+
+  it('says how far it is', () => {
+    expect(bar({ done: 29, failed: 2, total: 50 }, 45)).toBe('[########------]   58 %  29 of 50, 2 failed')
+    expect(bar({ done: 0, failed: 0, total: undefined }, 80)).toContain('0 of ?')
+  })
+})

@@ -1,0 +1,134 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Holdfast } from '@holdfast/runtime'
+import { afterEach, describe, expect, it } from 'vitest'
+import { EXIT } from '../../src/cli/exit.js'
+import { COMMAND, Running } from './process.js'
+import { BAD, CONFIG, World } from './world.js'
+
+const started: Running[] = []
+
+afterEach(async () => {
+  for (const running of started.splice(0)) {
+    running.child.kill('SIGKILL')
+    await running.ended
+  }
+})
+
+const run = (world: World, ...argv: string[]): Running => {
+  const running = new Running(argv, world.dir)
+  started.push(running)
+  return running
+}
+
+const serving = async (world: World, ...argv: string[]): Promise<{ running: Running; url: string }> => {
+  const running = run(world, 'serve', '--port', '0', ...argv)
+  const [, url = ''] = await running.saying(/api +(http:\/\/\S+)\/api\/v1/)
+  await running.saying(/Ctrl-C/)
+  return { running, url }
+}
+
+describe('the command in a process', () => {
+  it('ends with what it says it ends with', async () => {
+    const world = new World({ 'bad.yaml': BAD, 'holdfast.yaml': CONFIG })
+    expect(await run(world, 'check').ended).toBe(EXIT.ok)
+    expect(await run(world, 'check', 'bad.yaml').ended).toBe(EXIT.config)
+    expect(await run(world, 'chek').ended).toBe(EXIT.usage)
+  })
+
+  it('reads what is piped in', async () => {
+    const running = run(new World(), 'check', '-')
+    running.child.stdin?.end(BAD)
+    expect(await running.ended).toBe(EXIT.config)
+    expect(running.out).toContain('stdin:3:26')
+  })
+
+  it('has no colours in a pipe, and does not mind a reader that leaves', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const shell = `"${process.execPath}" "${COMMAND}" policies | head -n 1; echo "\${PIPESTATUS[0]}"`
+    const text = execFileSync('bash', ['-c', shell], { cwd: world.dir }).toString()
+    // oxlint-disable-next-line no-control-regex -- colours are what this is about
+    expect(text).not.toMatch(/\u001b/)
+    expect(text).toMatch(/^ID +ATTEMPTS.*\n0\n$/)
+  })
+
+  it('does not ask where nobody can answer', async () => {
+    const world = new World()
+    expect(await run(world, 'init').ended).toBe(EXIT.ok)
+    expect(readFileSync(world.path('holdfast.yaml'), 'utf8')).toContain('version: "1.1.0"')
+  })
+})
+
+describe('serve', () => {
+  it('says what is where, serves it, and ends cleanly at Ctrl-C', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const { running, url } = await serving(world)
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200)
+    const metrics = await fetch(`${url}/metrics`)
+    expect(metrics.headers.get('content-type')).toContain('text/plain')
+    expect(await metrics.text()).toContain('# TYPE holdfast_calls_total counter')
+    await fetch(`${url}/api/v1/circuit-breakers/service%3Anotion/trip`, { method: 'POST' })
+    running.interrupt()
+    expect(await running.ended).toBe(EXIT.ok)
+    const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
+    expect((await hf.breakers.get('service:notion'))?.state).toBe('open')
+    await hf.close()
+  })
+
+  it('says so where its port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const running = run(new World({ 'holdfast.yaml': CONFIG }), 'serve', '--port', String(port))
+    expect(await running.ended).toBe(EXIT.failure)
+    expect(running.err).toContain(`the port ${port} of the server is taken`)
+    expect(running.err).toContain('--port')
+    other.close()
+  })
+
+  it('refuses to be reached from elsewhere without a token', async () => {
+    const running = run(new World({ 'holdfast.yaml': CONFIG }), 'serve', '--port', '0', '--host', '0.0.0.0')
+    expect(await running.ended).toBe(EXIT.failure)
+    expect(running.err).toContain('holdfast token create')
+  })
+
+  it('ends with 3 where the file cannot be used', async () => {
+    const running = run(new World({ 'holdfast.yaml': BAD }), 'serve')
+    expect(await running.ended).toBe(EXIT.config)
+    expect(running.err).toContain(':3:26')
+  })
+
+  it('runs the forward proxy over a pool and the file of its members', async () => {
+    const target = createServer((_, res) => res.end('through')).listen(0, '127.0.0.1')
+    await once(target, 'listening')
+    const { port } = target.address() as AddressInfo
+    const upstream = createServer((req, res) => {
+      void fetch(req.url as string).then(async (answer) => res.end(`${await answer.text()} a member`))
+    }).listen(0, '127.0.0.1')
+    await once(upstream, 'listening')
+    const member = (upstream.address() as AddressInfo).port
+    const world = new World({
+      'holdfast.yaml': `version: "1.1.0"
+store: memory
+pools: { proxies: { members_file: proxies.txt } }
+proxy: { port: 0, pool: proxies, allow_private_targets: true }
+`,
+      'proxies.txt': `http://ann:hunter2@127.0.0.1:${member} id=one\n`,
+    })
+    const { running } = await serving(world)
+    const [, place = ''] = await running.saying(/proxy +http:\/\/127\.0\.0\.1:(\d+)/)
+    const text = execFileSync('node', [
+      '-e',
+      `require('http').get({ port: ${place}, path: 'http://127.0.0.1:${port}/', agent: false }, (a) => a.pipe(process.stdout))`,
+    ]).toString()
+    expect(text).toBe('through a member')
+    running.interrupt()
+    expect(await running.ended).toBe(EXIT.ok)
+    expect(running.out + running.err).not.toContain('hunter2')
+    target.close()
+    upstream.close()
+  })
+})

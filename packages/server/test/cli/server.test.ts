@@ -1,0 +1,195 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Holdfast } from '@holdfast/runtime'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createToken } from '../../src/access/tokens.js'
+import { EXIT } from '../../src/cli/exit.js'
+import { type RunningServer, serve } from '../../src/serve.js'
+import { World } from './world.js'
+
+const CONFIG = {
+  policies: { quick: { maxAttempts: 2, backoffType: 'immediate' } },
+  circuitBreakers: { notion: { failureThreshold: 2, timeoutDuration: 30_000 } },
+  proxy: { allowPrivateTargets: true },
+}
+
+const opened: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of opened.splice(0).toReversed()) await close()
+})
+
+async function running(): Promise<{ hf: Holdfast; server: RunningServer; world: World; url: string }> {
+  const hf = await Holdfast.open({ config: CONFIG, env: {} })
+  const server = await serve(hf, { port: 0, dashboard: false })
+  opened.push(
+    () => hf.close(),
+    () => server.close(),
+  )
+  return { hf, server, world: new World(), url: server.url }
+}
+
+const fail = async (hf: Holdfast, payload?: unknown) =>
+  hf
+    .run('quick', () => Promise.reject(new Error('down')), { itemId: 'one', ...(payload ? { payload } : {}) })
+    .catch(() => {})
+
+describe('a command at a server', () => {
+  it('lists, resets and trips breakers', async () => {
+    const { world, url } = await running()
+    const trip = await world.run(['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'a drill'])
+    expect([trip.code, trip.out]).toEqual([EXIT.ok, 'service:notion is open\n'])
+    const { json } = await world.run(['breakers', '--state', 'open', '--json', '--url', url])
+    expect(json.items).toMatchObject([{ id: 'service:notion', state: 'open' }])
+    const reset = await world.run(['breakers', 'reset', 'service:notion', '--json'], {
+      env: { HOLDFAST_URL: url },
+    })
+    expect(reset.json.state).toBe('closed')
+  })
+
+  it('writes down who did it and why', async () => {
+    const { hf, world, url } = await running()
+    await world.run(['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'a drill'])
+    const { items } = await hf.audit.list()
+    expect(items[0]).toMatchObject({ action: 'breaker.trip', actor: 'local', reason: 'a drill' })
+  })
+
+  it('says which breakers there are not', async () => {
+    const { world, url } = await running()
+    const { code, err } = await world.run(['breakers', 'reset', 'service:none', '--url', url])
+    expect(code).toBe(EXIT.failure)
+    expect(err).toContain('there is no breaker service:none')
+  })
+
+  it.each([
+    ['breakers', 'reset', 'service:notion'],
+    ['breakers', '--watch'],
+    ['tail'],
+    ['nodes'],
+    ['config', 'reload'],
+    ['sessions', '--active'],
+  ])('needs --url for what lives in a process: %s %s', async (...argv) => {
+    const { code, err } = await new World().run(argv)
+    expect(code).toBe(EXIT.usage)
+    expect(err).toContain('--url')
+  })
+
+  it('ends with 4 where no server answers', async () => {
+    const probe = createServer().listen(0, '127.0.0.1')
+    await once(probe, 'listening')
+    const { port } = probe.address() as AddressInfo
+    probe.close()
+    await once(probe, 'close')
+    const { code, err } = await new World().run(['breakers', '--url', `http://127.0.0.1:${port}`])
+    expect(code).toBe(EXIT.unreachable)
+    expect(err).toContain('no server answers')
+  })
+
+  it('ends with 4 where something else answers', async () => {
+    const other = createServer((_, res) => res.end('<html>')).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    opened.push(async () => other.close())
+    const { port } = other.address() as AddressInfo
+    const { code, err } = await new World().run(['breakers', '--url', `http://127.0.0.1:${port}`])
+    expect(code).toBe(EXIT.unreachable)
+    expect(err).toContain('no Holdfast server')
+  })
+
+  it('ends with 5 without a token, and with one that is not enough', async () => {
+    const { hf, world, url } = await running()
+    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
+    const without = await world.run(['breakers', '--url', url])
+    expect(without.code).toBe(EXIT.denied)
+    expect(without.err).toContain('HOLDFAST_TOKEN')
+    const viewer = await world.run(['breakers', '--url', url, '--token', token])
+    expect(viewer.code).toBe(EXIT.ok)
+    const reset = await world.run(['breakers', 'reset', 'service:notion', '--url', url], {
+      env: { HOLDFAST_TOKEN: token },
+    })
+    expect(reset.code).toBe(EXIT.denied)
+    expect(reset.err).toContain('the role operator')
+    expect(reset.err + viewer.out).not.toContain(token)
+  })
+
+  it('shows sessions and one of them with its attempts', async () => {
+    const { hf, world, url } = await running()
+    await fail(hf)
+    const { json } = await world.run(['sessions', '--failed', '--json', '--url', url])
+    expect(json.items).toMatchObject([{ operation: 'quick', success: false, total_attempts: 2 }])
+    const { out } = await world.run(['sessions', 'show', json.items[0].session_id, '--url', url])
+    expect(out).toContain('quick  attempts_spent')
+    expect(out).toMatch(/2 +0 s .* failure .*Error: down/)
+  })
+
+  it('follows events until Ctrl-C', async () => {
+    const { hf, world, url } = await running()
+    const lines: string[] = []
+    const tailed = world.run(['tail', '--url', url, '--json', '--type', 'retry_failure'], {
+      heard(text, interrupt) {
+        lines.push(text)
+        interrupt()
+      },
+    })
+    // Events of before the reader came are not for it, so there are some until it has one.
+    while (lines.length === 0) {
+      await fail(hf)
+      await new Promise(setImmediate)
+    }
+    expect((await tailed).code).toBe(EXIT.ok)
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ event_type: 'retry_failure', operation: 'quick' })
+  })
+
+  it('shows breakers as they change until Ctrl-C', async () => {
+    const { hf, world, url } = await running()
+    let seen = ''
+    const watched = world.run(['breakers', '--watch', '--url', url], {
+      heard(text, interrupt) {
+        seen += text
+        if (text.includes('closed')) void hf.breakers.trip('service:notion')
+        if (text.includes('open ')) interrupt()
+      },
+    })
+    expect((await watched).code).toBe(EXIT.ok)
+    expect(seen).toMatch(/closed[^]*open/)
+  })
+
+  it('sends a request and shows its attempts', async () => {
+    let asked = 0
+    const target = createServer((_, res) => {
+      res.statusCode = ++asked === 1 ? 503 : 200
+      res.end('hello')
+    }).listen(0, '127.0.0.1')
+    await once(target, 'listening')
+    opened.push(async () => target.close())
+    const { world, url } = await running()
+    const { port } = target.address() as AddressInfo
+    const argv = ['request', `http://127.0.0.1:${port}/`, '--policy', 'quick', '--url', url]
+    const { code, out, err } = await world.run(argv)
+    expect([code, out]).toEqual([EXIT.ok, 'hello'])
+    expect(err).toMatch(/1 +0 s .* failure +503/)
+    expect(err).toMatch(/2 .* success +200/)
+  })
+
+  it('goes back and forth in the changes made through the API', async () => {
+    const { hf, world, url } = await running()
+    await hf.policies.put({ id: 'quick', maxAttempts: 7 }, { by: 'ann', reason: 'patience' })
+    await hf.policies.put({ id: 'quick', maxAttempts: 9 }, { by: 'ann' })
+    const { json } = await world.run(['config', 'history', '--json', '--url', url])
+    expect(json.items.map(({ version, by }: { version: number; by: string }) => [version, by])).toEqual([
+      [2, 'ann'],
+      [1, 'ann'],
+    ])
+    expect((await world.run(['config', 'rollback', '1', '--url', url])).code).toBe(EXIT.ok)
+    expect((await hf.policies.get('quick')).maxAttempts).toBe(7)
+    expect((await world.run(['config', 'clear', '--url', url])).code).toBe(EXIT.ok)
+    expect((await hf.policies.get('quick')).maxAttempts).toBe(2)
+    expect((await world.run(['config', 'reload', '--url', url])).code).toBe(EXIT.ok)
+  })
+
+  it('says that a server in no fleet has no nodes', async () => {
+    const { world, url } = await running()
+    const { code, err } = await world.run(['nodes', '--url', url])
+    expect([code, err.includes('no fleet')]).toEqual([EXIT.failure, true])
+  })
+})

@@ -1,0 +1,71 @@
+import { Holdfast } from '@holdfast/runtime'
+import { describe, expect, it } from 'vitest'
+import { EXIT } from '../../src/cli/exit.js'
+import { CONFIG, World } from './world.js'
+
+const open = (world: World): Promise<Holdfast> =>
+  Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
+
+describe('tokens', () => {
+  it('are made, listed and revoked on the store, and written down', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const made = await world.run(['token', 'create', 'grafana', '--role', 'viewer', '--reason', 'graphs'])
+    expect(made.out).toMatch(/^hft_[\w-]{43}\n$/)
+    const list = await world.run(['token', 'list', '--json'])
+    expect(list.json.items).toMatchObject([{ name: 'grafana', role: 'viewer' }])
+    expect(list.out).not.toContain(made.out.trim())
+    expect((await world.run(['token', 'create', 'grafana'])).code).toBe(EXIT.failure)
+    expect((await world.run(['token', 'revoke', 'grafana'])).code).toBe(EXIT.ok)
+    expect((await world.run(['token', 'revoke', 'grafana'])).code).toBe(EXIT.failure)
+    const hf = await open(world)
+    const { items } = await hf.audit.list()
+    await hf.close()
+    expect(items.map(({ action, target }) => [action, target])).toEqual([
+      ['token.revoke', 'grafana'],
+      ['token.create', 'grafana'],
+    ])
+    expect(items[1]).toMatchObject({ reason: 'graphs', actor: expect.stringMatching(/^command:/) })
+  })
+
+  it('do not keep who can read the store from it', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    await world.run(['token', 'create', 'ann', '--role', 'admin'])
+    expect((await world.run(['sessions', '--json'])).json).toEqual({ items: [] })
+  })
+})
+
+describe('a command on the store', () => {
+  it('shows what a process left there, and changes none of its breakers', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const hf = await open(world)
+    await hf.run('save', () => Promise.reject(new Error('down'))).catch(() => {})
+    await hf.breakers.trip('service:notion')
+    await hf.close()
+    expect((await world.run(['sessions', '--json'])).json.items).toMatchObject([{ operation: 'save' }])
+    const { json, err } = await world.run(['breakers', '--json'])
+    expect(json.items).toMatchObject([{ id: 'service:notion', state: 'open' }])
+    expect(err).toBe('')
+    const again = await open(world)
+    expect((await again.breakers.get('service:notion'))?.state).toBe('open')
+    // One that is closed meanwhile stays so, though a command that began before ends after.
+    await again.breakers.reset('service:notion')
+    await world.run(['sessions'])
+    await again.close()
+    expect((await world.run(['breakers', '--json'])).json.items).toMatchObject([{ state: 'closed' }])
+  })
+
+  it('rolls back and clears changes that a process finds when it starts', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const hf = await open(world)
+    await hf.policies.put({ id: 'save', maxAttempts: 7 }, { by: 'ann' })
+    await hf.policies.put({ id: 'save', maxAttempts: 9 }, { by: 'ann' })
+    await hf.close()
+    expect((await world.run(['config', 'rollback', '1', '--reason', 'too many'])).code).toBe(EXIT.ok)
+    const { json } = await world.run(['explain', 'save', '--json'])
+    expect(json.policies[0].values.max_attempts.value).toBe(7)
+    expect((await world.run(['config', 'clear'])).code).toBe(EXIT.ok)
+    const again = await open(world)
+    expect((await again.policies.get('save')).maxAttempts).toBe(2)
+    await again.close()
+  })
+})

@@ -1,0 +1,123 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { systemClock } from 'holdfast/engine'
+import { afterEach, describe, expect, it } from 'vitest'
+import { COMMAND } from './process.js'
+import { CONFIG, World } from './world.js'
+
+const tmux = spawnSync('tmux', ['-V']).status === 0
+if (!tmux) console.warn('there is no tmux here: the command is not tested in a real terminal')
+
+let count = 0
+const open: string[] = []
+
+afterEach(() => {
+  for (const name of open.splice(0)) spawnSync('tmux', ['-L', name, 'kill-server'])
+})
+
+/** A terminal of a width, with a shell in it. */
+class Terminal {
+  private readonly name = `holdfast-${process.pid}-${++count}`
+
+  constructor(world: World, columns: number) {
+    open.push(this.name)
+    this.tmux(
+      '-f',
+      '/dev/null',
+      'new-session',
+      '-d',
+      '-x',
+      String(columns),
+      '-y',
+      '40',
+      '-c',
+      world.dir,
+      'sh',
+    )
+    this.type(`PS1='$ '; holdfast() { "${process.execPath}" "${COMMAND}" "$@"; }; clear`)
+  }
+
+  type(line: string): void {
+    this.tmux('send-keys', '-l', line)
+    this.tmux('send-keys', 'Enter')
+  }
+
+  key(name: string): void {
+    this.tmux('send-keys', name)
+  }
+
+  screen(): string {
+    return this.tmux('capture-pane', '-p')
+  }
+
+  /** What is on the screen once it shows this. */
+  async showing(what: RegExp): Promise<string> {
+    for (;;) {
+      const screen = this.screen()
+      if (what.test(screen)) return screen
+      await new Promise<void>((resolve) => systemClock.setTimer(resolve, 50))
+    }
+  }
+
+  private tmux(...argv: string[]): string {
+    return execFileSync('tmux', ['-L', this.name, ...argv]).toString()
+  }
+}
+
+describe.skipIf(!tmux)('the command in a terminal', () => {
+  it.each([60, 120])('fits tables and charts into %i columns', async (columns) => {
+    const terminal = new Terminal(new World({ 'holdfast.yaml': CONFIG }), columns)
+    terminal.type('holdfast policies; echo "done: $?"')
+    const screen = await terminal.showing(/done: 0/)
+    const lines = screen.split('\n')
+    const head = lines.findIndex((line) => line.startsWith('ID'))
+    // A line that did not fit would have been broken into two.
+    expect(lines.slice(head, head + 8).map((line) => line.split(/\s/)[0])).toEqual([
+      'ID',
+      expect.stringMatching(/^default$/),
+      expect.stringMatching(/^default_/),
+      expect.stringMatching(/^aggress/),
+      expect.stringMatching(/^conserv/),
+      expect.stringMatching(/^linear/),
+      expect.stringMatching(/^rate_li/),
+      'fetch',
+    ])
+    terminal.type('clear; holdfast explain fetch; echo "done: $?"')
+    expect(await terminal.showing(/done: 0/)).toMatch(/attempt 2 +▒+ +0 s – 200 ms/)
+  })
+
+  it('ends a server at Ctrl-C and gives the terminal back', async () => {
+    const terminal = new Terminal(new World({ 'holdfast.yaml': CONFIG }), 100)
+    terminal.type('holdfast serve --port 0; echo "done: $?"')
+    await terminal.showing(/Ctrl-C ends it/)
+    terminal.key('C-c')
+    expect(await terminal.showing(/done: \d/)).toContain('done: 0')
+  })
+
+  it('asks its questions and writes what was answered', async () => {
+    const world = new World()
+    const terminal = new Terminal(world, 100)
+    terminal.type('holdfast init; echo "done: $?"')
+    await terminal.showing(/Where should records live/)
+    terminal.key('Down')
+    await terminal.showing(/[●>] *Files/)
+    terminal.key('Enter')
+    await terminal.showing(/Which port/)
+    terminal.key('Enter')
+    await terminal.showing(/rotate over proxies/)
+    terminal.key('y')
+    await terminal.showing(/done: 0/)
+    terminal.type('clear; holdfast check && grep ^store holdfast.yaml')
+    const screen = await terminal.showing(/store:/)
+    expect(screen).toContain('1 pool')
+    expect(screen).toContain('store: files:data')
+  })
+
+  it('writes nothing where the questions are broken off', async () => {
+    const terminal = new Terminal(new World(), 100)
+    terminal.type('holdfast init; echo "done: $?"; ls')
+    await terminal.showing(/Where should records live/)
+    terminal.key('C-c')
+    expect(await terminal.showing(/done: \d+/)).toContain('done: 130')
+    expect(terminal.screen()).not.toContain('holdfast.yaml written')
+  })
+})
