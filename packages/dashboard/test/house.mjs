@@ -126,7 +126,7 @@ export async function openHouse(options = {}) {
       })
     await call('gmail_fetch', 9, { itemId: 'mail-1', payload: { mail: 'mail-1' } })
     for (let n = 0; n < 3; n++) await call('gemini', 9)
-    for (let n = 0; n < 3; n++) await hf.breakers.trip('pool:proxies:syd-8', { by: 'fixture' })
+    await hf.breakers.trip('pool:proxies:syd-8', { by: 'ops', reason: 'the provider asked for it' })
   }
   /** A call that waits for its next attempt until the house is closed. */
   const waiting = options.quiet === true ? undefined : call('patient', 9)

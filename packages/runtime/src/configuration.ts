@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { HoldfastError, isHoldfastError } from 'holdfast'
 import type { OperationRules, Ruling } from './calls/lines.js'
+import { snakeKey } from './codec/twin.js'
 import { type Checked, checkConfig, checkObject } from './config/check.js'
 import { type Explanation, explain, hiddenNote } from './config/explain.js'
 import { checkText } from './config/file/check-text.js'
@@ -14,6 +16,7 @@ import { resolveOperation } from './config/operations.js'
 import { type DecoratedMethod, decoratorOverrides } from './config/overrides.js'
 import { configInvalid, lineOf, type Problem } from './config/problem.js'
 import { DEFAULT_POLICY } from './config/ready.js'
+import { contradictions } from './config/resolve.js'
 import { type ResolvedConfig, resolveConfig } from './config/resolved.js'
 import type { Config } from './config/schema/schema.js'
 import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from './dead-letters/options.js'
@@ -195,6 +198,7 @@ export class Configuration {
     const { kit, source, apply } = this.parts
     this.layer = await this.layers.load()
     this.resolved = this.resolve(this.loaded)
+    this.leaveOutWhatContradicts()
     this.listed = await this.memberFiles.read(this.current)
     apply()
     for (const warning of this.loaded.warnings)
@@ -225,11 +229,13 @@ export class Configuration {
     })
   }
 
-  close(): void {
+  /** Follows nothing more, and resolves when no change is under way. */
+  async close(): Promise<void> {
     this.following = false
     this.watch?.close()
     this.watch = undefined
     this.memberFiles.close()
+    await this.work
   }
 
   /** As far as calls are concerned. */
@@ -241,7 +247,12 @@ export class Configuration {
       policies,
       operation: (name): OperationRules => {
         const plan = resolveOperation(resolved, name)
-        return { ...plan, mapped: plan.kinds.size > 0 || plan.fallbackPolicyId !== DEFAULT_POLICY }
+        const { kinds, fallbackPolicyId, subsystem } = plan
+        return {
+          ...plan,
+          mapped: kinds.size > 0 || fallbackPolicyId !== DEFAULT_POLICY,
+          switchedOn: subsystem === undefined || config.subsystems?.[subsystem]?.enabled !== false,
+        }
       },
       breakers: new Map(
         Object.entries(config.circuitBreakers ?? {}).map(([name, entry]) => [
@@ -318,9 +329,22 @@ export class Configuration {
   /** Changes the layer and puts the result in force. */
   private async relay(change: () => Promise<Layer>, actor: Actor): Promise<void> {
     const { kit, apply } = this.parts
+    const { layer: before, resolved } = this
     this.layer = await change()
-    this.resolved = this.resolve(this.loaded)
-    apply()
+    try {
+      this.resolved = this.resolve(this.loaded)
+      refuseContradictions(this.resolved)
+      apply()
+    } catch (error) {
+      // What is stored must be what can be in force.
+      this.layer = await this.layers.change(() => before, {
+        by: 'holdfast',
+        reason: 'the change was refused',
+      })
+      this.resolved = resolved
+      apply()
+      throw error
+    }
     kit.emit({
       eventType: 'config_reloaded',
       component: 'config',
@@ -342,9 +366,12 @@ export class Configuration {
     try {
       const checked = sound(await read(), file)
       const listed = await this.memberFiles.read(checked.config)
+      await this.loadHandlers(checked.config)
+      const next = this.resolve(checked)
+      refuseContradictions(next)
       this.listed = listed
       this.loaded = checked
-      this.resolved = this.resolve(checked)
+      this.resolved = next
       try {
         apply()
       } catch (error) {
@@ -372,6 +399,39 @@ export class Configuration {
       context: { file, by: actor.by ?? 'unknown', changes: changes.length, hidden },
     })
     await kit.audit(actor, 'config.reload', file ?? 'object', { after: { changes } })
+  }
+
+  /** Loads the module of handlers that a configuration names. @throws CONFIG_INVALID */
+  private async loadHandlers({ deadLetters }: Config): Promise<void> {
+    const file = deadLetters?.handlers
+    if (file === undefined) return
+    try {
+      await import(pathToFileURL(this.path(file)).href)
+    } catch (error) {
+      throw configInvalid('the configuration', [
+        { path: 'dead_letters.handlers', message: `cannot be loaded: ${messageOf(error)}` },
+      ])
+    }
+  }
+
+  /** Opens without the changes through the API that do not go with the file any more, and says so. */
+  private leaveOutWhatContradicts(): void {
+    const problems = contradictionsOf(this.resolved)
+    if (problems.length === 0) return
+    const { policies = {}, ...rest } = this.layer
+    const wrong = new Set(problems.map(({ policyId }) => policyId))
+    const left = Object.entries(policies).filter(([id]) => !wrong.has(id))
+    this.layer = { ...rest, policies: Object.fromEntries(left) }
+    this.resolved = this.resolve(this.loaded)
+    this.degraded = true
+    const { kit } = this.parts
+    const reason = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+    kit.complain(`changes made through the API do not go with the file and are left out: ${reason}`)
+    kit.emit({
+      eventType: 'config_rejected',
+      component: 'config',
+      context: { layer: 'api', reason, policies: [...wrong] },
+    })
   }
 
   private async reject(actor: Actor, error: unknown): Promise<void> {
@@ -413,4 +473,32 @@ async function textOf(file: string): Promise<string> {
 function sound(checked: Checked, file: string | undefined): Checked & { readonly config: Config } {
   if (checked.config === undefined) throw configInvalid(file ?? 'the config', checked.problems, file)
   return checked as Checked & { readonly config: Config }
+}
+
+/** What in the policies, file and changes together, cannot be: fields that contradict each other, breakers that are not there. */
+function contradictionsOf({ policies, config }: ResolvedConfig): (Problem & { policyId: string })[] {
+  const found: (Problem & { policyId: string })[] = []
+  for (const [policyId, resolved] of policies) {
+    const { policy } = resolved
+    const at = (field: string) => `policies.${policyId}.${snakeKey(field)}`
+    for (const { field, least } of contradictions(resolved))
+      found.push({
+        policyId,
+        path: at(field),
+        message: `${policy[field] / 1000} is less than ${snakeKey(least)}, which is ${policy[least] / 1000}`,
+      })
+    if (policy.circuitBreaker && !Object.hasOwn(config.circuitBreakers ?? {}, policy.circuitBreaker))
+      found.push({
+        policyId,
+        path: at('circuitBreaker'),
+        message: `there is no breaker ${JSON.stringify(policy.circuitBreaker)}`,
+      })
+  }
+  return found
+}
+
+function refuseContradictions(resolved: ResolvedConfig): void {
+  const problems = contradictionsOf(resolved)
+  if (problems.length > 0)
+    throw configInvalid('the configuration with the changes made through the API', problems)
 }

@@ -1,4 +1,4 @@
-import type { Attempt, Clock, Pool, Random } from 'holdfast'
+import type { Attempt, Clock, Pool, Random, RetryOptions } from 'holdfast'
 import type { Actor, Logger } from './kit.js'
 import type { CircuitBreakerEvent, CircuitBreakerState } from './records/breaker.js'
 import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from './records/metrics.js'
@@ -24,6 +24,8 @@ export interface CallOptions {
   pool?: string | undefined
   /** The policy for this call: the id of one, or the fields of one. */
   policy?: string | Partial<RetryPolicy> | undefined
+  /** Changes the policy's retrying for this call; what it leaves out stays. False: one attempt. */
+  retry?: RetryOptions | false | undefined
   /** What the call is named in records. @defaultValue the operation */
   name?: string | undefined
   /** Ends the call at once when aborted. */

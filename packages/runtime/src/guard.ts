@@ -1,14 +1,12 @@
-import type { Attempt, CircuitBreaker, Guard, GuardEvent, RunOptions, StopReason } from 'holdfast'
-import { HoldfastError } from 'holdfast'
+import type { Attempt, CircuitBreaker, Guard, GuardEvent, RunOptions } from 'holdfast'
 import type { CallOptions, Run } from './face.js'
-import type { RetryEvent } from './records/session.js'
 
 /** What a guard that follows the configuration is made of. */
 export interface LiveParts {
   run: Run
   breaker(): CircuitBreaker | undefined
-  /** Tells of events of the operation. */
-  on(listener: (event: RetryEvent) => void): () => void
+  /** Tells what happens to calls of the operation. */
+  on(listener: (event: GuardEvent) => void): () => void
 }
 
 /** A guard for an operation, whose every call goes by the configuration of the moment it begins. */
@@ -31,17 +29,11 @@ export class LiveGuard implements Guard {
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
     if (options === undefined) return this.parts.run(this.name, fn, this.options)
     const { signal, context, retry } = options
-    if (retry !== undefined)
-      return Promise.reject(
-        new HoldfastError(
-          'INVALID_OPTIONS',
-          `retry: the guard ${this.name} follows the configuration; give a policy to hf.run instead`,
-        ),
-      )
     return this.parts.run(this.name, fn, {
       ...this.options,
       ...(signal !== undefined && { signal }),
       ...(context !== undefined && { context: context as Record<string, unknown> }),
+      ...(retry !== undefined && { retry }),
     })
   }
 
@@ -56,29 +48,6 @@ export class LiveGuard implements Guard {
   }
 
   on(listener: (event: GuardEvent) => void): () => void {
-    return this.parts.on((event) => {
-      const told = guardEvent(event)
-      if (told !== undefined) listener(told)
-    })
+    return this.parts.on(listener)
   }
-}
-
-/** An event of the runtime in the words of a guard's. */
-function guardEvent(event: RetryEvent): GuardEvent | undefined {
-  const { eventType, operation, attempt, context, error } = event
-  const base = { name: operation ?? undefined, timestamp: event.timestamp.getTime(), context }
-  const number = attempt ?? 1
-  if (eventType === 'retry_attempt')
-    return {
-      type: 'retry_scheduled',
-      ...base,
-      attempt: number,
-      maxAttempts: event.maxAttempts ?? 1,
-      delay: event.delay ?? 0,
-      error,
-    }
-  if (eventType === 'retry_success') return { type: 'succeeded', ...base, attempt: number }
-  if (eventType !== 'retry_failure') return undefined
-  const stopped = (context?.stopped ?? 'attempts_spent') as StopReason
-  return { type: 'gave_up', ...base, attempt: number, error, stopped }
 }

@@ -1,6 +1,7 @@
 import {
   type Attempt,
   type BreakerEvent,
+  type CircuitBreaker,
   type Clock,
   type Guard,
   type GuardOptions,
@@ -21,6 +22,7 @@ import { lineOf } from './calls/decorated.js'
 import { FirstTry } from './calls/first-try.js'
 import type { Line } from './calls/line.js'
 import { type LineParts, Lines } from './calls/lines.js'
+import { StraightCall } from './calls/straight.js'
 import { Configuration, type Source } from './configuration.js'
 import { DeadLetters } from './dead-letters/dead-letters.js'
 import { ErrorLog } from './error-log/error-log.js'
@@ -43,10 +45,10 @@ import type { Step } from './pipeline/step.js'
 import { PoolSet } from './pools/pools.js'
 import type { MemberTarget } from './pools/target.js'
 import type { AuditRecord } from './records/errors.js'
-import type { RetryEvent } from './records/session.js'
 import { messageOf, summarize } from './records/summary.js'
 import { CallRecorder } from './sessions/recorder.js'
 import { Sessions } from './sessions/service.js'
+import { Fleet } from './shared/fleet.js'
 import { openStore } from './store/open.js'
 import type { AuditFilter, Page, Store } from './store/store.js'
 
@@ -98,6 +100,8 @@ export class Holdfast {
   readonly config: Configuration
   /** Where records live. */
   readonly store: Store
+  /** This process among others, where the configuration says `shared`. */
+  fleet: Fleet | undefined = undefined
   private readonly house: House
   private readonly poolSet: PoolSet
   private readonly registry: BreakerRegistry
@@ -119,6 +123,7 @@ export class Holdfast {
    */
   static async open(given: string | OpenOptions = {}): Promise<Holdfast> {
     const options: OpenOptions = typeof given === 'string' ? { config: given } : given
+    checkOpen(options)
     const { clock = systemClock, random = systemRandom, env = process.env } = options
     const source = await Configuration.read(options.config, env, options.fallback === true)
     const url = options.store ?? source.checked.config.store ?? (source.file ? DEFAULT_STORE : 'memory')
@@ -161,6 +166,7 @@ export class Holdfast {
       random,
       heard: (pool, event, persist) => this.poolChanged(pool, event, persist),
       recall: (id) => this.registry.recall(id),
+      openings: this.registry.openings,
     })
     this.config = new Configuration({
       kit: house,
@@ -183,7 +189,7 @@ export class Holdfast {
       (operation, fn, given) => this.run(operation, fn, given),
       this.deadLetters,
     )
-    this.breakers = new Breakers(house, this.registry, this.poolSet)
+    this.breakers = new Breakers(house, this.registry, this.poolSet, () => house.breakerEvents.flush())
     this.sessions = new Sessions(house, this.recorder, () => house.sessions.flush())
     this.events = {
       on: (type, listener) => house.bus.on(type, listener),
@@ -210,7 +216,10 @@ export class Holdfast {
     const space = new StorageWatch(house)
     this.housekeeping = new Housekeeping(house, {
       config: () => this.config.current,
-      saveMetrics: () => this.counted.save(store.metrics, house.node),
+      saveMetrics: async () => {
+        this.lookAtBreakers()
+        await this.counted.save(store.metrics, house.node)
+      },
       expireDeadLetters: () => this.deadLetters.expire(),
       checkSpace: () => space.check(),
     })
@@ -228,6 +237,7 @@ export class Holdfast {
     options?: CallOptions,
   ): Promise<T> {
     try {
+      checkCall(fn, options)
       return this.start(this.lines.get(operation, options), fn as never, options)
     } catch (error) {
       return Promise.reject(error)
@@ -236,12 +246,13 @@ export class Holdfast {
 
   /** A guard whose every call goes by the configuration of the moment it begins. `options` hold for all of them. */
   guard(operation: string, options?: CallOptions): Guard {
+    const { telling } = this.recorder
     return new LiveGuard(
       operation,
       {
         run: (name, fn, given) => this.run(name, fn, given),
         breaker: () => this.lines.get(operation, options).base.gate,
-        on: (listener) => this.heard(options?.name ?? operation, listener),
+        on: (listener) => telling.on(options?.name ?? operation, listener),
       },
       options,
     )
@@ -265,7 +276,7 @@ export class Holdfast {
     const line = lineOf(name, options, this.lineParts)
     line.breaker?.on((event) => this.breakerChanged(event, { serviceName: name }, false))
     const run: Run = (_, fn, given) => this.start(line, fn, given)
-    const on: LiveParts['on'] = (listener) => this.heard(name, listener)
+    const on: LiveParts['on'] = (listener) => this.recorder.telling.on(name, listener)
     return new LiveGuard(name, { run, breaker: () => line.breaker, on }, undefined)
   }
 
@@ -294,13 +305,6 @@ export class Holdfast {
     return this.closing
   }
 
-  /** Tells of the events of one operation. */
-  private heard(operation: string, listener: (event: RetryEvent) => void): () => void {
-    return this.house.bus.on('*', (event) => {
-      if (event.operation === operation) listener(event)
-    })
-  }
-
   private start<T>(
     line: Line,
     fn: (attempt: Attempt) => T | PromiseLike<T>,
@@ -308,17 +312,32 @@ export class Holdfast {
   ): Promise<T> {
     if (this.closing !== undefined)
       return Promise.reject(new HoldfastError('CANCELLED', 'the runtime is closed'))
-    if (!line.enabled) return line.core.run(fn)
+    if (!line.enabled) {
+      const { pool, context, signal } = options ?? {}
+      const member = pool === undefined ? undefined : this.poolSet.get(pool).pick(context)
+      return new StraightCall<T>(this.recorder, member, signal).start(fn)
+    }
     const refused = options?.payload === undefined ? undefined : this.deadLetters.refuses()
     if (refused !== undefined) return Promise.reject(refused)
-    const Kind = line.plain && options?.signal === undefined ? FirstTry : RuntimeCall
+    const { signal, retry } = options ?? {}
+    const watched = signal !== undefined || retry !== undefined || this.recorder.telling.any
+    const Kind = line.plain && !watched ? FirstTry : RuntimeCall
     return new Kind<T>(this.recorder, line, fn, options).start()
   }
 
   private async begin(options: OpenOptions): Promise<void> {
     const { house, saver, registry, counted } = this
     registry.remember((await saver.load()).map(({ snapshot }) => snapshot))
+    this.fleet = await Fleet.join({
+      house,
+      registry,
+      pools: this.poolSet,
+      config: () => this.config.current,
+      readLayer: () => this.config.open(),
+    })
     await this.config.open()
+    await this.fleet?.settled()
+    for (const breaker of this.persisted()) saver.know(breaker)
     await counted.load(this.store.metrics, house.node)
     await this.deadLetters.open()
     this.housekeeping.start()
@@ -335,6 +354,7 @@ export class Holdfast {
     const lines = new Lines(config.ruling(), this.lineParts, this.lines)
     this.registry.keepOnly(lines.prepare())
     this.lines = lines
+    this.fleet?.apply()
   }
 
   private get lineParts(): LineParts {
@@ -382,6 +402,7 @@ export class Holdfast {
             operation,
             kind: record.kind,
             error: summary,
+            policyId: draft.policyId,
             sessionId,
             correlationId,
             itemId: given?.itemId,
@@ -390,7 +411,8 @@ export class Holdfast {
       },
       member: (pool, member, ok, duration) => counted.member(pool, member, ok, duration),
       deadLetter: (call, draft, error) => {
-        if (!call.present.record.deadLetter) return undefined
+        const { deadLetter, shadow } = call.present.record
+        if (!deadLetter || shadow) return undefined
         const { payload, itemId, idempotencyKey } = call.given ?? {}
         return this.deadLetters.capture({
           operation: call.line.operation,
@@ -399,6 +421,7 @@ export class Holdfast {
           error,
           idempotencyKey,
           kind: draft.kind,
+          retryCount: Math.max(0, call.number - 1),
           policyId: call.present.record.id,
           sessionId: draft.sessionId,
           correlationId: draft.correlationId,
@@ -410,7 +433,12 @@ export class Holdfast {
 
   private breakerChanged(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void {
     const { house, counted, log, errors } = this
-    const { id, fromState, toState, failureCount } = event
+    const { id, fromState, toState, failureCount, timestamp } = event
+    if (toState === 'open') this.registry.openings.set(id, timestamp)
+    else if (toState === 'closed') this.registry.openings.delete(id)
+    for (const operation of this.recorder.telling.operations())
+      if (this.lines.get(operation, undefined).gates.some((gate) => gate.id === id))
+        this.recorder.telling.breaker(operation, event)
     counted.breakerChanged(event)
     house.breakerChanged(event)
     const eventType = (
@@ -438,6 +466,8 @@ export class Holdfast {
     if (event.type === 'breaker_changed') {
       this.breakerChanged(event, { pool: pool.id, member: event.memberId }, false)
       if (persist) this.saver.touch(pool.breaker(event.memberId))
+      if (event.toState === 'open')
+        this.fleet?.memberOpened(pool.id, event.memberId, pool.breaker(event.memberId))
       return
     }
     const { type: _, timestamp: __, ...facts } = event
@@ -448,10 +478,21 @@ export class Holdfast {
     })
   }
 
+  /** The breakers that outlive the process. */
+  private *persisted(): Iterable<CircuitBreaker> {
+    for (const { breaker, persist } of this.registry) if (persist) yield breaker
+    for (const pool of this.poolSet.persisted()) yield* pool.usedBreakers()
+  }
+
+  /** Saves those of them that anything happened to. */
+  private lookAtBreakers(): void {
+    for (const breaker of this.persisted()) this.saver.look(breaker)
+  }
+
   private async end(): Promise<void> {
     const { recorder, house, saver, counted } = this
     const { clock } = house
-    this.config.close()
+    await this.config.close()
     let timer: unknown
     const grace = new Promise<void>((resolve) => {
       timer = clock.setTimer(resolve, GRACE)
@@ -466,14 +507,48 @@ export class Holdfast {
     await this.housekeeping.stop()
     await this.errors.close()
     await this.alerts.close()
-    for (const pool of this.poolSet.persisted())
-      for (const breaker of pool.usedBreakers()) saver.touch(breaker)
-    for (const { breaker, persist } of this.registry) if (persist) saver.touch(breaker)
-    await saver.flush()
+    this.lookAtBreakers()
+    await saver.close()
     await counted.save(this.store.metrics, house.node).catch((error: unknown) => {
       house.complain(`metrics could not be saved: ${messageOf(error)}`)
     })
+    await this.fleet?.close()
     await house.close()
     await this.store.close()
   }
+}
+
+/** Refuses a call that cannot be made. @throws INVALID_OPTIONS */
+function checkCall(fn: unknown, options: unknown): void {
+  const problems: string[] = []
+  if (typeof fn !== 'function') problems.push(`fn: got ${typeof fn}, takes a function`)
+  if (options !== undefined) {
+    if (typeof options !== 'object' || options === null) problems.push('options: takes an object')
+    else {
+      const { signal, policy } = options as CallOptions
+      if (signal !== undefined && typeof signal?.addEventListener !== 'function')
+        problems.push(`signal: got ${typeof signal}, takes an AbortSignal`)
+      if (policy !== undefined && (policy === null || !['string', 'object'].includes(typeof policy)))
+        problems.push('policy: takes the id of a policy, or its fields')
+    }
+  }
+  if (problems.length > 0)
+    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
+      details: problems,
+    })
+}
+
+const OPENING = ['config', 'store', 'clock', 'random', 'logger', 'fallback', 'watch', 'env']
+
+/** Refuses options that say nothing a runtime knows. @throws INVALID_OPTIONS */
+function checkOpen(options: unknown): void {
+  const unknown =
+    typeof options === 'object' && options !== null
+      ? Object.keys(options).filter((key) => !OPENING.includes(key))
+      : [typeof options]
+  if (unknown.length > 0)
+    throw new HoldfastError(
+      'INVALID_OPTIONS',
+      `Holdfast.open takes a path, or an object with ${OPENING.join(', ')}; got ${unknown.join(', ')}`,
+    )
 }

@@ -37,6 +37,8 @@ export class BreakerRegistry {
   private readonly restored = new Map<string, BreakerSnapshot>()
   private readonly options: RegistryOptions
   private readonly opened: Date
+  /** When breakers opened that are not closed, those of pools included. */
+  readonly openings = new Map<string, number>()
 
   constructor(options: RegistryOptions) {
     this.options = options
@@ -91,7 +93,7 @@ export class BreakerRegistry {
 
   /** Where a breaker stands, as a record. */
   state(breaker: CircuitBreaker, owner: BreakerOwner): CircuitBreakerState {
-    return stateOf(breaker, owner, this.opened)
+    return stateOf(breaker, owner, this.opened, this.openings)
   }
 
   private settings(id: string, given: BreakerOptions): BreakerSettings {
@@ -111,7 +113,12 @@ const sameSettings = (a: BreakerSettings, b: BreakerSettings) =>
 const date = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
 
 /** Where a breaker stands, as a record. One that never changed has been as it is since `since`. */
-export function stateOf(breaker: CircuitBreaker, owner: BreakerOwner, since: Date): CircuitBreakerState {
+export function stateOf(
+  breaker: CircuitBreaker,
+  owner: BreakerOwner,
+  since: Date,
+  openings: ReadonlyMap<string, number>,
+): CircuitBreakerState {
   const { settings } = breaker
   const { policyId, serviceName, member } = owner
   const changed = date(breaker.lastStateChange) ?? since
@@ -135,6 +142,6 @@ export function stateOf(breaker: CircuitBreaker, owner: BreakerOwner, since: Dat
   if (next !== undefined) record.nextTestTime = next
   const failed = date(breaker.lastFailureTime)
   if (failed !== undefined) record.lastFailureTime = failed
-  if (breaker.state !== 'closed') record.openTimestamp = changed
+  if (breaker.state !== 'closed') record.openTimestamp = date(openings.get(breaker.id)) ?? changed
   return record
 }

@@ -4,6 +4,11 @@ import type { BreakerStore, StoredBreaker } from '../store/store.js'
 /** How long changes wait for others to be saved with them. */
 const LINGER = 50
 
+/** All that tells whether something happened to a breaker. */
+const markOf = ({ epoch, lastFailureTime, successes }: CircuitBreaker) =>
+  `${epoch} ${lastFailureTime ?? ''} ${successes}`
+const NOTHING = '0  0'
+
 export interface SaverOptions {
   clock: Clock
   store: BreakerStore
@@ -14,6 +19,8 @@ export interface SaverOptions {
 export class BreakerSaver {
   private readonly changed = new Map<string, CircuitBreaker>()
   private readonly created = new Map<string, Date>()
+  private readonly seen = new Map<string, string>()
+  private closed = false
   private timer: unknown = undefined
   private saving: Promise<void> = Promise.resolve()
   private readonly options: SaverOptions
@@ -29,7 +36,23 @@ export class BreakerSaver {
     return stored
   }
 
+  /** Notes how a breaker is as saved, so that only what happens from here on is saved. */
+  know(breaker: CircuitBreaker): void {
+    this.seen.set(breaker.id, markOf(breaker))
+  }
+
+  /** Saves a breaker where anything happened to it since it was last looked at. */
+  look(breaker: CircuitBreaker): void {
+    const mark = markOf(breaker)
+    if (this.seen.get(breaker.id) === mark) return
+    // One that nothing ever happened to here must not hide what another process saved.
+    if (this.seen.has(breaker.id) || mark !== NOTHING) this.touch(breaker)
+    this.seen.set(breaker.id, mark)
+  }
+
   touch(breaker: CircuitBreaker): void {
+    if (this.closed) return
+    this.seen.set(breaker.id, markOf(breaker))
     this.changed.set(breaker.id, breaker)
     this.timer ??= this.options.clock.setTimer(() => void this.flush(), LINGER)
   }
@@ -40,6 +63,13 @@ export class BreakerSaver {
     this.timer = undefined
     this.saving = this.saving.then(() => this.save())
     return this.saving
+  }
+
+  /** Saves what changed; nothing is saved afterwards. */
+  async close(): Promise<void> {
+    await this.flush()
+    this.closed = true
+    this.options.clock.clearTimer(this.timer)
   }
 
   private async save(): Promise<void> {

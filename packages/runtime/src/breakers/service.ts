@@ -40,9 +40,12 @@ export class Breakers implements BreakerService {
   private readonly kit: Kit
   private readonly registry: BreakerRegistry
   private readonly pools: PoolSet
+  private readonly flush: () => Promise<void>
 
-  constructor(kit: Kit, registry: BreakerRegistry, pools: PoolSet) {
+  /** `flush` writes the changes that wait for the store, so that what has just happened can be read. */
+  constructor(kit: Kit, registry: BreakerRegistry, pools: PoolSet, flush: () => Promise<void>) {
     this.kit = kit
+    this.flush = flush
     this.registry = registry
     this.pools = pools
   }
@@ -71,7 +74,8 @@ export class Breakers implements BreakerService {
     return this.change(id, actor, 'breaker.trip', (breaker) => breaker.trip())
   }
 
-  events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>> {
+  async events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>> {
+    await this.flush()
     return this.kit.store.breakerEvents.list(filter)
   }
 

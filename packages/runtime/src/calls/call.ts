@@ -1,5 +1,11 @@
-import { type AttemptRecord, type Classification, HoldfastError, type StopReason } from 'holdfast'
-import { Call, type Guarded, type Pass, type Rules, verdictOf } from 'holdfast/engine'
+import {
+  type AttemptRecord,
+  type Classification,
+  HoldfastError,
+  type RetryOptions,
+  type StopReason,
+} from 'holdfast'
+import { Call, type Guarded, type Pass, type Rules, readRetry, verdictOf } from 'holdfast/engine'
 import type { CallOptions } from '../face.js'
 import type { ErrorSummary } from '../records/session.js'
 import type { Line, LineRules } from './line.js'
@@ -10,6 +16,8 @@ export interface Draft {
   readonly sessionId: string
   readonly correlationId: string
   readonly startTime: Date
+  /** The policy of the last decision, and all that decided, each once. */
+  policyId: string
   readonly policyIds: string[]
   /** The kind of the last failure. */
   kind: string
@@ -26,6 +34,32 @@ export interface Failure {
   readonly error: unknown
   readonly known: Classification | undefined
   readonly summary: ErrorSummary
+  /** Whether it was a value that is not wanted, and no error. */
+  readonly unwanted?: boolean
+}
+
+const changes = new WeakMap<LineRules, WeakMap<object, LineRules>>()
+const ONCE = {}
+
+/** Rules with what one call changes, made once for each. @throws INVALID_OPTIONS */
+function changed(rules: LineRules, retry: RetryOptions | false): LineRules {
+  const known = changes.get(rules) ?? new WeakMap<object, LineRules>()
+  changes.set(rules, known)
+  const key = retry === false ? ONCE : retry
+  const made = known.get(key) ?? { ...rules, policy: policyWith(rules, retry) }
+  known.set(key, made)
+  return made
+}
+
+function policyWith({ policy }: LineRules, retry: RetryOptions | false): LineRules['policy'] {
+  if (retry === false) return { ...policy, maxAttempts: 1 }
+  const problems: string[] = []
+  const read = readRetry(retry, policy, problems)
+  if (problems.length > 0)
+    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
+      details: problems,
+    })
+  return read
 }
 
 /** A call under the runtime: the engine's call, told to the records. */
@@ -50,6 +84,7 @@ export class RuntimeCall<T> extends Call<T> implements Active {
     this.recorder = recorder
     this.line = line
     this.given = given
+    if (given?.retry !== undefined) this.policy = changed(line.base, given.retry).policy
   }
 
   /** What it goes by now. */
@@ -59,7 +94,12 @@ export class RuntimeCall<T> extends Call<T> implements Active {
 
   override start(): Promise<T> {
     this.recorder.began(this)
-    return super.start()
+    try {
+      return super.start()
+    } catch (error) {
+      this.recorder.left(this)
+      throw error
+    }
   }
 
   /** The operator, or the end of the runtime, stops it. */
@@ -120,12 +160,14 @@ export class RuntimeCall<T> extends Call<T> implements Active {
 
   protected override ruled(known: Classification | undefined): Rules | undefined {
     const { rules, rest } = this.line
-    this.ruling = rules.get(known?.kind ?? 'unknown') ?? rest
+    const { retry } = this.given ?? {}
+    const ruling = rules.get(known?.kind ?? 'unknown') ?? rest
+    this.ruling = retry === undefined ? ruling : changed(ruling, retry)
     return this.ruling
   }
 
   protected override noted(threw: boolean, result: unknown, known: Classification | undefined): void {
-    this.recorder.failed(this as RuntimeCall<unknown>, threw ? result : undefined, known)
+    this.recorder.failed(this as RuntimeCall<unknown>, threw, result, known)
   }
 
   protected override waiting(wait: number): void {

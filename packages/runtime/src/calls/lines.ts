@@ -10,8 +10,9 @@ import {
 } from 'holdfast'
 import { Bulkhead, compileMatchers, GuardCore, type GuardSettings, readGuard, report } from 'holdfast/engine'
 import type { BreakerRegistry } from '../breakers/registry.js'
+import { camelKey } from '../codec/twin.js'
 import type { CallOptions } from '../face.js'
-import type { RetryPolicy } from '../records/policy.js'
+import { policyCodec, policySchema, type RetryPolicy } from '../records/policy.js'
 import type { Line, LineRules, Tally } from './line.js'
 import { deadlineOf, enginePolicy } from './policy.js'
 
@@ -23,6 +24,8 @@ export interface OperationRules {
   /** The policy of every other kind. */
   readonly fallbackPolicyId: string
   readonly enabled: boolean
+  /** Whether its subsystem is switched on, whatever the policies say. */
+  readonly switchedOn: boolean
   /** Kinds of the user's own, each with what belongs to it. */
   readonly errorKinds: Readonly<Record<string, readonly string[]>>
   /** Whether the configuration says anything of the operation. */
@@ -51,6 +54,8 @@ export interface LineParts {
   pool(id: string): Pool
   tally(operation: string, policyId: string, subsystem: string | undefined): Tally
 }
+
+const FIELDS = new Set(Object.keys(policySchema.shape).map(camelKey))
 
 /** More operations than this are somebody's ids in the name: they are made anew instead of kept. */
 const MOST_LINES = 10_000
@@ -84,6 +89,7 @@ export class Lines {
   private readonly parts: LineParts
   private readonly plain = new Map<string, Line>()
   private readonly special = new Map<string, Line>()
+  private readonly owned = new WeakMap<object, Map<string, Line>>()
   private readonly bulkheads: Map<string, { key: string; bulkhead: Bulkhead }>
   private readonly budgets: Map<string, { key: string; budget: RetryBudget }>
 
@@ -101,7 +107,7 @@ export class Lines {
     const { service, pool, policy } = options
     if (service === undefined && pool === undefined && policy === undefined)
       return this.plain.get(operation) ?? this.keep(this.plain, operation, operation, {})
-    if (typeof policy === 'object') return this.make(operation, options)
+    if (typeof policy === 'object') return this.ownLine(operation, options, policy)
     const key = JSON.stringify([operation, service, pool, policy])
     return this.special.get(key) ?? this.keep(this.special, key, operation, options)
   }
@@ -116,6 +122,14 @@ export class Lines {
       if (gate !== undefined) ids.add(gate.id)
     }
     return ids
+  }
+
+  /** The line of a policy that a call brings along, kept as long as that object is. */
+  private ownLine(operation: string, options: CallOptions, policy: object): Line {
+    const lines = this.owned.get(policy) ?? new Map<string, Line>()
+    this.owned.set(policy, lines)
+    const key = JSON.stringify([operation, options.service, options.pool])
+    return lines.get(key) ?? this.keep(lines, key, operation, options)
   }
 
   private keep(map: Map<string, Line>, key: string, operation: string, options: CallOptions): Line {
@@ -144,7 +158,7 @@ export class Lines {
     for (const [kind, id] of kinds) byKind.set(kind, rulesOf(this.record(id)))
     // A kind that is not mapped goes by the fallback, which need not be what the first attempt goes by.
     const rest = given === undefined ? rulesOf(this.record(rules.fallbackPolicyId)) : base
-    const enabled = rules.enabled && (given === undefined || given.enabled)
+    const enabled = given === undefined ? rules.enabled : rules.switchedOn && given.enabled
     const gates = new Set([...made.values()].map(({ gate }) => gate).filter((gate) => gate !== undefined))
     const { record } = base
     const looksOn = record.shadow
@@ -161,8 +175,8 @@ export class Lines {
       {
         ...settings,
         retry: base.policy,
-        bulkhead: looksOn ? undefined : this.bulkhead(record),
-        budget: looksOn ? undefined : this.budget(record),
+        bulkhead: looksOn ? undefined : this.bulkhead(ruling.policies.get(record.id) ?? record),
+        budget: looksOn ? undefined : this.budget(ruling.policies.get(record.id) ?? record),
       },
       rules.errorKinds,
       gates.size > 0,
@@ -184,12 +198,31 @@ export class Lines {
   private givenPolicy(options: CallOptions, rules: OperationRules): RetryPolicy | undefined {
     const { policy, pool } = options
     if (typeof policy === 'string') return this.record(policy)
-    if (policy !== undefined) {
-      const over = this.record(policy.id ?? baseId(rules))
-      return { ...over, ...policy, id: policy.id ?? over.id, name: policy.name ?? over.name }
-    }
+    if (policy !== undefined) return this.custom(policy, rules)
     const ofPool = pool === undefined || rules.mapped ? undefined : this.ruling.poolPolicy(pool)
     return ofPool === undefined ? undefined : this.record(ofPool)
+  }
+
+  /** A policy that a call brings along: over the one of its id, else over the operation's, else over the default one. */
+  private custom(policy: Partial<RetryPolicy>, rules: OperationRules): RetryPolicy {
+    const { policies } = this.ruling
+    const over = this.record(
+      policy.id === undefined ? baseId(rules) : policies.has(policy.id) ? policy.id : 'default',
+    )
+    const given = Object.entries(policy).filter(([, value]) => value !== undefined)
+    const merged = { ...over, name: policy.id ?? over.name, ...Object.fromEntries(given) } as RetryPolicy
+    const problems = given
+      .filter(([field]) => !FIELDS.has(field))
+      .map(([field]) => `policy.${field}: is no field of a policy`)
+    const read = policyCodec.safeDecode(policyCodec.encode(merged))
+    if (!read.success)
+      for (const { path, message } of read.error.issues)
+        problems.push(`policy.${camelKey(path.join('.'))}: ${message}`)
+    if (problems.length > 0)
+      throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
+        details: problems,
+      })
+    return merged
   }
 
   private record(id: string): RetryPolicy {
@@ -204,6 +237,8 @@ export class Lines {
   /** A policy as calls go by it: one that is off or only looks on makes one attempt and has no deadline. */
   private rules(record: RetryPolicy, service: CircuitBreaker | undefined): LineRules {
     const policy = enginePolicy(record)
+    // A policy that a call brings along has the breaker of its id as that stands: one call changes nothing for others.
+    const owner = this.ruling.policies.get(record.id) ?? record
     if (!record.enabled || record.shadow)
       return {
         record,
@@ -218,7 +253,7 @@ export class Lines {
       policy,
       attemptTimeout: deadlineOf(record.attemptTimeout),
       totalTimeout: deadlineOf(record.totalTimeout),
-      gate: service ?? this.policyGate(record),
+      gate: service ?? this.policyGate(owner),
     }
   }
 

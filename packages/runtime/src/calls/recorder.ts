@@ -21,7 +21,7 @@ export interface Recorder {
   /** A call that nothing needed to watch succeeded with its first attempt. */
   firstTry(call: Active, line: Line, given: CallOptions | undefined, startedAt: number): void
   /** An attempt failed; what becomes of it is not decided yet. */
-  failed(call: RuntimeCall<unknown>, error: unknown, known: Classification | undefined): void
+  failed(call: RuntimeCall<unknown>, threw: boolean, result: unknown, known: Classification | undefined): void
   /** Another attempt comes after `wait`. */
   waits(call: RuntimeCall<unknown>, wait: number): void
   /** The call ended. A failed one rejects once the promise has settled. */

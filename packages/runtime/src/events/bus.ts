@@ -1,5 +1,6 @@
+import { HoldfastError } from 'holdfast'
 import { report } from 'holdfast/engine'
-import type { EventType, RetryEvent } from '../records/session.js'
+import { EVENT_TYPES, type EventType, type RetryEvent } from '../records/session.js'
 
 /** How many events may wait for a listener that has not finished with an earlier one. */
 const PATIENCE = 10_000
@@ -25,6 +26,11 @@ class Subscriber {
       this.queue.push(event)
       if (!this.busy) this.next()
     }
+  }
+
+  /** Hears nothing more, not even what waits. */
+  forget(): void {
+    this.queue = []
   }
 
   private next(): void {
@@ -58,11 +64,20 @@ export class EventBus {
   /** Events that a listener was too slow for. */
   dropped = 0
 
+  /** @throws INVALID_OPTIONS for a type that is none, or a listener that is no function */
   on(type: EventType | '*', listener: (event: RetryEvent) => unknown): () => void {
+    if (type !== '*' && !EVENT_TYPES.includes(type))
+      throw new HoldfastError(
+        'INVALID_OPTIONS',
+        `events.on: got the type ${String(type)}, takes * or one of ${EVENT_TYPES.join(', ')}`,
+      )
+    if (typeof listener !== 'function')
+      throw new HoldfastError('INVALID_OPTIONS', `events.on: got ${typeof listener}, takes a function`)
     const subscriber = new Subscriber(type, listener, () => this.dropped++)
     this.subscribers = [...this.subscribers, subscriber]
     return () => {
       this.subscribers = this.subscribers.filter((other) => other !== subscriber)
+      subscriber.forget()
     }
   }
 

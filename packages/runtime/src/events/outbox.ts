@@ -26,6 +26,7 @@ export class Outbox<T> {
   private timer: unknown = undefined
   private writing: Promise<void> | undefined = undefined
   private failing = false
+  private closed = false
   private readonly options: OutboxOptions<T>
 
   constructor(options: OutboxOptions<T>) {
@@ -36,34 +37,40 @@ export class Outbox<T> {
   total = 0
 
   add(record: T): void {
-    const { capacity, clock } = this.options
-    if (this.waiting.length >= capacity) {
+    const { capacity } = this.options
+    if (this.closed || this.waiting.length >= capacity) {
       this.lost++
       this.total++
       return
     }
     this.waiting.push(record)
-    if (this.timer === undefined && this.writing === undefined)
-      this.timer = clock.setTimer(() => void this.flush(), this.failing ? PAUSE : LINGER)
+    if (this.writing !== undefined) return
+    if (this.waiting.length >= BATCH && !this.failing) void this.flush()
+    else this.arm()
   }
 
   /** Writes what waits now. Resolves when it is written, or when the store has refused it. */
-  async flush(): Promise<void> {
-    this.options.clock.clearTimer(this.timer)
-    this.timer = undefined
-    await this.writing
-    if (this.waiting.length === 0) return
-    this.writing = this.drain()
-    await this.writing
+  flush(): Promise<void> {
+    this.disarm()
+    // Whoever comes while records are written waits for the same writing: it goes on until nothing waits.
+    this.writing ??= this.drain()
+    return this.writing
   }
 
-  /** What waits and is not written yet, oldest first. */
-  pending(): readonly T[] {
-    return this.waiting
+  /** Writes what can be written. What comes afterwards is dropped, and no timer is left. */
+  async close(): Promise<void> {
+    await this.flush()
+    this.closed = true
+    this.disarm()
+    const left = this.lost + this.waiting.length
+    this.lost = 0
+    this.waiting = []
+    if (left > 0) this.options.dropped(left)
   }
 
   private async drain(): Promise<void> {
-    const { write, dropped, failed, clock } = this.options
+    const { write, dropped, failed } = this.options
+    await undefined // until `writing` is set: it is unset below
     try {
       while (this.waiting.length > 0) {
         const batch = this.waiting.slice(0, BATCH)
@@ -71,24 +78,25 @@ export class Outbox<T> {
         this.waiting = this.waiting.slice(batch.length)
         this.failing = false
       }
-      if (this.lost > 0) dropped(this.lost)
+      const { lost } = this
       this.lost = 0
+      if (lost > 0) dropped(lost)
     } catch (error) {
-      if (!this.failing) failed(error)
+      const first = !this.failing
       this.failing = true
-      this.timer ??= clock.setTimer(() => void this.flush(), PAUSE)
-    } finally {
-      this.writing = undefined
+      if (first) failed(error)
     }
+    this.writing = undefined
+    if (this.waiting.length > 0) this.arm()
   }
 
-  /** Writes what can be written and lets go of the timer. */
-  async close(): Promise<void> {
-    await this.flush()
+  private arm(): void {
+    if (this.closed) return
+    this.timer ??= this.options.clock.setTimer(() => void this.flush(), this.failing ? PAUSE : LINGER)
+  }
+
+  private disarm(): void {
     this.options.clock.clearTimer(this.timer)
     this.timer = undefined
-    const left = this.lost + (this.failing ? this.waiting.length : 0)
-    if (left > 0) this.options.dropped(left)
-    this.lost = 0
   }
 }

@@ -1,5 +1,6 @@
 import {
   type BreakerOptions,
+  type CircuitBreaker,
   type Clock,
   HoldfastError,
   type Member,
@@ -40,6 +41,8 @@ export interface PoolSetOptions {
   heard(pool: Pool<MemberTarget>, event: PoolEvent, persist: boolean): void
   /** What was saved of a breaker. */
   recall(id: string): StoredBreaker['snapshot'] | undefined
+  /** When breakers opened that are not closed. */
+  openings: ReadonlyMap<string, number>
 }
 
 const idOf = (entry: MemberEntry) => entry.id ?? new URL(entry.url).host
@@ -51,6 +54,10 @@ function memberOf(entry: MemberEntry): Member<MemberTarget> {
     circuitBreaker ? { ...member, breaker: breakerOptions(circuitBreaker) } : member
   ) as Member<MemberTarget>
 }
+
+/** Whether anything has happened to a breaker. */
+const isUsed = (breaker: CircuitBreaker) =>
+  breaker.lastFailureTime !== undefined || breaker.state !== 'closed'
 
 /** What cannot be changed in a pool that is in use. */
 const shapeOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) =>
@@ -106,14 +113,13 @@ export class PoolSet {
   *states(poolId?: string): Iterable<CircuitBreakerState> {
     for (const { pool } of this.held.values()) {
       if (poolId !== undefined && pool.id !== poolId) continue
-      for (const { id: member } of pool.members())
-        yield stateOf(pool.breaker(member), { pool: pool.id, member }, this.since)
+      for (const { id: member } of pool.members()) yield this.state(pool, member)
     }
   }
 
   /** Where the breaker of one member stands. */
   state(pool: Pool<MemberTarget>, member: string): CircuitBreakerState {
-    return stateOf(pool.breaker(member), { pool: pool.id, member }, this.since)
+    return stateOf(pool.breaker(member), { pool: pool.id, member }, this.since, this.options.openings)
   }
 
   /** The pools whose breakers outlive the process. */
@@ -122,7 +128,7 @@ export class PoolSet {
   }
 
   private make(id: string, entry: PoolEntry, members: readonly MemberEntry[]): Held {
-    const { clock, random, heard, recall } = this.options
+    const { clock, random, heard } = this.options
     const pool = new Pool<MemberTarget>({
       id,
       members: members.map(memberOf),
@@ -135,13 +141,16 @@ export class PoolSet {
     })
     const held: Held = { pool, entry, listed: new Map(), off: () => {} }
     for (const member of members) held.listed.set(idOf(member), JSON.stringify(member))
-    if (entry.circuitBreaker?.persistState)
-      for (const { id: member } of pool.members()) {
-        const saved = recall(`pool:${encodeURIComponent(id)}:${encodeURIComponent(member)}`)
-        if (saved !== undefined) pool.resume(member, saved)
-      }
+    for (const { id: member } of pool.members()) this.restore(pool, entry, member)
     held.off = pool.on((event) => heard(pool, event, held.entry.circuitBreaker?.persistState ?? false))
     return held
+  }
+
+  /** Puts a member's breaker where it was saved. */
+  private restore(pool: Pool<MemberTarget>, entry: PoolEntry, member: string): void {
+    if (!entry.circuitBreaker?.persistState) return
+    const saved = this.options.recall(`pool:${encodeURIComponent(pool.id)}:${encodeURIComponent(member)}`)
+    if (saved !== undefined) pool.resume(member, saved)
   }
 
   private remake(id: string, entry: PoolEntry, members: readonly MemberEntry[], old: Held): Held {
@@ -152,8 +161,7 @@ export class PoolSet {
       if (!old.listed.has(member.id) && !known.has(member.id)) made.pool.add(member)
       else if (!known.has(member.id)) continue
       const breaker = old.pool.breaker(member.id)
-      if (breaker.lastFailureTime !== undefined || breaker.state !== 'closed')
-        made.pool.resume(member.id, breaker.snapshot())
+      if (isUsed(breaker)) made.pool.resume(member.id, breaker.snapshot())
       if (old.pool.status(member.id) === 'drained') made.pool.drain(member.id)
     }
     return made
@@ -167,16 +175,27 @@ export class PoolSet {
       pool.reconfigure(breakerOptions(entry.circuitBreaker))
     const wanted = new Map(members.map((member) => [idOf(member), member]))
     const present = new Set(pool.members().map(({ id }) => id))
+    const kept = new Map<string, { breaker: CircuitBreaker; drained: boolean }>()
     for (const [id, text] of [...listed]) {
       const want = wanted.get(id)
       if (want !== undefined && JSON.stringify(want) === text) continue
       listed.delete(id)
-      if (present.delete(id)) pool.remove(id)
+      if (!present.delete(id)) continue
+      // What is known of a member stays with it, unless it is another one under the same name.
+      const url = pool.members().find((member) => member.id === id)?.value.url
+      if (want?.url === url)
+        kept.set(id, { breaker: pool.breaker(id), drained: pool.status(id) === 'drained' })
+      pool.remove(id)
     }
     for (const [id, member] of wanted) {
       if (listed.has(id)) continue
       listed.set(id, JSON.stringify(member))
-      if (!present.has(id)) pool.add(memberOf(member))
+      if (present.has(id)) continue
+      pool.add(memberOf(member))
+      const known = kept.get(id)
+      if (known !== undefined && isUsed(known.breaker)) pool.resume(id, known.breaker.snapshot())
+      else if (known === undefined) this.restore(pool, entry, id)
+      if (known?.drained) pool.drain(id)
     }
   }
 }

@@ -10,6 +10,7 @@ import type { RetryLog } from '../logging/retry-log.js'
 import type { ErrorSummary, RetrySession } from '../records/session.js'
 import { ActiveCalls } from './active.js'
 import { type Shaping, sessionRecord } from './session.js'
+import { Telling } from './telling.js'
 
 /** Where what was recorded goes. */
 export interface RecorderPorts {
@@ -32,6 +33,8 @@ export interface RecorderPorts {
 /** Writes down what calls did. Nothing of it can fail a call. */
 export class CallRecorder implements Recorder {
   readonly active = new ActiveCalls()
+  /** Those who hold guards of operations. */
+  readonly telling = new Telling()
   /** What is being kept of calls that ended. */
   private readonly letters = new Set<Promise<unknown>>()
   private readonly ports: RecorderPorts
@@ -54,19 +57,32 @@ export class CallRecorder implements Recorder {
     if (this.ports.log.heard) this.ports.log.first(given?.name ?? line.operation)
   }
 
-  failed(call: RuntimeCall<unknown>, error: unknown, known: Classification | undefined): void {
+  failed(
+    call: RuntimeCall<unknown>,
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+  ): void {
+    const error = threw ? result : undefined
     try {
       const draft = (call.draft ??= this.draft(call))
       const { present, history } = call
       const { id } = present.record
-      if (draft.policyIds.at(-1) !== id) draft.policyIds.push(id)
+      draft.policyId = id
+      if (!draft.policyIds.includes(id)) draft.policyIds.push(id)
       draft.kind = known?.kind ?? 'unknown'
       draft.nextRetryTime = undefined
-      const pending = { error, known, summary: this.summary(draft, error) }
+      const pending = { error, known, summary: this.summary(draft, error), unwanted: !threw }
       call.pending = pending
       const last = history.at(-1)
       if (last !== undefined) this.attempt(call, false, last.duration, draft.kind)
       if (present.record.shadow) this.shadow(call, draft, pending)
+      if (this.telling.any)
+        this.tell(call, 'attempt_failed', call.number, {
+          ...(threw ? { error: result } : { value: result }),
+          duration: last?.duration ?? 0,
+          memberId: last?.memberId,
+        })
     } catch (trouble) {
       this.ports.trouble(trouble)
     }
@@ -96,6 +112,8 @@ export class CallRecorder implements Recorder {
         ...contextOf(draft),
       })
       log.retry(operation, number + 1, maxAttempts, wait, `${error.type}: ${error.message}`)
+      if (this.telling.any)
+        this.tell(call, 'retry_scheduled', number + 1, { error: failure?.error, maxAttempts, delay: wait })
     } catch (trouble) {
       this.ports.trouble(trouble)
     }
@@ -105,16 +123,22 @@ export class CallRecorder implements Recorder {
     const { line, given, startedAt, pick } = call
     if (call.draft === undefined && stopped === 'succeeded') {
       this.firstTry(call, line, given, startedAt)
+      if (this.telling.any) this.tell(call, 'succeeded', 1, {})
       if (pick !== undefined) this.member(call, true, this.ports.clock.now() - startedAt)
       return undefined
     }
     this.active.remove(call)
     try {
-      return this.finish(call, (call.draft ??= this.draft(call)), stopped, result)
+      this.finish(call, (call.draft ??= this.draft(call)), stopped, result)
     } catch (trouble) {
       this.ports.trouble(trouble)
-      return undefined
     }
+    if (this.telling.any) {
+      const success = stopped === 'succeeded'
+      const facts = stopped === 'unwanted_value' ? { value: result } : { error: result }
+      this.tell(call, success ? 'succeeded' : 'gave_up', call.number, success ? {} : { ...facts, stopped })
+    }
+    return this.keep(call, stopped, result)
   }
 
   /** Resolves when everything that is to be kept is kept. */
@@ -124,16 +148,27 @@ export class CallRecorder implements Recorder {
 
   /** Records of those that have failed at least once and still run, newest first. */
   running(): RetrySession[] {
-    const now = this.ports.clock.wall()
-    const shaping = this.ports.shaping()
-    return [...this.active.failing()].map((call) =>
-      sessionRecord(call, call.draft as Draft, undefined, now, shaping),
-    )
+    return [...this.active.failing()].map((call) => this.recordOf(call))
+  }
+
+  /** The record of one that runs. */
+  recordOf(call: RuntimeCall<unknown>): RetrySession {
+    const { clock, shaping } = this.ports
+    return sessionRecord(call, call.draft as Draft, undefined, clock.wall(), shaping())
   }
 
   find(sessionId: string): RuntimeCall<unknown> | undefined {
     for (const call of this.active.failing()) if (call.draft?.sessionId === sessionId) return call
     return undefined
+  }
+
+  private tell(
+    call: RuntimeCall<unknown>,
+    type: 'attempt_failed' | 'retry_scheduled' | 'succeeded' | 'gave_up',
+    attempt: number,
+    facts: object,
+  ): void {
+    this.telling.call(call, this.ports.clock.wall(), type, attempt, facts)
   }
 
   private attempt(call: RuntimeCall<unknown>, ok: boolean, duration: number, kind?: string): void {
@@ -147,26 +182,22 @@ export class CallRecorder implements Recorder {
       this.ports.member(given.pool, pick.member.id, ok, Math.max(0, duration))
   }
 
-  private finish(
-    call: RuntimeCall<unknown>,
-    draft: Draft,
-    stopped: StopReason,
-    result: unknown,
-  ): Promise<unknown> | undefined {
+  private finish(call: RuntimeCall<unknown>, draft: Draft, stopped: StopReason, result: unknown): void {
     const { clock, log, emit, shaping } = this.ports
-    const { line, given, history } = call
+    const { line, history } = call
     const success = stopped === 'succeeded'
     const at = clock.wall()
-    if (draft.policyIds.length === 0) draft.policyIds.push(line.base.record.id)
-    if (success) this.attempt(call, true, history.at(-1)?.duration ?? 0)
-    else this.settle(call, false, result, stopped)
+    if (draft.policyIds.length === 0) draft.policyIds.push(draft.policyId)
     const refused = history.at(-1)?.outcome === 'circuit_open'
+    if (refused) draft.kind = stopped
+    if (success) this.attempt(call, true, history.at(-1)?.duration ?? 0)
+    else this.settle(call, false, refused ? { error: result, kind: stopped } : undefined)
     if (!success && stopped !== 'unwanted_value') this.summary(draft, result)
     const record = sessionRecord(call, draft, { stopped, result, at }, at, shaping())
     this.ports.session(record)
     line.tally.ended({
       success,
-      attempts: Math.max(1, record.totalAttempts),
+      attempts: Math.max(1, call.number),
       duration: record.totalDuration,
       policyIds: draft.policyIds,
       kind: refused ? stopped : undefined,
@@ -185,11 +216,20 @@ export class CallRecorder implements Recorder {
     if (success) log.recovered(operation, record.retryCount)
     else {
       const said = finalError ? `${finalError.type}: ${finalError.message}` : 'a value that is not wanted'
-      log.exhausted(operation, record.totalAttempts, stopped, said)
+      log.exhausted(operation, call.number, stopped, said)
     }
-    if (success || stopped === 'aborted' || stopped === 'unwanted_value' || given?.payload === undefined)
-      return undefined
-    const letter = this.ports.deadLetter(call, draft, result)
+  }
+
+  /** Keeps the payload of a call that ended in failure, whatever became of its records. */
+  private keep(
+    call: RuntimeCall<unknown>,
+    stopped: StopReason,
+    error: unknown,
+  ): Promise<unknown> | undefined {
+    const { given, draft } = call
+    if (given?.payload === undefined || draft === undefined) return undefined
+    if (stopped === 'succeeded' || stopped === 'aborted' || stopped === 'unwanted_value') return undefined
+    const letter = this.ports.deadLetter(call, draft, error)
     if (letter !== undefined) {
       this.letters.add(letter)
       void letter.finally(() => this.letters.delete(letter))
@@ -201,18 +241,21 @@ export class CallRecorder implements Recorder {
   private settle(
     call: RuntimeCall<unknown>,
     willRetry: boolean,
-    result?: unknown,
-    stopped?: StopReason,
+    refusal?: { error: unknown; kind: StopReason },
   ): Failure | undefined {
-    const { draft } = call
-    const known = call.pending
+    const { draft, pending } = call
     call.pending = undefined
-    // A refusal and an abort come without a failed attempt before them.
-    if (draft === undefined || stopped === 'unwanted_value') return known
-    const refusal = () => ({ error: result, known: undefined, summary: this.summary(draft, result) })
-    const failure = known ?? (stopped === undefined ? undefined : refusal())
-    if (failure === undefined) return undefined
-    this.ports.error(call, draft, failure, willRetry)
+    if (draft === undefined) return pending
+    // A refusal comes without an attempt before it, and its kind is why. A value that is not wanted is no error.
+    const failure =
+      refusal === undefined
+        ? pending
+        : {
+            error: refusal.error,
+            known: { category: 'transient', kind: refusal.kind } as unknown as Classification,
+            summary: this.summary(draft, refusal.error),
+          }
+    if (failure?.known !== undefined && !failure.unwanted) this.ports.error(call, draft, failure, willRetry)
     return failure
   }
 
@@ -255,6 +298,7 @@ export class CallRecorder implements Recorder {
       sessionId: `${present.record.id}_${startTime.getTime()}_${chance(random, 8)}`,
       correlationId: given?.correlationId ?? `corr_${chance(random, 12)}`,
       startTime,
+      policyId: present.record.id,
       policyIds: [],
       kind: 'unknown',
       summaries: new Map(),

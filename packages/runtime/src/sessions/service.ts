@@ -25,8 +25,8 @@ export class Sessions implements SessionService {
   }
 
   async get(id: string): Promise<RetrySession | undefined> {
-    const running = this.recorder.running().find(({ sessionId }) => sessionId === id)
-    if (running !== undefined) return running
+    const running = this.recorder.find(id)
+    if (running !== undefined) return this.recorder.recordOf(running)
     await this.flush()
     return this.kit.store.sessions.get(id)
   }
@@ -52,6 +52,6 @@ export class Sessions implements SessionService {
           (from === undefined || session.startTime >= from) &&
           (to === undefined || session.startTime < to),
       )
-    return order === 'oldest' ? all.toReversed() : all
+    return (order === 'oldest' ? all.toReversed() : all).slice(0, filter.limit ?? all.length)
   }
 }

@@ -12,6 +12,9 @@ export interface Shaping {
 
 const RESULT_LIMIT = 8192
 
+/** How many attempts of a session are kept. */
+const MOST = 1000
+
 /** Microseconds are as fine as anybody reads. */
 const tidy = (ms: number) => Math.round(ms * 1000) / 1000
 
@@ -40,22 +43,25 @@ export function sessionRecord(
   now: number,
   shaping: Shaping,
 ): RetrySession {
-  const attempts = call.history.map((record) => attemptOf(record, shaping, draft))
+  const { history } = call
+  // Of a call that goes on for ever, the first attempts and the last ones are kept.
+  const shown = history.length > MOST ? [...history.slice(0, 10), ...history.slice(10 - MOST)] : history
+  const attempts = shown.map((record) => attemptOf(record, shaping, draft))
   const { line, given } = call
   const success = end?.stopped === 'succeeded'
   const session: RetrySession = {
     schema: SCHEMA,
     sessionId: draft.sessionId,
-    policyId: draft.policyIds.at(-1) ?? line.base.record.id,
+    policyId: draft.policyId,
     policyIds: [...draft.policyIds],
     operation: given?.name ?? line.operation,
     correlationId: draft.correlationId,
     startTime: draft.startTime,
     attempts,
     success,
-    totalAttempts: attempts.length,
+    totalAttempts: history.length,
     totalDuration: tidy(Math.max(0, (end?.at ?? now) - draft.startTime.getTime())),
-    retryCount: Math.max(0, attempts.length - 1),
+    retryCount: Math.max(0, (history.at(-1)?.number ?? 1) - 1),
   }
   if (line.subsystem !== undefined) session.subsystem = line.subsystem
   if (draft.context !== undefined) session.context = draft.context
@@ -67,8 +73,7 @@ export function sessionRecord(
   if (success) {
     if (shaping.results) session.finalResult = smallResult(shaping.redact(end.result))
   } else if (end.stopped !== 'unwanted_value') {
-    const last = attempts.at(-1)?.error
-    session.finalError = last ?? shaping.error(end.result)
+    session.finalError = draft.summaries.get(end.result) ?? shaping.error(end.result)
   }
   return session
 }

@@ -4,7 +4,11 @@ import { script } from './wire.js'
 export const CHANNEL = 'holdfast:news'
 
 /** The keys of one breaker. They share a hash tag, so that a script finds all of them in one slot. */
-export const keysOf = (id: string) => [`holdfast:{${id}}:state`, `holdfast:{${id}}:round`, `holdfast:{${id}}:counts`]
+export const keysOf = (id: string) => [
+  `holdfast:{${id}}:state`,
+  `holdfast:{${id}}:round`,
+  `holdfast:{${id}}:counts`,
+]
 
 /**
  * What every script of a breaker begins with. KEYS are its state, its round of votes and its counts; ARGV are the node, the
@@ -84,7 +88,7 @@ end
 return view()`)
 
 /**
- * Gives leave for one test. In one epoch there are never more than \`max\` of them: when all have ended without a change of
+ * Gives leave for one test. In one epoch there are never more than `max` of them: when all have ended without a change of
  * state, the next epoch begins. ARGV: max, how long it may wait for its caller, how much before its time it may be asked for.
  */
 export const GRANT = breaker(`

@@ -72,7 +72,11 @@ export class Wire {
   }
 
   /** Runs a script. */
-  async run({ text, sha }: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  async run(
+    { text, sha }: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
     try {
       return await this.send('EVALSHA', sha, keys.length, ...keys, ...args)
     } catch (error) {

@@ -9,14 +9,25 @@ export interface OpenStoreOptions {
   dir?: string | undefined
 }
 
-type Opener = (place: string) => Promise<Store>
+/** Makes a store of what follows the scheme; `dir` is where relative places begin. */
+type Opener = (place: string, dir: string) => Promise<Store>
 
 /** A backend is loaded when it is asked for: whoever keeps nothing on disk needs none of it. */
 const SCHEMES: Record<string, { form: string; make: Opener }> = {
   memory: { form: 'memory', make: async () => memoryStore() },
   files: { form: 'files:DIR', make: async (dir) => (await import('./files/index.js')).filesStore(dir) },
   sqlite: { form: 'sqlite:FILE', make: async (file) => (await import('./sqlite/index.js')).openSqlite(file) },
+  postgres: {
+    form: 'postgres://HOST/DATABASE',
+    make: async (place, dir) =>
+      (await import('./postgres/index.js')).openPostgres(`postgres:${place}`, {
+        spillDir: resolve(dir, 'data/spill'),
+      }),
+  },
 }
+
+/** Other names of schemes. */
+const ALIASES: Record<string, string> = { postgresql: 'postgres' }
 
 const FORMS = Object.values(SCHEMES)
   .map(({ form }) => form)
@@ -26,7 +37,7 @@ const refuse = (what: string): HoldfastError =>
   new HoldfastError('INVALID_OPTIONS', `store ${what}; it takes ${FORMS}`)
 
 /**
- * Opens the store that a url names: `memory`, `files:DIR` or `sqlite:FILE`. Relative places begin at `dir`; folders are
+ * Opens the store that a url names: `memory`, `files:DIR`, `sqlite:FILE` or `postgres://HOST/DATABASE`, which needs the package `pg`. Relative places begin at `dir`; folders are
  * made. A url that is not understood is INVALID_OPTIONS, a place that cannot be used STORE_UNAVAILABLE. Close it when
  * you are done.
  *
@@ -43,14 +54,15 @@ const refuse = (what: string): HoldfastError =>
  * ```
  */
 export async function openStore(url: string, { dir = '.' }: OpenStoreOptions = {}): Promise<Store> {
-  const [, scheme = '', place = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
+  const [, given = '', place = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
+  const scheme = Object.hasOwn(ALIASES, given) ? (ALIASES[given] as string) : given
   const found = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme] : undefined
   // Whatever follows the scheme may hold a password, so it is not repeated.
   if (found === undefined)
     throw refuse(scheme === '' ? 'has no scheme' : `has the unknown scheme '${scheme}:'`)
   if (scheme === 'memory' ? place !== '' : place === '')
     throw refuse(`'${scheme}:' names ${place === '' ? 'no place' : 'a place, and memory has none'}`)
-  const store = await found.make(isAbsolute(place) ? place : resolve(dir, place))
+  const store = await found.make(isAbsolute(place) ? place : resolve(dir, place), dir)
   await store.open()
   return store
 }

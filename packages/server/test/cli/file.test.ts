@@ -138,7 +138,7 @@ export const none: PolicyId = 'fetsh'
     )
     const tsc = new URL('../../../../node_modules/typescript/bin/tsc', import.meta.url).pathname
     const options = ['--noEmit', '--strict', '--module', 'nodenext', world.path('use.ts')]
-    execFileSync(process.execPath, [tsc, ...options])
+    execFileSync(process.execPath, [tsc, ...options], { cwd: world.dir })
     expect(text).toContain('export type PolicyId =')
   })
 })

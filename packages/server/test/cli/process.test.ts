@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -120,10 +120,15 @@ proxy: { port: 0, pool: proxies, allow_private_targets: true }
     })
     const { running } = await serving(world)
     const [, place = ''] = await running.saying(/proxy +http:\/\/127\.0\.0\.1:(\d+)/)
-    const text = execFileSync('node', [
-      '-e',
-      `require('http').get({ port: ${place}, path: 'http://127.0.0.1:${port}/', agent: false }, (a) => a.pipe(process.stdout))`,
-    ]).toString()
+    const text = await new Promise((resolve, reject) => {
+      get({ port: place, path: `http://127.0.0.1:${port}/`, agent: false }, (answer) => {
+        let read = ''
+        answer.on('data', (chunk: Buffer) => {
+          read += chunk.toString()
+        })
+        answer.on('end', () => resolve(read))
+      }).on('error', reject)
+    })
     expect(text).toBe('through a member')
     running.interrupt()
     expect(await running.ended).toBe(EXIT.ok)

@@ -73,12 +73,12 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
     // A line that did not fit would have been broken into two.
     expect(lines.slice(head, head + 8).map((line) => line.split(/\s/)[0])).toEqual([
       'ID',
-      expect.stringMatching(/^default$/),
-      expect.stringMatching(/^default_/),
-      expect.stringMatching(/^aggress/),
-      expect.stringMatching(/^conserv/),
-      expect.stringMatching(/^linear/),
-      expect.stringMatching(/^rate_li/),
+      'default',
+      'default_exponential_backoff',
+      'aggressive_retry',
+      'conservative_retry',
+      'linear_backoff',
+      'rate_limited',
       'fetch',
     ])
     terminal.type('clear; holdfast explain fetch; echo "done: $?"')

@@ -2,7 +2,8 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { count, exact, percent } from '../../format.js'
 import { shade } from '../../shell/theme.js'
-import type { Point, Span } from './series.js'
+import type { Point } from './series.js'
+import type { Span } from './steps.js'
 
 const COLOURS = {
   light: { text: '#4a5763', grid: '#e3e8ec', calls: '#0b6e8a', retries: '#b25e00', success: '#1f7a3d' },

@@ -1,11 +1,6 @@
 import { get } from '../../api/call.js'
 import type { Series, Window } from '../../api/types.js'
-
-/** A stretch of time in epoch milliseconds. */
-export interface Span {
-  readonly from: number
-  readonly to: number
-}
+import { HOUR, MINUTE, type Span, stepOf, stepsOf } from './steps.js'
 
 /** What was counted from a point in time on. */
 export interface Point {
@@ -14,24 +9,6 @@ export interface Point {
   readonly retries: number
   /** From 0 to 1; undefined where nothing was called. */
   readonly success: number | undefined
-}
-
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-
-/** How long a step of the chart is (ms), so that it has at most sixty: an hour, or whole minutes below that. */
-export const stepOf = ({ from, to }: Span): number =>
-  to - from > 6 * HOUR ? HOUR : Math.max(MINUTE, Math.ceil((to - from) / 60 / MINUTE) * MINUTE)
-
-/** The steps of a stretch of time, on whole minutes. */
-export function stepsOf(span: Span): Span[] {
-  const step = stepOf(span)
-  const first = Math.floor(span.from / step) * step
-  const last = Math.max(first + step, Math.ceil(span.to / step) * step)
-  return Array.from({ length: (last - first) / step }, (_, index) => ({
-    from: first + index * step,
-    to: first + (index + 1) * step,
-  }))
 }
 
 const ofWindow = (at: number, counted: Window): Point => ({

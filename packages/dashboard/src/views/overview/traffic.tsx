@@ -4,9 +4,9 @@ import { exact } from '../../format.js'
 import { clock } from '../../page.js'
 import { Empty, Panel, Show } from '../../parts/basics.js'
 import { Chart } from './chart.js'
-import { load, type Span, stepOf } from './series.js'
+import { load } from './series.js'
+import { MINUTE, type Span, stepOf } from './steps.js'
 
-const MINUTE = 60_000
 const RANGES = [
   ['24 h', 1440],
   ['6 h', 360],

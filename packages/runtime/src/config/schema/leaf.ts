@@ -187,11 +187,12 @@ export const pattern = () =>
     'a regular expression without nested repetition',
   )
 
-/** Where a store lies. */
+/** Where a store lies. It may hold credentials, so it is never shown whole. */
 export const storeUrl = () =>
   takes(
-    z.string().refine((value) => /^(memory:?|(files|sqlite):.+)$/s.test(value)),
-    'memory, files:DIR or sqlite:FILE',
+    z.string().refine((value) => /^(memory:?|(files|sqlite):.+|postgres(ql)?:\/\/.+)$/s.test(value)),
+    'memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE',
+    { secret: true },
   )
 
 /** A version such as 1.1.0. */

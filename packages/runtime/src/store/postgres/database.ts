@@ -2,7 +2,15 @@ import { type Clock, type Guard, guard, type Random } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/engine'
 import { hashOf } from '../sqlite/text.js'
 import type { Address } from './address.js'
-import { type Client, type ClientPool, type Driver, loadDriver, type PooledClient, type Row, type Value } from './driver.js'
+import {
+  type Client,
+  type ClientPool,
+  type Driver,
+  loadDriver,
+  type PooledClient,
+  type Row,
+  type Value,
+} from './driver.js'
 import { isTooSlow, notOpen, sqlState, unavailable } from './failure.js'
 
 /** How the database is talked to. */
@@ -147,7 +155,11 @@ export class Database {
     return this.within('BEGIN', work, transaction)
   }
 
-  private async within<T>(begin: string, work: (sql: Sql) => Promise<T>, transaction: Transaction<T>): Promise<T> {
+  private async within<T>(
+    begin: string,
+    work: (sql: Sql) => Promise<T>,
+    transaction: Transaction<T>,
+  ): Promise<T> {
     const { pool } = this
     if (pool === undefined) throw notOpen(this.address.shown)
     const { attempts, proof } = transaction
@@ -174,7 +186,10 @@ export class Database {
         client.release(broken)
       }
     }
-    const running = this.guarded.run(attempt, attempts === undefined ? {} : { retry: { maxAttempts: attempts } })
+    const running = this.guarded.run(
+      attempt,
+      attempts === undefined ? {} : { retry: { maxAttempts: attempts } },
+    )
     this.running.add(running)
     try {
       return await running
@@ -204,7 +219,8 @@ export class Database {
 async function undone(client: PooledClient, error: unknown): Promise<Error | undefined> {
   const failure = error instanceof Error ? error : new Error(String(error))
   // An error that is ours, or that the server reported and survived, leaves the connection as it was.
-  const isClientFailure = sqlState(error) === undefined && !('code' in failure && failure.name === 'HoldfastError')
+  const isClientFailure =
+    sqlState(error) === undefined && !('code' in failure && failure.name === 'HoldfastError')
   if (isClientFailure) return failure
   try {
     await client.query('ROLLBACK')

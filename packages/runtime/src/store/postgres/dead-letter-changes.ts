@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '../../records/dead-letter.js'
+import { toColumn } from '../sqlite/text.js'
 import type { Database, Sql } from './database.js'
 import { Tally } from './dead-letter-counts.js'
 import { CHANGING, changing, type DeadLetterRow, type Held, heldOf, turned } from './dead-letter-rows.js'
 import { Gather } from './gather.js'
 import { hashed } from './names.js'
-import { toColumn } from '../sqlite/text.js'
 
 /** What becomes of an entry. Without an `entry` it stays as it is. */
 export interface Change<R> {
@@ -96,7 +96,12 @@ export class DeadLetterChanges {
     return { results, first: changed[0]?.seq }
   }
 
-  private async replace(sql: Sql, changed: readonly Held[], before: ReadonlyMap<string, Held>, token: string) {
+  private async replace(
+    sql: Sql,
+    changed: readonly Held[],
+    before: ReadonlyMap<string, Held>,
+    token: string,
+  ) {
     const { database } = this
     await sql.run(
       `UPDATE ${database.table('dead_letters')} AS stored SET change = $1, ${SET}

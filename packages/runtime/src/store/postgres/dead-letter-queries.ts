@@ -91,7 +91,10 @@ export function placesOf(
     (branch) =>
       `(SELECT created_at, seq FROM ${table} WHERE ${[branch, ...conditions].join(' AND ')} ${order} LIMIT ${limit})`,
   )
-  return { text: `${selects.join(' UNION ALL ')} ${order} LIMIT ${limit}`, values: values.list }
+  return {
+    text: `SELECT created_at, seq FROM (${selects.join(' UNION ALL ')}) AS runs ${order} LIMIT ${limit}`,
+    values: values.list,
+  }
 }
 
 /**

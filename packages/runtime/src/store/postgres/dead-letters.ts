@@ -4,7 +4,15 @@ import { encodeCursor, readPaging } from '../cursor.js'
 import { queryOf } from '../dead-letter-index.js'
 import { completedAt, isHeld, leasedTo, seenAt, settledTo, standingOf } from '../dead-letter-rules.js'
 import { toColumn } from '../sqlite/text.js'
-import type { Added, DeadLetterFilter, DeadLetterStats, DeadLetterStore, Leased, Page, Settlement } from '../store.js'
+import type {
+  Added,
+  DeadLetterFilter,
+  DeadLetterStats,
+  DeadLetterStore,
+  Leased,
+  Page,
+  Settlement,
+} from '../store.js'
 import type { Database } from './database.js'
 import { DeadLetterAdds } from './dead-letter-adds.js'
 import { type Change, DeadLetterChanges } from './dead-letter-changes.js'
@@ -127,7 +135,8 @@ export class PostgresDeadLetters implements DeadLetterStore {
       {
         proof: async (sql, [first]) =>
           first !== undefined &&
-          (await sql.all(`SELECT 1 FROM ${this.table} WHERE seq = $1 AND change = $2`, first.seq, token)).length > 0,
+          (await sql.all(`SELECT 1 FROM ${this.table} WHERE seq = $1 AND change = $2`, first.seq, token))
+            .length > 0,
       },
     )
     return rows.map((row) => heldOf(row).entry)

@@ -1,9 +1,21 @@
 import type { z } from 'zod'
 import type { Codec, Twin } from '../../codec/twin.js'
 import { breakerEventCodec, type breakerEventSchema } from '../../records/breaker.js'
-import { auditCodec, type auditSchema, errorRecordCodec, type errorRecordSchema } from '../../records/errors.js'
+import {
+  auditCodec,
+  type auditSchema,
+  errorRecordCodec,
+  type errorRecordSchema,
+} from '../../records/errors.js'
 import { eventCodec, type eventSchema, sessionCodec, type sessionSchema } from '../../records/session.js'
-import { auditNature, breakerEventNature, errorNature, eventNature, type Nature, sessionNature } from '../fits.js'
+import {
+  auditNature,
+  breakerEventNature,
+  errorNature,
+  eventNature,
+  type Nature,
+  sessionNature,
+} from '../fits.js'
 import { toColumn } from '../sqlite/text.js'
 import type { AuditFilter, BreakerEventFilter, ErrorFilter, EventFilter, SessionFilter } from '../store.js'
 import type { Value } from './driver.js'

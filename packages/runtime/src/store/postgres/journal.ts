@@ -90,7 +90,11 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
     const table = this.database.table(this.shape.table)
     const names = Object.keys(this.shape.columns)
     const types = Object.values(this.shape.columns)
-    const arrays = ['$1::bigint[]', ...types.map((type, i) => `$${i + 2}::${type}[]`), `$${types.length + 2}::text[]`]
+    const arrays = [
+      '$1::bigint[]',
+      ...types.map((type, i) => `$${i + 2}::${type}[]`),
+      `$${types.length + 2}::text[]`,
+    ]
     const columns = ['time', ...names, 'body'].join(', ')
     const statement = `INSERT INTO ${table} (${columns})
       SELECT ${columns} FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS given (${columns}, place)
@@ -106,7 +110,8 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
         lock: this.partitions.lock,
         durable: this.durable,
         proof: async (sql, seq) =>
-          (await sql.all(`SELECT 1 FROM ${table} WHERE seq = $1 AND body = $2`, seq, bodies[0] as string)).length > 0,
+          (await sql.all(`SELECT 1 FROM ${table} WHERE seq = $1 AND body = $2`, seq, bodies[0] as string))
+            .length > 0,
       },
     )
   }
@@ -178,7 +183,9 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
   async count(): Promise<number> {
     await this.idle()
     return this.database.read(async (sql) => {
-      const [row] = await sql.all<{ n: string }>(`SELECT count(*) AS n FROM ${this.database.table(this.shape.table)}`)
+      const [row] = await sql.all<{ n: string }>(
+        `SELECT count(*) AS n FROM ${this.database.table(this.shape.table)}`,
+      )
       return Number(row?.n)
     })
   }

@@ -66,7 +66,11 @@ export class Partitions {
     )
     return rows
       .map(({ name }) => {
-        const [, before, digits] = /_(before_)?(\d+)$/.exec(name) as unknown as [string, string | undefined, string]
+        const [, before, digits] = /_(before_)?(\d+)$/.exec(name) as unknown as [
+          string,
+          string | undefined,
+          string,
+        ]
         const number = before === undefined ? Number(digits) : -Number(digits)
         return { name: this.database.table(name), from: number * this.width, to: (number + 1) * this.width }
       })
@@ -77,15 +81,19 @@ export class Partitions {
    * Lets go of records older than a time, or numbered below one. A partition that holds nothing else goes as a whole,
    * which costs the same however much it holds.
    */
-  async expire(sql: Sql, limits: { before?: number | undefined; keep?: string | undefined }): Promise<number> {
+  async expire(
+    sql: Sql,
+    limits: { before?: number | undefined; keep?: string | undefined },
+  ): Promise<number> {
     const { before = Number.NEGATIVE_INFINITY, keep } = limits
     let gone = 0
     for (const { name, from, to } of await this.list(sql)) {
       const old = before >= to
       if (!old && keep === undefined && before <= from) continue
-      const [{ rows, last } = { rows: '0', last: null }] = await sql.all<{ rows: string; last: string | null }>(
-        `SELECT count(*) AS rows, max(seq) AS last FROM ${name}`,
-      )
+      const [{ rows, last } = { rows: '0', last: null }] = await sql.all<{
+        rows: string
+        last: string | null
+      }>(`SELECT count(*) AS rows, max(seq) AS last FROM ${name}`)
       if (old || (keep !== undefined && (last === null || BigInt(last) < BigInt(keep)))) {
         // Its parent first, in the order in which those who read lock them.
         await sql.run(`LOCK TABLE ONLY ${this.database.table(this.parent)} IN ACCESS EXCLUSIVE MODE`)

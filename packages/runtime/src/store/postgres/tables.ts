@@ -29,7 +29,9 @@ export class PostgresBreakers implements BreakerStore {
 
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
     // The last of one id counts. Sorted, so that two who save do not wait for each other in a circle.
-    const rows = [...new Map(snapshots.map((each) => [hashed(each.snapshot.id), each]))].sort(([a], [b]) => byText(a, b))
+    const rows = [...new Map(snapshots.map((each) => [hashed(each.snapshot.id), each]))].sort(([a], [b]) =>
+      byText(a, b),
+    )
     if (rows.length === 0) return
     await this.database.write((sql) =>
       sql.run(
@@ -46,7 +48,9 @@ export class PostgresBreakers implements BreakerStore {
   }
 
   async load(): Promise<StoredBreaker[]> {
-    const rows = await this.database.read((sql) => sql.all<{ body: string }>(`SELECT body FROM ${this.table} ORDER BY key`))
+    const rows = await this.database.read((sql) =>
+      sql.all<{ body: string }>(`SELECT body FROM ${this.table} ORDER BY key`),
+    )
     return rows.flatMap(({ body }) => decodeBreaker(JSON.parse(body)) ?? [])
   }
 
@@ -157,7 +161,12 @@ export class PostgresLayers implements LayerStore {
   }
 
   append({ by, reason, at, layer }: LayerVersion, after: number): Promise<boolean> {
-    const given = [after + 1, toColumn(by), reason === undefined ? null : toColumn(reason), at.getTime()] as const
+    const given = [
+      after + 1,
+      toColumn(by),
+      reason === undefined ? null : toColumn(reason),
+      at.getTime(),
+    ] as const
     const text = JSON.stringify(layer ?? null)
     return this.database.write(
       async (sql) =>

@@ -25,13 +25,18 @@ const BARE = Object.fromEntries(
 const GAP = 2
 const LEAST = 6
 
-/** The widths of columns that fit: the widest give way first, and none becomes so narrow that it says nothing. */
-export function fit(natural: readonly number[], room: number): number[] {
-  const widths = [...natural]
-  const total = () => widths.reduce((sum, width) => sum + width + GAP, -GAP)
-  while (total() > room) {
-    const widest = widths.indexOf(Math.max(...widths))
-    if ((widths[widest] as number) <= LEAST) break
+const total = (widths: readonly number[]): number => widths.reduce((sum, width) => sum + width + GAP, -GAP)
+
+/**
+ * The widths of columns that fit. The first is what a thing is called, and kept whole so that it can be copied; of the others the
+ * widest give way first, and none becomes so narrow that it says nothing. Where that is not enough, the last are left out.
+ */
+export function fit([name = 0, ...others]: readonly number[], room: number): number[] {
+  const widths = [Math.min(name, room), ...others]
+  const least = (width: number, i: number): number => (i === 0 ? width : Math.min(width, LEAST))
+  while (widths.length > 1 && total(widths.map(least)) > room) widths.pop()
+  while (total(widths) > room) {
+    const widest = widths.indexOf(Math.max(...widths.slice(1)), 1)
     widths[widest] = (widths[widest] as number) - 1
   }
   return widths
@@ -51,10 +56,12 @@ export function table(io: Io, head: readonly string[], rows: readonly (readonly 
     chars: { ...BARE, middle: ' '.repeat(GAP) },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
   })
-  drawn.push(head.map((name, i) => hue('bold', cut(name.toUpperCase(), widths[i] as number))))
+  drawn.push(
+    head.slice(0, widths.length).map((name, i) => hue('bold', cut(name.toUpperCase(), widths[i] as number))),
+  )
   for (const row of cells)
     drawn.push(
-      row.map((text, i) => {
+      row.slice(0, widths.length).map((text, i) => {
         const short = cut(text, widths[i] as number)
         return HUES[text] === undefined ? short : hue(HUES[text], short)
       }),

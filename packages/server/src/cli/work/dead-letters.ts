@@ -56,15 +56,15 @@ export async function list(context: Context, choice: Choice & { limit: number })
   )
   printList(context, {
     ...found,
-    head: ['id', 'operation', 'item', 'status', 'made', 'retries', 'error'],
+    head: ['id', 'status', 'operation', 'made', 'error', 'item', 'retries'],
     row: (entry) => [
       entry.dlq_id,
-      entry.operation_type,
-      entry.item_id,
       entry.status,
+      entry.operation_type,
       when(entry.created_at, context.io.clock.wall()),
-      entry.error_details.retry_count,
       `${entry.error_details.error_type}: ${entry.error_details.error_message}`,
+      entry.item_id,
+      entry.error_details.retry_count,
     ],
     none: 'there are no such dead letters',
   })

@@ -50,15 +50,14 @@ export async function sessions(context: Context, options: SessionsOptions): Prom
     const found = await listed<Session>(api, '/sessions', { limit, query })
     printList(context, {
       ...found,
-      head: ['session', 'operation', 'began', 'attempts', 'took', 'success', 'ended', 'error'],
+      head: ['session', 'ended', 'attempts', 'began', 'took', 'operation', 'error'],
       row: (session) => [
         session.session_id,
-        session.operation,
-        when(session.start_time, context.io.clock.wall()),
-        session.total_attempts,
-        span(session.total_duration),
-        session.success,
         session.stopped ?? `next ${when(session.next_retry_time, context.io.clock.wall())}`,
+        session.total_attempts,
+        when(session.start_time, context.io.clock.wall()),
+        span(session.total_duration),
+        session.operation,
         session.final_error ? `${session.final_error.type}: ${session.final_error.message}` : null,
       ],
       none: 'there are no such sessions: calls that succeed at once leave none',

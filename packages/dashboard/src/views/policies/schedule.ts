@@ -1,0 +1,47 @@
+import { delayBefore, type RetryPolicy } from 'holdfast/engine'
+
+/** A wait in seconds: without chance, and the least and most that chance makes of it. */
+export interface Wait {
+  readonly attempt: number
+  readonly base: number
+  readonly least: number
+  readonly most: number
+}
+
+/** So many waits are drawn. */
+const SHOWN = 20
+
+/** The most that chance gives: it never gives 1 itself. */
+const MOST = 1 - 2 ** -53
+
+const ms = (seconds: unknown): number => (typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : Number.NaN)
+
+/**
+ * The waits that a policy on the wire means, worked out by the engine itself. Undefined while what is written so far makes
+ * no sense.
+ */
+export function waitsOf(wire: Record<string, unknown>): Wait[] | undefined {
+  const attempts = wire['max_attempts'] === 'Infinity' ? Number.POSITIVE_INFINITY : Number(wire['max_attempts'])
+  const policy = {
+    backoffType: wire['backoff_type'],
+    baseDelay: ms(wire['base_delay']),
+    multiplier: Number(wire['multiplier']),
+    maxDelay: ms(wire['max_delay']),
+    jitterType: wire['jitter_type'],
+    jitterAmount: Number(wire['jitter_amount']),
+    jitterMin: ms(wire['jitter_min']),
+    jitterMax: ms(wire['jitter_max']),
+  }
+  const numbers = Object.values(policy).filter((value) => typeof value === 'number')
+  if (!(attempts >= 1) || numbers.some((value) => Number.isNaN(value))) return undefined
+  if (policy.jitterAmount < 0 || policy.jitterAmount > 1 || policy.multiplier < 1) return undefined
+  const engine = policy as unknown as RetryPolicy
+  const plain = { ...engine, jitterType: 'none' as const }
+  let [base, least, most] = [policy.baseDelay, policy.baseDelay, policy.baseDelay]
+  return Array.from({ length: Math.min(attempts - 1, SHOWN) }, (_, index) => {
+    base = delayBefore(plain, index + 1, base, () => 0)
+    least = delayBefore(engine, index + 1, least, () => 0)
+    most = delayBefore(engine, index + 1, most, () => MOST)
+    return { attempt: index + 2, base: base / 1000, least: least / 1000, most: most / 1000 }
+  })
+}

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { expect, it } from 'vitest'
+import { inBrowser, openTab } from './tab.js'
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Every view as people come to it, and something to wait for. */
+const VIEWS = [
+  ['/', 'Live feed'],
+  ['/breakers', 'service:gemini'],
+  ['/pools', 'ams-1'],
+  ['/policies', 'gmail_fetch'],
+  ['/policies?id=fetch', 'Attempts, the first included'],
+  ['/sessions', 'Last error'],
+  ['/sessions?active=true', 'patient'],
+  ['/dead-letters', 'page-1'],
+  ['/errors', 'Context'],
+  ['/audit', 'breaker.trip'],
+  ['/settings', '"version"'],
+] as const
+
+interface Violation {
+  id: string
+  impact: string
+  nodes: { html: string; failureSummary: string }[]
+}
+
+inBrowser('everybody', () => {
+  it.each(['light', 'dark'] as const)('can read every view in the %s theme', async (colorScheme) => {
+    const { page, house } = await openTab('/', { past: true, context: { colorScheme } })
+    const found: string[] = []
+    for (const [path, text] of VIEWS) {
+      await page.goto(house.url + path)
+      await page.getByText(text).first().waitFor()
+      // Run as a debugger would: the page's policy lets no script in from elsewhere.
+      await page.evaluate(axe)
+      const violations = (await page.evaluate(
+        `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+      )) as Violation[]
+      for (const { id, nodes } of violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)))
+        found.push(`${path} ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
+    }
+    expect(found).toEqual([])
+  })
+
+  it('has room on a small screen', async () => {
+    const { page, house } = await openTab('/', { past: true, context: { viewport: { width: 375, height: 812 } } })
+    for (const [path, text] of VIEWS) {
+      await page.goto(house.url + path)
+      await page.getByText(text).first().waitFor()
+      expect([path, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([path, 375])
+    }
+  })
+
+  it('gets everywhere with the keyboard', async () => {
+    const { page } = await openTab('/breakers?q=gemini')
+    await page.getByRole('button', { name: 'Reset service:gemini' }).waitFor()
+    await page.keyboard.press('Tab')
+    const focused = () => page.evaluate(() => document.activeElement?.textContent)
+    expect(await focused()).toBe('Skip to the view')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    expect(await focused()).toBe('Overview')
+    await page.getByRole('button', { name: 'Reset service:gemini' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Reset service:gemini?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await focused()).toBe('Reset')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByLabel('Reason').fill('by keyboard')
+    await page.keyboard.press('Enter')
+    await page.getByText('service:gemini is closed.').waitFor()
+  })
+})

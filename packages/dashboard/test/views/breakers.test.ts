@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { confirm, inBrowser, openTab } from '../tab.js'
+
+inBrowser('the breakers', () => {
+  it('are found by state and by name, and the address says so', async () => {
+    const { page } = await openTab('/breakers')
+    await page.getByRole('button', { name: 'open 2', exact: true }).click()
+    await page.getByText('service:notion').waitFor({ state: 'detached' })
+    expect(await page.getByRole('listitem').filter({ has: page.locator('.breaker') }).count()).toBe(2)
+    await page.getByLabel('Search').fill('gem')
+    await page.getByText('pool:proxies:syd-8').waitFor({ state: 'detached' })
+    expect(new URL(page.url()).search).toBe('?state=open&q=gem')
+    await page.reload()
+    await page.getByText('service:gemini').waitFor()
+    expect(await page.getByLabel('Search').inputValue()).toBe('gem')
+    await page.getByLabel('Search').fill('nothing like it')
+    await page.getByText('No breaker fits').waitFor()
+  })
+
+  it('are tripped and reset with a reason, which the audit trail keeps', async () => {
+    const { page, house } = await openTab('/breakers?q=postgres')
+    const row = page.locator('.breaker', { hasText: 'service:postgres' })
+    await page.getByRole('button', { name: 'Trip service:postgres' }).click()
+    await confirm(page, 'Trip', 'moving the database')
+    await row.locator('.state', { hasText: 'open' }).waitFor()
+    await row.getByText(/^test in \d+ s$/).waitFor()
+    await page.getByRole('button', { name: 'Reset service:postgres' }).click()
+    await confirm(page, 'Reset')
+    await row.locator('.state', { hasText: 'closed' }).waitFor()
+    const { items } = await house.hf.audit.list({ target: 'service:postgres' })
+    expect(items.map(({ action, reason }) => [action, reason])).toEqual([
+      ['breaker.reset', undefined],
+      ['breaker.trip', 'moving the database'],
+    ])
+  })
+
+  it('follow what happens elsewhere', async () => {
+    const { page, house } = await openTab('/breakers?q=notion')
+    const row = page.locator('.breaker', { hasText: 'service:notion' })
+    await row.locator('.state', { hasText: 'closed' }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await house.hf.breakers.trip('service:notion', { by: 'somebody' })
+    await row.locator('.state', { hasText: 'open' }).waitFor()
+    await row.getByRole('img', { name: /open \d+ %/ }).waitFor()
+  })
+
+  it('are ten thousand and only those in sight are made', async () => {
+    const { page, house } = await openTab('/breakers', { breakers: 10_000, quiet: true })
+    const list = page.getByRole('region', { name: '10,011 breakers' })
+    await list.waitFor()
+    expect(await page.locator('.breaker').count()).toBeLessThan(80)
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+    await page.getByText('service:postgres').waitFor()
+    expect(await page.locator('.breaker').count()).toBeLessThan(80)
+    await house.hf.breakers.trip('pool:crowd:m09999', { by: 'somebody' })
+    await list.evaluate((element) => element.scrollTo(0, 0))
+    await page.locator('.breaker.open', { hasText: 'pool:crowd:m09999' }).waitFor()
+  })
+})

@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest'
+import { inBrowser, openTab } from '../tab.js'
+
+inBrowser('the overview', () => {
+  it('shows how things stand, and what happens as it happens', async () => {
+    const { page, house, complaints } = await openTab('/', { past: true })
+    await page.getByRole('img', { name: /^Chart from .* calls, .* retries$/ }).waitFor()
+    const tile = (name: string) => page.locator('.tile').filter({ hasText: name })
+    expect(await tile('Dead letters').locator('.tile-value').textContent()).toBe('7')
+    expect(await tile('Open breakers').locator('.tile-value').textContent()).toBe('2')
+    expect(await page.getByRole('list', { name: 'Calls by the attempt that succeeded' }).textContent()).toContain('Attempt 2')
+    expect(await page.getByRole('list', { name: 'Calls that failed, by kind' }).textContent()).toContain('timeout')
+
+    await house.call('gmail_fetch', 9, { itemId: 'mail-77', payload: { mail: 77 } })
+    await page.getByText('item id mail-77').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('looks closer: at minutes, by a button and by drawing over the chart', async () => {
+    const { page } = await openTab('/', { past: true })
+    await page.getByText('a point for each hour').waitFor()
+    await page.getByRole('button', { name: '1 h', exact: true }).click()
+    await page.getByText('a point for every 1 min').waitFor()
+    await page.getByRole('button', { name: '24 h' }).click()
+    await page.getByText('a point for each hour').waitFor()
+    const over = page.locator('.chart .u-over')
+    const box = await over.boundingBox()
+    if (box === null) throw new Error('the chart is not drawn')
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 40)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 4 })
+    await page.mouse.up()
+    await page.getByText(/a point for every \d min/).waitFor()
+  })
+
+  it('holds the feed while it is paused, and goes on from there', async () => {
+    const { page, house } = await openTab('/')
+    await page.getByText('item id mail-1').waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await house.call('gmail_fetch', 9, { itemId: 'mail-88', payload: {} })
+    const resume = page.getByRole('button', { name: /Resume \(\d+ new\)/ })
+    await resume.waitFor()
+    expect(await page.getByText('item id mail-88').count()).toBe(0)
+    await resume.click()
+    await page.getByText('item id mail-88').waitFor()
+  })
+
+  it('says what to do where nothing has happened yet', async () => {
+    const { page } = await openTab('/', { quiet: true })
+    await page.getByText('No calls in this time').waitFor()
+    await page.getByText('Retries, breakers and dead letters show here').waitFor()
+  })
+})

@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest'
+import { confirm, inBrowser, openTab } from '../tab.js'
+
+inBrowser('the sessions', () => {
+  it('are found by operation, and one is shown as attempts in time', async () => {
+    const { page } = await openTab('/sessions')
+    await page.getByLabel('Operation').fill('gemini')
+    await page.getByLabel('Operation').press('Enter')
+    await page.getByRole('link', { name: 'gmail_fetch' }).first().waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'gemini' }).last().click()
+    const timeline = page.getByRole('list', { name: 'Timeline of attempts and waits' })
+    expect(await timeline.getByText(/^attempt \d$/).allTextContents()).toEqual(['attempt 1', 'attempt 2'])
+    await page.getByText('attempts spent').waitFor()
+    const shared = page.url()
+    await page.goBack()
+    await page.goto(shared)
+    await timeline.waitFor()
+  })
+
+  it('are cancelled while they run', async () => {
+    const { page, house } = await openTab('/sessions?active=true')
+    await page.getByRole('link', { name: 'patient' }).click()
+    await page.getByText('wait before 2').waitFor()
+    await page.getByRole('button', { name: 'Cancel the call' }).click()
+    await confirm(page, 'Cancel the call', 'no longer needed')
+    await page.getByText('The call is cancelled.').waitFor()
+    expect((await house.hf.sessions.list({ active: true })).items).toEqual([])
+  })
+
+  it('says so where one is not kept', async () => {
+    const { page } = await openTab('/sessions?id=gone.with_1_2')
+    await page.getByText('there is no session gone.with_1_2').waitFor()
+  })
+})

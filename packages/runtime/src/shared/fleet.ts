@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs'
+import type { CircuitBreaker } from 'holdfast'
+import type { BreakerRegistry } from '../breakers/registry.js'
+import { ownerOf } from '../breakers/service.js'
+import type { BreakerEntry, Config } from '../config/schema/schema.js'
+import type { House } from '../house.js'
+import type { PoolSet } from '../pools/pools.js'
+import { messageOf } from '../records/summary.js'
+import type { FleetNode } from './nodes.js'
+import type { ShareOptions } from './settings.js'
+import { SharedState } from './state.js'
+import type { FleetEvent } from './stream.js'
+
+/** What every node says of itself is told by that node alone. */
+const OWN = new Set(['node_joined', 'node_left', 'shared_state_lost', 'shared_state_restored'])
+
+/** How many calls give a node a vote where a breaker does not say. */
+const MINIMUM_CALLS = 5
+
+export interface FleetParts {
+  house: House
+  registry: BreakerRegistry
+  pools: PoolSet
+  config(): Config
+  /** Reads the layer of changes again and puts it in force. */
+  readLayer(): Promise<void>
+}
+
+function shareOf(entry: BreakerEntry | undefined): ShareOptions {
+  const { share = 'quorum', quorum = 0.5, minimumCalls = MINIMUM_CALLS } = entry ?? {}
+  return { share, quorum, minimumCalls }
+}
+
+/** The release of this package, wherever it was built to. */
+function versionOf(): string {
+  for (const up of ['../package.json', '../../package.json'])
+    try {
+      const { name, version } = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8'))
+      if (name === '@holdfast/runtime') return version
+    } catch {
+      // It is a folder further up.
+    }
+  return 'unknown'
+}
+
+/** This process in its fleet: which breakers it shares, and what it hears of other nodes. */
+export class Fleet {
+  private readonly parts: FleetParts
+  private readonly shared: SharedState
+  private readonly off: () => void
+  /** Breakers that are being compared with the fleet's. */
+  private attaching: Promise<unknown> = Promise.resolve()
+  private reading: Promise<void> = Promise.resolve()
+
+  private constructor(parts: FleetParts, shared: SharedState) {
+    this.parts = parts
+    this.shared = shared
+    const { house } = parts
+    this.off = house.bus.on('*', (event) => {
+      if (!OWN.has(event.eventType)) shared.publish(event)
+      const { layer, fleet } = event.context ?? {}
+      if (event.eventType === 'config_reloaded' && layer === 'api' && fleet !== true) shared.tellLayer()
+    })
+  }
+
+  /** Joins the fleet that the configuration names; undefined where it names none. @throws INVALID_OPTIONS */
+  static async join(parts: FleetParts): Promise<Fleet | undefined> {
+    const { house, config } = parts
+    const { shared: url, node = {} } = config()
+    if (!url) return undefined
+    let fleet: Fleet | undefined
+    const shared = await SharedState.open(url, house, {
+      node: node.id ?? house.node,
+      heartbeat: node.heartbeat,
+      version: versionOf(),
+      find: (id) => fleet?.find(id),
+      layerChanged: (from) => fleet?.readLayer(from),
+    })
+    fleet = new Fleet(parts, shared)
+    return fleet
+  }
+
+  /** Whether Redis answers. */
+  get connected(): boolean {
+    return this.shared.connected
+  }
+
+  /** How many commands were sent to Redis. */
+  get commands(): number {
+    return this.shared.commands
+  }
+
+  /** The nodes that live. None while Redis is lost. */
+  nodes(): Promise<FleetNode[]> {
+    return this.shared.nodes()
+  }
+
+  /** Events of every node, oldest first; `after` is the place of the last one that was read. */
+  events(asked?: { after?: string | undefined; limit?: number | undefined }): Promise<FleetEvent[]> {
+    return this.shared.events(asked)
+  }
+
+  /** Resolves when every breaker stands where the fleet's does, or Redis is lost. */
+  async settled(): Promise<void> {
+    await this.attaching
+  }
+
+  /** Shares what the configuration says, and nothing else. */
+  apply(): void {
+    const { registry, pools } = this.parts
+    const { circuitBreakers = {} } = this.parts.config()
+    const work: Promise<void>[] = []
+    for (const id of this.shared.attached())
+      if (registry.get(id) === undefined && this.find(id) === undefined) this.shared.detach(id)
+    for (const { breaker, owner } of registry) {
+      const { serviceName } = owner
+      const entry = serviceName === undefined ? undefined : circuitBreakers[serviceName]
+      work.push(this.shared.attach(breaker, shareOf(entry)))
+    }
+    for (const pool of pools.list())
+      for (const { id } of pool.members()) {
+        const options = this.memberShare(pool.id, id)
+        // Only those whose failures are added up must be there from the first failure on.
+        if (options.share === 'counts') work.push(this.shared.attach(pool.breaker(id), options))
+      }
+    this.attaching = Promise.all([...work, this.learn()])
+  }
+
+  /** A member's breaker has opened by what this node has seen: it is shared from here on. */
+  memberOpened(pool: string, member: string, breaker: CircuitBreaker): void {
+    if (breaker.link !== undefined) return
+    const options = this.memberShare(pool, member)
+    if (options.share === 'none') return
+    void this.shared.attach(breaker, options).then(() => this.shared.opened(breaker.id))
+  }
+
+  async close(): Promise<void> {
+    this.off()
+    await this.shared.close()
+  }
+
+  /** Learns which members others have open. */
+  private async learn(): Promise<void> {
+    const nodes = await this.shared.nodes()
+    const ids = new Set(nodes.flatMap(({ opinions }) => Object.keys(opinions)))
+    await Promise.all(
+      [...ids].map((id) => {
+        const found = id.startsWith('pool:') ? this.find(id) : undefined
+        return found && this.shared.attach(found.breaker, found.options, found.calls)
+      }),
+    )
+  }
+
+  private readLayer(node: string): void {
+    const { house, readLayer } = this.parts
+    this.reading = this.reading.then(async () => {
+      try {
+        await readLayer()
+        house.emit({
+          eventType: 'config_reloaded',
+          component: 'config',
+          context: { layer: 'api', fleet: true, node },
+        })
+      } catch (error) {
+        house.complain(`changes that ${node} made could not be read: ${messageOf(error)}`)
+      }
+    })
+  }
+
+  private memberShare(pool: string, member: string): ShareOptions {
+    const { circuitBreaker, members = [] } = this.parts.config().pools?.[pool] ?? {}
+    const own = members.find(({ id, url }) => (id ?? new URL(url).host) === member)
+    return shareOf({ ...circuitBreaker, ...own?.circuitBreaker })
+  }
+
+  /** The member's breaker of that id. */
+  private find(id: string): { breaker: CircuitBreaker; options: ShareOptions; calls: number } | undefined {
+    const { pool: poolId, member } = ownerOf(id)
+    const { pools } = this.parts
+    if (poolId === undefined || member === undefined || !pools.has(poolId)) return undefined
+    const pool = pools.get(poolId)
+    try {
+      const calls = pool.stats(member).totalAttempts
+      return { breaker: pool.breaker(member), options: this.memberShare(poolId, member), calls }
+    } catch {
+      return undefined // no such member
+    }
+  }
+}

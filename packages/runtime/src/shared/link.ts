@@ -1,0 +1,338 @@
+import type { CircuitBreaker } from 'holdfast'
+import type { Pass, Verdict } from 'holdfast/engine'
+import type { View } from './news.js'
+import { CLOSE, COUNT, EXTEND, FAIL, GRANT, HELLO, keysOf, OPEN, ORDER, SETTLE, VOTE } from './scripts.js'
+import { type ShareOptions, settingsText } from './settings.js'
+import { timer } from './timer.js'
+import type { Script, Wire } from './wire.js'
+
+type BreakerLink = NonNullable<CircuitBreaker['link']>
+type Order = Parameters<BreakerLink['ordered']>[0]
+
+/** How long leave for a test waits for a caller. */
+const HOLD = 1000
+/** How much before its time leave is asked for, so that the first caller after it need not wait for an answer. */
+const AHEAD = 150
+/** How soon to come back while leave is being asked for, and the longest to wait before asking again. */
+const SOON = 20
+const LATER = 1000
+/** How long a round of votes takes. */
+const ROUND = 100
+/** How long counts wait for others to be sent with them, and how many calls are sent without a failure. */
+const LINGER = 20
+const MANY = 1000
+
+export interface LinkParts {
+  readonly wire: Wire
+  readonly node: string
+  /** How many nodes live. */
+  live(): number
+  /** Other settings than this node's are about. */
+  differs(link: SharedBreaker, settings: string, node: string): void
+}
+
+/** What a breaker has to do with others of its name on other nodes. Calls never wait for any of it. */
+export class SharedBreaker implements BreakerLink {
+  wanted = false
+  /** The last epoch of the fleet that is known here. */
+  epoch = 0
+  /** Whether the fleet has it open. */
+  fleetOpen = false
+  /** Nodes with other settings; while there are any it stands alone. */
+  readonly strangers = new Set<string>()
+  readonly breaker: CircuitBreaker
+  options: ShareOptions
+  settings: string
+  /** Results that were counted. */
+  calls: number
+  private mark = { at: 0, calls: 0 }
+  private before = { at: 0, calls: 0 }
+  private readonly parts: LinkParts
+  private lease: { token: string; from: number; ends: number } | undefined = undefined
+  private asking = false
+  private waitUntil = 0
+  private readonly tokens = new WeakMap<Pass, string>()
+  private ending: string | undefined = undefined
+  private order: Order | undefined = undefined
+  private ahead: unknown = undefined
+  private counting: unknown = undefined
+  private tally = { calls: 0, failures: 0, succeeded: false }
+  private closed = false
+
+  constructor(breaker: CircuitBreaker, options: ShareOptions, parts: LinkParts, calls = 0) {
+    this.breaker = breaker
+    this.options = options
+    this.parts = parts
+    this.calls = calls
+    this.settings = settingsText(breaker, options)
+  }
+
+  /** Whether it decides with others. */
+  get together(): boolean {
+    return this.parts.wire.up && this.strangers.size === 0 && !this.closed
+  }
+
+  turn(_lease: number, now: number): number {
+    if (!this.together || !this.fleetOpen) return now
+    const { lease } = this
+    if (lease !== undefined && now < lease.ends) return Math.max(now, lease.from)
+    if (now < this.waitUntil) return this.waitUntil
+    this.ask()
+    return now + SOON
+  }
+
+  begun(pass: Pass, lease: number): void {
+    const held = this.lease
+    if (held === undefined || !this.together || !this.fleetOpen) return
+    this.lease = undefined
+    this.tokens.set(pass, held.token)
+    this.tell(EXTEND, [held.token, Math.ceil(lease)], (view) => {
+      // Another was given leave meanwhile: what this one finds out is not awaited any more.
+      if (view.gone && view.epoch === this.epoch && this.breaker.phase === 'half_open') this.stepBack(view)
+    })
+  }
+
+  ended(pass: Pass, verdict: Verdict): void {
+    const token = this.tokens.get(pass)
+    this.tokens.delete(pass)
+    if (token === undefined) return
+    if (verdict === undefined) this.settle(token, 'nothing')
+    else this.ending = token
+  }
+
+  counted(phase: CircuitBreaker['phase'], failed: boolean): void {
+    this.calls++
+    const { breaker, ending } = this
+    if (phase === 'half_open') {
+      this.ending = undefined
+      if (ending !== undefined) this.settle(ending, failed ? 'failure' : 'success')
+      else if (breaker.phase !== 'half_open') this.changedAlone()
+      return
+    }
+    if (this.options.share === 'counts') this.count(failed)
+    if (failed && breaker.phase === 'open') this.opened()
+  }
+
+  ordered(order: Order): void {
+    this.order = order
+    this.lease = undefined
+    this.carryOut()
+  }
+
+  /** Its own opinion opened it. */
+  opened(): void {
+    if (!this.together) {
+      // What was found out since is newer than an order that nobody could be told of.
+      if (this.order === 'reset') this.order = undefined
+      return
+    }
+    if (this.options.share !== 'quorum') this.tell(OPEN, this.opening())
+    else {
+      this.fail(false)
+      timer(this.breaker.settings.clock, () => this.fail(true), ROUND)
+    }
+  }
+
+  /** Answers those who ask whether it fails. */
+  vote(round: number): void {
+    if (!this.together || this.options.share !== 'quorum') return
+    const failing = this.breaker.phase !== 'closed'
+    if (failing || this.callsLately() >= this.options.minimumCalls)
+      this.tell(VOTE, [round, failing ? 'f' : 'h'])
+  }
+
+  /** Takes over what the fleet says, if that is news. */
+  adopt(view: View): void {
+    const { breaker, parts } = this
+    if (view.epoch === this.epoch && view.state === 'half_open' && this.waitUntil > 0) this.tryNow()
+    if (view.epoch <= this.epoch || this.strangers.size > 0) return
+    const { clock } = breaker.settings
+    this.epoch = view.epoch
+    this.lease = undefined
+    this.waitUntil = 0
+    this.fleetOpen = view.state !== 'closed'
+    const there = this.fleetOpen ? breaker.phase === 'open' : breaker.phase === 'closed'
+    // One that brought it there itself is there already.
+    if (view.node !== parts.node || !there || view.off !== breaker.off)
+      breaker.follow({ ...view, state: this.fleetOpen ? 'open' : 'closed' })
+    clock.clearTimer(this.ahead)
+    this.wanted = false
+    if (!this.fleetOpen) return
+    const wait = Math.max(0, view.left - AHEAD)
+    this.ahead = timer(clock, () => void (this.wanted && this.ask()), wait)
+  }
+
+  /** Says what is known here, learns what the fleet knows, and brings the two together. */
+  async hello(): Promise<void> {
+    const { breaker, parts } = this
+    const { wire, node } = parts
+    const left = Math.max(0, breaker.until - breaker.settings.clock.now())
+    const { openFor, openings, failures, off } = breaker
+    const known = this.fleetOpen ? ['open', left] : ['closed', 0]
+    const args = [this.settings, ...known, openFor, openings, failures, off ? 1 : 0]
+    const view = await this.run(HELLO, args)
+    if (view === undefined || this.closed) return
+    if (view.by === node || view.settings === this.settings) this.strangers.delete(view.by ?? '')
+    else parts.differs(this, view.settings ?? '', view.by ?? '')
+    if (this.order !== undefined) this.carryOut()
+    else if (view.epoch > this.epoch) this.adopt(view)
+    else if (wire.up) this.changedAlone()
+  }
+
+  /** Remembers how many calls there were, about twice in a window. */
+  rotate(now: number): void {
+    if (now - this.mark.at < this.breaker.settings.windowDuration / 2) return
+    this.before = this.mark
+    this.mark = { at: now, calls: this.calls }
+  }
+
+  close(): void {
+    const { clock } = this.breaker.settings
+    this.closed = true
+    for (const handle of [this.ahead, this.counting]) clock.clearTimer(handle)
+    if (this.breaker.link === this) this.breaker.link = undefined
+  }
+
+  private callsLately(): number {
+    return this.calls - this.before.calls
+  }
+
+  /** It changed without the fleet: brings the fleet what it found out, unless that knows better. */
+  private changedAlone(): void {
+    const { phase } = this.breaker
+    if (!this.together) return
+    if (phase === 'closed' && this.fleetOpen) this.tell(CLOSE, [])
+    else if (phase === 'open' && this.fleetOpen) return
+    else if (phase !== 'closed' && !this.fleetOpen) this.opened()
+  }
+
+  private ask(): void {
+    if (this.asking || !this.together || !this.fleetOpen || this.lease !== undefined) return
+    const { breaker } = this
+    const { clock, halfOpenMax } = breaker.settings
+    const sentAt = clock.now()
+    this.asking = true
+    const answered = (view: View | undefined) => {
+      this.asking = false
+      const now = clock.now()
+      if (view === undefined || !this.fleetOpen) return this.tryNow()
+      if (view.state === 'closed' || (view.token === undefined && view.wait === undefined))
+        return this.adopt(view)
+      if (view.epoch < this.epoch) return
+      this.epoch = view.epoch
+      if (view.token !== undefined) {
+        const from = now + (view.early ?? 0)
+        const lease = { token: view.token, from, ends: sentAt + (view.early ?? 0) + HOLD }
+        this.lease = lease
+        this.waitUntil = 0
+        if (breaker.phase !== 'closed') breaker.due(from)
+        timer(clock, () => this.giveBack(lease), lease.ends - now)
+        return
+      }
+      this.waitUntil = now + Math.min(LATER, view.wait ?? 0)
+      if (breaker.phase !== 'closed') breaker.due(this.waitUntil)
+    }
+    void this.run(GRANT, [halfOpenMax, HOLD, AHEAD]).then(answered)
+  }
+
+  /** Nobody came to make the test. */
+  private giveBack(lease: object): void {
+    const held = this.lease
+    if (held !== lease) return
+    this.lease = undefined
+    this.settle(held.token, 'nothing')
+  }
+
+  private tryNow(): void {
+    const { breaker } = this
+    const now = breaker.settings.clock.now()
+    this.waitUntil = 0
+    if (breaker.phase !== 'closed' && breaker.until > now && this.fleetOpen) breaker.due(now)
+  }
+
+  private stepBack(view: View): void {
+    this.breaker.follow({ ...view, state: 'open', left: 0 })
+  }
+
+  private settle(token: string, outcome: 'success' | 'failure' | 'nothing'): void {
+    const { successThreshold } = this.breaker.settings
+    this.tell(SETTLE, [token, outcome, successThreshold, ...this.opening()], (view) => {
+      // The lease had ended: what was found out here does not hold for the fleet, which is still testing.
+      if (view.gone && view.epoch === this.epoch && this.fleetOpen && this.breaker.phase === 'closed')
+        this.stepBack(view)
+    })
+  }
+
+  private carryOut(): void {
+    const { order } = this
+    if (order === undefined || !this.together) return
+    void this.run(ORDER, [order, ...this.opening()]).then((view) => {
+      if (view === undefined) return
+      if (this.order === order) this.order = undefined
+      this.adopt(view)
+    })
+  }
+
+  private fail(over: boolean): void {
+    if (!this.together || this.breaker.phase === 'closed' || this.fleetOpen) return
+    this.tell(FAIL, [...this.opening(), this.options.quorum, this.parts.live(), over ? 1 : 0])
+  }
+
+  private count(failed: boolean): void {
+    const { tally, breaker } = this
+    const { windowType, clock } = breaker.settings
+    tally.calls++
+    if (failed) tally.failures++
+    else if (windowType === 'consecutive') {
+      tally.failures = 0
+      tally.succeeded = true
+    }
+    if (!failed && (windowType !== 'rate' || tally.calls < MANY)) return
+    this.counting ??= timer(clock, () => this.sendCounts(), LINGER)
+  }
+
+  private sendCounts(): void {
+    this.counting = undefined
+    const { calls, failures, succeeded } = this.tally
+    const { windowDuration, failureThreshold, failureRate = 0, minimumCalls } = this.breaker.settings
+    this.tally = { calls: 0, failures: 0, succeeded: false }
+    if (!this.together || this.fleetOpen) return
+    const [openFor = 0, openings = 0] = this.nextOpening()
+    const settings = [windowDuration, failureThreshold, failureRate, minimumCalls]
+    this.tell(COUNT, [calls, failures, ...settings, succeeded ? 1 : 0, openFor, openings])
+  }
+
+  /** How it is open, or would open now. */
+  private opening(): number[] {
+    const { breaker } = this
+    return breaker.phase === 'open'
+      ? [breaker.openFor, breaker.openings, breaker.failures]
+      : [...this.nextOpening(), breaker.failures]
+  }
+
+  private nextOpening(): number[] {
+    const { openings, settings } = this.breaker
+    const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration } = settings
+    return [Math.min(maxTimeoutDuration, timeoutDuration * timeoutMultiplier ** openings), openings + 1]
+  }
+
+  private tell(script: Script, args: (string | number)[], then?: (view: View) => void): void {
+    if (!this.together) return
+    void this.run(script, args).then((view) => {
+      if (view === undefined) return
+      then?.(view)
+      this.adopt(view)
+    })
+  }
+
+  /** What a script answers; undefined where Redis is lost, which is told elsewhere. */
+  private async run(script: Script, args: readonly (string | number)[]): Promise<View | undefined> {
+    const { wire, node } = this.parts
+    const { id } = this.breaker
+    try {
+      return JSON.parse((await wire.run(script, keysOf(id), [node, id, this.epoch, ...args])) as string)
+    } catch {
+      return undefined
+    }
+  }
+}

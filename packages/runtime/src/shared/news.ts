@@ -1,0 +1,43 @@
+/** Where the fleet says that a breaker stands: what scripts answer, and what nodes hear. */
+export interface View {
+  readonly id: string
+  /** Who brought it there. */
+  readonly node: string
+  readonly epoch: number
+  readonly state: 'closed' | 'open' | 'half_open'
+  /** What is left of its open time, in milliseconds of the server. */
+  readonly left: number
+  readonly openFor: number
+  readonly openings: number
+  readonly failures: number
+  readonly off: boolean
+  /** A test must wait so long. */
+  readonly wait?: number
+  /** The leave for a test, and how long until it holds. */
+  readonly token?: string
+  readonly early?: number
+  /** The lease is not there any more. */
+  readonly gone?: boolean
+  /** The settings that were stored, and whose they are. */
+  readonly settings?: string
+  readonly by?: string
+}
+
+/** All that nodes tell each other. */
+export type News =
+  | View
+  | { readonly ask: string; readonly round: number; readonly node: string }
+  | { readonly settings: string; readonly of: string; readonly node: string }
+  | { readonly joined: true; readonly node: string }
+  | { readonly left: true; readonly node: string }
+  | { readonly layer: true; readonly node: string }
+
+/** What was heard; undefined for what no release of this one can have said. */
+export function readNews(text: string): News | undefined {
+  try {
+    const news: unknown = JSON.parse(text)
+    return typeof (news as News | null)?.node === 'string' ? (news as News) : undefined
+  } catch {
+    return undefined
+  }
+}

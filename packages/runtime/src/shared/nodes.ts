@@ -1,0 +1,114 @@
+import type { Kit } from '../kit.js'
+import { BEAT, LEAVE } from './scripts.js'
+import { timer } from './timer.js'
+import type { Wire } from './wire.js'
+
+/** A process of the fleet, as it last described itself. */
+export interface FleetNode {
+  readonly id: string
+  readonly version: string
+  readonly startedAt: Date
+  /** When it last said that it lives, by its own clock. */
+  readonly lastSeen: Date
+  /** Its breakers that are not closed, with the state of each; at most 1,000. */
+  readonly opinions: Readonly<Record<string, string>>
+}
+
+const KEYS = ['holdfast:{nodes}:live', 'holdfast:{nodes}:records'] as const
+
+/** A node that was silent for so many heartbeats has left. */
+const SILENCE = 3
+
+export interface NodesOptions {
+  node: string
+  version: string
+  heartbeat: number
+  opinions(): Record<string, string>
+  /** Redis knows nothing of this node though it has said that it lives. */
+  forgotten(): void
+  /** After each heartbeat. */
+  beaten(): void
+}
+
+/** Says that this node lives, and knows who else does. */
+export class Nodes {
+  /** How many live, this one included. */
+  live = 1
+  private readonly kit: Kit
+  private readonly wire: Wire
+  private readonly options: NodesOptions
+  private readonly startedAt: string
+  private known = false
+  private next: unknown = undefined
+  private closed = false
+
+  constructor(kit: Kit, wire: Wire, options: NodesOptions) {
+    this.kit = kit
+    this.wire = wire
+    this.options = options
+    this.startedAt = new Date(kit.clock.wall()).toISOString()
+  }
+
+  start(): void {
+    const { heartbeat } = this.options
+    // Chance spreads the heartbeats of nodes that start together.
+    const beat = () => {
+      this.next = timer(
+        this.kit.clock,
+        () => void this.beat().finally(() => this.closed || beat()),
+        heartbeat * (0.8 + 0.2 * this.kit.random()),
+      )
+    }
+    beat()
+  }
+
+  /** Says that this node lives. */
+  async beat(): Promise<void> {
+    const { wire, options, kit } = this
+    const { node, version, heartbeat } = options
+    if (wire.up) {
+      const record = JSON.stringify({
+        version,
+        startedAt: this.startedAt,
+        lastSeen: new Date(kit.clock.wall()).toISOString(),
+        opinions: options.opinions(),
+      })
+      try {
+        const [known, live] = (await wire.run(BEAT, KEYS, [node, record, heartbeat * SILENCE])) as number[]
+        this.live = live ?? 1
+        const forgotten = this.known && known === 0
+        this.known = true
+        if (forgotten) options.forgotten()
+        await wire.check()
+      } catch {
+        this.live = 1 // Redis is lost, which is told elsewhere
+      }
+    }
+    options.beaten()
+  }
+
+  /** The nodes that live. None where Redis is lost. */
+  async list(): Promise<FleetNode[]> {
+    try {
+      const all = (await this.wire.send('HGETALL', KEYS[1])) as string[]
+      const pairs = Array.from(
+        { length: all.length / 2 },
+        (_, i) => [all[2 * i], all[2 * i + 1]] as [string, string],
+      )
+      return pairs
+        .map(([id, text]) => {
+          const { version, startedAt, lastSeen, opinions } = JSON.parse(text)
+          return { id, version, startedAt: new Date(startedAt), lastSeen: new Date(lastSeen), opinions }
+        })
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    } catch {
+      return []
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+    this.kit.clock.clearTimer(this.next)
+    await this.wire.run(LEAVE, KEYS, [this.options.node]).catch(() => {})
+  }
+}

@@ -1,0 +1,266 @@
+import type { CircuitBreaker, RetryBudget, RetryBudgetOptions } from 'holdfast'
+import type { Kit } from '../kit.js'
+import type { RetryEvent } from '../records/session.js'
+import { SharedBudget } from './budget.js'
+import { SharedBreaker } from './link.js'
+import { type News, readNews } from './news.js'
+import { type FleetNode, Nodes } from './nodes.js'
+import { CHANNEL } from './scripts.js'
+import { differingFields, type ShareOptions, settingsText } from './settings.js'
+import { EventStream, type FleetEvent } from './stream.js'
+import { timer } from './timer.js'
+import { Wire } from './wire.js'
+
+/** How long opening waits for Redis before the node begins alone. */
+const FIRST_WORD = 1000
+
+/** How many breakers are compared with the fleet at a time. */
+const AT_ONCE = 200
+
+/** Breakers that are not closed are compared with the fleet once in so many heartbeats. */
+const COMPARE = 15
+
+/** The most opinions that a node tells of. */
+const MOST_OPINIONS = 1000
+
+export interface SharedStateOptions {
+  /** What this node is called. */
+  node: string
+  /** How often it says that it lives. @defaultValue 2000 */
+  heartbeat?: number | undefined
+  version?: string | undefined
+  /** A breaker of which others speak and that was not attached: the member of a pool, found when it is first needed. */
+  find?(id: string): { breaker: CircuitBreaker; options: ShareOptions; calls: number } | undefined
+  /** Another node has changed the layer of changes. */
+  layerChanged?(node: string): void
+}
+
+/**
+ * What the nodes of a fleet know together, over Redis. Everything here goes on without Redis: breakers decide alone, and
+ * come together again when it is back.
+ */
+export class SharedState {
+  private readonly kit: Kit
+  private readonly options: SharedStateOptions
+  private readonly links = new Map<string, SharedBreaker>()
+  private wire!: Wire
+  private members!: Nodes
+  private stream!: EventStream
+  private beats = 0
+  private said = false
+  private closed = false
+
+  private constructor(kit: Kit, options: SharedStateOptions) {
+    this.kit = kit
+    this.options = options
+  }
+
+  /** Connects. Where Redis is not there the node begins alone. @throws INVALID_OPTIONS for a url it cannot read */
+  static async open(url: string, kit: Kit, options: SharedStateOptions): Promise<SharedState> {
+    const state = new SharedState(kit, options)
+    const { clock, random } = kit
+    let ready = () => {}
+    const first = new Promise<void>((resolve) => {
+      ready = resolve
+    })
+    state.wire = await Wire.open(url, {
+      clock,
+      random,
+      channel: CHANNEL,
+      heard: (text) => state.heard(readNews(text)),
+      changed: (up, reason) => {
+        state.changed(up, reason)
+        ready()
+      },
+    })
+    state.members = new Nodes(kit, state.wire, {
+      node: options.node,
+      version: options.version ?? '',
+      heartbeat: options.heartbeat ?? 2000,
+      opinions: () => state.opinions(),
+      forgotten: () => void state.compare([...state.links.values()]),
+      beaten: () => state.beaten(),
+    })
+    state.stream = new EventStream(kit, state.wire, options.node)
+    const late = timer(clock, ready, FIRST_WORD)
+    await first
+    clock.clearTimer(late)
+    if (state.wire.up) await state.members.beat()
+    else state.changed(false, 'it does not answer')
+    state.members.start()
+    return state
+  }
+
+  /** Whether Redis answers. */
+  get connected(): boolean {
+    return this.wire.up
+  }
+
+  /** How many commands were sent to Redis. */
+  get commands(): number {
+    return this.wire.sent
+  }
+
+  /** Shares a breaker; resolves when it stands where the fleet's does. Calling again takes other options over. */
+  async attach(breaker: CircuitBreaker, options: ShareOptions, calls = 0): Promise<void> {
+    const known = this.links.get(breaker.id)
+    const settings = settingsText(breaker, options)
+    if (known?.breaker === breaker && known.settings === settings) return
+    this.detach(breaker.id)
+    if (options.share === 'none') return
+    const link = new SharedBreaker(
+      breaker,
+      options,
+      {
+        wire: this.wire,
+        node: this.options.node,
+        live: () => this.members.live,
+        differs: (mine, theirs, node) => this.differs(mine, theirs, node),
+      },
+      known?.calls ?? calls,
+    )
+    this.links.set(breaker.id, link)
+    breaker.link = link
+    await link.hello()
+  }
+
+  /** Lets a breaker stand alone. */
+  detach(id: string): void {
+    this.links.get(id)?.close()
+    this.links.delete(id)
+  }
+
+  /** The ids of the breakers that are shared. */
+  attached(): string[] {
+    return [...this.links.keys()]
+  }
+
+  /** A breaker was opened before it was shared: tells the fleet. */
+  opened(id: string): void {
+    this.links.get(id)?.opened()
+  }
+
+  /** A retry budget that the whole fleet draws on. */
+  budget(id: string, options: RetryBudgetOptions & { window: number }): RetryBudget {
+    return new SharedBudget(id, this.wire, { ...options, clock: this.kit.clock })
+  }
+
+  /** The nodes that live. None where Redis is lost. */
+  nodes(): Promise<FleetNode[]> {
+    return this.members.list()
+  }
+
+  /** Events of every node after a place, oldest first. */
+  events(asked?: { after?: string | undefined; limit?: number | undefined }): Promise<FleetEvent[]> {
+    return this.stream.list(asked)
+  }
+
+  /** Tells the fleet of an event. */
+  publish(event: RetryEvent): void {
+    this.stream.add(event)
+  }
+
+  /** Tells the fleet that the layer of changes is another one now. */
+  tellLayer(): void {
+    const text = JSON.stringify({ layer: true, node: this.options.node })
+    void this.wire.send('PUBLISH', CHANNEL, text).catch(() => {})
+  }
+
+  async close(): Promise<void> {
+    if (this.closed) return
+    this.closed = true
+    for (const id of this.links.keys()) this.detach(id)
+    await this.stream.flush()
+    await this.members.close()
+    this.wire.close()
+  }
+
+  private changed(up: boolean, reason: string | undefined): void {
+    // The first time that it is there is nothing to tell of.
+    if (this.closed || up === !this.said) return
+    this.said = !up
+    const { node } = this.options
+    if (!up) {
+      this.kit.complain(`the shared state is lost, this node goes on alone: ${reason}`)
+      this.kit.emit({
+        eventType: 'shared_state_lost',
+        component: 'circuit_breaker',
+        context: { node, reason },
+      })
+      return
+    }
+    this.kit.emit({ eventType: 'shared_state_restored', component: 'circuit_breaker', context: { node } })
+    void this.members.beat()
+    void this.compare([...this.links.values()])
+    // What others changed meanwhile was not heard.
+    this.options.layerChanged?.(node)
+  }
+
+  private heard(news: News | undefined): void {
+    if (news === undefined || this.closed) return
+    const { kit, options } = this
+    if ('epoch' in news) this.link(news.id)?.adopt(news)
+    else if ('ask' in news) {
+      if (news.node !== options.node) this.link(news.ask)?.vote(news.round)
+    } else if (news.node === options.node) return
+    else if ('settings' in news) {
+      const link = this.links.get(news.of)
+      if (link === undefined) return
+      if (link.settings === news.settings) link.strangers.delete(news.node)
+      else this.differs(link, news.settings, news.node)
+    } else if ('layer' in news) options.layerChanged?.(news.node)
+    else {
+      const left = 'left' in news
+      if (left) for (const link of this.links.values()) link.strangers.delete(news.node)
+      kit.emit({
+        eventType: left ? 'node_left' : 'node_joined',
+        component: 'circuit_breaker',
+        context: { node: news.node },
+      })
+    }
+  }
+
+  private link(id: string): SharedBreaker | undefined {
+    const known = this.links.get(id)
+    if (known !== undefined) return known
+    const found = this.options.find?.(id)
+    if (found === undefined || found.options.share === 'none') return undefined
+    void this.attach(found.breaker, found.options, found.calls)
+    return this.links.get(id)
+  }
+
+  /** Two nodes have different settings for a breaker: both decide alone. */
+  private differs(link: SharedBreaker, theirs: string, node: string): void {
+    if (link.strangers.has(node)) return
+    link.strangers.add(node)
+    const { id } = link.breaker
+    const fields = differingFields(link.settings, theirs)
+    this.kit.complain(`nodes have different settings for ${id} and decide alone: ${fields.join(', ')}`)
+    this.kit.emit({
+      eventType: 'alert',
+      component: 'circuit_breaker',
+      context: { id, reason: 'settings differ', fields, nodes: [this.options.node, node] },
+    })
+  }
+
+  private beaten(): void {
+    const now = this.kit.clock.now()
+    for (const link of this.links.values()) link.rotate(now)
+    if (++this.beats % COMPARE !== 0) return
+    void this.compare([...this.links.values()].filter(({ fleetOpen, breaker }) => fleetOpen || breaker.off))
+  }
+
+  /** Brings breakers and the fleet together, some at a time. */
+  private async compare(links: readonly SharedBreaker[]): Promise<void> {
+    for (let i = 0; i < links.length && this.wire.up; i += AT_ONCE)
+      await Promise.all(links.slice(i, i + AT_ONCE).map((link) => link.hello()))
+  }
+
+  private opinions(): Record<string, string> {
+    const opinions: Record<string, string> = {}
+    let count = 0
+    for (const [id, { breaker }] of this.links)
+      if (breaker.phase !== 'closed' && count++ < MOST_OPINIONS) opinions[id] = breaker.phase
+    return opinions
+  }
+}

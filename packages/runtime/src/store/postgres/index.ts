@@ -1,0 +1,83 @@
+import type { Clock, Random } from 'holdfast'
+import type { Store } from '../store.js'
+import { readAddress } from './address.js'
+import { Database } from './database.js'
+import { PostgresDeadLetters } from './dead-letters.js'
+import { PostgresJournal, PostgresSessions } from './journal.js'
+import { auditShape, breakerEventShape, errorShape, eventShape, sessionShape } from './journal-shapes.js'
+import { migrate } from './migrations.js'
+import { Spill } from './spill.js'
+import { spilling, type WakingDeadLetters } from './spilling.js'
+import { PostgresBreakers, PostgresLayers, PostgresMetrics, PostgresValues } from './tables.js'
+import { Wakeups } from './wakeups.js'
+
+/** What a store in PostgreSQL may be told. */
+export interface PostgresOptions {
+  /** The folder that dead letters are kept in while the database cannot be had. */
+  spillDir: string
+  /** The schema that holds the tables. @defaultValue `?schema=` of the url, else holdfast */
+  schema?: string | undefined
+  /** How many connections there are at the most. @defaultValue 8 */
+  connections?: number | undefined
+  /** How long a statement may take, in milliseconds. @defaultValue 5000 */
+  statementTimeout?: number | undefined
+  /** How long to wait for a connection, in milliseconds. @defaultValue 2000 */
+  connectTimeout?: number | undefined
+  /** Hears of dead letters that are kept apart, and moved. @defaultValue a line on stderr */
+  warn?: ((line: string) => void) | undefined
+  clock?: Clock | undefined
+  random?: Random | undefined
+}
+
+/** A store in PostgreSQL. */
+export interface PostgresStore extends Store {
+  readonly deadLetters: WakingDeadLetters
+}
+
+/** A store in one schema of a PostgreSQL database, for any number of processes on any number of machines. */
+export function openPostgres(url: string, options: PostgresOptions): PostgresStore {
+  const { connections = 8, statementTimeout = 5000, connectTimeout = 2000, clock, random } = options
+  const { spillDir, warn = (line: string) => console.error(`holdfast: ${line}`) } = options
+  const address = readAddress(url, options.schema)
+  const database = new Database(address, { connections, statementTimeout, connectTimeout, clock, random })
+  const queue = new PostgresDeadLetters(database)
+  const spill = new Spill({ dir: spillDir, target: queue, clock, warn })
+  const wakeups = new Wakeups(database, clock)
+  const sessions = new PostgresSessions(database, sessionShape)
+  const events = new PostgresJournal(database, eventShape)
+  const errors = new PostgresJournal(database, errorShape)
+  const audit = new PostgresJournal(database, auditShape, true)
+  const breakerEvents = new PostgresJournal(database, breakerEventShape)
+  const busy = [queue, sessions, events, errors, audit, breakerEvents]
+  return {
+    kind: 'postgres',
+    sessions,
+    events,
+    errors,
+    audit,
+    breakerEvents,
+    breakers: new PostgresBreakers(database),
+    metrics: new PostgresMetrics(database),
+    layers: new PostgresLayers(database),
+    deadLetters: spilling(database, queue, spill, wakeups),
+    values: new PostgresValues(database),
+    async open() {
+      await database.open()
+      try {
+        await migrate(database)
+      } catch (error) {
+        await database.close()
+        throw error
+      }
+      spill.resume()
+    },
+    async close() {
+      await wakeups.close()
+      await Promise.all(busy.map((part) => part.idle()))
+      await spill.close()
+      await database.close()
+    },
+    // Whoever runs the server watches its disk; the one here is not what it lies on.
+    freeSpace: async () => undefined,
+  }
+}

@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { fakeClock } from 'holdfast/testing'
+import { describe, expect, it } from 'vitest'
+import { Outbox } from '../../src/events/outbox.js'
+
+function made(write: (batch: readonly number[]) => Promise<void>, capacity = 10_000) {
+  const clock = fakeClock()
+  const dropped: number[] = []
+  const failed: unknown[] = []
+  const outbox = new Outbox<number>({
+    clock,
+    capacity,
+    write,
+    dropped: (count) => void dropped.push(count),
+    failed: (error) => void failed.push(error),
+  })
+  return { outbox, clock, dropped, failed }
+}
+
+describe('an outbox', () => {
+  it('writes each record once and in order, however many flush at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('add', 'flush', 'wait', 'fail'), { maxLength: 60 }),
+        async (steps) => {
+          const written: number[] = []
+          let fails = 0
+          const { outbox, clock } = made(async (batch) => {
+            await Promise.resolve()
+            if (fails > 0) {
+              fails--
+              throw new Error('full')
+            }
+            written.push(...batch)
+          })
+          let count = 0
+          for (const step of steps) {
+            if (step === 'add') outbox.add(count++)
+            else if (step === 'flush') void outbox.flush()
+            else if (step === 'fail') fails++
+            else await clock.advance(50)
+          }
+          fails = 0
+          await clock.advance(5000)
+          await outbox.close()
+          expect(written).toEqual(Array.from({ length: count }, (_, i) => i))
+        },
+      ),
+    )
+  })
+
+  it('does not wait for its timer where many come', async () => {
+    const written: number[] = []
+    const { outbox, dropped } = made(async (batch) => void written.push(...batch))
+    for (let i = 0; i < 15_000; i++) {
+      outbox.add(i)
+      if (i % 100 === 0) await Promise.resolve()
+    }
+    await outbox.close()
+    expect(written).toHaveLength(15_000)
+    expect(dropped).toEqual([])
+  })
+
+  it('leaves no timer and takes nothing more once it is closed', async () => {
+    const { outbox, clock, dropped, failed } = made(() => Promise.reject(new Error('gone')), 3)
+    for (let i = 0; i < 5; i++) outbox.add(i)
+    await outbox.close()
+    expect(dropped).toEqual([5])
+    expect(failed).toHaveLength(1)
+    outbox.add(9)
+    const before = failed.length
+    await clock.advance(60_000)
+    expect(failed).toHaveLength(before)
+  })
+})

@@ -1,0 +1,70 @@
+import { CircuitBreaker, type CircuitBreakerOptions } from 'holdfast'
+import { systemClock, systemRandom } from 'holdfast/engine'
+import { afterEach } from 'vitest'
+import { House } from '../../src/house.js'
+import type { RetryEvent } from '../../src/records/session.js'
+import type { ShareOptions } from '../../src/shared/settings.js'
+import { SharedState, type SharedStateOptions } from '../../src/shared/state.js'
+import { memoryStore } from '../../src/store/memory/index.js'
+
+const ends: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end()
+})
+
+/** Does that after the test. */
+export const afterwards = (end: () => Promise<unknown>) => void ends.push(end)
+
+export interface TestNode {
+  readonly name: string
+  readonly state: SharedState
+  readonly events: RetryEvent[]
+  add(id: string, share?: Partial<ShareOptions>, options?: CircuitBreakerOptions): Promise<CircuitBreaker>
+}
+
+export const SHARE: ShareOptions = { share: 'state', quorum: 0.5, minimumCalls: 5 }
+
+/** A node of a fleet in this process, on the machine's clock: Redis has no other. */
+export async function node(
+  url: string,
+  name: string,
+  options: Partial<SharedStateOptions> = {},
+): Promise<TestNode> {
+  const house = new House({
+    clock: systemClock,
+    random: systemRandom,
+    logger: undefined,
+    store: memoryStore(),
+  })
+  house.complain = () => {}
+  const events: RetryEvent[] = []
+  house.bus.on('*', (event) => void events.push(event))
+  const state = await SharedState.open(url, house, { node: name, heartbeat: 200, ...options })
+  afterwards(async () => {
+    await state.close()
+    await house.close()
+  })
+  return {
+    name,
+    state,
+    events,
+    async add(id, share, given) {
+      const breaker = new CircuitBreaker({ id, failureThreshold: 2, timeoutDuration: 60_000, ...given })
+      await state.attach(breaker, { ...SHARE, ...share })
+      return breaker
+    },
+  }
+}
+
+export function fail(breaker: CircuitBreaker, times: number): void {
+  for (let i = 0; i < times; i++) breaker.admit()?.failure()
+}
+
+export function succeed(breaker: CircuitBreaker, times: number): void {
+  for (let i = 0; i < times; i++) breaker.admit()?.success()
+}
+
+/** How often an event was told. */
+export const told = ({ events }: TestNode, type: string) =>
+  events.filter(({ eventType }) => eventType === type).length

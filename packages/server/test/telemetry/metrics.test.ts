@@ -1,0 +1,207 @@
+import { Holdfast } from '@holdfast/runtime'
+import { OpenAPIHono } from '@hono/zod-openapi'
+import fc from 'fast-check'
+import { fakeClock, seededRandom } from 'holdfast/testing'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createToken } from '../../src/access/tokens.js'
+import { readApp } from '../../src/options.js'
+import type { Env } from '../../src/routes/operation.js'
+import { exposition } from '../../src/telemetry/exposition.js'
+import { METRICS, type Reading } from '../../src/telemetry/metrics.js'
+import { addMetrics } from '../../src/telemetry/route.js'
+import { parse, type Scraped } from './parser.js'
+
+const CONFIG = {
+  policies: {
+    quick: { maxAttempts: 3, backoffType: 'immediate' },
+    guarded: { maxAttempts: 1, enableCircuitBreaker: true, circuitBreakerThreshold: 1 },
+    thrifty: {
+      maxAttempts: 3,
+      backoffType: 'immediate',
+      budget: { ratio: 0, reservePerSecond: 0.1, window: 10_000 },
+    },
+  },
+  circuitBreakers: { notion: { failureThreshold: 1 } },
+  pools: {
+    proxies: {
+      members: [
+        { id: 'p1', url: 'http://ann:hunter2@127.0.0.1:9001' },
+        { id: 'p2', url: 'http://127.0.0.1:9002' },
+      ],
+    },
+  },
+}
+
+const opened: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of opened.splice(0).toReversed()) await close()
+})
+
+async function open() {
+  const clock = fakeClock({ wall: Date.UTC(2026, 0, 29, 12) })
+  const hf = await Holdfast.open({ config: CONFIG, clock, random: seededRandom(1), env: {} })
+  const app = new OpenAPIHono<Env>()
+  app.onError((error, c) => c.text(error.message, 'status' in error ? (error.status as 401) : 500))
+  opened.push(() => hf.close(), addMetrics(app, hf, readApp({ clock })))
+  const ask = (headers: Record<string, string> = {}) => app.request('http://localhost/metrics', { headers })
+  const scrape = async (): Promise<Scraped> => parse(await (await ask()).text())
+  return { hf, clock, ask, scrape }
+}
+
+const down = () => Promise.reject(new Error('down'))
+
+describe('/metrics', () => {
+  it('counts calls by result and whether they were retried, and retries', async () => {
+    const { hf, scrape } = await open()
+    await hf.run('quick', () => 1)
+    await hf.run('quick', () => 1)
+    let calls = 0
+    await hf.run('quick', () => (++calls < 3 ? down() : 1))
+    await hf.run('quick', down).catch(() => {})
+    await hf.run('guarded', down).catch(() => {})
+    const { value } = await scrape()
+    const total = (operation: string, result: string, retried: boolean) =>
+      value('holdfast_calls_total', { operation, result, retried: String(retried) })
+    expect(total('quick', 'success', false)).toBe(2)
+    expect(total('quick', 'success', true)).toBe(1)
+    expect(total('quick', 'failure', true)).toBe(1)
+    expect(total('guarded', 'failure', false)).toBe(1)
+    expect(value('holdfast_retries_total', { operation: 'quick' })).toBe(4)
+  })
+
+  it('times calls and attempts in seconds', async () => {
+    const { hf, clock, scrape } = await open()
+    const slow = () => new Promise((resolve) => clock.setTimer(() => resolve(1), 300))
+    const call = hf.run('quick', slow)
+    await clock.advance(300)
+    await call
+    const { value } = await scrape()
+    expect(value('holdfast_call_duration_seconds_sum', { operation: 'quick' })).toBeCloseTo(0.3)
+    expect(value('holdfast_call_duration_seconds_bucket', { operation: 'quick', le: '0.25' })).toBe(0)
+    expect(value('holdfast_attempt_duration_seconds_bucket', { operation: 'quick', le: '0.5' })).toBe(1)
+  })
+
+  it('tells where breakers stand, and how they came there', async () => {
+    const { hf, scrape } = await open()
+    await hf.run('guarded', down).catch(() => {})
+    const { value } = await scrape()
+    expect(value('holdfast_circuit_breaker_state', { id: 'policy:guarded' })).toBe(2)
+    expect(value('holdfast_circuit_breaker_state', { id: 'service:notion' })).toBe(0)
+    expect(value('holdfast_circuit_breaker_transitions_total', { id: 'policy:guarded', to: 'open' })).toBe(1)
+  })
+
+  it('tells the share of a pool that is open', async () => {
+    const { hf, scrape } = await open()
+    await hf.breakers.trip('pool:proxies:p1')
+    const { value } = await scrape()
+    expect(value('holdfast_pool_open_ratio', { pool: 'proxies' })).toBe(0.5)
+    expect(value('holdfast_pool_members', { pool: 'proxies', status: 'open' })).toBe(1)
+    expect(value('holdfast_pool_members', { pool: 'proxies', status: 'available' })).toBe(1)
+  })
+
+  it('counts dead letters by state and tells the age of the oldest', async () => {
+    const { hf, clock, scrape } = await open()
+    expect((await scrape()).value('holdfast_dead_letters_oldest_age_seconds')).toBe(0)
+    await hf.deadLetters.enqueue({ operation: 'save', itemId: '1', payload: 1, error: new Error('down') })
+    await clock.advance(90_000)
+    const { value } = await scrape()
+    expect(value('holdfast_dead_letters', { operation: 'save', status: 'pending' })).toBe(1)
+    expect(value('holdfast_dead_letters', { operation: 'save', status: 'failed' })).toBe(0)
+    expect(value('holdfast_dead_letters_oldest_age_seconds')).toBe(90)
+  })
+
+  it('counts calls that ended because the budget was spent', async () => {
+    const { hf, scrape } = await open()
+    for (let i = 0; i < 3; i++) await hf.run('thrifty', down).catch(() => {})
+    expect((await scrape()).value('holdfast_retry_budget_spent_total', { policy: 'thrifty' })).toBe(3)
+  })
+
+  it('counts changes of the configuration', async () => {
+    const { hf, scrape } = await open()
+    await hf.policies.put({ id: 'quick', maxAttempts: 2 })
+    const { value } = await scrape()
+    expect(value('holdfast_config_reloads_total', { result: 'taken' })).toBe(1)
+    expect(value('holdfast_config_reloads_total', { result: 'rejected' })).toBe(0)
+  })
+
+  it('measures the event loop', async () => {
+    const { scrape } = await open()
+    const { samples } = await scrape()
+    const delays = samples.filter(({ name }) => name === 'holdfast_event_loop_delay_seconds')
+    expect(delays.map(({ labels }) => labels.quantile).toSorted()).toEqual(['0.5', '0.9', '0.99', '1'])
+    for (const { value } of delays) expect(value).toBeGreaterThanOrEqual(0)
+  })
+
+  it('has as many series as there is room for, whatever is called', async () => {
+    const { hf, scrape } = await open()
+    const rooms = async () => (await scrape()).samples.length
+    for (let i = 0; i < 300; i++) {
+      await hf.run(`operation ${i}`, () => 1)
+      await hf.deadLetters.enqueue({ operation: `o${i}`, itemId: '1', payload: i, error: new Error('down') })
+    }
+    const before = await rooms()
+    for (let i = 300; i < 600; i++) {
+      await hf.run(`operation ${i}`, () => 1)
+      await hf.deadLetters.enqueue({ operation: `o${i}`, itemId: '1', payload: i, error: new Error('down') })
+    }
+    expect(await rooms()).toBe(before)
+    const { samples, value } = await scrape()
+    const all = samples.filter(({ name }) => name === 'holdfast_calls_total')
+    expect(all.reduce((sum, one) => sum + one.value, 0)).toBe(600)
+    expect(value('holdfast_dead_letters', { operation: 'other', status: 'pending' })).toBe(500)
+  })
+
+  it('names every metric, those without a sample too, and has no others', async () => {
+    const { scrape } = await open()
+    const { types, samples } = await scrape()
+    expect(Object.fromEntries(types)).toEqual(
+      Object.fromEntries(Object.entries(METRICS).map(([name, { type }]) => [name, type])),
+    )
+    for (const { name, labels } of samples) {
+      const family = (
+        name in METRICS ? name : name.replace(/_(bucket|sum|count)$/, '')
+      ) as keyof typeof METRICS
+      const known = [...METRICS[family].labels, ...(name.endsWith('_bucket') ? ['le'] : [])]
+      expect(Object.keys(labels).toSorted(), name).toEqual(known.toSorted())
+    }
+  })
+
+  it('asks for a token where there is one', async () => {
+    const { hf, ask } = await open()
+    const { token } = await createToken(hf.store.values, { name: 'prometheus', role: 'viewer' })
+    expect((await ask()).status).not.toBe(200)
+    expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(200)
+  })
+
+  it('shows no secret', async () => {
+    const { ask } = await open()
+    expect(await (await ask()).text()).not.toContain('hunter2')
+  })
+})
+
+describe('the exposition', () => {
+  it('is read back as it was, whatever is in labels', () => {
+    const names = Object.entries(METRICS).filter(([, { type }]) => type !== 'histogram')
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ unit: 'binary' })), fc.double(), (labels, value) => {
+        const safe = labels.map((label) => label.toWellFormed())
+        const distinct = [...new Set(safe)]
+        const reading = {
+          numbers: Object.fromEntries(
+            names.map(([name]) => [
+              name,
+              name === 'holdfast_retries_total'
+                ? distinct.map((operation) => ({ labels: { operation }, value }))
+                : [],
+            ]),
+          ),
+          durations: { holdfast_call_duration_seconds: [], holdfast_attempt_duration_seconds: [] },
+        } as unknown as Reading
+        const { samples } = parse(exposition(reading))
+        expect(samples.map((sample) => sample.labels.operation)).toEqual(distinct)
+        for (const sample of samples) expect(sample.value).toBe(Object.is(value, -0) ? 0 : value)
+      }),
+    )
+  })
+})
