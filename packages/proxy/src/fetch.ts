@@ -1,5 +1,6 @@
 import type { Pool } from 'holdfast'
 import { createFetch, type FetchOptions, type ResilientFetch } from 'holdfast/http'
+import { Upstreams } from './members/as-upstreams.js'
 import type { ProxyUpstream } from './members/upstream.js'
 
 /** What a fetch through proxies takes: all that `createFetch` does, but for the pool, which it is given apart. */
@@ -7,7 +8,8 @@ export type ProxyFetchOptions = Omit<FetchOptions, 'pool'>
 
 /**
  * Makes a `fetch` that sends each attempt through a member of a pool of proxies: plain HTTP in absolute form to HTTP
- * proxies, everything else through tunnels, over connections that are kept. Everything else is `createFetch`'s.
+ * proxies, everything else through tunnels, over connections that are kept. Members are made by `proxyMember`, or are those
+ * of a runtime's pool, whose values have a `url`. Everything else is `createFetch`'s.
  *
  * @throws INVALID_OPTIONS that lists everything wrong with the options
  *
@@ -21,6 +23,9 @@ export type ProxyFetchOptions = Omit<FetchOptions, 'pool'>
  * error.cause.code // => 'ECONNREFUSED'
  * ```
  */
-export function createProxyFetch(pool: Pool<ProxyUpstream>, options: ProxyFetchOptions = {}): ResilientFetch {
-  return createFetch({ ...options, pool })
+export function createProxyFetch(
+  pool: Pool<ProxyUpstream> | Pool<{ readonly url: string }> | Pool,
+  options: ProxyFetchOptions = {},
+): ResilientFetch {
+  return createFetch({ ...options, pool: new Upstreams(pool as Pool) })
 }

@@ -1,4 +1,5 @@
 import { createServer as createTls } from 'node:https'
+import { Pool } from 'holdfast'
 import { Agent, ProxyAgent } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { createProxyFetch, proxyPool } from '../src/index.js'
@@ -28,6 +29,17 @@ describe('a fetch through proxies', () => {
       expect(upstream.asked).toHaveLength(1)
       expect(target.arrived.at(-1)?.headers).not.toHaveProperty('proxy-authorization')
     }
+  })
+
+  it('goes through members whose values have a url, and an origin that is not meant', async () => {
+    const target = await startTarget()
+    const upstream = await startChain({ username: 'u', password: 'hunter2' })
+    const value = { url: upstream.url, origin: new URL(upstream.url).origin }
+    const pool = new Pool({ id: 'p', members: [{ id: 'm', value }] })
+    const get = createProxyFetch(pool, { retry })
+    expect(await (await get(`${target.url}/f`)).text()).toBe('GET /f')
+    expect(upstream.asked).toHaveLength(1)
+    expect(pool.stats('m')).toMatchObject({ totalAttempts: 1, successCount: 1 })
   })
 
   it('fails over from bad proxies, for http and for what needs a tunnel', async () => {

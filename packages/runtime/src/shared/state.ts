@@ -135,11 +135,6 @@ export class SharedState {
     return [...this.links.keys()]
   }
 
-  /** A breaker was opened before it was shared: tells the fleet. */
-  opened(id: string): void {
-    this.links.get(id)?.opened()
-  }
-
   /** A retry budget that the whole fleet draws on. */
   budget(id: string, options: RetryBudgetOptions & { window: number }): RetryBudget {
     return new SharedBudget(id, this.wire, { ...options, clock: this.kit.clock })

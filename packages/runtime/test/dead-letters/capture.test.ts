@@ -1,5 +1,6 @@
 import { HoldfastError } from 'holdfast'
 import { describe, expect, it } from 'vitest'
+import { makeRedactor } from '../../src/redact/redact.js'
 import { setup } from './setup.js'
 
 const failed = { operation: 'write', payload: { a: 1 }, error: new Error('down'), policyId: 'p' }
@@ -12,6 +13,32 @@ describe('a failed call', () => {
     expect(entry).toMatchObject({ itemId: 'a', policyId: 'p', sessionId: 's', correlationId: 'c' })
     expect(queue.idOf(payload)).toBe(entry?.dlqId)
     expect(queue.idOf({ a: 1 })).toBeUndefined()
+  })
+
+  it.each([
+    ['a text', 'down with hunter2', 'string', 'down with ***'],
+    ['an object', { code: 7, why: 'hunter2' }, 'object', '{"code":7,"why":"***"}'],
+    ['nothing', undefined, 'Error', 'no error was given'],
+    ['an error without a stack', Object.assign(new Error('down'), { stack: undefined }), 'Error', 'down'],
+  ])('in which %s was thrown has a message, a stack and its retries all the same', async (_, error, type, said) => {
+    const { queue } = await setup()
+    const entry = await queue.capture({ ...failed, error, retryCount: 2 })
+    expect(entry?.errorDetails).toMatchObject({ errorType: type, errorMessage: said, retryCount: 2 })
+    expect(entry?.errorDetails.stackTrace).toMatch(/where it was kept\n\s+at /)
+    expect(JSON.stringify(entry?.errorDetails)).not.toContain('hunter2')
+  })
+
+  it('keeps no part of a secret that lies where its message or stack is cut, nor one in its name', async () => {
+    const { kit, queue } = await setup()
+    Object.assign(kit, { redact: makeRedactor({ patterns: ['ACCT-\\d{12}'] }) })
+    for (const place of [1990, 1998, 7990, 7998]) {
+      const secret = `${'x '.repeat(5000).slice(0, place)}ACCT-123456789012`
+      const error = Object.assign(new Error(secret), { stack: secret, name: 'of ACCT-123456789012' })
+      const entry = await queue.capture({ ...failed, error })
+      expect(JSON.stringify(entry?.errorDetails)).not.toContain('ACCT-')
+      expect(entry?.errorDetails.errorType).toBe('of [redacted]')
+      expect(entry?.errorDetails.errorMessage.length).toBeLessThanOrEqual(2001)
+    }
   })
 
   it('is about its correlation, or its operation, where nobody said what it is about', async () => {

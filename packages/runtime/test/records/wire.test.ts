@@ -1,4 +1,10 @@
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { fakeClock } from 'holdfast/testing'
+import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
+import type { Explanation } from '../../src/config/explain.js'
+import { type PolicyView, viewOf } from '../../src/config/layer/view.js'
+import { BUILT_IN } from '../../src/config/resolve.js'
+import type { Health } from '../../src/face.js'
+import { Holdfast } from '../../src/holdfast.js'
 import { breakerCodec, breakerEventCodec } from '../../src/records/breaker.js'
 import { deadLetterCodec } from '../../src/records/dead-letter.js'
 import { auditCodec, errorRecordCodec } from '../../src/records/errors.js'
@@ -12,8 +18,10 @@ import {
 import { policyCodec } from '../../src/records/policy.js'
 import { attemptCodec, eventCodec, sessionCodec } from '../../src/records/session.js'
 import { toWire } from '../../src/records/wire.js'
+import type { DeadLetterStats } from '../../src/store/store.js'
 
 const at = '2026-01-29T12:00:00.000Z'
+const BUILT = { ...BUILT_IN, id: 'p', name: 'P' }
 const attempt = {
   attempt_number: 1,
   timestamp: at,
@@ -133,6 +141,7 @@ const RECORDS: [string, { decode(wire: unknown): unknown }, Record<string, unkno
     'policy',
     policyCodec,
     {
+      schema: '1.1',
       id: 'p',
       name: 'P',
       enabled: true,
@@ -216,6 +225,68 @@ describe('toWire', () => {
     expect(toWire({ items: [record], cursor: 'c1' })).toEqual({ items: [wire], cursor: 'c1' })
   })
 
+  it('adds the version to a policy that has none', () => {
+    const { schema, ...bare } = toWire(BUILT) as Record<string, unknown>
+    expect(schema).toBe('1.1')
+    expect(bare).toMatchObject({ id: 'p', max_attempts: 3 })
+  })
+
+  it('takes what the runtime answers besides records', async () => {
+    const hf = await Holdfast.open({
+      config: { policies: { p: { maxAttempts: 2, baseDelay: 500, totalTimeout: 5000 } } },
+      clock: fakeClock({ wall: Date.parse(at) }),
+      env: {},
+    })
+    onTestFinished(() => hf.close())
+    expect(toWire(await hf.health())).toEqual({
+      status: 'ok',
+      initialized: true,
+      policies_count: (await hf.policies.list()).length,
+      active_sessions: 0,
+      circuit_breakers: { total: 0, open: 0, half_open: 0 },
+    })
+    await hf.policies.put({ id: 'p', maxAttempts: 3 }, { by: 'ann', reason: 'why' })
+    await hf.policies.put({ id: 'p', maxAttempts: 4 }, { by: 'bob' })
+    expect(toWire(await hf.config.history())).toEqual([
+      { version: 2, by: 'bob', at },
+      { version: 1, by: 'ann', reason: 'why', at },
+    ])
+    const { policies, ...explained } = toWire(await hf.config.explain('p'))
+    expect(explained).toMatchObject({ operation: 'p', enabled: true, notes: [expect.any(String)] })
+    expect(policies).toMatchObject([
+      {
+        kind: 'default',
+        policy_id: 'p',
+        values: {
+          max_attempts: { value: 4, origin: 'api' },
+          base_delay: { value: 0.5, origin: 'policy' },
+          total_timeout: { value: 5, origin: 'policy' },
+          backoff_type: { value: 'exponential', origin: 'built-in' },
+        },
+        schedule: {
+          waits: [
+            { attempt: 2, base: 0.5, min: 0.5, max: 0.5 },
+            { attempt: 3, base: 1 },
+            { attempt: 4, base: 2 },
+          ],
+          total: { base: 3.5, min: 3.5, max: 3.5 },
+          more: false,
+        },
+      },
+    ])
+    expect(JSON.stringify([explained, policies])).not.toMatch(/policyId|maxAttempts|baseDelay/)
+    await hf.deadLetters.enqueue({ operation: 'writeIt', itemId: '1', payload: 1, error: new Error('e') })
+    const counts = { pending: 1, replaying: 0, completed: 0, failed: 0 }
+    expect(toWire(await hf.deadLetters.stats())).toEqual({
+      total: 1,
+      by_status: counts,
+      by_operation: { writeIt: counts },
+      oldest: at,
+    })
+    const view = viewOf(await hf.policies.get('p'))
+    expect(toWire(view)).toEqual(view)
+  })
+
   it('takes empty lists and pages', () => {
     expect(toWire([])).toEqual([])
     expect(toWire({ items: [] })).toEqual({ items: [] })
@@ -233,6 +304,10 @@ describe('toWire', () => {
   it('tells its type', () => {
     const summary = {} as MetricsSummary
     expectTypeOf(toWire<MetricsSummary>).returns.toHaveProperty('total_retries')
+    expectTypeOf(toWire<Health>).returns.toHaveProperty('policies_count')
+    expectTypeOf(toWire<DeadLetterStats>).returns.toHaveProperty('by_operation')
+    expectTypeOf(toWire<Explanation>).returns.toHaveProperty('policies')
+    expectTypeOf(toWire<PolicyView>).returns.toEqualTypeOf<PolicyView>()
     expectTypeOf(toWire<{ items: MetricsSummary[] }>).returns.toHaveProperty('items')
     expect(() => toWire(summary)).toThrow()
   })

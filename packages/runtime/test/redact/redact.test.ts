@@ -29,6 +29,24 @@ describe('values under secret keys', () => {
     'private_key',
     'credentials',
     'accesstoken',
+    'pass',
+    'smtpPass',
+    'pw',
+    'passPhrase',
+    'passphrase',
+    'passwords',
+    'password1',
+    'PASSWORD_2',
+    'tokens',
+    'authTokens',
+    'auth',
+    'x-auth-key',
+    'X-Auth-Token',
+    'privateKeyPem',
+    'PRIVATE_KEY_PEM',
+    'secretValue',
+    'token2',
+    'apiKeyOld',
   ])('hides what is under %s', (key) => {
     expect(redact({ [key]: 'x1' })).toEqual({ [key]: '[redacted]' })
   })
@@ -39,12 +57,54 @@ describe('values under secret keys', () => {
     'token_count',
     'max_tokens',
     'secretary',
-    'tokens',
+    'tokenizer',
+    'completionTokens',
+    'compass',
+    'passed',
     'keyboard',
     'author',
     'operation',
   ])('leaves what is under %s', (key) => {
     expect(redact({ [key]: 'x1' })).toEqual({ [key]: 'x1' })
+  })
+
+  it('leaves what counts tokens and what says whether something passed', () => {
+    const counts = { tokens: 512, pass: true, max_tokens: 5, auth: false, usage: { total_tokens: 7 } }
+    expect(redact(counts)).toEqual(counts)
+  })
+
+  it('hides lists and objects of tokens, and lists of user and password, but looks into an object of both', () => {
+    expect(
+      redact({ tokens: ['a'], authTokens: { ann: 'a' }, auth: ['ann', 'b'], other: { auth: { user: 'ann', pass: 'b' } } }),
+    ).toEqual({
+      tokens: '[redacted]',
+      authTokens: '[redacted]',
+      auth: '[redacted]',
+      other: { auth: { user: 'ann', pass: '[redacted]' } },
+    })
+  })
+
+  it('hides what follows a secret name in a flat list of headers, whichever header it is', () => {
+    expect(redact(['Host', 'a', 'X-Auth-Token', 'v', 'x-auth-key', 'w', 'Accept', '*/*'])).toEqual([
+      'Host',
+      'a',
+      'X-Auth-Token',
+      '[redacted]',
+      'x-auth-key',
+      '[redacted]',
+      'Accept',
+      '*/*',
+    ])
+    expect(redact([['set-cookie', ['sid=1', 'b=2']]])).toEqual([['set-cookie', '[redacted]']])
+  })
+
+  it('hides the value of a pair of name and value', () => {
+    expect(redact({ headers: [{ name: 'X-Api-Key', value: 'k' }, { name: 'Accept', value: 'a' }] })).toEqual({
+      headers: [
+        { name: 'X-Api-Key', value: '[redacted]' },
+        { name: 'Accept', value: 'a' },
+      ],
+    })
   })
 
   it('knows the configured keys in any spelling', () => {

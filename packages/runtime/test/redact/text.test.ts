@@ -36,7 +36,36 @@ describe('texts', () => {
     ['sent Bearer abc.def to it', 'sent Bearer [redacted] to it'],
     ['sent Basic dXNlcjpwYXNz to it', 'sent Basic [redacted] to it'],
     ['Authorization: Digest username="ann", response="ab12"', 'Authorization: [redacted]'],
+    ['Authorization: Key hunter2SECRET', 'Authorization: [redacted]'],
+    ['Authorization: SSWS 00hunter2', 'Authorization: [redacted]'],
+    ['authorization=Bot hunter2.abc.def\nhost: a', 'authorization=[redacted]\nhost: a'],
+    ['Proxy-Authorization: Klaviyo-API-Key pk_hunter2', 'Proxy-Authorization: [redacted]'],
+    ['Authorization: hunter2 with blanks, and a comma', 'Authorization: [redacted]'],
+    ["Authorization: Key hunt'er2", 'Authorization: [redacted]'],
+    ['Authorization: OAuth realm="x", oauth_signature="hunter2"', 'Authorization: [redacted]'],
+    [
+      'Authorization: AWS4-HMAC-SHA256 Credential=a/b/aws4_request, SignedHeaders=host, Signature=hunter2',
+      'Authorization: [redacted]',
+    ],
+    ['Authorization: Bearer hunter!2, SECRET', 'Authorization: [redacted]'],
+    ['{"Authorization":"Key hunter2 SECRET","a":1}', '{"Authorization":"[redacted]","a":1}'],
+    ["{ authorization: 'Key hunter2', a: 1 }", "{ authorization: '[redacted]', a: 1 }"],
+    ['{"Authorization":"Digest username=\\"ann\\", r=\\"ab\\"","a":1}', '{"Authorization":"[redacted]","a":1}'],
+    ['{\\"authorization\\":\\"Key hunter2\\",\\"a\\":1}', '{\\"authorization\\":\\"[redacted]\\",\\"a\\":1}'],
+    ['{"said":"Authorization: Key hunter2","a":1}', '{"said":"Authorization: [redacted]","a":1}'],
+    ['{"said":"Authorization: Key hunter2\\nhost: a"}', '{"said":"Authorization: [redacted]\\nhost: a"}'],
+    ['["Host","a","Authorization","Key hunter2","Cookie","sid=1"]', '["Host","a","Authorization","[redacted]","Cookie","[redacted]"]'],
+    ['{"authorization":["Key hunter2"]}', '{"authorization":["[redacted]"]}'],
     ['Cookie: sid=1; theme=dark', 'Cookie: [redacted]'],
+    ['GET /a?user=ann&pass=hunter2&b=1', 'GET /a?user=ann&pass=[redacted]&b=1'],
+    ['GET /a?pass=hunter2', 'GET /a?pass=[redacted]'],
+    ['user=ann db_pass=hunter2 pw=hunter3', 'user=ann db_pass=[redacted] pw=[redacted]'],
+    ['{"pass":"hun ter2","auth":"ann:hunter2"}', '{"pass":"[redacted]","auth":"[redacted]"}'],
+    ["{ auth: 'ann:hunter2' }", "{ auth: '[redacted]' }"],
+    ['x-auth-key: hunter2', 'x-auth-key: [redacted]'],
+    ['passPhrase=hunter2 password1=hunter3', 'passPhrase=[redacted] password1=[redacted]'],
+    ['secretValue: hunter2', 'secretValue: [redacted]'],
+    ['{"privateKeyPem":"hunter2","authTokens":"hunter3"}', '{"privateKeyPem":"[redacted]","authTokens":"[redacted]"}'],
     ['set-cookie: sid=1; Path=/\nx: 1', 'set-cookie: [redacted]\nx: 1'],
     ['password=hunter2 is wrong', 'password=[redacted] is wrong'],
     ['{"password":"hun ter2","user":"ann"}', '{"password":"[redacted]","user":"ann"}'],
@@ -68,6 +97,8 @@ describe('texts', () => {
     'https://example.com/a?page=2#top',
     'keep the monkey: banana',
     'the digest differs: a=1, b=2',
+    'bypass=1, compass: north, tests pass: 3',
+    'the author: ann',
   ])('leaves alone: %s', (text) => {
     expect(redactText(text)).toBe(text)
   })
@@ -99,6 +130,13 @@ describe('texts', () => {
     }
   })
 
+  it('keeps nothing of a URL that is cut before its credentials end', () => {
+    for (const place of [6000, 8100, 8190, 8500]) {
+      const text = redactText(`${'x '.repeat(5000).slice(0, place)}http://ann:${'s3cret'.repeat(900)}@host/`)
+      expect(text).not.toContain('s3cret')
+    }
+  })
+
   it('is quick with texts made to be slow', () => {
     const nasty = [
       '://a:'.repeat(2000),
@@ -106,6 +144,11 @@ describe('texts', () => {
       'token'.repeat(2000),
       'eyJaaaaa.'.repeat(900),
       '@'.repeat(8000),
+      'authorization: '.repeat(600),
+      'authorization="\\'.repeat(600),
+      '=\"'.repeat(2500),
+      `authorization: ${'a="b'.repeat(2000)}`,
+      'pass_'.repeat(1800),
     ]
     // It must end: a pattern that explodes would take years.
     for (const text of nasty) expect(redactText(text).length).toBeGreaterThan(0)

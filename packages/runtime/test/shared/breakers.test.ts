@@ -71,7 +71,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
       // Two rounds of votes: whatever they decide is decided by then.
       const link = nodes[0]?.state['links'].get(bad.id)
       const before = nodes[0]?.state.commands as number
-      await until(() => (nodes[0]?.state.commands as number) >= before + 2 && link !== undefined)
+      await until(() => (nodes[0]?.state.commands as number) >= before + 8 && link !== undefined)
       await until(async () => (await nodes[0]?.state.nodes())?.length === 5)
       expect(states(good)).toEqual(['closed', 'closed', 'closed', 'closed'])
       bad['follow']({ state: 'closed', left: 0, openFor: 0, openings: 0, failures: 0, off: false })

@@ -104,6 +104,8 @@ export class Database {
     })
     // A connection that breaks while nobody uses it is replaced when somebody does.
     this.pool.on('error', () => {})
+    // One that breaks while it is used says so to whoever waits for an answer; unheard here, it would end the process.
+    this.pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   async close(): Promise<void> {
@@ -169,7 +171,6 @@ export class Database {
     const attempt = async (): Promise<T> => {
       const client = await pool.connect()
       let broken: Error | undefined
-      // It says so here as well as to whoever waits for an answer.
       const sql = sqlOf(client)
       try {
         if (lost.is && (await proof?.(sql, lost.value as T)) === true) return lost.value as T

@@ -28,6 +28,7 @@ export interface PooledClient extends Client {
 export interface ClientPool {
   connect(): Promise<PooledClient>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: Client) => void): unknown
   end(): Promise<void>
 }
 

@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Holdfast } from '../../src/holdfast.js'
+import { missing, RealRedis, until } from './redis.js'
+import { afterwards } from './setup.js'
+
+let server: RealRedis
+
+async function open(config: object, store = 'memory'): Promise<Holdfast> {
+  const hf = await Holdfast.open({
+    config: { shared: server.url, node: { heartbeat: 100 }, ...config },
+    store,
+    env: {},
+  })
+  afterwards(() => hf.close())
+  return hf
+}
+
+const broken = async () => {
+  throw Object.assign(new Error('down'), { code: 'ECONNRESET' })
+}
+
+const stateOf = async (hf: Holdfast, id: string) => (await hf.breakers.get(id))?.state
+
+describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
+  beforeAll(async () => {
+    server = await RealRedis.start()
+  })
+  afterAll(() => server?.kill())
+
+  it('see each other, say what they think of breakers, and say goodbye', async () => {
+    const config = { circuitBreakers: { api: { failureThreshold: 2 } } }
+    const a = await open({ ...config, node: { id: 'a', heartbeat: 100 } })
+    const heard: unknown[] = []
+    a.events.on('*', ({ eventType, context }) => void heard.push([eventType, context?.['node']]))
+    const b = await open({ ...config, node: { id: 'b', heartbeat: 100 } })
+    await until(() => heard.some((event) => JSON.stringify(event) === '["node_joined","b"]'))
+    await b.breakers.trip('service:api', { by: 'ops' })
+    await until(async () => {
+      const nodes = (await a.fleet?.nodes()) ?? []
+      return nodes.length === 2 && nodes.every(({ opinions }) => opinions['service:api'] === 'open')
+    })
+    expect((await a.fleet?.nodes())?.map(({ id, version }) => [id, version])).toEqual([
+      ['a', expect.stringMatching(/^\d/)],
+      ['b', expect.stringMatching(/^\d/)],
+    ])
+    await b.close()
+    await until(() => heard.some((event) => JSON.stringify(event) === '["node_left","b"]'))
+    expect((await a.fleet?.nodes())?.map(({ id }) => id)).toEqual(['a'])
+    await a.breakers.reset('service:api', { by: 'ops' })
+  })
+
+  it('obey a trip through any of them, and after a restart', async () => {
+    const config = { circuitBreakers: { mail: {} } }
+    const [a, b] = [await open(config), await open(config)]
+    await a.breakers.trip('service:mail', { by: 'ops' })
+    await until(async () => (await stateOf(b, 'service:mail')) === 'open')
+    await expect(b.run('x', async () => 1, { service: 'mail' })).rejects.toMatchObject({
+      code: 'CIRCUIT_OPEN',
+    })
+    await Promise.all([a.close(), b.close()])
+    const c = await open(config)
+    expect(await stateOf(c, 'service:mail')).toBe('open')
+    await c.breakers.reset('service:mail', { by: 'ops' })
+  })
+
+  it('set the same members of a pool aside', async () => {
+    const breaker = { failureThreshold: 2, timeoutDuration: 60_000, share: 'state' }
+    const member = { id: 'p1', url: 'http://127.0.0.1:1' }
+    const config = {
+      policies: { once: { maxAttempts: 1 } },
+      pools: {
+        proxies: { circuitBreaker: breaker, members: [member, { id: 'p2', url: 'http://127.0.0.1:2' }] },
+      },
+    }
+    const [a, b] = [await open(config), await open(config)]
+    for (let i = 0; i < 4; i++)
+      await a
+        .run('once', ({ member: chosen }) => (chosen?.id === 'p1' ? broken() : 'ok'), { pool: 'proxies' })
+        .catch(() => {})
+    await until(async () => (await stateOf(b, 'pool:proxies:p1')) === 'open')
+    expect(b.pools.get('proxies').status('p1')).toBe('open')
+    expect(b.pools.get('proxies').status('p2')).toBe('available')
+    const late = await open(config)
+    await until(async () => (await stateOf(late, 'pool:proxies:p1')) === 'open')
+    b.pools.get('proxies').breaker('p1').reset()
+    await until(() => a.pools.get('proxies').status('p1') === 'available')
+  })
+
+  it('take over changes of policies that one of them made', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'holdfast-fleet-'))
+    afterwards(() => rm(dir, { recursive: true, force: true }))
+    const store = `sqlite:${join(dir, 'holdfast.db')}`
+    const [a, b] = [await open({}, store), await open({}, store)]
+    await a.policies.put({ id: 'fetch', maxAttempts: 9 }, { by: 'ops' })
+    await until(async () => (await b.policies.get('fetch').catch(() => undefined))?.maxAttempts === 9)
+  })
+
+  it('write what happens into one stream, which can be read on from any place', async () => {
+    const config = { policies: { twice: { maxAttempts: 2, backoffType: 'immediate' } } }
+    const [a, b] = [
+      await open({ ...config, node: { id: 'writer', heartbeat: 100 } }),
+      await open({ ...config, node: { id: 'reader', heartbeat: 100 } }),
+    ]
+    await a.run('twice', broken, { name: 'told' }).catch(() => {})
+    const mine = async () =>
+      ((await b.fleet?.events({ limit: 1000 })) ?? []).filter(({ event }) => event.operation === 'told')
+    await until(async () => (await mine()).length === 2)
+    const [first, second] = await mine()
+    expect([first?.node, first?.event.eventType, second?.event.eventType]).toEqual([
+      'writer',
+      'retry_attempt',
+      'retry_failure',
+    ])
+    expect(first?.event.timestamp).toBeInstanceOf(Date)
+    expect((await b.fleet?.events({ after: first?.place as string, limit: 1 }))?.[0]?.place).toBe(
+      second?.place,
+    )
+  })
+
+  it('say nothing to Redis but that they live while all is well', async () => {
+    const hf = await open({ circuitBreakers: { quiet: {} }, node: { heartbeat: 60_000 } })
+    const before = hf.fleet?.commands
+    for (let i = 0; i < 1000; i++) await hf.run('x', async () => i, { service: 'quiet' })
+    expect(hf.fleet?.commands).toBe(before)
+  })
+
+  it('refuse a url that is none, and never repeat its password', async () => {
+    const opening = Holdfast.open({ config: { shared: 'http://:hunter2@redis' }, env: {} })
+    await expect(opening).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    await expect(opening).rejects.not.toThrow(/hunter2/)
+  })
+})

@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkConfig } from '@holdfast/runtime/config'
+import { systemClock } from 'holdfast/engine'
+import { afterEach, describe, expect, it } from 'vitest'
+import { demoConfig } from '../../src/demo/config.js'
+import { type Demo, startDemo } from '../../src/demo/demo.js'
+
+const open: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close()
+})
+
+const folder = (): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-demo-'))
+  open.push(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+async function start(
+  dir: string,
+  ports = { port: 0, proxy: { port: 0 } },
+): Promise<{ demo: Demo; said: string[] }> {
+  const said: string[] = []
+  const demo = await startDemo({ dir, warn: (text) => said.push(text), ...ports })
+  open.push(() => demo.close())
+  return { demo, said }
+}
+
+const get = async (demo: Demo, path: string) =>
+  (await fetch(`${demo.running.server.url}/api/v1${path}`)).json()
+
+/** Asks until the answer is one that is waited for: traffic is real, and takes its time. */
+// oxlint-disable-next-line typescript/no-explicit-any -- what is in an answer is what the caller looks at
+async function until(ask: () => Promise<any>, is: (answer: any) => boolean): Promise<any> {
+  for (;;) {
+    const answer = await ask()
+    if (is(answer)) return answer
+    await new Promise<void>((resolve) => systemClock.setTimer(resolve, 50))
+  }
+}
+
+describe('the demonstration', () => {
+  it('has a config file that is right', () => {
+    const text = demoConfig({ proxies: [{ id: 'good', url: 'http://127.0.0.1:1' }] })
+    const { problems, warnings } = checkConfig(text, { env: {} })
+    expect([problems, warnings]).toEqual([[], []])
+  })
+
+  it('moves everything there is to see, and loses nothing at its end', async () => {
+    const dir = folder()
+    const { demo } = await start(dir)
+    const breaker = (id: string) => () => get(demo, `/circuit-breakers/${encodeURIComponent(id)}`)
+    await until(breaker('service:legacy'), ({ state }) => state === 'open')
+    await until(breaker('pool:proxies:gone'), ({ state }) => state === 'open')
+    const members = await get(demo, '/pools/proxies/members')
+    expect(members.items.map(({ id }: { id: string }) => id)).toEqual([
+      'good',
+      'slow',
+      'flaky',
+      'banned',
+      'gone',
+    ])
+    await until(
+      () => get(demo, '/sessions?operation=search&limit=1'),
+      ({ items }) => items.length > 0,
+    )
+    await until(
+      () => get(demo, '/sessions?operation=weather&success=true&limit=1'),
+      ({ items }) => items.length > 0,
+    )
+    const { total } = await until(
+      () => get(demo, '/dead-letters/stats'),
+      (stats) => stats.total > 0,
+    )
+    await demo.close()
+    const again = await start(dir)
+    expect((await get(again.demo, '/dead-letters/stats')).total).toBeGreaterThanOrEqual(total)
+    expect((await get(again.demo, '/sessions?operation=search&limit=1')).items).toHaveLength(1)
+  })
+
+  it('says that a port is taken, and takes the next', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    open.push(() => other.close())
+    const { port } = other.address() as AddressInfo
+    const { demo, said } = await start(folder(), { port, proxy: { port: 0 } })
+    expect(demo.running.server.port).toBeGreaterThan(port)
+    expect(said[0]).toContain(`the port ${port} of the server is taken`)
+  })
+})

@@ -1,0 +1,171 @@
+import { Holdfast } from '@holdfast/runtime'
+import * as api from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openTelemetry } from '../../src/telemetry/otel.js'
+
+const CONFIG = {
+  policies: { quick: { maxAttempts: 3, backoffType: 'immediate' } },
+  circuitBreakers: { notion: { failureThreshold: 1 } },
+}
+
+const spans = new InMemorySpanExporter()
+let metrics: InMemoryMetricExporter
+let meters: MeterProvider
+let hf: Holdfast
+let stop: () => void
+
+beforeEach(async () => {
+  api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  api.trace.setGlobalTracerProvider(
+    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }),
+  )
+  metrics = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  meters = new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter: metrics, exportIntervalMillis: 1_000_000 })],
+  })
+  api.metrics.setGlobalMeterProvider(meters)
+  hf = await Holdfast.open({ config: CONFIG, env: {} })
+  stop = await openTelemetry(hf)
+})
+
+afterEach(async () => {
+  stop()
+  await hf.close()
+  await meters.shutdown()
+  api.trace.disable()
+  api.metrics.disable()
+  api.context.disable()
+  spans.reset()
+})
+
+const flaky = (failures: number) => {
+  let calls = 0
+  return async () => {
+    if (++calls <= failures) throw new Error('down, at http://ann:hunter2@127.0.0.1/')
+    return 'saved'
+  }
+}
+
+describe('OpenTelemetry', () => {
+  it('has a span for every call, the quick ones too, and an event for each attempt', async () => {
+    await hf.run('quick', () => 'saved')
+    await hf.run('quick', flaky(2))
+    const [first, second] = spans.getFinishedSpans()
+    expect(first).toMatchObject({ name: 'quick', attributes: { 'holdfast.attempts': 1 } })
+    expect(first?.events).toMatchObject([
+      { name: 'holdfast.attempt', attributes: { 'holdfast.attempt.outcome': 'success' } },
+    ])
+    expect(second?.attributes).toMatchObject({ 'holdfast.operation': 'quick', 'holdfast.attempts': 3 })
+    expect(second?.events.map(({ attributes }) => attributes?.['holdfast.attempt.outcome'])).toEqual([
+      'failure',
+      'failure',
+      'success',
+    ])
+    expect(second?.status.code).toBe(api.SpanStatusCode.UNSET)
+  })
+
+  it('says why a call failed, without what must not be said', async () => {
+    await hf.run('quick', flaky(9)).catch(() => {})
+    const [span] = spans.getFinishedSpans()
+    expect(span?.status.code).toBe(api.SpanStatusCode.ERROR)
+    expect(span?.attributes).toMatchObject({ 'error.type': 'Error', 'holdfast.stopped': 'attempts_spent' })
+    expect(JSON.stringify([span?.status, span?.events, span?.attributes])).not.toContain('hunter2')
+  })
+
+  it('has a span for a call that a breaker refused', async () => {
+    await hf.breakers.trip('service:notion')
+    await hf.run('quick', () => 1, { service: 'notion' }).catch(() => {})
+    const [span] = spans.getFinishedSpans()
+    expect(span?.attributes).toMatchObject({ 'error.type': 'CIRCUIT_OPEN', 'holdfast.service': 'notion' })
+    expect(span?.events).toEqual([])
+  })
+
+  it('makes the trace’s id the correlation id, unless there is one', async () => {
+    await hf.run('quick', flaky(1))
+    await hf.run('quick', flaky(1), { correlationId: 'order-7' })
+    const { items } = await hf.sessions.list({ order: 'oldest' })
+    const [span] = spans.getFinishedSpans()
+    expect(items.map(({ correlationId }) => correlationId)).toEqual([span?.spanContext().traceId, 'order-7'])
+  })
+
+  it('is a part of the trace that it is called in, and what it calls is a part of it', async () => {
+    const tracer = api.trace.getTracer('test')
+    await tracer.startActiveSpan('request', async (outer) => {
+      await hf.run('quick', async ({ number }) => {
+        tracer.startSpan(`query ${number}`).end()
+        if (number === 1) throw new Error('down')
+      })
+      outer.end()
+    })
+    const all = spans.getFinishedSpans()
+    const by = (name: string) => all.find((span) => span.name === name)
+    expect(by('quick')?.parentSpanContext?.spanId).toBe(by('request')?.spanContext().spanId)
+    for (const name of ['query 1', 'query 2'])
+      expect(by(name)?.parentSpanContext?.spanId).toBe(by('quick')?.spanContext().spanId)
+  })
+
+  it('follows guards, pipelines and decorated methods', async () => {
+    await hf.guard('quick').run(() => 1)
+    await hf.pipeline([{ operation: 'step', run: () => 1 }]).run([{ id: 'a' }])
+    await hf.guardFor('Storage/save', { retry: false }).run(() => 1)
+    const names = spans.getFinishedSpans().map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['quick', 'Storage/save']))
+    expect(names).toHaveLength(3)
+  })
+
+  it('has the numbers of /metrics, and durations', async () => {
+    await hf.run('quick', flaky(1))
+    await hf.breakers.trip('service:notion')
+    await meters.forceFlush()
+    const [exported] = metrics.getMetrics()
+    const found = new Map(
+      exported?.scopeMetrics.flatMap(({ metrics: all }) =>
+        all.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints] as const),
+      ),
+    )
+    const of = (name: string, labels: object) =>
+      found
+        .get(name)
+        ?.find(({ attributes }) => Object.entries(labels).every(([key, is]) => attributes[key] === is))
+    expect(of('holdfast_calls', { operation: 'quick', result: 'success', retried: 'true' })?.value).toBe(1)
+    expect(of('holdfast_circuit_breaker_state', { id: 'service:notion' })?.value).toBe(2)
+    expect(of('holdfast_call_duration_seconds', { operation: 'quick' })?.value).toMatchObject({ count: 1 })
+    expect(of('holdfast_attempt_duration_seconds', { operation: 'quick' })?.value).toMatchObject({ count: 2 })
+  })
+
+  it('gives back what a function gives, and throws what it throws', async () => {
+    const error = new Error('mine')
+    expect(await hf.run('quick', () => 7)).toBe(7)
+    await expect(hf.run('quick', () => Promise.reject(error))).rejects.toBe(error)
+    await expect(
+      hf.run('quick', () => {
+        throw error
+      }),
+    ).rejects.toBe(error)
+  })
+
+  it('takes everything back', async () => {
+    stop()
+    await hf.run('quick', () => 1)
+    expect(spans.getFinishedSpans()).toEqual([])
+  })
+})
+
+describe('without OpenTelemetry', () => {
+  it('changes nothing', async () => {
+    const bare = await Holdfast.open({ config: CONFIG, env: {} })
+    const { run, guardFor } = bare
+    await openTelemetry(bare, () => Promise.reject(new Error('Cannot find package')))
+    expect([bare.run, bare.guardFor]).toEqual([run, guardFor])
+    expect(Object.hasOwn(bare, 'run')).toBe(false)
+    await bare.close()
+  })
+})
