@@ -15,7 +15,7 @@ import { systemClock } from 'holdfast/engine'
 export type Kind = 'good' | 'slow' | 'refusing' | 'banned' | 'flapping'
 
 /** Those that never do any good. */
-export const BAD: readonly Kind[] = ['slow', 'refusing', 'banned']
+const BAD: readonly Kind[] = ['slow', 'refusing', 'banned']
 
 /** How long a slow one takes: longer than any policy waits. */
 const SLOWNESS = 20_000

@@ -73,7 +73,14 @@ function start(number) {
   const name = `w${number}_${started++}`
   const child = spawn(
     process.execPath,
-    [join(here, 'postgres-child.mjs'), bundle, server.url, name, join(folder, `spill${number}`), String(left[number])],
+    [
+      join(here, 'postgres-child.mjs'),
+      bundle,
+      server.url,
+      name,
+      join(folder, `spill${number}`),
+      String(left[number]),
+    ],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   child.stdin.on('error', () => {})
@@ -154,7 +161,8 @@ while (!over && broken.length === 0 && systemClock.now() < limit) {
   over = await isOver()
   if (!over) await new Promise((resolve) => systemClock.setTimer(resolve, 100))
 }
-if (!over) broken.push(`stuck: ${JSON.stringify(await store.deadLetters.stats(far))}, ${added.size} acknowledged`)
+if (!over)
+  broken.push(`stuck: ${JSON.stringify(await store.deadLetters.stats(far))}, ${added.size} acknowledged`)
 for (const { child } of running.values()) child.stdin?.write('end\n')
 await Promise.all([...running.values()].map(({ ended }) => ended))
 for (const id of added) {
@@ -171,7 +179,9 @@ await store.close()
 await server.remove()
 
 const seconds = Math.round((systemClock.now() - began) / 1000)
-console.log(`${JSON.stringify(done)}, ${added.size} entries acknowledged, ${stored} stored, ${completed.size} completions heard, ${seconds} s`)
+console.log(
+  `${JSON.stringify(done)}, ${added.size} entries acknowledged, ${stored} stored, ${completed.size} completions heard, ${seconds} s`,
+)
 for (const problem of broken.slice(0, 20)) console.error(problem)
 console.log(broken.length === 0 ? 'none lost, none twice, none stuck' : `${broken.length} problems`)
 process.exit(broken.length === 0 ? 0 : 1)

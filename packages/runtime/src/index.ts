@@ -1,23 +1,45 @@
 export { type Checked, checkConfig, type ParseOptions, parseConfig } from './config/check.js'
-export type { ExplainedPolicy, Explanation } from './config/explain.js'
+export type { ExplainedPolicy, ExplainedValue, Explanation } from './config/explain.js'
 export { fromView, type PolicyView, policyViewSchema, viewOf } from './config/layer/view.js'
-export { type Migration, migrateConfig, type OldFile } from './config/migrate/migrate.js'
+export {
+  type Migration,
+  type MigrationProblem,
+  type MigrationReport,
+  migrateConfig,
+  type OldFile,
+} from './config/migrate/migrate.js'
 export type { ConfigInvalid, Problem } from './config/problem.js'
+export type { ScheduledWait, Wait } from './config/schedule.js'
 export { jsonSchema } from './config/schema/json-schema.js'
-export type { Config } from './config/schema/schema.js'
+export { type Config, configCodec, type WireConfig } from './config/schema/schema.js'
 export type { Configuration } from './configuration.js'
+export type { BatchOptions, BatchProgress, BatchResult } from './dead-letters/batch.js'
 export type { DeadLetters } from './dead-letters/dead-letters.js'
+export type { DeadLetterInput } from './dead-letters/entry.js'
+export type { DeadLetterHandler } from './dead-letters/handlers.js'
+export type { WorkOptions } from './dead-letters/worker.js'
 export type { CallOptions, Health, OpenOptions } from './face.js'
 export { Holdfast } from './holdfast.js'
 export type { Actor, Logger } from './kit.js'
-export type { Pipeline, PipelineItem, PipelineOptions, PipelineResult } from './pipeline/pipeline.js'
-export type { Step } from './pipeline/step.js'
+export type {
+  Pipeline,
+  PipelineItem,
+  PipelineOptions,
+  PipelineProgress,
+  PipelineResult,
+} from './pipeline/pipeline.js'
+export type { Step, StepContext, StepFallbackContext } from './pipeline/step.js'
 export { MemberTarget } from './pools/target.js'
 export * from './records/breaker.js'
 export * from './records/dead-letter.js'
 export * from './records/errors.js'
 export * from './records/metrics.js'
-export { type MigratedRecords, migrateRecords } from './records/migrate/migrate.js'
+export {
+  type MigratedRecords,
+  type MigrateRecordsOptions,
+  type MigrateRecordsReport,
+  migrateRecords,
+} from './records/migrate/migrate.js'
 export * from './records/policy.js'
 export * from './records/session.js'
 export { toWire, type Wire } from './records/wire.js'

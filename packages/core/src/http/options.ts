@@ -36,7 +36,7 @@ export interface FetchOptions extends Omit<GuardOptions, 'retry' | 'pool' | 'fal
 export type FetchFunction = (input: Parameters<typeof fetch>[0], init?: RequestInit) => Promise<Response>
 
 /** What of {@link FetchRetryOptions} is HTTP's own, filled in. */
-export interface Rules {
+interface Rules {
   readonly retryStatusCodes: ReadonlySet<number> | undefined
   readonly retryNonIdempotent: boolean
   readonly idempotencyKey: boolean

@@ -12,7 +12,7 @@ export type Act =
   | ((request: IncomingMessage, response: ServerResponse) => void)
 
 /** A request as it arrived, whole. */
-export interface Seen {
+interface Seen {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage['headers']

@@ -15,7 +15,7 @@ const LONGEST_HEAD = 16_384
 const END = Buffer.from('\r\n\r\n')
 
 /** `host:port` as it stands in a request. */
-export const authority = ({ host, port }: Target): string =>
+const authority = ({ host, port }: Target): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Asks a proxy over a connected socket for a tunnel; resolves when it stands. */

@@ -8,7 +8,7 @@ import type { Tunnels } from './tunnels.js'
 import type { Users } from './users.js'
 
 /** How often things happened since the start. */
-export interface ProxyCounts {
+interface ProxyCounts {
   /** Plain requests that were let in. */
   requests: number
   /** Tunnels that stood. */

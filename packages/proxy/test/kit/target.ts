@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 /** A request as it arrived at the target, whole. */
-export interface Arrived {
+interface Arrived {
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage['headers']

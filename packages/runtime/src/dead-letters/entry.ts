@@ -26,16 +26,18 @@ export interface DeadLetterInput {
 
 type Details = DeadLetter['errorDetails']
 
-/** What is kept of an error: with its stack always, and without anything secret. */
+/** A stack for what has none: that of whoever keeps it. */
+const stackHere = (): string =>
+  new Error('nothing was thrown that has a stack; this is where it was kept').stack ?? ''
+
+/** What is kept of an error: with a stack always, and without anything secret. */
 export function detailsOf(error: unknown, kit: Pick<Kit, 'redact'>, retries?: number): Details {
-  const retryCount = retries ?? Math.max(0, (sessionOf(error)?.attempts.length ?? 1) - 1)
-  if (error === undefined) return { errorType: 'Error', errorMessage: 'no error was given', retryCount }
-  const stackTrace = stackOf(error)
+  const redact = <T>(value: T): T => kit.redact(value)
   return {
-    errorType: typeOf(error),
-    errorMessage: kit.redact(messageOf(error)),
-    ...(stackTrace !== undefined && { stackTrace: kit.redact(stackTrace) }),
-    retryCount,
+    errorType: error === undefined ? 'Error' : typeOf(error, redact),
+    errorMessage: error === undefined ? 'no error was given' : messageOf(error, redact),
+    stackTrace: stackOf(error, redact) ?? stackHere(),
+    retryCount: retries ?? Math.max(0, (sessionOf(error)?.attempts.length ?? 1) - 1),
   }
 }
 

@@ -144,7 +144,9 @@ export class Keeper {
     try {
       const code = isHoldfastError(error) ? error.code : 'STORE_UNAVAILABLE'
       const about = itemId === undefined ? '' : ` about ${JSON.stringify(itemId)}`
-      kit.complain(`a failed ${operation}${about} is not kept, ${code}: ${kit.redact(messageOf(error))}`)
+      kit.complain(
+        `a failed ${operation}${about} is not kept, ${code}: ${messageOf(error, (said) => kit.redact(said))}`,
+      )
       kit.emit({
         eventType: 'dead_letter_failed',
         component: 'dead_letters',

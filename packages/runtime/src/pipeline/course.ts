@@ -31,7 +31,7 @@ export type Passed =
   | { readonly end: 'skipped'; readonly step: string }
 
 /** The key of a step: the same however often it is tried. */
-export const keyOf = ({ key }: Pick<Traveller, 'key'>, step: NamedStep): string => `${key}:${step.name}`
+const keyOf = ({ key }: Pick<Traveller, 'key'>, step: NamedStep): string => `${key}:${step.name}`
 
 /** The context of one attempt. Its signal is made when it is read, as an attempt's own is. */
 export function contextOf(attempt: Attempt, traveller: Traveller, step: NamedStep): StepContext {

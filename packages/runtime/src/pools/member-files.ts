@@ -19,7 +19,7 @@ function entryOf({ url, at: _, tags, ...rest }: ListedMember): MemberEntry {
 }
 
 /** The members of a list. One that another has the host of is told apart by a number. */
-export function membersOf(text: string): MemberEntry[] {
+function membersOf(text: string): MemberEntry[] {
   const ids = new Map<string, number>()
   return parseMemberList(text, (listed) => {
     const entry = entryOf(listed)

@@ -1,3 +1,4 @@
+import type { IsSecret } from './keys.js'
 import { REDACTED } from './text.js'
 
 /** The bounds of a copy: how deep, how many values and how many characters in all. */
@@ -10,16 +11,13 @@ const TOO_DEEP = '[too deep]'
 const TOO_MUCH = '[too much]'
 const UNREADABLE = '[unreadable]'
 
-/** Headers that come as a flat list of names and values. */
+/** Headers whose values are known wherever they come in a list; those of others have their place in one. */
 const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key)$/i
 
 type Bag = Record<string, unknown>
 
 /** Makes the function that copies values; see `makeRedactor`. */
-export function copier(
-  isSecret: (key: string) => boolean,
-  text: (text: string) => string,
-): (value: unknown) => unknown {
+export function copier(isSecret: IsSecret, text: (text: string) => string): (value: unknown) => unknown {
   return (value) => (typeof value === 'string' ? text(value) : new Copy(isSecret, text).of(value))
 }
 
@@ -28,10 +26,10 @@ class Copy {
   private values = 0
   private characters = 0
   private readonly above: object[] = []
-  private readonly isSecret: (key: string) => boolean
+  private readonly isSecret: IsSecret
   private readonly text: (text: string) => string
 
-  constructor(isSecret: (key: string) => boolean, text: (text: string) => string) {
+  constructor(isSecret: IsSecret, text: (text: string) => string) {
     this.isSecret = isSecret
     this.text = text
   }
@@ -106,6 +104,9 @@ class Copy {
       let held: unknown
       try {
         held = value[key]
+        // A header as an object of its own, as archives of requests have them.
+        if (key === 'value' && typeof value.name === 'string' && this.isSecret(value.name, held))
+          held = REDACTED
       } catch {
         held = UNREADABLE
       }
@@ -115,7 +116,7 @@ class Copy {
   }
 
   private put(result: Bag, key: string, held: unknown): void {
-    const copy = held !== null && held !== undefined && this.isSecret(key) ? REDACTED : this.of(held)
+    const copy = this.isSecret(key, held) ? REDACTED : this.of(held)
     // A key may hold a secret itself, and a plain assignment to this one would change the prototype.
     const name = key.length > 20 ? this.text(key) : key
     if (name === '__proto__')
@@ -150,10 +151,16 @@ class Copy {
         break
       }
       const before = i > 0 ? value[i - 1] : undefined
-      const named = typeof before === 'string' && (pair ? this.isSecret(before) : HEADER.test(before))
-      result.push(named && typeof value[i] === 'string' ? REDACTED : this.of(value[i]))
+      result.push(this.isNamed(before, value[i], pair, i) ? REDACTED : this.of(value[i]))
     }
     return result
+  }
+
+  /** Whether what stands in a list is secret by what stands before it: names are at even places. */
+  private isNamed(before: unknown, held: unknown, pair: boolean, place: number): boolean {
+    if (typeof before !== 'string') return false
+    if (pair) return this.isSecret(before, held)
+    return typeof held === 'string' && (place % 2 === 1 ? this.isSecret(before, held) : HEADER.test(before))
   }
 
   private error(error: Error): Bag {

@@ -9,11 +9,31 @@ const MARGIN = 1024
 
 /** A name in text that a secret follows: `api_key=…`, `"clientSecret": "…"`, `X-Api-Key: …`. */
 const NAME =
-  '\\b[\\w-]{0,40}(?:passw(?:or)?d|pwd|passphrase|secret|token|credential|api[_-]?key|access[_-]?key|private[_-]?key|secret[_-]?key)'
+  '\\b[\\w-]{0,40}(?:passw(?:or)?ds?|pwd|pass[_-]?phrase|secret|token|(?:auth|access|refresh|session)[_-]?tokens|credential|(?:api|access|auth|private|secret)[_-]?key)(?:[_-]?(?:value|pem)|\\d+)?'
+
+/** A name that a secret follows where that is a text in quotes. */
+const SHORT_NAME = '\\b(?:[\\w-]{0,40}[_-])?(?:pass|pw|auth)'
 
 /** Nothing that any rule below looks for is in a text in which this finds nothing: most texts are done with it. */
 const SUSPICIOUS =
-  /:\/\/|@|beare|basic|authoriz|cookie|passw|pwd|passphrase|secret|token|credential|api.?key|access.?key|private.?key|[?&](?:key|sig|signature|auth)=|x-amz-|eyJ|sk-|_live_|_test_|gh[pousr]_|github_|glpat|xox|xapp|A[KS]IA|AIza|npm_|hf_|SG\.|ya29|ntn_|whsec|shpat|BEGIN/i
+  /:\/\/|@|beare|basic|digest|auth|cookie|pass|pwd?\b|secret|token|credential|api.?key|access.?key|private.?key|[?&](?:key|sig|signature)=|x-amz-|eyJ|sk-|_live_|_test_|gh[pousr]_|github_|glpat|xox|xapp|A[KS]IA|AIza|npm_|hf_|SG\.|ya29|ntn_|whsec|shpat|BEGIN/i
+
+/** The name of a header, and what stands between it and its value: a header may be an entry of a list, and so may its value. */
+const header = (name: string) => `\\b((?:${name})(?:\\\\*["']?\\s*[:=]|\\\\*["']\\s*,)\\s*\\[?\\s*)`
+const AUTHORIZATION = header('(?:proxy-)?authorization')
+const COOKIE = header('(?:set-)?cookie')
+
+/** Where a value begins that is in no quotes, and is not redacted yet. */
+const BARE = '(?!\\s|\\[?\\s*\\\\*["\']|\\[?redacted\\])'
+
+/** A value in quotes, which ends with the quote that it began with; those of a text inside a text are escaped. */
+const QUOTED = '(\\\\*["\'])(?:(?!(?<!\\\\)\\2)[^\\r\\n])*'
+
+/** The one word of a scheme whose values are one word. */
+const ONE_WORD = '(?:bearer|basic)\\s+[\\w.~+/=-]+(?![^\\s,;"\'\\\\)}\\]])'
+
+/** A value without quotes, which ends with the line or the text in quotes that it is in; parameters have quotes of their own. */
+const TO_THE_END = '(?:=\\s*\\\\*["\'][^"\'\\r\\n]*["\']|["\'](?=\\w)|\\\\(?![nr"\'\\\\])|[^"\'\\\\\\r\\n])+'
 
 const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*-----|$)/g, REDACTED],
@@ -21,12 +41,12 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@:"'<>]*:(?!\d{1,5}(?:[/?#]|$))[^\s"'<>]*@/gi, `$1${REDACTED}@`],
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>]*@/gi, `$1${REDACTED}@`],
   [/(^|[\s"'=(,])[\w.%+-]{1,64}:[^\s:@/"']{1,256}@(?=[\w.-]+:\d)/g, `$1${REDACTED}@`],
+  // Schemes are many, and most values are more than one word: all of a value is secret.
+  [new RegExp(`${AUTHORIZATION}${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
+  [new RegExp(`${AUTHORIZATION}${BARE}(?:${ONE_WORD}|${TO_THE_END})`, 'gi'), `$1${REDACTED}`],
   [/\b(digest\s+)(?=[^\r\n]*\busername=)[^\r\n]*/gi, `$1${REDACTED}`],
-  [
-    /\b((?:proxy-)?authorization\\*["']?\s*[:=]\s*\\*["']?)(?:(?!\[redacted\])(?:bearer|basic|token|negotiate|apikey|digest)\s+)?[^\s"',;\\]+/gi,
-    `$1${REDACTED}`,
-  ],
-  [/\b((?:set-)?cookie\\*["']?\s*[:=]\s*\\*["']?)[^"'\r\n\\]+/gi, `$1${REDACTED}`],
+  [new RegExp(`${COOKIE}${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
+  [new RegExp(`${COOKIE}${BARE}[^"'\\r\\n\\\\]+`, 'gi'), `$1${REDACTED}`],
   [
     /\b(bearer\s+)(?!(?:token|auth|authentication|authorization|scheme|realm|credentials?|is|was|has|in|for|and|or|not)\b)[\w.~+/=-]+/gi,
     `$1${REDACTED}`,
@@ -39,6 +59,8 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   ],
   [new RegExp(`(${NAME}\\\\+["']\\s*[=:]\\s*)(\\\\+["'])[\\s\\S]*?(?=\\\\+["']|$)`, 'gi'), `$1$2${REDACTED}`],
   [new RegExp(`(${NAME}["']?\\s*[=:]\\s*)(?!\\[redacted\\])[^\\s&,;"'}\\])\\\\]+`, 'gi'), `$1${REDACTED}`],
+  [new RegExp(`(${SHORT_NAME}(?:\\\\*["'])?\\s*[=:]\\s*)${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
+  [/\b((?:[\w-]{0,40}[_-])?(?:pass|pw)=)(?!\[redacted\]|\\*["'])[^&\s,;"'<>)}\]\\]+/gi, `$1${REDACTED}`],
   [/([?&](?:key|sig|signature|auth|x-amz-[a-z-]+)=)[^&\s"'<>]+/gi, `$1${REDACTED}`],
   [/\beyJ[\w-]{5,}\.[\w-]{3,}(?:\.[\w-]*)?/g, REDACTED],
   [
@@ -47,13 +69,16 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   ],
 ]
 
+/** The part of a long text that is looked at. The credentials of a URL that is cut in two show only by what was cut off. */
+const cut = (text: string) => text.slice(0, LONGEST_TEXT + MARGIN).replace(/:\/\/[^\s"'<>]*$/, '://')
+
 /**
  * A text without credentials: those of URLs and headers, what follows a name such as `password=`, keys and tokens that
  * show by their shape, and whatever one of the patterns finds. Beyond 8,192 characters it is cut off.
  */
 export function redactText(text: string, patterns: readonly RegExp[] = []): string {
   const long = text.length > LONGEST_TEXT
-  let result = long ? text.slice(0, LONGEST_TEXT + MARGIN) : text
+  let result = long ? cut(text) : text
   if (SUSPICIOUS.test(result))
     for (const [pattern, replacement] of RULES) result = result.replace(pattern, replacement)
   for (const pattern of patterns) result = result.replace(pattern, REDACTED)

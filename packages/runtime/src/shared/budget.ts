@@ -81,5 +81,7 @@ export class SharedBudget extends RetryBudget {
     } finally {
       this.borrowing = false
     }
+    // Calls may have been made meanwhile.
+    if (this.unreported >= MANY) void this.borrow()
   }
 }

@@ -8,8 +8,9 @@ import type { PoolSet } from '../pools/pools.js'
 import { messageOf } from '../records/summary.js'
 import type { FleetNode } from './nodes.js'
 import type { ShareOptions } from './settings.js'
-import { SharedState } from './state.js'
+import { HEARTBEAT, SharedState } from './state.js'
 import type { FleetEvent } from './stream.js'
+import { timer } from './timer.js'
 
 /** What every node says of itself is told by that node alone. */
 const OWN = new Set(['node_joined', 'node_left', 'shared_state_lost', 'shared_state_restored'])
@@ -77,6 +78,8 @@ export class Fleet {
       layerChanged: (from) => fleet?.readLayer(from),
     })
     fleet = new Fleet(parts, shared)
+    // What opened just before may not have been in the others' records yet; what opens from now on is heard of.
+    timer(house.clock, () => void fleet?.learn(), 2 * (node.heartbeat ?? HEARTBEAT))
     return fleet
   }
 

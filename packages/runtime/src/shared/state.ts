@@ -11,6 +11,9 @@ import { EventStream, type FleetEvent } from './stream.js'
 import { timer } from './timer.js'
 import { Wire } from './wire.js'
 
+/** How often a node says that it lives, where it is not told. */
+export const HEARTBEAT = 2000
+
 /** How long opening waits for Redis before the node begins alone. */
 const FIRST_WORD = 1000
 
@@ -76,7 +79,7 @@ export class SharedState {
     state.members = new Nodes(kit, state.wire, {
       node: options.node,
       version: options.version ?? '',
-      heartbeat: options.heartbeat ?? 2000,
+      heartbeat: options.heartbeat ?? HEARTBEAT,
       opinions: () => state.opinions(),
       forgotten: () => void state.compare([...state.links.values()]),
       beaten: () => state.beaten(),

@@ -20,13 +20,16 @@ describe('a failed call', () => {
     ['an object', { code: 7, why: 'hunter2' }, 'object', '{"code":7,"why":"***"}'],
     ['nothing', undefined, 'Error', 'no error was given'],
     ['an error without a stack', Object.assign(new Error('down'), { stack: undefined }), 'Error', 'down'],
-  ])('in which %s was thrown has a message, a stack and its retries all the same', async (_, error, type, said) => {
-    const { queue } = await setup()
-    const entry = await queue.capture({ ...failed, error, retryCount: 2 })
-    expect(entry?.errorDetails).toMatchObject({ errorType: type, errorMessage: said, retryCount: 2 })
-    expect(entry?.errorDetails.stackTrace).toMatch(/where it was kept\n\s+at /)
-    expect(JSON.stringify(entry?.errorDetails)).not.toContain('hunter2')
-  })
+  ])(
+    'in which %s was thrown has a message, a stack and its retries all the same',
+    async (_, error, type, said) => {
+      const { queue } = await setup()
+      const entry = await queue.capture({ ...failed, error, retryCount: 2 })
+      expect(entry?.errorDetails).toMatchObject({ errorType: type, errorMessage: said, retryCount: 2 })
+      expect(entry?.errorDetails.stackTrace).toMatch(/where it was kept\n\s+at /)
+      expect(JSON.stringify(entry?.errorDetails)).not.toContain('hunter2')
+    },
+  )
 
   it('keeps no part of a secret that lies where its message or stack is cut, nor one in its name', async () => {
     const { kit, queue } = await setup()

@@ -7,7 +7,8 @@ const TOKEN = ['gh', 'p_abcdefghij0123456789abcdefghij012345'].join('')
 const redact = makeRedactor({ keys: ['pin'], patterns: ['ACCT-\\d{12}'] })
 
 /** A text that says something else, then a secret, so that it begins at a place. */
-const upTo = (place: number, secret: string) => `${'word '.repeat(place)}`.slice(0, place - 1).concat(' ', secret)
+const upTo = (place: number, secret: string) =>
+  `${'word '.repeat(place)}`.slice(0, place - 1).concat(' ', secret)
 
 describe('what records say of an error', () => {
   it('has no part of a secret that lies where a message is cut', () => {
@@ -20,7 +21,9 @@ describe('what records say of an error', () => {
 
   it('has no part of a secret of the configured patterns there either', () => {
     for (let place = 1980; place <= 2005; place++)
-      expect(summarize(new Error(upTo(place, 'ACCT-123456789012')), redact, false).message).not.toContain('ACCT-')
+      expect(summarize(new Error(upTo(place, 'ACCT-123456789012')), redact, false).message).not.toContain(
+        'ACCT-',
+      )
   })
 
   it('has no part of a secret that lies where a stack is cut', () => {

@@ -75,7 +75,12 @@ describe('values under secret keys', () => {
 
   it('hides lists and objects of tokens, and lists of user and password, but looks into an object of both', () => {
     expect(
-      redact({ tokens: ['a'], authTokens: { ann: 'a' }, auth: ['ann', 'b'], other: { auth: { user: 'ann', pass: 'b' } } }),
+      redact({
+        tokens: ['a'],
+        authTokens: { ann: 'a' },
+        auth: ['ann', 'b'],
+        other: { auth: { user: 'ann', pass: 'b' } },
+      }),
     ).toEqual({
       tokens: '[redacted]',
       authTokens: '[redacted]',
@@ -99,7 +104,14 @@ describe('values under secret keys', () => {
   })
 
   it('hides the value of a pair of name and value', () => {
-    expect(redact({ headers: [{ name: 'X-Api-Key', value: 'k' }, { name: 'Accept', value: 'a' }] })).toEqual({
+    expect(
+      redact({
+        headers: [
+          { name: 'X-Api-Key', value: 'k' },
+          { name: 'Accept', value: 'a' },
+        ],
+      }),
+    ).toEqual({
       headers: [
         { name: 'X-Api-Key', value: '[redacted]' },
         { name: 'Accept', value: 'a' },

@@ -50,11 +50,17 @@ describe('texts', () => {
     ['Authorization: Bearer hunter!2, SECRET', 'Authorization: [redacted]'],
     ['{"Authorization":"Key hunter2 SECRET","a":1}', '{"Authorization":"[redacted]","a":1}'],
     ["{ authorization: 'Key hunter2', a: 1 }", "{ authorization: '[redacted]', a: 1 }"],
-    ['{"Authorization":"Digest username=\\"ann\\", r=\\"ab\\"","a":1}', '{"Authorization":"[redacted]","a":1}'],
+    [
+      '{"Authorization":"Digest username=\\"ann\\", r=\\"ab\\"","a":1}',
+      '{"Authorization":"[redacted]","a":1}',
+    ],
     ['{\\"authorization\\":\\"Key hunter2\\",\\"a\\":1}', '{\\"authorization\\":\\"[redacted]\\",\\"a\\":1}'],
     ['{"said":"Authorization: Key hunter2","a":1}', '{"said":"Authorization: [redacted]","a":1}'],
     ['{"said":"Authorization: Key hunter2\\nhost: a"}', '{"said":"Authorization: [redacted]\\nhost: a"}'],
-    ['["Host","a","Authorization","Key hunter2","Cookie","sid=1"]', '["Host","a","Authorization","[redacted]","Cookie","[redacted]"]'],
+    [
+      '["Host","a","Authorization","Key hunter2","Cookie","sid=1"]',
+      '["Host","a","Authorization","[redacted]","Cookie","[redacted]"]',
+    ],
     ['{"authorization":["Key hunter2"]}', '{"authorization":["[redacted]"]}'],
     ['Cookie: sid=1; theme=dark', 'Cookie: [redacted]'],
     ['GET /a?user=ann&pass=hunter2&b=1', 'GET /a?user=ann&pass=[redacted]&b=1'],
@@ -65,7 +71,10 @@ describe('texts', () => {
     ['x-auth-key: hunter2', 'x-auth-key: [redacted]'],
     ['passPhrase=hunter2 password1=hunter3', 'passPhrase=[redacted] password1=[redacted]'],
     ['secretValue: hunter2', 'secretValue: [redacted]'],
-    ['{"privateKeyPem":"hunter2","authTokens":"hunter3"}', '{"privateKeyPem":"[redacted]","authTokens":"[redacted]"}'],
+    [
+      '{"privateKeyPem":"hunter2","authTokens":"hunter3"}',
+      '{"privateKeyPem":"[redacted]","authTokens":"[redacted]"}',
+    ],
     ['set-cookie: sid=1; Path=/\nx: 1', 'set-cookie: [redacted]\nx: 1'],
     ['password=hunter2 is wrong', 'password=[redacted] is wrong'],
     ['{"password":"hun ter2","user":"ann"}', '{"password":"[redacted]","user":"ann"}'],
@@ -104,7 +113,19 @@ describe('texts', () => {
   })
 
   it('changes nothing in what it has redacted', () => {
-    for (const text of [...SHAPES, 'http://u:p@h/?token=a', 'Authorization: Bearer x', '{"password":"a"}']) {
+    const more = [
+      '{"authorization":["Key a"]}',
+      "{ cookie: 'a', auth: 'b' }",
+      'authorization: Key a',
+      '?pass=a&pw=b',
+    ]
+    for (const text of [
+      ...SHAPES,
+      ...more,
+      'http://u:p@h/?token=a',
+      'Authorization: Bearer x',
+      '{"password":"a"}',
+    ]) {
       const once = redactText(text)
       expect(redactText(once)).toBe(once)
     }

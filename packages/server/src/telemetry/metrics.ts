@@ -84,8 +84,8 @@ export const METRICS = {
   },
   holdfast_event_loop_delay_seconds: {
     type: 'gauge',
-    help: 'How late the event loop was since the last reading; quantile 1 is the worst.',
-    labels: ['quantile'],
+    help: 'How late the event loop was since the last reading; percentile 100 is the worst.',
+    labels: ['percentile'],
   },
 } as const satisfies Record<
   string,

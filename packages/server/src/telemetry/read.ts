@@ -58,7 +58,7 @@ async function states(hf: HoldfastLike): Promise<Sample[]> {
   )
 }
 
-function* members(hf: HoldfastLike, pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
+function* members(pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
   for (const pool of pools.slice(0, POOLS)) {
     const counts = new Map<string, number>(STATUSES.map((status) => [status, 0]))
     for (const { id } of pool.members()) {
@@ -92,7 +92,7 @@ const one = (value: number): Sample[] => [{ labels: {}, value }]
 export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clock): Promise<Reading> {
   const { operations, breakers } = hf.metrics.counters()
   const { counts, oldest } = await letters(hf, clock.wall())
-  const pools = [...members(hf, await hf.pools.list())]
+  const pools = [...members(await hf.pools.list())]
   const changes = [...breakers].flatMap(([id, counted]) =>
     STATES.map((to) => ({ labels: { id, to }, value: counted[to] })),
   )
@@ -127,8 +127,8 @@ export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clo
         value: tallies.reloads[result],
       })),
       holdfast_events_dropped_total: one(tallies.dropped),
-      holdfast_event_loop_delay_seconds: Object.entries(tallies.delays()).map(([quantile, value]) => ({
-        labels: { quantile },
+      holdfast_event_loop_delay_seconds: tallies.delays().map(([percentile, value]) => ({
+        labels: { percentile },
         value,
       })),
     },

@@ -6,6 +6,10 @@ import type { HoldfastLike } from '../hf.js'
 /** How many policies have numbers of their own. */
 const POLICIES = 200
 
+/** How often the event loop is looked at, in milliseconds, and what is told of it. */
+const RESOLUTION = 20
+const PERCENTILES = [50, 90, 99, 100]
+
 /** What events say and no counter keeps, and how late the event loop is. */
 export class Tallies {
   readonly reloads = { taken: 0, rejected: 0 }
@@ -23,19 +27,19 @@ export class Tallies {
       }),
       hf.events.on('retry_failure', (event) => this.failed(event)),
     ]
-    this.loop = monitorEventLoopDelay({ resolution: 20 })
+    this.loop = monitorEventLoopDelay({ resolution: RESOLUTION })
     this.loop.enable()
   }
 
-  /** How late the event loop was since this was last asked, in seconds, by quantile. */
-  delays(): Record<string, number> {
+  /** How late the event loop was since this was last asked, in seconds, by percentile. */
+  delays(): readonly (readonly [percentile: string, seconds: number])[] {
     const { loop } = this
-    const seconds = (nanoseconds: number) =>
-      Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9) : 0
-    const read = Object.fromEntries(
-      ['0.5', '0.9', '0.99'].map((quantile) => [quantile, seconds(loop.percentile(Number(quantile) * 100))]),
+    // What it measures is the time from one look to the next, which is never less than what lies between them.
+    const late = (nanoseconds: number): number =>
+      loop.count === 0 ? 0 : Math.max(0, nanoseconds / 1e9 - RESOLUTION / 1000)
+    const read = PERCENTILES.map(
+      (percentile) => [String(percentile), late(loop.percentile(percentile))] as const,
     )
-    read['1'] = loop.count === 0 ? 0 : seconds(loop.max)
     loop.reset()
     return read
   }

@@ -60,7 +60,7 @@ export function parse(text: string): Scraped {
     const end = rest.startsWith('{') ? rest.lastIndexOf('} ') : -1
     const labels = end < 0 ? {} : labelsOf(rest.slice(1, end + 1), line)
     const value = number(end < 0 ? rest.slice(1) : rest.slice(end + 2))
-    const key = JSON.stringify([name, Object.entries(labels).toSorted()])
+    const key = JSON.stringify([name, Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))])
     if (seen.has(key)) throw new Error(`a sample twice: ${line}`)
     seen.add(key)
     samples.push({ name, labels, value })

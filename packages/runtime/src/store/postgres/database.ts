@@ -1,4 +1,4 @@
-import { type Clock, type Guard, guard, type Random } from 'holdfast'
+import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/engine'
 import { hashOf } from '../sqlite/text.js'
 import type { Address } from './address.js'
@@ -79,7 +79,8 @@ export class Database {
         maxDelay: 2000,
         jitterType: 'full',
         jitterAmount: 0.5,
-        abortOn: [isTooSlow],
+        // What is our own was decided, and a statement that was too slow will be so again.
+        abortOn: [isTooSlow, (error: unknown) => isHoldfastError(error)],
       },
       // Those that work at a time all fail at once when the server goes.
       breaker: {
@@ -220,9 +221,7 @@ export class Database {
 async function undone(client: PooledClient, error: unknown): Promise<Error | undefined> {
   const failure = error instanceof Error ? error : new Error(String(error))
   // An error that is ours, or that the server reported and survived, leaves the connection as it was.
-  const isClientFailure =
-    sqlState(error) === undefined && !('code' in failure && failure.name === 'HoldfastError')
-  if (isClientFailure) return failure
+  if (sqlState(error) === undefined && !isHoldfastError(error)) return failure
   try {
     await client.query('ROLLBACK')
     return undefined

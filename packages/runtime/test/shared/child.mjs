@@ -1,0 +1,93 @@
+// One node of a fleet as a process of its own: calls through a breaker all the time, and notes what it sees. It is told what
+// the target does, and answers what it is asked.
+const [bundle, url, name, share] = process.argv.slice(2)
+const { Holdfast } = await import(/** @type {string} */ (bundle))
+
+/** @type {'well' | 'down'} */
+let target = 'well'
+let running = true
+/** Tests that were admitted with leave of the fleet, refusals, errors that were none of the target's, the slowest refusal. */
+const seen = {
+  tokens: /** @type {string[]} */ ([]),
+  calls: 0,
+  refused: 0,
+  strange: /** @type {string[]} */ ([]),
+  slowest: 0,
+}
+
+const hf = await Holdfast.open({
+  config: {
+    shared: url,
+    node: { id: name, heartbeat: 200 },
+    policies: { once: { maxAttempts: 1 } },
+    circuitBreakers: {
+      api: {
+        failureThreshold: 3,
+        windowDuration: 5000,
+        timeoutDuration: 150,
+        probeLease: 500,
+        halfOpenMax: 2,
+        share,
+      },
+    },
+  },
+  env: {},
+})
+const { link } = hf.guard('once', { service: 'api' }).breaker
+const begun = link.begun.bind(link)
+link.begun = (/** @type {object} */ pass, /** @type {number} */ lease) => {
+  const token = link.lease?.token
+  if (token !== undefined && link.together && link.fleetOpen) seen.tokens.push(token)
+  begun(pass, lease)
+}
+
+async function work() {
+  while (running) {
+    const began = performance.now()
+    let inside = 0
+    try {
+      await hf.run(
+        'once',
+        async () => {
+          const at = performance.now()
+          await new Promise((resolve) => setTimeout(resolve, 2))
+          inside = performance.now() - at
+          if (target === 'down') throw Object.assign(new Error('down'), { code: 'ECONNRESET' })
+        },
+        { service: 'api' },
+      )
+    } catch (error) {
+      const { code } = /** @type {{ code?: string }} */ (error)
+      if (code === 'CIRCUIT_OPEN') seen.refused++
+      else if (code !== 'ECONNRESET') seen.strange.push(String(error))
+    }
+    seen.calls++
+    seen.slowest = Math.max(seen.slowest, performance.now() - began - inside)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+const working = work()
+
+process.on(
+  'message',
+  async (/** @type {{ ask: string, target?: 'well' | 'down' }} */ { ask, target: next }) => {
+    if (next !== undefined) target = next
+    if (ask === 'trip' || ask === 'reset') await hf.breakers[ask]('service:api', { by: name })
+    if (ask === 'close') {
+      running = false
+      await working
+      await hf.close()
+    }
+    const { breaker } = link
+    process.send?.({
+      ask,
+      state: breaker.phase,
+      epoch: link.epoch,
+      fleetOpen: link.fleetOpen,
+      connected: hf.fleet?.connected,
+      ...seen,
+    })
+    if (ask === 'close') process.disconnect()
+  },
+)
+process.send?.({ ask: 'open' })
