@@ -1,11 +1,13 @@
 import { failing } from './failing.mjs'
 import { fetching } from './fetch.mjs'
+import { fleet } from './fleet.mjs'
 import { load } from './load.mjs'
 import { loading } from './loading.mjs'
 import { poolEffect } from './pool-effect.mjs'
 import { poolMembers } from './pool-members.mjs'
 import { poolPicks } from './pool-picks.mjs'
 import { poolTogether } from './pool-together.mjs'
+import { postgres } from './postgres.mjs'
 import { proxy, proxyMemory } from './proxy.mjs'
 import { refusal } from './refusal.mjs'
 import { resting } from './resting.mjs'
@@ -56,6 +58,8 @@ export const cases = [
   ...runtime,
   ...fetching,
   ...sqlite,
+  ...fleet,
+  ...postgres,
   proxy,
   proxyMemory,
   loading,

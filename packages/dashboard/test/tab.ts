@@ -1,13 +1,15 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, describe } from 'vitest'
-import { launch } from './browser.js'
+import { launch } from './browser.mjs'
 import { built, openHouse } from './house.mjs'
 
 type House = Awaited<ReturnType<typeof openHouse>>
 
-if (!existsSync(join(built, 'index.html')))
+const html = join(built, 'index.html')
+const parts = existsSync(html) ? [...readFileSync(html, 'utf8').matchAll(/(?:src|href)="([^"]+)"/g)] : []
+if (parts.length === 0 || !parts.every(([, file = '']) => existsSync(join(built, file))))
   throw new Error('the dashboard is not built: run npm run build first')
 
 const browser: Browser | undefined = await launch()

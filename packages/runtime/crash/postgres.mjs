@@ -150,10 +150,13 @@ await until(() => left.every((count) => count <= 0))
 const store = openPostgres(server.url, { spillDir: join(folder, 'own') })
 await store.open()
 const far = new Date(systemClock.wall() + 3_600_000)
-/** Whether every entry is completed: those whose spills are not moved yet are not even there. */
+/** Whether all is completed, and all that was acknowledged is there: it may still lie in the spill of a worker. */
 async function isOver() {
   const { total: all, byStatus } = await store.deadLetters.stats(far)
-  return all >= added.size && byStatus.completed === all
+  if (all < added.size || byStatus.completed !== all) return false
+  const rows = await server.admin('SELECT dlq_id FROM holdfast.processed_ids')
+  const there = new Set(rows.map((/** @type {{ dlq_id: string }} */ { dlq_id }) => dlq_id))
+  return [...added].every((id) => there.has(id))
 }
 const limit = systemClock.now() + 120_000
 let over = false

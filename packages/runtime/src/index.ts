@@ -30,6 +30,7 @@ export type {
 } from './pipeline/pipeline.js'
 export type { Step, StepContext, StepFallbackContext } from './pipeline/step.js'
 export { MemberTarget } from './pools/target.js'
+export * from './records/answers.js'
 export * from './records/breaker.js'
 export * from './records/dead-letter.js'
 export * from './records/errors.js'

@@ -9,6 +9,7 @@ import { listTokens } from './access/tokens.js'
 import { buildApp } from './app.js'
 import type { HoldfastLike } from './hf.js'
 import type { AppOptions } from './options.js'
+import { startProbes } from './probes.js'
 import type { App } from './routes/operation.js'
 
 /** What a server is made of: what an app is, and where it listens. */
@@ -88,6 +89,7 @@ export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promi
     await close()
     throw error
   }
+  const probes = startProbes(hf)
   const { port: taken } = server.address() as AddressInfo
   const shown = host.includes(':') ? `[${host}]` : host
   let closing: Promise<void> | undefined
@@ -97,6 +99,7 @@ export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promi
     host,
     port: taken,
     close() {
+      probes.close()
       closing ??= shut(server, close)
       return closing
     },

@@ -15,7 +15,11 @@ export interface Loaded<T> {
  * Loads something whenever `key` or the token changes, and every so often (ms) where that is wanted. What was loaded
  * before stays until the new is there, so that nothing flickers; a new key starts from nothing.
  */
-export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>, every?: number): Loaded<T> {
+export function useLoad<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  every?: number,
+): Loaded<T> {
   const state = useSignal<{ key: string; data?: T; error?: Error; loading: boolean }>({ key, loading: true })
   const again = useSignal(0)
   const latest = useRef(load)
@@ -35,7 +39,12 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
       } catch (error) {
         const { data } = state.peek()
         if (!stop.signal.aborted)
-          state.value = { key, ...(data === undefined ? {} : { data }), error: error as Error, loading: false }
+          state.value = {
+            key,
+            ...(data === undefined ? {} : { data }),
+            error: error as Error,
+            loading: false,
+          }
       }
       if (every !== undefined && !stop.signal.aborted) timer = clock.setTimer(() => void run(), every)
     }

@@ -87,7 +87,12 @@ function Dialog({ asked }: { asked: Question }) {
             <button type="button" class="secondary" onClick={leave}>
               Cancel
             </button>
-            <button type="submit" class={asked.danger === true ? 'danger' : ''} aria-busy={busy.value} disabled={busy.value}>
+            <button
+              type="submit"
+              class={asked.danger === true ? 'danger' : ''}
+              aria-busy={busy.value}
+              disabled={busy.value}
+            >
               {asked.action}
             </button>
           </footer>

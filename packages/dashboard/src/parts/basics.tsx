@@ -123,7 +123,7 @@ export function Table(props: {
   children: ComponentChildren
 }) {
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    // What scrolls must be reachable by keyboard.
     <div class="scroll" tabIndex={0} role="region" aria-label={props.label}>
       <table>
         <thead>
@@ -142,7 +142,7 @@ export function Table(props: {
 /** Any value, readable. */
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    // What scrolls must be reachable by keyboard.
     <pre class="json" tabIndex={0} role="region" aria-label={label}>
       {JSON.stringify(value, null, 2)}
     </pre>
@@ -150,7 +150,11 @@ export function Json({ value, label }: { value: unknown; label: string }) {
 }
 
 /** Values by name, as bars. */
-export function Bars(props: { label: string; values: readonly (readonly [string, number])[]; show: (n: number) => string }) {
+export function Bars(props: {
+  label: string
+  values: readonly (readonly [string, number])[]
+  show: (n: number) => string
+}) {
   const most = Math.max(...props.values.map(([, value]) => value), 1)
   return (
     <ul class="bars" aria-label={props.label}>

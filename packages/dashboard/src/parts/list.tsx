@@ -14,7 +14,11 @@ export interface Listed<T> extends Loaded<{ items: T[]; cursor?: string }> {
 }
 
 /** A stored list, its first page kept fresh; further ones come when they are asked for. */
-export function useList<T>(path: string, query: Record<string, string | undefined>, every?: number): Listed<T> {
+export function useList<T>(
+  path: string,
+  query: Record<string, string | undefined>,
+  every?: number,
+): Listed<T> {
   const key = `${path} ${JSON.stringify(query)}`
   const older = useSignal<{ key: string; items: T[]; cursor?: string } | undefined>(undefined)
   const fetching = useSignal(false)

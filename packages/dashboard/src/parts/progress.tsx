@@ -10,7 +10,15 @@ export interface Work {
 }
 
 /** How far something is that takes a while. */
-export function Progress({ work, onStop, onClose }: { work: Work; onStop?: () => void; onClose: () => void }) {
+export function Progress({
+  work,
+  onStop,
+  onClose,
+}: {
+  work: Work
+  onStop?: () => void
+  onClose: () => void
+}) {
   const { title, done, failed, total, ended, note } = work
   return (
     <section class="panel work" aria-label={title}>
@@ -20,7 +28,11 @@ export function Progress({ work, onStop, onClose }: { work: Work; onStop?: () =>
         {ended && '. Finished.'}
         {note !== undefined && ` ${note}`}
       </p>
-      <progress aria-label={title} max={total ?? 1} {...(total === undefined && !ended ? {} : { value: ended && total === undefined ? 1 : done })} />
+      <progress
+        aria-label={title}
+        max={total ?? 1}
+        {...(total === undefined && !ended ? {} : { value: ended && total === undefined ? 1 : done })}
+      />
       <div class="actions">
         {!ended && onStop !== undefined && (
           <button type="button" class="small secondary" onClick={onStop}>

@@ -36,7 +36,7 @@ export function Rows<T>(props: {
     <div
       ref={host}
       class="rows"
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+      // What scrolls must be reachable by keyboard.
       tabIndex={0}
       role="region"
       aria-label={props.label}

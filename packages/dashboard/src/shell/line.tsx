@@ -1,6 +1,6 @@
 import { connection } from '../feed/connection.js'
-import { now } from '../now.js'
 import { duration } from '../format.js'
+import { now } from '../now.js'
 
 /** Says when the server cannot be heard. */
 export function Line() {
@@ -10,8 +10,9 @@ export function Line() {
     <div class="line" role="status">
       {line.state === 'lost' && (
         <p>
-          <strong>Connection lost</strong> {duration(Math.max(0, Math.round((now.value - line.since) / 1000)))} ago.
-          What is shown may be old. {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again…'}
+          <strong>Connection lost</strong>{' '}
+          {duration(Math.max(0, Math.round((now.value - line.since) / 1000)))} ago. What is shown may be old.{' '}
+          {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again…'}
         </p>
       )}
     </div>

@@ -15,7 +15,8 @@ export function TokenGate() {
         <h1>A token is needed</h1>
         <p>
           This server asks who you are. A token is made with{' '}
-          <code>holdfast token create NAME --role viewer</code>; it is kept in this tab alone, until you close it.
+          <code>holdfast token create NAME --role viewer</code>; it is kept in this tab alone, until you close
+          it.
         </p>
         <form onSubmit={enter}>
           <label>

@@ -1,11 +1,11 @@
 import type { ComponentType } from 'preact'
-import { Audit } from '../views/records/audit.js'
 import { Breakers } from '../views/breakers/breakers.js'
 import { DeadLetters } from '../views/dead-letters/dead-letters.js'
-import { Errors } from '../views/records/errors.js'
 import { Overview } from '../views/overview/overview.js'
 import { Policies } from '../views/policies/policies.js'
 import { Pools } from '../views/pools/pools.js'
+import { Audit } from '../views/records/audit.js'
+import { Errors } from '../views/records/errors.js'
 import { Sessions } from '../views/sessions/sessions.js'
 import { Settings } from '../views/settings/settings.js'
 

@@ -20,7 +20,11 @@ describe('the strip of a breaker', () => {
   })
 
   it('leaves out what was before its beginning', () => {
-    const changes = [change(1500, 'open', 'closed'), change(500, 'closed', 'open'), change(100, 'open', 'closed')]
+    const changes = [
+      change(1500, 'open', 'closed'),
+      change(500, 'closed', 'open'),
+      change(100, 'open', 'closed'),
+    ]
     expect(segmentsOf('closed', changes, 1000, 2000)).toEqual([
       { state: 'open', from: 0, to: 0.5 },
       { state: 'closed', from: 0.5, to: 1 },
@@ -29,7 +33,9 @@ describe('the strip of a breaker', () => {
 
   it('has no gaps and no overlaps, whatever happened', () => {
     const states = fc.constantFrom('closed', 'open', 'half_open')
-    const history = fc.array(fc.tuple(fc.integer({ min: -500, max: 1500 }), states, states), { maxLength: 12 })
+    const history = fc.array(fc.tuple(fc.integer({ min: -500, max: 1500 }), states, states), {
+      maxLength: 12,
+    })
     fc.assert(
       fc.property(history, (given) => {
         const changes = given.toSorted((a, b) => b[0] - a[0]).map((one) => change(...one))
@@ -45,6 +51,8 @@ describe('the strip of a breaker', () => {
   })
 
   it('is said in words too', () => {
-    expect(summaryOf(segmentsOf('open', [change(750, 'closed', 'open')], 0, 1000))).toBe('closed 75 %, open 25 %')
+    expect(summaryOf(segmentsOf('open', [change(750, 'closed', 'open')], 0, 1000))).toBe(
+      'closed 75 %, open 25 %',
+    )
   })
 })

@@ -18,7 +18,8 @@ describe('the steps of the chart', () => {
         expect(steps.length).toBeLessThanOrEqual(62)
         expect(steps[0]?.from).toBeLessThanOrEqual(from)
         expect(steps.at(-1)?.to).toBeGreaterThanOrEqual(from + length)
-        for (const [index, step] of steps.entries()) if (index > 0) expect(step.from).toBe(steps[index - 1]?.to)
+        for (const [index, step] of steps.entries())
+          if (index > 0) expect(step.from).toBe(steps[index - 1]?.to)
       }),
     )
   })

@@ -21,7 +21,10 @@ describe('the form of a policy', () => {
     expect(meaning(field('base_delay'), ' 0.5 ')).toBe(0.5)
     expect(meaning(field('attempt_timeout'), '')).toBeNull()
     expect(meaning(field('retry_status_codes'), '502, x')).toEqual([502, 'x'])
-    expect(meaning(field('retryable_exceptions'), ' timeout,, ECONNRESET ')).toEqual(['timeout', 'ECONNRESET'])
+    expect(meaning(field('retryable_exceptions'), ' timeout,, ECONNRESET ')).toEqual([
+      'timeout',
+      'ECONNRESET',
+    ])
   })
 
   it('tells what differs, and takes nothing and null for the same', () => {
@@ -48,7 +51,11 @@ describe('the drawing of a schedule', () => {
   it('is what the runtime explains', async () => {
     await fc.assert(
       fc.asyncProperty(policies, async (policy) => {
-        const hf = await Holdfast.open({ config: { version: '1.1.0', policies: { p: policy } } as never, env: {}, watch: false })
+        const hf = await Holdfast.open({
+          config: { version: '1.1.0', policies: { p: policy } } as never,
+          env: {},
+          watch: false,
+        })
         const wire = policyCodec.encode(await hf.policies.get('p')) as Record<string, unknown>
         const { policies: explained } = await hf.config.explain('p')
         await hf.close()
@@ -66,10 +73,27 @@ describe('the drawing of a schedule', () => {
   })
 
   it('is not there while the numbers make no sense', () => {
-    const sound = { max_attempts: 3, backoff_type: 'fixed', base_delay: 1, multiplier: 2, max_delay: 3, jitter_type: 'none', jitter_amount: 0, jitter_min: 0, jitter_max: 0 }
+    const sound = {
+      max_attempts: 3,
+      backoff_type: 'fixed',
+      base_delay: 1,
+      multiplier: 2,
+      max_delay: 3,
+      jitter_type: 'none',
+      jitter_amount: 0,
+      jitter_min: 0,
+      jitter_max: 0,
+    }
     expect(waitsOf(sound)).toHaveLength(2)
     expect(waitsOf({ ...sound, max_attempts: 'Infinity' })).toHaveLength(20)
-    for (const bad of [{ max_attempts: 'x' }, { max_attempts: 0 }, { base_delay: 'x' }, { base_delay: -1 }, { multiplier: 0.5 }, { jitter_amount: 2 }])
+    for (const bad of [
+      { max_attempts: 'x' },
+      { max_attempts: 0 },
+      { base_delay: 'x' },
+      { base_delay: -1 },
+      { multiplier: 0.5 },
+      { jitter_amount: 2 },
+    ])
       expect(waitsOf({ ...sound, ...bad })).toBeUndefined()
   })
 })

@@ -4,7 +4,14 @@ import { partsOf } from '../../src/views/sessions/timeline.js'
 const START = Date.UTC(2026, 0, 29, 12)
 const at = (ms: number) => new Date(START + ms).toISOString()
 const attempt = (attempt_number: number, begun: number, delay: number, duration: number, outcome: string) =>
-  ({ attempt_number, timestamp: at(begun), delay, duration, outcome, success: outcome === 'success' }) as never
+  ({
+    attempt_number,
+    timestamp: at(begun),
+    delay,
+    duration,
+    outcome,
+    success: outcome === 'success',
+  }) as never
 
 describe('the timeline of a session', () => {
   it('shows attempts and the waits between them', () => {

@@ -6,7 +6,12 @@ inBrowser('the breakers', () => {
     const { page } = await openTab('/breakers')
     await page.getByRole('button', { name: 'open 2', exact: true }).click()
     await page.getByText('service:notion').waitFor({ state: 'detached' })
-    expect(await page.getByRole('listitem').filter({ has: page.locator('.breaker') }).count()).toBe(2)
+    expect(
+      await page
+        .getByRole('listitem')
+        .filter({ has: page.locator('.breaker') })
+        .count(),
+    ).toBe(2)
     await page.getByLabel('Search').fill('gem')
     await page.getByText('pool:proxies:syd-8').waitFor({ state: 'detached' })
     expect(new URL(page.url()).search).toBe('?state=open&q=gem')
@@ -35,11 +40,11 @@ inBrowser('the breakers', () => {
   })
 
   it('follow what happens elsewhere', async () => {
-    const { page, house } = await openTab('/breakers?q=notion')
-    const row = page.locator('.breaker', { hasText: 'service:notion' })
+    const { page, house } = await openTab('/breakers?q=postgres')
+    const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await row.locator('.state', { hasText: 'closed' }).waitFor()
-    await page.getByText('Live', { exact: true }).waitFor()
-    await house.hf.breakers.trip('service:notion', { by: 'somebody' })
+    await page.locator('.pulse.live').waitFor()
+    await house.hf.breakers.trip('service:postgres', { by: 'somebody' })
     await row.locator('.state', { hasText: 'open' }).waitFor()
     await row.getByRole('img', { name: /open \d+ %/ }).waitFor()
   })

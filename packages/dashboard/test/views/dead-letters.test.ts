@@ -6,7 +6,9 @@ inBrowser('the dead letters', () => {
   it('are looked at and replayed one by one', async () => {
     const { page, house } = await openTab('/dead-letters')
     await page.getByRole('link', { name: 'page-2' }).click()
-    expect(await page.getByRole('region', { name: 'Payload' }).last().textContent()).toContain('Minutes of meeting 2')
+    expect(await page.getByRole('region', { name: 'Payload' }).last().textContent()).toContain(
+      'Minutes of meeting 2',
+    )
     await page.getByRole('button', { name: 'Replay' }).click()
     await confirm(page, 'Replay', 'Notion is back')
     await page.locator('.state', { hasText: 'completed' }).waitFor()

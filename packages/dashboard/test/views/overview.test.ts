@@ -8,8 +8,12 @@ inBrowser('the overview', () => {
     const tile = (name: string) => page.locator('.tile').filter({ hasText: name })
     expect(await tile('Dead letters').locator('.tile-value').textContent()).toBe('7')
     expect(await tile('Open breakers').locator('.tile-value').textContent()).toBe('2')
-    expect(await page.getByRole('list', { name: 'Calls by the attempt that succeeded' }).textContent()).toContain('Attempt 2')
-    expect(await page.getByRole('list', { name: 'Calls that failed, by kind' }).textContent()).toContain('timeout')
+    expect(
+      await page.getByRole('list', { name: 'Calls by the attempt that succeeded' }).textContent(),
+    ).toContain('Attempt 2')
+    expect(await page.getByRole('list', { name: 'Calls that failed, by kind' }).textContent()).toContain(
+      'timeout',
+    )
 
     await house.call('gmail_fetch', 9, { itemId: 'mail-77', payload: { mail: 77 } })
     await page.getByText('item id mail-77').waitFor()

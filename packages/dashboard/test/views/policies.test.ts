@@ -17,7 +17,9 @@ inBrowser('the policies', () => {
     await page.getByRole('img', { name: /before attempt 6 1\.6 s to 3\.2 s/ }).waitFor()
     await page.getByText('got "many"').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Save' }).click()
-    expect(await page.getByRole('dialog').getByRole('list', { name: 'What will change' }).textContent()).toBe('max attempts4→6')
+    expect(await page.getByRole('dialog').getByRole('list', { name: 'What will change' }).textContent()).toBe(
+      'max attempts4→6',
+    )
     await confirm(page, 'Save', 'the site is slow')
     await page.getByText('fetch is saved.').waitFor()
     expect((await house.hf.policies.get('fetch')).maxAttempts).toBe(6)

@@ -89,7 +89,6 @@ function ofObject(shape: Record<string, z.core.$ZodType>, way: Way): Step {
   const fields = Object.entries(shape).map(
     ([key, schema]) => [...way.keys(key), compile(schema, way)] as const,
   )
-  const known = new Set(fields.map(([from]) => from))
   return (value) => {
     if (!isPlain(value)) return value
     const result: Record<string, unknown> = {}
@@ -97,7 +96,6 @@ function ofObject(shape: Record<string, z.core.$ZodType>, way: Way): Step {
       const held = value[from]
       if (held !== undefined) result[to] = held === null ? null : step(held)
     }
-    for (const key of Object.keys(value)) if (!known.has(key)) result[key] = value[key]
     return result
   }
 }

@@ -4,10 +4,11 @@ import { applyEnvironment } from './environment.js'
 import { nearest } from './nearest.js'
 import { freeze, type Places, placeKey } from './places.js'
 import { prepare } from './prepare.js'
-import { configInvalid, type Place, type Problem, pathText, show } from './problem.js'
+import { configInvalid, type Place, type Problem, pathText, show, withoutSecrets } from './problem.js'
 import { checkRules } from './rules/rules.js'
 import { type Config, configCodec, configSchema } from './schema/schema.js'
-import { childOf, follow, isSecret, kindOf, type Spelling, takesOf, wordsOf } from './schema/walk.js'
+import { childOf, follow, kindOf, type Spelling, takesOf, wordsOf } from './schema/walk.js'
+import { mayHoldSecret, namesOf } from './secrets.js'
 import { readText } from './text/document.js'
 import { type Environment, interpolation } from './text/interpolate.js'
 
@@ -86,7 +87,7 @@ function check(source: Source, env: Environment): Checked {
   const variables = new Map<string, string>()
 
   const at = (path: readonly string[], message: string, where: 'key' | 'value' = 'value'): Problem => ({
-    path: pathText(path),
+    path: pathText(namesOf(path, spelling)),
     ...locate?.(path, where),
     message,
   })
@@ -129,7 +130,13 @@ function check(source: Source, env: Environment): Checked {
     if (variables.has(placeKey(...path))) return 'a value that it does not take'
     const written = own.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], source.value)
     if (fromEnv.has(placeKey(...own))) return `${show(written)} (whose value is not shown)`
-    return isSecret(schema) && typeof written === 'string' ? 'a text that is not shown' : show(written)
+    if (!mayHoldSecret(schema)) return show(written)
+    if (typeof written === 'string') return 'a text that is not shown'
+    return typeof written === 'number' ? 'a value that is not shown' : show(written)
+  }
+  const whereOf = (path: readonly string[]): string => {
+    const { path: named, line } = tell(path, '')
+    return line === undefined ? named : `${named} (line ${line})`
   }
 
   const config = parse(wire, (path) => {
@@ -148,7 +155,7 @@ function check(source: Source, env: Environment): Checked {
   })
   if (config !== undefined) {
     checkRules(
-      { config, spelling, shown, variables: new Set(variables.keys()), env },
+      { config, spelling, shown, where: whereOf, variables: new Set(variables.keys()), env },
       (path, message, where) => problems.push(tell(path, message, where)),
       (path, message, where) => warnings.push(tell(path, message, where)),
     )
@@ -171,7 +178,7 @@ function likeOf(schema: z.core.$ZodType, value: unknown): string {
 
 /** In the order of the text, each once. */
 function sort(problems: readonly Problem[]): Problem[] {
-  const unique = new Map(problems.map((problem) => [JSON.stringify(problem), problem]))
+  const unique = new Map(problems.map(withoutSecrets).map((problem) => [JSON.stringify(problem), problem]))
   return [...unique.values()].sort(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
   )

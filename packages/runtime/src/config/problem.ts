@@ -25,15 +25,39 @@ export function pathText(path: readonly string[]): string {
   return result
 }
 
-const quoted = (value: string): string => JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+/** So much of a value is looked at, of which much less is shown. */
+const LOOKED_AT = 2000
+
+/** A value without its end, and without the url that was cut in two with it. */
+const beginning = (value: string): string => value.slice(0, LOOKED_AT).replace(/:\/\/[^\s"'<>]*$/, '://***')
+
+/** What is secret goes first: half of it would not be known for what it is. */
+function quoted(value: string): string {
+  const said = withoutCredentials(value.length > LOOKED_AT ? beginning(value) : value)
+  return JSON.stringify(said.length > 60 ? `${said.slice(0, 60)}…` : said)
+}
+
+/** What a url may hold that opens something: credentials, whatever they are made of, and parameters. */
+const CREDENTIALS = /([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#@:"'<>]*:(?!\d{1,5}(?:[/?#]|$))[^\s"'<>]*@/gi
+const USER = /([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#"'<>]*@/gi
+const PARAMETERS = /([a-z][a-z\d+.-]{0,30}:\/\/[^\s?"'<>]*\?)[^\s"'<>]+/gi
 
 /** Takes the credentials out of urls. */
-export const withoutCredentials = (value: string): string =>
-  value.replace(/([a-z][a-z\d+.-]*:\/\/)[^\s/?#]*@/gi, '$1***@')
+const withoutCredentials = (value: string): string =>
+  value.includes('://')
+    ? value.replace(CREDENTIALS, '$1***@').replace(USER, '$1***@').replace(PARAMETERS, '$1***')
+    : value
+
+/** A problem without the credentials of urls, wherever they were quoted from. */
+export const withoutSecrets = (problem: Problem): Problem => ({
+  ...problem,
+  path: withoutCredentials(problem.path),
+  message: withoutCredentials(problem.message),
+})
 
 /** A value in a few characters, for messages. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return quoted(withoutCredentials(value))
+  if (typeof value === 'string') return quoted(value)
   if (Array.isArray(value)) return 'a list'
   if (value === undefined) return 'nothing'
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value)
@@ -51,7 +75,8 @@ export type ConfigInvalid = HoldfastError & { readonly problems: readonly Proble
 
 /** One error that lists everything wrong: in its message, as lines in `details`, and as data in `problems`. */
 export function configInvalid(what: string, problems: readonly Problem[], file?: string): ConfigInvalid {
-  const details = problems.map((problem) => lineOf(problem, file))
+  const shown = problems.map(withoutSecrets)
+  const details = shown.map((problem) => lineOf(problem, file))
   const message = `${what} cannot be used, ${details.length === 1 ? 'one thing is' : `${details.length} things are`} wrong:\n${details.map((line) => `  ${line}`).join('\n')}`
-  return Object.assign(new HoldfastError('CONFIG_INVALID', message, { details }), { problems })
+  return Object.assign(new HoldfastError('CONFIG_INVALID', message, { details }), { problems: shown })
 }

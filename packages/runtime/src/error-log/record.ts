@@ -58,16 +58,16 @@ export function failureRecord(failed: FailedAttempt, { timestamp, debug, redact 
     timestamp,
     severity: severityOf(category, willRetry),
     category: CATEGORIES[category],
-    message: failed.summary?.message ?? redact(messageOf(error)),
-    errorType: failed.summary?.type ?? typeOf(error),
+    message: failed.summary?.message ?? messageOf(error, redact),
+    errorType: failed.summary?.type ?? typeOf(error, redact),
     context: { ...facts, operation, ...(itemId === undefined ? undefined : { item_id: itemId }) },
     retryCount,
     kind,
   }
   if (httpStatus !== undefined) record.httpStatus = httpStatus
   if (sessionId !== undefined) record.sessionId = sessionId
-  const stack = debug ? stackOf(error) : undefined
-  if (stack !== undefined) record.stackTrace = redact(stack)
+  const stack = debug ? stackOf(error, redact) : undefined
+  if (stack !== undefined) record.stackTrace = stack
   return record
 }
 

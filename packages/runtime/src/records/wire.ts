@@ -1,5 +1,20 @@
 import { HoldfastError } from 'holdfast'
 import type { z } from 'zod'
+import type { Explanation } from '../config/explain.js'
+import type { LayerChange } from '../config/layer/history.js'
+import type { PolicyView } from '../config/layer/view.js'
+import type { Health } from '../face.js'
+import type { DeadLetterStats } from '../store/store.js'
+import {
+  configVersionCodec,
+  type configVersionSchema,
+  deadLetterStatsCodec,
+  type deadLetterStatsSchema,
+  encodeExplanation,
+  type explanationSchema,
+  healthCodec,
+  type healthSchema,
+} from './answers.js'
 import {
   breakerCodec,
   breakerEventCodec,
@@ -40,6 +55,7 @@ import {
   type RetryAttempt,
   type RetryEvent,
   type RetrySession,
+  SCHEMA,
   sessionCodec,
   type sessionSchema,
 } from './session.js'
@@ -75,7 +91,23 @@ export type Wire<T> = T extends readonly (infer Item)[]
                             ? z.input<typeof byMemberSchema>
                             : T extends MetricsWindow
                               ? z.input<typeof windowSchema>
-                              : unknown
+                              : WireAnswer<T>
+
+/** The wire form of what the runtime answers besides records. */
+type WireAnswer<T> = T extends Health
+  ? z.input<typeof healthSchema>
+  : T extends Explanation
+    ? z.input<typeof explanationSchema>
+    : T extends DeadLetterStats
+      ? z.input<typeof deadLetterStatsSchema>
+      : T extends LayerChange
+        ? z.input<typeof configVersionSchema>
+        : T extends PolicyView
+          ? T
+          : unknown
+
+/** A policy as the config resolves it has no version: it becomes a record here. */
+const encodePolicy = (policy: RetryPolicy) => ({ schema: SCHEMA, ...policyCodec.encode(policy) })
 
 /** Each record by the fields that no other has. */
 const KINDS: readonly (readonly [
@@ -91,15 +123,22 @@ const KINDS: readonly (readonly [
   ['audit record', ['auditId', 'action'], auditCodec.encode],
   ['change of a breaker', ['fromState', 'toState'], breakerEventCodec.encode],
   ['breaker', ['failureThreshold', 'lastStateChange'], breakerCodec.encode],
-  ['policy', ['maxAttempts', 'backoffType'], policyCodec.encode],
+  ['policy', ['maxAttempts', 'backoffType'], encodePolicy],
   ['summary of metrics', ['totalRetries', 'successByAttempt'], summaryCodec.encode],
   ['series of metrics', ['dataPoints'], seriesCodec.encode],
   ['metrics by member', ['proxies'], byMemberCodec.encode],
   ['window of metrics', ['timeWindowStart', 'timeWindowEnd'], windowCodec.encode],
+  ['health', ['policiesCount', 'activeSessions'], healthCodec.encode],
+  ['explanation', ['operation', 'policies', 'notes'], encodeExplanation],
+  ['statistics of dead letters', ['byStatus', 'byOperation'], deadLetterStatsCodec.encode],
+  ['version of the config', ['version', 'by', 'at'], configVersionCodec.encode],
+  // The words of another system, which have no spelling of ours.
+  ['view of a policy', ['max_attempts', 'backoff_strategy'], (view: PolicyView) => ({ ...view })],
 ]
 
 /**
- * The wire form of a record: snake_case, seconds, ISO 8601. Lists and `{ items, cursor }` pages of records are taken too.
+ * The wire form of a record: snake_case, seconds, ISO 8601. Lists and `{ items, cursor }` pages of records are taken too,
+ * and so is what `health`, `config.explain`, `config.history` and `deadLetters.stats` answer.
  * What is the user's (`context`, payloads, results) passes through as it is. Which record it is shows by its fields.
  *
  * @throws INVALID_OPTIONS for anything else

@@ -151,16 +151,16 @@ class Copy {
         break
       }
       const before = i > 0 ? value[i - 1] : undefined
-      result.push(this.isNamed(before, value[i], pair, i) ? REDACTED : this.of(value[i]))
+      const paired = pair || (value.length % 2 === 0 && i % 2 === 1 && typeof value[i] === 'string')
+      result.push(this.isNamed(before, value[i], paired) ? REDACTED : this.of(value[i]))
     }
     return result
   }
 
-  /** Whether what stands in a list is secret by what stands before it: names are at even places. */
-  private isNamed(before: unknown, held: unknown, pair: boolean, place: number): boolean {
+  /** Whether what stands in a list is secret by what stands before it: its name, where the list is one of pairs. */
+  private isNamed(before: unknown, held: unknown, paired: boolean): boolean {
     if (typeof before !== 'string') return false
-    if (pair) return this.isSecret(before, held)
-    return typeof held === 'string' && (place % 2 === 1 ? this.isSecret(before, held) : HEADER.test(before))
+    return paired ? this.isSecret(before, held) : typeof held === 'string' && HEADER.test(before)
   }
 
   private error(error: Error): Bag {

@@ -19,7 +19,7 @@ const SUSPICIOUS =
   /:\/\/|@|beare|basic|digest|auth|cookie|pass|pwd?\b|secret|token|credential|api.?key|access.?key|private.?key|[?&](?:key|sig|signature)=|x-amz-|eyJ|sk-|_live_|_test_|gh[pousr]_|github_|glpat|xox|xapp|A[KS]IA|AIza|npm_|hf_|SG\.|ya29|ntn_|whsec|shpat|BEGIN/i
 
 /** The name of a header, and what stands between it and its value: a header may be an entry of a list, and so may its value. */
-const header = (name: string) => `\\b((?:${name})(?:\\\\*["']?\\s*[:=]|\\\\*["']\\s*,)\\s*\\[?\\s*)`
+const header = (name: string) => `\\b((?:${name})(?:\\\\*["']?\\s*[:=]|\\\\*["']\\s*,)\\s*(?:\\[\\s*)?)`
 const AUTHORIZATION = header('(?:proxy-)?authorization')
 const COOKIE = header('(?:set-)?cookie')
 
@@ -46,7 +46,7 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [new RegExp(`${AUTHORIZATION}${BARE}(?:${ONE_WORD}|${TO_THE_END})`, 'gi'), `$1${REDACTED}`],
   [/\b(digest\s+)(?=[^\r\n]*\busername=)[^\r\n]*/gi, `$1${REDACTED}`],
   [new RegExp(`${COOKIE}${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
-  [new RegExp(`${COOKIE}${BARE}[^"'\\r\\n\\\\]+`, 'gi'), `$1${REDACTED}`],
+  [new RegExp(`${COOKIE}${BARE}${TO_THE_END}`, 'gi'), `$1${REDACTED}`],
   [
     /\b(bearer\s+)(?!(?:token|auth|authentication|authorization|scheme|realm|credentials?|is|was|has|in|for|and|or|not)\b)[\w.~+/=-]+/gi,
     `$1${REDACTED}`,

@@ -14,7 +14,6 @@ interface Settings {
   lazyConnect: boolean
   enableOfflineQueue: boolean
   maxRetriesPerRequest: number
-  commandTimeout: number
   connectTimeout: number
   retryStrategy(times: number): number
   [more: string]: unknown
@@ -27,8 +26,6 @@ export interface RedisPackage {
 }
 
 export interface ConnectOptions {
-  /** How long a command may take before Redis counts as lost. */
-  patience: number
   /** How long to wait before the next try to connect. */
   backoff(times: number): number
 }
@@ -69,7 +66,6 @@ export function makeClient(
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: options.patience,
     connectTimeout: 2000,
     retryStrategy: options.backoff,
     ...(username && { username: decodeURIComponent(username) }),

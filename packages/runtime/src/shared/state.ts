@@ -50,6 +50,9 @@ export class SharedState {
   private members!: Nodes
   private stream!: EventStream
   private beats = 0
+  /** Breakers that are being compared with the fleet, and those that wait for it. */
+  private greeting = 0
+  private readonly queue: (() => void)[] = []
   private said = false
   private closed = false
 
@@ -124,7 +127,7 @@ export class SharedState {
     )
     this.links.set(breaker.id, link)
     breaker.link = link
-    await link.hello()
+    await this.greet(link)
   }
 
   /** Lets a breaker stand alone. */
@@ -248,10 +251,21 @@ export class SharedState {
     void this.compare([...this.links.values()].filter(({ fleetOpen, breaker }) => fleetOpen || breaker.off))
   }
 
-  /** Brings breakers and the fleet together, some at a time. */
+  /** Brings breakers and the fleet together. */
   private async compare(links: readonly SharedBreaker[]): Promise<void> {
-    for (let i = 0; i < links.length && this.wire.up; i += AT_ONCE)
-      await Promise.all(links.slice(i, i + AT_ONCE).map((link) => link.hello()))
+    await Promise.all(links.map((link) => this.greet(link)))
+  }
+
+  /** Compares a breaker with the fleet's, when those before it are done: Redis must not seem lost because all ask at once. */
+  private async greet(link: SharedBreaker): Promise<void> {
+    if (this.greeting >= AT_ONCE) await new Promise<void>((resolve) => this.queue.push(resolve))
+    this.greeting++
+    try {
+      await link.hello()
+    } finally {
+      this.greeting--
+      this.queue.shift()?.()
+    }
   }
 
   private opinions(): Record<string, string> {

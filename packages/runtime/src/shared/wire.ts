@@ -59,7 +59,7 @@ export class Wire {
   /** Connects, and goes on trying where Redis is not there. */
   static async open(url: string, options: WireOptions): Promise<Wire> {
     const redis = await loadRedis()
-    const settings = { patience: PATIENCE, backoff: (times: number) => backoff(times, options.random) }
+    const settings = { backoff: (times: number) => backoff(times, options.random) }
     const wire = new Wire(makeClient(redis, url, settings), makeClient(redis, url, settings), options)
     wire.begin()
     return wire
@@ -120,14 +120,25 @@ export class Wire {
   private async ask(client: RedisClient, command: string, args: (string | number)[]): Promise<unknown> {
     this.sent++
     try {
-      return await client.call(command, ...args)
+      return await this.answered(client.call(command, ...args))
     } catch (error) {
-      // An answer that says no is an answer.
-      if ((error as Error).name !== 'ReplyError') this.lose((error as Error).message)
-      else if (/^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN)/.test((error as Error).message))
-        this.lose((error as Error).message)
+      const { name, message } = error as Error
+      // An answer that says no is an answer, unless it says that nobody is at home.
+      if (name !== 'ReplyError' || /^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN)/.test(message))
+        this.lose(message)
       throw error
     }
+  }
+
+  /** What Redis answers, if it does so in time. */
+  private answered(answer: Promise<unknown>): Promise<unknown> {
+    const { clock } = this.options
+    return new Promise((resolve, reject) => {
+      const late = () => reject(new Error(`no answer in ${PATIENCE} ms`))
+      // In a process that was busy for so long the answer may be there, unread: it is read before the verdict.
+      const handle = timer(clock, () => setImmediate(() => setImmediate(late)), PATIENCE)
+      answer.then(resolve, reject).finally(() => clock.clearTimer(handle))
+    })
   }
 
   private lose(reason: string): void {
@@ -158,9 +169,9 @@ export class Wire {
   private async attempt(): Promise<void> {
     if (this.closed || this.up) return
     try {
-      await Promise.all([this.asks.call('PING'), this.listens.call('PING')])
+      await this.answered(Promise.all([this.asks.call('PING'), this.listens.call('PING')]))
       // Only a connection that listens may say PING and hear of the fleet.
-      await this.listens.subscribe(this.options.channel)
+      await this.answered(this.listens.subscribe(this.options.channel))
     } catch {
       if (this.tries % STUBBORN === STUBBORN - 1)
         for (const client of [this.asks, this.listens]) if (client.status === 'ready') client.disconnect(true)

@@ -78,7 +78,7 @@ test.each([
   ['circuit_breakers: { a: { slow_call_rate: 0.5 } }', 'goes together with slow_call_duration'],
   ['circuit_breakers: { a: { max_timeout_duration: 1 } }', 'takes at least timeout_duration'],
   ['circuit_breakers: { a: { failure_rate: 0.5, window_type: rolling } }', 'means window_type rate'],
-  ['store: redis://localhost', 'takes memory, files:DIR or sqlite:FILE'],
+  ['store: redis://localhost', 'takes memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE'],
   ['redact: { patterns: ["("] }', 'takes a regular expression'],
   ['policies: { a: { retry_status_codes: [404] } }', '408, 425, 429 or a status from 500 to 599'],
   ['policies: { a: { retryable_exceptions: ["not a name"] } }', "takes a name such as 'timeout'"],

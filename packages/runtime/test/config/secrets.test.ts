@@ -32,6 +32,14 @@ test.each([
   expect(JSON.stringify([message, details])).not.toMatch(/hunter2/)
 })
 
+test('what is so long that it is cut has no part of its credentials, and takes no time', () => {
+  const long = `http://ann:${'hunter2'.repeat(100_000)}@host`
+  expect(wrong(`pools: { p: { policy: "${long}" } }`)).toEqual([
+    'pools.p.policy: got "http://***", but there is no policy of that id',
+  ])
+  expect(wrong(`policies: { "${'://a:'.repeat(100_000)}": { max_attempts: 0 } }`)).toHaveLength(1)
+})
+
 test('a number that stands for something secret is not shown', () => {
   expect(wrong('proxy: { users: [{ name: ann, password: 12345678 }] }')).toEqual([
     'proxy.users[0].password: got a value that is not shown, takes a text that is not empty',
@@ -70,7 +78,9 @@ test.each([
   ['{ url: "http://h" }', '{ url: "http://h:80" }', 'h'],
   ['{ id: "h:1", url: "http://a" }', '{ url: "http://h:1" }', 'h:1'],
 ])('members %s and %s of one pool are one too many', (one, two, id) => {
-  const { problems } = check(`pools:\n  p:\n    members:\n      - ${one}\n      - { id: x, url: "http://x" }\n      - ${two}`)
+  const { problems } = check(
+    `pools:\n  p:\n    members:\n      - ${one}\n      - { id: x, url: "http://x" }\n      - ${two}`,
+  )
   expect(problems).toMatchObject([{ path: 'pools.p.members[2].url', line: 7 }])
   expect(problems[0]?.message).toBe(
     `has no id, so that its host ${JSON.stringify(id)} is its name, but another member has it: pools.p.members[0] (line 5); give each an id of its own`,
@@ -79,7 +89,8 @@ test.each([
 })
 
 test('two members with one id are told with both places', () => {
-  const body = 'pools:\n  p:\n    members:\n      - { id: a, url: "http://a" }\n      - { id: a, url: "http://b" }'
+  const body =
+    'pools:\n  p:\n    members:\n      - { id: a, url: "http://a" }\n      - { id: a, url: "http://b" }'
   expect(check(body).problems).toEqual([
     {
       path: 'pools.p.members[1].id',

@@ -100,6 +100,7 @@ describe('values under secret keys', () => {
       'Accept',
       '*/*',
     ])
+    expect(redact(['password', 'email', 'name'])).toEqual(['password', 'email', 'name'])
     expect(redact([['set-cookie', ['sid=1', 'b=2']]])).toEqual([['set-cookie', '[redacted]']])
   })
 

@@ -1,3 +1,4 @@
+// oxlint-disable holdfast/clock -- a process among others, on real time
 // One node of a fleet as a process of its own: calls through a breaker all the time, and notes what it sees. It is told what
 // the target does, and answers what it is asked.
 const [bundle, url, name, share] = process.argv.slice(2)
@@ -6,14 +7,8 @@ const { Holdfast } = await import(/** @type {string} */ (bundle))
 /** @type {'well' | 'down'} */
 let target = 'well'
 let running = true
-/** Tests that were admitted with leave of the fleet, refusals, errors that were none of the target's, the slowest refusal. */
-const seen = {
-  tokens: /** @type {string[]} */ ([]),
-  calls: 0,
-  refused: 0,
-  strange: /** @type {string[]} */ ([]),
-  slowest: 0,
-}
+/** Calls, refusals, errors that were none of the target's, and the longest that a call took beyond its own wait. */
+const seen = { calls: 0, refused: 0, strange: /** @type {string[]} */ ([]), slowest: 0 }
 
 const hf = await Holdfast.open({
   config: {
@@ -34,10 +29,12 @@ const hf = await Holdfast.open({
   env: {},
 })
 const { link } = hf.guard('once', { service: 'api' }).breaker
+link.breaker.on((/** @type {{ toState: string }} */ { toState }) => process.send?.({ ask: toState }))
 const begun = link.begun.bind(link)
 link.begun = (/** @type {object} */ pass, /** @type {number} */ lease) => {
   const token = link.lease?.token
-  if (token !== undefined && link.together && link.fleetOpen) seen.tokens.push(token)
+  // Told at once: this process may be killed before it is asked.
+  if (token !== undefined && link.together && link.fleetOpen) process.send?.({ ask: 'token', token })
   begun(pass, lease)
 }
 
@@ -68,26 +65,19 @@ async function work() {
 }
 const working = work()
 
-process.on(
-  'message',
-  async (/** @type {{ ask: string, target?: 'well' | 'down' }} */ { ask, target: next }) => {
-    if (next !== undefined) target = next
-    if (ask === 'trip' || ask === 'reset') await hf.breakers[ask]('service:api', { by: name })
-    if (ask === 'close') {
-      running = false
-      await working
-      await hf.close()
-    }
-    const { breaker } = link
-    process.send?.({
-      ask,
-      state: breaker.phase,
-      epoch: link.epoch,
-      fleetOpen: link.fleetOpen,
-      connected: hf.fleet?.connected,
-      ...seen,
-    })
-    if (ask === 'close') process.disconnect()
-  },
-)
+/** @param {{ ask: string, target?: 'well' | 'down' }} order */
+async function obey({ ask, target: next }) {
+  if (next !== undefined) target = next
+  if (ask === 'trip' || ask === 'reset') await hf.breakers[ask]('service:api', { by: name })
+  if (ask === 'close') {
+    running = false
+    await working
+    await hf.close()
+  }
+  const { phase: state } = link.breaker
+  const { epoch, fleetOpen } = link
+  process.send?.({ ask, state, epoch, fleetOpen, connected: hf.fleet?.connected, ...seen })
+  if (ask === 'close') process.disconnect()
+}
+process.on('message', (order) => void obey(/** @type {any} */ (order)))
 process.send?.({ ask: 'open' })

@@ -12,8 +12,6 @@ export interface Report {
   readonly epoch: number
   readonly fleetOpen: boolean
   readonly connected: boolean
-  /** The leave that its tests were admitted with: `epoch:number`. */
-  readonly tokens: readonly string[]
   readonly calls: number
   readonly refused: number
   readonly strange: readonly string[]
@@ -33,7 +31,12 @@ export async function bundle(): Promise<{ url: string; remove(): void }> {
     platform: 'node',
     format: 'esm',
     external: ['libsql', 'zod', 'yaml', 'ioredis', 'pg', '@datadog/sketches-js'],
-    alias: { holdfast: core('index.ts'), 'holdfast/engine': core('engine/index.ts') },
+    alias: {
+      'holdfast/engine': core('engine/index.ts'),
+      'holdfast/decorators': core('decorators/index.ts'),
+      'holdfast/http': core('http/index.ts'),
+      holdfast: core('index.ts'),
+    },
     logLevel: 'silent',
   })
   return {
@@ -46,26 +49,58 @@ export async function bundle(): Promise<{ url: string; remove(): void }> {
 export class NodeProcess {
   readonly name: string
   private readonly child: ChildProcess
+  /** The last that it said on stderr. */
+  private said = ''
+  private readonly waiting = new Set<{
+    ask: string
+    resolve(report: Report): void
+    reject(error: Error): void
+  }>()
 
-  private constructor(name: string, child: ChildProcess) {
+  private constructor(name: string, child: ChildProcess, admitted: (token: string) => void) {
     this.name = name
     this.child = child
+    child.on('message', (report: Report & { ask: string; token?: string }) => {
+      if (report.token !== undefined) admitted(report.token)
+      for (const one of this.waiting)
+        if (one.ask === report.ask && this.waiting.delete(one)) one.resolve(report)
+    })
+    child.stderr?.on('data', (text) => {
+      this.said = (this.said + text).slice(-2000)
+    })
+    child.on('exit', () => {
+      for (const { reject } of this.waiting) reject(new Error(`${name} ended: ${this.said}`))
+    })
   }
 
-  static async start(code: string, url: string, name: string, share: string): Promise<NodeProcess> {
+  /** Starts one. `admitted` hears of the leave that its tests are admitted with: `epoch:number`. */
+  static async start(
+    code: string,
+    url: string,
+    name: string,
+    share: string,
+    admitted: (token: string) => void,
+  ): Promise<NodeProcess> {
     const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), [code, url, name, share], {
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
-    const node = new NodeProcess(name, child)
+    const node = new NodeProcess(name, child, admitted)
     await node.answer('open')
     return node
   }
 
   /** Asks for a report, after doing what is asked. */
   ask(ask: 'report' | 'trip' | 'reset' | 'close', target?: 'well' | 'down'): Promise<Report> {
+    const { child, name, said } = this
+    if (!child.connected) return Promise.reject(new Error(`${name} has ended: ${said}`))
     const answer = this.answer(ask)
-    this.child.send({ ask, target })
+    child.send({ ask, target })
     return answer
+  }
+
+  /** Resolves when its breaker next gets there. */
+  async becomes(state: 'open' | 'closed'): Promise<void> {
+    await this.answer(state)
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -81,15 +116,18 @@ export class NodeProcess {
   }
 
   private answer(ask: string): Promise<Report> {
-    const { child } = this
     return new Promise((resolve, reject) => {
-      const heard = (report: Report & { ask: string }) => {
-        if (report.ask !== ask) return
-        child.off('message', heard)
-        resolve(report)
-      }
-      child.on('message', heard)
-      child.once('exit', () => reject(new Error(`${this.name} ended`)))
+      this.waiting.add({ ask, resolve, reject })
     })
   }
+}
+
+/** The most tests that were admitted in one epoch of the fleet. */
+export function mostInOneEpoch(tokens: readonly string[]): number {
+  const epochs = new Map<string, number>()
+  for (const token of tokens) {
+    const [epoch = ''] = token.split(':')
+    epochs.set(epoch, (epochs.get(epoch) ?? 0) + 1)
+  }
+  return Math.max(0, ...epochs.values())
 }

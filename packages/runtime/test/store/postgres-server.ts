@@ -26,7 +26,7 @@ export class PostgresServer {
   }
 
   /** Starts one. Where it cannot be started, says why on stderr and gives nothing: tests are skipped then. */
-  static async start(): Promise<PostgresServer | undefined> {
+  static async start(flags: Record<string, string> = {}): Promise<PostgresServer | undefined> {
     const said: string[] = []
     try {
       const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'holdfast-postgres-'))]
@@ -39,7 +39,10 @@ export class PostgresServer {
         persistent: true,
         createPostgresUser: process.getuid?.() === 0,
         initdbFlags: ['--encoding=UTF8', '--no-sync'],
-        postgresFlags: Object.entries(FLAGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+        postgresFlags: Object.entries({ ...FLAGS, ...flags }).flatMap(([name, value]) => [
+          '-c',
+          `${name}=${value}`,
+        ]),
         onLog: (message) => said.push(String(message)),
         onError: (message) => said.push(String(message)),
       })

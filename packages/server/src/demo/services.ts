@@ -12,7 +12,7 @@ export interface Local {
 type Answer = (req: IncomingMessage, res: ServerResponse) => void
 
 /** Starts a server on any free port. */
-export async function listen(answer: Answer, prepare?: (server: Server) => void): Promise<Local> {
+async function listen(answer: Answer, prepare?: (server: Server) => void): Promise<Local> {
   const server = createServer(answer)
   prepare?.(server)
   await new Promise<void>((resolve, reject) => {

@@ -93,7 +93,7 @@ export const METRICS = {
 >
 
 /** The name of a metric. */
-export type MetricName = keyof typeof METRICS
+type MetricName = keyof typeof METRICS
 
 type Of<T extends string> = {
   [K in MetricName]: (typeof METRICS)[K]['type'] extends T ? K : never
@@ -101,7 +101,7 @@ type Of<T extends string> = {
 
 /** Metrics whose samples are numbers, and those whose samples are histograms. */
 export type NumberMetric = Of<'counter' | 'gauge'>
-export type DurationMetric = Of<'histogram'>
+type DurationMetric = Of<'histogram'>
 
 /** One reading of all metrics. */
 export interface Reading {

@@ -140,6 +140,41 @@ describe('a command at a server', () => {
     expect(JSON.parse(lines[0] as string)).toMatchObject({ event_type: 'retry_failure', operation: 'quick' })
   })
 
+  it('goes on after the last event where the connection was lost', async () => {
+    const { hf, server, world, url } = await running()
+    const seen: string[] = []
+    let lost = 0
+    const argv = ['tail', '--url', url, '--json', '--operation', 'counted']
+    const tailed = world.run(argv, {
+      heard(text, interrupt) {
+        if (text.startsWith('{')) seen.push((JSON.parse(text) as { correlation_id: string }).correlation_id)
+        else lost++
+        if (seen.at(-1) === 'last') interrupt()
+      },
+    })
+    const event = (correlationId: string) =>
+      hf
+        .run('quick', () => Promise.reject(new Error('down')), {
+          correlationId,
+          name: 'counted',
+          policy: { maxAttempts: 1 },
+        })
+        .catch(() => {})
+    while (seen.length === 0) {
+      await event('before')
+      await new Promise(setImmediate)
+    }
+    await server.close()
+    while (lost === 0) await new Promise(setImmediate)
+    await event('missed')
+    const again = await serve(hf, { port: server.port, dashboard: false })
+    opened.push(() => again.close())
+    while (!seen.includes('missed')) await new Promise(setImmediate)
+    await event('last')
+    expect((await tailed).code).toBe(EXIT.ok)
+    expect(seen.filter((id) => id !== 'before')).toEqual(['missed', 'last'])
+  })
+
   it('shows breakers as they change until Ctrl-C', async () => {
     const { hf, world, url } = await running()
     let seen = ''
@@ -185,6 +220,17 @@ describe('a command at a server', () => {
     expect((await world.run(['config', 'clear', '--url', url])).code).toBe(EXIT.ok)
     expect((await hf.policies.get('quick')).maxAttempts).toBe(2)
     expect((await world.run(['config', 'reload', '--url', url])).code).toBe(EXIT.ok)
+  })
+
+  it('asks the server, not the file, what is in force', async () => {
+    const { hf, world, url } = await running()
+    await hf.policies.put({ id: 'quick', maxAttempts: 7 }, { by: 'ann' })
+    const { json: policies } = await world.run(['policies', '--json', '--url', url])
+    expect(policies.items.find(({ id }: { id: string }) => id === 'quick').max_attempts).toBe(7)
+    const { json } = await world.run(['explain', 'quick', '--json', '--url', url])
+    expect(json.policies[0].values.max_attempts.value).toBe(7)
+    const { out } = await world.run(['config', 'export', '--url', url])
+    expect(out).toContain('max_attempts: 7')
   })
 
   it('says that a server in no fleet has no nodes', async () => {

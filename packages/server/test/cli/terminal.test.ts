@@ -67,7 +67,7 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
   it.each([60, 120])('fits tables and charts into %i columns', async (columns) => {
     const terminal = new Terminal(new World({ 'holdfast.yaml': CONFIG }), columns)
     terminal.type('holdfast policies; echo "done: $?"')
-    const screen = await terminal.showing(/done: 0/)
+    const screen = await terminal.showing(/^done: 0/m)
     const lines = screen.split('\n')
     const head = lines.findIndex((line) => line.startsWith('ID'))
     // A line that did not fit would have been broken into two.
@@ -81,8 +81,8 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
       'rate_limited',
       'fetch',
     ])
-    terminal.type('clear; holdfast explain fetch; echo "done: $?"')
-    expect(await terminal.showing(/done: 0/)).toMatch(/attempt 2 +▒+ +0 s – 200 ms/)
+    terminal.type('clear; holdfast explain fetch; echo "explained: $?"')
+    expect(await terminal.showing(/^explained: 0/m)).toMatch(/attempt 2 +▒+ +0 s – 200 ms/)
   })
 
   it('ends a server at Ctrl-C and gives the terminal back', async () => {
@@ -90,7 +90,7 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
     terminal.type('holdfast serve --port 0; echo "done: $?"')
     await terminal.showing(/Ctrl-C ends it/)
     terminal.key('C-c')
-    expect(await terminal.showing(/done: \d/)).toContain('done: 0')
+    expect(await terminal.showing(/^done: \d/m)).toContain('done: 0')
   })
 
   it('asks its questions and writes what was answered', async () => {
@@ -105,9 +105,9 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
     terminal.key('Enter')
     await terminal.showing(/rotate over proxies/)
     terminal.key('y')
-    await terminal.showing(/done: 0/)
+    await terminal.showing(/^done: 0/m)
     terminal.type('clear; holdfast check && grep ^store holdfast.yaml')
-    const screen = await terminal.showing(/store:/)
+    const screen = await terminal.showing(/^store:/m)
     expect(screen).toContain('1 pool')
     expect(screen).toContain('store: files:data')
   })
@@ -116,8 +116,11 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
     const terminal = new Terminal(new World(), 100)
     terminal.type('holdfast init; echo "done: $?"; ls')
     await terminal.showing(/Where should records live/)
+    // That it moves shows that it reads keys by itself, Ctrl-C among them.
+    terminal.key('Down')
+    await terminal.showing(/[●>] *Files/)
     terminal.key('C-c')
-    expect(await terminal.showing(/done: \d+/)).toContain('done: 130')
+    expect(await terminal.showing(/^done: \d+/m)).toContain('done: 130')
     expect(terminal.screen()).not.toContain('holdfast.yaml written')
   })
 })

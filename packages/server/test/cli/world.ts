@@ -31,7 +31,7 @@ afterEach(() => {
 })
 
 /** Waits end at once, in the order they began: commands poll, and tests do not wait. */
-export const eager: Clock = {
+const eager: Clock = {
   now: () => systemClock.now(),
   wall: () => systemClock.wall(),
   setTimer: (fn) => setImmediate(fn),

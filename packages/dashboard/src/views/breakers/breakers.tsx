@@ -18,7 +18,10 @@ const RANK: Record<Breaker['state'], number> = { open: 0, half_open: 1, closed: 
 export function choose(list: readonly Breaker[], state: string | undefined, text: string): Breaker[] {
   const wanted = text.trim().toLowerCase()
   return list
-    .filter((breaker) => (state === undefined || breaker.state === state) && breaker.id.toLowerCase().includes(wanted))
+    .filter(
+      (breaker) =>
+        (state === undefined || breaker.state === state) && breaker.id.toLowerCase().includes(wanted),
+    )
     .toSorted((a, b) => RANK[a.state] - RANK[b.state] || (a.id < b.id ? -1 : 1))
 }
 
@@ -42,7 +45,9 @@ const NO_CHANGES: readonly never[] = []
 export function Breakers() {
   useBreakers()
   const height = useNarrow() ? 112 : 46
-  const chosen = useComputed(() => choose(held.value?.list ?? [], route.value.query['state'], route.value.query['q'] ?? ''))
+  const chosen = useComputed(() =>
+    choose(held.value?.list ?? [], route.value.query['state'], route.value.query['q'] ?? ''),
+  )
   const { state, q = '' } = route.value.query
   const all = held.value
   const tally = (of: string) => all?.list.filter((breaker) => breaker.state === of).length ?? 0
@@ -68,7 +73,9 @@ export function Breakers() {
               aria-pressed={state === one}
               onClick={() => refine({ state: one })}
             >
-              {one === undefined ? `All ${count(all?.list.length ?? 0)}` : `${one.replace('_', ' ')} ${count(tally(one))}`}
+              {one === undefined
+                ? `All ${count(all?.list.length ?? 0)}`
+                : `${one.replace('_', ' ')} ${count(tally(one))}`}
             </button>
           ))}
         </div>
@@ -76,8 +83,8 @@ export function Breakers() {
       {all === undefined && trouble.value === undefined && <p aria-busy="true">Loading…</p>}
       {all !== undefined && all.list.length === 0 && (
         <Empty title="There are no breakers yet">
-          Name one under <code>circuit_breakers</code> in the file, or say <code>enable_circuit_breaker: true</code> in a
-          policy. Each member of a pool has one of its own.
+          Name one under <code>circuit_breakers</code> in the file, or say{' '}
+          <code>enable_circuit_breaker: true</code> in a policy. Each member of a pool has one of its own.
         </Empty>
       )}
       {all !== undefined && all.list.length > 0 && chosen.value.length === 0 && (
@@ -88,7 +95,12 @@ export function Breakers() {
         </Empty>
       )}
       {all !== undefined && chosen.value.length > 0 && (
-        <Rows label={`${count(chosen.value.length)} breakers`} items={chosen.value} height={height} keyOf={({ id }) => id}>
+        <Rows
+          label={`${count(chosen.value.length)} breakers`}
+          items={chosen.value}
+          height={height}
+          keyOf={({ id }) => id}
+        >
           {(breaker) => <BreakerRow breaker={breaker} changes={all.changes.get(breaker.id) ?? NO_CHANGES} />}
         </Rows>
       )}

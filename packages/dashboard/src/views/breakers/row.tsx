@@ -37,7 +37,11 @@ function Strip({ breaker, changes }: { breaker: Breaker; changes: readonly Break
 function NextTest({ breaker: { state, next_test_time, last_state_change } }: { breaker: Breaker }) {
   if (state === 'open' && next_test_time != null) {
     const left = (Date.parse(next_test_time) - now.value) / 1000
-    return <span title={next_test_time}>{left > 0 ? `test in ${duration(Math.ceil(left))}` : 'test at the next call'}</span>
+    return (
+      <span title={next_test_time}>
+        {left > 0 ? `test in ${duration(Math.ceil(left))}` : 'test at the next call'}
+      </span>
+    )
   }
   return (
     <span>
@@ -56,7 +60,9 @@ function act(id: string, deed: 'reset' | 'trip'): void {
     action: reset ? 'Reset' : 'Trip',
     danger: !reset,
     async run(reason) {
-      const breaker = await call<Breaker>('POST', `/circuit-breakers/${encodeURIComponent(id)}/${deed}`, { reason })
+      const breaker = await call<Breaker>('POST', `/circuit-breakers/${encodeURIComponent(id)}/${deed}`, {
+        reason,
+      })
       replace([breaker])
       say(`${id} is ${breaker.state.replace('_', ' ')}.`)
     },
@@ -65,7 +71,8 @@ function act(id: string, deed: 'reset' | 'trip'): void {
 
 export function BreakerRow({ breaker, changes }: { breaker: Breaker; changes: readonly BreakerChange[] }) {
   const { id, state, failure_count, failure_threshold, window_type } = breaker
-  const counted = window_type === 'rate' ? `${failure_count} failures` : `${failure_count} of ${failure_threshold} failures`
+  const counted =
+    window_type === 'rate' ? `${failure_count} failures` : `${failure_count} of ${failure_threshold} failures`
   return (
     <div class={`breaker ${state}`}>
       <State of={state} />
@@ -79,10 +86,20 @@ export function BreakerRow({ breaker, changes }: { breaker: Breaker; changes: re
       <Strip breaker={breaker} changes={changes} />
       {may('operator') && (
         <span class="actions">
-          <button type="button" class="small secondary" aria-label={`Reset ${id}`} onClick={() => act(id, 'reset')}>
+          <button
+            type="button"
+            class="small secondary"
+            aria-label={`Reset ${id}`}
+            onClick={() => act(id, 'reset')}
+          >
             Reset
           </button>
-          <button type="button" class="small secondary" aria-label={`Trip ${id}`} onClick={() => act(id, 'trip')}>
+          <button
+            type="button"
+            class="small secondary"
+            aria-label={`Trip ${id}`}
+            onClick={() => act(id, 'trip')}
+          >
             Trip
           </button>
         </span>

@@ -44,7 +44,14 @@ function changeOf({ timestamp, context }: FeedEvent): BreakerChange {
     toState: BreakerState
     failureCount: number
   }
-  return { id, proxy_id: id, from_state: fromState, to_state: toState, timestamp, failure_count: failureCount }
+  return {
+    id,
+    proxy_id: id,
+    from_state: fromState,
+    to_state: toState,
+    timestamp,
+    failure_count: failureCount,
+  }
 }
 
 /** By breaker, newest first. `changes` come newest first too. */
@@ -70,8 +77,13 @@ function byId(
 
 async function loadAll(stop: AbortSignal): Promise<void> {
   const list: Breaker[] = []
-  for await (const page of pages<Breaker>('/circuit-breakers', {}, 'circuit_breakers', stop)) list.push(...page)
-  const past = await get<{ events: BreakerChange[] }>('/circuit-breakers/metrics', { hours: '1', limit: '1000' }, stop)
+  for await (const page of pages<Breaker>('/circuit-breakers', {}, 'circuit_breakers', stop))
+    list.push(...page)
+  const past = await get<{ events: BreakerChange[] }>(
+    '/circuit-breakers/metrics',
+    { hours: '1', limit: '1000' },
+    stop,
+  )
   held.value = { list, changes: byId(past.events, held.peek()?.changes) }
 }
 
@@ -109,7 +121,9 @@ export function useBreakers(): void {
       changes: byId(changes, known.changes),
       list: known.list.map((breaker) => {
         const change = latest.get(breaker.id)
-        return change === undefined ? breaker : { ...breaker, state: change.to_state, last_state_change: change.timestamp }
+        return change === undefined
+          ? breaker
+          : { ...breaker, state: change.to_state, last_state_change: change.timestamp }
       }),
     }
     if (latest.size <= FEW) void refresh([...latest.keys()])

@@ -40,5 +40,7 @@ export function segmentsOf(
 export function summaryOf(segments: readonly Segment[]): string {
   const shares = new Map<BreakerState, number>()
   for (const { state, from, to } of segments) shares.set(state, (shares.get(state) ?? 0) + to - from)
-  return [...shares].map(([state, share]) => `${state.replace('_', ' ')} ${Math.round(share * 100)} %`).join(', ')
+  return [...shares]
+    .map(([state, share]) => `${state.replace('_', ' ')} ${Math.round(share * 100)} %`)
+    .join(', ')
 }

@@ -24,6 +24,9 @@ const STATUSES = [
   ['completed', 'completed'],
 ] as const
 
+/** The last error: that of the last replay, else that of the call itself. */
+const latestOf = (details: DeadLetter['error_details']) => details.history?.at(-1) ?? details
+
 /** What could not be saved, and its second chance. */
 export function DeadLetters() {
   const { id } = route.value.query
@@ -42,7 +45,10 @@ function All() {
     list.reload()
   }
   useEvents((events) => {
-    if (work.peek()?.ended !== false && events.some(({ event_type }) => event_type.startsWith('dead_letter_'))) {
+    if (
+      work.peek()?.ended !== false &&
+      events.some(({ event_type }) => event_type.startsWith('dead_letter_'))
+    ) {
       stats.reload()
       list.reload()
     }
@@ -68,7 +74,10 @@ function All() {
   const replayEverything = (): void =>
     ask({
       title: `Replay all pending${operation ? ` of ${operation}` : ''}?`,
-      text: status === 'failed' ? 'Those that failed before are tried once more too.' : 'Oldest first, as a job of the server’s.',
+      text:
+        status === 'failed'
+          ? 'Those that failed before are tried once more too.'
+          : 'Oldest first, as a job of the server’s.',
       action: 'Replay all',
       run: async (reason) => start(replayAll({ operation, retryFailed: status === 'failed' }, reason)),
     })
@@ -95,10 +104,19 @@ function All() {
       <Head title="Dead letters">
         {may('operator') && (
           <>
-            <button type="button" onClick={many ? replayChosen : replayEverything} disabled={items.length === 0}>
+            <button
+              type="button"
+              onClick={many ? replayChosen : replayEverything}
+              disabled={items.length === 0}
+            >
               {many ? `Replay ${count(ids.length)}` : 'Replay all pending'}
             </button>
-            <button type="button" class="danger" onClick={many ? purgeChosen : purgeEverything} disabled={items.length === 0}>
+            <button
+              type="button"
+              class="danger"
+              onClick={many ? purgeChosen : purgeEverything}
+              disabled={items.length === 0}
+            >
               {many ? `Delete ${count(ids.length)}` : 'Purge'}
             </button>
           </>
@@ -107,7 +125,12 @@ function All() {
           type="button"
           class="secondary"
           disabled={items.length === 0}
-          onClick={() => void exportAll(query).then((size) => say(`${count(size)} entries exported.`), (error: Error) => say(error.message))}
+          onClick={() =>
+            void exportAll(query).then(
+              (size) => say(`${count(size)} entries exported.`),
+              (error: Error) => say(error.message),
+            )
+          }
         >
           Export
         </button>
@@ -152,7 +175,9 @@ function All() {
                 aria-label="Choose all that are shown"
                 checked={shown.every(({ dlq_id }) => chosen.value.has(dlq_id))}
                 onChange={(change) => {
-                  chosen.value = new Set(change.currentTarget.checked ? shown.map(({ dlq_id }) => dlq_id) : [])
+                  chosen.value = new Set(
+                    change.currentTarget.checked ? shown.map(({ dlq_id }) => dlq_id) : [],
+                  )
                 }}
               />,
               'Item',
@@ -179,7 +204,7 @@ function All() {
                 <td>
                   <State of={entry.status} />
                 </td>
-                <td class="long">{entry.error_details.error_message}</td>
+                <td class="long">{latestOf(entry.error_details).error_message}</td>
                 <td>
                   <Time at={entry.created_at} />
                 </td>

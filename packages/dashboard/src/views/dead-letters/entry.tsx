@@ -102,8 +102,8 @@ export function Entry({ id }: { id: string }) {
                 )}
                 {(entry.error_details.history?.length ?? 0) > 0 && (
                   <details>
-                    <summary>Earlier errors</summary>
-                    <Json value={entry.error_details.history} label="Earlier errors" />
+                    <summary>Errors of replays</summary>
+                    <Json value={entry.error_details.history} label="Errors of replays" />
                   </details>
                 )}
               </Panel>

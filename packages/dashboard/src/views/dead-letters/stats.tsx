@@ -19,7 +19,10 @@ export function Stats({ stats }: { stats: DeadLetterStats }) {
         )
       }
     >
-      <Table label="Dead letters by operation" head={['Operation', ...STATUSES.map((status) => <State of={status} />)]}>
+      <Table
+        label="Dead letters by operation"
+        head={['Operation', ...STATUSES.map((status) => <State of={status} />)]}
+      >
         {operations.map(([operation, counts]) => (
           <tr key={operation}>
             <th scope="row">
@@ -30,7 +33,10 @@ export function Stats({ stats }: { stats: DeadLetterStats }) {
                 {counts[status] === 0 ? (
                   '0'
                 ) : (
-                  <a href={address('/dead-letters', { operation, status })} aria-label={`${counts[status]} ${status} of ${operation}`}>
+                  <a
+                    href={address('/dead-letters', { operation, status })}
+                    aria-label={`${counts[status]} ${status} of ${operation}`}
+                  >
                     {count(counts[status])}
                   </a>
                 )}

@@ -14,7 +14,11 @@ export const stopWork = (): void => stopping.abort()
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.setTimer(resolve, ms))
 
 /** Does the same to one after the other, and counts. */
-async function each(title: string, ids: readonly string[], one: (id: string) => Promise<boolean>): Promise<void> {
+async function each(
+  title: string,
+  ids: readonly string[],
+  one: (id: string) => Promise<boolean>,
+): Promise<void> {
   stopping = new AbortController()
   const { signal: stop } = stopping
   let [done, failed] = [0, 0]
@@ -67,8 +71,16 @@ export async function replayAll(
     const { succeeded, failed, skipped, total, status, message } = job
     const done = succeeded + failed + skipped
     const ended = status !== 'running'
-    const left = skipped > 0 ? `${skipped} have no handler in this process, and are left to one that has.` : undefined
-    work.value = { title: 'Replaying', done, failed, total: ended ? done : (total ?? undefined), ended, note: message ?? left }
+    const left =
+      skipped > 0 ? `${skipped} have no handler in this process, and are left to one that has.` : undefined
+    work.value = {
+      title: 'Replaying',
+      done,
+      failed,
+      total: ended ? done : (total ?? undefined),
+      ended,
+      note: message ?? left,
+    }
   }
   tell()
   let cancelled = false
@@ -91,7 +103,8 @@ export async function replayAll(
 /** Every id that a filter finds. */
 export async function idsOf(query: Record<string, string | undefined>): Promise<string[]> {
   const ids: string[] = []
-  for await (const some of pages<DeadLetter>('/dead-letters', query)) ids.push(...some.map(({ dlq_id }) => dlq_id))
+  for await (const some of pages<DeadLetter>('/dead-letters', query))
+    ids.push(...some.map(({ dlq_id }) => dlq_id))
   return ids
 }
 

@@ -21,7 +21,11 @@ export function Chart(props: { points: readonly Point[]; span: Span; onZoom: (sp
   useEffect(() => {
     const element = host.current as HTMLDivElement
     const colour = COLOURS[look]
-    const axis = { stroke: colour.text, grid: { stroke: colour.grid, width: 1 }, ticks: { stroke: colour.grid } }
+    const axis = {
+      stroke: colour.text,
+      grid: { stroke: colour.grid, width: 1 },
+      ticks: { stroke: colour.grid },
+    }
     const made = new uPlot(
       {
         width: element.clientWidth,

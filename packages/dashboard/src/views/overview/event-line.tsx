@@ -21,7 +21,7 @@ const TONES: Record<string, string> = {
 
 /** Where more about an event is to be seen. */
 function linkOf({ event_type, session_id, context }: FeedEvent): string | undefined {
-  if (event_type.startsWith('circuit_breaker_')) return address('/breakers', { q: String(context?.['id'] ?? '') })
+  if (event_type.startsWith('circuit_breaker_')) return address('/breakers', { q: inline(context?.['id']) })
   if (event_type.startsWith('dead_letter_') && typeof context?.['dlq_id'] === 'string')
     return address('/dead-letters', { id: context['dlq_id'] })
   if (event_type.startsWith('config_')) return '/settings'

@@ -11,7 +11,8 @@ export function Live() {
   const held = useSignal<readonly FeedEvent[] | undefined>(undefined)
   const events = held.value ?? recent.value
   const first = held.value?.[0]
-  const missed = first === undefined ? 0 : recent.value.findIndex(({ event_id }) => event_id === first.event_id)
+  const missed =
+    first === undefined ? 0 : recent.value.findIndex(({ event_id }) => event_id === first.event_id)
   const pause = (
     <button
       type="button"

@@ -30,7 +30,9 @@ async function load(signal: AbortSignal) {
 function Tile(props: { name: string; value: string; note: ComponentChildren; href?: string; tone?: string }) {
   return (
     <li class={`tile ${props.tone ?? ''}`}>
-      <span class="tile-name">{props.href === undefined ? props.name : <a href={props.href}>{props.name}</a>}</span>
+      <span class="tile-name">
+        {props.href === undefined ? props.name : <a href={props.href}>{props.name}</a>}
+      </span>
       <span class="tile-value">{props.value}</span>
       <span class="tile-note">{props.note}</span>
     </li>

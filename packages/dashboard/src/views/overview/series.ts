@@ -45,7 +45,8 @@ async function hours(span: Span, signal: AbortSignal): Promise<Point[]> {
   const known = new Map(series.data_points.map((point) => [Date.parse(point.timestamp), point]))
   return stepsOf(span).map(({ from: at }) => {
     const point = known.get(at)
-    if (point === undefined || point.total_requests === 0) return { at, calls: 0, retries: 0, success: undefined }
+    if (point === undefined || point.total_requests === 0)
+      return { at, calls: 0, retries: 0, success: undefined }
     return { at, calls: point.total_requests, retries: point.total_retries, success: point.success_rate }
   })
 }

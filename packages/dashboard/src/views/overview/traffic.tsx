@@ -48,7 +48,15 @@ export function Traffic() {
     </button>
   ))
   return (
-    <Panel title="Traffic" class="wide" actions={<div role="group" aria-label="Range">{buttons}</div>}>
+    <Panel
+      title="Traffic"
+      class="wide"
+      actions={
+        <div role="group" aria-label="Range">
+          {buttons}
+        </div>
+      }
+    >
       <Show of={loaded}>
         {({ span, points }) => (
           <>
@@ -69,8 +77,8 @@ export function Traffic() {
             )}
             <p class="hint">
               {exact(span.from)} to {exact(span.to)}, a point for{' '}
-              {stepOf(span) === 60 * MINUTE ? 'each hour' : `every ${stepOf(span) / MINUTE} min`}. Draw over the chart
-              to look closer.
+              {stepOf(span) === 60 * MINUTE ? 'each hour' : `every ${stepOf(span) / MINUTE} min`}. Draw over
+              the chart to look closer.
             </p>
           </>
         )}

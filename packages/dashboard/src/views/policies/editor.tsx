@@ -106,7 +106,10 @@ function Form({ found, fresh, onSaved }: { found: Found; fresh: boolean; onSaved
       action: 'Delete',
       danger: true,
       async run(reason) {
-        await call('DELETE', path, { reason, ...(etag === undefined ? {} : { headers: { 'if-match': etag } }) })
+        await call('DELETE', path, {
+          reason,
+          ...(etag === undefined ? {} : { headers: { 'if-match': etag } }),
+        })
         say(`${policy.id} is deleted.`)
         go('/policies')
       },
@@ -155,7 +158,9 @@ function Form({ found, fresh, onSaved }: { found: Found; fresh: boolean; onSaved
         </Panel>
         <Panel title="Changes">
           {changes.length === 0 || fresh ? (
-            <p class="hint">{fresh ? 'A new policy starts from the default one.' : 'None yet. Write in the fields below.'}</p>
+            <p class="hint">
+              {fresh ? 'A new policy starts from the default one.' : 'None yet. Write in the fields below.'}
+            </p>
           ) : (
             <Diff of={changes} label="Changes not saved yet" />
           )}
@@ -195,4 +200,6 @@ const PLACES: Record<string, string> = {
 }
 
 const originOf = (given: { origin: string; where?: string | null } | undefined): string | undefined =>
-  given === undefined ? undefined : `${PLACES[given.origin] ?? given.origin}${given.where == null ? '' : ` (${given.where})`}`
+  given === undefined
+    ? undefined
+    : `${PLACES[given.origin] ?? given.origin}${given.where == null ? '' : ` (${given.where})`}`

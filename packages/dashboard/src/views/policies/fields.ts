@@ -84,12 +84,14 @@ export type Draft = Readonly<Record<string, string | boolean>>
 function written(value: unknown): string | boolean {
   if (typeof value === 'boolean') return value
   if (value === undefined || value === null) return ''
-  return Array.isArray(value) ? value.join(', ') : String(value)
+  return Array.isArray(value) ? value.join(', ') : String(value as string | number)
 }
 
 /** A policy as the form shows it. */
 export const draftOf = (policy: Partial<Policy>): Draft =>
-  Object.fromEntries(FIELDS.map(({ name, kind }) => [name, kind === 'flag' ? policy[name] === true : written(policy[name])]))
+  Object.fromEntries(
+    FIELDS.map(({ name, kind }) => [name, kind === 'flag' ? policy[name] === true : written(policy[name])]),
+  )
 
 /** What cannot be read stays as it was written, for the server to say what is wrong with it. */
 const number = (text: string): unknown => {
@@ -103,7 +105,10 @@ export function meaning({ kind }: Field, value: string | boolean): unknown {
   const text = value.trim()
   if (kind === 'number' || kind === 'seconds') return number(text)
   if (kind !== 'list' && kind !== 'codes') return text === '' ? null : text
-  const parts = text.split(',').map((part) => part.trim()).filter((part) => part !== '')
+  const parts = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
   if (parts.length === 0) return null
   return kind === 'codes' ? parts.map(number) : parts
 }
@@ -112,7 +117,9 @@ export function meaning({ kind }: Field, value: string | boolean): unknown {
 export function policyOf(policy: Partial<Policy>, draft: Draft): Record<string, unknown> {
   const { schema: _, id: __, ...rest } = policy
   const own = FIELDS.map((field) => [field.name, meaning(field, draft[field.name] ?? '')] as const)
-  return Object.fromEntries([...Object.entries(rest), ...own].filter(([, value]) => value !== null && value !== undefined))
+  return Object.fromEntries(
+    [...Object.entries(rest), ...own].filter(([, value]) => value !== null && value !== undefined),
+  )
 }
 
 /** A field before and after. */

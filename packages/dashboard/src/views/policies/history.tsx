@@ -20,7 +20,8 @@ const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${l
 
 /** The audit trail keeps policies as the runtime spells them: milliseconds become the form's seconds. */
 function inSeconds({ name, before, after }: Difference): Difference {
-  const seconds = (value: unknown) => (DURATIONS.has(name) && typeof value === 'number' ? value / 1000 : value)
+  const seconds = (value: unknown) =>
+    DURATIONS.has(name) && typeof value === 'number' ? value / 1000 : value
   return { name: snake(name), before: seconds(before), after: seconds(after) }
 }
 

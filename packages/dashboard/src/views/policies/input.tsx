@@ -55,9 +55,7 @@ export function Input(props: {
           onInput={(input) => onInput(input.currentTarget.value)}
         />
       )}
-      <small id={notes}>
-        {problem === undefined ? from : <span class="field-problem">{problem}</span>}
-      </small>
+      <small id={notes}>{problem === undefined ? from : <span class="field-problem">{problem}</span>}</small>
     </div>
   )
 }

@@ -67,7 +67,10 @@ function All() {
       {may('admin') && <New />}
       <Show of={loaded}>
         {(policies) => (
-          <Table label="Policies" head={['Id', 'Name', 'Attempts', 'Waits', 'Jitter', 'Deadline', 'Breaker', 'State']}>
+          <Table
+            label="Policies"
+            head={['Id', 'Name', 'Attempts', 'Waits', 'Jitter', 'Deadline', 'Breaker', 'State']}
+          >
             {policies.map((policy) => (
               <tr key={policy.id}>
                 <th scope="row">
@@ -77,7 +80,9 @@ function All() {
                 <td class="number">{policy.max_attempts === 'Infinity' ? 'no end' : policy.max_attempts}</td>
                 <td>{waits(policy)}</td>
                 <td>{policy.jitter_type}</td>
-                <td class="number">{policy.total_timeout == null ? 'none' : duration(policy.total_timeout)}</td>
+                <td class="number">
+                  {policy.total_timeout == null ? 'none' : duration(policy.total_timeout)}
+                </td>
                 <td>{policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'its own' : 'none')}</td>
                 <td>
                   <State of={policy.enabled ? (policy.shadow ? 'shadow' : 'enabled') : 'disabled'} />

@@ -14,14 +14,16 @@ const SHOWN = 20
 /** The most that chance gives: it never gives 1 itself. */
 const MOST = 1 - 2 ** -53
 
-const ms = (seconds: unknown): number => (typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : Number.NaN)
+const ms = (seconds: unknown): number =>
+  typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : Number.NaN
 
 /**
  * The waits that a policy on the wire means, worked out by the engine itself. Undefined while what is written so far makes
  * no sense.
  */
 export function waitsOf(wire: Record<string, unknown>): Wait[] | undefined {
-  const attempts = wire['max_attempts'] === 'Infinity' ? Number.POSITIVE_INFINITY : Number(wire['max_attempts'])
+  const attempts =
+    wire['max_attempts'] === 'Infinity' ? Number.POSITIVE_INFINITY : Number(wire['max_attempts'])
   const policy = {
     backoffType: wire['backoff_type'],
     baseDelay: ms(wire['base_delay']),

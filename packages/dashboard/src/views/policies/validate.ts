@@ -8,7 +8,10 @@ import { clock } from '../../page.js'
 const DRAFT = 'draft'
 
 /** What the server says of a policy, by field, while it is written. */
-export function useValidation(policy: Record<string, unknown>, breakers: unknown): ReadonlyMap<string, string> {
+export function useValidation(
+  policy: Record<string, unknown>,
+  breakers: unknown,
+): ReadonlyMap<string, string> {
   const found = useSignal<ReadonlyMap<string, string>>(new Map())
   const text = JSON.stringify({
     version: '1.1.0',

@@ -8,7 +8,7 @@ export function Add({ pool, onAdded }: { pool: string; onAdded: () => void }) {
   const failed = useSignal('')
   const submit = async (form: HTMLFormElement): Promise<void> => {
     const given = new FormData(form)
-    const text = (name: string) => String(given.get(name) ?? '').trim()
+    const text = (name: string) => ((given.get(name) as string | null) ?? '').trim()
     const [id, region, weight] = [text('id'), text('region'), text('weight')]
     try {
       const member = await call<Member>('POST', `/pools/${encodeURIComponent(pool)}/members`, {

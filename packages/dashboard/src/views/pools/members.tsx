@@ -30,7 +30,9 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
   const drain = (id: string, draining: boolean): void =>
     ask({
       title: draining ? `Drain ${id}?` : `Use ${id} again?`,
-      text: draining ? 'It gets no new attempts; those that run end as they will.' : 'It gets attempts again at once.',
+      text: draining
+        ? 'It gets no new attempts; those that run end as they will.'
+        : 'It gets attempts again at once.',
       action: draining ? 'Drain' : 'Enable',
       async run(reason) {
         await call('PATCH', at(id), { body: { draining }, reason })
@@ -74,12 +76,27 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
         {(members) => (
           <Table
             label={`Members of ${pool}`}
-            head={['Member', 'Status', 'Success', 'Latency', 'Score', 'Attempts', 'Openings', 'Region', 'Weight', ...(operator ? ['Actions'] : [])]}
+            head={[
+              'Member',
+              'Status',
+              'Success',
+              'Latency',
+              'Score',
+              'Attempts',
+              'Openings',
+              'Region',
+              'Weight',
+              ...(operator ? ['Actions'] : []),
+            ]}
           >
             {members.map((member) => (
               <tr key={member.id}>
                 <th scope="row">
-                  <a href={address('/breakers', { q: `pool:${encodeURIComponent(pool)}:${encodeURIComponent(member.id)}` })}>
+                  <a
+                    href={address('/breakers', {
+                      q: `pool:${encodeURIComponent(pool)}:${encodeURIComponent(member.id)}`,
+                    })}
+                  >
                     {member.id}
                   </a>
                   {member.url != null && <div class="hint">{member.url}</div>}
@@ -87,7 +104,9 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
                 <td>
                   <State of={member.status} />
                 </td>
-                <td class="number">{member.success_rate == null ? 'unused' : percent(member.success_rate)}</td>
+                <td class="number">
+                  {member.success_rate == null ? 'unused' : percent(member.success_rate)}
+                </td>
                 <td class="number">{member.total_attempts === 0 ? '' : duration(member.avg_latency)}</td>
                 <td class="number">{member.score == null ? '' : member.score.toFixed(2)}</td>
                 <td class="number">{count(member.total_attempts)}</td>

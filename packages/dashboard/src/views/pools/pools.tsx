@@ -8,7 +8,11 @@ import { Members } from './members.js'
 
 /** Which of several each attempt goes to, and how they do. */
 export function Pools() {
-  const loaded = useLoad('pools', (signal) => get<Page<PoolSummary>>('/pools', { limit: '1000' }, signal), 5000)
+  const loaded = useLoad(
+    'pools',
+    (signal) => get<Page<PoolSummary>>('/pools', { limit: '1000' }, signal),
+    5000,
+  )
   return (
     <>
       <Head title="Pools" />

@@ -43,10 +43,17 @@ export function Audit() {
       </Filters>
       <List
         of={list}
-        empty={<Empty title="Nothing here">Every change through this page, the API and the command is written down here.</Empty>}
+        empty={
+          <Empty title="Nothing here">
+            Every change through this page, the API and the command is written down here.
+          </Empty>
+        }
       >
         {(records) => (
-          <Table label="Audit records" head={['When', 'Who', 'Action', 'Target', 'Reason', 'Before and after']}>
+          <Table
+            label="Audit records"
+            head={['When', 'Who', 'Action', 'Target', 'Reason', 'Before and after']}
+          >
             {records.map((record) => (
               <tr key={record.audit_id}>
                 <td>

@@ -1,11 +1,14 @@
 import type { ErrorRecord } from '../../api/types.js'
-import { words } from '../../format.js'
+import { inline, words } from '../../format.js'
 import { Empty, Head, Json, State, Table, Time } from '../../parts/basics.js'
 import { Choice, Filters, Text } from '../../parts/filters.js'
 import { List, useList } from '../../parts/list.js'
 import { address, route } from '../../route.js'
 
-const options = (...names: string[]) => [['', 'any'] as const, ...names.map((name) => [name, name.toLowerCase()] as const)]
+const options = (...names: string[]) => [
+  ['', 'any'] as const,
+  ...names.map((name) => [name, name.toLowerCase()] as const),
+]
 
 /** Failed attempts and openings of breakers, newest first. */
 export function Errors() {
@@ -21,10 +24,17 @@ export function Errors() {
       </Filters>
       <List
         of={list}
-        empty={<Empty title="No errors here">One is recorded for each failed attempt, and for each breaker that opens.</Empty>}
+        empty={
+          <Empty title="No errors here">
+            One is recorded for each failed attempt, and for each breaker that opens.
+          </Empty>
+        }
       >
         {(errors) => (
-          <Table label="Errors" head={['When', 'Severity', 'Operation', 'Kind', 'Message', 'Retries', 'Context']}>
+          <Table
+            label="Errors"
+            head={['When', 'Severity', 'Operation', 'Kind', 'Message', 'Retries', 'Context']}
+          >
             {errors.map((error) => (
               <tr>
                 <td>
@@ -35,9 +45,11 @@ export function Errors() {
                 </td>
                 <td>
                   {error.session_id == null ? (
-                    String(error.context['operation'] ?? '')
+                    inline(error.context['operation'])
                   ) : (
-                    <a href={address('/sessions', { id: error.session_id })}>{String(error.context['operation'] ?? '')}</a>
+                    <a href={address('/sessions', { id: error.session_id })}>
+                      {inline(error.context['operation'])}
+                    </a>
                   )}
                 </td>
                 <td>
@@ -52,7 +64,10 @@ export function Errors() {
                 <td>
                   <details>
                     <summary>Show</summary>
-                    <Json value={{ ...error.context, stack_trace: error.stack_trace ?? undefined }} label="Context" />
+                    <Json
+                      value={{ ...error.context, stack_trace: error.stack_trace ?? undefined }}
+                      label="Context"
+                    />
                   </details>
                 </td>
               </tr>

@@ -16,7 +16,9 @@ function Timeline({ session }: { session: Session }) {
     <ol class="timeline" aria-label="Timeline of attempts and waits">
       {parts.map(({ kind, attempt, from, to, length }) => (
         <li key={`${kind} ${attempt}`}>
-          <span class="timeline-name">{kind === 'wait' ? `wait before ${attempt}` : `attempt ${attempt}`}</span>
+          <span class="timeline-name">
+            {kind === 'wait' ? `wait before ${attempt}` : `attempt ${attempt}`}
+          </span>
           <span class="timeline-track" aria-hidden="true">
             <span class={kind} style={{ left: `${from * 100}%`, width: `max(3px, ${(to - from) * 100}%)` }} />
           </span>
@@ -40,7 +42,11 @@ export function OneSession({ id }: { id: string }) {
       action: 'Cancel the call',
       danger: true,
       async run(reason) {
-        const { cancelled } = await call<{ cancelled: boolean }>('POST', `/sessions/${encodeURIComponent(id)}/cancel`, { reason })
+        const { cancelled } = await call<{ cancelled: boolean }>(
+          'POST',
+          `/sessions/${encodeURIComponent(id)}/cancel`,
+          { reason },
+        )
         say(cancelled ? 'The call is cancelled.' : 'The call had ended already.')
         loaded.reload()
       },
@@ -71,7 +77,9 @@ export function OneSession({ id }: { id: string }) {
                     <dt>Outcome</dt>
                     <dd>
                       <State of={active ? 'running' : session.success ? 'succeeded' : 'failed'} />
-                      {session.stopped != null && session.stopped !== 'succeeded' && ` (${words(session.stopped)})`}
+                      {session.stopped != null &&
+                        session.stopped !== 'succeeded' &&
+                        ` (${words(session.stopped)})`}
                     </dd>
                     <dt>Started</dt>
                     <dd>
@@ -97,7 +105,9 @@ export function OneSession({ id }: { id: string }) {
                     <dd>{session.session_id}</dd>
                     <dt>Correlation</dt>
                     <dd>
-                      <a href={address('/sessions', { correlation_id: session.correlation_id })}>{session.correlation_id}</a>
+                      <a href={address('/sessions', { correlation_id: session.correlation_id })}>
+                        {session.correlation_id}
+                      </a>
                     </dd>
                   </dl>
                 </Panel>
@@ -113,12 +123,23 @@ export function OneSession({ id }: { id: string }) {
                 </Panel>
               </div>
               <Panel title="Attempts">
-                <Table label="Attempts" head={['No.', 'Outcome', 'Waited', 'Took', 'Member', 'Error', 'When']}>
+                <Table
+                  label="Attempts"
+                  head={['No.', 'Outcome', 'Waited', 'Took', 'Member', 'Error', 'When']}
+                >
                   {session.attempts.map((attempt) => (
                     <tr key={attempt.attempt_number}>
                       <td>{attempt.attempt_number}</td>
                       <td>
-                        <State of={attempt.success ? 'succeeded' : attempt.outcome === 'failure' ? 'failed' : attempt.outcome} />
+                        <State
+                          of={
+                            attempt.success
+                              ? 'succeeded'
+                              : attempt.outcome === 'failure'
+                                ? 'failed'
+                                : attempt.outcome
+                          }
+                        />
                       </td>
                       <td class="number">{duration(attempt.delay)}</td>
                       <td class="number">{duration(attempt.duration)}</td>

@@ -49,14 +49,19 @@ function All() {
         }
       >
         {(sessions) => (
-          <Table label="Sessions" head={['Operation', 'Outcome', 'Attempts', 'Took', 'Policy', 'Last error', 'Started']}>
+          <Table
+            label="Sessions"
+            head={['Operation', 'Outcome', 'Attempts', 'Took', 'Policy', 'Last error', 'Started']}
+          >
             {sessions.map((session) => (
               <tr key={session.session_id}>
                 <td>
                   <a href={address('/sessions', { id: session.session_id })}>{session.operation}</a>
                 </td>
                 <td>
-                  <State of={session.end_time == null ? 'running' : session.success ? 'succeeded' : 'failed'} />
+                  <State
+                    of={session.end_time == null ? 'running' : session.success ? 'succeeded' : 'failed'}
+                  />
                   {session.stopped != null && session.stopped !== 'succeeded' && (
                     <div class="hint">{words(session.stopped)}</div>
                   )}
@@ -64,7 +69,9 @@ function All() {
                 <td class="number">{session.total_attempts}</td>
                 <td class="number">{duration(session.total_duration)}</td>
                 <td>{session.policy_id}</td>
-                <td class="long">{session.attempts.findLast(({ error }) => error != null)?.error?.message ?? ''}</td>
+                <td class="long">
+                  {session.attempts.findLast(({ error }) => error != null)?.error?.message ?? ''}
+                </td>
                 <td>
                   <Time at={session.start_time} />
                 </td>

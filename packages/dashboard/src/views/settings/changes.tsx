@@ -8,7 +8,9 @@ import { say } from '../../parts/notice.js'
 
 /** The versions of what was changed on top of the file, and the way back. */
 export function Changes({ onChange }: { onChange: () => void }) {
-  const loaded = useLoad('history', (signal) => get<Page<ConfigVersion>>('/config/history', { limit: '100' }, signal))
+  const loaded = useLoad('history', (signal) =>
+    get<Page<ConfigVersion>>('/config/history', { limit: '100' }, signal),
+  )
   const admin = may('admin')
   const act = (path: string, title: string, text: string, action: string, body: object = {}): void =>
     ask({
@@ -33,14 +35,28 @@ export function Changes({ onChange }: { onChange: () => void }) {
             <button
               type="button"
               class="small secondary"
-              onClick={() => act('reload', 'Read the file again?', 'A file with mistakes is refused, and nothing changes.', 'Reload')}
+              onClick={() =>
+                act(
+                  'reload',
+                  'Read the file again?',
+                  'A file with mistakes is refused, and nothing changes.',
+                  'Reload',
+                )
+              }
             >
               Reload the file
             </button>
             <button
               type="button"
               class="small secondary"
-              onClick={() => act('clear', 'Drop all changes?', 'The file alone counts then. The versions stay, to go back to.', 'Drop them')}
+              onClick={() =>
+                act(
+                  'clear',
+                  'Drop all changes?',
+                  'The file alone counts then. The versions stay, to go back to.',
+                  'Drop them',
+                )
+              }
             >
               Drop all changes
             </button>
@@ -55,7 +71,10 @@ export function Changes({ onChange }: { onChange: () => void }) {
               A policy that is saved under <a href="/policies">Policies</a> shows here as a version.
             </Empty>
           ) : (
-            <Table label="Versions" head={['Version', 'Who', 'When', 'Reason', ...(admin ? ['Actions'] : [])]}>
+            <Table
+              label="Versions"
+              head={['Version', 'Who', 'When', 'Reason', ...(admin ? ['Actions'] : [])]}
+            >
               {items.map(({ version, by, at, reason }, index) => (
                 <tr key={version}>
                   <th scope="row">
@@ -75,7 +94,13 @@ export function Changes({ onChange }: { onChange: () => void }) {
                           class="small secondary"
                           aria-label={`Go back to version ${version}`}
                           onClick={() =>
-                            act('rollback', `Go back to version ${version}?`, 'What was changed after it is undone, as a new version.', 'Go back', { version })
+                            act(
+                              'rollback',
+                              `Go back to version ${version}?`,
+                              'What was changed after it is undone, as a new version.',
+                              'Go back',
+                              { version },
+                            )
                           }
                         >
                           Go back

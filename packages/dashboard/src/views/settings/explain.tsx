@@ -19,7 +19,8 @@ function Explained({ operation }: { operation: string }) {
           {policies.map(({ kind, policy_id, values, breaker }) => (
             <details key={kind} open={policies.length === 1}>
               <summary>
-                {kind === 'default' ? 'Every failure' : `Failures of the kind ${words(kind)}`}: policy {policy_id}
+                {kind === 'default' ? 'Every failure' : `Failures of the kind ${words(kind)}`}: policy{' '}
+                {policy_id}
                 {breaker != null && `, breaker ${breaker}`}
               </summary>
               <p>

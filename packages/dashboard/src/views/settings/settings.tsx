@@ -9,7 +9,8 @@ import { Explain } from './explain.js'
 
 const MEANS = {
   viewer: 'You may look at everything and change nothing.',
-  operator: 'You may look, reset and trip breakers, replay and delete dead letters, cancel calls and change pools.',
+  operator:
+    'You may look, reset and trip breakers, replay and delete dead letters, cancel calls and change pools.',
   admin: 'You may do everything, policies and the configuration included.',
 }
 

@@ -8,6 +8,8 @@ export interface Facts {
   readonly spelling: Spelling
   /** What stands at a path of the wire, for messages. */
   shown(path: readonly string[]): string
+  /** A path of the wire with the line it is on, for messages about two places. */
+  where(path: readonly string[]): string
   /** The paths whose value a variable gave. */
   readonly variables: ReadonlySet<string>
   readonly env: Environment

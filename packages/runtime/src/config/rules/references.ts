@@ -1,4 +1,5 @@
 import { nearest } from '../nearest.js'
+import { show } from '../problem.js'
 import { READY } from '../ready.js'
 import type { Config } from '../schema/schema.js'
 import type { Facts, Tell } from './facts.js'
@@ -25,48 +26,29 @@ export function checkReferences({ config }: Facts, problem: Tell, unmapped: Tell
       for (const [kind, id] of Object.entries(kinds)) {
         if (id.startsWith('?') || policies.has(id)) continue
         const path = ['subsystem_mappings', subsystem, operation, kind]
-        unmapped(
-          path,
-          `got ${JSON.stringify(id)}, but there is no policy of that id${hint(id, policies)}${end}`,
-        )
+        unmapped(path, `got ${show(id)}, but there is no policy of that id${hint(id, policies)}${end}`)
       }
   const named = (path: readonly string[], breaker: string | null | undefined): void => {
     if (breaker != null && !breakers.includes(breaker))
       problem(
         path,
-        `got ${JSON.stringify(breaker)}, but there is no breaker of that name under circuit_breakers${hint(breaker, breakers)}`,
+        `got ${show(breaker)}, but there is no breaker of that name under circuit_breakers${hint(breaker, breakers)}`,
       )
   }
   named(['global_defaults', 'circuit_breaker'], config.globalDefaults?.circuitBreaker)
   for (const [id, policy] of Object.entries(config.policies ?? {})) {
     named(['policies', id, 'circuit_breaker'], policy.circuitBreaker)
     if (policy.id !== undefined && policy.id !== id)
-      problem(
-        ['policies', id, 'id'],
-        `got ${JSON.stringify(policy.id)}, takes its key, ${JSON.stringify(id)}`,
-      )
+      problem(['policies', id, 'id'], `got ${show(policy.id)}, takes its key, ${show(id)}`)
   }
   for (const [id, pool] of Object.entries(config.pools ?? {})) {
     if (pool.policy !== undefined && !policies.has(pool.policy))
       problem(
         ['pools', id, 'policy'],
-        `got ${JSON.stringify(pool.policy)}, but there is no policy of that id${hint(pool.policy, policies)}`,
+        `got ${show(pool.policy)}, but there is no policy of that id${hint(pool.policy, policies)}`,
       )
-    const ids = new Set<string>()
-    for (const [i, member] of (pool.members ?? []).entries()) {
-      if (member?.id === undefined) continue
-      if (ids.has(member.id))
-        problem(
-          ['pools', id, 'members', `${i}`, 'id'],
-          `got ${JSON.stringify(member.id)}, but another member has it`,
-        )
-      ids.add(member.id)
-    }
   }
   const pool = config.proxy?.pool
   if (pool !== undefined && !pools.includes(pool))
-    problem(
-      ['proxy', 'pool'],
-      `got ${JSON.stringify(pool)}, but there is no pool of that id${hint(pool, pools)}`,
-    )
+    problem(['proxy', 'pool'], `got ${show(pool)}, but there is no pool of that id${hint(pool, pools)}`)
 }

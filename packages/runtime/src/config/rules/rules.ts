@@ -1,5 +1,7 @@
 import { checkBreakers } from './breakers.js'
+import { checkDeadLetters } from './dead-letters.js'
 import type { Facts, Tell } from './facts.js'
+import { checkMembers } from './members.js'
 import { checkOverrides } from './overrides.js'
 import { checkPolicies } from './policies.js'
 import { checkReferences } from './references.js'
@@ -11,5 +13,7 @@ export function checkRules(facts: Facts, problem: Tell, warning: Tell): void {
   checkPolicies(facts, problem)
   checkBreakers(facts, problem)
   checkReferences(facts, problem, isOld(facts.config.version) ? warning : problem)
+  checkMembers(facts, problem)
+  checkDeadLetters(facts, problem)
   checkOverrides(facts, problem)
 }

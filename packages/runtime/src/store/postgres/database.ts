@@ -30,6 +30,8 @@ export interface Sql {
   all<R = Row>(text: string, ...values: Value[]): Promise<R[]>
   /** Tells how many rows were changed. */
   run(text: string, ...values: Value[]): Promise<number>
+  /** Runs the last statement of a transaction and its COMMIT at a stroke. `value` is what the transaction comes to. */
+  finish<T>(value: T, text: string, ...values: Value[]): Promise<T>
 }
 
 /** What a transaction needs besides its work. */
@@ -135,6 +137,7 @@ export class Database {
       connectionTimeoutMillis: connectTimeout,
       query_timeout: statementTimeout + GRACE,
       keepAlive: true,
+      pipeline: true,
     }
   }
 
@@ -172,12 +175,24 @@ export class Database {
     const attempt = async (): Promise<T> => {
       const client = await pool.connect()
       let broken: Error | undefined
-      const sql = sqlOf(client)
+      let finished = false
+      const sql = sqlOf(client, (value) => {
+        finished = true
+        Object.assign(lost, { value, is: true })
+      })
       try {
         if (lost.is && (await proof?.(sql, lost.value as T)) === true) return lost.value as T
         lost.is = false
-        await client.query(prelude)
-        const value = await work(sql)
+        // Sent together with the first statement of the work. Should it fail, that finds no transaction it could work in, and
+        // it is the first error that tells why.
+        const begun = client.query(prelude)
+        begun.catch(() => {})
+        const value = await work(sql).catch(async (error: unknown) => {
+          await begun
+          throw error
+        })
+        await begun
+        if (finished) return value
         Object.assign(lost, { value, is: true })
         await client.query('COMMIT')
         return value
@@ -233,7 +248,17 @@ async function undone(client: PooledClient, error: unknown): Promise<Error | und
 const one = (result: Awaited<ReturnType<Client['query']>>) =>
   Array.isArray(result) ? (result.at(-1) as Exclude<typeof result, unknown[]>) : result
 
-const sqlOf = (client: Client): Sql => ({
+const sqlOf = (client: Client, finishing: (value: unknown) => void): Sql => ({
   all: async <R>(text: string, ...values: Value[]) => one(await client.query(text, values)).rows as R[],
   run: async (text, ...values) => one(await client.query(text, values)).rowCount ?? 0,
+  async finish(value, text, ...values) {
+    finishing(value)
+    const done = client.query(text, values)
+    // After a statement that failed it only ends the transaction.
+    const committed = client.query('COMMIT')
+    committed.catch(() => {})
+    await done
+    await committed
+    return value
+  },
 })

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '../../records/dead-letter.js'
-import { toColumn } from '../sqlite/text.js'
 import type { Database, Sql } from './database.js'
-import { Tally } from './dead-letter-counts.js'
+import { counting } from './dead-letter-counts.js'
 import { CHANGING, changing, type DeadLetterRow, type Held, heldOf, turned } from './dead-letter-rows.js'
 import { Gather } from './gather.js'
 import { hashed } from './names.js'
@@ -23,8 +22,12 @@ interface Asked {
 const TOGETHER = 256
 
 const NAMES = Object.keys(CHANGING)
-const SET = NAMES.map((name) => `${name} = given.${name}`).join(', ')
-const ARRAYS = Object.values(CHANGING).map((type, i) => `$${i + 3}::${type}[]`)
+/** Details that did not change are not sent. */
+const SET = NAMES.map(
+  (name) =>
+    `${name} = ${name === 'error_details' ? `coalesce(given.${name}, stored.${name})` : `given.${name}`}`,
+).join(', ')
+const ARRAYS = Object.values(CHANGING).map((type, i) => `$${i + 4}::${type}[]`)
 
 /** Changes single entries. Whatever is asked for within a turn, or while others are served, goes into one transaction. */
 export class DeadLetterChanges {
@@ -91,45 +94,43 @@ export class DeadLetterChanges {
       return result
     })
     const changed = [...there.values()].filter((held) => before.get(held.entry.dlqId) !== held)
-    if (changed.length > 0) await this.replace(sql, changed, before, token)
     if (requests) await this.notify(sql)
-    return { results, first: changed[0]?.seq }
+    const done = { results, first: changed[0]?.seq }
+    return changed.length === 0 ? done : this.replace(sql, changed, before, token, done)
   }
 
-  private async replace(
+  private replace<T>(
     sql: Sql,
     changed: readonly Held[],
     before: ReadonlyMap<string, Held>,
     token: string,
-  ) {
+    done: T,
+  ): Promise<T> {
     const { database } = this
-    await sql.run(
-      `UPDATE ${database.table('dead_letters')} AS stored SET change = $1, ${SET}
-        FROM unnest($2::bigint[], ${ARRAYS.join(', ')}) AS given (seq, ${NAMES.join(', ')})
-        WHERE stored.seq = given.seq`,
+    const old = changed.map(({ entry }) => (before.get(entry.dlqId) as Held).entry)
+    return sql.finish(
+      done,
+      `WITH changed AS (
+        UPDATE ${database.table('dead_letters')} AS stored SET change = $1, ${SET}
+          FROM unnest($2::bigint[], $3::text[], ${ARRAYS.join(', ')}) AS given (seq, was, ${NAMES.join(', ')})
+          WHERE stored.seq = given.seq
+          RETURNING id, dlq_id, operation, operation_type, was, stored.status, stored.replayed_at, stored.last_attempt
+      ), counted AS (
+        ${counting(
+          database,
+          `SELECT operation, operation_type, was AS status, -1 AS n FROM changed
+            UNION ALL SELECT operation, operation_type, status, 1 FROM changed`,
+        )}
+      ) INSERT INTO ${database.table('processed_ids')}
+        SELECT id, dlq_id, coalesce(replayed_at, last_attempt) FROM changed WHERE status = 'completed'
+        ON CONFLICT DO NOTHING`,
       token,
       changed.map(({ seq }) => seq),
+      old.map(({ status }) => status),
       ...turned(
-        changed.map(({ entry, owner }) => changing(entry, owner)),
+        changed.map(({ entry, owner }, i) => changing(entry, owner, old[i])),
         NAMES.length,
       ),
     )
-    const tally = new Tally()
-    const completed: DeadLetter[] = []
-    for (const { entry } of changed) {
-      const { status } = (before.get(entry.dlqId) as Held).entry
-      tally.add(entry.operationType, status, -1)
-      tally.add(entry.operationType, entry.status, 1)
-      if (entry.status === 'completed') completed.push(entry)
-    }
-    if (completed.length > 0)
-      await sql.run(
-        `INSERT INTO ${database.table('processed_ids')}
-          SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[]) ON CONFLICT DO NOTHING`,
-        completed.map(({ dlqId }) => hashed(dlqId)),
-        completed.map(({ dlqId }) => toColumn(dlqId)),
-        completed.map(({ replayedAt, lastAttempt }) => (replayedAt ?? lastAttempt).getTime()),
-      )
-    await tally.write(database, sql)
   }
 }

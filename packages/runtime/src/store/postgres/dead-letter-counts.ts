@@ -1,6 +1,4 @@
-import { toColumn } from '../sqlite/text.js'
-import type { Database, Sql } from './database.js'
-import { hashed } from './names.js'
+import type { Database } from './database.js'
 
 /** How many rows the count of an operation and a status is spread over. */
 const SHARDS = 8
@@ -14,31 +12,3 @@ export const counting = (database: Database, changes: string): string => `
     SELECT operation, status, pg_backend_pid() % ${SHARDS}, min(operation_type), sum(n)
       FROM (${changes}) AS changes GROUP BY operation, status HAVING sum(n) <> 0 ORDER BY operation, status
     ON CONFLICT (operation, status, shard) DO UPDATE SET entries = counts.entries + excluded.entries`
-
-/** How many entries of an operation came to a status, or left it. */
-export class Tally {
-  private readonly changes = new Map<string, { operation: string; status: string; n: number }>()
-
-  add(operation: string, status: string, n: number): void {
-    const key = JSON.stringify([operation, status])
-    const held = this.changes.get(key) ?? { operation, status, n: 0 }
-    held.n += n
-    this.changes.set(key, held)
-  }
-
-  async write(database: Database, sql: Sql): Promise<void> {
-    const changes = [...this.changes.values()].filter(({ n }) => n !== 0)
-    if (changes.length === 0) return
-    await sql.run(
-      counting(
-        database,
-        `SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
-          AS given (operation, operation_type, status, n)`,
-      ),
-      changes.map(({ operation }) => hashed(operation)),
-      changes.map(({ operation }) => toColumn(operation)),
-      changes.map(({ status }) => status),
-      changes.map(({ n }) => n),
-    )
-  }
-}

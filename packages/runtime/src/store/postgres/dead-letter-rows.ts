@@ -111,8 +111,8 @@ const OWN = [
   'original_payload',
 ] as const
 
-/** Values of the columns in {@link CHANGING}. */
-export function changing(entry: DeadLetter, owner: string | null): Cell[] {
+/** Values of the columns in {@link CHANGING}. Details that are those of an `old` entry are left out. */
+export function changing(entry: DeadLetter, owner: string | null, old?: DeadLetter): Cell[] {
   return [
     entry.status,
     entry.lastAttempt.getTime(),
@@ -120,7 +120,9 @@ export function changing(entry: DeadLetter, owner: string | null): Cell[] {
     time(entry.leasedUntil),
     owner === null ? null : toColumn(owner),
     time(entry.replayRequestedAt),
-    JSON.stringify(deadLetterCodec.encode(entry).error_details),
+    entry.errorDetails === old?.errorDetails
+      ? null
+      : JSON.stringify(deadLetterCodec.encode(entry).error_details),
   ]
 }
 

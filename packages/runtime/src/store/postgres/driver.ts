@@ -39,6 +39,8 @@ interface ClientOptions {
   /** How long the client itself waits for an answer: the server may not be there to end a statement. */
   query_timeout: number
   keepAlive: boolean
+  /** Whether statements are sent before the ones ahead of them are answered. */
+  pipeline: boolean
 }
 
 export interface Driver {

@@ -20,7 +20,10 @@ const HINTS: Record<string, string> = {
   '25006': 'it takes no writes: it is a standby, or set to read only',
 }
 
-const codeOf = (error: unknown): string => String((Object(error) as { code?: unknown }).code ?? '')
+function codeOf(error: unknown): string {
+  const { code } = Object(error) as { code?: unknown }
+  return typeof code === 'string' ? code : ''
+}
 
 /** The SQLSTATE of an error that the server reported; undefined where it is none. */
 export function sqlState(error: unknown): string | undefined {

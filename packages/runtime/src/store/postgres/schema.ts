@@ -48,8 +48,9 @@ export const first = (schema: string): string => `
     original_payload text NOT NULL
   );
   CREATE INDEX dead_letters_by_operation ON "${schema}".dead_letters (operation, status, created_at, seq);
-  CREATE INDEX dead_letters_by_status ON "${schema}".dead_letters (status, created_at, seq);
+  -- An entry is in one of these two: a change of status touches every index there is.
   CREATE INDEX dead_letters_open ON "${schema}".dead_letters (created_at, seq) WHERE status <> 'completed';
+  CREATE INDEX dead_letters_completed ON "${schema}".dead_letters (created_at, seq) WHERE status = 'completed';
   CREATE INDEX dead_letters_requested ON "${schema}".dead_letters (created_at, seq)
     WHERE replay_requested_at IS NOT NULL;
 

@@ -76,6 +76,15 @@ export class Spill {
     return this.files === undefined ? undefined : (await this.files).deadLetters.get(id, NEVER)
   }
 
+  /** Hears that the database answers again: what waits need not wait any longer. */
+  nudge(): void {
+    if (this.timer === undefined || this.pause === PAUSE.first) return
+    this.clock.clearTimer(this.timer)
+    this.timer = undefined
+    this.pause = PAUSE.first
+    this.soon(0)
+  }
+
   /** Moves what is there, now. Resolves when it is moved, or could not be. */
   async move(): Promise<void> {
     this.moving ??= this.moveAll().finally(() => {

@@ -28,7 +28,9 @@ export function spilling(
   return {
     async add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
       try {
-        return await queue.add(entries, limits)
+        const added = await queue.add(entries, limits)
+        spill.nudge()
+        return added
       } catch (error) {
         if (!isOutage(error)) throw error
         return spill.keep(entries, limits)

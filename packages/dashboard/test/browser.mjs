@@ -1,11 +1,11 @@
+// A browser for tests and pictures: the one that CHROMIUM_PATH names, one on the PATH, or the one that comes with npm.
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import { chromium } from 'playwright-core'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** A browser: the one that CHROMIUM_PATH names, one on the PATH, or the one that comes with npm. */
-async function find(): Promise<string | undefined> {
+async function find() {
   const { CHROMIUM_PATH, PATH = '' } = process.env
   if (CHROMIUM_PATH) return CHROMIUM_PATH
   const found = PATH.split(delimiter)
@@ -16,18 +16,20 @@ async function find(): Promise<string | undefined> {
   return shipped.executablePath()
 }
 
-/** Starts a browser; undefined where there is none that starts, which is said loudly. */
-export async function launch(): Promise<Browser | undefined> {
+/**
+ * Starts a browser. Where there is none that starts this is said loudly and the answer is undefined; with
+ * REQUIRE_BROWSER in the environment it is an error.
+ */
+export async function launch() {
   try {
-    const executablePath = await find()
     return await chromium.launch({
-      ...(executablePath === undefined ? {} : { executablePath }),
+      executablePath: await find(),
       args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--force-color-profile=srgb'],
     })
   } catch (error) {
     if (process.env['REQUIRE_BROWSER']) throw error
     console.error(
-      `\n*** NO BROWSER: the dashboard is not tested. Set CHROMIUM_PATH, or install chromium. ***\n${(error as Error).message}\n`,
+      `\n*** NO BROWSER: the dashboard is not tested. Set CHROMIUM_PATH, or install chromium. ***\n${error}\n`,
     )
     return undefined
   }

@@ -1,0 +1,202 @@
+// The store is no part of the public face, so it is measured as it is in the sources, on a PostgreSQL of its own that flushes.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import pg from 'pg'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/**
+ * @typedef {typeof import('../../packages/runtime/src/store/postgres/index.js')} Index
+ * @typedef {typeof import('../../packages/runtime/test/store/postgres-server.js')} Servers
+ * @typedef {ReturnType<Index['openPostgres']>} Store
+ * @typedef {import('../../packages/runtime/src/records/dead-letter.js').DeadLetter} DeadLetter
+ */
+
+/** @returns {Promise<Index & Servers>} */
+async function load() {
+  const outfile = join(ROOT, '.cache', `postgres-bench-${process.pid}.mjs`)
+  await build({
+    stdin: {
+      contents: `export { openPostgres } from './src/store/postgres/index.ts'
+        export { PostgresServer } from './test/store/postgres-server.ts'`,
+      resolveDir: join(ROOT, 'packages/runtime'),
+    },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'error',
+  })
+  try {
+    return await import(pathToFileURL(outfile).href)
+  } finally {
+    await rm(outfile)
+  }
+}
+
+const START = Date.UTC(2026, 0, 1)
+
+const random = () => Math.random().toString(36).slice(2, 14)
+
+/** @param {number} n @returns {DeadLetter} */
+const letter = (n) => ({
+  schema: '1.1',
+  dlqId: `dlq_20260101_000000_item${n}_${random()}`,
+  itemId: `item${n}`,
+  operationType: `operation_${n % 10}`,
+  status: 'pending',
+  originalPayload: { id: n, text: 'x'.repeat(500) },
+  errorDetails: {
+    errorType: 'Error',
+    errorMessage: 'the service is down',
+    stackTrace: 'x'.repeat(500),
+    retryCount: 2,
+  },
+  createdAt: new Date(START + n),
+  lastAttempt: new Date(START + n),
+  processed: false,
+  idempotencyKey: `idk_${random()}`,
+  policyId: 'default',
+})
+
+/**
+ * What somebody writes by hand: a queue in a table, found by id, never holding a key twice, taken oldest first.
+ */
+const BY_HAND = `CREATE TABLE letters (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL UNIQUE, key text NOT NULL UNIQUE,
+    operation text NOT NULL, status text NOT NULL, created_at timestamptz NOT NULL, leased_until timestamptz, owner text,
+    entry text NOT NULL
+  );
+  CREATE INDEX letters_open ON letters (created_at, seq) WHERE status <> 'completed'`
+
+const INSERT = `INSERT INTO letters (id, key, operation, status, created_at, entry)
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[])
+  ON CONFLICT DO NOTHING`
+
+const TAKE = `UPDATE letters SET status = 'replaying', leased_until = now() + interval '5 minutes', owner = $1
+  WHERE seq IN (SELECT seq FROM letters WHERE status = 'pending' ORDER BY created_at, seq LIMIT $2 FOR UPDATE SKIP LOCKED)
+  RETURNING seq, entry`
+
+const DONE = `UPDATE letters SET status = 'completed', leased_until = NULL WHERE seq = ANY($1::bigint[]) AND owner = $2`
+
+/**
+ * @template T
+ * @param {(store: Store, raw: pg.Client) => Promise<T>} work
+ */
+async function withStore(work) {
+  const { openPostgres, PostgresServer } = await load()
+  const server = await PostgresServer.start({ fsync: 'on' })
+  if (server === undefined) throw new Error('no PostgreSQL could be started here')
+  const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
+  const store = openPostgres(server.url, { spillDir: join(dir, 'spill') })
+  const raw = new pg.Client({ connectionString: server.url })
+  try {
+    await store.open()
+    await raw.connect()
+    await raw.query(BY_HAND)
+    return await work(store, raw)
+  } finally {
+    await raw.end()
+    await store.close()
+    await server.remove()
+    await rm(dir, { recursive: true })
+  }
+}
+
+const TOGETHER = 1000
+const ROUNDS = 20
+const WARM_UP = 5
+
+/** @param {pg.Client} raw @param {DeadLetter[]} letters */
+async function insertByHand(raw, letters) {
+  await raw.query(INSERT, [
+    letters.map(({ dlqId }) => dlqId),
+    letters.map(({ idempotencyKey }) => idempotencyKey),
+    letters.map(({ operationType }) => operationType),
+    letters.map(({ status }) => status),
+    letters.map(({ createdAt }) => createdAt.toISOString()),
+    letters.map((each) => JSON.stringify(each)),
+  ])
+}
+
+/** @param {Store} store @param {DeadLetter[]} letters */
+const addAll = (store, letters) =>
+  Promise.all(letters.map((each) => store.deadLetters.add([each], { maxEntries: 1e9 })))
+
+/**
+ * Runs both in turns, each before the other every second time.
+ *
+ * @param {(letters: DeadLetter[]) => Promise<number>} bare milliseconds
+ * @param {(letters: DeadLetter[]) => Promise<number>} ours
+ */
+async function inTurns(bare, ours) {
+  /** @type {{ ratio: number[], perEntry: number[] }} */
+  const samples = { ratio: [], perEntry: [] }
+  for (let round = 0; round < WARM_UP + ROUNDS; round++) {
+    const letters = Array.from({ length: TOGETHER }, (_, i) => letter(round * TOGETHER + i))
+    const before = round % 2 === 0 ? await bare(letters) : undefined
+    const took = await ours(letters)
+    const bareTook = before ?? (await bare(letters))
+    if (round < WARM_UP) continue
+    samples.ratio.push(took / bareTook)
+    samples.perEntry.push((took * 1e6) / TOGETHER)
+  }
+  return samples
+}
+
+/** @param {() => Promise<unknown>} work */
+async function timed(work) {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+/** A thousand callers that add an entry each, and one hand-written statement with the same entries. */
+export const adds = () =>
+  withStore((store, raw) =>
+    inTurns(
+      (letters) => timed(() => insertByHand(raw, letters)),
+      (letters) => timed(() => addAll(store, letters)),
+    ),
+  )
+
+/** How many are taken at a time. */
+const TAKEN = 50
+
+/** Taking leases and completing what was leased until nothing is left, and a hand-written loop that does the same. */
+export const leases = () =>
+  withStore((store, raw) =>
+    inTurns(
+      async (letters) => {
+        await insertByHand(raw, letters)
+        return timed(async () => {
+          for (;;) {
+            const { rows } = await raw.query(TAKE, ['me', TAKEN])
+            if (rows.length === 0) return
+            for (const { entry } of rows) JSON.parse(entry)
+            await raw.query(DONE, [rows.map(({ seq }) => seq), 'me'])
+          }
+        })
+      },
+      async (letters) => {
+        await addAll(store, letters)
+        const [now, until] = [new Date(START + 1e9), new Date(START + 2e9)]
+        return timed(async () => {
+          for (;;) {
+            const want = { statuses: /** @type {const} */ (['pending']), limit: TAKEN }
+            const taken = await store.deadLetters.leaseNext(want, 'me', until, now)
+            if (taken.length === 0) return
+            await Promise.all(
+              taken.map(({ dlqId }) =>
+                store.deadLetters.settle(dlqId, 'me', { status: 'completed', at: now }),
+              ),
+            )
+          }
+        })
+      },
+    ),
+  )

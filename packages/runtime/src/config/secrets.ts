@@ -1,0 +1,19 @@
+import type { z } from 'zod'
+import { configSchema } from './schema/schema.js'
+import { childOf, follow, isSecret, kindOf, type Spelling, shapeOf } from './schema/walk.js'
+
+/** Whether something secret may stand at a place, or in it: who mixes the two up writes the secret there. */
+export function mayHoldSecret(schema: z.core.$ZodType): boolean {
+  const kind = kindOf(schema)
+  if (kind === 'object') return Object.values(shapeOf(schema)).some(mayHoldSecret)
+  if (kind === 'record' || kind === 'array') return mayHoldSecret(childOf(schema, '') as z.core.$ZodType)
+  return isSecret(schema)
+}
+
+/** A path of the source as it may be shown: among users, a key that is none may be a password. */
+export function namesOf(path: readonly string[], spelling: Spelling): readonly string[] {
+  const [section, key, index, field] = path
+  if (section !== 'proxy' || key !== 'users' || index === undefined || field === undefined) return path
+  const { schema } = follow(configSchema, path.slice(0, 3), spelling)
+  return childOf(schema, field) === undefined ? [section, key, index, '***'] : path
+}
