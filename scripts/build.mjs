@@ -96,6 +96,9 @@ for (const { name, dir, entries, commands } of all) {
   }
 }
 
+// The page that the server ships.
+await import('../packages/dashboard/build.mjs')
+
 // What editors check a config file by comes from the schema that checks it.
 const runtime = all.find(({ name }) => name === '@holdfast/runtime')
 if (runtime !== undefined) {

@@ -18,22 +18,15 @@ afterEach(() => {
 class Terminal {
   private readonly name = `holdfast-${process.pid}-${++count}`
 
-  constructor(world: World, columns: number) {
-    open.push(this.name)
-    this.tmux(
-      '-f',
-      '/dev/null',
-      'new-session',
-      '-d',
-      '-x',
-      String(columns),
-      '-y',
-      '40',
-      '-c',
-      world.dir,
-      'sh',
-    )
-    this.type(`PS1='$ '; holdfast() { "${process.execPath}" "${COMMAND}" "$@"; }; clear`)
+  /** What is typed before the shell reads is shown twice, or in the wrong place: it must be ready first. */
+  static async open(world: World, columns: number): Promise<Terminal> {
+    const terminal = new Terminal()
+    open.push(terminal.name)
+    const size = ['-x', String(columns), '-y', '40']
+    terminal.tmux('-f', '/dev/null', 'new-session', '-d', ...size, '-c', world.dir, 'sh')
+    terminal.type(`PS1='$ '; holdfast() { "${process.execPath}" "${COMMAND}" "$@"; }; clear; echo ready`)
+    await terminal.showing(/^ready\n\$ /m)
+    return terminal
   }
 
   type(line: string): void {
@@ -65,7 +58,7 @@ class Terminal {
 
 describe.skipIf(!tmux)('the command in a terminal', () => {
   it.each([60, 120])('fits tables and charts into %i columns', async (columns) => {
-    const terminal = new Terminal(new World({ 'holdfast.yaml': CONFIG }), columns)
+    const terminal = await Terminal.open(new World({ 'holdfast.yaml': CONFIG }), columns)
     terminal.type('holdfast policies; echo "done: $?"')
     const screen = await terminal.showing(/^done: 0/m)
     const lines = screen.split('\n')
@@ -86,7 +79,7 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
   })
 
   it('ends a server at Ctrl-C and gives the terminal back', async () => {
-    const terminal = new Terminal(new World({ 'holdfast.yaml': CONFIG }), 100)
+    const terminal = await Terminal.open(new World({ 'holdfast.yaml': CONFIG }), 100)
     terminal.type('holdfast serve --port 0; echo "done: $?"')
     await terminal.showing(/Ctrl-C ends it/)
     terminal.key('C-c')
@@ -95,7 +88,7 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
 
   it('asks its questions and writes what was answered', async () => {
     const world = new World()
-    const terminal = new Terminal(world, 100)
+    const terminal = await Terminal.open(world, 100)
     terminal.type('holdfast init; echo "done: $?"')
     await terminal.showing(/Where should records live/)
     terminal.key('Down')
@@ -113,7 +106,7 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
   })
 
   it('writes nothing where the questions are broken off', async () => {
-    const terminal = new Terminal(new World(), 100)
+    const terminal = await Terminal.open(new World(), 100)
     terminal.type('holdfast init; echo "done: $?"; ls')
     await terminal.showing(/Where should records live/)
     // That it moves shows that it reads keys by itself, Ctrl-C among them.

@@ -10,6 +10,13 @@ const COLOURS = {
   dark: { text: '#b4c0ca', grid: '#2b3640', calls: '#5cc3e0', retries: '#f0a64a', success: '#6fcf8e' },
 }
 
+/** How the axis says times: by the smallest step between two of them (s), with the day where it changes. */
+const TIMES: uPlot.Axis.Values = [
+  [3600, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
+  [60, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
+  [1, '{HH}:{mm}:{ss}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
+]
+
 /** Calls and retries on one side, success on the other. A stretch that is drawn with the mouse is looked at closer. */
 export function Chart(props: { points: readonly Point[]; span: Span; onZoom: (span: Span) => void }) {
   const host = useRef<HTMLDivElement>(null)
@@ -37,12 +44,13 @@ export function Chart(props: { points: readonly Point[]; span: Span; onZoom: (sp
           share: { range: () => [0, 1.02] },
         },
         axes: [
-          { ...axis, space: 70 },
+          { ...axis, space: 70, values: TIMES },
           { ...axis, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? count(tick) : '')) },
           {
             ...axis,
             scale: 'share',
             side: 1,
+            size: 56,
             grid: { show: false },
             values: (_, ticks) => ticks.map((tick) => `${Math.round(tick * 100)} %`),
           },
