@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Holdfast, migrateConfig, toWire } from '@holdfast/runtime'
+import { systemClock } from 'holdfast/engine'
 import { FlakyService } from './flaky.js'
 import { perform, TASKS } from './subsystems.js'
 
@@ -56,7 +57,7 @@ try {
   show('its session', session && toWire(session))
   const [event] = (await hf.events.list({ types: ['retry_attempt'], limit: 1 })).items
   show('the last retry as an event', event && toWire(event))
-  const to = new Date()
+  const to = new Date(systemClock.wall())
   const window = await hf.metrics.window({
     from: new Date(to.getTime() - 3_600_000),
     to: new Date(to.getTime() + 1000),

@@ -1,4 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
+import { systemClock } from 'holdfast/engine'
 
 /** One thing that a subsystem does: under which operation, and what goes wrong with it how often. */
 export interface Task {
@@ -38,13 +39,25 @@ export async function perform(hf: Holdfast, service: string, task: Task, id: str
         return `${task.name} done`
       }
       const url = `${service}/${task.name}?id=${id}&fault=${task.fault}&times=${task.times}`
-      const answer = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) })
+      const answer = await patiently((own) => fetch(url, { signal: AbortSignal.any([signal, own]) }))
       if (!answer.ok)
         throw Object.assign(new Error(`HTTP ${answer.status}`), { response: answer, status: answer.status })
       return answer.text()
     },
     { name: task.name, context: { id } },
   )
+}
+
+/** Ends what takes too long, as the browser does. */
+async function patiently<T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  const late = new DOMException('The page did not answer in time', 'TimeoutError')
+  const timer = systemClock.setTimer(() => controller.abort(late), PATIENCE)
+  try {
+    return await ask(controller.signal)
+  } finally {
+    systemClock.clearTimer(timer)
+  }
 }
 
 function localFailure(fault: Task['fault']): Error {

@@ -6,7 +6,7 @@ inBrowser('errors, audit and settings', () => {
     const { page } = await openTab('/errors')
     await page.getByLabel('Severity').selectOption('ERROR')
     await page.waitForURL(/severity=ERROR/)
-    await page.getByText('warning', { exact: true }).first().waitFor({ state: 'detached' })
+    await page.locator('td .state.warn').first().waitFor({ state: 'detached' })
     await page.getByRole('row').filter({ hasText: 'ERROR' }).getByRole('link').first().click()
     await page.getByRole('list', { name: 'Timeline of attempts and waits' }).waitFor()
   })

@@ -32,7 +32,8 @@ import type { ProxyUpstream } from './upstream.js'
  */
 export function parseProxyList(text: string): Member<ProxyUpstream>[] {
   const ids = new Map<string, number>()
-  return parseMemberList(text, ({ url, at: _, ...options }) => {
+  return parseMemberList(text, ({ url, at, ...options }) => {
+    void at
     const member = proxyMember(url, options as ProxyMemberOptions)
     const count = (ids.get(member.id) ?? 0) + 1
     ids.set(member.id, count)

@@ -70,7 +70,7 @@ export class Outbox<T> {
 
   private async drain(): Promise<void> {
     const { write, dropped, failed } = this.options
-    await undefined // until `writing` is set: it is unset below
+    await Promise.resolve() // until `writing` is set: it is unset below
     try {
       while (this.waiting.length > 0) {
         const batch = this.waiting.slice(0, BATCH)

@@ -12,10 +12,18 @@ export type Listed = ReadonlyMap<string, readonly MemberEntry[]>
 
 const SCHEMES = new Set(['http:', 'https:', 'socks5:'])
 
-function entryOf({ url, at: _, tags, ...rest }: ListedMember): MemberEntry {
+function entryOf(listed: ListedMember): MemberEntry {
+  const { url, tags, id, weight, region, cost } = listed
   if (!URL.canParse(url) || !SCHEMES.has(new URL(url).protocol))
     throw new Error('takes a url that begins with http://, https:// or socks5://')
-  return { url, ...rest, ...(tags && { tags: [...tags] }) }
+  return {
+    url,
+    ...(id !== undefined && { id }),
+    ...(weight !== undefined && { weight }),
+    ...(region !== undefined && { region }),
+    ...(cost !== undefined && { cost }),
+    ...(tags && { tags: [...tags] }),
+  }
 }
 
 /** The members of a list. One that another has the host of is told apart by a number. */

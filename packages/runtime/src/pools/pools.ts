@@ -176,7 +176,7 @@ export class PoolSet {
     const wanted = new Map(members.map((member) => [idOf(member), member]))
     const present = new Set(pool.members().map(({ id }) => id))
     const kept = new Map<string, { breaker: CircuitBreaker; drained: boolean }>()
-    for (const [id, text] of [...listed]) {
+    for (const [id, text] of listed) {
       const want = wanted.get(id)
       if (want !== undefined && JSON.stringify(want) === text) continue
       listed.delete(id)

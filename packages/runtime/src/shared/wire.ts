@@ -185,5 +185,5 @@ export class Wire {
 }
 
 /** Waits that grow, and that chance spreads, so that a fleet does not come back in one stroke. */
-export const backoff = (times: number, random: Random): number =>
+const backoff = (times: number, random: Random): number =>
   Math.min(LONGEST, FIRST * 2 ** Math.min(times, 10)) * (0.5 + random() / 2)

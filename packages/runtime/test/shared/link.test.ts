@@ -32,7 +32,7 @@ describe('a breaker with a link', () => {
     expect(link.wanted).toBe(true)
     await clock.advance(100)
     expect(breaker.admit()).toBeUndefined()
-    expect(breaker.refusal().retryAfter).toBe(100)
+    expect(breaker.refusal().retryAfter).toBe(150)
     await clock.advance(150)
     breaker.admit()?.success()
     expect(breaker.state).toBe('closed')
