@@ -1,7 +1,6 @@
 // What a fleet costs: a runtime with Redis beside one without, and how soon all hear of an opening.
 import { performance } from 'node:perf_hooks'
 import { Holdfast } from '@holdfast/runtime'
-// oxlint-disable-next-line holdfast/arrows -- a Redis and processes for tests are no part of the package
 import { helpers } from '../../packages/runtime/crash/helpers.mjs'
 import { succeed } from '../work.mjs'
 import { succeeding } from './loops.mjs'

@@ -1,9 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import axe from 'axe-core'
 import { expect, it } from 'vitest'
 import { inBrowser, openTab } from './tab.js'
-
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Every view as people come to it, and something to wait for. */
 const VIEWS = [
@@ -35,7 +32,7 @@ inBrowser('everybody', () => {
       await page.locator(`[data-theme=${colorScheme}]`).waitFor()
       await page.getByText(text).first().waitFor()
       // Run as a debugger would: the page's policy lets no script in from elsewhere.
-      await page.evaluate(axe)
+      await page.evaluate(axe.source)
       const violations = (await page.evaluate(
         `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
       )) as Violation[]

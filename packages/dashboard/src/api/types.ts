@@ -1,5 +1,4 @@
 import type {
-  attemptSchema,
   auditSchema,
   breakerEventSchema,
   breakerSchema,
@@ -16,7 +15,6 @@ import type {
 /** What a schema describes, as the wire spells it. */
 type Wire<S extends { _zod: { input: unknown } }> = S['_zod']['input']
 
-export type Attempt = Wire<typeof attemptSchema>
 export type Audit = Wire<typeof auditSchema>
 export type Breaker = Wire<typeof breakerSchema>
 export type BreakerChange = Wire<typeof breakerEventSchema>

@@ -49,7 +49,7 @@ function compile(schema: z.core.$ZodType, way: Way): Step {
   const def = (schema as any)._zod.def
   switch (def.type as string) {
     case 'object':
-      return ofObject(def.shape, way)
+      return ofObject(def.shape, way, def.catchall?._zod.def.type === 'unknown')
     case 'array': {
       const item = compile(def.element, way)
       return (value) => (item !== same && Array.isArray(value) ? value.map(item) : value)
@@ -85,10 +85,11 @@ function compile(schema: z.core.$ZodType, way: Way): Step {
   }
 }
 
-function ofObject(shape: Record<string, z.core.$ZodType>, way: Way): Step {
+function ofObject(shape: Record<string, z.core.$ZodType>, way: Way, loose: boolean): Step {
   const fields = Object.entries(shape).map(
     ([key, schema]) => [...way.keys(key), compile(schema, way)] as const,
   )
+  const known = new Set(fields.map(([from]) => from))
   return (value) => {
     if (!isPlain(value)) return value
     const result: Record<string, unknown> = {}
@@ -96,6 +97,7 @@ function ofObject(shape: Record<string, z.core.$ZodType>, way: Way): Step {
       const held = value[from]
       if (held !== undefined) result[to] = held === null ? null : step(held)
     }
+    if (loose) for (const key of Object.keys(value)) if (!known.has(key)) result[key] = value[key]
     return result
   }
 }

@@ -43,6 +43,12 @@ describe('a codec', () => {
     expect(both.encode(record)).toEqual({ base_delay: 0, at_time: null, by_policy: {} })
   })
 
+  it('lets through what a loose schema does not know, and nothing else', () => {
+    const wire = { a_b: 1, unknown_key: 2 }
+    expect(codec(z.looseObject({ a_b: z.number() })).decode(wire)).toEqual({ aB: 1, unknown_key: 2 })
+    expect(codec(z.object({ a_b: z.number() })).decode(wire)).toEqual({ aB: 1 })
+  })
+
   it('refuses what the schema does not take', () => {
     expect(() => both.decode({ base_delay: -1, by_policy: {} })).toThrow()
     expect(both.safeDecode({ by_policy: {} }).success).toBe(false)

@@ -15,7 +15,7 @@ const STATES = ['open', 'half_open', 'closed'] as const
 const RANK: Record<Breaker['state'], number> = { open: 0, half_open: 1, closed: 2 }
 
 /** Breakers that a reader asks for: those that refuse first, then by id. */
-export function choose(list: readonly Breaker[], state: string | undefined, text: string): Breaker[] {
+function choose(list: readonly Breaker[], state: string | undefined, text: string): Breaker[] {
   const wanted = text.trim().toLowerCase()
   return list
     .filter(

@@ -1,7 +1,7 @@
 import type { Policy } from '../../api/types.js'
 
 /** How a field is written. */
-export type Kind = 'text' | 'number' | 'seconds' | 'list' | 'codes' | 'flag' | readonly string[]
+type Kind = 'text' | 'number' | 'seconds' | 'list' | 'codes' | 'flag' | readonly string[]
 
 export interface Field {
   readonly name: keyof Policy
