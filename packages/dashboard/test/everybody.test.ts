@@ -28,7 +28,8 @@ inBrowser('everybody', () => {
     const { page } = await openTab(path)
     const found: string[] = []
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
+      // Without motion, so that no colour is looked at halfway from one theme to the other.
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.locator(`[data-theme=${colorScheme}]`).waitFor()
       await page.getByText(text).first().waitFor()
       // Run as a debugger would: the page's policy lets no script in from elsewhere.

@@ -2,7 +2,7 @@ import type { BreakerState } from './breaker.js'
 import type { Pass, Verdict } from './permit.js'
 
 /** What an operator does to a breaker. */
-export type BreakerOrder = 'trip' | 'reset' | 'disable' | 'enable'
+type BreakerOrder = 'trip' | 'reset' | 'disable' | 'enable'
 
 /** Where others say that a breaker stands. Durations are milliseconds. */
 export interface BreakerNews {

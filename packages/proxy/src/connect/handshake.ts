@@ -15,8 +15,7 @@ const LONGEST_HEAD = 16_384
 const END = Buffer.from('\r\n\r\n')
 
 /** `host:port` as it stands in a request. */
-const authority = ({ host, port }: Target): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`
+const authority = ({ host, port }: Target): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Asks a proxy over a connected socket for a tunnel; resolves when it stands. */
 export async function askForTunnel(socket: Socket, upstream: ProxyUpstream, target: Target): Promise<void> {

@@ -39,7 +39,7 @@ export interface Explanation {
 }
 
 /** The id of the breaker that a policy's calls have, where they have one. */
-export function breakerIdOf(policy: {
+function breakerIdOf(policy: {
   id: string
   circuitBreaker?: string | null | undefined
   enableCircuitBreaker: boolean

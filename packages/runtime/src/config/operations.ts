@@ -3,7 +3,7 @@ import type { ResolvedPolicy } from './resolve.js'
 import type { Config } from './schema/schema.js'
 
 /** Names and codes of errors by the kind of failure that they mean. */
-export interface ErrorKinds {
+interface ErrorKinds {
   readonly [kind: string]: readonly string[]
 }
 

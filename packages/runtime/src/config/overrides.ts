@@ -24,7 +24,7 @@ const BESIDE: { readonly [setting: string]: object } = {
 }
 
 /** Every setting that an override can have, by decorator. */
-export const SETTINGS: { readonly [decorator: string]: readonly string[] } = {
+const SETTINGS: { readonly [decorator: string]: readonly string[] } = {
   Retry: [
     'enabled',
     'maxRetries',

@@ -103,7 +103,7 @@ function isName(key: string, path: readonly string[], work: Preparation): boolea
 const keyCache = new WeakMap<object, Map<string, string>>()
 
 /** The keys of an object as they are spelled in the source, each with that of the wire. */
-export function wireKeys(schema: z.core.$ZodType, spelling: Spelling): Map<string, string> {
+function wireKeys(schema: z.core.$ZodType, spelling: Spelling): Map<string, string> {
   const shape = shapeOf(schema)
   if (spelling === 'wire') {
     let known = keyCache.get(bare(schema))

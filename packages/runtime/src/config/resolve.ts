@@ -5,7 +5,7 @@ import { READY } from './ready.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from './schema/schema.js'
 
 /** The layers a value can come from, the weakest first. */
-export type Origin = 'built-in' | 'global_defaults' | 'policy' | 'overrides' | 'environment' | 'api'
+type Origin = 'built-in' | 'global_defaults' | 'policy' | 'overrides' | 'environment' | 'api'
 
 /** Where one value comes from. */
 export interface FieldOrigin {

@@ -34,4 +34,4 @@ export const STATUSES = {
 export type ErrorCode = keyof typeof STATUSES
 
 /** A status that answers an error. */
-export type ErrorStatus = (typeof STATUSES)[ErrorCode]
+type ErrorStatus = (typeof STATUSES)[ErrorCode]

@@ -33,7 +33,7 @@ interface Problem {
 }
 
 /** What zod found, one sentence a field. */
-export function problemsOf(error: z.core.$ZodError, place: string): Problem[] {
+function problemsOf(error: z.core.$ZodError, place: string): Problem[] {
   return error.issues.map((issue) => ({
     in: PLACES[place] ?? place,
     path: issue.path.join('.'),

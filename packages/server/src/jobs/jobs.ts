@@ -4,7 +4,7 @@ import { type Clock, isHoldfastError } from 'holdfast'
 const KEPT = 100
 
 /** What became of the entries of a batch. */
-export interface ReplayCounts {
+interface ReplayCounts {
   readonly succeeded: number
   readonly failed: number
   readonly skipped: number

@@ -79,7 +79,7 @@ export function viewOf(policy: RetryPolicy): View & { approximate?: true } {
 const ms = (seconds: number) => Math.round(seconds * 1e6) / 1e3 || seconds * 1000
 
 /** What the view means for the policy. */
-export function policyOf(view: View): Partial<RetryPolicy> & { id: string } {
+function policyOf(view: View): Partial<RetryPolicy> & { id: string } {
   const maxDelay = ms(view.max_backoff_delay)
   return {
     id: DEFAULT,

@@ -25,7 +25,7 @@ class Terminal {
     const size = ['-x', String(columns), '-y', '40']
     terminal.tmux('-f', '/dev/null', 'new-session', '-d', ...size, '-c', world.dir, 'sh')
     terminal.type(`PS1='$ '; holdfast() { "${process.execPath}" "${COMMAND}" "$@"; }; clear; echo ready`)
-    await terminal.showing(/^ready\n\$ /m)
+    await terminal.showing(/^ready\n\$/m)
     return terminal
   }
 

@@ -11,7 +11,7 @@ import { follow, type Spelling, takesOf } from '../schema/walk.js'
 import type { Layer, WirePolicyEntry } from './layer.js'
 
 /** What a policy is made of when it is put: its id, and any of its fields. */
-export type PolicyInput = PolicyEntry & { readonly id: string }
+type PolicyInput = PolicyEntry & { readonly id: string }
 
 /** Fields that records carry and configs do not. */
 const OF_RECORDS = new Set(['schema'])
@@ -115,7 +115,7 @@ export function deletePolicy(source: PolicySource, layer: Layer, id: string): La
 }
 
 /** The places of a config that name a policy. */
-export function usersOf(config: Config, id: string): string[] {
+function usersOf(config: Config, id: string): string[] {
   const users = id === DEFAULT_POLICY ? ['every operation that has no other'] : []
   for (const [subsystem, operations] of Object.entries(config.subsystemMappings ?? {}))
     for (const [operation, kinds] of Object.entries(operations))

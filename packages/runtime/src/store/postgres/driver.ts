@@ -5,7 +5,7 @@ export type Value = string | number | boolean | null | readonly (string | number
 
 export type Row = Record<string, unknown>
 
-export interface Result {
+interface Result {
   rows: Row[]
   rowCount: number | null
 }

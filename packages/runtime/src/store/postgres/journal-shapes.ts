@@ -22,7 +22,7 @@ import type { Value } from './driver.js'
 import { LOCKS } from './locks.js'
 
 /** A condition on a column: what to compare it with stands at the `?`. */
-export type Condition = readonly [sql: string, value: Value]
+type Condition = readonly [sql: string, value: Value]
 
 /** Which columns a journal's records are found by. `nature` has the last word: columns only spare reading records. */
 export interface Shape<S extends z.ZodType, F> {
