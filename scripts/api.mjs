@@ -1,5 +1,5 @@
 // Compares the public face of every entry with its snapshot in etc/; `--update` writes the snapshots.
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { CompilerState, Extractor, ExtractorConfig } from '@microsoft/api-extractor'
 import { packages, root } from './packages.mjs'
@@ -7,8 +7,23 @@ import { packages, root } from './packages.mjs'
 const update = process.argv.includes('--update')
 const folder = join(root, 'etc')
 const fresh = join(root, '.cache/api')
-mkdirSync(folder, { recursive: true })
-mkdirSync(fresh, { recursive: true })
+const written = join(root, '.cache/api-written')
+for (const dir of [folder, fresh, written]) mkdirSync(dir, { recursive: true })
+
+/**
+ * The compiler prints the members of a union, and of an enum of zod's, in the order in which it met them, which is another
+ * one after every build: they are sorted.
+ *
+ * @param {string} report
+ */
+function settled(report) {
+  return report
+    .replace(/ZodEnum<\{\n([\s\S]*?)\n(\s*)\}>/g, (_, members, indent) => {
+      const lines = members.split('\n').sort()
+      return `ZodEnum<{\n${lines.join('\n')}\n${indent}}>`
+    })
+    .replace(/"[\w./ -]*"(?: \| "[\w./ -]*")+/g, (union) => union.split(' | ').sort().join(' | '))
+}
 let failed = false
 /** @type {Set<string>} */
 const expected = new Set()
@@ -25,7 +40,7 @@ for (const { dir, entries } of packages()) {
         mainEntryPointFilePath: types,
         newlineKind: 'lf',
         compiler: { tsconfigFilePath: join(dir, 'tsconfig.json') },
-        apiReport: { enabled: true, reportFileName, reportFolder: folder, reportTempFolder: fresh },
+        apiReport: { enabled: true, reportFileName, reportFolder: written, reportTempFolder: fresh },
         messages: {
           // What is exported is public; the rest is internal. No further tags.
           extractorMessageReporting: { 'ae-missing-release-tag': { logLevel: /** @type {any} */ ('none') } },
@@ -39,20 +54,26 @@ for (const { dir, entries } of packages()) {
     additionalEntryPoints: entries.map(({ types }) => types),
   })
   for (const config of configs) {
-    const { apiReportChanged, errorCount } = Extractor.invoke(config, {
+    const { errorCount } = Extractor.invoke(config, {
       compilerState,
-      localBuild: update,
-      printApiReportDiff: !update,
+      localBuild: true,
       messageCallback(message) {
         message.handled = true
-        const wanted = message.logLevel === 'error' || message.messageId === 'console-api-report-diff'
-        if (wanted) console.log(message.text)
+        if (message.logLevel === 'error') console.log(message.text)
       },
     })
     if (errorCount > 0) failed = true
-    if (!apiReportChanged) continue
-    console.log(`${update ? 'updated' : 'differs'}: ${relative(root, config.reportFilePath)}`)
-    if (!update) failed = true
+    const name = config.reportFilePath.split(/[/\\]/).at(-1) ?? ''
+    const snapshot = join(folder, name)
+    const now = settled(readFileSync(config.reportFilePath, 'utf8'))
+    const before = existsSync(snapshot) ? readFileSync(snapshot, 'utf8') : ''
+    if (now === before) continue
+    console.log(`${update ? 'updated' : 'differs'}: ${relative(root, snapshot)}`)
+    if (update) writeFileSync(snapshot, now)
+    else {
+      failed = true
+      console.log(firstDifference(before, now))
+    }
   }
 }
 
@@ -64,3 +85,12 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith('.api.md')
 
 if (failed) console.log('The public face has changed. If that is meant: npm run api, and commit etc/.')
 process.exitCode = failed ? 1 : 0
+
+/** @param {string} before @param {string} now @returns {string} the lines around where they part */
+function firstDifference(before, now) {
+  const [old, fresh] = [before.split('\n'), now.split('\n')]
+  const at = fresh.findIndex((line, i) => line !== old[i])
+  const part = (/** @type {string[]} */ lines, /** @type {string} */ mark) =>
+    lines.slice(at, at + 8).map((line) => `${mark} ${line}`)
+  return [`from line ${at + 1} on:`, ...part(old, '-'), ...part(fresh, '+')].join('\n')
+}

@@ -19,7 +19,7 @@ import { spawn } from 'node:child_process'
  *   `limit` is how many milliseconds a step may take
  * @returns {Promise<Result[]>}
  */
-export async function runSteps(steps, { parallel = 2, limit = 300_000, env = process.env, onResult } = {}) {
+export async function runSteps(steps, { parallel = 2, limit = 1_500_000, env = process.env, onResult } = {}) {
   /** @type {Map<string, Result>} */
   const done = new Map()
   /** @type {Set<Step>} */

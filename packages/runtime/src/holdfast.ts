@@ -280,6 +280,11 @@ export class Holdfast {
     return new LiveGuard(name, { run, breaker: () => line.breaker, on }, undefined)
   }
 
+  /** How much retrying is left of each policy's budget. */
+  budgets(): Iterable<readonly [policyId: string, left: number]> {
+    return this.lines.budgetsLeft()
+  }
+
   /** Items through steps, each step under its own operation. */
   pipeline(steps: readonly Step[]): Pipeline {
     return this.pipelines.make(steps)

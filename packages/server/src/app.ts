@@ -17,6 +17,7 @@ import { PAGE_POLICY, securityHeaders } from './pages/headers.js'
 import { addHealth } from './pages/health.js'
 import { type App, type Env, operations } from './routes/operation.js'
 import { addRoutes } from './routes/routes.js'
+import { addMetrics } from './telemetry/route.js'
 
 /** An app, and what has to be let go of with it. */
 export interface Built {
@@ -97,6 +98,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}): Built {
   })
   app.route('/api/v1', api)
   addHealth(app, hf)
+  const stopMetrics = addMetrics(app, hf, settings)
 
   // Made when somebody first asks, because that takes longer than all the rest.
   let made: { document: object; page: string } | undefined
@@ -122,6 +124,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}): Built {
     app,
     async close() {
       feed.close()
+      stopMetrics()
       await jobs.close()
       await reads.flush()
     },

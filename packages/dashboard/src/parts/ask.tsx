@@ -14,20 +14,22 @@ export interface Question {
   run(reason: string): Promise<unknown>
 }
 
-const question = signal<Question | undefined>(undefined)
+/** What is asked now, and the how manieth question it is: the end of one must not end the next. */
+const question = signal<{ asked: Question; turn: number } | undefined>(undefined)
+let turns = 0
 
 /** Asks before something is done. */
 export const ask = (asked: Question): void => {
-  question.value = asked
+  question.value = { asked, turn: ++turns }
 }
 
 /** The one dialog that questions are asked in. */
 export function Asker() {
-  const asked = question.value
-  return asked === undefined ? null : <Dialog key={asked.title} asked={asked} />
+  const now = question.value
+  return now === undefined ? null : <Dialog key={now.turn} asked={now.asked} turn={now.turn} />
 }
 
-function Dialog({ asked }: { asked: Question }) {
+function Dialog({ asked, turn }: { asked: Question; turn: number }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const reason = useSignal('')
   const failed = useSignal('')
@@ -42,7 +44,7 @@ function Dialog({ asked }: { asked: Question }) {
   }, [])
 
   const leave = (): void => {
-    question.value = undefined
+    if (question.peek()?.turn === turn) question.value = undefined
   }
   const confirm = async (submit: Event): Promise<void> => {
     submit.preventDefault()

@@ -132,6 +132,11 @@ export class Lines {
     return lines.get(key) ?? this.keep(lines, key, operation, options)
   }
 
+  /** How much retrying is left of each policy's budget. */
+  *budgetsLeft(): Iterable<readonly [policyId: string, left: number]> {
+    for (const [id, { budget }] of this.budgets) yield [id, budget.left]
+  }
+
   private keep(map: Map<string, Line>, key: string, operation: string, options: CallOptions): Line {
     const line = this.make(operation, options)
     if (map.size < MOST_LINES) map.set(key, line)

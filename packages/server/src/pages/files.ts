@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { extname, join, normalize, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,8 +17,13 @@ const TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 }
 
-/** Where the build puts the dashboard: beside the file that this becomes part of. */
-const SHIPPED = fileURLToPath(new URL('./dashboard', import.meta.url))
+/** Where the build puts the dashboard: beside this code or the folder of it, or, for the sources, where it was built. */
+const PLACES = ['./dashboard/', '../dashboard/', '../../dist/dashboard/']
+
+const shipped = (): string => {
+  const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)).replace(/[/\\]$/, ''))
+  return places.find((place) => existsSync(join(place, 'index.html'))) ?? (places[0] as string)
+}
 
 /** Files whose names change with what is in them. */
 const FOREVER = 'public, max-age=31536000, immutable'
@@ -32,7 +38,7 @@ async function fileAt(path: string): Promise<Buffer | undefined> {
 
 /** Serves the dashboard. A path that is no file is a view of its page, which finds its way by itself. */
 export function dashboard(folder: string | false | undefined) {
-  const root = folder ?? SHIPPED
+  const root = folder ?? shipped()
   return async (c: Context): Promise<Response | undefined> => {
     if (root === false || (c.req.method !== 'GET' && c.req.method !== 'HEAD')) return undefined
     let path: string

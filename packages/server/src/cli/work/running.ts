@@ -3,10 +3,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ProxyServer } from '@holdfast/proxy'
 import type { Holdfast } from '@holdfast/runtime'
-import { readApp } from '../../options.js'
 import { type RunningServer, serve } from '../../serve.js'
 import { openTelemetry } from '../../telemetry/otel.js'
-import { addMetrics } from '../../telemetry/route.js'
 import { CommandFailure, EXIT } from '../exit.js'
 import { type ForwardOptions, startForward } from './forward.js'
 import { followMembers } from './members.js'
@@ -82,7 +80,6 @@ export async function startAll(hf: Holdfast, options: RunningOptions): Promise<R
       serve(hf, { port, dashboard: builtDashboard(), ...(host === undefined ? {} : { host }) }),
     )
     ends.push(() => server.close())
-    ends.push(addMetrics(server.app, hf, readApp({ host: server.host })))
     let proxy: ProxyServer | undefined
     const forward = hf.config.current.proxy
     if (forward !== undefined) {
