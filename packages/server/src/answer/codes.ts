@@ -32,6 +32,3 @@ export const STATUSES = {
 
 /** A code of {@link STATUSES}. */
 export type ErrorCode = keyof typeof STATUSES
-
-/** A status that answers an error. */
-type ErrorStatus = (typeof STATUSES)[ErrorCode]

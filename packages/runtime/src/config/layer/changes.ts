@@ -10,9 +10,6 @@ import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schem
 import { follow, type Spelling, takesOf } from '../schema/walk.js'
 import type { Layer, WirePolicyEntry } from './layer.js'
 
-/** What a policy is made of when it is put: its id, and any of its fields. */
-type PolicyInput = PolicyEntry & { readonly id: string }
-
 /** Fields that records carry and configs do not. */
 const OF_RECORDS = new Set(['schema'])
 
