@@ -106,6 +106,19 @@ export function startStamp(clock: Clock): number {
   return now
 }
 
+let ahead = 0
+let aheadAt = Number.NEGATIVE_INFINITY
+
+/** How far the wall clock is ahead of the other; of the system's clock it is looked up once a millisecond at the most. */
+export function wallAhead(clock: Clock, now: number): number {
+  if (clock !== systemClock) return clock.wall() - now
+  if (!(now - aheadAt < 1)) {
+    ahead = Date.now() - now
+    aheadAt = now
+  }
+  return ahead
+}
+
 type Defer = (fn: () => void) => unknown
 
 const turn: Defer = (globalThis as { setImmediate?: Defer }).setImmediate ?? ((fn) => setTimeout(fn, 0))

@@ -58,7 +58,6 @@ export class HoldfastError extends Error {
   declare readonly status?: number
   /** Each thing that is wrong, one sentence a problem, where there are several. */
   declare readonly details?: readonly string[]
-  #session: unknown
 
   constructor(code: HoldfastErrorCode, message: string, options?: HoldfastErrorOptions) {
     super(message, options !== undefined && 'cause' in options ? { cause: options.cause } : undefined)
@@ -66,23 +65,6 @@ export class HoldfastError extends Error {
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
     if (options?.status !== undefined) this.status = options.status
     if (options?.details !== undefined) this.details = options.details
-  }
-
-  /**
-   * What is remembered of one of our own errors. It lies in the error, because a WeakMap costs as much as the whole of a
-   * refusal.
-   *
-   * @internal
-   */
-  static sessionOf(error: unknown): unknown {
-    return isObject(error) && #session in error ? error.#session : undefined
-  }
-
-  /** @internal Remembers it where the error is one of our own, and tells whether it is. */
-  static keepSession(error: unknown, session: unknown): boolean {
-    const own = isObject(error) && #session in error
-    if (own) error.#session = session
-    return own
   }
 }
 

@@ -1,11 +1,6 @@
-export {
-  type BreakerEvent,
-  type BreakerState,
-  CircuitBreaker,
-  type CircuitBreakerOptions,
-} from './breaker/breaker.js'
+export { type BreakerEvent, type BreakerState, CircuitBreaker } from './breaker/breaker.js'
 export type { BreakerKey } from './breaker/keyed.js'
-export type { BreakerOptions, WindowType } from './breaker/options.js'
+export type { BreakerOptions, CircuitBreakerOptions, WindowType } from './breaker/options.js'
 export type { Permit } from './breaker/permit.js'
 export type { BreakerSnapshot } from './breaker/snapshot.js'
 export { type Category, type Classification, classify, type Kind, type Matcher } from './classify/index.js'
@@ -19,7 +14,7 @@ export {
 } from './errors.js'
 export type { Attempt, PooledAttempt } from './guard/attempt.js'
 export type { BulkheadOptions } from './guard/bulkhead.js'
-export type { CallOptions } from './guard/call.js'
+export type { CallOptions } from './guard/ending.js'
 export type {
   AttemptFailedEvent,
   BreakerChangedEvent,

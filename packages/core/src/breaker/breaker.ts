@@ -1,37 +1,16 @@
-import type { Clock } from '../clock.js'
 import { type HoldfastError, refusal } from '../errors.js'
 import { Listeners } from '../listeners.js'
+import { followNews, longestOpen, takeSettings } from './change.js'
 import type { BreakerLink, BreakerNews } from './link.js'
-import { BREAKER_DEFAULTS, type BreakerOptions, type BreakerSettings, settingsOf } from './options.js'
+import { BREAKER_DEFAULTS, type BreakerSettings, type CircuitBreakerOptions, settingsOf } from './options.js'
 import { type Pass, type Permit, Ticket, type Verdict } from './permit.js'
+import { leaseOf, mayTest } from './probe.js'
 import { patience, remember } from './reliability.js'
 import { type BreakerSnapshot, readSnapshot, restoreInto, snapshotOf } from './snapshot.js'
+import type { BreakerEvent, BreakerState } from './state.js'
 import { Window } from './window.js'
 
-/** Where a breaker stands. An open one whose time is up reads `open` until a caller is admitted. */
-export type BreakerState = 'closed' | 'open' | 'half_open'
-
-/** What a breaker tells its listeners when its state changes. */
-export interface BreakerEvent {
-  /** The breaker's id. */
-  readonly id: string
-  /** The state it left. */
-  readonly fromState: BreakerState
-  /** The state it is in now. */
-  readonly toState: BreakerState
-  /** When, in epoch milliseconds. */
-  readonly timestamp: number
-  /** The failures that led there; 0 when it closes. */
-  readonly failureCount: number
-}
-
-/** Options of a breaker of its own. */
-export interface CircuitBreakerOptions extends BreakerOptions {
-  /** What it is called in events and errors. @defaultValue '' */
-  id?: string
-  /** Where it takes its time from. @defaultValue the machine's clock */
-  clock?: Clock
-}
+export type { BreakerEvent, BreakerState } from './state.js'
 
 /**
  * Stands between callers and a target: closed while it works, open while it rests, half open while a few calls test
@@ -198,34 +177,12 @@ export class CircuitBreaker {
    * one with what its window holds, unless that is of another kind.
    */
   reconfigure(settings: BreakerSettings): void {
-    const old = this.settings
-    const now = old.clock.now()
-    this.settings = settings
-    if (settings.adaptive !== old.adaptive) this.results = settings.adaptive ? '' : undefined
-    if (this.window !== undefined) {
-      const log = this.window.save(now, (time) => time)
-      this.window = undefined
-      if (settings.windowType === old.windowType) this.window = Window.of(settings, log)
-    }
-    const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration } = settings
-    const longest = timeoutDuration * timeoutMultiplier ** Math.max(0, this.openings - 1)
-    this.openFor = Math.min(this.openFor, longest, maxTimeoutDuration)
-    this.until = Math.min(this.until, now + this.openFor)
+    takeSettings(this, settings)
   }
 
   /** @internal Goes where others say that it stands; an open one stays so no longer than its settings allow. */
-  follow({ state, left, openFor, openings, failures, off }: BreakerNews): void {
-    const { clock, maxTimeoutDuration } = this.settings
-    this.off = off
-    if (off || state === 'closed') {
-      this.enter('closed')
-      return
-    }
-    this.openings = openings
-    this.openFor = Math.min(openFor, maxTimeoutDuration)
-    this.until = clock.now() + Math.min(left, this.openFor)
-    this.failures = failures
-    this.enter('open')
+  follow(news: BreakerNews): void {
+    followNews(this, news)
   }
 
   /** @internal A test may begin at that time, unless its link says otherwise by then. */
@@ -249,14 +206,14 @@ export class CircuitBreaker {
         if (this.link !== undefined) this.link.wanted = true
         return false
       }
-      if (!this.mayTest(lease, now)) return false
+      if (!mayTest(this, lease, now)) return false
       this.enter('half_open')
       if (this.state !== 'half_open') return this.admits(pass, lease, now) // a listener changed it again
     }
     const probes = this.probes?.filter(({ leaseEnd, startedAt }) => leaseEnd > now && startedAt <= now) ?? []
     this.probes = probes
-    if (probes.length >= halfOpenMax || !this.mayTest(lease, now)) return false
-    const held = this.leaseOf(lease)
+    if (probes.length >= halfOpenMax || !mayTest(this, lease, now)) return false
+    const held = leaseOf(this.settings, lease)
     pass.epoch = this.epoch
     pass.startedAt = now
     pass.leaseEnd = now + held
@@ -324,36 +281,18 @@ export class CircuitBreaker {
     return refusal('CIRCUIT_OPEN', message, { retryAfter })
   }
 
-  /** Whether those elsewhere leave it to this one to test now. */
-  private mayTest(lease: number | undefined, now: number): boolean {
-    if (this.link === undefined) return true
-    const until = this.link.turn(this.leaseOf(lease), now)
-    if (until <= now) return true
-    this.until = until
-    // The places that are free here are taken elsewhere, for so long.
-    if (this.phase === 'half_open')
-      while ((this.probes ??= []).length < this.settings.halfOpenMax)
-        this.probes.push({ epoch: -1, startedAt: now, leaseEnd: until })
-    return false
-  }
-
-  private leaseOf(lease: number | undefined): number {
-    const { probeLease, timeoutDuration } = this.settings
-    return probeLease ?? lease ?? timeoutDuration
-  }
-
   private open(failures: number): void {
-    const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration, clock } = this.settings
-    const now = clock.now()
+    const { settings } = this
+    const now = settings.clock.now()
     if (this.phase === 'closed' && now - this.closedAt >= this.openFor) this.openings = 0
-    this.openFor = Math.min(maxTimeoutDuration, timeoutDuration * timeoutMultiplier ** this.openings++)
+    this.openFor = longestOpen(settings, ++this.openings)
     this.until = now + this.openFor
     this.failures = failures
     this.enter('open')
   }
 
-  /** Ends the present epoch, and tells the listeners where that changes the state. */
-  private enter(toState: BreakerState): void {
+  /** @internal Ends the present epoch, and tells the listeners where that changes the state. */
+  enter(toState: BreakerState): void {
     const { phase: fromState, settings, id } = this
     this.phase = toState
     this.epoch++

@@ -1,5 +1,5 @@
-import type { BreakerState } from './breaker.js'
 import type { Pass, Verdict } from './permit.js'
+import type { BreakerState } from './state.js'
 
 /** What an operator does to a breaker. */
 type BreakerOrder = 'trip' | 'reset' | 'disable' | 'enable'

@@ -58,6 +58,14 @@ export interface BreakerOptions {
   failureOn?: readonly Matcher[]
 }
 
+/** Options of a breaker of its own. */
+export interface CircuitBreakerOptions extends BreakerOptions {
+  /** What it is called in events and errors. @defaultValue '' */
+  id?: string
+  /** Where it takes its time from. @defaultValue the machine's clock */
+  clock?: Clock
+}
+
 /** {@link BreakerOptions} checked and filled in. Breakers with the same options share one. */
 export interface BreakerSettings {
   readonly failureThreshold: number

@@ -10,8 +10,10 @@ import {
   standards,
   typed,
 } from '../options.js'
-import type { BreakerState, CircuitBreaker } from './breaker.js'
+import type { CircuitBreaker } from './breaker.js'
+import { longestOpen } from './change.js'
 import type { WindowType } from './options.js'
+import type { BreakerState } from './state.js'
 import { Window } from './window.js'
 
 /** Everything a breaker must remember, as plain data. Times are epoch milliseconds, durations milliseconds. */
@@ -123,11 +125,8 @@ export function readSnapshot(given: BreakerSnapshot): Required<BreakerSnapshot> 
 export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerSnapshot>): CircuitBreaker {
   const { state, closedAt, nextTestTime, failureWindow, openedInARow } = snapshot
   const { settings } = breaker
-  const { clock, timeoutDuration, timeoutMultiplier, maxTimeoutDuration, windowType, adaptive } = settings
-  const longest = Math.min(
-    maxTimeoutDuration,
-    timeoutDuration * timeoutMultiplier ** Math.max(0, openedInARow - 1),
-  )
+  const { clock, windowType, adaptive } = settings
+  const most = longestOpen(settings, openedInARow)
   const now = clock.now()
   const wall = clock.wall()
   const toMonotonic = (time: number) => now - Math.max(0, wall - time)
@@ -135,7 +134,7 @@ export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerS
   breaker.lastFailureTime = snapshot.lastFailureTime
   breaker.lastStateChange = snapshot.lastStateChange
   breaker.openings = openedInARow
-  breaker.openFor = Math.min(snapshot.openDuration || longest, longest)
+  breaker.openFor = Math.min(snapshot.openDuration || most, most)
   if (closedAt !== undefined) breaker.closedAt = toMonotonic(closedAt)
   if (adaptive) breaker.results = snapshot.results
   breaker.off = snapshot.disabled === true

@@ -1,4 +1,4 @@
-import { type Bag, type Classification, MISTAKE, NETWORK, TIMEOUT } from './verdict.js'
+import { type Bag, type Classification, MISTAKE, memo, NETWORK, TIMEOUT } from './verdict.js'
 import { byWord } from './words.js'
 
 const MISTAKES = [TypeError, RangeError, ReferenceError, SyntaxError]
@@ -20,7 +20,9 @@ const LOST =
  * What the message says where nothing else does: a browser's `fetch` fails with a bare TypeError, and `pg` tells of a
  * lost connection or a timeout in words only.
  */
-export function byMessage(message: unknown): Classification | undefined {
-  if (typeof message !== 'string' || !LOST.test(message)) return undefined
-  return message.includes('timeout') ? TIMEOUT : NETWORK
-}
+export const byMessage = (message: unknown): Classification | undefined =>
+  typeof message === 'string' ? told(message) : undefined
+
+const told = memo((message: string) =>
+  LOST.test(message) ? (message.includes('timeout') ? TIMEOUT : NETWORK) : undefined,
+)

@@ -32,9 +32,10 @@ function valuesOf(headers: Bag, name: string): unknown[] {
   return Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? value : []))
 }
 
-function fromHeaders(owner: unknown, now: Now): number | undefined {
-  const headers = isBag(owner) ? owner.headers : undefined
-  if (!isBag(headers)) return undefined
+const fromHeaders = (owner: unknown, now: Now): number | undefined =>
+  isBag(owner) && isBag(owner.headers) ? readHeaders(owner.headers, now) : undefined
+
+function readHeaders(headers: Bag, now: Now): number | undefined {
   const first = (name: string, read: (value: unknown) => number | undefined): number | undefined =>
     valuesOf(headers, name)
       .map(read)

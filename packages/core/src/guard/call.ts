@@ -1,27 +1,15 @@
-import type { CircuitBreaker } from '../breaker/breaker.js'
-import type { Pass } from '../breaker/permit.js'
 import type { Classification } from '../classify/index.js'
 import { settled, startStamp } from '../clock.js'
 import { type HoldfastError, refusal } from '../errors.js'
-import type { Pick } from '../pool/protocol.js'
 import { asksAgain, isRetryable, nextDelay, type StopReason } from '../retry/decide.js'
 import type { RetryPolicy } from '../retry/options.js'
-import { follow, unfollow } from './abort.js'
+import { follow } from './abort.js'
 import { Flight } from './attempt.js'
-import { fallBack } from './fallback.js'
+import { type CallOptions, Ending } from './ending.js'
 import type { GuardCore } from './guard.js'
 import { hedged } from './hedge.js'
-import { Journal, type Leg } from './journal.js'
 import { sessionsKept } from './session.js'
-import { CALLED_OFF, hasStatus, verdictOf } from './verdict.js'
-
-/** What a call may be given besides its function. */
-export interface CallOptions {
-  /** Ends the call at once when aborted, with the signal's reason. */
-  signal?: AbortSignal | undefined
-  /** Handed to events, the fallback, the breaker's key and the pool. */
-  context?: unknown
-}
+import { hasStatus } from './verdict.js'
 
 /** A function to guard: a wrapped one with arguments of its own, or one that takes the attempt. */
 // oxlint-disable-next-line no-explicit-any -- the types are checked where it comes in
@@ -39,46 +27,22 @@ const NOW = Promise.resolve()
 /** After so many attempts without a wait the event loop gets a turn: timers and an abort must come through. */
 const BREATHE = 100
 
+// oxlint-disable-next-line no-explicit-any -- who drives a call hands on what it is given, whatever that is
+type AnyCall = Call<any>
+
 /**
- * The life of a call that needs more than the quick path: attempts, waits and an end, driven by what happens to it. It is
- * itself the leg that runs, the breaker's pass and the entry in a list of deadlines, so that a call is one object.
+ * The life of a call that needs more than the quick path: attempts and waits, driven by what happens to it. It is itself
+ * the leg that runs, the breaker's pass and the entry in a list of deadlines, so that a call is one object.
  */
-export class Call<T> extends Journal implements Leg, Pass {
-  readonly promise: Promise<T>
-  resolve!: (value: T) => void
-  reject!: (error: unknown) => void
+export class Call<T> extends Ending<T> {
   private readonly fn: Guarded
   private readonly self: unknown
   private readonly args: unknown[] | undefined
   protected policy: RetryPolicy
+  private totalDue = Number.POSITIVE_INFINITY
   /** What it goes by instead of its guard's deadlines, and when it began, where that was changed. */
   declare private rules: Rules | undefined
   declare private begunAt: number | undefined
-  protected readonly signal: AbortSignal | undefined
-  private readonly breaker: CircuitBreaker | undefined
-  /** Its pass through the breaker: itself, unless the breaker goes by a clock on which its own times mean nothing. */
-  private readonly pass: Pass
-  startedAt = 0
-  epoch = 0
-  leaseEnd = 0
-  flight: Flight | undefined = undefined
-  // What few calls need is declared and not set: it makes the others no larger.
-  declare pick: Pick | undefined
-  declare elsewhere: boolean | undefined
-  /** Hears that the attempt is cut off. */
-  declare onCut: ((reason: unknown) => void) | undefined
-  /** The number of the attempt that runs, else 0. The result of any other is late and changes nothing. */
-  private running = 0
-  /** All the members it went to. */
-  declare private picks: Pick[] | undefined
-  /** Gives back its place in the bulkhead. */
-  declare private free: (() => void) | undefined
-  /** Functions that have not settled yet, wanted or not: while there are any, the place is taken. */
-  private unsettled = 0
-  private totalDue = Number.POSITIVE_INFINITY
-  /** A wait, or the call's deadline where it is in no list. */
-  declare private timer: unknown
-  private ended = false
 
   constructor(
     guard: GuardCore,
@@ -88,24 +52,16 @@ export class Call<T> extends Journal implements Leg, Pass {
     policy: RetryPolicy,
     options: CallOptions | undefined,
   ) {
-    super(guard, options?.context)
-    const { keyed, breaker } = guard.settings
+    super(guard, options)
     this.fn = fn
     this.self = self
     this.args = args
     this.policy = policy
-    this.signal = options?.signal ?? undefined
-    this.breaker = keyed === undefined ? breaker : keyed.forContext(this.context)
-    this.pass = guard.foreign ? { epoch: 0, startedAt: 0, leaseEnd: 0 } : this
-    this.promise = new Promise((resolve, reject) => {
-      this.resolve = resolve
-      this.reject = reject
-    })
   }
 
   /** Begins with the first attempt, or by waiting for a place in the bulkhead. */
   start(): Promise<T> {
-    const { signal, guard } = this
+    const { promise, signal, guard } = this
     const { bulkhead, name = 'a call' } = guard.settings
     if (signal?.aborted) this.abort(signal.reason)
     else {
@@ -121,7 +77,7 @@ export class Call<T> extends Journal implements Leg, Pass {
           this.refused(refusal('BULKHEAD_FULL', `${name} has no room to run or wait`, {}), 'bulkhead_full')
       }
     }
-    return this.promise
+    return promise
   }
 
   /** Takes over a first attempt that the quick path made; {@link proceed} is to be told how it ended. */
@@ -132,35 +88,59 @@ export class Call<T> extends Journal implements Leg, Pass {
     this.flight = flight
     this.pass.epoch = epoch
     this.startedAt = startedAt
+    this.totalDue = startedAt + this.guard.settings.totalTimeout
     this.keptBefore = keptBefore
     return this
   }
 
-  /**
-   * Takes the result of attempt `ended`, 0 where there is none, and begins the next. It calls the function itself and is
-   * called from the promise itself: each frame on the stack costs an error made there half a microsecond.
-   */
+  /** Takes the result of attempt `ended`, 0 where there is none, and begins the next. */
   proceed(ended: number, threw: boolean, result: unknown): void {
-    const { guard, args, fn, self } = this
+    Call.proceed(this, ended, threw, result)
+  }
+
+  /**
+   * The same. It calls the function itself and is called from the promise itself: each frame on the stack costs an error
+   * made there up to a microsecond. And it is no method: an error keeps the `this` of each frame alive.
+   */
+  private static proceed(call: AnyCall, ended: number, threw: boolean, result: unknown): void {
+    const { guard, args, fn, self } = call
+    if (!call.advance(ended, threw, result)) return
+    try {
+      if (guard.settings.hedge !== undefined) call.expect(hedged(call))
+      else if (args === undefined) call.expect(fn(call.depart()))
+      else call.expect(args.length === 1 ? fn.call(self, args[0]) : fn.apply(self, args))
+    } catch (error) {
+      call.expect(Promise.reject(error))
+    }
+  }
+
+  /**
+   * Takes the result of attempt `ended`, 0 where there is none, and makes ready for the next. Tells whether there is one:
+   * the function is to be called then, and what it returns is told to {@link expect}.
+   */
+  advance(ended: number, threw: boolean, result: unknown): boolean {
     if (ended > 0) {
       this.unsettled--
       if (this.running !== ended || !this.settle(threw, result)) {
         this.leave()
-        return
+        return false
       }
     }
-    if (!this.board()) return
+    return this.board()
+  }
+
+  /** What a function is told that takes the attempt. */
+  depart(): Flight {
+    this.flight = new Flight(this.number, this.pick?.member)
+    return this.flight
+  }
+
+  /** Goes on with the result of what the function returned. */
+  expect(returned: unknown): void {
     const { number } = this
-    let returned: unknown
-    try {
-      if (guard.settings.hedge !== undefined) returned = hedged(this)
-      else if (args === undefined) returned = fn((this.flight = new Flight(number, this.pick?.member)))
-      else returned = args.length === 1 ? fn.call(self, args[0]) : fn.apply(self, args)
-    } catch (error) {
-      returned = Promise.reject(error)
-    }
+    const { proceed } = Call
     const promise = returned instanceof Promise ? returned : Promise.resolve(returned)
-    promise.then(this.proceed.bind(this, number, false), this.proceed.bind(this, number, true))
+    promise.then(proceed.bind(undefined, this, number, false), proceed.bind(undefined, this, number, true))
   }
 
   /** Calls the function for a part of a hedged attempt. */
@@ -175,51 +155,13 @@ export class Call<T> extends Journal implements Leg, Pass {
     }
   }
 
-  /** Asks the breaker. The error where it refuses. */
-  protected admit(now: number): HoldfastError | undefined {
-    const { breaker, guard, pass } = this
-    const admitted =
-      breaker === undefined || breaker.admits(pass, guard.lease, guard.foreign ? undefined : now)
-    return admitted ? undefined : breaker.refusal()
-  }
-
-  /** Tells the breaker how an attempt ended. */
-  protected judge(
-    threw: boolean,
-    result: unknown,
-    known: Classification | undefined,
-    at: number | undefined,
-  ): void {
-    const { breaker, pass, guard } = this
-    if (breaker !== undefined)
-      breaker.settle(pass, verdictOf(breaker, threw, result, known), guard.foreign ? undefined : at)
-  }
-
-  /** Tells the breaker that the attempt says nothing. */
-  protected excuse(): void {
-    this.breaker?.settle(this.pass, undefined)
-  }
-
-  /** Whether the breaker opened meanwhile. */
-  protected halted(): boolean {
-    return this.breaker?.phase === 'open'
-  }
-
   /** A failure was classified: what follows may go by other rules. */
   protected ruled(_known: Classification | undefined): Rules | undefined {
     return undefined
   }
 
-  /** An attempt failed and is written down. */
-  protected noted(_threw: boolean, _result: unknown, _known: Classification | undefined): void {}
-
   /** The next attempt comes after `wait`. */
   protected waiting(_wait: number): void {}
-
-  /** The call ended. A failed one rejects once the promise has settled. */
-  protected finished(_stopped: StopReason, _result: unknown): PromiseLike<unknown> | undefined {
-    return undefined
-  }
 
   /** Makes ready for a new attempt: the breaker lets it through, and it has a member to go to. False: it was refused. */
   private board(): boolean {
@@ -265,68 +207,37 @@ export class Call<T> extends Journal implements Leg, Pass {
     return true
   }
 
-  /** A member for another leg; undefined where there is none. */
-  choose(): Pick | undefined {
-    const { guard, context } = this
-    this.picks ??= []
-    const pick = guard.settings.pool?.take(context, this.picks, guard.lease)
-    if (pick !== undefined) this.picks.push(pick)
-    return pick
-  }
-
   /** Sets the one deadline that comes first: the attempt's or the call's. */
   private watch(now: number): void {
     const { attemptDeadlines, totalDeadlines, settings } = this.guard
     const { attemptTimeout } = this.rules ?? settings
-    const due = now + attemptTimeout
+    const due = Math.min(now + attemptTimeout, this.totalDue)
     if (due < this.totalDue && attemptTimeout === settings.attemptTimeout) attemptDeadlines.add(this, now)
     else if (this.number === 1) totalDeadlines.add(this, now)
-    else if (this.list === undefined) {
-      this.due = Math.min(due, this.totalDue)
-      if (this.due < Infinity) this.timer = settings.clock.setTimer(() => this.expire(), this.due - now)
-    }
+    else if (due < Infinity) this.timer = settings.clock.setTimer(() => this.expire(due), due - now)
   }
 
   /** Goes by other rules from here on; attempts and time are counted over the whole call all the same. */
   private go(rules: Rules): void {
-    const { list, guard } = this
-    const { totalTimeout } = guard.settings
+    const { totalTimeout } = this.guard.settings
     this.begunAt ??= totalTimeout < Infinity ? this.totalDue - totalTimeout : this.startedAt
     this.policy = rules.policy
     this.rules = rules
     this.totalDue = this.begunAt + rules.totalTimeout
-    if (list === guard.totalDeadlines) list.remove(this)
-  }
-
-  /** Takes back a wait or an attempt's deadline; the call's own deadline only `atEnd`. */
-  private unwatch(atEnd: boolean): void {
-    const { list, guard, timer } = this
-    if (list !== undefined && (atEnd || list === guard.attemptDeadlines)) list.remove(this)
-    if (timer !== undefined) guard.settings.clock.clearTimer(timer)
-    this.timer = undefined
   }
 
   /** The attempt's time is up, or the call's. */
-  override expire(): void {
-    const { due, number, totalDue } = this
-    const { name = 'a call' } = this.guard.settings
-    const { attemptTimeout, totalTimeout } = this.rules ?? this.guard.settings
+  override expire(due: number): void {
+    const { number, totalDue, guard } = this
+    const { name = 'a call' } = guard.settings
+    const { attemptTimeout, totalTimeout } = this.rules ?? guard.settings
+    const error =
+      due < totalDue
+        ? refusal('ATTEMPT_TIMEOUT', `attempt ${number} of ${name} took over ${attemptTimeout} ms`, {})
+        : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, this.lastError())
     this.timer = undefined
-    if (this.running === 0) this.stop('deadline')
-    else {
-      const error =
-        due < totalDue
-          ? refusal('ATTEMPT_TIMEOUT', `attempt ${number} of ${name} took over ${attemptTimeout} ms`, {})
-          : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, this.lastError())
-      this.cut(error)
-      if (this.settle(true, error, due)) this.proceed(0, false, undefined)
-    }
-  }
-
-  /** Tells the function that nobody waits for it any more. */
-  private cut(reason: unknown): void {
-    this.flight?.abort(reason)
-    this.onCut?.(reason)
+    this.cut(error)
+    if (this.settle(true, error, due)) this.proceed(0, false, undefined)
   }
 
   /** The attempt ended, `at` a time that may be past: a deadline ends it when due. Tells whether the next begins now. */
@@ -357,7 +268,7 @@ export class Call<T> extends Journal implements Leg, Pass {
     )
     this.threw = threw
     this.result = result
-    this.unwatch(false)
+    this.unwatch()
     this.running = 0
     this.noted(threw, result, known)
     if (guard.heard)
@@ -373,42 +284,6 @@ export class Call<T> extends Journal implements Leg, Pass {
   /** Whether the policy retries this error, leaving aside how many attempts are left. */
   wantsAgain(error: unknown, known: Classification): boolean {
     return isRetryable(this.policy, error, known, this.number)
-  }
-
-  /** Tells the pool how its member did. True where the outcome spoke of the member, so that another may do better. */
-  credit(
-    leg: Leg,
-    threw: boolean,
-    result: unknown,
-    known: Classification | undefined,
-    at: number | undefined,
-  ): boolean {
-    const { pool, clock } = this.guard.settings
-    const { pick, startedAt } = leg
-    if (pool === undefined || pick === undefined) return false
-    if (leg.elsewhere === undefined) {
-      const verdict = verdictOf(undefined, threw, result, known)
-      const duration = clock.now() - startedAt
-      // One that a deadline ended was in time, by whatever clock.
-      const inTime = at === undefined ? undefined : Number.NEGATIVE_INFINITY
-      leg.elsewhere = pool.settle(
-        pick,
-        { threw, result, known, verdict, duration, at: inTime },
-        this.picks ?? [],
-      )
-    }
-    return leg.elsewhere
-  }
-
-  private succeed(value: T): false {
-    const { guard } = this
-    this.judge(false, value, undefined, undefined)
-    if (this.ended) return false // by a listener
-    this.end()
-    this.finished('succeeded', value)
-    if (guard.heard) this.tell('succeeded', this.number, {})
-    this.resolve(value)
-    return false
   }
 
   /** Waits for the next attempt, or stops. Tells whether it begins now. */
@@ -453,64 +328,5 @@ export class Call<T> extends Journal implements Leg, Pass {
       void NOW.then(() => this.stop(stopped))
     }
     return false
-  }
-
-  /** The caller's signal was aborted. */
-  abort(reason: unknown): void {
-    this.leaveOff(reason, 'aborted')
-  }
-
-  /** Ends the call at once, whatever it is doing. */
-  protected leaveOff(reason: unknown, stopped: StopReason): void {
-    const { running } = this
-    if (this.ended) return
-    if (running > 0) {
-      this.excuse()
-      this.credit(this, true, reason, CALLED_OFF, undefined)
-      this.record(this, 'failure', true, reason, undefined)
-    }
-    this.threw = true
-    this.result = reason
-    const held = this.close(stopped)
-    if (held === undefined) this.reject(reason)
-    else held.then(() => this.reject(reason))
-    if (running > 0) this.cut(reason)
-  }
-
-  /** Ends the call with what came last. */
-  private stop(stopped: StopReason): false {
-    const { guard, result, threw, number: attempt, context, signal } = this
-    const { fallback } = guard.settings
-    if (this.ended) return false
-    const held = this.close(threw ? stopped : 'unwanted_value')
-    if (!threw) this.resolve(result as T)
-    else if (held !== undefined) held.then(() => this.reject(result))
-    else if (fallback === undefined) this.reject(result)
-    else fallBack(fallback, result, { attempt, context }, signal, this)
-    return false
-  }
-
-  /** Ends the call and, where it failed, writes its session down. */
-  private close(stopped: StopReason): PromiseLike<unknown> | undefined {
-    const { guard } = this
-    this.end()
-    if (this.threw) this.keep(stopped)
-    if (guard.heard) this.tell('gave_up', this.number, { ...this.outcome(), stopped })
-    return this.finished(stopped, this.result)
-  }
-
-  private end(): void {
-    this.ended = true
-    this.running = 0
-    this.unwatch(true)
-    if (this.signal !== undefined) unfollow(this.signal, this)
-    this.leave()
-  }
-
-  /** Gives the place in the bulkhead back, once nothing of the call runs any more. */
-  private leave(): void {
-    if (this.free === undefined || !this.ended || this.unsettled > 0) return
-    this.free()
-    this.free = undefined
   }
 }

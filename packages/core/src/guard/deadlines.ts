@@ -2,8 +2,8 @@ import type { Clock } from '../clock.js'
 
 /** Something that ends when its time is up. The links are the list's. */
 export abstract class Timed {
-  /** @internal */
-  due = 0
+  /** When it began, from which its time is counted. */
+  startedAt = 0
   /** @internal */
   before: Timed | undefined = undefined
   /** @internal */
@@ -11,8 +11,8 @@ export abstract class Timed {
   /** @internal The list it is in. */
   list: Deadlines | undefined = undefined
 
-  /** @internal Its time was up at `due`. */
-  abstract expire(): void
+  /** @internal Its time was up at `due`; the list has forgotten it. */
+  abstract expire(due: number): void
 }
 
 /** The first look at a list, in milliseconds: most calls have ended by then and need no timer of their own. */
@@ -38,7 +38,7 @@ export class Deadlines {
 
   /** Ends `timed` after the list's time, counted from `now`. */
   add(timed: Timed, now: number): void {
-    timed.due = now + this.duration
+    timed.startedAt = now
     timed.list = this
     timed.before = this.tail
     if (this.tail === undefined) this.head = timed
@@ -64,15 +64,16 @@ export class Deadlines {
   private readonly look = (): void => {
     this.timer = undefined
     this.long = false
-    const now = this.clock.now()
-    for (let first = this.head; first !== undefined && first.due <= now; first = this.head) {
+    const { clock, duration } = this
+    const now = clock.now()
+    for (let first = this.head; first !== undefined && first.startedAt + duration <= now; first = this.head) {
       this.remove(first)
-      first.expire()
+      first.expire(first.startedAt + duration)
     }
     // What expired may have begun new calls, and one of those may have set the timer.
     if (this.head === undefined || this.timer !== undefined) return
     this.long = true
-    this.arm(this.head.due - now)
+    this.arm(this.head.startedAt + duration - now)
   }
 
   private arm(ms: number): void {

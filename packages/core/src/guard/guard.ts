@@ -7,9 +7,11 @@ import type { PoolProtocol } from '../pool/protocol.js'
 import { report } from '../report.js'
 import { type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
 import { type Attempt, Flight, type PooledAttempt } from './attempt.js'
-import { Call, type CallOptions, type Guarded } from './call.js'
+import { Call, type Guarded } from './call.js'
 import { Deadlines } from './deadlines.js'
+import type { CallOptions } from './ending.js'
 import type { GuardEvent } from './events.js'
+import { FirstTry } from './first-try.js'
 import { type GuardOptions, type GuardSettings, readGuard } from './options.js'
 import { sessionsKept } from './session.js'
 
@@ -41,12 +43,17 @@ export interface Guard<A extends Attempt = Attempt> {
   on(listener: (event: GuardEvent) => void): () => void
 }
 
+/** The arguments of calls without any. */
+const NONE: unknown[] = []
+
 /** A {@link Guard} as the engine sees it. */
 export class GuardCore implements Guard {
   readonly settings: GuardSettings
   readonly breaker: CircuitBreaker | undefined
   readonly attemptDeadlines: Deadlines
   readonly totalDeadlines: Deadlines
+  /** Where a first attempt waits. */
+  readonly firstDeadlines: Deadlines
   /** Whether it has any deadline. */
   readonly timed: boolean
   /** Whether nothing is decided by when a call begins, so that it need not be known to the microsecond. */
@@ -63,9 +70,11 @@ export class GuardCore implements Guard {
    * memory. Everything else, and what becomes of its failure, is a {@link Call}.
    */
   private quick: boolean
+  /** Whether a call begins as a {@link FirstTry}: there is a deadline to watch and nothing else. */
+  private watched: boolean
   private readonly simple: boolean
   /** Whether a success changes nothing while the breaker is closed. */
-  private readonly passive: boolean
+  readonly passive: boolean
   private readonly wall: () => number
   private unhear: (() => void) | undefined = undefined
 
@@ -89,16 +98,16 @@ export class GuardCore implements Guard {
     this.wall = () => clock.wall()
     this.attemptDeadlines = new Deadlines(clock, attemptTimeout)
     this.totalDeadlines = new Deadlines(clock, totalTimeout)
+    this.firstDeadlines = attemptTimeout < totalTimeout ? this.attemptDeadlines : this.totalDeadlines
     this.timed = attemptTimeout < Infinity || totalTimeout < Infinity
     this.timeless = !(this.timed || breaker || keyed || pool || hedge)
     this.lease = attemptTimeout < Infinity ? attemptTimeout : undefined
     this.foreign = breaker !== undefined && breaker.settings.clock !== clock
     this.passive = windowType === 'rolling' && !adaptive
     this.simple =
-      enabled &&
-      !this.timed &&
-      !(keyed ?? retry.retryIf ?? slowCallDuration ?? bulkhead ?? budget ?? pool ?? hedge)
-    this.quick = this.simple
+      enabled && !(keyed ?? retry.retryIf ?? slowCallDuration ?? bulkhead ?? budget ?? pool ?? hedge)
+    this.quick = this.simple && !this.timed
+    this.watched = this.simple && this.timed
   }
 
   get name(): string | undefined {
@@ -127,8 +136,15 @@ export class GuardCore implements Guard {
       this.passive ? undefined : this.counting(epoch),
       (error) => {
         const call = new Call<T>(this, fn, undefined, undefined, this.settings.retry, undefined)
-        call.adopt(flight, epoch, startedAt, kept).proceed(1, true, error)
-        return call.promise
+        const { promise } = call.adopt(flight, epoch, startedAt, kept)
+        // The function is called from here: each frame more costs an error that it makes up to a microsecond.
+        if (call.advance(1, true, error))
+          try {
+            call.expect(fn(call.depart()))
+          } catch (thrown) {
+            call.expect(Promise.reject(thrown))
+          }
+        return promise
       },
     )
   }
@@ -146,7 +162,12 @@ export class GuardCore implements Guard {
       const given = arguments
       const { length } = given
       if (!core.quick || length > 3 || (breaker !== undefined && breaker.phase !== 'closed'))
-        return core.begin(guarded, this, length === 1 ? [a] : Array.prototype.slice.call(given), undefined)
+        return core.begin(
+          guarded,
+          this,
+          length === 0 ? NONE : length === 1 ? [a] : Array.prototype.slice.call(given),
+          undefined,
+        )
       const epoch = breaker === undefined ? 0 : breaker.epoch
       const startedAt = startStamp(clock)
       const kept = sessionsKept()
@@ -161,10 +182,16 @@ export class GuardCore implements Guard {
       return (result instanceof Promise ? result : Promise.resolve(result)).then(
         passive ? undefined : core.counting(epoch),
         (error) => {
-          const args = [a, b, c].slice(0, length)
+          const args = length === 0 ? NONE : length === 1 ? [a] : [a, b, c].slice(0, length)
           const call = new Call<Awaited<R>>(core, guarded, this, args, retry, undefined)
-          call.adopt(undefined, epoch, startedAt, kept).proceed(1, true, error)
-          return call.promise
+          const { promise } = call.adopt(undefined, epoch, startedAt, kept)
+          if (call.advance(1, true, error))
+            try {
+              call.expect(guarded.apply(this, args))
+            } catch (thrown) {
+              call.expect(Promise.reject(thrown))
+            }
+          return promise
         },
       )
     }
@@ -198,9 +225,14 @@ export class GuardCore implements Guard {
   /** Counts a success of the quick path, where the breaker wants to know. */
   private counting(epoch: number): <T>(value: T) => T {
     return (value) => {
-      if (this.breaker?.epoch === epoch) this.breaker.result(false, false)
+      this.count(epoch)
       return value
     }
+  }
+
+  /** Counts a success of a call that the breaker let through in that epoch. */
+  count(epoch: number): void {
+    if (this.breaker?.epoch === epoch) this.breaker.result(false, false)
   }
 
   /** A call that needs watching from the start. */
@@ -210,7 +242,10 @@ export class GuardCore implements Guard {
     args: unknown[] | undefined,
     options: RunOptions | undefined,
   ): Promise<T> {
+    const { breaker, watched } = this
     const { enabled, retry } = this.settings
+    if (watched && options === undefined && (breaker === undefined || breaker.phase === 'closed'))
+      return new FirstTry<T>(this, fn, self, args).start()
     try {
       if (!enabled) return Promise.resolve((args ? fn.apply(self, args) : fn(new Flight(1, undefined))) as T)
       const policy = options?.retry === undefined ? retry : policyFor(options.retry, retry)
@@ -224,7 +259,8 @@ export class GuardCore implements Guard {
     const { breaker, listeners, settings } = this
     const { keyed } = settings
     this.heard = listeners.size > 0
-    this.quick = this.simple && !this.heard
+    this.quick = this.simple && !this.timed && !this.heard
+    this.watched = this.simple && this.timed && !this.heard
     const hear = this.heard
       ? (event: BreakerEvent) => listeners.emit({ type: 'breaker_changed', ...event })
       : undefined

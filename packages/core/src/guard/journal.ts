@@ -1,4 +1,5 @@
 import type { Classification } from '../classify/index.js'
+import { wallAhead } from '../clock.js'
 import type { Pick } from '../pool/protocol.js'
 import type { StopReason } from '../retry/decide.js'
 import type { Flight } from './attempt.js'
@@ -20,7 +21,7 @@ export interface Leg {
 
 type Writable<R> = { -readonly [K in keyof R]: R[K] }
 
-/** What happened to a call so far: its attempts, its last result, and telling of it. Made of nothing until it fails. */
+/** What happened to a call so far: its attempts, its last result, and telling of it. */
 export abstract class Journal extends Timed {
   readonly guard: GuardCore
   readonly context: unknown
@@ -29,11 +30,11 @@ export abstract class Journal extends Timed {
   protected delay = 0
   /** Whether the last attempt threw, and what it threw or returned. */
   protected threw = false
-  declare protected result: unknown
+  protected result: unknown = undefined
   /** When the last attempt ended, and how far the wall clock was ahead when the first failed. */
   protected endedAt = 0
-  declare private wallAhead: number | undefined
-  declare attempts: AttemptRecord[] | undefined
+  private ahead: number | undefined = undefined
+  attempts: AttemptRecord[] | undefined = undefined
   declare private inner: Session[] | undefined
   /** How many sessions there were when the attempt began: one inside it comes later. */
   protected keptBefore = 0
@@ -56,16 +57,18 @@ export abstract class Journal extends Timed {
     const { clock } = guard.settings
     const { number, startedAt, flight, pick } = leg
     this.endedAt = clock.now()
-    this.wallAhead ??= clock.wall() - this.endedAt
+    this.ahead ??= wallAhead(clock, this.endedAt)
     const duration = this.endedAt - startedAt
-    const timestamp = Math.round(startedAt + this.wallAhead)
-    const record: Writable<AttemptRecord> = { number, timestamp, delay, duration, outcome }
-    if (threw) record.error = result
+    const timestamp = Math.round(startedAt + this.ahead)
+    // Written in one go where there is nothing more to say, which is nearly always: a field that is added costs more.
+    const record: Writable<AttemptRecord> = threw
+      ? { number, timestamp, delay, duration, outcome, error: result }
+      : { number, timestamp, delay, duration, outcome }
     if (known?.httpStatus !== undefined) record.statusCode = known.httpStatus
     if (pick !== undefined) record.memberId = pick.member.id
     if (flight?.context !== undefined) record.context = flight.context
-    this.attempts ??= []
-    this.attempts.push(record)
+    if (this.attempts === undefined) this.attempts = [record]
+    else this.attempts.push(record)
     const inner = innerSession(result, guard, this.keptBefore)
     if (inner !== undefined) this.inner = [...(this.inner ?? []), inner]
     return duration
@@ -75,8 +78,10 @@ export abstract class Journal extends Timed {
   protected keep(stopped: StopReason): void {
     const { guard, attempts = [], inner } = this
     const { name } = guard.settings
-    const session: Writable<Session> = { attempts, success: false, stopped }
-    if (name !== undefined) session.operation = name
+    const session: Writable<Session> =
+      name === undefined
+        ? { attempts, success: false, stopped }
+        : { operation: name, attempts, success: false, stopped }
     if (inner !== undefined) session.inner = inner
     keepSession(this.result, session, guard)
   }

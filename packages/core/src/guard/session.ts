@@ -1,4 +1,3 @@
-import { HoldfastError } from '../errors.js'
 import type { StopReason } from '../retry/decide.js'
 
 /** One attempt of a call, written down because the call failed at least once. */
@@ -46,8 +45,41 @@ interface Kept {
   readonly place: number
 }
 
-const sessions = new WeakMap<object, Kept>()
+/** Its constructor hands back what it is given, so that a class that extends it lays its private field in there. */
+class Given {
+  constructor(object: object) {
+    return object
+  }
+}
+
+/**
+ * Sessions lie in their errors, where nobody else can see them: no key, no symbol, nothing that is copied or printed. A
+ * WeakMap does the same, and costs as much as an attempt.
+ */
+class Marked extends Given {
+  #kept: Kept
+
+  private constructor(error: object, kept: Kept) {
+    super(error)
+    this.#kept = kept
+  }
+
+  static keep(error: object, kept: Kept): void {
+    if (#kept in error) error.#kept = kept
+    else new Marked(error, kept)
+  }
+
+  static of(error: object): Kept | undefined {
+    return #kept in error ? error.#kept : undefined
+  }
+}
+
+/** Those behind objects that take no more fields, where an engine holds that against private ones too. */
+const others = new WeakMap<object, Kept>()
 let count = 0
+
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function'
 
 /** How many sessions were ever kept. */
 export const sessionsKept = (): number => count
@@ -55,11 +87,16 @@ export const sessionsKept = (): number => count
 /** Remembers the session behind an error that a guard throws; one that is no object cannot be remembered. */
 export function keepSession(error: unknown, session: Session, guard: object): void {
   const kept: Kept = { session, guard, place: ++count }
-  if (!HoldfastError.keepSession(error, kept) && Object(error) === error) sessions.set(error as object, kept)
+  if (!isObject(error)) return
+  try {
+    Marked.keep(error, kept)
+  } catch {
+    others.set(error, kept)
+  }
 }
 
-const keptFor = (error: unknown) =>
-  (HoldfastError.sessionOf(error) ?? sessions.get(error as object)) as Kept | undefined
+const keptFor = (error: unknown): Kept | undefined =>
+  isObject(error) ? (Marked.of(error) ?? others.get(error)) : undefined
 
 /** The session of another guard's call that ended with this error after `since`: one inside the attempt. */
 export function innerSession(error: unknown, guard: object, since: number): Session | undefined {
