@@ -28,10 +28,20 @@ const sources = {
     /\/packages\/(?!core\/)[^/]+\/(src|test)\//.test(importer ?? '') ? sourceOf.get(id) : undefined,
 }
 
+const everything = ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts']
+
+/** What a file here does to its process stays done: the dispatcher of every fetch, the one browser. */
+const alone = ['packages/core/test/{http,undici}/**', 'packages/dashboard/test/**']
+
 export default defineConfig({
   plugins: [decorators, sources],
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts'],
+    // Most files share a process, which spares each of them from loading everything again.
+    projects: [
+      { extends: true, test: { name: 'together', include: everything, exclude: alone, isolate: false } },
+      { extends: true, test: { name: 'alone', include: alone.map((path) => `${path}/*.test.ts`) } },
+    ],
+    setupFiles: ['./test/setup.ts'],
     silent: 'passed-only',
     // A limit for what hangs, not a measure of speed: it must hold on a machine that is busy with other things.
     testTimeout: 60_000,

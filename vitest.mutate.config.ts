@@ -6,5 +6,6 @@ const config = mergeConfig(base, {
   test: { exclude: ['packages/*/test/package.test.ts', 'packages/core/test/sql/postgres.test.ts'] },
 })
 config.test.include = ['packages/*/test/**/*.test.ts']
+delete config.test.projects
 
 export default defineConfig(config)
