@@ -9,8 +9,8 @@ export const proxy = {
   name: 'proxy',
   title: 'The forward proxy',
   note:
-    'Requests for 1 kB on loopback, 64 in flight, through one upstream proxy that answers by itself; by turns with proxy-chain in ' +
-    'a process of its own. Ours picks a member, asks its breaker and counts the result for each.',
+    'Requests for 1 kB on loopback, 64 in flight, through one upstream proxy that answers by itself; by turns with proxy-chain, each ' +
+    'of the three in a process of its own. Ours picks a member, asks its breaker and counts the result for each.',
   metrics: [
     { key: 'each', title: 'per request', unit: 'nanoseconds' },
     { key: 'ratio', title: '÷ proxy-chain', unit: 'times', spread: true },

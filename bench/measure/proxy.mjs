@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { LENGTH } from './proxy-upstream.mjs'
 
 const CHILD = join(import.meta.dirname, 'proxy-child.mjs')
 const IN_FLIGHT = 64
@@ -9,8 +10,6 @@ const TURN = 400
 const TURNS = 8
 const WARM_UP = 2
 
-const BODY = 'x'.repeat(1024)
-const ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`
 const HEADERS = 'Host: 127.0.0.1:9\r\nUser-Agent: bench\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n\r\n'
 const PLAIN = `GET http://127.0.0.1:9/some/path?x=1 HTTP/1.1\r\n${HEADERS}`
 const INNER = `GET /some/path?x=1 HTTP/1.1\r\n${HEADERS}`
@@ -18,24 +17,8 @@ const CONNECT = 'CONNECT 127.0.0.1:9 HTTP/1.1\r\nHost: 127.0.0.1:9\r\n\r\n'
 
 /** @typedef {'plain' | 'tunnel'} Mode */
 
-/** An upstream proxy that answers everything itself, at as little cost as can be. */
-export async function startUpstream() {
-  const server = createServer((socket) => {
-    let read = ''
-    socket.setNoDelay(true)
-    socket.on('error', () => {})
-    socket.on('data', (data) => {
-      read += data.toString('latin1')
-      for (let end = read.indexOf('\r\n\r\n'); end >= 0; end = read.indexOf('\r\n\r\n')) {
-        socket.write(read.startsWith('CONNECT') ? 'HTTP/1.1 200 OK\r\n\r\n' : ANSWER)
-        read = read.slice(end + 4)
-      }
-    })
-  })
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  return `http://127.0.0.1:${port}`
-}
+/** The url of an upstream proxy in a process of its own. */
+export const startUpstream = async () => `http://127.0.0.1:${(await startChild('upstream', '')).port}`
 
 /** @param {string} kind @param {string} upstream */
 export async function startChild(kind, upstream) {
@@ -90,7 +73,7 @@ export class Clients {
           const end = head.indexOf('\r\n\r\n')
           if (end < 0) return
           if (!head.startsWith('HTTP/1.1 200')) return reject(new Error(head.slice(0, 100)))
-          left = BODY.length - (head.length - end - 4)
+          left = LENGTH - (head.length - end - 4)
           head = ''
         } else left -= data.length
         if (left === 0) {

@@ -15,6 +15,8 @@ export type {
   ProxyContext,
   ProxyGuard,
   ProxyOptions,
+  ProxyPolicy,
+  ProxyRetryOptions,
   ProxyUser,
 } from './server/options.js'
 export { type ProxyServer, startProxy } from './server/server.js'

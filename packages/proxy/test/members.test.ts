@@ -180,7 +180,7 @@ describe('a list', () => {
     ['{ "hunter2": 1 }', 'without a list'],
     ['[{ "prot": "hunter2" }]', 'takes url, or host and port'],
     ['[{ "host": { "hunter2": 1 } }]', 'the fields are'],
-    ['[42]', 'entry 1'],
+    ['[null]', 'entry 1'],
   ])('is refused where it is no list: %s', (text, words) => {
     const problems = problemsOf(() => parseProxyList(text)).join('\n')
     expect(problems).toContain(words)

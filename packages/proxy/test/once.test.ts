@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net'
 import { guard } from 'holdfast'
 import { describe, expect, it } from 'vitest'
-import { proxyPool } from '../src/index.js'
+import { type ProxyGuard, proxyPool } from '../src/index.js'
 import { ask, proxyFor } from './kit/clients.js'
 import { closeWithTest, startTarget } from './kit/target.js'
 import { closedPort, startChain, startFaulty } from './kit/upstreams.js'
@@ -55,6 +55,20 @@ describe('a request that changes something', () => {
     },
   )
 
+  it.each([403, 429, 503])('has its answer of %s from a guard that goes on all the same', async (status) => {
+    const target = await startTarget((_request, response) => {
+      response.statusCode = status
+      response.end('told')
+    })
+    const pool = proxyPool({ id: 'p', members: [(await startChain()).url, (await startChain()).url] })
+    const own = guard({ pool, retry: { ...retry, retryIf: ({ value }) => value !== undefined } })
+    const deaf: ProxyGuard = { run: (fn, { signal } = {}) => own.run(fn, { signal }) }
+    const proxy = await proxyFor({ pool, guard: () => deaf })
+    expect(await ask(proxy, target.url, post)).toMatchObject({ status, body: 'told' })
+    expect(target.arrived).toHaveLength(1)
+    expect(pool.members().map(({ id }) => pool.stats(id).failureCount)).toEqual([status === 503 ? 1 : 0, 0])
+  })
+
   it('goes elsewhere where it provably never left', async () => {
     const target = await startTarget()
     const dead = `http://127.0.0.1:${await closedPort()}`
@@ -71,12 +85,41 @@ describe('a request that changes something', () => {
     const key = { ...headers, 'Idempotency-Key': '42' }
     expect((await ask(keyed, target.url, { ...post, headers: key })).status).toBe(200)
     expect(target.arrived.map((one) => one.headers['idempotency-key'])).toEqual(['42', '42'])
-    for (const retryNonIdempotent of [true, () => true]) {
+    const pool = proxyPool({ id: 'p', members: await members() })
+    const proxy = await proxyFor({ pool, policies, retryNonIdempotent: true })
+    expect((await ask(proxy, target.url, post)).status).toBe(200)
+    expect(target.arrived).toHaveLength(4)
+  })
+
+  it('goes by the policy that it names, and by the guard that is given', async () => {
+    const target = await startTarget()
+    const members = async () => [await startForgetful(), (await startChain()).url]
+    const named = async (bold: boolean, standard: boolean) => {
+      target.arrived.length = 0
       const pool = proxyPool({ id: 'p', members: await members() })
-      const proxy = await proxyFor({ pool, policies, retryNonIdempotent })
-      expect((await ask(proxy, target.url, post)).status).toBe(200)
+      const said = { quick: { retry: { ...retry, retryNonIdempotent: bold } } }
+      const proxy = await proxyFor({ pool, policies: said, retryNonIdempotent: standard })
+      return [(await ask(proxy, target.url, post)).status, target.arrived.length]
     }
-    expect(target.arrived).toHaveLength(6)
+    expect(await named(true, false)).toEqual([200, 2])
+    expect(await named(false, true)).toEqual([502, 1])
+    target.arrived.length = 0
+    const pool = proxyPool({ id: 'p', members: await members() })
+    const own = guard({ pool, retry })
+    const given = { run: own.run.bind(own), retryNonIdempotent: async () => true } as ProxyGuard
+    const proxy = await proxyFor({ pool, guard: () => given })
+    expect((await ask(proxy, target.url, post)).status).toBe(200)
+    expect(target.arrived).toHaveLength(2)
+  })
+
+  it('is not tried elsewhere after what its policy never retries', async () => {
+    const target = await startTarget()
+    const dead = `http://127.0.0.1:${await closedPort()}`
+    const pool = proxyPool({ id: 'p', members: [dead, (await startChain()).url] })
+    const never = { quick: { retry: { ...retry, abortOn: ['ECONNREFUSED'] } } }
+    const proxy = await proxyFor({ pool, policies: never })
+    expect((await ask(proxy, target.url, post)).status).toBe(502)
+    expect(target.arrived).toHaveLength(0)
   })
 
   it('is sent once though a policy has a second call join', async () => {

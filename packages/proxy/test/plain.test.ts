@@ -302,4 +302,22 @@ describe('the proxy answers itself', () => {
     const json = await (await fetch(proxy.url, { headers: { accept: 'application/json' } })).json()
     expect(json).toMatchObject({ requests: 0, pool: { id: 'p<', members: { available: 1, open: 1 } } })
   })
+
+  it('is sent again after the statuses that a policy lists, and after no others', async () => {
+    const answers = [500, 503, 500, 200]
+    const target = await startTarget((_request, response) => {
+      response.statusCode = answers.shift() ?? 0
+      response.end()
+    })
+    const retry = { maxAttempts: 5, backoffType: 'immediate' as const, retryStatusCodes: [500] }
+    const proxy = await proxyFor({ policies: { listed: { retry } } })
+    const headers = { 'x-holdfast-policy': 'listed' }
+    expect((await ask(proxy, target.url, { headers })).status).toBe(503)
+    expect((await ask(proxy, target.url, { headers })).status).toBe(200)
+    expect(answers).toEqual([])
+    const wrong = { policies: { listed: { retry: { retryStatusCodes: [404] } } } }
+    await expect(proxyFor(wrong)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    const odd = { policies: { listed: { retry: { retryNonIdempotent: 1 as never } } } }
+    await expect(proxyFor(odd)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+  })
 })

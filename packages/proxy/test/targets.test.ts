@@ -175,6 +175,12 @@ describe('the targets that are gone to', () => {
       'localhost',
       'LOCALHOST.',
       'a.localhost',
+      'localhost.localdomain',
+      'metadata.google.internal',
+      'METADATA.google.internal.',
+      'metadata.goog',
+      'metadata',
+      'instance-data.ec2.internal',
     ])
       expect(targets.allows(host)).toBe(false)
     for (const host of ['8.8.8.8', '[2606:4700::1111]']) expect(targets.allows(host)).toBe(true)

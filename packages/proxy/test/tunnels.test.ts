@@ -108,6 +108,24 @@ describe('a tunnel', () => {
     web.close()
   })
 
+  it('is asked of every member, however many there are and whatever they refuse it with', async () => {
+    const target = await startTarget()
+    const statuses = [400, 403, 404, 405, 407, 429, 451, 500, 503]
+    const refusing = await Promise.all(
+      statuses.map((status) => startFaulty({ status, headers: 'Retry-After: 30\r\n' })),
+    )
+    const dead = await Promise.all(Array.from({ length: 6 }, closedPort))
+    const members = [
+      ...refusing.map(({ url }) => url),
+      ...dead.map((port) => `http://127.0.0.1:${port}`),
+      (await startChain()).url,
+    ]
+    const pool = proxyPool({ id: 'p', members, strategy: 'round_robin' })
+    const proxy = await proxyFor({ pool })
+    expect(await askThroughTunnel(proxy, `${target.url}/t`)).toEqual({ status: 200, body: 'GET /t' })
+    expect(refusing.map(({ asked }) => asked.length)).toEqual(statuses.map(() => 1))
+  })
+
   it('loses nothing that is sent too early, by either side, nor what follows', async () => {
     const echo = await startEcho(true)
     for (const member of [await startChain(), await startSocks()]) {

@@ -1,4 +1,4 @@
-import type { PooledAttempt } from '../guard/attempt.js'
+import type { Flight, PooledAttempt } from '../guard/attempt.js'
 import type { RetryPolicy } from '../retry/options.js'
 import { canBeSent, type FetchBody, isOneShot } from './body.js'
 import type { Repeatable } from './careful-pool.js'
@@ -94,15 +94,16 @@ export class Exchange implements Repeatable {
     const { held } = this
     this.held = undefined
     if (held !== undefined) await discard(held, engine.settings.clock)
-    const own = engine.cuts ? attempt.signal : undefined
-    const response = await this.request(attempt.member?.value, own)
-    const signal = own ?? this.signal
-    if (signal?.aborted) {
+    const flight = engine.cuts ? (attempt as PooledAttempt as Flight) : undefined
+    const response = await this.request(attempt.member?.value, flight)
+    const ended = flight ?? this.signal
+    if (ended?.aborted) {
       // Nobody waits for it any more, and whoever sent it did not hear of that.
       void discard(response, engine.settings.clock)
-      throw signal.reason
+      throw (flight?.signal ?? this.signal)?.reason
     }
-    if (own !== undefined && this.signal !== undefined) keepFollowing(this.signal, response, abortOf(attempt))
+    if (flight !== undefined && this.signal !== undefined)
+      keepFollowing(this.signal, response, (reason) => flight.abort(reason))
     // Of two answers to a hedged request the later counts.
     if (this.held !== undefined) void discard(this.held, engine.settings.clock)
     this.held = response
@@ -143,7 +144,7 @@ export class Exchange implements Repeatable {
   }
 
   /** Sends it once, to a member of the pool where there is one. */
-  private async request(target: FetchTarget | undefined, signal: AbortSignal | undefined): Promise<Response> {
+  private async request(target: FetchTarget | undefined, flight: Flight | undefined): Promise<Response> {
     const { body } = this
     const { origin, dispatcher } = target ?? {}
     const send = target?.fetch ?? this.sender.fetch ?? globalThis.fetch
@@ -163,8 +164,8 @@ export class Exchange implements Repeatable {
       const made = await body()
       init = { ...init, body: made ?? null, ...(isOneShot(made) && HALF) }
     }
-    if (signal !== undefined) init = { ...init, signal }
     if (dispatcher !== undefined) init = { ...init, dispatcher } as RequestInit
+    if (flight !== undefined) init = withSignal(init, flight)
     return send(input, init)
   }
 }
@@ -180,8 +181,12 @@ function plainInit(given: FetchInit): RequestInit {
 /** What fetch asks for where a body is a stream. */
 const HALF = { duplex: 'half' }
 
-/** How an attempt is aborted from outside. */
-function abortOf(attempt: PooledAttempt): (reason: unknown) => void {
-  const flight = attempt as PooledAttempt & { abort(reason: unknown): void }
-  return (reason) => flight.abort(reason)
+/** What a request is sent with, and the signal of its attempt, which is made when it is read: few things cost as much. */
+function withSignal(init: RequestInit, flight: Flight): RequestInit {
+  return {
+    ...init,
+    get signal() {
+      return flight.signal
+    },
+  }
 }

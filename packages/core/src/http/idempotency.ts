@@ -39,13 +39,21 @@ export function neverLeft(error: unknown, url: URL | undefined): boolean {
 
 const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 }
 
-/** Whether a failed connection was one to another port or name than those of `url`. */
+/** Whether a host is an address, so that the one that was tried can be compared with it. */
+const isAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':')
+
+/** Whether a failed connection was one to another name, address or port than those of `url`, as far as it tells. */
 function isElsewhere(error: { readonly [key: string]: unknown }, url: URL): boolean {
-  const { port, hostname, message } = error
-  if (typeof hostname === 'string' && hostname !== url.hostname) return true
-  const told = /attempted address(?:es)?: [^)]*?:(\d+)/.exec(`${message}`)?.[1]
-  const reached = typeof port === 'number' ? port : told && Number(told)
-  return typeof reached === 'number' && reached !== (Number(url.port) || PORTS[url.protocol])
+  const { hostname, address, message } = error
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  // undici says which name it tried, or which addresses that name has.
+  const [, tried, port] = /attempted address: (.+?):(\d+),/.exec(`${message}`) ?? []
+  const one = /attempted addresses: .+?:(\d+),/.exec(`${message}`)?.[1]
+  const name = hostname ?? tried?.replace(/^\[|\]$/g, '')
+  if (typeof name === 'string' && name !== host) return true
+  if (typeof address === 'string' && isAddress(host) && address !== host) return true
+  const reached = typeof error.port === 'number' ? error.port : Number(port ?? one ?? Number.NaN)
+  return !Number.isNaN(reached) && reached !== (Number(url.port) || PORTS[url.protocol])
 }
 
 /** The key that tells a server that two requests are one: 128 bits of chance, in the form of a UUID. */

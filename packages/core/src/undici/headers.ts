@@ -40,6 +40,12 @@ function pairsOf(headers: unknown): [string, unknown][] {
 export const hasHeader = (headers: unknown, name: string): boolean =>
   pairsOf(headers).some(([key]) => key.toLowerCase() === name)
 
+/** How long a request says that its body is; undefined where it does not. */
+export function lengthIn(headers: unknown): number | undefined {
+  const said = pairsOf(headers).find(([key]) => key.toLowerCase() === 'content-length')?.[1]
+  return said === undefined ? undefined : Number(text(said))
+}
+
 /** A request's headers with one more, as a flat list, which keeps those that are there twice. */
 export const withHeader = (headers: unknown, name: string, value: string): unknown[] => [
   ...pairsOf(headers).flat(),

@@ -55,7 +55,7 @@ export class DispatchedRequest implements Repeatable {
     }
     this.relay = relay
     this.dispatch = dispatch
-    this.body = new RequestBody(options.body)
+    this.body = new RequestBody(options.body, headers)
     this.options = { ...options, headers, body: this.body.content }
     this.harmless = keyed || rules.retryNonIdempotent || isIdempotent(method)
     this.context = new FetchContext(method, options.origin ?? '')

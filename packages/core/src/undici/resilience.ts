@@ -22,9 +22,9 @@ const SENSELESS = ['fetch', 'throwOnStatus', 'fallback'] as const
 /**
  * Makes an interceptor for undici that does for every request of a dispatcher what a resilient fetch does for its own: for
  * `agent.compose(resilience(options))`, and with `setGlobalDispatcher` for code that cannot be changed. A request is
- * sent again only until an answer is chosen; from then on it is the caller's, byte for byte. Bodies that are streams
- * are not sent again once they were read, and to a dispatcher every body of a fetch is a stream. Upgrades and CONNECT
- * pass through.
+ * sent again only until an answer is chosen; from then on it is the caller's, byte for byte. A body that is a stream
+ * is not sent again once it was read; what a fetch makes a stream of (a string, a form) is kept meanwhile, up to 1 MiB.
+ * Upgrades and CONNECT pass through.
  *
  * @throws INVALID_OPTIONS that lists everything wrong with the options
  *

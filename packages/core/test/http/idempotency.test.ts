@@ -11,6 +11,11 @@ const failed = (code: string, more: object = {}) =>
 const UNSENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
 const IDEMPOTENT = ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']
 
+const timedOut = (attempted: string) => ({
+  code: 'UND_ERR_CONNECT_TIMEOUT',
+  message: `Connect Timeout Error (attempted ${attempted})`,
+})
+
 describe('the idempotency rule', () => {
   it('is what the words say, for every method, key, option, body and outcome', async () => {
     await fc.assert(
@@ -92,6 +97,32 @@ describe('the idempotency rule', () => {
     ).rejects.toThrow()
     expect(server.seen).toHaveLength(1)
   })
+
+  it.each([
+    ['another address at the same port', { code: 'ECONNREFUSED', address: '127.0.0.2', port: 80 }, 1],
+    ['another name', { code: 'ENOTFOUND', hostname: 'b.example' }, 1],
+    ['another port', { code: 'ECONNREFUSED', address: '127.0.0.1', port: 81 }, 1],
+    ['another name in time', timedOut('address: 127.0.0.2:80, timeout: 10ms'), 1],
+    ['the place itself', { code: 'ECONNREFUSED', address: '127.0.0.1', port: 80 }, 3],
+    ['the place itself in time', timedOut('address: 127.0.0.1:80, timeout: 10ms'), 3],
+    ['its address in time', timedOut('addresses: 127.0.0.1:80, 127.0.0.3:80, timeout: 10ms'), 3],
+  ])(
+    'takes a POST for redirected where the error is about %s, if that is elsewhere',
+    async (_, cause, sent) => {
+      let calls = 0
+      const post = createFetch({
+        retry: { ...immediate, maxAttempts: 3 },
+        fetch: async () => {
+          calls++
+          throw new TypeError('fetch failed', { cause: Object.assign(new Error('no connection'), cause) })
+        },
+      })
+      await expect(post('http://127.0.0.1/pay', { method: 'POST', body: 'pay' })).rejects.toThrow(
+        'fetch failed',
+      )
+      expect(calls).toBe(sent)
+    },
+  )
 
   it('does not hedge a POST', async () => {
     const clock = fakeClock()

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createFetch } from '../../src/http/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { immediate, serve, until } from './server.js'
@@ -98,5 +98,37 @@ describe('redirects', () => {
     expect((await resilient(server.url, { redirect: 'manual' })).status).toBe(302)
     server.acts.push({ status: 302, headers: { location: '/there' } })
     await expect(resilient(server.url, { redirect: 'error', retry: false })).rejects.toBeInstanceOf(TypeError)
+  })
+})
+
+describe('the signal of an attempt', () => {
+  it('is made when the fetch reads it, and not before', async () => {
+    const made: unknown[] = []
+    const { AbortController: Original } = globalThis
+    vi.stubGlobal(
+      'AbortController',
+      class extends Original {
+        constructor() {
+          super()
+          made.push(this)
+        }
+      },
+    )
+    onTestFinished(() => void vi.unstubAllGlobals())
+    const timeout = { attempt: '1h', total: '2h' } as const
+    await createFetch({ timeout, fetch: async () => new Response('ok') })('http://a.example')
+    expect(made).toHaveLength(0)
+    const inits: (RequestInit | undefined)[] = []
+    const reading = createFetch({
+      timeout,
+      fetch: async (_, init) => {
+        inits.push({ ...init })
+        return new Response('ok')
+      },
+    })
+    await reading('http://a.example', { method: 'PUT', signal: new Original().signal })
+    expect(made).toHaveLength(1)
+    expect(inits[0]?.signal).toBeInstanceOf(AbortSignal)
+    expect(inits[0]).toMatchObject({ method: 'PUT' })
   })
 })

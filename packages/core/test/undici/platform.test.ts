@@ -16,6 +16,12 @@ async function oldAgent(): Promise<OldAgent> {
   ] as OldAgent
 }
 
+function form(): FormData {
+  const made = new FormData()
+  made.set('payload', new Blob(['content']), 'name.txt')
+  return made
+}
+
 describe('the platform’s own undici', () => {
   const send = async (url: string, init: RequestInit = {}, options = {}) => {
     const dispatcher = (await oldAgent()).compose(resilience({ retry: immediate, ...options }))
@@ -58,6 +64,31 @@ describe('the platform’s own undici', () => {
     expect(await (await send(server.url)).text()).toBe('later')
     expect(await (await send(server.url, { method: 'POST', body: 'pay' })).text()).toBe('no')
     expect(server.seen).toHaveLength(2)
+  })
+
+  it.each([
+    ['a string', () => 'payload'],
+    ['a buffer', () => new TextEncoder().encode('payload')],
+    ['a blob', () => new Blob(['pay', 'load'])],
+    ['parameters', () => new URLSearchParams({ payload: '' })],
+    ['a form', form],
+  ])('sends %s again, whole, though fetch makes a stream of it', async (_, make) => {
+    const server = await serve(503, 'reset')
+    const response = await send(server.url, { method: 'PUT', body: make() as BodyInit })
+    expect(response.status).toBe(200)
+    const bodies = server.seen.map(({ body }) => body)
+    expect(bodies).toHaveLength(3)
+    expect(new Set(bodies).size).toBe(1)
+    expect(bodies[0]).not.toBe('')
+  })
+
+  it('sends a stream once, and what is longer than is worth keeping', async () => {
+    const server = await serve(503, 503)
+    const stream = { body: new Blob(['payload']).stream(), duplex: 'half' }
+    expect((await send(server.url, { method: 'PUT', ...stream } as RequestInit)).status).toBe(503)
+    const long = 'x'.repeat(1_048_577)
+    expect((await send(server.url, { method: 'PUT', body: long })).status).toBe(503)
+    expect(server.seen.map(({ body }) => body.length)).toEqual([7, long.length])
   })
 
   it('aborts', async () => {

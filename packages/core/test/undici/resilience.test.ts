@@ -212,6 +212,83 @@ describe('bodies', () => {
   })
 })
 
+describe('a body of a known length that comes in pieces', () => {
+  /** Reads so many pieces of the body and fails, or reads all and answers. */
+  const reader = (pieces: number) => {
+    const read: string[][] = []
+    const dispatch = (options: { body: AsyncIterable<string> }, handler: never): boolean => {
+      const { onRequestStart, onResponseStart, onResponseEnd, onResponseError } = bound(handler)
+      const controller = { abort() {}, pause() {}, resume() {}, rawHeaders: [] }
+      onRequestStart(controller, {})
+      const go = async () => {
+        const own: string[] = []
+        read.push(own)
+        for await (const piece of options.body) {
+          own.push(String(piece))
+          if (read.length === 1 && own.length === pieces) break
+        }
+        if (read.length === 1)
+          onResponseError(controller, Object.assign(new Error('lost'), { code: 'ECONNRESET' }))
+        else {
+          onResponseStart(controller, 200, {}, 'OK')
+          onResponseEnd(controller, {})
+        }
+      }
+      void go()
+      return true
+    }
+    return { read, dispatch }
+  }
+
+  type Told = (...args: unknown[]) => void
+  const bound = (handler: never) => {
+    const told = handler as Record<string, Told>
+    const names = ['onRequestStart', 'onResponseStart', 'onResponseEnd', 'onResponseError'] as const
+    return Object.fromEntries(names.map((name) => [name, told[name]?.bind(told)])) as Record<
+      (typeof names)[number],
+      Told
+    >
+  }
+
+  const put = (dispatch: unknown, length: number) =>
+    new Promise<unknown>((resolve) => {
+      const body = (async function* () {
+        yield 'pay'
+        yield 'load'
+      })()
+      const request = { origin: 'http://a.example', path: '/', method: 'PUT', body }
+      const headers = length < 0 ? [] : ['Content-Length', String(length)]
+      resilience({ retry: immediate })(dispatch as (options: never, handler: never) => boolean)(
+        { ...request, headers } as never,
+        {
+          onRequestStart() {},
+          onResponseStart: (_: unknown, status: number) => resolve(status),
+          onResponseError: (_: unknown, error: Error) => resolve(error.message),
+        } as never,
+      )
+    })
+
+  it('is sent again as it was once all of it was read', async () => {
+    const { read, dispatch } = reader(3)
+    expect(await put(dispatch, 7)).toBe(200)
+    expect(read).toEqual([
+      ['pay', 'load'],
+      ['pay', 'load'],
+    ])
+  })
+
+  it.each([
+    ['of which a part was read', 1, 7],
+    ['that is longer than it says', 3, 6],
+    ['that is too long to be kept', 3, 2 ** 20 + 1],
+    ['of a length nobody knows', 3, -1],
+  ])('is not where it is one %s', async (_, pieces, length) => {
+    const { read, dispatch } = reader(pieces)
+    expect(await put(dispatch, length)).toBe('lost')
+    expect(read).toHaveLength(1)
+  })
+})
+
 describe('an interceptor', () => {
   it('protects code that cannot be changed', async () => {
     const before = getGlobalDispatcher()

@@ -23,7 +23,7 @@ export async function askForTunnel(socket: Socket, upstream: ProxyUpstream, targ
   const credentials = credentialsOf(upstream)
   const authorization = credentials === undefined ? '' : `Proxy-Authorization: ${basic(credentials)}\r\n`
   socket.write(`CONNECT ${where} HTTP/1.1\r\nHost: ${where}\r\n${authorization}\r\n`)
-  const head = await readHead(socket, upstream)
+  const head = await readHead(socket, `the proxy ${upstream.host}`)
   const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(head[0] ?? '')?.[1])
   if (status >= 200 && status < 300) return
   throw refusal(upstream, status, head)
@@ -44,8 +44,8 @@ function refusal(upstream: ProxyUpstream, status: number, head: readonly string[
   })
 }
 
-/** Reads lines up to the empty one, and leaves what follows in the socket. */
-function readHead(socket: Socket, upstream: ProxyUpstream): Promise<string[]> {
+/** Reads lines up to the empty one, and leaves what follows in the socket, which is paused. `who` sends them. */
+export function readHead(socket: Socket, who: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
     let read: Buffer = Buffer.alloc(0)
     const settle = (settled: () => void): void => {
@@ -55,7 +55,7 @@ function readHead(socket: Socket, upstream: ProxyUpstream): Promise<string[]> {
     const fail = (error: Error): void => settle(() => reject(error))
     const onError = (error: Error): void => fail(error)
     const onEnd = (): void =>
-      fail(new ProxyConnectionError(`the proxy ${upstream.host} closed the connection before a tunnel stood`))
+      fail(new ProxyConnectionError(`${who} closed the connection before it answered`))
     const onData = (chunk: Buffer): void => {
       read = read.length === 0 ? chunk : Buffer.concat([read, chunk])
       const end = read.indexOf(END)
@@ -67,8 +67,8 @@ function readHead(socket: Socket, upstream: ProxyUpstream): Promise<string[]> {
           resolve(read.toString('latin1', 0, end).split('\r\n'))
         })
       else if (read.length > LONGEST_HEAD || !'HTTP/1.'.startsWith(read.toString('latin1', 0, 7)))
-        fail(new ProxyConnectionError(`the proxy ${upstream.host} does not answer in HTTP`))
+        fail(new ProxyConnectionError(`${who} does not answer in HTTP`))
     }
-    socket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onEnd)
+    socket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onEnd).resume()
   })
 }

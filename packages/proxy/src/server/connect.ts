@@ -19,6 +19,27 @@ export async function handleConnect(
   client: Socket,
   head: Buffer,
 ): Promise<void> {
+  const target = parseAuthority(req.url ?? '')
+  await tunnel(house, req, client, head, target, async () => ESTABLISHED)
+}
+
+/** Where a tunnel leads, and the name by which that is judged. */
+export interface TunnelTarget extends Target {
+  readonly hostname: string
+}
+
+/**
+ * Joins a client to a target by a tunnel. `begin` says what the client is told once it stands, unless that leaves before;
+ * what it throws is the fault of nobody but the target.
+ */
+export async function tunnel(
+  house: House,
+  req: IncomingMessage,
+  client: Socket,
+  head: Buffer,
+  target: TunnelTarget | undefined,
+  begin: (upstream: Socket, signal: AbortSignal) => Promise<string>,
+): Promise<void> {
   const { users, targets, counts } = house
   const stop = (refusal: Refusal): void => {
     counts.refused++
@@ -26,7 +47,6 @@ export async function handleConnect(
   }
   const waiting = new Waiting(client, head)
   house.tunnels.expect(client)
-  const target = parseAuthority(req.url ?? '')
   if (target === undefined) return stop(BAD_TARGET)
   const { authorization, policy } = readRequest(req.rawHeaders)
   const caller = users.admit(authorization)
@@ -34,11 +54,14 @@ export async function handleConnect(
   if (!(await targets.allows(target.hostname))) return stop(FORBIDDEN)
   const { user, context } = caller
   const host = `${target.hostname}:${target.port}`
-  const call: ProxyCall = { kind: 'tunnel', method: 'CONNECT', host, policy, user, context }
+  const { method = 'CONNECT' } = req
+  const call: ProxyCall = { kind: 'tunnel', method, host, policy, user, context }
+  let upstream: Socket | undefined
   try {
-    const upstream = await house
+    upstream = await house
       .guardFor(call)
       .run((attempt) => open(house, attempt, target), { signal: waiting.signal, context })
+    const told = await begin(upstream, waiting.signal)
     const early = waiting.end()
     if (!client.writable) {
       upstream.destroy()
@@ -46,9 +69,10 @@ export async function handleConnect(
       return
     }
     counts.tunnels++
-    client.write(ESTABLISHED)
+    client.write(told, 'latin1')
     house.tunnels.join(client, upstream, early)
   } catch (error) {
+    upstream?.destroy()
     stop(refusalFor(error))
   }
 }

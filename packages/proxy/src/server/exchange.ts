@@ -8,6 +8,8 @@ export class Sending {
   readonly repeatable: boolean
   /** Whether a request went out: from then on it may have arrived. */
   begun = false
+  /** What the last attempt came to that sent something. */
+  ended: unknown = undefined
   /** Answers that failed, with the number of their attempt. */
   private readonly kept: { readonly number: number; readonly answer: Answer }[] = []
 
@@ -15,11 +17,15 @@ export class Sending {
     this.repeatable = repeatable
   }
 
-  /** Takes the leave to send; false where it was sent and may not be sent again. */
-  begin(): boolean {
-    if (this.begun && !this.repeatable) return false
+  /** Takes the leave to send. @throws AlreadySent where it was sent and may not be sent again */
+  begin(): void {
+    this.demand()
     this.begun = true
-    return true
+  }
+
+  /** @throws AlreadySent where nothing may be sent any more */
+  demand(): void {
+    if (this.begun && !this.repeatable) throw new AlreadySent()
   }
 
   keep(number: number, answer: Answer): void {
@@ -41,7 +47,7 @@ const MAY_PASS = new Set([408, 425, 429])
 const DROPS = 32
 
 /** A request that was sent must not be sent again. */
-class AlreadySent extends TypeError {
+export class AlreadySent extends TypeError {
   constructor() {
     super('the request was sent before and may not be sent twice')
   }
@@ -101,7 +107,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
     if (this.settled) controller.abort(new Error('nobody waits for it any more'))
-    else if (!this.sending.begin()) controller.abort(new AlreadySent())
+    else
+      try {
+        this.sending.begin()
+      } catch (error) {
+        controller.abort(error as Error)
+      }
   }
 
   onResponseStart(
@@ -151,7 +162,11 @@ class Exchange implements Dispatcher.DispatchHandler {
       sending.keep(number, answer)
       const passing = statusCode >= 500 || MAY_PASS.has(statusCode)
       if (passing && sending.repeatable) this.reject(new FailedAnswer(answer))
-      else this.resolve(new JudgedAnswer(answer))
+      else {
+        const judged = new JudgedAnswer(answer)
+        sending.ended = judged
+        this.resolve(judged)
+      }
     }
   }
 
@@ -159,6 +174,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.signal.removeEventListener('abort', this.abort)
     if (this.settled) return
     this.settled = true
+    if (!(error instanceof AlreadySent)) this.sending.ended = error
     this.reject(error)
   }
 }

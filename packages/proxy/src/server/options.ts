@@ -1,5 +1,6 @@
-import type { Attempt, Clock, Duration, GuardOptions, Pool, RunOptions } from 'holdfast'
+import type { Attempt, Clock, Duration, GuardOptions, Pool, RetryOptions, RunOptions } from 'holdfast'
 import { milliseconds, systemClock } from 'holdfast/engine'
+import type { FetchRetryOptions } from 'holdfast/http'
 import { invalid } from '../errors.js'
 import { type Resolve, resolveBySystem } from '../targets/targets.js'
 
@@ -37,19 +38,36 @@ export interface ProxyCall {
 
 /** What runs a call: a guard of `holdfast`, or anything that runs functions in the same way. */
 export interface ProxyGuard {
+  /**
+   * Runs a call. For one that may not be sent again once it was, `options.retry.abortOn` has a predicate that is true
+   * from then on, of an error or of an answer.
+   */
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
+  /** Whether methods such as POST may be sent again though they may have arrived. Absent: what the proxy's option says. */
+  retryNonIdempotent?(): boolean | PromiseLike<boolean>
+}
+
+/** How one policy retries: what a guard takes, and what is HTTP's own. */
+export interface ProxyRetryOptions
+  extends RetryOptions,
+    Pick<FetchRetryOptions, 'retryStatusCodes' | 'retryNonIdempotent'> {}
+
+/** A policy that clients may name: options of a guard, whose retrying knows statuses and methods besides. */
+export interface ProxyPolicy extends Omit<GuardOptions, 'retry'> {
+  /** When and how often to send again; false: never. */
+  retry?: ProxyRetryOptions | false
 }
 
 /** What a forward proxy is made of. */
 export interface ProxyOptions {
   /** The proxies to rotate over. @defaultValue none: it connects to targets itself */
   pool?: Pool<unknown>
-  /** Options of a guard for each id that `x-holdfast-policy` may name. @defaultValue none */
-  policies?: Readonly<Record<string, GuardOptions>>
+  /** The policy for each id that `x-holdfast-policy` may name. @defaultValue none */
+  policies?: Readonly<Record<string, ProxyPolicy>>
   /** Gives the guard for a call, in place of `policies` and the defaults. It may throw POLICY_NOT_FOUND. */
   guard?: (call: ProxyCall) => ProxyGuard
-  /** Whether methods such as POST may be sent again after they may have arrived. @defaultValue false */
-  retryNonIdempotent?: boolean | ((call: ProxyCall) => boolean)
+  /** Whether methods such as POST may be sent again though they may have arrived; a policy may say otherwise. @defaultValue false */
+  retryNonIdempotent?: boolean
   /** Where it listens. Anything but loopback needs users. @defaultValue '127.0.0.1' */
   host?: string
   /** Its port; 0 takes a free one. @defaultValue 8080 */
@@ -132,7 +150,7 @@ const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
   pool: ['a Pool', (value) => isObject(value) && 'take' in value],
   policies: ['an object of guard options by id', isObject],
   guard: fn,
-  retryNonIdempotent: ['true, false or a function', (value) => yesOrNo[1](value) || fn[1](value)],
+  retryNonIdempotent: yesOrNo,
   host: ['a name or address', (value) => typeof value === 'string' && value !== ''],
   port: whole(0, 65_535),
   users: [

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { HoldfastError, type RunOptions } from 'holdfast'
 import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'
-import { exchange, Sending } from './exchange.js'
+import { AlreadySent, exchange, Sending } from './exchange.js'
 import { type RequestHead, readRequest } from './head.js'
 import { dispatcherFor, type House } from './house.js'
-import type { ProxyCall } from './options.js'
+import type { ProxyCall, ProxyGuard } from './options.js'
 import { BAD_TARGET, FORBIDDEN, type Refusal, refusalFor, refuse, UNAUTHORIZED } from './refusals.js'
 import { parseAbsolute } from './target.js'
 
@@ -66,7 +66,7 @@ async function forward(
     : head.contentLength > 0
       ? await wholeBody(req, client.signal)
       : null
-  const sending = new Sending(small && mayRepeat(settings.retryNonIdempotent, head, call))
+  const sending = new Sending(small && (mayRepeat(head, call) || (await repeatsAll(house, guard))))
   const headers = head.headers
   headers.push('host', call.host)
   if (!small && !head.chunked) headers.push('content-length', String(head.contentLength))
@@ -81,12 +81,15 @@ async function forward(
   }
   const options: RunOptions = { signal: client.signal, context: call.context }
   if (!sending.repeatable) options.retry = { abortOn: [() => sending.begun] }
-  const outcome = await guard
+  const last = await guard
     .run((attempt) => {
+      sending.demand()
       sending.discardBefore(attempt.number)
       return exchange(dispatcherFor(house, attempt), request, sending, attempt.number, attempt.signal)
     }, options)
     .catch((error: unknown) => error)
+  // A guard that does not know when to stop went on in vain: what counts is what came of the sending.
+  const outcome = last instanceof AlreadySent ? (sending.ended ?? last) : last
   const answer = answerIn(outcome)
   sending.discardBefore(Number.POSITIVE_INFINITY, answer)
   if (answer === undefined) throw outcome
@@ -104,14 +107,12 @@ function answerIn(outcome: unknown): Answer | undefined {
   return outcome instanceof JudgedAnswer || outcome instanceof FailedAnswer ? outcome.answer : undefined
 }
 
-function mayRepeat(
-  retryNonIdempotent: House['settings']['retryNonIdempotent'],
-  { idempotencyKey }: RequestHead,
-  call: ProxyCall,
-): boolean {
-  if (IDEMPOTENT.has(call.method) || idempotencyKey) return true
-  return typeof retryNonIdempotent === 'function' ? retryNonIdempotent(call) : retryNonIdempotent
-}
+const mayRepeat = ({ idempotencyKey }: RequestHead, { method }: ProxyCall): boolean =>
+  idempotencyKey || IDEMPOTENT.has(method)
+
+/** Whether the policy repeats what may do harm. */
+const repeatsAll = ({ settings }: House, guard: ProxyGuard): boolean | PromiseLike<boolean> =>
+  guard.retryNonIdempotent?.() ?? settings.retryNonIdempotent
 
 /** A client that stops in the middle of a body is not waited for. */
 function limitBody(req: IncomingMessage, idleTimeout: number): void {

@@ -12,6 +12,7 @@ import { handlePlain } from './plain.js'
 import { NOT_FOUND, refuse, refuseSocket } from './refusals.js'
 import { answerStatus, type ProxyStatus, statusOf } from './status-page.js'
 import { Tunnels } from './tunnels.js'
+import { handleUpgrade } from './upgrade.js'
 import { Users } from './users.js'
 
 /** A forward proxy that runs. */
@@ -120,12 +121,14 @@ function serverFor(house: House): Server {
     house.connections++
     socket.once('close', () => house.connections--)
   })
-  server.on('connect', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+  const tunnels = (handle: typeof handleConnect) => (req: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.setTimeout(0)
     // An answer to an earlier request would end up inside the tunnel.
     if (unanswered.has(socket)) socket.destroy()
-    else void handleConnect(house, req, socket, head)
-  })
+    else void handle(house, req, socket, head)
+  }
+  server.on('connect', tunnels(handleConnect))
+  server.on('upgrade', tunnels(handleUpgrade))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const silent = unanswered.has(socket) && !unanswered.owns(socket)
     if (silent || error.code === 'ECONNRESET') socket.destroy()

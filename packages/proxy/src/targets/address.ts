@@ -77,5 +77,9 @@ export function isPrivateAddress(address: string): boolean {
   })
 }
 
-/** Whether a name means this machine by definition, whatever a resolver says. */
-export const isLocalName = (name: string): boolean => /^(.+\.)?localhost\.?$/i.test(name)
+/** Names that mean this machine or a metadata service by definition, whatever a resolver here says: one behind us may know. */
+const LOCAL =
+  /^((.+\.)?localhost|(.+\.)?localhost\.localdomain|metadata|metadata\.google\.internal|metadata\.goog|instance-data(\..+)?)\.?$/i
+
+/** Whether a name means this machine, or a metadata service, by definition. */
+export const isLocalName = (name: string): boolean => LOCAL.test(name)

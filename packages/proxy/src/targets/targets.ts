@@ -22,8 +22,8 @@ export const resolveBySystem: Resolve = (name) =>
     lookupDns(name, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses))),
   )
 
-/** The target is one that this proxy does not go to. */
-export class PrivateTargetError extends Error {}
+/** The target is one that this proxy does not go to. As a mistake of the caller's it is not tried again. */
+export class PrivateTargetError extends TypeError {}
 
 interface Known {
   readonly until: number

@@ -1,66 +1,60 @@
-import { type ProxyCall, type ProxyGuard, type ProxyServer, startProxy } from '@holdfast/proxy'
-import type { CallOptions, Holdfast } from '@holdfast/runtime'
-import type { Attempt, Pool, RunOptions } from 'holdfast'
+import {
+  type ProxyCall,
+  ProxyConnectionError,
+  type ProxyGuard,
+  type ProxyServer,
+  startProxy,
+} from '@holdfast/proxy'
+import type { CallOptions, Holdfast, RetryPolicy } from '@holdfast/runtime'
+import type { Attempt, Pool, RetryOptions, RunOptions } from 'holdfast'
 
-/** A failure after which a request may have arrived, so that it must not be sent again. */
-class RequestBegun extends Error {
-  override readonly name = 'RequestBegun'
-}
-
-type Predicates = readonly ((error: unknown) => boolean)[]
-
-/** Whether the proxy asks for this failure to be final. */
-const isFinal = (options: RunOptions | undefined, error: unknown): boolean =>
-  ((options?.retry as { abortOn?: Predicates } | undefined)?.abortOn ?? []).some((abort) => abort(error))
+/** What the proxy's calls are to the config. */
+const OPERATION = 'proxy'
 
 /** Runs the proxy's calls under the rules of the config, so that they are counted and recorded as all others are. */
 function guardOf(hf: Holdfast, pool: string | undefined, call: ProxyCall): ProxyGuard {
+  const id = call.policy ?? (pool === undefined ? undefined : hf.config.current.pools?.[pool]?.policy)
+  /** The policy as it is in force. */
+  const record = async (): Promise<RetryPolicy> => {
+    if (id !== undefined) return hf.policies.get(id)
+    const policies = await hf.policies.list()
+    return policies.find((policy) => policy.id === OPERATION) ?? hf.policies.get('default')
+  }
+  /** What is different for this call: a tunnel that names no policy goes to everybody, and some requests must not go twice. */
+  const retryFor = async (given: RunOptions['retry']): Promise<RetryOptions | false | undefined> => {
+    if (call.kind === 'tunnel' && call.policy === undefined && pool !== undefined)
+      return untilOneStands(await record(), hf.pools.get(pool).size)
+    return given
+      ? { ...given, abortOn: [...((await record()).abortExceptions ?? []), ...(given.abortOn ?? [])] }
+      : given
+  }
   return {
     async run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
-      const final = options?.retry !== undefined
+      const { method, host, context, user } = call
       const given: CallOptions = {
-        name: `proxy ${call.host}`,
-        context: {
-          method: call.method,
-          host: call.host,
-          ...call.context,
-          ...(call.user && { user: call.user }),
-        },
+        name: `proxy ${host}`,
+        context: { method, host, ...context, ...(user && { user }) },
         signal: options?.signal,
+        retry: await retryFor(options?.retry),
         ...(pool === undefined ? {} : { pool }),
-        ...policyOf(hf, pool, call, final),
+        ...(id === undefined ? {} : { policy: id }),
       }
-      try {
-        return await hf.run(
-          'proxy',
-          async (attempt) => {
-            try {
-              return await fn(attempt as Attempt)
-            } catch (error) {
-              if (!isFinal(options, error)) throw error
-              throw new RequestBegun((error as Error).message, { cause: error })
-            }
-          },
-          given,
-        )
-      } catch (error) {
-        throw error instanceof RequestBegun ? error.cause : error
-      }
+      return hf.run(OPERATION, (attempt) => fn(attempt as Attempt), given)
     },
+    retryNonIdempotent: async () => (await record()).retryNonIdempotent,
   }
 }
 
-/** The policy of a call: the client's, else the pool's. Where a failure may be final, the policy must know its name. */
-function policyOf(
-  hf: Holdfast,
-  pool: string | undefined,
-  { policy }: ProxyCall,
-  final: boolean,
-): Pick<CallOptions, 'policy'> {
-  const id = policy ?? (pool === undefined ? undefined : hf.config.current.pools?.[pool]?.policy)
-  if (!final) return id === undefined ? {} : { policy: id }
-  return { policy: { ...(id === undefined ? {} : { id }), abortExceptions: ['RequestBegun'] } }
-}
+/** How often a tunnel is asked for at the most where there are fewer members: without waits, more would be a storm. */
+const TUNNEL_ATTEMPTS = 10
+
+/** For a tunnel: nothing is sent before it stands, so that every member may be asked, and at once. */
+const untilOneStands = ({ maxAttempts }: RetryPolicy, size: number): RetryOptions => ({
+  maxAttempts: Math.max(size, Math.min(maxAttempts, TUNNEL_ATTEMPTS)),
+  backoffType: 'immediate',
+  retryOn: ['transient', ProxyConnectionError],
+  respectRetryAfter: false,
+})
 
 /** Where the forward proxy listens, where that is not what the file says. */
 export interface ForwardOptions {
@@ -73,16 +67,10 @@ export interface ForwardOptions {
 export function startForward(hf: Holdfast, options: ForwardOptions = {}): Promise<ProxyServer> {
   const said = hf.config.current.proxy ?? {}
   const { pool = said.pool, host = said.host ?? '127.0.0.1', port = said.port ?? 8080 } = options
-  const repeats = ({ policy }: ProxyCall): boolean => {
-    const id =
-      policy ?? (pool === undefined ? undefined : hf.config.current.pools?.[pool]?.policy) ?? 'default'
-    return hf.config.current.policies?.[id]?.retryNonIdempotent ?? false
-  }
   return startProxy({
     host,
     port,
     guard: (call) => guardOf(hf, pool, call),
-    retryNonIdempotent: repeats,
     allowPrivateTargets: said.allowPrivateTargets ?? false,
     ...(pool === undefined ? {} : { pool: hf.pools.get(pool) as Pool<unknown> }),
     ...(said.users === undefined ? {} : { users: said.users }),
