@@ -19,6 +19,7 @@ const VIEWS = /** @type {const} */ ([
   ['dead-letters', '/dead-letters', 'page-1'],
   ['errors', '/errors', 'Context'],
   ['audit', '/audit', 'the provider asked for it'],
+  ['nodes', '/nodes', 'this one'],
   ['settings', '/settings?operation=fetch', 'Configuration in force'],
 ])
 
@@ -43,6 +44,8 @@ try {
       await page.getByText(text).first().waitFor()
       await page.locator('.pulse.live').waitFor()
       if (name === 'overview') await page.locator('.chart canvas').waitFor()
+      // The theme is faded in.
+      await page.emulateMedia({ reducedMotion: 'reduce' })
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) })
     }
     await context.close()

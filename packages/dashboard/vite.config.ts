@@ -18,5 +18,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    // How long the parts of a build took says nothing on a machine that does other things besides.
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
 })

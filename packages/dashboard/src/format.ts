@@ -5,6 +5,10 @@ const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle
 /** `12,345`. */
 export const count = (value: number): string => whole.format(value)
 
+/** `1 retry`, `2 retries`. */
+export const many = (value: number, one: string, more: string): string =>
+  `${count(value)} ${value === 1 ? one : more}`
+
 /** A share of 1 as `98.4 %`; never 100 % where something is missing, and never 0 % where something is there. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.001) return '< 0.1 %'

@@ -1,3 +1,4 @@
+import './language.js'
 import '@picocss/pico/css/pico.min.css'
 import 'uplot/dist/uPlot.min.css'
 import './style/base.css'

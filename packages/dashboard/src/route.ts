@@ -14,9 +14,14 @@ const read = (): Route => ({
 
 export const route = signal<Route>(read())
 
+/** What an address asks for: a value, or several of them. */
+export type Query = Record<string, string | readonly string[] | undefined>
+
 /** The address of a view; what is empty is left out. */
-export function address(path: string, query: Record<string, string | undefined> = {}): string {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => (pair[1] ?? '') !== '')
+export function address(path: string, query: Query = {}): string {
+  const given = Object.entries(query).flatMap(([name, value = '']) =>
+    (typeof value === 'string' ? [value] : value).filter((one) => one !== '').map((one) => [name, one]),
+  )
   const search = new URLSearchParams(given).toString()
   return search === '' ? path : `${path}?${search}`
 }

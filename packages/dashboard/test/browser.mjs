@@ -5,32 +5,42 @@ import { chromium } from 'playwright-core'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-async function find() {
+/** Browsers there may be, the best first. */
+async function* candidates() {
   const { CHROMIUM_PATH, PATH = '' } = process.env
-  if (CHROMIUM_PATH) return CHROMIUM_PATH
-  const found = PATH.split(delimiter)
-    .flatMap((folder) => NAMES.map((file) => join(folder, file)))
-    .find((file) => existsSync(file))
-  if (found !== undefined) return found
+  if (CHROMIUM_PATH) {
+    yield CHROMIUM_PATH
+    return
+  }
+  for (const folder of PATH.split(delimiter))
+    for (const name of NAMES) if (existsSync(join(folder, name))) yield join(folder, name)
   const { default: shipped } = await import('@sparticuz/chromium')
-  return shipped.executablePath()
+  yield await shipped.executablePath()
 }
 
 /**
- * Starts a browser. Where there is none that starts this is said loudly and the answer is undefined; with
+ * Starts the first browser that starts. Where none does this is said loudly and the answer is undefined; with
  * REQUIRE_BROWSER in the environment it is an error.
  */
 export async function launch() {
+  /** @type {unknown} */
+  let problem
   try {
-    return await chromium.launch({
-      executablePath: await find(),
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--force-color-profile=srgb'],
-    })
+    for await (const executablePath of candidates())
+      try {
+        return await chromium.launch({
+          executablePath,
+          args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--force-color-profile=srgb'],
+        })
+      } catch (error) {
+        problem = error
+      }
   } catch (error) {
-    if (process.env['REQUIRE_BROWSER']) throw error
-    console.error(
-      `\n*** NO BROWSER: the dashboard is not tested. Set CHROMIUM_PATH, or install chromium. ***\n${error}\n`,
-    )
-    return undefined
+    problem = error
   }
+  if (process.env['REQUIRE_BROWSER']) throw problem
+  console.error(
+    `\n*** NO BROWSER: the dashboard is not tested. Set CHROMIUM_PATH, or install chromium. ***\n${problem}\n`,
+  )
+  return undefined
 }

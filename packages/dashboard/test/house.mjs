@@ -134,7 +134,7 @@ export async function openHouse(options = {}) {
   const tokens = { viewer: '', operator: '', admin: '' }
   if (options.tokens === true)
     for (const role of /** @type {const} */ (['viewer', 'operator', 'admin']))
-      tokens[role] = (await createToken(hf.store.values, { name: `the-${role}`, role })).token
+      tokens[role] = (await createToken(hf, { name: `the-${role}`, role })).token
   const serveAt = (/** @type {number} */ port) => serve(hf, { port, dashboard: built, clock })
   let server = await serveAt(options.port ?? 0)
   return {

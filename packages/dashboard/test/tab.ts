@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, describe } from 'vitest'
 import { launch } from './browser.mjs'
 import { built, openHouse } from './house.mjs'
 
-type House = Awaited<ReturnType<typeof openHouse>>
+export type House = Awaited<ReturnType<typeof openHouse>>
 
 const html = join(built, 'index.html')
 const parts = existsSync(html) ? [...readFileSync(html, 'utf8').matchAll(/(?:src|href)="([^"]+)"/g)] : []
@@ -28,41 +28,54 @@ export const inBrowser = describe.skipIf(browser === undefined)
 export interface Tab {
   readonly house: House
   readonly page: Page
-  /** What the page complained of: errors of scripts, and what its policy refused. */
+  /** What the page complained of: errors of scripts, answers that failed, what its policy refused, other places it asked. */
   readonly complaints: string[]
   /** Another tab on the same house, which shares nothing with this one. */
   another(path: string, options?: BrowserContextOptions): Promise<Page>
 }
 
+interface TabOptions extends NonNullable<Parameters<typeof openHouse>[0]> {
+  /** A house that is there already. */
+  house?: House
+  context?: BrowserContextOptions
+  /** Called before the page is loaded. */
+  before?: (page: Page) => Promise<unknown>
+}
+
+function listen(page: Page, origin: string, complaints: string[]): void {
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text())
+  })
+  page.on('request', (request) => {
+    const asked = new URL(request.url())
+    if (asked.origin !== origin && asked.protocol !== 'blob:') complaints.push(`it asked ${asked.origin}`)
+  })
+}
+
+/** Most tests take a page of this one: to start another for each takes longer than the test. Houses have places of their own. */
+let usual: Promise<BrowserContext> | undefined
+
 /** A house, and a tab that looks at it. */
-export async function openTab(
-  path: string,
-  options: Parameters<typeof openHouse>[0] & { context?: BrowserContextOptions } = {},
-): Promise<Tab> {
-  const house = await openHouse(options)
-  opened.push(() => house.close())
+export async function openTab(path: string, options: TabOptions = {}): Promise<Tab> {
+  const house = options.house ?? (await openHouse(options))
+  if (options.house === undefined) opened.push(() => house.close())
   const complaints: string[] = []
-  const another = async (to: string, given: BrowserContextOptions = {}): Promise<Page> => {
-    const context = await (browser as Browser).newContext({
-      locale: 'en-GB',
-      viewport: { width: 1280, height: 900 },
-      ...given,
-    })
-    opened.push(() => context.close())
+  const open = async (to: string, given?: BrowserContextOptions): Promise<Page> => {
+    const settings = { locale: 'en-GB', viewport: { width: 1280, height: 900 } }
+    const start = () => (browser as Browser).newContext({ ...settings, ...given })
+    if (given === undefined) usual ??= start()
+    const context = await (given === undefined ? (usual as Promise<BrowserContext>) : start())
     const page = await context.newPage()
+    opened.push(() => (given === undefined ? page.close() : context.close()))
     page.setDefaultTimeout(30_000)
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('console', (message) => {
-      if (/Content Security Policy|Refused to/i.test(message.text())) complaints.push(message.text())
-    })
-    page.on('request', (request) => {
-      const { protocol, origin } = new URL(request.url())
-      if (origin !== house.url && protocol !== 'blob:') complaints.push(`it asked ${origin}`)
-    })
+    listen(page, house.url, complaints)
+    await options.before?.(page)
     await page.goto(house.url + to)
     return page
   }
-  return { house, page: await another(path, options.context), complaints, another }
+  const page = await open(path, options.context)
+  return { house, page, complaints, another: (to, given = {}) => open(to, given) }
 }
 
 /** Confirms the question that is asked, with a reason. */

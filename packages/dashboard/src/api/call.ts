@@ -1,4 +1,4 @@
-import { address } from '../route.js'
+import { address, type Query } from '../route.js'
 import { refused, token } from './token.js'
 
 /** A refusal of the server's, in its own words. */
@@ -16,7 +16,7 @@ export class ApiError extends Error {
 }
 
 export interface CallOptions {
-  query?: Record<string, string | undefined>
+  query?: Query
   body?: unknown
   /** Why, for the audit trail. */
   reason?: string | undefined
@@ -79,7 +79,7 @@ async function errorOf(answer: Response): Promise<ApiError> {
 /** Every item of a list, a page at a time. */
 export async function* pages<T>(
   path: string,
-  query: Record<string, string | undefined> = {},
+  query: Query = {},
   key = 'items',
   signal?: AbortSignal,
 ): AsyncGenerator<T[]> {

@@ -97,3 +97,21 @@ export interface Validation {
   valid: boolean
   errors: { path: string; line?: number | null; message: string }[]
 }
+
+/** A process of the fleet. */
+export interface Node {
+  id: string
+  version: string
+  started_at: string
+  last_seen: string
+  /** Whether it is the one that answers. */
+  self: boolean
+  /** Its breakers that are not closed. */
+  opinions: Record<string, 'open' | 'half_open'>
+}
+
+export interface Fleet {
+  items: Node[]
+  /** How the one that answers stands with what is shared; absent where it shares nothing. */
+  shared?: { up: boolean; lost_since?: string | null }
+}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Loaded } from '../api/load.js'
 import { exact, relative, words } from '../format.js'
 import { now } from '../now.js'
@@ -28,6 +29,11 @@ const SIGNS: Record<string, string> = {
   succeeded: '●',
   running: '◐',
   cancelled: '■',
+  timeout: '◷',
+  circuit_open: '⊘',
+  enabled: '●',
+  disabled: '■',
+  shadow: '◐',
   WARNING: '◐',
   ERROR: '▲',
   CRITICAL: '◆',
@@ -38,6 +44,7 @@ const TONES: Record<string, 'good' | 'bad' | 'warn' | 'plain'> = {
   available: 'good',
   completed: 'good',
   succeeded: 'good',
+  enabled: 'good',
   open: 'bad',
   failed: 'bad',
   ERROR: 'bad',
@@ -48,6 +55,9 @@ const TONES: Record<string, 'good' | 'bad' | 'warn' | 'plain'> = {
   running: 'warn',
   pending: 'warn',
   WARNING: 'warn',
+  shadow: 'warn',
+  timeout: 'warn',
+  circuit_open: 'warn',
 }
 
 /** A state by word, sign and colour. */
@@ -58,6 +68,9 @@ export function State({ of }: { of: string }) {
     </span>
   )
 }
+
+/** What stands in a cell where there is nothing to say. */
+export const None = () => <span class="none">–</span>
 
 /** What stands where there is nothing, and what to do about it. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
@@ -116,16 +129,27 @@ export function Panel(props: {
   )
 }
 
-/** A table that scrolls in itself where the screen is narrow. */
+/** The head of a column of numbers, which stands where they do. */
+export const number = (text: string) => <span class="number">{text}</span>
+
+/** A table that scrolls in itself where it is too wide. */
 export function Table(props: {
   label: string
   head: readonly ComponentChildren[]
   children: ComponentChildren
 }) {
+  const table = useRef<HTMLTableElement>(null)
+  // Where the screen is narrow a row is a card, and each cell of it says what it is.
+  useLayoutEffect(() => {
+    const [head, ...rows] = table.current?.rows ?? []
+    const names = Array.from(head?.cells ?? [], ({ textContent }) => textContent || 'Choose')
+    for (const row of rows)
+      for (const [index, cell] of Array.from(row.cells).entries()) cell.dataset['name'] = names[index] ?? ''
+  })
   return (
     // What scrolls must be reachable by keyboard.
     <div class="scroll" tabIndex={0} role="region" aria-label={props.label}>
-      <table>
+      <table ref={table}>
         <thead>
           <tr>
             {props.head.map((cell) => (

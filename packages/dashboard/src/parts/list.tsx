@@ -4,6 +4,7 @@ import { get } from '../api/call.js'
 import { type Loaded, useLoad } from '../api/load.js'
 import type { Page } from '../api/types.js'
 import { count } from '../format.js'
+import type { Query } from '../route.js'
 import { Problem } from './basics.js'
 
 const PAGE = 50
@@ -14,11 +15,7 @@ export interface Listed<T> extends Loaded<{ items: T[]; cursor?: string }> {
 }
 
 /** A stored list, its first page kept fresh; further ones come when they are asked for. */
-export function useList<T>(
-  path: string,
-  query: Record<string, string | undefined>,
-  every?: number,
-): Listed<T> {
+export function useList<T>(path: string, query: Query, every?: number): Listed<T> {
   const key = `${path} ${JSON.stringify(query)}`
   const older = useSignal<{ key: string; items: T[]; cursor?: string } | undefined>(undefined)
   const fetching = useSignal(false)

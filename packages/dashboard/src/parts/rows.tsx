@@ -14,6 +14,8 @@ export function Rows<T>(props: {
   items: readonly T[]
   height: number
   keyOf: (item: T) => Key
+  /** What stays above them. */
+  head?: ComponentChildren
   children: (item: T) => ComponentChildren
 }) {
   const { items, height } = props
@@ -44,6 +46,7 @@ export function Rows<T>(props: {
         top.value = scroll.currentTarget.scrollTop
       }}
     >
+      {props.head}
       <div role="list" class="rows-all" style={{ height: `${items.length * height}px` }}>
         {items.slice(first, last).map((item, index) => (
           <div

@@ -1,5 +1,5 @@
-import { useEffect } from 'preact/hooks'
-import { learnRole, role } from '../api/role.js'
+import { useEffect, useRef } from 'preact/hooks'
+import { access, learnAccess } from '../api/role.js'
 import { token, wanted } from '../api/token.js'
 import { recoveries } from '../feed/connection.js'
 import { page } from '../page.js'
@@ -7,17 +7,24 @@ import { Asker } from '../parts/ask.js'
 import { Empty } from '../parts/basics.js'
 import { Notice } from '../parts/notice.js'
 import { route } from '../route.js'
+import { Alone } from './alone.js'
 import { Line, Pulse } from './line.js'
 import { TokenGate } from './token-gate.js'
 import { VIEWS } from './views.js'
 
 function Menu({ path }: { path: string }) {
+  const list = useRef<HTMLUListElement>(null)
+  // On a narrow screen the menu is a line that scrolls.
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [path])
   return (
     <nav class="menu" aria-label="Views">
       <a class="brand" href="/">
+        <img src="/icon.svg" alt="" width="22" height="22" />
         Holdfast
       </a>
-      <ul>
+      <ul ref={list}>
         {VIEWS.map((view) => (
           <li key={view.path}>
             <a href={view.path} aria-current={view.path === path ? 'page' : undefined}>
@@ -28,7 +35,11 @@ function Menu({ path }: { path: string }) {
       </ul>
       <p class="who">
         <Pulse />
-        {role.value !== undefined && <span class="role">{role.value}</span>}
+        {access.value !== undefined && (
+          <span class="role" title={access.value.token ? `as ${access.value.name}` : 'no token is needed'}>
+            {access.value.role}
+          </span>
+        )}
       </p>
     </nav>
   )
@@ -50,8 +61,14 @@ export function App() {
   const recovered = recoveries.value
 
   useEffect(() => {
+    // What one token may do is not what the next may.
+    access.value = undefined
+  }, [shown])
+  useEffect(() => {
+    const stop = new AbortController()
     // Where the server cannot be reached, the role is learnt when it can.
-    void learnRole().catch(() => undefined)
+    void learnAccess(stop.signal).catch(() => undefined)
+    return () => stop.abort()
   }, [shown, recovered])
 
   useEffect(() => {
@@ -68,6 +85,7 @@ export function App() {
       <Menu path={path} />
       <main id="view" tabIndex={-1}>
         <Line />
+        <Alone />
         <Body key={path} />
       </main>
       <Notice />

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact'
 import { Breakers } from '../views/breakers/breakers.js'
 import { DeadLetters } from '../views/dead-letters/dead-letters.js'
+import { Nodes } from '../views/nodes/nodes.js'
 import { Overview } from '../views/overview/overview.js'
 import { Policies } from '../views/policies/policies.js'
 import { Pools } from '../views/pools/pools.js'
@@ -25,5 +26,6 @@ export const VIEWS: readonly View[] = [
   { path: '/dead-letters', title: 'Dead letters', Body: DeadLetters },
   { path: '/errors', title: 'Errors', Body: Errors },
   { path: '/audit', title: 'Audit', Body: Audit },
+  { path: '/nodes', title: 'Nodes', Body: Nodes },
   { path: '/settings', title: 'Settings', Body: Settings },
 ]

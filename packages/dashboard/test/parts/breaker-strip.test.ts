@@ -31,6 +31,14 @@ describe('the strip of a breaker', () => {
     ])
   })
 
+  it('says nothing of what was not kept', () => {
+    expect(segmentsOf('open', [change(750, 'half_open', 'open')], 0, 1000, 500)).toEqual([
+      { state: 'half_open', from: 0.5, to: 0.75 },
+      { state: 'open', from: 0.75, to: 1 },
+    ])
+    expect(segmentsOf('closed', [], 0, 1000, 2000)).toEqual([])
+  })
+
   it('has no gaps and no overlaps, whatever happened', () => {
     const states = fc.constantFrom('closed', 'open', 'half_open')
     const history = fc.array(fc.tuple(fc.integer({ min: -500, max: 1500 }), states, states), {

@@ -6,7 +6,7 @@ import { matchMedia } from '../../page.js'
 import { Empty, Head, Problem } from '../../parts/basics.js'
 import { Rows } from '../../parts/rows.js'
 import { refine, route } from '../../route.js'
-import { BreakerRow } from './row.js'
+import { BreakerHead, BreakerRow } from './row.js'
 import { held, trouble, useBreakers } from './store.js'
 
 const STATES = ['open', 'half_open', 'closed'] as const
@@ -96,12 +96,19 @@ export function Breakers() {
       )}
       {all !== undefined && chosen.value.length > 0 && (
         <Rows
+          head={<BreakerHead />}
           label={`${count(chosen.value.length)} breakers`}
           items={chosen.value}
           height={height}
           keyOf={({ id }) => id}
         >
-          {(breaker) => <BreakerRow breaker={breaker} changes={all.changes.get(breaker.id) ?? NO_CHANGES} />}
+          {(breaker) => (
+            <BreakerRow
+              breaker={breaker}
+              changes={all.changes.get(breaker.id) ?? NO_CHANGES}
+              since={all.since}
+            />
+          )}
         </Rows>
       )}
     </>

@@ -1,22 +1,33 @@
 import { call } from '../../api/call.js'
 import { may } from '../../api/role.js'
 import type { Breaker, BreakerChange } from '../../api/types.js'
-import { duration } from '../../format.js'
+import { count, duration, exact, many } from '../../format.js'
 import { now } from '../../now.js'
 import { ask } from '../../parts/ask.js'
 import { State, Time } from '../../parts/basics.js'
 import { say } from '../../parts/notice.js'
+import { knownFrom } from './changes.js'
 import { replace } from './store.js'
 import { segmentsOf, summaryOf } from './strip.js'
 
-const HOUR = 3_600_000
+/** How much of the past a strip shows (ms). */
+const SHOWN = 15 * 60_000
 
-/** The last hour of a breaker, as a strip. */
-function Strip({ breaker, changes }: { breaker: Breaker; changes: readonly BreakerChange[] }) {
-  // To the minute: a strip of an hour is the same for a while.
-  const to = Math.ceil(now.value / 60_000) * 60_000
-  const segments = segmentsOf(breaker.state, changes, to - HOUR, to)
-  const title = `Last hour: ${summaryOf(segments)}`
+interface Row {
+  readonly breaker: Breaker
+  /** Newest first. */
+  readonly changes: readonly BreakerChange[]
+  /** From when on all changes are known. */
+  readonly since: number
+}
+
+/** The last minutes of a breaker, as a strip. */
+function Strip({ breaker, changes, since }: Row) {
+  // To the quarter of a minute: a strip is the same for a while.
+  const to = Math.ceil(now.value / 15_000) * 15_000
+  const known = knownFrom(breaker, changes, since)
+  const segments = segmentsOf(breaker.state, changes, to - SHOWN, to, known)
+  const title = `Last 15 min: ${summaryOf(segments)}`
   return (
     <svg class="strip" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={title}>
       <title>{title}</title>
@@ -38,7 +49,7 @@ function NextTest({ breaker: { state, next_test_time, last_state_change } }: { b
   if (state === 'open' && next_test_time != null) {
     const left = (Date.parse(next_test_time) - now.value) / 1000
     return (
-      <span title={next_test_time}>
+      <span title={exact(Date.parse(next_test_time))}>
         {left > 0 ? `test in ${duration(Math.ceil(left))}` : 'test at the next call'}
       </span>
     )
@@ -69,21 +80,34 @@ function act(id: string, deed: 'reset' | 'trip'): void {
   })
 }
 
-export function BreakerRow({ breaker, changes }: { breaker: Breaker; changes: readonly BreakerChange[] }) {
+/** What the columns are, where there is room to say it. The rows say it themselves to those who cannot see them. */
+export const BreakerHead = () => (
+  <div class="breaker breaker-head" aria-hidden="true">
+    <span>State</span>
+    <span>Breaker</span>
+    <span>In its window</span>
+    <span>Next</span>
+    <span>Last 15 min</span>
+  </div>
+)
+
+export function BreakerRow({ breaker, changes, since }: Row) {
   const { id, state, failure_count, failure_threshold, window_type } = breaker
-  const counted =
-    window_type === 'rate' ? `${failure_count} failures` : `${failure_count} of ${failure_threshold} failures`
+  const opens = window_type === 'rate' ? 'opens by their share' : `opens at ${count(failure_threshold)}`
   return (
     <div class={`breaker ${state}`}>
       <State of={state} />
       <span class="breaker-id" title={id}>
         {id}
       </span>
-      <span class="breaker-count">{counted}</span>
+      <span class="breaker-count">
+        {many(failure_count, 'failure', 'failures')}
+        {state === 'closed' && `, ${opens}`}
+      </span>
       <span class="breaker-next">
         <NextTest breaker={breaker} />
       </span>
-      <Strip breaker={breaker} changes={changes} />
+      <Strip breaker={breaker} changes={changes} since={since} />
       {may('operator') && (
         <span class="actions">
           <button

@@ -11,13 +11,14 @@ export interface Segment {
 
 /**
  * How a breaker stood over a stretch of time. `changes` are its own, newest first; what it was before the first of them is
- * what that one left.
+ * what that one left. Nothing is said of the time before `known`: what happened then was not kept.
  */
 export function segmentsOf(
   state: BreakerState,
   changes: readonly Pick<BreakerChange, 'from_state' | 'to_state' | 'timestamp'>[],
   from: number,
   to: number,
+  known = from,
 ): Segment[] {
   const share = (at: number) => Math.min(1, Math.max(0, (at - from) / (to - from)))
   const segments: Segment[] = []
@@ -32,7 +33,8 @@ export function segmentsOf(
     after = change.from_state
     if (at === 0) break
   }
-  if (end > 0) segments.push({ state: after, from: 0, to: end })
+  const begin = share(known)
+  if (end > begin) segments.push({ state: after, from: begin, to: end })
   return segments.toReversed()
 }
 
@@ -40,6 +42,7 @@ export function segmentsOf(
 export function summaryOf(segments: readonly Segment[]): string {
   const shares = new Map<BreakerState, number>()
   for (const { state, from, to } of segments) shares.set(state, (shares.get(state) ?? 0) + to - from)
+  if (shares.size === 0) return 'nothing is known'
   return [...shares]
     .map(([state, share]) => `${state.replace('_', ' ')} ${Math.round(share * 100)} %`)
     .join(', ')

@@ -16,8 +16,12 @@ import { Entry } from './entry.js'
 import { Stats } from './stats.js'
 import { exportAll, idsOf, purgeSome, replayAll, replaySome, stopWork, work } from './work.js'
 
+/** Those that are not done with. */
+const WAITING = ['pending', 'replaying', 'failed'] as const
+
 const STATUSES = [
-  ['', 'any'],
+  ['', 'waiting or failed'],
+  ['any', 'any'],
   ['pending', 'pending'],
   ['failed', 'failed'],
   ['replaying', 'replaying'],
@@ -35,7 +39,8 @@ export function DeadLetters() {
 
 function All() {
   const { operation, status, item_id, order } = route.value.query
-  const query = { operation, status, item_id, order }
+  const wanted = status === undefined ? WAITING : status === 'any' ? undefined : status
+  const query = { operation, status: wanted, item_id, order }
   const stats = useLoad('stats', (signal) => get<DeadLetterStats>('/dead-letters/stats', {}, signal), 10_000)
   const list = useList<DeadLetter>('/dead-letters', query, 10_000)
   const chosen = useSignal<ReadonlySet<string>>(new Set())
@@ -92,13 +97,15 @@ function All() {
   const purgeEverything = (): void =>
     ask({
       title: 'Delete everything that the filter finds?',
-      text: `This deletes for good every entry${operation ? ` of ${operation}` : ''}${status ? ` that is ${status}` : ', pending ones too'}. Export them first where they may be needed.`,
+      text: `This deletes for good every entry${operation ? ` of ${operation}` : ''}${status === undefined ? ' that waits or failed' : status === 'any' ? ', whatever its state' : ` that is ${status}`}. Export them first where they may be needed.`,
       action: 'Delete all',
       danger: true,
       run: async (reason) => start(idsOf(query).then((found) => purgeSome(found, reason))),
     })
 
   const many = ids.length > 0
+  const { pending = 0, failed = 0 } = stats.data?.by_status ?? {}
+  const waiting = status === 'failed' ? pending + failed : pending
   return (
     <>
       <Head title="Dead letters">
@@ -107,7 +114,7 @@ function All() {
             <button
               type="button"
               onClick={many ? replayChosen : replayEverything}
-              disabled={items.length === 0}
+              disabled={items.length === 0 || (!many && waiting === 0)}
             >
               {many ? `Replay ${count(ids.length)}` : 'Replay all pending'}
             </button>
@@ -163,6 +170,15 @@ function All() {
         empty={
           <Empty title="No dead letters here">
             A call that is given a <code>payload</code> and ends in failure is kept here until it is replayed.
+            {status === undefined && (stats.data?.by_status.completed ?? 0) > 0 && (
+              <>
+                {' '}
+                <a href={address('/dead-letters', { operation, status: 'completed' })}>
+                  Show those that were replayed
+                </a>
+                .
+              </>
+            )}
           </Empty>
         }
       >

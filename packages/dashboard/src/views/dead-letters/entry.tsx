@@ -1,6 +1,6 @@
 import { useLoad } from '../../api/load.js'
 import { may } from '../../api/role.js'
-import { count } from '../../format.js'
+import { many } from '../../format.js'
 import { ask } from '../../parts/ask.js'
 import { Head, Json, Panel, Show, State, Time } from '../../parts/basics.js'
 import { address, go } from '../../route.js'
@@ -93,7 +93,7 @@ export function Entry({ id }: { id: string }) {
                 <p>
                   <strong>{entry.error_details.error_type}</strong>: {entry.error_details.error_message}
                 </p>
-                <p class="hint">after {count(entry.error_details.retry_count)} retries</p>
+                <p class="hint">after {many(entry.error_details.retry_count, 'retry', 'retries')}</p>
                 {entry.error_details.stack_trace != null && (
                   <details>
                     <summary>Stack trace</summary>

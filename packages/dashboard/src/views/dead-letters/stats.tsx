@@ -14,7 +14,7 @@ export function Stats({ stats }: { stats: DeadLetterStats }) {
       actions={
         stats.oldest != null && (
           <span class="hint">
-            oldest <Time at={stats.oldest} />
+            the oldest that waits: <Time at={stats.oldest} />
           </span>
         )
       }

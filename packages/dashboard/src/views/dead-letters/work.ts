@@ -3,6 +3,7 @@ import { ApiError, call, get, pages, request } from '../../api/call.js'
 import type { DeadLetter, Job } from '../../api/types.js'
 import { clock, page } from '../../page.js'
 import type { Work } from '../../parts/progress.js'
+import type { Query } from '../../route.js'
 
 /** What is being done to dead letters. It goes on while the reader looks at other views. */
 export const work = signal<Work | undefined>(undefined)
@@ -101,7 +102,7 @@ export async function replayAll(
 }
 
 /** Every id that a filter finds. */
-export async function idsOf(query: Record<string, string | undefined>): Promise<string[]> {
+export async function idsOf(query: Query): Promise<string[]> {
   const ids: string[] = []
   for await (const some of pages<DeadLetter>('/dead-letters', query))
     ids.push(...some.map(({ dlq_id }) => dlq_id))
@@ -109,7 +110,7 @@ export async function idsOf(query: Record<string, string | undefined>): Promise<
 }
 
 /** Hands the reader a file of all that a filter finds: one entry a line. */
-export async function exportAll(query: Record<string, string | undefined>): Promise<number> {
+export async function exportAll(query: Query): Promise<number> {
   const lines: string[] = []
   for await (const some of pages<DeadLetter>('/dead-letters', query))
     lines.push(...some.map((entry) => `${JSON.stringify(entry)}\n`))

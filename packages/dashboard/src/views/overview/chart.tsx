@@ -3,12 +3,22 @@ import uPlot from 'uplot'
 import { count, exact, percent } from '../../format.js'
 import { shade } from '../../shell/theme.js'
 import type { Point } from './series.js'
-import type { Span } from './steps.js'
+import { type Span, stepOf } from './steps.js'
 
 const COLOURS = {
-  light: { text: '#4a5763', grid: '#e3e8ec', calls: '#0b6e8a', retries: '#b25e00', success: '#1f7a3d' },
-  dark: { text: '#b4c0ca', grid: '#2b3640', calls: '#5cc3e0', retries: '#f0a64a', success: '#6fcf8e' },
+  light: { text: '#4a5763', grid: '#e3e8ec', calls: '#2f8aa5', retries: '#d98a1f', success: '#1f7a3d' },
+  dark: { text: '#b4c0ca', grid: '#2b3640', calls: '#4a9fb8', retries: '#e0a04a', success: '#6fcf8e' },
 }
+
+const HEIGHT = 240
+
+/** Bars beside each other: calls end in the middle of their step, retries begin there. */
+const bars = (side: -1 | 1) =>
+  (uPlot.paths.bars as uPlot.Series.BarsPathBuilderFactory)({
+    size: [0.42, 40, 1],
+    align: side,
+    radius: 0.15,
+  })
 
 /** How the axis says times: by the smallest step between two of them (s), with the day where it changes. */
 const TIMES: uPlot.Axis.Values = [
@@ -17,8 +27,16 @@ const TIMES: uPlot.Axis.Values = [
   [1, '{HH}:{mm}:{ss}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
 ]
 
-/** Calls and retries on one side, success on the other. A stretch that is drawn with the mouse is looked at closer. */
+/** Calls and retries as bars, success as a line. A stretch that is drawn with the mouse is looked at closer. */
 export function Chart(props: { points: readonly Point[]; span: Span; onZoom: (span: Span) => void }) {
+  const half = stepOf(props.span) / 2
+  // The hooks below outlive a change of the range.
+  const reach = useRef({ from: 0, to: 1, half })
+  reach.current = {
+    from: (props.points[0]?.at ?? 0) / 1000,
+    to: ((props.points.at(-1)?.at ?? 0) + 2 * half) / 1000,
+    half,
+  }
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const zoom = useRef(props.onZoom)
@@ -36,36 +54,55 @@ export function Chart(props: { points: readonly Point[]; span: Span; onZoom: (sp
     const made = new uPlot(
       {
         width: element.clientWidth,
-        height: 240,
+        height: HEIGHT,
         cursor: { drag: { x: true, y: false, setScale: false } },
         scales: {
-          x: { range: (_, least, most) => [least, Math.max(most, least + 60)] },
+          x: { range: () => [reach.current.from, reach.current.to] },
           y: { range: (_, __, most) => [0, Math.max(4, most * 1.1)] },
-          share: { range: () => [0, 1.02] },
+          share: { range: () => [0, 1.05] },
         },
         axes: [
           { ...axis, space: 70, values: TIMES },
-          { ...axis, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? count(tick) : '')) },
+          {
+            ...axis,
+            // As wide as the longest number needs.
+            size: (_, said) => 24 + 7.5 * Math.max(2, ...(said ?? []).map((text) => text.length)),
+            values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? count(tick) : '')),
+          },
           {
             ...axis,
             scale: 'share',
             side: 1,
             size: 56,
             grid: { show: false },
+            splits: () => [0, 0.25, 0.5, 0.75, 1],
             values: (_, ticks) => ticks.map((tick) => `${Math.round(tick * 100)} %`),
           },
         ],
         series: [
-          { value: (_, at) => (at == null ? '' : exact(at * 1000)), label: 'Time' },
-          { label: 'Calls', stroke: colour.calls, width: 2, fill: `${colour.calls}22` },
-          { label: 'Retries', stroke: colour.retries, width: 2, dash: [6, 3] },
+          { label: 'From', value: (_, at) => (at == null ? '' : exact(at * 1000 - reach.current.half)) },
+          {
+            label: 'Calls',
+            fill: colour.calls,
+            width: 0,
+            paths: bars(-1),
+            points: { show: false },
+            value: (_, calls) => (calls == null ? '' : count(calls)),
+          },
+          {
+            label: 'Retries',
+            fill: colour.retries,
+            width: 0,
+            paths: bars(1),
+            points: { show: false },
+            value: (_, retries) => (retries == null ? '' : count(retries)),
+          },
           {
             label: 'Success',
             stroke: colour.success,
             width: 2,
-            dash: [2, 3],
             scale: 'share',
-            spanGaps: true,
+            points: { show: true, size: 6, fill: colour.success },
             value: (_, share) => (share == null ? '' : percent(share)),
           },
         ],
@@ -85,7 +122,7 @@ export function Chart(props: { points: readonly Point[]; span: Span; onZoom: (sp
       element,
     )
     plot.current = made
-    const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: 240 }))
+    const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }))
     watch.observe(element)
     return () => {
       watch.disconnect()
@@ -96,7 +133,7 @@ export function Chart(props: { points: readonly Point[]; span: Span; onZoom: (sp
   useEffect(() => {
     const { points } = props
     plot.current?.setData([
-      points.map(({ at }) => at / 1000),
+      points.map(({ at }) => (at + half) / 1000),
       points.map(({ calls }) => calls),
       points.map(({ retries }) => retries),
       points.map(({ success }) => success ?? null),

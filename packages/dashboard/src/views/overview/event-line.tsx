@@ -34,7 +34,7 @@ function detailOf({ event_type, attempt, max_attempts, delay, error, context }: 
   if (event_type.startsWith('circuit_breaker_'))
     return `was ${words(inline(context?.['fromState']))}, ${inline(context?.['failureCount'])} failures`
   if (error != null) return `${error.type}: ${error.message}`
-  const facts = Object.entries(context ?? {}).filter(([key]) => key !== 'id')
+  const facts = Object.entries(context ?? {}).filter(([key]) => !['id', 'dlq_id'].includes(key))
   return facts.map(([key, value]) => `${words(key)} ${inline(value)}`).join(', ')
 }
 

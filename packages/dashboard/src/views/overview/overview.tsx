@@ -53,10 +53,15 @@ function Tiles({ data }: { data: Awaited<ReturnType<typeof load>> }) {
       <Tile
         name="Calls"
         value={count(calls)}
-        note={calls === 0 ? 'in 24 h' : `${percent(counted.successful_sessions / calls)} succeeded, in 24 h`}
+        note={calls === 0 ? 'in 24 h' : `in 24 h, ${percent(counted.successful_sessions / calls)} succeeded`}
       />
       <Tile name="Retries" value={count(summary.total_retries)} note={`in ${summary.retention_hours} h`} />
-      <Tile name="Saved by a retry" value={count(saved)} note="calls that failed first" tone="good" />
+      <Tile
+        name="Success after retry"
+        value={count(saved)}
+        note="calls saved, that failed first"
+        tone={saved > 0 ? 'good' : ''}
+      />
       <Tile
         name="Dead letters"
         href="/dead-letters"
@@ -75,7 +80,7 @@ function Tiles({ data }: { data: Awaited<ReturnType<typeof load>> }) {
         name="Retrying now"
         href="/sessions?active=true"
         value={`${count(active.items.length)}${active.cursor === undefined ? '' : '+'}`}
-        note={`p95 of a call ${duration(counted.latency.p95)}`}
+        note={`95 % of calls end in ${duration(counted.latency.p95)}`}
       />
     </ul>
   )

@@ -1,8 +1,8 @@
-import { useSignal } from '@preact/signals'
 import { useLoad } from '../../api/load.js'
 import { exact } from '../../format.js'
 import { clock } from '../../page.js'
 import { Empty, Panel, Show } from '../../parts/basics.js'
+import { refine, route } from '../../route.js'
 import { Chart } from './chart.js'
 import { load } from './series.js'
 import { MINUTE, type Span, stepOf } from './steps.js'
@@ -17,6 +17,13 @@ const RANGES = [
 /** A range that ends now, in minutes, or one that was drawn. */
 type Choice = { readonly minutes: number } | Span
 
+/** What the address asks for: a day, where it asks for nothing that makes sense. */
+function choiceOf({ range, from, to }: Readonly<Record<string, string>>): Choice {
+  const [minutes, begin, end] = [Number(range), Number(from), Number(to)]
+  if (begin > 0 && end > begin) return { from: begin, to: end }
+  return { minutes: RANGES.find(([, one]) => one === minutes)?.[1] ?? 1440 }
+}
+
 const spanOf = (choice: Choice): Span => {
   if ('from' in choice) return choice
   const to = clock.wall()
@@ -25,8 +32,7 @@ const spanOf = (choice: Choice): Span => {
 
 /** Calls, retries and success over time. */
 export function Traffic() {
-  const choice = useSignal<Choice>({ minutes: 1440 })
-  const chosen = choice.value
+  const chosen = choiceOf(route.value.query)
   const loaded = useLoad(
     JSON.stringify(chosen),
     async (signal) => {
@@ -40,9 +46,9 @@ export function Traffic() {
       type="button"
       class="small secondary"
       aria-pressed={'minutes' in chosen && chosen.minutes === minutes}
-      onClick={() => {
-        choice.value = { minutes }
-      }}
+      onClick={() =>
+        refine({ range: minutes === 1440 ? undefined : String(minutes), from: undefined, to: undefined })
+      }
     >
       {name}
     </button>
@@ -67,7 +73,8 @@ export function Traffic() {
                 onZoom={({ from, to }) => {
                   const middle = (from + to) / 2
                   const half = Math.max((to - from) / 2, 2.5 * MINUTE)
-                  choice.value = { from: middle - half, to: middle + half }
+                  const [begin, end] = [Math.round(middle - half), Math.round(middle + half)]
+                  refine({ range: undefined, from: String(begin), to: String(end) })
                 }}
               />
             ) : (

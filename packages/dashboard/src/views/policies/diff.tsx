@@ -1,5 +1,8 @@
-import { inline, words } from '../../format.js'
-import type { Difference } from './fields.js'
+import { duration, inline, words } from '../../format.js'
+import { type Difference, DURATIONS } from './fields.js'
+
+const say = (name: string, value: unknown): string =>
+  DURATIONS.has(name) && typeof value === 'number' ? duration(value) : inline(value)
 
 /** What a change changes. */
 export function Diff({ of, label }: { of: readonly Difference[]; label: string }) {
@@ -8,9 +11,9 @@ export function Diff({ of, label }: { of: readonly Difference[]; label: string }
       {of.map(({ name, before, after }) => (
         <li key={name}>
           <span class="diff-name">{words(name)}</span>
-          <del>{inline(before)}</del>
+          <del>{say(name, before)}</del>
           <span aria-hidden="true">→</span>
-          <ins>{inline(after)}</ins>
+          <ins>{say(name, after)}</ins>
         </li>
       ))}
     </ul>

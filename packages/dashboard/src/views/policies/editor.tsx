@@ -12,7 +12,7 @@ import { Diff } from './diff.js'
 import { Drawing } from './drawing.js'
 import { type Draft, differences, draftOf, GROUPS, policyOf } from './fields.js'
 import { History } from './history.js'
-import { Input } from './input.js'
+import { Input, type Origin } from './input.js'
 import { waitsOf } from './schedule.js'
 import { useValidation } from './validate.js'
 
@@ -199,7 +199,10 @@ const PLACES: Record<string, string> = {
   api: 'a change through the API',
 }
 
-const originOf = (given: { origin: string; where?: string | null } | undefined): string | undefined =>
-  given === undefined
-    ? undefined
-    : `${PLACES[given.origin] ?? given.origin}${given.where == null ? '' : ` (${given.where})`}`
+/** Where a value comes from: the file by its name, and by its whole path on hover. */
+function originOf(given: { origin: string; where?: string | null } | undefined): Origin | undefined {
+  if (given === undefined) return undefined
+  const place = PLACES[given.origin] ?? given.origin
+  if (given.where == null) return { text: place }
+  return { text: `${place} (${given.where.replace(/^.*[\\/]/, '')})`, exact: given.where }
+}

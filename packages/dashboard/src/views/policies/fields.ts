@@ -78,6 +78,11 @@ export const GROUPS: readonly (readonly [title: string, fields: readonly Field[]
 
 export const FIELDS: readonly Field[] = GROUPS.flatMap(([, fields]) => fields)
 
+/** Fields that are times. */
+export const DURATIONS: ReadonlySet<string> = new Set(
+  FIELDS.filter(({ kind }) => kind === 'seconds').map(({ name }) => name),
+)
+
 /** A policy as it stands in the form: text, or yes and no. */
 export type Draft = Readonly<Record<string, string | boolean>>
 

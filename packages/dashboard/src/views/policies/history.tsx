@@ -3,27 +3,7 @@ import { useLoad } from '../../api/load.js'
 import type { Audit, Page } from '../../api/types.js'
 import { Panel, Show, Time } from '../../parts/basics.js'
 import { Diff } from './diff.js'
-import { type Difference, differences } from './fields.js'
-
-const DURATIONS = new Set([
-  'baseDelay',
-  'maxDelay',
-  'jitterMin',
-  'jitterMax',
-  'maxRetryAfter',
-  'attemptTimeout',
-  'totalTimeout',
-  'circuitBreakerTimeout',
-])
-
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
-/** The audit trail keeps policies as the runtime spells them: milliseconds become the form's seconds. */
-function inSeconds({ name, before, after }: Difference): Difference {
-  const seconds = (value: unknown) =>
-    DURATIONS.has(name) && typeof value === 'number' ? value / 1000 : value
-  return { name: snake(name), before: seconds(before), after: seconds(after) }
-}
+import { differences } from './fields.js'
 
 const recordOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -49,7 +29,7 @@ export function History({ id, version }: { id: string; version: number }) {
                   </p>
                   <Diff
                     label="What changed"
-                    of={differences(recordOf(record.before), recordOf(record.after)).map(inSeconds)}
+                    of={differences(recordOf(record.before), recordOf(record.after))}
                   />
                 </li>
               ))}

@@ -1,10 +1,16 @@
 import type { Field } from './fields.js'
 
+export interface Origin {
+  readonly text: string
+  /** The whole of it, where the text is short. */
+  readonly exact?: string
+}
+
 /** One field of the editor, with where its value comes from and what is wrong with it. */
 export function Input(props: {
   field: Field
   value: string | boolean
-  origin: string | undefined
+  origin: Origin | undefined
   problem: string | undefined
   changed: boolean
   onInput: (value: string | boolean) => void
@@ -18,7 +24,7 @@ export function Input(props: {
     'aria-describedby': notes,
     ...(problem === undefined ? {} : { 'aria-invalid': 'true' as const }),
   }
-  const from = changed ? 'changed, not saved' : origin === undefined ? '' : `from ${origin}`
+  const from = changed ? 'changed, not saved' : origin === undefined ? '' : `from ${origin.text}`
   return (
     <div class={`field ${changed ? 'changed' : ''}`}>
       {kind === 'flag' ? (
@@ -55,7 +61,9 @@ export function Input(props: {
           onInput={(input) => onInput(input.currentTarget.value)}
         />
       )}
-      <small id={notes}>{problem === undefined ? from : <span class="field-problem">{problem}</span>}</small>
+      <small id={notes} title={changed ? undefined : origin?.exact}>
+        {problem === undefined ? from : <span class="field-problem">{problem}</span>}
+      </small>
     </div>
   )
 }

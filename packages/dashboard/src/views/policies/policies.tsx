@@ -5,7 +5,7 @@ import { may } from '../../api/role.js'
 import type { Policy } from '../../api/types.js'
 import { useEvents } from '../../feed/feed.js'
 import { duration } from '../../format.js'
-import { Head, Show, State, Table } from '../../parts/basics.js'
+import { Head, None, number, Show, State, Table } from '../../parts/basics.js'
 import { address, go, route } from '../../route.js'
 import { Editor } from './editor.js'
 
@@ -21,10 +21,21 @@ async function load(signal: AbortSignal): Promise<Policy[]> {
   return all
 }
 
+/** A time that is not broken between its number and its unit. */
+const whole = (seconds: number): string => duration(seconds).replaceAll(' ', '\u00a0')
+
 const waits = ({ backoff_type, base_delay, max_delay }: Policy): string =>
   backoff_type === 'immediate'
     ? 'immediate'
-    : `${backoff_type}, ${duration(base_delay)}${backoff_type === 'fixed' ? '' : ` to ${duration(max_delay)}`}`
+    : `${backoff_type}, ${whole(base_delay)}${backoff_type === 'fixed' ? '' : ` to ${whole(max_delay)}`}`
+
+function deadlines({ attempt_timeout, total_timeout }: Policy): string | undefined {
+  const said = [
+    ...(attempt_timeout == null ? [] : [`${whole(attempt_timeout)} an attempt`]),
+    ...(total_timeout == null ? [] : [`${whole(total_timeout)} a call`]),
+  ]
+  return said.length === 0 ? undefined : said.join(', ')
+}
 
 function New() {
   const id = useSignal('')
@@ -69,7 +80,7 @@ function All() {
         {(policies) => (
           <Table
             label="Policies"
-            head={['Id', 'Name', 'Attempts', 'Waits', 'Jitter', 'Deadline', 'Breaker', 'State']}
+            head={['Id', 'Name', number('Attempts'), 'Waits', 'Jitter', 'Deadlines', 'Breaker', 'State']}
           >
             {policies.map((policy) => (
               <tr key={policy.id}>
@@ -80,10 +91,8 @@ function All() {
                 <td class="number">{policy.max_attempts === 'Infinity' ? 'no end' : policy.max_attempts}</td>
                 <td>{waits(policy)}</td>
                 <td>{policy.jitter_type}</td>
-                <td class="number">
-                  {policy.total_timeout == null ? 'none' : duration(policy.total_timeout)}
-                </td>
-                <td>{policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'its own' : 'none')}</td>
+                <td>{deadlines(policy) ?? <None />}</td>
+                <td>{policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'its own' : <None />)}</td>
                 <td>
                   <State of={policy.enabled ? (policy.shadow ? 'shadow' : 'enabled') : 'disabled'} />
                 </td>

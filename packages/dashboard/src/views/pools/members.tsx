@@ -5,7 +5,7 @@ import type { Member } from '../../api/types.js'
 import { useEvents } from '../../feed/feed.js'
 import { count, duration, percent } from '../../format.js'
 import { ask } from '../../parts/ask.js'
-import { Empty, Panel, State, Table } from '../../parts/basics.js'
+import { Empty, None, number, Panel, State, Table } from '../../parts/basics.js'
 import { List, useList } from '../../parts/list.js'
 import { say } from '../../parts/notice.js'
 import { address } from '../../route.js'
@@ -43,7 +43,7 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
   const remove = (id: string): void =>
     ask({
       title: `Remove ${id} from ${pool}?`,
-      text: 'It is gone until the process starts again, or for good where it is not in the file.',
+      text: 'It gets no more attempts; those that run end as they will.',
       action: 'Remove',
       danger: true,
       async run(reason) {
@@ -79,13 +79,13 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
             head={[
               'Member',
               'Status',
-              'Success',
-              'Latency',
-              'Score',
-              'Attempts',
-              'Openings',
+              number('Success'),
+              number('Latency'),
+              number('Score'),
+              number('Attempts'),
+              number('Openings'),
               'Region',
-              'Weight',
+              number('Weight'),
               ...(operator ? ['Actions'] : []),
             ]}
           >
@@ -105,13 +105,15 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
                   <State of={member.status} />
                 </td>
                 <td class="number">
-                  {member.success_rate == null ? 'unused' : percent(member.success_rate)}
+                  {member.success_rate == null ? <None /> : percent(member.success_rate)}
                 </td>
-                <td class="number">{member.total_attempts === 0 ? '' : duration(member.avg_latency)}</td>
-                <td class="number">{member.score == null ? '' : member.score.toFixed(2)}</td>
+                <td class="number">
+                  {member.total_attempts === 0 ? <None /> : duration(member.avg_latency)}
+                </td>
+                <td class="number">{member.score == null ? <None /> : member.score.toFixed(2)}</td>
                 <td class="number">{count(member.total_attempts)}</td>
                 <td class="number">{count(member.circuit_breaker_opens)}</td>
-                <td>{member.region ?? ''}</td>
+                <td>{member.region ?? <None />}</td>
                 <td class="number">{member.weight}</td>
                 {operator && (
                   <td>

@@ -25,7 +25,7 @@ export function Pools() {
             </Empty>
           ) : (
             <>
-              <ul class="tiles">
+              <ul class="tiles few">
                 {items.map((pool) => (
                   <li class={`tile ${pool.id === chosen.id ? 'chosen' : ''}`} key={pool.id}>
                     <span class="tile-name">

@@ -1,5 +1,5 @@
 import type { Audit as AuditRecord } from '../../api/types.js'
-import { Empty, Head, Json, Table, Time } from '../../parts/basics.js'
+import { Empty, Head, Json, None, Table, Time } from '../../parts/basics.js'
 import { Choice, Filters, Text } from '../../parts/filters.js'
 import { List, useList } from '../../parts/list.js'
 import { route } from '../../route.js'
@@ -62,7 +62,7 @@ export function Audit() {
                 <td>{record.actor}</td>
                 <td>{record.action}</td>
                 <td class="long">{record.target}</td>
-                <td>{record.reason ?? ''}</td>
+                <td>{record.reason ?? <None />}</td>
                 <td>
                   {(record.before ?? record.after) !== undefined && (
                     <details>

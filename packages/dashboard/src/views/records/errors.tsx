@@ -1,6 +1,6 @@
 import type { ErrorRecord } from '../../api/types.js'
 import { inline, words } from '../../format.js'
-import { Empty, Head, Json, State, Table, Time } from '../../parts/basics.js'
+import { Empty, Head, Json, number, State, Table, Time } from '../../parts/basics.js'
 import { Choice, Filters, Text } from '../../parts/filters.js'
 import { List, useList } from '../../parts/list.js'
 import { address, route } from '../../route.js'
@@ -33,7 +33,7 @@ export function Errors() {
         {(errors) => (
           <Table
             label="Errors"
-            head={['When', 'Severity', 'Operation', 'Kind', 'Message', 'Retries', 'Context']}
+            head={['When', 'Severity', 'Operation', 'Kind', 'Message', number('Retries'), 'Context']}
           >
             {errors.map((error) => (
               <tr>
@@ -58,7 +58,9 @@ export function Errors() {
                 </td>
                 <td class="long">
                   {error.error_type}: {error.message}
-                  {error.http_status != null && ` (${error.http_status})`}
+                  {error.http_status != null &&
+                    !error.message.includes(String(error.http_status)) &&
+                    ` (${error.http_status})`}
                 </td>
                 <td class="number">{error.retry_count}</td>
                 <td>

@@ -1,11 +1,12 @@
+import { useSignal } from '@preact/signals'
 import { call, get } from '../../api/call.js'
 import { useLoad } from '../../api/load.js'
 import { may } from '../../api/role.js'
 import type { Session } from '../../api/types.js'
-import { duration, words } from '../../format.js'
+import { duration, many, words } from '../../format.js'
 import { clock } from '../../page.js'
 import { ask } from '../../parts/ask.js'
-import { Head, Json, Panel, Show, State, Table, Time } from '../../parts/basics.js'
+import { Head, Json, None, number, Panel, Show, State, Table, Time } from '../../parts/basics.js'
 import { say } from '../../parts/notice.js'
 import { address } from '../../route.js'
 import { partsOf } from './timeline.js'
@@ -32,9 +33,24 @@ function Timeline({ session }: { session: Session }) {
   )
 }
 
+/** The status of an answer, where the error does not say it already. */
+function status({ status_code, error }: Session['attempts'][number]): string {
+  const said = status_code == null || (error?.message.includes(String(status_code)) ?? false)
+  return said ? '' : ` (${status_code})`
+}
+
 /** One call: its attempts and waits in time, and what each of them said. */
 export function OneSession({ id }: { id: string }) {
-  const loaded = useLoad(id, (signal) => get<Session>(`/sessions/${encodeURIComponent(id)}`, {}, signal))
+  const running = useSignal(false)
+  const loaded = useLoad(
+    id,
+    async (signal) => {
+      const session = await get<Session>(`/sessions/${encodeURIComponent(id)}`, {}, signal)
+      running.value = session.end_time == null
+      return session
+    },
+    running.value ? 2000 : undefined,
+  )
   const cancel = (): void =>
     ask({
       title: 'Cancel this call?',
@@ -95,7 +111,8 @@ export function OneSession({ id }: { id: string }) {
                     )}
                     <dt>Took</dt>
                     <dd>
-                      {duration(session.total_duration)}, {session.total_attempts} attempts
+                      {duration(session.total_duration)},{' '}
+                      {many(session.total_attempts, 'attempt', 'attempts')}
                     </dd>
                     <dt>Policy</dt>
                     <dd>
@@ -111,21 +128,26 @@ export function OneSession({ id }: { id: string }) {
                     </dd>
                   </dl>
                 </Panel>
-                <Panel title="Final error">
+                <Panel title="What it said">
                   {session.final_error == null ? (
-                    <p class="hint">None.</p>
+                    <p class="hint">{active ? 'It is not over yet.' : 'It succeeded in the end.'}</p>
                   ) : (
                     <p>
                       <strong>{session.final_error.type}</strong>: {session.final_error.message}
                     </p>
                   )}
-                  {session.context != null && <Json value={session.context} label="Context" />}
+                  {session.context != null && (
+                    <>
+                      <h3>Context</h3>
+                      <Json value={session.context} label="Context" />
+                    </>
+                  )}
                 </Panel>
               </div>
               <Panel title="Attempts">
                 <Table
                   label="Attempts"
-                  head={['No.', 'Outcome', 'Waited', 'Took', 'Member', 'Error', 'When']}
+                  head={['No.', 'Outcome', number('Waited'), number('Took'), 'Member', 'Error', 'When']}
                 >
                   {session.attempts.map((attempt) => (
                     <tr key={attempt.attempt_number}>
@@ -143,10 +165,10 @@ export function OneSession({ id }: { id: string }) {
                       </td>
                       <td class="number">{duration(attempt.delay)}</td>
                       <td class="number">{duration(attempt.duration)}</td>
-                      <td>{attempt.proxy_id ?? ''}</td>
+                      <td>{attempt.proxy_id ?? <None />}</td>
                       <td class="long">
                         {attempt.error != null && `${attempt.error.type}: ${attempt.error.message}`}
-                        {attempt.status_code != null && ` (${attempt.status_code})`}
+                        {status(attempt)}
                       </td>
                       <td>
                         <Time at={attempt.timestamp} />

@@ -1,6 +1,6 @@
 import type { Session } from '../../api/types.js'
 import { duration, words } from '../../format.js'
-import { Empty, Head, State, Table, Time } from '../../parts/basics.js'
+import { Empty, Head, number, State, Table, Time } from '../../parts/basics.js'
 import { Choice, Filters, Text } from '../../parts/filters.js'
 import { List, useList } from '../../parts/list.js'
 import { address, route } from '../../route.js'
@@ -33,7 +33,7 @@ function All() {
         />
         <Choice
           name="active"
-          label="Time"
+          label="Which"
           options={[
             ['', 'ended'],
             ['true', 'running now'],
@@ -51,7 +51,15 @@ function All() {
         {(sessions) => (
           <Table
             label="Sessions"
-            head={['Operation', 'Outcome', 'Attempts', 'Took', 'Policy', 'Last error', 'Started']}
+            head={[
+              'Operation',
+              'Outcome',
+              number('Attempts'),
+              number('Took'),
+              'Policy',
+              'Last error',
+              'Started',
+            ]}
           >
             {sessions.map((session) => (
               <tr key={session.session_id}>

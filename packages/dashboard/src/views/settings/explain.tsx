@@ -1,10 +1,11 @@
 import { get } from '../../api/call.js'
 import { useLoad } from '../../api/load.js'
 import type { Explanation } from '../../api/types.js'
-import { inline, words } from '../../format.js'
+import { duration, inline, words } from '../../format.js'
 import { Panel, Show, Table } from '../../parts/basics.js'
 import { Text } from '../../parts/filters.js'
 import { address, route } from '../../route.js'
+import { DURATIONS } from '../policies/fields.js'
 
 function Explained({ operation }: { operation: string }) {
   const loaded = useLoad(operation, (signal) => get<Explanation>('/config/explain', { operation }, signal))
@@ -30,10 +31,14 @@ function Explained({ operation }: { operation: string }) {
                 {Object.entries(values).map(([name, { value, origin, where }]) => (
                   <tr key={name}>
                     <th scope="row">{name}</th>
-                    <td>{inline(value)}</td>
                     <td>
-                      {origin}
-                      {where != null && ` (${where})`}
+                      {DURATIONS.has(name) && typeof value === 'number' ? duration(value) : inline(value)}
+                    </td>
+                    <td>
+                      <span title={where ?? undefined}>
+                        {words(origin)}
+                        {where != null && ` (${where.replace(/^.*[\\/]/, '')})`}
+                      </span>
                     </td>
                   </tr>
                 ))}

@@ -1,6 +1,6 @@
 import { get } from '../../api/call.js'
 import { useLoad } from '../../api/load.js'
-import { role } from '../../api/role.js'
+import { access } from '../../api/role.js'
 import { forgetToken, token } from '../../api/token.js'
 import { Head, Json, Panel, Show } from '../../parts/basics.js'
 import { THEMES, theme } from '../../shell/theme.js'
@@ -38,13 +38,22 @@ export function Settings() {
           </div>
         </Panel>
         <Panel title="You">
-          <p>{role.value === undefined ? 'What you may do is not known yet.' : MEANS[role.value]}</p>
+          <p>{access.value === undefined ? 'What you may do is not known yet.' : MEANS[access.value.role]}</p>
           {token.value === undefined ? (
             <p class="hint">No token is needed on this machine, as long as none was made.</p>
           ) : (
-            <button type="button" class="small secondary" onClick={forgetToken}>
-              Forget the token
-            </button>
+            <>
+              {access.value?.token === true && (
+                <p class="hint">
+                  Your token is called {access.value.name}: what you change is written down under that name.
+                </p>
+              )}
+              <p>
+                <button type="button" class="small secondary" onClick={forgetToken}>
+                  Forget the token
+                </button>
+              </p>
+            </>
           )}
         </Panel>
         <Changes onChange={config.reload} />

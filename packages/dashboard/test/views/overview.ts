@@ -25,6 +25,10 @@ inBrowser('the overview', () => {
     await page.getByText('a point for each hour').waitFor()
     await page.getByRole('button', { name: '1 h', exact: true }).click()
     await page.getByText('a point for every 1 min').waitFor()
+    // What is looked at can be passed on.
+    expect(new URL(page.url()).search).toBe('?range=60')
+    await page.reload()
+    await page.getByText('a point for every 1 min').waitFor()
     await page.getByRole('button', { name: '24 h' }).click()
     await page.getByText('a point for each hour').waitFor()
     const over = page.locator('.chart .u-over')

@@ -46,7 +46,8 @@ inBrowser('the breakers', () => {
     await page.locator('.pulse.live').waitFor()
     await house.hf.breakers.trip('service:postgres', { by: 'somebody' })
     await row.locator('.state', { hasText: 'open' }).waitFor()
-    await row.getByRole('img', { name: /open \d+ %/ }).waitFor()
+    await row.getByRole('img', { name: /^Last 15 min: .*open \d+ %/ }).waitFor()
+    await row.getByText(/^test in \d+ s$/).waitFor()
   })
 
   it('are ten thousand and only those in sight are made', async () => {

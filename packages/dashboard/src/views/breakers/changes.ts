@@ -1,0 +1,90 @@
+import type { Breaker, BreakerChange, FeedEvent } from '../../api/types.js'
+import type { BreakerState } from './strip.js'
+
+/** So many changes of one breaker are kept. */
+const KEPT = 400
+
+/** The changes of each breaker, newest first. */
+export type Changes = ReadonlyMap<string, readonly BreakerChange[]>
+
+/** From when on all changes of a breaker are known, where those of all breakers are from `since` on. */
+export function knownFrom(
+  { last_state_change }: Pick<Breaker, 'last_state_change'>,
+  changes: readonly BreakerChange[],
+  since: number,
+): number {
+  // One that never changed is as old as its state.
+  if (changes.length === 0) return Math.max(since, Date.parse(last_state_change))
+  return changes.length < KEPT ? since : Date.parse((changes.at(-1) as BreakerChange).timestamp)
+}
+
+export const isChange = ({ event_type }: FeedEvent): boolean => event_type.startsWith('circuit_breaker_')
+
+/** A change of state as the feed tells it. */
+export function changeOf({ timestamp, context }: FeedEvent): BreakerChange {
+  const { id, fromState, toState, failureCount } = context as {
+    id: string
+    fromState: BreakerState
+    toState: BreakerState
+    failureCount: number
+  }
+  return {
+    id,
+    proxy_id: id,
+    from_state: fromState,
+    to_state: toState,
+    timestamp,
+    failure_count: failureCount,
+  }
+}
+
+/**
+ * What was known and what is told now, by breaker. What is told may be known already, or be older than what is known: the
+ * feed begins with what has just happened.
+ */
+export function merge(told: Iterable<BreakerChange>, known: Changes = new Map()): Changes {
+  const grouped = new Map<string, BreakerChange[]>()
+  for (const change of told) {
+    const of = grouped.get(change.id)
+    if (of === undefined) grouped.set(change.id, [change])
+    else of.push(change)
+  }
+  const result = new Map(known)
+  for (const [id, fresh] of grouped) {
+    const before = known.get(id) ?? []
+    const unknown = fresh.filter(
+      (one) => !before.some((old) => old.timestamp === one.timestamp && old.to_state === one.to_state),
+    )
+    const all = [...unknown, ...before].toSorted((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp))
+    result.set(id, all.slice(0, KEPT))
+  }
+  return result
+}
+
+/** Breakers after what was told of them. What happened before a breaker was last heard of changes nothing. */
+export function applied(list: readonly Breaker[], told: readonly BreakerChange[]): readonly Breaker[] {
+  const latest = new Map<string, BreakerChange>()
+  for (const change of told) {
+    const other = latest.get(change.id)
+    if (other === undefined || Date.parse(change.timestamp) >= Date.parse(other.timestamp))
+      latest.set(change.id, change)
+  }
+  return list.map((breaker) => {
+    const change = latest.get(breaker.id)
+    return change === undefined || Date.parse(change.timestamp) < Date.parse(breaker.last_state_change)
+      ? breaker
+      : after(breaker, change)
+  })
+}
+
+/** Until it is loaded anew, an open one is taken to be tested after its usual time. */
+function after(breaker: Breaker, { to_state, timestamp, failure_count }: BreakerChange): Breaker {
+  const next = Date.parse(timestamp) + breaker.timeout_duration * 1000
+  return {
+    ...breaker,
+    state: to_state,
+    failure_count,
+    last_state_change: timestamp,
+    next_test_time: to_state === 'open' ? new Date(next).toISOString() : null,
+  }
+}

@@ -1,0 +1,11 @@
+// Each view's main task, as a person does it. One file, so that all share a browser and what they load.
+import './views/access.js'
+import './views/breakers.js'
+import './views/connection.js'
+import './views/dead-letters.js'
+import './views/nodes.js'
+import './views/overview.js'
+import './views/policies.js'
+import './views/pools.js'
+import './views/records.js'
+import './views/sessions.js'
