@@ -87,24 +87,36 @@ export class Availability implements Growing {
     return true
   }
 
-  /** Takes a member in again, and ends its rest; tells whether that changes anything. */
+  /** Takes a member in again; tells whether it was out. */
   enable(slot: number): boolean {
-    const rested = this.rests.delete(slot)
-    const drained = !this.isEnabled(slot)
-    if (drained) {
-      ;(this.flags[slot] as number) ^= ENABLED
-      this.enabled++
-      this.everyone?.insert(slot)
-    }
+    if (this.isEnabled(slot)) return false
+    ;(this.flags[slot] as number) ^= ENABLED
+    this.enabled++
+    this.everyone?.insert(slot)
     this.eject(slot, this.isOpen(slot))
     this.look(slot)
-    return drained || rested
+    return true
   }
 
-  /** Leaves a member alone until a time. */
-  rest(slot: number, until: number): void {
-    this.rests.set(slot, Math.max(until, this.rests.get(slot) ?? until))
+  /** Leaves a member alone until a time; tells whether that is later than it would have been. */
+  rest(slot: number, until: number): boolean {
+    if (until <= this.restEnd(slot)) return false
+    this.rests.set(slot, until)
     this.look(slot)
+    return true
+  }
+
+  /** Ends the rest of a member; tells whether it had one. */
+  rouse(slot: number): boolean {
+    const rested = this.restEnd(slot) > this.clock.now()
+    this.rests.delete(slot)
+    this.look(slot)
+    return rested
+  }
+
+  /** Until when a member rests; a time that has passed where it does not. */
+  restEnd(slot: number): number {
+    return this.rests.get(slot) ?? NOT
   }
 
   /** The breaker of a slot has changed. */

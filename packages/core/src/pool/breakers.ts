@@ -1,4 +1,5 @@
 import { type BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
+import type { BreakerNews } from '../breaker/link.js'
 import type { BreakerSettings } from '../breaker/options.js'
 import { type BreakerSnapshot, readSnapshot, restoreInto } from '../breaker/snapshot.js'
 import { Window } from '../breaker/window.js'
@@ -15,13 +16,23 @@ const part = encodeURIComponent
 /** Told of a slot whose breaker has changed, with an event where its state has. */
 type Hear = (slot: number, event: BreakerEvent | undefined) => void
 
-/** A breaker that also tells when it is to stay open for longer. */
+/** A breaker that also tells when it is to stay open for longer or for less. */
 class MemberBreaker extends CircuitBreaker {
-  hear: (() => void) | undefined
+  hear!: () => void
 
   override trip(): void {
     super.trip()
-    this.hear?.()
+    this.hear()
+  }
+
+  override follow(news: BreakerNews): void {
+    super.follow(news)
+    this.hear()
+  }
+
+  override due(until: number): void {
+    super.due(until)
+    this.hear()
   }
 }
 
@@ -122,16 +133,13 @@ export class MemberBreakers implements Growing {
     return ((this.flags[slot] as number) & FAILED) === 0 ? undefined : this.failedWall[slot]
   }
 
-  /** Puts the columns of a slot without a breaker where they were. */
-  restore(slot: number, log: readonly number[], lastFailure: number | undefined): void {
-    this.flags[slot] = (log.length > 0 ? HELD : 0) | (lastFailure === undefined ? 0 : FAILED)
-    this.failedAt[slot] = log[0] ?? 0
+  /** Takes the failure of a slot without a breaker back: there was none in its window before. */
+  takeBack(slot: number, lastFailure: number | undefined): void {
+    this.flags[slot] = lastFailure === undefined ? 0 : FAILED
     this.failedWall[slot] = lastFailure ?? 0
   }
 
   forget(slot: number): void {
-    const breaker = this.made[slot]
-    if (breaker !== undefined) breaker.hear = undefined
     this.unhear.get(slot)?.()
     this.unhear.delete(slot)
     this.made[slot] = undefined

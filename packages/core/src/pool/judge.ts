@@ -6,6 +6,7 @@ import type { MemberBreakers } from './breakers.js'
 import type { PoolEvent } from './events.js'
 import { isRateLimit, MemberFaults, statusOf } from './faults.js'
 import type { MemberStats } from './ledger.js'
+import type { PoolLink } from './link.js'
 import { Blame } from './network/blame.js'
 import { isLocalFault, provesNetwork } from './network/faults.js'
 import { Network } from './network/network.js'
@@ -21,6 +22,8 @@ export class Judge<T> {
   readonly averages: Averages | undefined
   readonly results: Results | undefined
   availability!: Availability
+  /** The way to the same pool elsewhere; undefined for one that stands alone. */
+  link: PoolLink | undefined = undefined
   private readonly network: Network
   private readonly blame: Blame
   private readonly faults: MemberFaults<T>
@@ -66,7 +69,7 @@ export class Judge<T> {
     // Whoever hears of a change may remove the member, so that it is looked for each time.
     if (this.isAlive(taken)) this.count(taken, verdict, outcome.at)
     if (this.isAlive(taken)) this.write(taken, verdict, local)
-    if (limited && this.isAlive(taken)) this.rest(taken, known?.retryAfter)
+    if (limited && this.isAlive(taken)) this.leave(taken, known?.retryAfter)
     if (picks.length > 1) this.compare(taken, picks)
     return faulty
   }
@@ -102,6 +105,15 @@ export class Judge<T> {
       ...(results === undefined ? undefined : { score: results.score(slot, results.most) }),
       ...(latency === undefined ? undefined : { latency }),
     }
+  }
+
+  /** Leaves a member alone for so many milliseconds; tells whether that is longer than it would have been. */
+  rest(slot: number, retryAfter: number): boolean {
+    const { clock } = this.settings
+    if (!(retryAfter > 0) || !this.availability.rest(slot, clock.now() + retryAfter)) return false
+    const memberId = this.roster.member(slot).id
+    this.emit({ type: 'member_changed', change: 'rested', memberId, timestamp: clock.wall(), retryAfter })
+    return true
   }
 
   forget(slot: number): void {
@@ -190,18 +202,9 @@ export class Judge<T> {
   }
 
   /** The member asked to be left alone. */
-  private rest({ slot, member }: Taken<T>, hint: number | undefined): void {
-    const { clock } = this.settings
+  private leave({ slot, member }: Taken<T>, hint: number | undefined): void {
     const retryAfter = hint ?? this.breakers.settingsOf(slot).timeoutDuration
-    this.availability.rest(slot, clock.now() + retryAfter)
-    if (retryAfter > 0)
-      this.emit({
-        type: 'member_changed',
-        change: 'rested',
-        memberId: member.id,
-        timestamp: clock.wall(),
-        retryAfter,
-      })
+    if (this.rest(slot, retryAfter)) this.link?.rested(member.id, retryAfter)
   }
 
   /** An answer from another member proves that those who are accused were to blame themselves. */

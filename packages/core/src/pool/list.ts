@@ -42,7 +42,7 @@ const FIELDS = [
 
 /** The statements of a CSV line; quotes hold commas and, doubled, quotes. */
 function cells(line: string): string[] {
-  return [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+  return [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
     ([, quoted, bare = '']) => quoted?.replaceAll('""', '"') ?? bare.trim(),
   )
 }
@@ -78,7 +78,7 @@ function fromLines(text: string): Entry[] {
 function fromJson(text: string): Entry[] {
   let told: unknown
   try {
-    told = JSON.parse(text)
+    told = JSON.parse(text.trim())
   } catch {
     // The message of the parser repeats what it read, and that may be a password.
     throw invalid(['it begins like JSON and is none'])
@@ -138,7 +138,8 @@ function listed({ at, fields }: Entry, problems: string[]): ListedMember {
  */
 export function parseMemberList<M>(text: string, make: (member: ListedMember) => M): M[] {
   const problems: string[] = []
-  const entries = /^\s*[[{]/.test(text) ? fromJson(text) : fromLines(text)
+  // An address of IPv6 begins with a bracket, too.
+  const entries = /^\s*(\{|\[(?![\da-f:]))/i.test(text) ? fromJson(text) : fromLines(text)
   const members: M[] = []
   for (const entry of entries) {
     const member = listed(entry, problems)

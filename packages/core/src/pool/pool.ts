@@ -9,6 +9,7 @@ import { MemberBreakers } from './breakers.js'
 import type { PoolEvent } from './events.js'
 import { Judge } from './judge.js'
 import type { MemberStats } from './ledger.js'
+import type { PoolLink } from './link.js'
 import type { Member } from './member.js'
 import { type PoolOptions, type PoolSettings, readMember, readPool } from './options.js'
 import type { Pick, PickOutcome, PoolProtocol } from './protocol.js'
@@ -50,6 +51,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   private readonly availability: Availability
   private readonly judge: Judge<T>
   private readonly listeners = new Listeners<PoolEvent>('a pool')
+  private readonly isTaken = (id: string): boolean => this.roster.slotOf(id) !== undefined
 
   /** @throws INVALID_OPTIONS that lists everything wrong with the options and the members */
   constructor(options: PoolOptions<T>) {
@@ -164,7 +166,12 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
    * @throws INVALID_OPTIONS where there is no such member
    */
   enable(id: string): void {
-    if (this.availability.enable(this.slotOf(id))) this.tell('enabled', id)
+    const { availability, judge } = this
+    const slot = this.slotOf(id)
+    const rested = availability.rouse(slot)
+    const drained = availability.enable(slot)
+    if (rested) judge.link?.roused(id)
+    if (rested || drained) this.tell('enabled', id)
   }
 
   /** Tells `listener` of every change of a member, its breaker or the network, until the function it returns is called. */
@@ -181,6 +188,33 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
     settings.breaker = breaker
     breakers.reconfigure(breaker)
     for (const { id } of roster.members()) availability.changed(this.slotOf(id))
+  }
+
+  /** @internal Tells the same pool elsewhere of its members' rests, by `link`; undefined ends that. */
+  connect(link: PoolLink | undefined): void {
+    this.judge.link = link
+  }
+
+  /**
+   * @internal Leaves a member alone for so many milliseconds because that was asked for elsewhere. Tells whether it rests for
+   * longer now than it would have; false too where there is no such member (any more).
+   */
+  rest(id: string, ms: number): boolean {
+    const slot = this.roster.slotOf(id)
+    return slot !== undefined && this.judge.rest(slot, ms)
+  }
+
+  /** @internal Ends the rest of a member because it was ended elsewhere; tells whether it had one. */
+  rouse(id: string): boolean {
+    const slot = this.roster.slotOf(id)
+    if (slot === undefined || !this.availability.rouse(slot)) return false
+    this.tell('enabled', id)
+    return true
+  }
+
+  /** @internal How many milliseconds of its rest a member has left; 0 where it does not rest. */
+  restLeft(id: string): number {
+    return Math.max(0, this.availability.restEnd(this.slotOf(id)) - this.settings.clock.now())
   }
 
   /** @internal The breakers that anything has happened to. */
@@ -251,13 +285,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   private enroll(path: string, member: Member<T>, problems: string[]): void {
     const { roster, breakers } = this
     const before = problems.length
-    const own = readMember(
-      path,
-      member,
-      this.settings.breaker,
-      (id) => roster.slotOf(id) !== undefined,
-      problems,
-    )
+    const own = readMember(path, member, this.settings.breaker, this.isTaken, problems)
     if (problems.length > before) return
     const slot = roster.add(member)
     if (own !== undefined) breakers.own.set(slot, own)
@@ -279,6 +307,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   }
 
   private tell(change: 'added' | 'removed' | 'drained' | 'enabled', memberId: string): void {
+    if (this.listeners.size === 0) return
     this.listeners.emit({ type: 'member_changed', change, memberId, timestamp: this.settings.clock.wall() })
   }
 }

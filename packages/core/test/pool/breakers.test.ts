@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type BreakerOptions, CircuitBreaker } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import {
+  answered,
   attempts,
   call,
   called,
@@ -144,6 +145,38 @@ describe("a member's breaker", () => {
     pool.add({ id: 'b', value: '' })
     call(pool, FAILURE)
     expect(pool.breaker('b').state).toBe('closed')
+  })
+
+  it('counts what failureOn says of an answer, but not what was cancelled', () => {
+    const { pool } = alone({ failureThreshold: 1, failureOn: [() => true] })
+    const cancelled = thrown(new DOMException('stop', 'AbortError'))
+    expect(cancelled.known?.kind).toBe('cancelled')
+    call(pool, { ...cancelled, verdict: undefined })
+    expect(pool.stats('a')).toMatchObject({ totalAttempts: 1, successCount: 0, failureCount: 0 })
+    call(pool, answered(404))
+    expect(pool.breaker('a').state).toBe('open')
+    const other = alone({ failureThreshold: 1, failureOn: ['EPIPE'] }).pool
+    call(other, answered(503))
+    expect(other.stats('a')).toMatchObject({ successCount: 1, failureCount: 0 })
+  })
+
+  it('tells of a change of state once, and of nothing else', () => {
+    const { pool } = alone({})
+    const events: unknown[] = []
+    pool.on((event) => events.push(event))
+    pool.breaker('a').trip()
+    pool.breaker('a').trip()
+    expect(events).toMatchObject([{ type: 'breaker_changed', memberId: 'a', toState: 'open' }])
+  })
+
+  it('is full until the first of its tests may end', async () => {
+    const { pool, clock } = alone({ halfOpenMax: 2, timeoutDuration: 100 })
+    pool.breaker('a').trip()
+    await clock.advance(100)
+    pool.take(undefined, [], 70)
+    pool.take(undefined, [], 30)
+    expect(pool.status('a')).toBe('half_open')
+    expect(pool.refusal().retryAfter).toBe(30)
   })
 
   it('counts what failureOn says', () => {

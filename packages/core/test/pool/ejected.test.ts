@@ -41,6 +41,31 @@ describe('maxEjected', () => {
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 2, successCount: 1, failureCount: 1 })
   })
 
+  it('does not convict one that was spared by its breaker', () => {
+    const { pool } = made({
+      members: called('a', 'b'),
+      maxEjected: 0,
+      memberFaults: [403],
+      breaker: { failureThreshold: 1 },
+    })
+    pool.breaker('a').trip()
+    const first = taken(pool)
+    const second = taken(pool, undefined, [first])
+    pool.settle(first, thrown(withStatus(403)), [first, second])
+    pool.settle(second, SUCCESS, [first, second])
+    expect(pool.stats('a')).toMatchObject({ failureCount: 1, circuitBreakerOpens: 1 })
+    expect(pool.breaker('a').failureCount).toBe(0)
+  })
+
+  it('does not count those that are drained as set aside', () => {
+    const { pool } = made({ members: called(...ids), maxEjected: 0.34 })
+    pool.drain('a')
+    pool.breaker('a').trip()
+    pool.breaker('b').trip()
+    expect(pool.status('b')).toBe('open')
+    expect(calls(pool, 4)).toEqual(['c', 'd', 'c', 'd'])
+  })
+
   it('tests one that was spared when its time is up', async () => {
     const { pool, clock } = made({ members: called('a'), maxEjected: 0, breaker: { timeoutDuration: 100 } })
     pool.breaker('a').trip()

@@ -55,6 +55,47 @@ describe('bits', () => {
   })
 })
 
+describe('a list of slots drawn at once', () => {
+  const dense = new Dense()
+  dense.grow(32)
+  for (const slot of [3, 5, 9]) dense.insert(slot)
+
+  it('has each of them as often, by one number of chance', () => {
+    const random = seededRandom(4)
+    let asked = 0
+    const counts = new Map<number, number>()
+    for (let i = 0; i < 750; i++) {
+      const list = new Int32Array(8)
+      dense.drawAll(
+        () => {
+          asked++
+          return random()
+        },
+        [],
+        list,
+      )
+      for (const slot of list) counts.set(slot, (counts.get(slot) ?? 0) + 1)
+    }
+    expect(asked).toBe(750)
+    expect(new Set(counts.keys())).toEqual(new Set([3, 5, 9]))
+    for (const count of counts.values()) expect(Math.abs(count - 2000)).toBeLessThan(200)
+  })
+
+  it.each([1, -1, Number.NaN, Infinity])('has only them where chance gives %d', (number) => {
+    const list = new Int32Array(8)
+    dense.drawAll(() => number, [], list)
+    for (const slot of list) expect([3, 5, 9]).toContain(slot)
+  })
+
+  it('has none that was tried, and -1 where all were', () => {
+    const list = new Int32Array(8).fill(-7)
+    dense.drawAll(seededRandom(1), [3, 9, 30], list)
+    expect([...list]).toEqual(Array(8).fill(5))
+    dense.drawAll(seededRandom(1), [3, 9, 5], list)
+    expect([...list]).toEqual(Array(8).fill(-1))
+  })
+})
+
 describe('those that are due', () => {
   it('come in the order of their times', () => {
     const below = dice(1)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PoolEvent } from '../../src/index.js'
+import { Pool, type PoolEvent } from '../../src/index.js'
 import { call, called, calls, FAILURE, made, NOTHING, SUCCESS, taken, thrown, withStatus } from './setup.js'
 
 const ZERO = {
@@ -25,6 +25,19 @@ describe('the members of a pool', () => {
     expect(pool.pick()).toBeUndefined()
     pool.add({ id: 'a', value: 'x' })
     expect(pool.pick()?.value).toBe('x')
+  })
+
+  it('need not be given', () => {
+    const { clock } = made()
+    expect(new Pool({ id: 'p', clock }).size).toBe(0)
+  })
+
+  it('are new to a call that tried the last one in their place', () => {
+    const { pool } = made({ members: called('a'), memberFaults: [403] })
+    const pick = taken(pool)
+    pool.remove('a')
+    pool.add({ id: 'b', value: '' })
+    expect(pool.settle(pick, thrown(withStatus(403)), [pick])).toBe(true)
   })
 
   it('are chosen no more when they have been removed', () => {

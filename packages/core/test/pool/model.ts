@@ -71,9 +71,13 @@ const STRATEGIES: Record<string, (model: Model) => Choose> = {
     (candidates, { session = '' }) => {
       const start = hashOf(session)
       const far = ({ member }: Entry) => {
-        const points = [0, 1, 2, 3].map((i) => mix(hashOf(member.id) + i * 0x9e3779b9))
-        const looks = [0, 1, 2, 3].map((i) => mix(start + i * 0x9e3779b9))
-        return Math.min(...looks.flatMap((look) => points.map((point) => (point - look) >>> 0)))
+        const hash = hashOf(member.id)
+        let least = Infinity
+        for (let i = 0; i < 16; i++) {
+          const [point, look] = [hash + (i >> 2) * 0x9e3779b9, start + (i & 3) * 0x9e3779b9]
+          least = Math.min(least, (mix(point) - mix(look)) >>> 0)
+        }
+        return least
       }
       return least(candidates, far)
     },

@@ -25,6 +25,71 @@ const isDown = (pool: Pool<string>) => pool.refusal().code === 'NETWORK_DOWN'
 const five = (options: Parameters<typeof made>[0] = {}) =>
   made({ members: called('a', 'b', 'c', 'd', 'e'), ...options })
 
+describe('what was blamed on members', () => {
+  it('leaves those alone that stood by when it is taken back', () => {
+    const { pool } = five({ breaker: { failureThreshold: 1 } })
+    const [first, second] = [taken(pool, undefined, []), taken(pool, undefined, [])]
+    pool.drain('c')
+    pool.drain('d')
+    pool.drain('e')
+    pool.settle(first, DOWN, [first])
+    expect(pool.breaker('a').state).toBe('open')
+    const third = taken(pool)
+    pool.settle(third, NOTHING, [third])
+    pool.settle(second, DOWN, [second])
+    expect(isDown(pool)).toBe(true)
+    expect(failures(pool)).toEqual([0, 0, 0, 0, 0])
+    expect(pool.breaker('a').state).toBe('closed')
+    expect(pool.breaker('a').snapshot().lastFailureTime).toBeUndefined()
+  })
+
+  it('is not what an abort of the same member said', () => {
+    const { pool } = made({ members: called('a', 'b'), breaker: { failureThreshold: 1 } })
+    pool.drain('b')
+    const [first, second] = [taken(pool), taken(pool)]
+    pool.settle(first, DOWN, [first])
+    pool.settle(second, NOTHING, [second])
+    pool.enable('b')
+    call(pool, DOWN)
+    expect(isDown(pool)).toBe(true)
+    expect(pool.breaker('a').state).toBe('closed')
+  })
+
+  it.each([
+    [1, 'closed'],
+    [2, 'open'],
+  ])('leaves %d failures of another kind, and with them the breaker %s', (others, state) => {
+    const { pool } = made({ members: called('a', 'b'), breaker: { failureThreshold: 2 } })
+    pool.drain('b')
+    const picks = Array.from({ length: 1 + others }, () => taken(pool))
+    for (const [i, pick] of picks.entries()) pool.settle(pick, i === 0 ? DOWN : FAILURE, [pick])
+    expect(pool.breaker('a').state).toBe('open')
+    pool.enable('b')
+    call(pool, DOWN)
+    expect(isDown(pool)).toBe(true)
+    expect(pool.breaker('a').state).toBe(state)
+    if (others === 1) expect(pool.breaker('a').failureCount).toBe(1)
+    expect(pool.stats('a')).toMatchObject({ failureCount: others, circuitBreakerOpens: others - 1 })
+  })
+
+  it('is nothing where such faults do not count', () => {
+    const { pool } = five({ breaker: { failureThreshold: 1, failureOn: ['ETIMEDOUT'] } })
+    attempts(pool, 2, undefined, DOWN)
+    expect(isDown(pool)).toBe(true)
+    expect(failures(pool)).toEqual([0, 0, 0, 0, 0])
+  })
+
+  it('stays where only some met a fault, and nobody hears of a network that was never down', () => {
+    const { pool } = five()
+    const events: PoolEvent[] = []
+    pool.on((event) => events.push(event))
+    call(pool, DOWN)
+    calls(pool, 2)
+    expect(failures(pool)).toEqual([1, 0, 0, 0, 0])
+    expect(events).toEqual([])
+  })
+})
+
 describe('faults of the local network', () => {
   it.each(['ENETDOWN', 'ENETUNREACH', 'EAI_AGAIN', 'ENOTFOUND'])(
     '%s at most members used: it is down',

@@ -1,5 +1,6 @@
 import type { Random } from '../../clock.js'
 import { type Growing, grown } from './grown.js'
+import { spread } from './hash.js'
 
 /** A whole number below `count` by chance; a source of chance that gives anything but [0, 1) yields 0. */
 function draw(random: Random, count: number): number {
@@ -36,6 +37,19 @@ export class Dense implements Growing {
     let place = draw(random, size - taken.length)
     for (const gap of taken.sort((a, b) => a - b)) if (gap <= place) place++
     return slots[place] as number
+  }
+
+  /** Fills a list with slots drawn among those not in `tried`, with -1 where there is none; there must be some slots. */
+  drawAll(random: Random, tried: readonly number[], list: Int32Array): void {
+    const { slots, size } = this
+    if (tried.length > 0) {
+      for (let i = 0; i < list.length; i++) list[i] = this.draw(random, tried)
+      return
+    }
+    // To stir one number that was drawn is quicker than to draw as many.
+    const seed = random() * 2 ** 32
+    const share = size / 2 ** 32
+    for (let i = 0; i < list.length; i++) list[i] = slots[Math.floor(spread(seed, i) * share)] as number
   }
 
   /** Another slot than this one, which is in the set; -1 where there is no other. */

@@ -32,7 +32,8 @@ export class Due {
     if (length === 0) return first
     let at = 0
     for (let child = 1; child < length; child = 2 * at + 1) {
-      if (child + 1 < length && (times[child + 1] as number) < (times[child] as number)) child++
+      // Beyond the end there is nothing, which is not less.
+      if ((times[child + 1] as number) < (times[child] as number)) child++
       if ((times[child] as number) >= time) break
       times[at] = times[child] as number
       slots[at] = slots[child] as number

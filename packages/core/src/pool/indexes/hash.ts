@@ -6,6 +6,9 @@ export function mix(value: number): number {
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
+/** The numbers of 32 bits, as even as by chance, that follow from one of them: the first is number 0. */
+export const spread = (seed: number, number: number): number => mix(seed + number * 0x9e3779b9)
+
 /** A number of 32 bits for a text, the same on every machine (FNV-1a over its UTF-16 units, stirred). */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5

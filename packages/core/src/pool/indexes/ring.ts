@@ -1,6 +1,6 @@
 import { Bits } from './bits.js'
-import type { Growing } from './grown.js'
-import { mix } from './hash.js'
+import { type Growing, grown } from './grown.js'
+import { spread } from './hash.js'
 
 /**
  * Each slot stands at so many points of the ring, and a key looks from so many others and goes to the slot that is
@@ -8,14 +8,13 @@ import { mix } from './hash.js'
  */
 const POINTS = 4
 const LOOKS = 4
-const STRIDE = 0x9e3779b9
 
 /** The points of the ring are the numbers of 32 bits. */
 const LAST = 2 ** 32 - 1
 
 /**
  * Consistent hashing: a slot that comes or goes moves the keys of its own and no others. The ring is cut into arcs, half
- * as many as there may be points. The first point of an arc lies in the arc itself, because there are hardly ever more
+ * as many as there may be points, or as many. The first point of an arc lies in the arc itself, because there are hardly ever more
  * than a few and looks into memory are what takes time; the others follow as a list, in no order.
  */
 export class Ring implements Growing {
@@ -34,12 +33,12 @@ export class Ring implements Growing {
 
   /** Puts a slot on the ring, at points that its hash decides. */
   insert(slot: number, hash: number): void {
-    for (let i = 0; i < POINTS; i++) this.put(slot * POINTS + i, mix(hash + i * STRIDE))
+    for (let i = 0; i < POINTS; i++) this.put(slot * POINTS + i, spread(hash, i))
   }
 
   /** Takes a slot off the ring, which was put there with the same hash. */
   delete(slot: number, hash: number): void {
-    for (let i = 0; i < POINTS; i++) this.drop(slot * POINTS + i, mix(hash + i * STRIDE))
+    for (let i = 0; i < POINTS; i++) this.drop(slot * POINTS + i, spread(hash, i))
   }
 
   /** The slot not in `tried` that a key with this hash goes to, or -1. */
@@ -47,7 +46,7 @@ export class Ring implements Growing {
     let best = -1
     let distance = Infinity
     for (let i = 0; i < LOOKS; i++) {
-      const point = mix(hash + i * STRIDE)
+      const point = spread(hash, i)
       const entry = this.nearest(point, tried)
       if (entry < 0) break
       const far = (this.found - point) >>> 0
@@ -60,27 +59,10 @@ export class Ring implements Growing {
   }
 
   grow(capacity: number): void {
-    const entries: [entry: number, point: number][] = []
-    for (let arc = 0; arc < this.arcs.length; arc += 3) {
-      let entry = this.arcs[arc] as number
-      let point = this.arcs[arc + 1] as number
-      let next = this.arcs[arc + 2] as number
-      while (entry > 0) {
-        entries.push([entry - 1, point])
-        entry = next
-        if (entry > 0) {
-          point = this.rows[2 * entry - 2] as number
-          next = this.rows[2 * entry - 1] as number
-        }
-      }
-    }
+    this.rows = grown(this.rows, 2 * POINTS * capacity)
     const count = (POINTS * capacity) / 2
-    this.arcs = new Uint32Array(3 * count)
-    this.rows = new Uint32Array(2 * POINTS * capacity)
-    this.shift = Math.clz32(count) + 1
-    this.filled = new Bits()
-    this.filled.grow(count)
-    for (const [entry, point] of entries) this.put(entry, point)
+    // To cut the ring anew takes long, so that it is cut finer than it must be, and every other time is enough.
+    if (3 * count > this.arcs.length) this.cut(this.arcs.length === 0 ? count : 2 * count)
   }
 
   /** The entry, of a slot not in `tried`, that is nearest from `point` on, or -1. */
@@ -122,6 +104,27 @@ export class Ring implements Growing {
     }
     this.found = best
     return found
+  }
+
+  /** Cuts the ring into so many arcs, a power of two. */
+  private cut(count: number): void {
+    const { arcs, rows } = this
+    this.arcs = new Uint32Array(3 * count)
+    this.shift = Math.clz32(count) + 1
+    this.filled = new Bits()
+    this.filled.grow(count)
+    for (let arc = 0; arc < arcs.length; arc += 3) {
+      let entry = arcs[arc] as number
+      let point = arcs[arc + 1] as number
+      let next = arcs[arc + 2] as number
+      while (entry > 0) {
+        // This writes the rows of entries that were put before, and those have been read.
+        this.put(entry - 1, point)
+        entry = next
+        point = rows[2 * entry - 2] as number
+        next = rows[2 * entry - 1] as number
+      }
+    }
   }
 
   private put(entry: number, point: number): void {

@@ -79,7 +79,7 @@ export class Blame {
       slots.push(slot)
       const breaker = this.breakers.find(slot)
       this.roster.ledger.fail(slot, -account.times.length)
-      if (breaker === undefined) this.breakers.restore(slot, account.log, account.lastFailure)
+      if (breaker === undefined) this.breakers.takeBack(slot, account.lastFailure)
       else if (restore(breaker, account))
         this.roster.ledger.open(slot, account.opens - this.roster.ledger.opens(slot))
     }

@@ -46,7 +46,7 @@ export class BestScore extends ByChance {
     const { dense, results, drawn, random } = this
     const { most } = results
     // All are drawn before any is looked at, so that the looks into memory do not wait for each other.
-    for (let i = 0; i < DRAWN; i++) drawn[i] = dense.draw(random, tried)
+    dense.drawAll(random, tried, drawn)
     let best = drawn[0] as number
     let bestScore = best < 0 ? 1 : results.score(best, most)
     for (let i = 1; i < DRAWN; i++) {
