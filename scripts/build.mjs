@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
+import { buildCommands } from './commands.mjs'
 import { packages } from './packages.mjs'
 
 const all = packages()
@@ -39,12 +40,13 @@ for (const { name, dir, entries, commands } of all) {
     if (entries.length > 0)
       await build({
         ...options,
-        entryPoints: [...entries.map(({ source }) => source), ...commands],
+        entryPoints: entries.map(({ source }) => source),
         outbase: src,
         outdir: dist,
         splitting: true,
         chunkNames: 'chunks/[name]-[hash]',
       })
+    await buildCommands({ src, dist, commands, options })
     continue
   }
 

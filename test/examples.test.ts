@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { root } from '../scripts/packages.mjs'
+import { findRedis } from '../scripts/redis.mjs'
 
 const run = promisify(execFile)
-const example = async (name: string) =>
-  (await run(process.execPath, ['scripts/example.mjs', name], { cwd: root })).stdout
+const example = async (name: string, ...args: string[]) =>
+  (await run(process.execPath, ['scripts/example.mjs', name, ...args], { cwd: root })).stdout
 
 it('scraper-consolidation: every mapping of one file, which is edited while it runs', async () => {
   const out = await example('scraper-consolidation')
@@ -38,3 +39,18 @@ it('proxy-rotator: bad proxies are set aside, and stay so when the process that 
   expect(out).toMatch(/"data_points": \[\n {4}\{\n {6}"timestamp": "[\d-]+T\d\d:00:00\.000Z"/)
   expect(out).toContain('480 requests: 480 × 200; 0 attempts arrived at bad proxies')
 })
+
+const redis = findRedis(root)
+if (typeof redis === 'string') console.warn(`the example of a fleet is SKIPPED: ${redis}`)
+
+it.skipIf(typeof redis === 'string')(
+  'fleet: one node, the target, Redis, a process and PostgreSQL break in turn, and every order is held',
+  async () => {
+    const out = await example('fleet', '--short')
+    expect(out).not.toContain('FAIL')
+    expect(out.match(/^ {2}ok /gm)).toHaveLength(22)
+    expect(out).toMatch(/the dashboard is at http:\/\/127\.0\.0\.1:\d+/)
+    expect(out).toMatch(/\d+ orders were taken; [1-9]\d* of them came by way of a dead letter/)
+  },
+  180_000,
+)

@@ -24,7 +24,7 @@ export const fleet = [
   {
     name: 'fleet-opening',
     title: 'An opening that 20 processes hear of',
-    note: 'From the order to one of them until each says that its breaker is open, the way there and back included.',
+    note: 'From the moment that it is open in the one that was told to open it until it is open in each of the others.',
     metrics: [
       { key: 'p50', title: 'half of them', unit: 'milliseconds' },
       { key: 'p99', title: '99 in 100', unit: 'milliseconds' },

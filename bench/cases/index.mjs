@@ -12,6 +12,7 @@ import { proxy, proxyMemory } from './proxy.mjs'
 import { refusal } from './refusal.mjs'
 import { resting } from './resting.mjs'
 import { runtime } from './runtime.mjs'
+import { server } from './server.mjs'
 import { sqlite } from './sqlite.mjs'
 import { success } from './success.mjs'
 import { timeouts } from './timeouts.mjs'
@@ -56,6 +57,7 @@ export const cases = [
   poolTogether,
   poolEffect,
   ...runtime,
+  ...server,
   ...fetching,
   ...sqlite,
   ...fleet,

@@ -159,4 +159,27 @@ export const server = [
     rounds: 1,
     subjects: [{ label: 'holdfast', measure: pages }],
   },
+  {
+    name: 'telemetry',
+    title: 'A call that succeeds, with telemetry',
+    note:
+      'Against the same call of a runtime without. Where OpenTelemetry is not installed calls are the very same functions, ' +
+      'which a test sees to.',
+    metrics: [
+      { key: 'perCall', title: 'per call', unit: 'nanoseconds' },
+      { key: 'ratio', title: '× without', unit: 'times', spread: true },
+    ],
+    rounds: 3,
+    subjects: [
+      {
+        label: 'Prometheus, read every second',
+        bounds: { ratio: 1.2 },
+        measure: async () => (await import('../measure/telemetry.mjs')).prometheus(),
+      },
+      {
+        label: 'OpenTelemetry installed, without an SDK',
+        measure: async () => (await import('../measure/telemetry.mjs')).openTelemetryAlone(),
+      },
+    ],
+  },
 ]

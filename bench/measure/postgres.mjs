@@ -2,11 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
 import pg from 'pg'
-
-const ROOT = join(import.meta.dirname, '../..')
+import { letter, loadSources, START } from './sources.mjs'
 
 /**
  * @typedef {typeof import('../../packages/runtime/src/store/postgres/index.js')} Index
@@ -16,52 +13,12 @@ const ROOT = join(import.meta.dirname, '../..')
  */
 
 /** @returns {Promise<Index & Servers>} */
-async function load() {
-  const outfile = join(ROOT, '.cache', `postgres-bench-${process.pid}.mjs`)
-  await build({
-    stdin: {
-      contents: `export { openPostgres } from './src/store/postgres/index.ts'
+const load = () =>
+  loadSources(
+    'postgres',
+    `export { openPostgres } from './src/store/postgres/index.ts'
         export { PostgresServer } from './test/store/postgres-server.ts'`,
-      resolveDir: join(ROOT, 'packages/runtime'),
-    },
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    logLevel: 'error',
-  })
-  try {
-    return await import(pathToFileURL(outfile).href)
-  } finally {
-    await rm(outfile)
-  }
-}
-
-const START = Date.UTC(2026, 0, 1)
-
-const random = () => Math.random().toString(36).slice(2, 14)
-
-/** @param {number} n @returns {DeadLetter} */
-const letter = (n) => ({
-  schema: '1.1',
-  dlqId: `dlq_20260101_000000_item${n}_${random()}`,
-  itemId: `item${n}`,
-  operationType: `operation_${n % 10}`,
-  status: 'pending',
-  originalPayload: { id: n, text: 'x'.repeat(500) },
-  errorDetails: {
-    errorType: 'Error',
-    errorMessage: 'the service is down',
-    stackTrace: 'x'.repeat(500),
-    retryCount: 2,
-  },
-  createdAt: new Date(START + n),
-  lastAttempt: new Date(START + n),
-  processed: false,
-  idempotencyKey: `idk_${random()}`,
-  policyId: 'default',
-})
+  )
 
 /**
  * What somebody writes by hand: a queue in a table, found by id, never holding a key twice, taken oldest first.

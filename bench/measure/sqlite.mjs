@@ -2,10 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
-
-const ROOT = join(import.meta.dirname, '../..')
+import { letter, loadSources, random, START } from './sources.mjs'
 
 /**
  * @typedef {typeof import('../../packages/runtime/src/store/sqlite/index.js')} Index
@@ -16,52 +13,11 @@ const ROOT = join(import.meta.dirname, '../..')
  */
 
 /** @returns {Promise<Index & Drivers>} */
-async function load() {
-  const outfile = join(ROOT, '.cache', `sqlite-bench-${process.pid}.mjs`)
-  const folder = join(ROOT, 'packages/runtime/src/store/sqlite')
-  await build({
-    stdin: {
-      contents: `export { openSqlite } from './index.ts'\nexport { openDriver } from './driver.ts'`,
-      resolveDir: folder,
-    },
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    packages: 'external',
-    logLevel: 'error',
-  })
-  try {
-    return await import(pathToFileURL(outfile).href)
-  } finally {
-    await rm(outfile)
-  }
-}
-
-const START = Date.UTC(2026, 0, 1)
-
-const random = () => Math.random().toString(36).slice(2, 14)
-
-/** @param {number} n @returns {DeadLetter} */
-const letter = (n) => ({
-  schema: '1.1',
-  dlqId: `dlq_20260101_000000_item${n}_${random()}`,
-  itemId: `item${n}`,
-  operationType: `operation_${n % 10}`,
-  status: 'pending',
-  originalPayload: { id: n, text: 'x'.repeat(500) },
-  errorDetails: {
-    errorType: 'Error',
-    errorMessage: 'the service is down',
-    stackTrace: 'x'.repeat(500),
-    retryCount: 2,
-  },
-  createdAt: new Date(START + n),
-  lastAttempt: new Date(START + n),
-  processed: false,
-  idempotencyKey: `idk_${random()}`,
-  policyId: 'default',
-})
+const load = () =>
+  loadSources(
+    'sqlite',
+    `export { openSqlite } from './src/store/sqlite/index.ts'\nexport { openDriver } from './src/store/sqlite/driver.ts'`,
+  )
 
 /**
  * @template T

@@ -20,8 +20,14 @@ const server = await RealRedis.start()
 /** @type {string[]} */
 const tokens = []
 const start = (/** @type {number} */ i) =>
-  NodeProcess.start(code.url, server.url, `n${i}`, 'state', (/** @type {string} */ token) =>
-    tokens.push(token),
+  NodeProcess.start(
+    code.url,
+    server.url,
+    `n${i}`,
+    'state',
+    (/** @type {string} */ token) => tokens.push(token),
+    // All of them together leave a small machine some time for everything else.
+    2 * size,
   )
 /** @type {any[]} */
 const nodes = await Promise.all(Array.from({ length: size }, (_, i) => start(i)))
@@ -106,6 +112,7 @@ for (let round = 1; round <= Number(rounds); round++) {
   if (strange.length > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${strange[0]}`)
   slowest = Math.max(slowest, ...all.map((report) => report.slowest))
   calls = all.reduce((sum, report) => sum + report.calls, 0)
+  if (process.stdout.isTTY) process.stdout.write(`\rround ${round} of ${rounds}\r`)
   if (broken.length > 3) break
 }
 console.log(

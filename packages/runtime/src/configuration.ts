@@ -1,59 +1,55 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HoldfastError, isHoldfastError } from 'holdfast'
 import type { OperationRules, Ruling } from './calls/lines.js'
-import { snakeKey } from './codec/twin.js'
-import { type Checked, checkConfig, checkObject } from './config/check.js'
+import { type Checked, checkConfig } from './config/check.js'
 import { type Explanation, explain, hiddenNote } from './config/explain.js'
 import { checkText } from './config/file/check-text.js'
 import { type Watch, watchConfig } from './config/file/watch.js'
 import { deletePolicy, putPolicy } from './config/layer/changes.js'
-import { differences, hiddenByReload } from './config/layer/hidden.js'
+import { contradictionsOf, refuseContradictions } from './config/layer/contradictions.js'
+import { differences, hiddenByReload, hiddenMembers, toWireDifference } from './config/layer/hidden.js'
 import { LayerHistory } from './config/layer/history.js'
 import type { Layer } from './config/layer/layer.js'
+import { type LayeredMember, layeredMembers, type MemberEntry } from './config/layer/members.js'
 import { resolveOperation } from './config/operations.js'
 import { type DecoratedMethod, decoratorOverrides } from './config/overrides.js'
 import { configInvalid, lineOf, type Problem } from './config/problem.js'
 import { DEFAULT_POLICY } from './config/ready.js'
-import { contradictions } from './config/resolve.js'
 import { type ResolvedConfig, resolveConfig } from './config/resolved.js'
+import { waitingForRestart } from './config/restart.js'
 import type { Config } from './config/schema/schema.js'
+import { type SoundConfig, type Source, sound, textOf } from './config/source.js'
+import type { Environment } from './config/text/interpolate.js'
 import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from './dead-letters/options.js'
 import type { ErrorLogOptions } from './error-log/files.js'
 import type { PolicyService } from './face.js'
 import type { Actor, Kit } from './kit.js'
 import { type Listed, MemberFiles } from './pools/member-files.js'
 import { breakerOptions } from './pools/pools.js'
-import type { RetryPolicy } from './records/policy.js'
+import { policyCodec, type RetryPolicy } from './records/policy.js'
 import { messageOf } from './records/summary.js'
-
-type Environment = Record<string, string | undefined>
-
-/** A configuration that was read, and where it came from. */
-export interface Source {
-  readonly checked: Checked & { readonly config: Config }
-  /** The file; absent for an object. */
-  readonly file: string | undefined
-  /** Where relative paths begin. */
-  readonly dir: string
-  /** What the file held. */
-  readonly text: string | undefined
-  /** Why the file was not taken, where the ready policies stand in for it. */
-  readonly failed: unknown
-}
 
 export interface ConfigurationParts {
   kit: Kit
   source: Source
   env: Environment
-  /** Where records live. */
+  /** Where records live, and where they would live by another configuration. */
   storeUrl: string
+  storeOf(config: Config): string
   /** Puts what was resolved in force. Throws where that cannot be. */
   apply(): void
 }
 
-const EMPTY = { version: '1.1.0' }
+/** What became of a file that was read again. */
+export interface Reloaded {
+  /** How many fields of policies are others than before. */
+  readonly changes: number
+  /** What is worth knowing about what is in force, what waits for the process to begin again included. */
+  readonly warnings: readonly Problem[]
+  /** Values of the file that changes through the API hide, a sentence each. */
+  readonly hidden: readonly string[]
+}
 
 /** The configuration in force: the file or object it came from, the changes made through the API, and their history. */
 export class Configuration {
@@ -61,7 +57,7 @@ export class Configuration {
   readonly policies: PolicyService
   private readonly parts: ConfigurationParts
   private readonly layers: LayerHistory
-  private loaded: Checked & { readonly config: Config }
+  private loaded: SoundConfig
   private resolved: ResolvedConfig
   private watch: Watch | undefined = undefined
   private work: Promise<unknown> = Promise.resolve()
@@ -99,37 +95,6 @@ export class Configuration {
     }
   }
 
-  /** Reads a configuration for the first time. @throws CONFIG_INVALID unless `fallback` */
-  static async read(
-    given: string | object | undefined,
-    env: Environment,
-    fallback: boolean,
-  ): Promise<Source> {
-    const file = typeof given === 'string' ? resolve(given) : undefined
-    const dir = file === undefined ? process.cwd() : dirname(file)
-    try {
-      if (file === undefined)
-        return {
-          checked: sound(checkObject(given ?? EMPTY, env), file),
-          file,
-          dir,
-          text: undefined,
-          failed: undefined,
-        }
-      const text = await textOf(file)
-      return {
-        checked: sound(await checkText(text, { file, env }), file),
-        file,
-        dir,
-        text,
-        failed: undefined,
-      }
-    } catch (failed) {
-      if (!fallback) throw failed
-      return { checked: sound(checkObject(EMPTY, {}), undefined), file, dir, text: undefined, failed }
-    }
-  }
-
   /** What is in force, frozen: the file's or object's own words, without the changes made through the API. */
   get current(): Config {
     return this.loaded.config
@@ -159,11 +124,12 @@ export class Configuration {
   }
 
   /**
-   * Reads the file again and puts it in force as a whole, or not at all.
+   * Reads the file again and puts it in force as a whole, or not at all. Tells what became of it; a configuration that
+   * came as an object stays as it is.
    *
    * @throws CONFIG_INVALID that lists everything wrong; what was in force stays so
    */
-  reload(actor: Actor = {}): Promise<void> {
+  reload(actor: Actor = {}): Promise<Reloaded> {
     return this.alone(() => this.read(actor))
   }
 
@@ -213,6 +179,16 @@ export class Configuration {
     })
   }
 
+  /** Takes over what another process has changed through the API. */
+  refresh(): Promise<void> {
+    return this.alone(async () => {
+      this.layer = await this.layers.load()
+      this.resolved = this.resolve(this.loaded)
+      this.leaveOutWhatContradicts()
+      this.parts.apply()
+    })
+  }
+
   /** Follows the file. */
   follow(): void {
     const { kit, source, env } = this.parts
@@ -224,7 +200,10 @@ export class Configuration {
       clock: kit.clock,
       text: source.text,
       onChange: (text) =>
-        this.alone(() => this.take(() => checkText(text, { file, env }), { by: 'file' })).catch(() => {}), // it has been told
+        this.alone(() => this.take(() => checkText(text, { file, env }), { by: 'file' })).then(
+          () => {},
+          () => {}, // it has been told
+        ),
       onError: (error) => kit.complain(`the configuration cannot be read: ${messageOf(error)}`),
     })
   }
@@ -236,6 +215,24 @@ export class Configuration {
     this.watch = undefined
     this.memberFiles.close()
     await this.work
+  }
+
+  /** The members of a pool that files have. */
+  filedMembers(pool: string): readonly MemberEntry[] {
+    return [...(this.current.pools?.[pool]?.members ?? []), ...(this.listed.get(pool) ?? [])]
+  }
+
+  /** The members of a pool: those that files have, and what was changed of them through the API. */
+  members(pool: string): readonly LayeredMember[] {
+    return layeredMembers(this.layer, pool, this.filedMembers(pool))
+  }
+
+  /**
+   * Changes the layer of the API and puts it in force; `change` may be called again where somebody else was quicker. What
+   * `change` throws is thrown, and nothing is changed.
+   */
+  changeLayer(change: (layer: Layer) => Layer, actor: Actor = {}): Promise<void> {
+    return this.alone(() => this.relay(() => this.layers.change(change, actor), actor))
   }
 
   /** As far as calls are concerned. */
@@ -310,7 +307,10 @@ export class Configuration {
         actor,
       )
       const after = this.policy(given.id)
-      await this.parts.kit.audit(actor, 'policy.put', given.id, { before, after })
+      await this.parts.kit.audit(actor, 'policy.put', given.id, {
+        before: before && policyCodec.encode(before),
+        after: policyCodec.encode(after),
+      })
       return after
     })
   }
@@ -322,7 +322,7 @@ export class Configuration {
         () => this.layers.change((layer) => deletePolicy(this.loaded, layer, id), actor),
         actor,
       )
-      await this.parts.kit.audit(actor, 'policy.delete', id, { before })
+      await this.parts.kit.audit(actor, 'policy.delete', id, { before: before && policyCodec.encode(before) })
     })
   }
 
@@ -352,15 +352,15 @@ export class Configuration {
     })
   }
 
-  private async read(actor: Actor): Promise<void> {
-    if (this.file === undefined) return
+  private async read(actor: Actor): Promise<Reloaded> {
+    if (this.file === undefined) return { changes: 0, warnings: this.warnings, hidden: [] }
     const { env } = this.parts
     const { file } = this
-    await this.take(async () => checkText(await textOf(file), { file, env }), actor)
+    return this.take(async () => checkText(await textOf(file), { file, env }), actor)
   }
 
   /** Puts what was read of the file in force. */
-  private async take(read: () => Promise<Checked>, actor: Actor): Promise<void> {
+  private async take(read: () => Promise<Checked>, actor: Actor): Promise<Reloaded> {
     const { kit, apply } = this.parts
     const { file, loaded: before, resolved, listed: wasListed } = this
     try {
@@ -388,17 +388,35 @@ export class Configuration {
     this.degraded = false
     if (this.following) this.memberFiles.follow(this.current)
     const changes = differences(resolved.policies, this.resolved.policies)
-    const hidden = hiddenByReload(before, this.resolved).map(hiddenNote)
-    for (const note of hidden) {
+    const hidden = [
+      ...hiddenByReload(before, this.resolved).map(hiddenNote),
+      ...hiddenMembers(before.config, this.current, this.layer),
+    ]
+    const waiting = waitingForRestart(
+      { ...this.parts, config: this.parts.source.checked.config },
+      this.current,
+    )
+    this.loaded = { ...this.loaded, warnings: [...this.loaded.warnings, ...waiting] }
+    const notes = [...hidden, ...waiting.map((warning) => lineOf(warning, undefined))]
+    for (const note of notes) {
       kit.complain(note)
       kit.logger.warn({ config: file }, note)
     }
     kit.emit({
       eventType: 'config_reloaded',
       component: 'config',
-      context: { file, by: actor.by ?? 'unknown', changes: changes.length, hidden },
+      context: {
+        file,
+        by: actor.by ?? 'unknown',
+        changes: changes.length,
+        hidden,
+        ...(waiting.length > 0 && { waiting: waiting.map(({ path }) => path) }),
+      },
     })
-    await kit.audit(actor, 'config.reload', file ?? 'object', { after: { changes } })
+    await kit.audit(actor, 'config.reload', file ?? 'object', {
+      after: { changes: changes.map(toWireDifference) },
+    })
+    return { changes: changes.length, warnings: this.loaded.warnings, hidden }
   }
 
   /** Loads the module of handlers that a configuration names. @throws CONFIG_INVALID */
@@ -447,7 +465,7 @@ export class Configuration {
     await kit.audit(actor, 'config.reject', this.file ?? 'object', { after: { reason } })
   }
 
-  private resolve(checked: Checked & { readonly config: Config }): ResolvedConfig {
+  private resolve(checked: SoundConfig): ResolvedConfig {
     return resolveConfig({ ...checked, file: this.parts.source.file }, this.layer)
   }
 
@@ -457,48 +475,4 @@ export class Configuration {
     this.work = next.catch(() => {})
     return next
   }
-}
-
-/** What a file holds. @throws CONFIG_INVALID */
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    const why = (error as { code?: string }).code === 'ENOENT' ? 'there is no such file' : messageOf(error)
-    throw configInvalid(file, [{ path: '', message: `cannot be read: ${why}` }])
-  }
-}
-
-/** What was checked, if nothing is wrong with it. */
-function sound(checked: Checked, file: string | undefined): Checked & { readonly config: Config } {
-  if (checked.config === undefined) throw configInvalid(file ?? 'the config', checked.problems, file)
-  return checked as Checked & { readonly config: Config }
-}
-
-/** What in the policies, file and changes together, cannot be: fields that contradict each other, breakers that are not there. */
-function contradictionsOf({ policies, config }: ResolvedConfig): (Problem & { policyId: string })[] {
-  const found: (Problem & { policyId: string })[] = []
-  for (const [policyId, resolved] of policies) {
-    const { policy } = resolved
-    const at = (field: string) => `policies.${policyId}.${snakeKey(field)}`
-    for (const { field, least } of contradictions(resolved))
-      found.push({
-        policyId,
-        path: at(field),
-        message: `${policy[field] / 1000} is less than ${snakeKey(least)}, which is ${policy[least] / 1000}`,
-      })
-    if (policy.circuitBreaker && !Object.hasOwn(config.circuitBreakers ?? {}, policy.circuitBreaker))
-      found.push({
-        policyId,
-        path: at('circuitBreaker'),
-        message: `there is no breaker ${JSON.stringify(policy.circuitBreaker)}`,
-      })
-  }
-  return found
-}
-
-function refuseContradictions(resolved: ResolvedConfig): void {
-  const problems = contradictionsOf(resolved)
-  if (problems.length > 0)
-    throw configInvalid('the configuration with the changes made through the API', problems)
 }

@@ -1,4 +1,4 @@
-import type { Attempt, Clock, Pool, Random, RetryOptions } from 'holdfast'
+import type { Attempt, Clock, Member, Pool, Random, RetryOptions } from 'holdfast'
 import type { Actor, Logger } from './kit.js'
 import type { CircuitBreakerEvent, CircuitBreakerState } from './records/breaker.js'
 import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from './records/metrics.js'
@@ -42,11 +42,17 @@ export interface PolicyService {
   delete(id: string, actor?: Actor): Promise<void>
 }
 
+/** Which breakers are meant. */
+export interface BreakerFilter {
+  state?: CircuitBreakerState['state'] | undefined
+  /** The breakers of this pool's members alone. */
+  pool?: string | undefined
+}
+
 export interface BreakerService {
-  list(filter?: {
-    state?: CircuitBreakerState['state'] | undefined
-    pool?: string | undefined
-  }): Promise<CircuitBreakerState[]>
+  list(filter?: BreakerFilter): Promise<CircuitBreakerState[]>
+  /** The ids of those that `list` lists, in its order: for whoever wants to see a part of very many. */
+  ids(filter?: BreakerFilter): Promise<string[]>
   get(id: string): Promise<CircuitBreakerState | undefined>
   reset(id: string, actor?: Actor): Promise<CircuitBreakerState>
   trip(id: string, actor?: Actor): Promise<CircuitBreakerState>
@@ -102,11 +108,34 @@ export interface OpenOptions {
   env?: Record<string, string | undefined> | undefined
 }
 
-/** A pool as the runtime knows it. */
+/** A member as it is added to a pool of the configuration. */
+export interface NewMember {
+  /** What it is called. @defaultValue the host and port of its url */
+  id?: string | undefined
+  /** Where it is; may hold credentials, which no record, log line or answer shows. */
+  url: string
+  weight?: number | undefined
+  region?: string | undefined
+  cost?: number | undefined
+  tags?: string[] | undefined
+}
+
+/** The pools of the configuration. Changes of their members take effect at once and survive a restart. */
 export interface PoolService {
   /** @throws INVALID_OPTIONS for an unknown pool */
   get(id: string): Pool
   list(): Promise<Pool[]>
+  /** @throws INVALID_OPTIONS that lists what is wrong with it; an id that another member has is wrong too */
+  addMember(pool: string, member: NewMember, actor?: Actor): Promise<Member>
+  /** `enabled: false` sends no more calls to it; those in flight end. @throws INVALID_OPTIONS for an unknown member */
+  changeMember(
+    pool: string,
+    member: string,
+    change: { enabled?: boolean | undefined; weight?: number | undefined },
+    actor?: Actor,
+  ): Promise<Member>
+  /** @throws INVALID_OPTIONS for an unknown member */
+  removeMember(pool: string, member: string, actor?: Actor): Promise<void>
 }
 
 /** Runs `fn` under an operation's rules. */

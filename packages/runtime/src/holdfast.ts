@@ -23,7 +23,9 @@ import { FirstTry } from './calls/first-try.js'
 import type { Line } from './calls/line.js'
 import { type LineParts, Lines } from './calls/lines.js'
 import { StraightCall } from './calls/straight.js'
-import { Configuration, type Source } from './configuration.js'
+import type { Config } from './config/schema/schema.js'
+import { readSource, type Source } from './config/source.js'
+import { Configuration } from './configuration.js'
 import { DeadLetters } from './dead-letters/dead-letters.js'
 import { ErrorLog } from './error-log/error-log.js'
 import type {
@@ -35,6 +37,7 @@ import type {
   PoolService,
   Run,
 } from './face.js'
+import { checkCall, checkOpen } from './given.js'
 import { LiveGuard, type LiveParts } from './guard.js'
 import { House } from './house.js'
 import { Housekeeping } from './housekeeping.js'
@@ -43,12 +46,17 @@ import { Metrics } from './metrics/metrics.js'
 import { type Pipeline, Pipelines } from './pipeline/pipeline.js'
 import type { Step } from './pipeline/step.js'
 import { PoolSet } from './pools/pools.js'
+import { Pools } from './pools/service.js'
 import type { MemberTarget } from './pools/target.js'
 import type { AuditRecord } from './records/errors.js'
-import { messageOf, summarize } from './records/summary.js'
+import { messageOf } from './records/summary.js'
+import { recorderPorts } from './sessions/ports.js'
 import { CallRecorder } from './sessions/recorder.js'
 import { Sessions } from './sessions/service.js'
 import { Fleet } from './shared/fleet.js'
+import type { FleetNode } from './shared/nodes.js'
+import { OwnNode } from './shared/own-node.js'
+import { checkJournalFilter } from './store/filter.js'
 import { openStore } from './store/open.js'
 import type { AuditFilter, Page, Store } from './store/store.js'
 
@@ -105,6 +113,7 @@ export class Holdfast {
   private readonly house: House
   private readonly poolSet: PoolSet
   private readonly registry: BreakerRegistry
+  private readonly own: OwnNode
   private readonly saver: BreakerSaver
   private readonly counted: Metrics
   private readonly recorder: CallRecorder
@@ -125,11 +134,13 @@ export class Holdfast {
     const options: OpenOptions = typeof given === 'string' ? { config: given } : given
     checkOpen(options)
     const { clock = systemClock, random = systemRandom, env = process.env } = options
-    const source = await Configuration.read(options.config, env, options.fallback === true)
-    const url = options.store ?? source.checked.config.store ?? (source.file ? DEFAULT_STORE : 'memory')
+    const source = await readSource(options.config, env, options.fallback === true)
+    const storeOf = (config: Config) =>
+      options.store ?? config.store ?? (source.file ? DEFAULT_STORE : 'memory')
+    const url = storeOf(source.checked.config)
     const store = await openStore(url, { dir: source.dir })
     try {
-      const hf = new Holdfast({ clock, random, options, source, store, url })
+      const hf = new Holdfast({ clock, random, options, source, store, url, storeOf })
       await hf.begin(options)
       return hf
     } catch (error) {
@@ -145,8 +156,9 @@ export class Holdfast {
     source: Source
     store: Store
     url: string
+    storeOf(config: Config): string
   }) {
-    const { clock, random, options, source, store, url } = parts
+    const { clock, random, options, source, store, url, storeOf } = parts
     const house = new House({ clock, random, logger: options.logger, store })
     this.house = house
     this.store = store
@@ -168,17 +180,29 @@ export class Holdfast {
       recall: (id) => this.registry.recall(id),
       openings: this.registry.openings,
     })
+    this.own = new OwnNode(source.checked.config.node?.id ?? house.node, clock, this.registry, this.poolSet)
     this.config = new Configuration({
       kit: house,
       source,
       env: options.env ?? process.env,
       storeUrl: url,
+      storeOf,
       apply: () => this.apply(),
     })
     this.policies = this.config.policies
     this.alerts = new Alerts(house, () => this.config.current.alerts ?? {})
     this.errors = new ErrorLog(house, () => this.config.errorLogOptions())
-    this.recorder = this.makeRecorder()
+    this.recorder = new CallRecorder(
+      recorderPorts({
+        house,
+        log: this.log,
+        metrics: this.counted,
+        errors: this.errors,
+        alerts: this.alerts,
+        deadLetters: () => this.deadLetters,
+        recordResults: () => this.config.current.recordResults ?? false,
+      }),
+    )
     this.deadLetters = new DeadLetters(house, {
       options: () => this.config.deadLetterOptions(),
       runThrough: (operation, fn, given) => this.run(operation, fn, given),
@@ -194,6 +218,7 @@ export class Holdfast {
     this.events = {
       on: (type, listener) => house.bus.on(type, listener),
       list: async (filter) => {
+        checkJournalFilter('events', filter)
         await house.events.flush()
         return store.events.list(filter)
       },
@@ -206,13 +231,13 @@ export class Holdfast {
       counters: () => this.counted.counters(),
     }
     this.audit = {
-      list: (filter) => store.audit.list(filter),
+      list: async (filter) => {
+        checkJournalFilter('audit records', filter)
+        return store.audit.list(filter)
+      },
       record: (...args) => house.audit(...args),
     }
-    this.pools = {
-      get: (id) => this.poolSet.get(id) as Pool,
-      list: async () => this.poolSet.list() as Pool[],
-    }
+    this.pools = new Pools(house, this.config, this.poolSet)
     const space = new StorageWatch(house)
     this.housekeeping = new Housekeeping(house, {
       config: () => this.config.current,
@@ -285,6 +310,25 @@ export class Holdfast {
     return this.lines.budgetsLeft()
   }
 
+  /**
+   * The processes of the fleet that live, by id, each with its breakers that are not closed; this one alone where there is no
+   * fleet, or while it is lost.
+   *
+   * @example
+   * ```ts
+   * import { Holdfast } from '@holdfast/runtime'
+   *
+   * const hf = await Holdfast.open({ config: { node: { id: 'worker-7' }, circuitBreakers: { mail: {} } } })
+   * await hf.breakers.trip('service:mail', { by: 'ops' })
+   * const nodes = await hf.nodes()
+   * nodes.map(({ id, opinions }) => [id, opinions]) // => [['worker-7', { 'service:mail': 'open' }]]
+   * await hf.close()
+   * ```
+   */
+  async nodes(): Promise<FleetNode[]> {
+    return this.fleet?.nodes() ?? [this.own.describe()]
+  }
+
   /** Items through steps, each step under its own operation. */
   pipeline(steps: readonly Step[]): Pipeline {
     return this.pipelines.make(steps)
@@ -292,15 +336,12 @@ export class Holdfast {
 
   /** How it is. */
   async health(): Promise<Health> {
-    const states = await this.breakers.list()
-    const of = (state: string) => states.filter((breaker) => breaker.state === state).length
-    const open = of('open')
     return {
       status: this.closing !== undefined ? 'closed' : this.config.degraded ? 'degraded' : 'ok',
       initialized: true,
       policiesCount: (await this.policies.list()).length,
       activeSessions: this.recorder.active.count,
-      circuitBreakers: { total: states.length, open, halfOpen: of('half_open') },
+      circuitBreakers: this.breakers.counts(),
     }
   }
 
@@ -337,8 +378,10 @@ export class Holdfast {
       house,
       registry,
       pools: this.poolSet,
+      own: this.own,
       config: () => this.config.current,
-      readLayer: () => this.config.open(),
+      path: (path) => this.config.path(path),
+      readLayer: () => this.config.refresh(),
     })
     try {
       await this.config.open()
@@ -360,7 +403,7 @@ export class Holdfast {
     const { current } = config
     house.configure({ redact: current.redact ?? {}, debug: current.debug ?? false })
     counted.configure(current.metrics ?? {})
-    poolSet.apply(current.pools ?? {}, config.listed)
+    poolSet.apply(current.pools ?? {}, (pool) => config.members(pool))
     const lines = new Lines(config.ruling(), this.lineParts, this.lines)
     this.registry.keepOnly(lines.prepare())
     this.lines = lines
@@ -374,71 +417,9 @@ export class Holdfast {
       random: house.random,
       breakers: registry,
       pool: (id) => poolSet.get(id) as Pool,
+      sharedBudget: (id, options) => this.fleet?.budget(id, options),
       tally: (operation, policyId, subsystem) => counted.line(policyId, subsystem, operation),
     }
-  }
-
-  private makeRecorder(): CallRecorder {
-    const { house, log, counted } = this
-    const { clock, random } = house
-    return new CallRecorder({
-      clock,
-      random,
-      log,
-      shaping: () => ({
-        error: (error) => summarize(error, (text) => house.redact(text), house.debug()),
-        redact: (value) => house.redact(value),
-        results: this.config.current.recordResults ?? false,
-      }),
-      emit: (event) => void house.emit(event),
-      session: (record) => house.sessions.add(record),
-      error: (call, draft, { error, known, summary }, willRetry) => {
-        const { line, given, number } = call
-        const { sessionId, correlationId } = draft
-        const operation = given?.name ?? line.operation
-        const record = this.errors.failed({
-          error,
-          summary,
-          classification: known,
-          operation,
-          itemId: given?.itemId,
-          context: draft.context,
-          willRetry,
-          retryCount: Math.max(0, number - 1),
-          sessionId,
-        })
-        if (record.severity === 'CRITICAL')
-          this.alerts.raise({
-            operation,
-            kind: record.kind,
-            error: summary,
-            policyId: draft.policyId,
-            sessionId,
-            correlationId,
-            itemId: given?.itemId,
-            httpStatus: record.httpStatus ?? undefined,
-          })
-      },
-      member: (pool, member, ok, duration) => counted.member(pool, member, ok, duration),
-      deadLetter: (call, draft, error) => {
-        const { deadLetter, shadow } = call.present.record
-        if (!deadLetter || shadow) return undefined
-        const { payload, itemId, idempotencyKey } = call.given ?? {}
-        return this.deadLetters.capture({
-          operation: call.line.operation,
-          itemId,
-          payload,
-          error,
-          idempotencyKey,
-          kind: draft.kind,
-          retryCount: Math.max(0, call.number - 1),
-          policyId: call.present.record.id,
-          sessionId: draft.sessionId,
-          correlationId: draft.correlationId,
-        })
-      },
-      trouble: (error) => house.complain(`a call could not be recorded: ${messageOf(error)}`),
-    })
   }
 
   private breakerChanged(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void {
@@ -526,39 +507,4 @@ export class Holdfast {
     await house.close()
     await this.store.close()
   }
-}
-
-/** Refuses a call that cannot be made. @throws INVALID_OPTIONS */
-function checkCall(fn: unknown, options: unknown): void {
-  const problems: string[] = []
-  if (typeof fn !== 'function') problems.push(`fn: got ${typeof fn}, takes a function`)
-  if (options !== undefined) {
-    if (typeof options !== 'object' || options === null) problems.push('options: takes an object')
-    else {
-      const { signal, policy } = options as CallOptions
-      if (signal !== undefined && typeof signal?.addEventListener !== 'function')
-        problems.push(`signal: got ${typeof signal}, takes an AbortSignal`)
-      if (policy !== undefined && (policy === null || !['string', 'object'].includes(typeof policy)))
-        problems.push('policy: takes the id of a policy, or its fields')
-    }
-  }
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
-      details: problems,
-    })
-}
-
-const OPENING = ['config', 'store', 'clock', 'random', 'logger', 'fallback', 'watch', 'env']
-
-/** Refuses options that say nothing a runtime knows. @throws INVALID_OPTIONS */
-function checkOpen(options: unknown): void {
-  const unknown =
-    typeof options === 'object' && options !== null
-      ? Object.keys(options).filter((key) => !OPENING.includes(key))
-      : [typeof options]
-  if (unknown.length > 0)
-    throw new HoldfastError(
-      'INVALID_OPTIONS',
-      `Holdfast.open takes a path, or an object with ${OPENING.join(', ')}; got ${unknown.join(', ')}`,
-    )
 }

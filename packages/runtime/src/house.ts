@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { BreakerEvent, Clock, Random } from 'holdfast'
 import { breakerEventRecord } from './breakers/service.js'
+import { Complaints } from './error-log/complaints.js'
 import { EventBus } from './events/bus.js'
 import { Outbox } from './events/outbox.js'
 import { chance, SortedIds } from './ids.js'
@@ -30,7 +31,7 @@ export class House implements Kit {
   readonly random: Random
   readonly logger: Logger
   readonly store: Store
-  readonly bus = new EventBus()
+  readonly bus: EventBus
   readonly sessions: Outbox<RetrySession>
   readonly events: Outbox<RetryEvent>
   readonly breakerEvents: Outbox<CircuitBreakerEvent>
@@ -49,6 +50,11 @@ export class House implements Kit {
     this.logger = logger ?? SILENT
     this.store = store
     this.node = `${hostname()}:${process.pid}:${chance(random, 6)}`
+    const complaints = this.complaints()
+    this.bus = new EventBus((count, type) => {
+      complaints.say(`${count} events were dropped because a listener to ${type} could not keep up`)
+      this.dropped('events', count, { listener: type })
+    })
     this.eventIds = new SortedIds('evt', clock, random)
     this.auditIds = new SortedIds('aud', clock, random)
     this.sessions = this.outbox('sessions', (records) => store.sessions.append(records))
@@ -77,7 +83,8 @@ export class House implements Kit {
     event.eventId = this.eventIds.next()
     event.timestamp = new Date(this.clock.wall())
     event.correlationId ??= `corr_${chance(this.random, 12)}`
-    this.events.add(event)
+    // A report of what was dropped is not dropped itself, or there would be no end of reports.
+    if (event.eventType !== 'events_dropped' || this.events.hasRoom) this.events.add(event)
     this.bus.tell(event)
     return event
   }
@@ -134,6 +141,7 @@ export class House implements Kit {
   }
 
   private outbox<T>(name: string, write: (records: readonly T[]) => Promise<void>): Outbox<T> {
+    const complaints = this.complaints()
     return new Outbox<T>({
       clock: this.clock,
       write,
@@ -147,13 +155,21 @@ export class House implements Kit {
         })
       },
       dropped: (count) => {
-        this.complain(`${count} ${name} were dropped because the store could not keep up`)
-        this.emit({
-          eventType: 'events_dropped',
-          component: 'retry_manager',
-          context: { records: name, dropped: count },
-        })
+        complaints.say(`${count} ${name} were dropped because the store could not keep up`)
+        this.dropped(name, count)
       },
+    })
+  }
+
+  private complaints(): Complaints {
+    return new Complaints(this.clock, (line) => this.complain(line))
+  }
+
+  private dropped(records: string, count: number, more: object = {}): void {
+    this.emit({
+      eventType: 'events_dropped',
+      component: 'retry_manager',
+      context: { records, dropped: count, ...more },
     })
   }
 }

@@ -1,6 +1,7 @@
 import type { Config } from './config/schema/schema.js'
 import type { House } from './house.js'
 import { messageOf } from './records/summary.js'
+import { SteadyTime } from './steady.js'
 import type { Journal, PageOptions } from './store/store.js'
 
 const DAY = 86_400_000
@@ -31,6 +32,7 @@ export interface HousekeepingParts {
 export class Housekeeping {
   private readonly house: House
   private readonly parts: HousekeepingParts
+  private readonly steady: SteadyTime
   private readonly timers = new Set<unknown>()
   private stopped = false
   private running: Promise<void> = Promise.resolve()
@@ -38,6 +40,7 @@ export class Housekeeping {
   constructor(house: House, parts: HousekeepingParts) {
     this.house = house
     this.parts = parts
+    this.steady = new SteadyTime(house.clock)
   }
 
   start(): void {
@@ -56,20 +59,27 @@ export class Housekeeping {
   async tidy(): Promise<void> {
     const { store } = this.house
     const { sessions = {}, events = {}, audit = {}, errorLog = {} } = this.parts.config()
-    await this.expire(store.sessions, { ...KEPT.sessions, ...sessions })
-    await this.expire(store.events, { ...KEPT.events, ...events })
-    await this.expire(store.audit, { ...KEPT.audit, ...audit })
-    await this.expire(store.errors, { ...KEPT.errors, ...(errorLog.maxAge && { maxAge: errorLog.maxAge }) })
-    await this.expire(store.breakerEvents, { ...KEPT.breakerEvents, ...events })
-    await this.parts.expireDeadLetters()
-    await this.parts.checkSpace()
+    const { maxAge = KEPT.errors.maxAge } = errorLog
+    const work = [
+      () => this.expire(store.sessions, { ...KEPT.sessions, ...sessions }),
+      () => this.expire(store.events, { ...KEPT.events, ...events }),
+      () => this.expire(store.audit, { ...KEPT.audit, ...audit }),
+      () => this.expire(store.errors, { ...KEPT.errors, maxAge }),
+      () => this.expire(store.breakerEvents, { ...KEPT.breakerEvents, ...events }),
+      () => this.parts.expireDeadLetters(),
+      () => this.parts.checkSpace(),
+    ]
+    // One after the other, and none is left out because another failed.
+    const failures: unknown[] = []
+    for (const each of work) await each().catch((error: unknown) => failures.push(error))
+    if (failures.length > 0) throw failures[0]
   }
 
   private async expire(
     journal: Journal<unknown, PageOptions>,
     { maxAge, maxEntries }: { maxAge?: number | undefined; maxEntries?: number | undefined },
   ): Promise<void> {
-    const before = maxAge === undefined ? undefined : new Date(this.house.clock.wall() - maxAge)
+    const before = maxAge === undefined ? undefined : new Date(this.steady.wall() - maxAge)
     await journal.expire({ before, maxEntries })
   }
 

@@ -1,6 +1,7 @@
 export type { Role } from './access/roles.js'
-export { createToken, listTokens, revokeToken, type TokenInfo } from './access/tokens.js'
+export { createToken, listTokens, revokeToken, type TokenInfo, type TokenKeeper } from './access/tokens.js'
 export { type ClosableApp, createApp } from './app.js'
 export type { HoldfastLike } from './hf.js'
 export type { AppOptions } from './options.js'
 export { type RunningServer, type ServeOptions, serve } from './serve.js'
+export { openTelemetry } from './telemetry/open.js'

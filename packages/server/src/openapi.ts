@@ -16,6 +16,8 @@ const TAGS: readonly (readonly [string, string])[] = [
   ['request', 'One request through a pool.'],
   ['config', 'The one file, and what was changed on top of it.'],
   ['audit', 'Who did what.'],
+  ['access', 'Who asks, and what they may do.'],
+  ['nodes', 'The processes that share what they know.'],
   ['health', 'Whether it runs.'],
 ]
 

@@ -73,7 +73,7 @@ export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promi
   const { port = own.port ?? 8000, tls = own.tls, host = own.host ?? '127.0.0.1', ...rest } = options
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw refusal('port: takes a whole number from 0 to 65535')
-  if (!isLoopback(host) && (await listTokens(hf.store.values)).length === 0)
+  if (!isLoopback(host) && (await listTokens(hf)).length === 0)
     throw refusal(
       `host: ${host} can be reached from other machines, and there is no token; make one with ` +
         'holdfast token create NAME --role admin, or listen on 127.0.0.1',

@@ -1,6 +1,6 @@
 import { Holdfast } from '@holdfast/runtime'
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { type ClosableApp, createApp } from '../src/app.js'
 import { type AppOptions } from '../src/options.js'
 
@@ -46,18 +46,12 @@ export interface Asked {
   body: any
 }
 
-const opened: (() => Promise<void>)[] = []
-
-afterEach(async () => {
-  for (const close of opened.splice(0)) await close()
-})
-
 /** A runtime over the memory store on a clock of the test's, and its app. */
 export async function open(options: AppOptions = {}, config: object = CONFIG): Promise<Fixture> {
   const clock = fakeClock({ wall: Date.UTC(2026, 0, 29, 12) })
   const hf = await Holdfast.open({ config, clock, random: seededRandom(1), env: {}, watch: false })
   const app = createApp(hf, { clock, dashboard: false, ...options })
-  opened.push(async () => {
+  onTestFinished(async () => {
     await app.close()
     await hf.close()
   })

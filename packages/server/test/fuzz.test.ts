@@ -138,7 +138,7 @@ test('10,000 fuzzed requests over every route: none is a 500, and no answer has 
 
 test('with a token asked for, a fuzzed request without it learns nothing', async () => {
   const { hf, app, ask } = await open()
-  await createToken(hf.store.values, { name: 'only', role: 'admin' })
+  await createToken(hf, { name: 'only', role: 'admin' })
   const routes = operationsOf((await ask('GET', '/openapi.json')).body as Document)
     .map(({ path }) => path)
     .filter((path) => path.startsWith('/api/'))

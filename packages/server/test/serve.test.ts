@@ -91,7 +91,7 @@ describe('a server', () => {
 
   test('starts there with one, which is then needed', async () => {
     const hf = await runtime()
-    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const { port } = await start({ host: '0.0.0.0' }, hf)
     const path = `http://127.0.0.1:${port}/api/v1/policies`
     expect((await fetch(path)).status).toBe(401)

@@ -13,7 +13,7 @@ export interface BreakerOwner {
 }
 
 /** The id of an owner's breaker: each part of it is encoded, so that ids can be taken apart again. */
-function breakerId({ policyId, serviceName, pool, member }: BreakerOwner): string {
+export function breakerId({ policyId, serviceName, pool, member }: BreakerOwner): string {
   if (policyId !== undefined) return `policy:${encodeURIComponent(policyId)}`
   if (serviceName !== undefined) return `service:${encodeURIComponent(serviceName)}`
   return `pool:${encodeURIComponent(pool ?? '')}:${encodeURIComponent(member ?? '')}`

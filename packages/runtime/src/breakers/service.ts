@@ -1,11 +1,12 @@
 import { type BreakerEvent, type CircuitBreaker, HoldfastError, type Pool } from 'holdfast'
-import type { BreakerService } from '../face.js'
+import type { BreakerFilter, BreakerService } from '../face.js'
 import type { Actor, Kit } from '../kit.js'
 import type { PoolSet } from '../pools/pools.js'
 import type { MemberTarget } from '../pools/target.js'
 import type { CircuitBreakerEvent, CircuitBreakerState } from '../records/breaker.js'
+import { checkJournalFilter } from '../store/filter.js'
 import type { BreakerEventFilter, Page } from '../store/store.js'
-import type { BreakerOwner, BreakerRegistry } from './registry.js'
+import { type BreakerOwner, type BreakerRegistry, breakerId } from './registry.js'
 
 interface Found {
   breaker: CircuitBreaker
@@ -50,16 +51,42 @@ export class Breakers implements BreakerService {
     this.pools = pools
   }
 
-  async list(
-    filter: { state?: CircuitBreakerState['state'] | undefined; pool?: string | undefined } = {},
-  ): Promise<CircuitBreakerState[]> {
-    const { state, pool } = filter
-    const own = pool === undefined ? [...this.registry] : []
-    const all = [
-      ...own.map(({ breaker, owner }) => this.registry.state(breaker, owner)),
-      ...this.pools.states(pool),
-    ]
-    return state === undefined ? all : all.filter((record) => record.state === state)
+  async list(filter?: BreakerFilter): Promise<CircuitBreakerState[]> {
+    const ids = await this.ids(filter)
+    return ids.map((id) => this.find(id)?.state()).filter((record) => record !== undefined)
+  }
+
+  async ids({ state, pool: wanted }: BreakerFilter = {}): Promise<string[]> {
+    const ids: string[] = []
+    if (wanted === undefined)
+      for (const { breaker } of this.registry)
+        if (state === undefined || breaker.state === state) ids.push(breaker.id)
+    for (const pool of this.pools.list()) {
+      if (wanted !== undefined && pool.id !== wanted) continue
+      const place = breakerId({ pool: pool.id, member: '' })
+      if (state === undefined) {
+        for (const { id: member } of pool.members()) ids.push(place + encodeURIComponent(member))
+        continue
+      }
+      // Members without a breaker of their own yet are closed; asking for it would make one for each of thousands.
+      const others = new Map<string, string>()
+      for (const { id, state: is } of pool.usedBreakers()) if (is !== 'closed') others.set(id, is)
+      for (const { id: member } of pool.members()) {
+        const id = place + encodeURIComponent(member)
+        if ((others.get(id) ?? 'closed') === state) ids.push(id)
+      }
+    }
+    return ids
+  }
+
+  /** How many there are, and how many are not closed: told without a look at those that were never used. */
+  counts(): { total: number; open: number; halfOpen: number } {
+    const own = [...this.registry].map(({ breaker }) => breaker)
+    const pools = this.pools.list()
+    const used = [...own, ...pools.flatMap((pool) => pool.usedBreakers())]
+    const of = (state: string) => used.filter((breaker) => breaker.state === state).length
+    const total = pools.reduce((sum, { size }) => sum + size, own.length)
+    return { total, open: of('open'), halfOpen: of('half_open') }
   }
 
   async get(id: string): Promise<CircuitBreakerState | undefined> {
@@ -75,6 +102,7 @@ export class Breakers implements BreakerService {
   }
 
   async events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>> {
+    checkJournalFilter('changes of breakers', filter)
     await this.flush()
     return this.kit.store.breakerEvents.list(filter)
   }

@@ -7,14 +7,14 @@ import {
   type Pool,
   type Random,
   RetryBudget,
+  type RetryBudgetOptions,
 } from 'holdfast'
 import { Bulkhead, compileMatchers, GuardCore, type GuardSettings, readGuard, report } from 'holdfast/engine'
 import type { BreakerRegistry } from '../breakers/registry.js'
-import { camelKey } from '../codec/twin.js'
 import type { CallOptions } from '../face.js'
-import { policyCodec, policySchema, type RetryPolicy } from '../records/policy.js'
+import type { RetryPolicy } from '../records/policy.js'
 import type { Line, LineRules, Tally } from './line.js'
-import { deadlineOf, enginePolicy } from './policy.js'
+import { deadlineOf, enginePolicy, policyOver } from './policy.js'
 
 /** What a configuration says of one operation. */
 export interface OperationRules {
@@ -47,15 +47,17 @@ export interface Ruling {
   poolPolicy(pool: string): string | undefined
 }
 
+type BudgetOptions = RetryBudgetOptions & { window: number }
+
 export interface LineParts {
   clock: Clock
   random: Random
   breakers: BreakerRegistry
   pool(id: string): Pool
+  /** A budget that the whole fleet draws on; undefined where there is no fleet. */
+  sharedBudget(id: string, options: BudgetOptions): RetryBudget | undefined
   tally(operation: string, policyId: string, subsystem: string | undefined): Tally
 }
-
-const FIELDS = new Set(Object.keys(policySchema.shape).map(camelKey))
 
 /** More operations than this are somebody's ids in the name: they are made anew instead of kept. */
 const MOST_LINES = 10_000
@@ -214,20 +216,7 @@ export class Lines {
     const over = this.record(
       policy.id === undefined ? baseId(rules) : policies.has(policy.id) ? policy.id : 'default',
     )
-    const given = Object.entries(policy).filter(([, value]) => value !== undefined)
-    const merged = { ...over, name: policy.id ?? over.name, ...Object.fromEntries(given) } as RetryPolicy
-    const problems = given
-      .filter(([field]) => !FIELDS.has(field))
-      .map(([field]) => `policy.${field}: is no field of a policy`)
-    const read = policyCodec.safeDecode(policyCodec.encode(merged))
-    if (!read.success)
-      for (const { path, message } of read.error.issues)
-        problems.push(`policy.${camelKey(path.join('.'))}: ${message}`)
-    if (problems.length > 0)
-      throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
-        details: problems,
-      })
-    return merged
+    return policyOver(over, policy)
   }
 
   private record(id: string): RetryPolicy {
@@ -304,8 +293,10 @@ export class Lines {
     const key = JSON.stringify(budget)
     const known = this.budgets.get(id)
     if (known?.key === key) return known.budget
-    const { ratio, reservePerSecond, window } = budget
-    const made = new RetryBudget({ ratio, reservePerSecond, window, clock: this.parts.clock })
+    const { ratio, reservePerSecond, window, shared } = budget
+    const { clock, sharedBudget } = this.parts
+    const options = { ratio, reservePerSecond, window }
+    const made = (shared && sharedBudget(id, options)) || new RetryBudget({ ...options, clock })
     this.budgets.set(id, { key, budget: made })
     return made
   }

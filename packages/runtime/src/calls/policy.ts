@@ -1,6 +1,7 @@
 import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfast'
 import { type RetryPolicy as EnginePolicy, RETRY_DEFAULTS, readRetry } from 'holdfast/engine'
-import type { RetryPolicy } from '../records/policy.js'
+import { camelKey } from '../codec/twin.js'
+import { policyCodec, policySchema, type RetryPolicy } from '../records/policy.js'
 
 /**
  * Which errors a policy retries, as matchers; undefined leaves it to the classification. Statuses speak of errors that
@@ -50,3 +51,23 @@ export function enginePolicy(record: RetryPolicy): EnginePolicy {
 
 /** A deadline of the file in the engine's form: none is Infinity. */
 export const deadlineOf = (ms: number | null | undefined): number => ms ?? Number.POSITIVE_INFINITY
+
+const FIELDS = new Set(Object.keys(policySchema.shape).map(camelKey))
+
+/** A policy with some of its fields replaced by those that a call brings along. @throws INVALID_OPTIONS */
+export function policyOver(over: RetryPolicy, policy: Partial<RetryPolicy>): RetryPolicy {
+  const given = Object.entries(policy).filter(([, value]) => value !== undefined)
+  const merged = { ...over, name: policy.id ?? over.name, ...Object.fromEntries(given) } as RetryPolicy
+  const problems = given
+    .filter(([field]) => !FIELDS.has(field))
+    .map(([field]) => `policy.${field}: is no field of a policy`)
+  const read = policyCodec.safeDecode(policyCodec.encode(merged))
+  if (!read.success)
+    for (const { path, message } of read.error.issues)
+      problems.push(`policy.${camelKey(path.join('.'))}: ${message}`)
+  if (problems.length > 0)
+    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
+      details: problems,
+    })
+  return merged
+}

@@ -37,6 +37,7 @@ const ENCODE: Way = {
   keys: (key) => [camelKey(key), key],
 }
 const RENAME: Way = { leaf: () => same, keys: (key) => [key, camelKey(key)] }
+const REVIVE: Way = { leaf: ({ transform }) => transform, keys: RENAME.keys }
 
 const same: Step = (value) => value
 
@@ -102,6 +103,12 @@ function ofObject(shape: Record<string, z.core.$ZodType>, way: Way, loose: boole
   }
 }
 
+/** Makes the function that gives the wire form of what a schema describes. */
+export const encoder = (schema: z.core.$ZodType): Step => compile(schema, ENCODE)
+
+/** Makes the function that gives the record of a wire form without checking it. */
+export const reviver = (schema: z.core.$ZodType): Step => compile(schema, REVIVE)
+
 /** Both directions between a record's two spellings, made from its one schema. */
 export interface Codec<S extends z.ZodType> {
   readonly schema: S
@@ -115,7 +122,7 @@ export interface Codec<S extends z.ZodType> {
 
 /** Makes the codec of a schema. */
 export function codec<S extends z.ZodType>(schema: S): Codec<S> {
-  const encode = compile(schema, ENCODE)
+  const encode = encoder(schema)
   const rename = compile(schema, RENAME)
   return {
     schema,

@@ -3,6 +3,7 @@ import { type Attempt, HoldfastError } from 'holdfast'
 import type { Run } from '../face.js'
 import type { Actor, Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
+import { SteadyTime } from '../steady.js'
 import type { DeadLetterFilter, DeadLetterStats, Page } from '../store/store.js'
 import { Batch, type BatchOptions, type BatchResult } from './batch.js'
 import type { DeadLetterInput } from './entry.js'
@@ -57,6 +58,7 @@ export class DeadLetters {
   private readonly replays: Replays
   private readonly owners: Owners
   private readonly trail: Trail
+  private readonly steady: SteadyTime
 
   constructor(kit: Kit, { options, runThrough, policyOf }: DeadLetterParts) {
     this.kit = kit
@@ -68,6 +70,7 @@ export class DeadLetters {
     this.replays = new Replays(kit, runThrough, this.vault)
     this.owners = new Owners(kit)
     this.trail = new Trail(kit)
+    this.steady = new SteadyTime(kit.clock)
     setMaxListeners(0, this.closing.signal)
   }
 
@@ -208,7 +211,8 @@ export class DeadLetters {
     const { maxAge } = this.options()
     if (!Number.isFinite(maxAge)) return 0
     const now = this.replays.now()
-    const purged = await this.kit.store.deadLetters.purge({ to: new Date(now.getTime() - maxAge) }, now)
+    const to = new Date(this.steady.wall() - maxAge)
+    const purged = await this.kit.store.deadLetters.purge({ to }, now)
     if (purged > 0) {
       this.kit.logger.warn({ purged, maxAge }, 'dead letters were let go of because of their age')
       await this.limits.look()

@@ -80,15 +80,23 @@ export class Replays {
       return this.putBack(leased, owner, error)
     }
     const { operationType: operation, itemId, correlationId } = entry
+    let retries = 0
     const through: Through = (fn, more) =>
-      this.run(operation, fn, { ...more, itemId, correlationId: correlationId ?? undefined })
+      this.run(
+        operation,
+        (attempt) => {
+          retries = attempt.number - 1
+          return fn(attempt)
+        },
+        { ...more, itemId, correlationId: correlationId ?? undefined },
+      )
     const stop = this.renewing(entry, owner)
     try {
       try {
         await replayer(entry, through)
       } catch (error) {
         const untried = isHoldfastError(error, 'CANCELLED') || (patient && isOneOf(error, UNTRIED))
-        return await (untried ? this.putBack(entry, owner, error) : this.failed(entry, owner, error))
+        return await (untried ? this.putBack(entry, owner, error) : this.failed(entry, owner, error, retries))
       }
       return await this.completed(entry, owner)
     } finally {
@@ -109,12 +117,12 @@ export class Replays {
     return { end: 'completed', entry: this.shown(settled, entry) }
   }
 
-  private async failed(entry: DeadLetter, owner: string, error: unknown): Promise<Served> {
+  private async failed(entry: DeadLetter, owner: string, error: unknown, retries: number): Promise<Served> {
     const at = this.now()
     const settled = await this.settle(entry, owner, {
       status: 'failed',
       at,
-      error: { ...detailsOf(error, this.kit), at },
+      error: { ...detailsOf(error, this.kit, retries), at },
     })
     if (settled === undefined) return { ...(await this.late(entry)), error }
     this.tell('dead_letter_failed', settled, error)

@@ -10,11 +10,14 @@ import { wait } from './wait.js'
 export interface WorkOptions {
   /** How many replays at a time. @defaultValue 4 */
   concurrency?: number | undefined
-  /** Milliseconds between looks at the queue. @defaultValue 1000 */
+  /** Milliseconds between looks at the queue; ten times as many where the store tells of requests. @defaultValue 1000 */
   interval?: number | undefined
   /** Ends the work when aborted, after the replays under way. */
   signal?: AbortSignal | undefined
 }
+
+/** How much less often the queue is looked at by a worker that is told of requests: only leases that end are found so. */
+const PATIENCE = 10
 
 const OPTIONS = { concurrency: count, interval: above, signal: abortable }
 
@@ -34,6 +37,10 @@ export class Worker {
   /** Operations that cannot be had now, and until when, in monotonic time. */
   private readonly resting = new Map<string, number>()
   private complained = false
+  /** Whether the store tells of requests, whether it has since the last look, and what ends a wait when it does. */
+  private told = false
+  private woken = false
+  private bell: AbortController | undefined = undefined
   private readonly parts: Parts
   private readonly options: WorkOptions
   private readonly interval: number
@@ -50,22 +57,45 @@ export class Worker {
   async run(): Promise<void> {
     const { closing, kit } = this.parts
     const { concurrency = 4, signal } = this.options
-    while (signal?.aborted !== true && !closing.aborted) {
-      const room = concurrency - this.running.size
-      const taken = room > 0 ? await this.take(room) : 0
-      if (room === 0) await Promise.race(this.running)
-      else if (taken < room) await wait(kit.clock, this.interval, [signal, closing])
+    const leave = kit.store.deadLetters.onRequest?.(() => this.wake())
+    try {
+      while (signal?.aborted !== true && !closing.aborted) {
+        const room = concurrency - this.running.size
+        this.woken = false
+        const taken = room > 0 ? await this.take(room) : 0
+        if (room === 0) await Promise.race(this.running)
+        else if (taken < room) await this.idle()
+      }
+    } finally {
+      leave?.()
     }
     await Promise.all(this.running)
+  }
+
+  private wake(): void {
+    this.told = true
+    this.woken = true
+    this.bell?.abort()
+  }
+
+  /** Waits for the next look at the queue, which is at once where somebody has asked meanwhile. */
+  private async idle(): Promise<void> {
+    const { closing, kit } = this.parts
+    if (this.woken) return
+    this.bell = new AbortController()
+    // Operations that rest are looked at when they have rested, and nobody tells of that.
+    const patient = this.told && this.resting.size === 0
+    const ms = this.interval * (patient ? PATIENCE : 1)
+    await wait(kit.clock, ms, [this.options.signal, closing, this.bell.signal])
+    this.bell = undefined
   }
 
   private async take(limit: number): Promise<number> {
     const { handlers, kit, owners, replays } = this.parts
     try {
       const now = kit.clock.now()
-      const operations = (await handlers.operations()).filter(
-        (each) => (this.resting.get(each) ?? now) <= now,
-      )
+      for (const [operation, until] of this.resting) if (until <= now) this.resting.delete(operation)
+      const operations = (await handlers.operations()).filter((each) => !this.resting.has(each))
       if (operations.length === 0) return 0
       const owner = owners.next()
       const entries = await kit.store.deadLetters.leaseNext(

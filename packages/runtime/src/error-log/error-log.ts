@@ -2,6 +2,7 @@ import { Outbox } from '../events/outbox.js'
 import type { Kit } from '../kit.js'
 import { Labels } from '../metrics/labels.js'
 import type { ErrorRecord } from '../records/errors.js'
+import { checkJournalFilter } from '../store/filter.js'
 import type { ErrorFilter, Page } from '../store/store.js'
 import { Complaints } from './complaints.js'
 import { ErrorFiles, type ErrorLogOptions } from './files.js'
@@ -58,6 +59,7 @@ export class ErrorLog {
 
   /** Newest first, those included that have only just happened. */
   async list(filter?: ErrorFilter): Promise<Page<ErrorRecord>> {
+    checkJournalFilter('error records', filter)
     await this.store.flush()
     return this.kit.store.errors.list(filter)
   }
@@ -102,16 +104,19 @@ export class ErrorLog {
   ): Outbox<ErrorRecord> {
     const { kit } = this
     const complaints = new Complaints(kit.clock, (line) => kit.complain(line))
+    const losses = new Complaints(kit.clock, (line) => kit.complain(line))
     return new Outbox<ErrorRecord>({
       clock: kit.clock,
       capacity: CAPACITY,
       write,
-      dropped: (count) =>
-        void kit.emit({
+      dropped: (count) => {
+        losses.say(`${count} error records were dropped because ${where} could not keep up`)
+        kit.emit({
           eventType: 'events_dropped',
           component: 'retry_manager',
           context: { records: what, dropped: count },
-        }),
+        })
+      },
       failed: (error) =>
         complaints.say(
           `holdfast: ${where} does not take error records, calls go on: ${kit.redact(explain(error))}`,

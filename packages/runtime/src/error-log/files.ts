@@ -1,7 +1,9 @@
 import { appendFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Clock } from 'holdfast'
-import { type ErrorRecord, errorRecordCodec } from '../records/errors.js'
+import type { ErrorRecord } from '../records/errors.js'
+import { errorRecordText } from '../records/text.js'
+import { SteadyTime } from '../steady.js'
 
 /** Where error records are written besides the store, and for how long. */
 export interface ErrorLogOptions {
@@ -25,13 +27,13 @@ const NAME = /^errors_(\d{4}-\d{2}-\d{2})(?:\.\d+)?\.jsonl$/
 export class ErrorFiles {
   private readonly clock: Clock
   private readonly options: () => ErrorLogOptions
-  private readonly began: { readonly now: number; readonly wall: number }
+  private readonly steady: SteadyTime
   private nextRound = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock, options: () => ErrorLogOptions) {
     this.clock = clock
     this.options = options
-    this.began = { now: clock.now(), wall: clock.wall() }
+    this.steady = new SteadyTime(clock)
   }
 
   /** Appends records, each to the file of its severity and day. */
@@ -43,7 +45,7 @@ export class ErrorFiles {
       const day = record.timestamp.toISOString().slice(0, 10)
       const file = join(dir, record.severity, `errors_${day}.jsonl`)
       const lines = files.get(file) ?? []
-      lines.push(`${JSON.stringify(errorRecordCodec.encode(record))}\n`)
+      lines.push(`${errorRecordText.write(record)}\n`)
       files.set(file, lines)
     }
     for (const [file, lines] of files) await this.append(file, lines)
@@ -74,8 +76,7 @@ export class ErrorFiles {
 
   private async expire(dir: string): Promise<void> {
     const { maxAge = DEFAULTS.maxAge } = this.options()
-    // A clock that was set forward makes nothing old.
-    const wall = Math.min(this.clock.wall(), this.began.wall + this.clock.now() - this.began.now)
+    const wall = this.steady.wall()
     for (const folder of await readdir(dir, { withFileTypes: true })) {
       if (!folder.isDirectory()) continue
       for (const name of await readdir(join(dir, folder.name))) {

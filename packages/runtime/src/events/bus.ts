@@ -5,15 +5,21 @@ import { EVENT_TYPES, type EventType, type RetryEvent } from '../records/session
 /** How many events may wait for a listener that has not finished with an earlier one. */
 const PATIENCE = 10_000
 
+/** Told how many events a listener was too slow for, since it was told last. */
+type Dropped = (count: number, type: EventType | '*') => void
+
 /** One listener with the events it has not heard yet. It gets the next one when it is done with the last. */
 class Subscriber {
   private queue: RetryEvent[] = []
   private busy = false
+  /** How many were dropped since it last kept up, and how many of them have been told of. */
+  private lost = 0
+  private toldOf = 0
   private readonly type: EventType | '*'
   private readonly listener: (event: RetryEvent) => unknown
-  private readonly dropped: () => void
+  private readonly dropped: Dropped
 
-  constructor(type: EventType | '*', listener: (event: RetryEvent) => unknown, dropped: () => void) {
+  constructor(type: EventType | '*', listener: (event: RetryEvent) => unknown, dropped: Dropped) {
     this.type = type
     this.listener = listener
     this.dropped = dropped
@@ -21,7 +27,7 @@ class Subscriber {
 
   offer(event: RetryEvent): void {
     if (this.type !== '*' && this.type !== event.eventType) return
-    if (this.queue.length >= PATIENCE) this.dropped()
+    if (this.queue.length >= PATIENCE) this.drop(event)
     else {
       this.queue.push(event)
       if (!this.busy) this.next()
@@ -31,6 +37,20 @@ class Subscriber {
   /** Hears nothing more, not even what waits. */
   forget(): void {
     this.queue = []
+    this.tell()
+  }
+
+  private drop({ eventType }: RetryEvent): void {
+    // That events are dropped is for others to hear.
+    if (eventType === 'events_dropped') return
+    // One that never returns never keeps up either, so it is told of at once, and again when it has got ten times as bad.
+    if (++this.lost >= 10 * this.toldOf) this.tell()
+  }
+
+  private tell(): void {
+    const count = this.lost - this.toldOf
+    this.toldOf = this.lost
+    if (count > 0) this.dropped(count, this.type)
   }
 
   private next(): void {
@@ -55,14 +75,21 @@ class Subscriber {
       }
       this.busy = false
     }
+    this.tell()
+    this.lost = 0
+    this.toldOf = 0
   }
 }
 
 /** Tells listeners what happens, each in order and one event at a time. None of them holds up a call or another one. */
 export class EventBus {
   private subscribers: readonly Subscriber[] = []
-  /** Events that a listener was too slow for. */
-  dropped = 0
+  private readonly dropped: Dropped
+
+  /** `dropped` is told how many events a listener was too slow for. */
+  constructor(dropped: Dropped) {
+    this.dropped = dropped
+  }
 
   /** @throws INVALID_OPTIONS for a type that is none, or a listener that is no function */
   on(type: EventType | '*', listener: (event: RetryEvent) => unknown): () => void {
@@ -73,7 +100,7 @@ export class EventBus {
       )
     if (typeof listener !== 'function')
       throw new HoldfastError('INVALID_OPTIONS', `events.on: got ${typeof listener}, takes a function`)
-    const subscriber = new Subscriber(type, listener, () => this.dropped++)
+    const subscriber = new Subscriber(type, listener, this.dropped)
     this.subscribers = [...this.subscribers, subscriber]
     return () => {
       this.subscribers = this.subscribers.filter((other) => other !== subscriber)

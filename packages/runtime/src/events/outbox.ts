@@ -13,7 +13,7 @@ export interface OutboxOptions<T> {
   write(records: readonly T[]): Promise<void>
   /** How many may wait; beyond it new ones are dropped. */
   capacity: number
-  /** Told how many were dropped, once the store takes records again or at the end. */
+  /** Told how many were dropped, when the store took or refused what waits, and at the end. */
   dropped(count: number): void
   /** Told of the first failure of a row of them. */
   failed(error: unknown): void
@@ -33,14 +33,14 @@ export class Outbox<T> {
     this.options = options
   }
 
-  /** How many records were ever dropped. */
-  total = 0
+  /** Whether the next record can be taken. */
+  get hasRoom(): boolean {
+    return !this.closed && this.waiting.length < this.options.capacity
+  }
 
   add(record: T): void {
-    const { capacity } = this.options
-    if (this.closed || this.waiting.length >= capacity) {
+    if (!this.hasRoom) {
       this.lost++
-      this.total++
       return
     }
     this.waiting.push(record)
@@ -69,7 +69,7 @@ export class Outbox<T> {
   }
 
   private async drain(): Promise<void> {
-    const { write, dropped, failed } = this.options
+    const { write, failed } = this.options
     await Promise.resolve() // until `writing` is set: it is unset below
     try {
       while (this.waiting.length > 0) {
@@ -78,14 +78,14 @@ export class Outbox<T> {
         this.waiting = this.waiting.slice(batch.length)
         this.failing = false
       }
-      const { lost } = this
-      this.lost = 0
-      if (lost > 0) dropped(lost)
     } catch (error) {
       const first = !this.failing
       this.failing = true
       if (first) failed(error)
     }
+    const { lost } = this
+    this.lost = 0
+    if (lost > 0) this.options.dropped(lost)
     this.writing = undefined
     if (this.waiting.length > 0) this.arm()
   }

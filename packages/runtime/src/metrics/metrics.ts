@@ -96,7 +96,7 @@ export class Metrics {
 
   /**
    * One point for each hour, or day, in which calls ended, oldest first; hours beyond what is kept have none.
-   * @throws INVALID_OPTIONS where `hours` is not from 1 to 168
+   * @throws INVALID_OPTIONS where `hours` is no whole number from 1 on
    */
   timeseries({
     hours = 24,
@@ -108,7 +108,7 @@ export class Metrics {
     return seriesOf(this.ledgers(), since(this.clock.wall(), hours), step)
   }
 
-  /** How each member did in the last hours. @throws INVALID_OPTIONS where `hours` is not from 1 to 168 */
+  /** How each member did in the last hours. @throws INVALID_OPTIONS where `hours` is no whole number from 1 on */
   byMember({ hours = 24 }: { hours?: number | undefined } = {}): MetricsByMember {
     const from = since(this.clock.wall(), hours)
     return membersOf(this.ledgers(), Math.floor(from / HOUR) * HOUR)
@@ -231,7 +231,8 @@ export class Metrics {
   private horizon(): number {
     const { now, wall } = this.began
     const passed = wall + (this.clock.now() - now)
-    return Math.min(passed, this.clock.wall()) - (this.options.retentionHours + 24) * HOUR
+    // Stores count in whole milliseconds.
+    return Math.floor(Math.min(passed, this.clock.wall())) - (this.options.retentionHours + 24) * HOUR
   }
 }
 

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { type ListedMember, parseMemberList } from 'holdfast/engine'
 import { type Watch, watchConfig } from '../config/file/watch.js'
+import type { MemberEntry } from '../config/layer/members.js'
 import { configInvalid } from '../config/problem.js'
 import type { Config } from '../config/schema/schema.js'
 import type { Kit } from '../kit.js'
 import { messageOf } from '../records/summary.js'
-import type { MemberEntry } from './pools.js'
 
 /** The members that files list, by pool. */
 export type Listed = ReadonlyMap<string, readonly MemberEntry[]>

@@ -9,13 +9,13 @@ import {
   type Random,
 } from 'holdfast'
 import { stateOf } from '../breakers/registry.js'
+import { type LayeredMember, type MemberEntry, memberId } from '../config/layer/members.js'
 import type { BreakerEntry, Config } from '../config/schema/schema.js'
 import type { CircuitBreakerState } from '../records/breaker.js'
 import type { StoredBreaker } from '../store/store.js'
 import { MemberTarget } from './target.js'
 
 export type PoolEntry = NonNullable<Config['pools']>[string]
-export type MemberEntry = NonNullable<PoolEntry['members']>[number]
 
 /** Statuses that speak of a proxy rather than of the request. */
 const PROXY_FAULTS = [403, 407, 429, 451]
@@ -29,8 +29,10 @@ export function breakerOptions(entry: BreakerEntry = {}): BreakerOptions {
 interface Held {
   pool: Pool<MemberTarget>
   entry: PoolEntry
-  /** The members that the file has, each as it is written there. */
-  readonly listed: Map<string, string>
+  /** The members that the configuration has, each as it is written there. */
+  readonly listed: Map<string, MemberEntry>
+  /** Those of them that it sends no calls to. */
+  readonly disabled: Set<string>
   off: () => void
 }
 
@@ -45,11 +47,11 @@ export interface PoolSetOptions {
   openings: ReadonlyMap<string, number>
 }
 
-const idOf = (entry: MemberEntry) => entry.id ?? new URL(entry.url).host
+const isSame = (a: MemberEntry, b: MemberEntry) => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 function memberOf(entry: MemberEntry): Member<MemberTarget> {
   const { id: _, url, circuitBreaker, ...rest } = entry
-  const member = { ...rest, id: idOf(entry), value: new MemberTarget(url) }
+  const member = { ...rest, id: memberId(entry), value: new MemberTarget(url) }
   return (
     circuitBreaker ? { ...member, breaker: breakerOptions(circuitBreaker) } : member
   ) as Member<MemberTarget>
@@ -92,28 +94,23 @@ export class PoolSet {
     return this.held.has(id)
   }
 
-  /** Brings the pools to what the file says. `more` are the members of a pool that other files list. */
-  apply(pools: Readonly<Record<string, PoolEntry>>, more: ReadonlyMap<string, readonly MemberEntry[]>): void {
+  /** Brings the pools to what the configuration says; `membersOf` tells who is in each. */
+  apply(
+    pools: Readonly<Record<string, PoolEntry>>,
+    membersOf: (pool: string) => readonly LayeredMember[],
+  ): void {
     for (const [id, held] of this.held)
       if (!Object.hasOwn(pools, id)) {
         held.off()
         this.held.delete(id)
       }
     for (const [id, entry] of Object.entries(pools)) {
-      const members = [...(entry.members ?? []), ...(more.get(id) ?? [])]
+      const members = membersOf(id)
       const held = this.held.get(id)
       if (held === undefined) this.held.set(id, this.make(id, entry, members))
       else if (shapeOf(held.entry) !== shapeOf(entry))
         this.held.set(id, this.remake(id, entry, members, held))
       else this.change(held, entry, members)
-    }
-  }
-
-  /** The breakers of all members, those that were never used too. */
-  *states(poolId?: string): Iterable<CircuitBreakerState> {
-    for (const { pool } of this.held.values()) {
-      if (poolId !== undefined && pool.id !== poolId) continue
-      for (const { id: member } of pool.members()) yield this.state(pool, member)
     }
   }
 
@@ -127,11 +124,11 @@ export class PoolSet {
     for (const { pool, entry } of this.held.values()) if (entry.circuitBreaker?.persistState) yield pool
   }
 
-  private make(id: string, entry: PoolEntry, members: readonly MemberEntry[]): Held {
+  private make(id: string, entry: PoolEntry, members: readonly LayeredMember[]): Held {
     const { clock, random, heard } = this.options
     const pool = new Pool<MemberTarget>({
       id,
-      members: members.map(memberOf),
+      members: members.map((member) => memberOf(member.entry)),
       breaker: breakerOptions(entry.circuitBreaker),
       memberFaults: entry.memberFaults ?? PROXY_FAULTS,
       clock,
@@ -139,9 +136,10 @@ export class PoolSet {
       ...(entry.strategy && { strategy: entry.strategy }),
       ...(entry.maxEjected !== undefined && { maxEjected: entry.maxEjected }),
     })
-    const held: Held = { pool, entry, listed: new Map(), off: () => {} }
-    for (const member of members) held.listed.set(idOf(member), JSON.stringify(member))
+    const held: Held = { pool, entry, listed: new Map(), disabled: new Set(), off: () => {} }
+    for (const member of members) held.listed.set(memberId(member.entry), member.entry)
     for (const { id: member } of pool.members()) this.restore(pool, entry, member)
+    switchOnAndOff(held, members)
     held.off = pool.on((event) => heard(pool, event, held.entry.circuitBreaker?.persistState ?? false))
     return held
   }
@@ -153,7 +151,7 @@ export class PoolSet {
     if (saved !== undefined) pool.resume(member, saved)
   }
 
-  private remake(id: string, entry: PoolEntry, members: readonly MemberEntry[], old: Held): Held {
+  private remake(id: string, entry: PoolEntry, members: readonly LayeredMember[], old: Held): Held {
     old.off()
     const made = this.make(id, entry, members)
     const known = new Map(made.pool.members().map((member) => [member.id, member]))
@@ -162,40 +160,65 @@ export class PoolSet {
       else if (!known.has(member.id)) continue
       const breaker = old.pool.breaker(member.id)
       if (isUsed(breaker)) made.pool.resume(member.id, breaker.snapshot())
-      if (old.pool.status(member.id) === 'drained') made.pool.drain(member.id)
+      made.pool.rest(member.id, old.pool.restLeft(member.id))
+      if (old.pool.status(member.id) === 'drained' && !old.disabled.has(member.id)) made.pool.drain(member.id)
     }
     return made
   }
 
-  private change(held: Held, entry: PoolEntry, members: readonly MemberEntry[]): void {
+  private change(held: Held, entry: PoolEntry, members: readonly LayeredMember[]): void {
     const { pool, listed } = held
     const before = JSON.stringify(held.entry.circuitBreaker)
     held.entry = entry
     if (before !== JSON.stringify(entry.circuitBreaker))
       pool.reconfigure(breakerOptions(entry.circuitBreaker))
-    const wanted = new Map(members.map((member) => [idOf(member), member]))
-    const present = new Set(pool.members().map(({ id }) => id))
-    const kept = new Map<string, { breaker: CircuitBreaker; drained: boolean }>()
-    for (const [id, text] of listed) {
+    const wanted = new Map(members.map((member) => [memberId(member.entry), member.entry]))
+    const present = new Map(pool.members().map((member) => [member.id, member.value]))
+    const kept = new Map<string, { breaker: CircuitBreaker; drained: boolean; restLeft: number }>()
+    for (const [id, known] of listed) {
       const want = wanted.get(id)
-      if (want !== undefined && JSON.stringify(want) === text) continue
+      if (want !== undefined && isSame(want, known)) continue
       listed.delete(id)
-      if (!present.delete(id)) continue
+      const value = present.get(id)
+      if (value === undefined) continue
+      present.delete(id)
       // What is known of a member stays with it, unless it is another one under the same name.
-      const url = pool.members().find((member) => member.id === id)?.value.url
-      if (want?.url === url)
-        kept.set(id, { breaker: pool.breaker(id), drained: pool.status(id) === 'drained' })
+      if (want?.url === value.url)
+        kept.set(id, {
+          breaker: pool.breaker(id),
+          drained: pool.status(id) === 'drained',
+          restLeft: pool.restLeft(id),
+        })
       pool.remove(id)
     }
     for (const [id, member] of wanted) {
       if (listed.has(id)) continue
-      listed.set(id, JSON.stringify(member))
+      listed.set(id, member)
       if (present.has(id)) continue
       pool.add(memberOf(member))
       const known = kept.get(id)
       if (known !== undefined && isUsed(known.breaker)) pool.resume(id, known.breaker.snapshot())
       else if (known === undefined) this.restore(pool, entry, id)
+      if (known !== undefined) pool.rest(id, known.restLeft)
       if (known?.drained) pool.drain(id)
     }
+    switchOnAndOff(held, members)
+  }
+}
+
+/** Sends no calls to those whom the configuration says so of, and calls again to those it says so of no more. */
+function switchOnAndOff({ pool, disabled }: Held, members: readonly LayeredMember[]): void {
+  const off = new Set(members.filter(({ enabled }) => !enabled).map(({ entry }) => memberId(entry)))
+  if (off.size === 0 && disabled.size === 0) return
+  const known = new Set(members.map(({ entry }) => memberId(entry)))
+  for (const id of disabled)
+    if (!off.has(id)) {
+      disabled.delete(id)
+      if (known.has(id)) pool.enable(id)
+    }
+  for (const id of off) {
+    if (disabled.has(id) && pool.status(id) === 'drained') continue
+    disabled.add(id)
+    pool.drain(id)
   }
 }

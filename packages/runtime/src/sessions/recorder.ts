@@ -1,5 +1,4 @@
 import type { Classification, Clock, Random, StopReason } from 'holdfast'
-import { isRetryable, nextDelay } from 'holdfast/engine'
 import type { Draft, Failure, RuntimeCall } from '../calls/call.js'
 import type { Line } from '../calls/line.js'
 import type { Active, Recorder } from '../calls/recorder.js'
@@ -10,6 +9,7 @@ import type { RetryLog } from '../logging/retry-log.js'
 import type { ErrorSummary, RetrySession } from '../records/session.js'
 import { ActiveCalls } from './active.js'
 import { type Shaping, sessionRecord } from './session.js'
+import { shadowEvent } from './shadow.js'
 import { Telling } from './telling.js'
 
 /** Where what was recorded goes. */
@@ -76,7 +76,7 @@ export class CallRecorder implements Recorder {
       call.pending = pending
       const last = history.at(-1)
       if (last !== undefined) this.attempt(call, false, last.duration, draft.kind)
-      if (present.record.shadow) this.shadow(call, draft, pending)
+      if (present.record.shadow) this.ports.emit(shadowEvent(call, draft, pending, this.ports.random))
       if (this.telling.any)
         this.tell(call, 'attempt_failed', call.number, {
           ...(threw ? { error: result } : { value: result }),
@@ -257,30 +257,6 @@ export class CallRecorder implements Recorder {
           }
     if (failure?.known !== undefined && !failure.unwanted) this.ports.error(call, draft, failure, willRetry)
     return failure
-  }
-
-  /** A policy that only looks on tells what it would have done. */
-  private shadow(call: RuntimeCall<unknown>, draft: Draft, { error, known, summary }: Failure): void {
-    const { emit, random } = this.ports
-    const { present, number, line, given } = call
-    const { record, shadowed } = present
-    if (shadowed === undefined || known === undefined) return
-    const again = isRetryable(shadowed, error, known, number)
-    const wait = again
-      ? nextDelay(shadowed, number, error, known.retryAfter, 0, Infinity, random)
-      : 'not_retryable'
-    const retries = typeof wait === 'number'
-    emit({
-      eventType: retries ? 'retry_attempt' : 'retry_failure',
-      component: 'retry_manager',
-      correlationId: draft.correlationId,
-      sessionId: draft.sessionId,
-      policyId: record.id,
-      operation: given?.name ?? line.operation,
-      ...(retries && { attempt: number + 1, maxAttempts: record.maxAttempts, delay: wait }),
-      error: summary,
-      context: { shadow: true, ...(retries ? {} : { stopped: wait }) },
-    })
   }
 
   /** What records say of an error, made once for each. */

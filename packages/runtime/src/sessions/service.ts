@@ -1,6 +1,7 @@
 import type { SessionService } from '../face.js'
 import type { Actor, Kit } from '../kit.js'
 import type { RetrySession } from '../records/session.js'
+import { checkJournalFilter } from '../store/filter.js'
 import type { Page, SessionFilter } from '../store/store.js'
 import type { CallRecorder } from './recorder.js'
 
@@ -18,6 +19,7 @@ export class Sessions implements SessionService {
   }
 
   async list(filter: SessionFilter & { active?: boolean | undefined } = {}): Promise<Page<RetrySession>> {
+    checkJournalFilter('sessions', filter)
     const { active, ...rest } = filter
     if (active === true) return { items: this.running(rest) }
     await this.flush()

@@ -1,47 +1,31 @@
-import { readFileSync } from 'node:fs'
-import type { CircuitBreaker } from 'holdfast'
+import type { CircuitBreaker, Pool, RetryBudget, RetryBudgetOptions } from 'holdfast'
 import type { BreakerRegistry } from '../breakers/registry.js'
 import { ownerOf } from '../breakers/service.js'
-import type { BreakerEntry, Config } from '../config/schema/schema.js'
+import type { Config } from '../config/schema/schema.js'
 import type { House } from '../house.js'
 import type { PoolSet } from '../pools/pools.js'
 import { messageOf } from '../records/summary.js'
 import type { FleetNode } from './nodes.js'
+import type { OwnNode } from './own-node.js'
 import type { ShareOptions } from './settings.js'
-import { HEARTBEAT, SharedState } from './state.js'
+import { memberShareOf, shareOf } from './shares.js'
+import { type FleetStatus, HEARTBEAT, SharedState } from './state.js'
 import type { FleetEvent } from './stream.js'
 import { timer } from './timer.js'
 
 /** What every node says of itself is told by that node alone. */
 const OWN = new Set(['node_joined', 'node_left', 'shared_state_lost', 'shared_state_restored'])
 
-/** How many calls give a node a vote where a breaker does not say. */
-const MINIMUM_CALLS = 5
-
 export interface FleetParts {
   house: House
   registry: BreakerRegistry
   pools: PoolSet
+  own: OwnNode
   config(): Config
+  /** Where a file that the configuration names lies. */
+  path(path: string): string
   /** Reads the layer of changes again and puts it in force. */
   readLayer(): Promise<void>
-}
-
-function shareOf(entry: BreakerEntry | undefined): ShareOptions {
-  const { share = 'quorum', quorum = 0.5, minimumCalls = MINIMUM_CALLS } = entry ?? {}
-  return { share, quorum, minimumCalls }
-}
-
-/** The release of this package, wherever it was built to. */
-function versionOf(): string {
-  for (const up of ['../package.json', '../../package.json'])
-    try {
-      const { name, version } = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8'))
-      if (name === '@holdfast/runtime') return version
-    } catch {
-      // It is a folder further up.
-    }
-  return 'unknown'
 }
 
 /** This process in its fleet: which breakers it shares, and what it hears of other nodes. */
@@ -66,14 +50,15 @@ export class Fleet {
 
   /** Joins the fleet that the configuration names; undefined where it names none. @throws INVALID_OPTIONS */
   static async join(parts: FleetParts): Promise<Fleet | undefined> {
-    const { house, config } = parts
+    const { house, config, own } = parts
     const { shared: url, node = {} } = config()
     if (!url) return undefined
     let fleet: Fleet | undefined
     const shared = await SharedState.open(url, house, {
-      node: node.id ?? house.node,
+      node: own.id,
       heartbeat: node.heartbeat,
-      version: versionOf(),
+      self: () => own.describe(),
+      path: parts.path,
       find: (id) => fleet?.find(id),
       layerChanged: (from) => fleet?.readLayer(from),
     })
@@ -83,17 +68,27 @@ export class Fleet {
     return fleet
   }
 
+  /** What this node is called. */
+  get node(): string {
+    return this.parts.own.id
+  }
+
   /** Whether Redis answers. */
   get connected(): boolean {
-    return this.shared.connected
+    return this.status().up
   }
 
   /** How many commands were sent to Redis. */
   get commands(): number {
-    return this.shared.commands
+    return this.status().commands
   }
 
-  /** The nodes that live. None while Redis is lost. */
+  /** How this node stands with the fleet. */
+  status(): FleetStatus {
+    return this.shared.status()
+  }
+
+  /** The nodes that live, by id; this one alone while Redis is lost. */
   nodes(): Promise<FleetNode[]> {
     return this.shared.nodes()
   }
@@ -101,6 +96,11 @@ export class Fleet {
   /** Events of every node, oldest first; `after` is the place of the last one that was read. */
   events(asked?: { after?: string | undefined; limit?: number | undefined }): Promise<FleetEvent[]> {
     return this.shared.events(asked)
+  }
+
+  /** A retry budget that the whole fleet draws on. */
+  budget(id: string, options: RetryBudgetOptions & { window: number }): RetryBudget {
+    return this.shared.budget(id, options)
   }
 
   /** Resolves when every breaker stands where the fleet's does, or Redis is lost. */
@@ -126,7 +126,11 @@ export class Fleet {
         // Only those whose failures are added up must be there from the first failure on.
         if (options.share === 'counts') work.push(this.shared.attach(pool.breaker(id), options))
       }
-    this.attaching = Promise.all([...work, this.learn()])
+    const rests = this.shared.rests.keep(
+      pools.list() as Pool[],
+      (pool, member) => this.memberShare(pool, member).share !== 'none',
+    )
+    this.attaching = Promise.all([...work, rests, this.learn()])
   }
 
   /** A member's breaker has opened by what this node has seen: it is shared from here on. */
@@ -171,9 +175,8 @@ export class Fleet {
   }
 
   private memberShare(pool: string, member: string): ShareOptions {
-    const { circuitBreaker, members = [] } = this.parts.config().pools?.[pool] ?? {}
-    const own = members.find(({ id, url }) => (id ?? new URL(url).host) === member)
-    return shareOf({ ...circuitBreaker, ...own?.circuitBreaker })
+    const entry = this.parts.config().pools?.[pool]
+    return entry === undefined ? shareOf(undefined) : memberShareOf(entry, member)
   }
 
   /** The member's breaker of that id. */

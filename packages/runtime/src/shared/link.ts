@@ -1,7 +1,10 @@
 import type { CircuitBreaker } from 'holdfast'
 import type { Pass, Verdict } from 'holdfast/engine'
+import { type Counted, Counts } from './counts.js'
+import { Lately } from './lately.js'
 import type { View } from './news.js'
-import { CLOSE, COUNT, EXTEND, FAIL, GRANT, HELLO, keysOf, OPEN, ORDER, SETTLE, VOTE } from './scripts.js'
+import { nextOpening, openingOf } from './opening.js'
+import { CLOSE, COUNT, EXTEND, GRANT, HELLO, keysOf, OPEN, ORDER, SETTLE, VOTE } from './scripts.js'
 import { type ShareOptions, settingsText } from './settings.js'
 import { timer } from './timer.js'
 import type { Script, Wire } from './wire.js'
@@ -16,11 +19,9 @@ const AHEAD = 150
 /** How soon to come back while leave is being asked for, and the longest to wait before asking again. */
 const SOON = 20
 const LATER = 1000
-/** How long a round of votes takes. */
+/** How long a round of votes takes at most, and up to how many nodes each of them answers. */
 const ROUND = 100
-/** How long counts wait for others to be sent with them, and how many calls are sent without a failure. */
-const LINGER = 20
-const MANY = 1000
+const SMALL = 100
 
 export interface LinkParts {
   readonly wire: Wire
@@ -44,9 +45,7 @@ export class SharedBreaker implements BreakerLink {
   options: ShareOptions
   settings: string
   /** Results that were counted. */
-  calls: number
-  private mark = { at: 0, calls: 0 }
-  private before = { at: 0, calls: 0 }
+  readonly lately: Lately
   private readonly parts: LinkParts
   private lease: { token: string; from: number; ends: number } | undefined = undefined
   private asking = false
@@ -55,16 +54,16 @@ export class SharedBreaker implements BreakerLink {
   private ending: string | undefined = undefined
   private order: Order | undefined = undefined
   private ahead: unknown = undefined
-  private counting: unknown = undefined
-  private tally = { calls: 0, failures: 0, succeeded: false }
+  private readonly counts: Counts
   private closed = false
 
   constructor(breaker: CircuitBreaker, options: ShareOptions, parts: LinkParts, calls = 0) {
     this.breaker = breaker
     this.options = options
     this.parts = parts
-    this.calls = calls
+    this.lately = new Lately(calls)
     this.settings = settingsText(breaker, options)
+    this.counts = new Counts(breaker, (counted) => this.sendCounts(counted))
   }
 
   /** Whether it decides with others. */
@@ -101,7 +100,7 @@ export class SharedBreaker implements BreakerLink {
   }
 
   counted(phase: CircuitBreaker['phase'], failed: boolean): void {
-    this.calls++
+    this.lately.calls++
     const { breaker, ending } = this
     if (phase === 'half_open') {
       this.ending = undefined
@@ -109,7 +108,7 @@ export class SharedBreaker implements BreakerLink {
       else if (breaker.phase !== 'half_open') this.changedAlone()
       return
     }
-    if (this.options.share === 'counts') this.count(failed)
+    if (this.options.share === 'counts') this.counts.add(failed)
     if (failed && breaker.phase === 'open') this.opened()
   }
 
@@ -126,19 +125,20 @@ export class SharedBreaker implements BreakerLink {
       if (this.order === 'reset') this.order = undefined
       return
     }
-    if (this.options.share !== 'quorum') this.tell(OPEN, this.opening())
+    if (this.options.share !== 'quorum') this.tell(OPEN, openingOf(this.breaker))
     else {
-      this.fail(false)
-      timer(this.breaker.settings.clock, () => this.fail(true), ROUND)
+      this.sendVote('f')
+      timer(this.breaker.settings.clock, () => this.sendVote(''), ROUND)
     }
   }
 
   /** Answers those who ask whether it fails. */
-  vote(round: number): void {
-    if (!this.together || this.options.share !== 'quorum') return
-    const failing = this.breaker.phase !== 'closed'
-    if (failing || this.callsLately() >= this.options.minimumCalls)
-      this.tell(VOTE, [round, failing ? 'f' : 'h'])
+  vote(round: string): void {
+    if (this.options.share !== 'quorum') return
+    if (this.breaker.phase !== 'closed') this.sendVote('f', round)
+    else if (this.lately.count >= this.options.minimumCalls) this.sendVote('h', round)
+    // In a small fleet the round ends when all have answered; in a large one those without a vote keep silent.
+    else if (this.parts.live() <= SMALL) this.sendVote('n', round)
   }
 
   /** Takes over what the fleet says, if that is news. */
@@ -179,22 +179,12 @@ export class SharedBreaker implements BreakerLink {
     else if (wire.up) this.changedAlone()
   }
 
-  /** Remembers how many calls there were, about twice in a window. */
-  rotate(now: number): void {
-    if (now - this.mark.at < this.breaker.settings.windowDuration / 2) return
-    this.before = this.mark
-    this.mark = { at: now, calls: this.calls }
-  }
-
   close(): void {
     const { clock } = this.breaker.settings
     this.closed = true
-    for (const handle of [this.ahead, this.counting]) clock.clearTimer(handle)
+    clock.clearTimer(this.ahead)
+    this.counts.close()
     if (this.breaker.link === this) this.breaker.link = undefined
-  }
-
-  private callsLately(): number {
-    return this.calls - this.before.calls
   }
 
   /** It changed without the fleet: brings the fleet what it found out, unless that knows better. */
@@ -256,7 +246,7 @@ export class SharedBreaker implements BreakerLink {
 
   private settle(token: string, outcome: 'success' | 'failure' | 'nothing'): void {
     const { successThreshold } = this.breaker.settings
-    this.tell(SETTLE, [token, outcome, successThreshold, ...this.opening()], (view) => {
+    this.tell(SETTLE, [token, outcome, successThreshold, ...openingOf(this.breaker)], (view) => {
       // The lease had ended: what was found out here does not hold for the fleet, which is still testing.
       if (view.gone && view.epoch === this.epoch && this.fleetOpen && this.breaker.phase === 'closed')
         this.stepBack(view)
@@ -266,54 +256,24 @@ export class SharedBreaker implements BreakerLink {
   private carryOut(): void {
     const { order } = this
     if (order === undefined || !this.together) return
-    void this.run(ORDER, [order, ...this.opening()]).then((view) => {
+    void this.run(ORDER, [order, ...openingOf(this.breaker)]).then((view) => {
       if (view === undefined) return
       if (this.order === order) this.order = undefined
       this.adopt(view)
     })
   }
 
-  private fail(over: boolean): void {
-    if (!this.together || this.breaker.phase === 'closed' || this.fleetOpen) return
-    this.tell(FAIL, [...this.opening(), this.options.quorum, this.parts.live(), over ? 1 : 0])
+  private sendVote(vote: 'f' | 'h' | 'n' | '', round = ''): void {
+    if (this.fleetOpen || (round === '' && this.breaker.phase === 'closed')) return
+    this.tell(VOTE, [...openingOf(this.breaker), this.options.quorum, this.parts.live(), vote, round])
   }
 
-  private count(failed: boolean): void {
-    const { tally, breaker } = this
-    const { windowType, clock } = breaker.settings
-    tally.calls++
-    if (failed) tally.failures++
-    else if (windowType === 'consecutive') {
-      tally.failures = 0
-      tally.succeeded = true
-    }
-    if (!failed && (windowType !== 'rate' || tally.calls < MANY)) return
-    this.counting ??= timer(clock, () => this.sendCounts(), LINGER)
-  }
-
-  private sendCounts(): void {
-    this.counting = undefined
-    const { calls, failures, succeeded } = this.tally
+  private sendCounts({ calls, failures, succeeded }: Counted): void {
     const { windowDuration, failureThreshold, failureRate = 0, minimumCalls } = this.breaker.settings
-    this.tally = { calls: 0, failures: 0, succeeded: false }
     if (!this.together || this.fleetOpen) return
-    const [openFor = 0, openings = 0] = this.nextOpening()
+    const [openFor = 0, openings = 0] = nextOpening(this.breaker)
     const settings = [windowDuration, failureThreshold, failureRate, minimumCalls]
     this.tell(COUNT, [calls, failures, ...settings, succeeded ? 1 : 0, openFor, openings])
-  }
-
-  /** How it is open, or would open now. */
-  private opening(): number[] {
-    const { breaker } = this
-    return breaker.phase === 'open'
-      ? [breaker.openFor, breaker.openings, breaker.failures]
-      : [...this.nextOpening(), breaker.failures]
-  }
-
-  private nextOpening(): number[] {
-    const { openings, settings } = this.breaker
-    const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration } = settings
-    return [Math.min(maxTimeoutDuration, timeoutDuration * timeoutMultiplier ** openings), openings + 1]
   }
 
   private tell(script: Script, args: (string | number)[], then?: (view: View) => void): void {

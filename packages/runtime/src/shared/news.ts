@@ -1,3 +1,5 @@
+import type { RestNews } from './rests.js'
+
 /** Where the fleet says that a breaker stands: what scripts answer, and what nodes hear. */
 export interface View {
   readonly id: string
@@ -26,10 +28,11 @@ export interface View {
 /** All that nodes tell each other. */
 export type News =
   | View
-  | { readonly ask: string; readonly round: number; readonly node: string }
+  | { readonly ask: string; readonly round: string; readonly node: string }
   | { readonly settings: string; readonly of: string; readonly node: string }
   | { readonly joined: true; readonly node: string }
   | { readonly left: true; readonly node: string }
+  | RestNews
   | { readonly layer: true; readonly node: string }
 
 /** What was heard; undefined for what no release of this one can have said. */

@@ -1,5 +1,5 @@
 import type { Kit } from '../kit.js'
-import { BEAT, LEAVE } from './scripts.js'
+import { BEAT, LEAVE } from './fleet-scripts.js'
 import { timer } from './timer.js'
 import type { Wire } from './wire.js'
 
@@ -16,14 +16,16 @@ export interface FleetNode {
 
 const KEYS = ['holdfast:{nodes}:live', 'holdfast:{nodes}:records'] as const
 
+/** How many nodes there are taken to be while that is not known. */
+const UNKNOWN = 2
+
 /** A node that was silent for so many heartbeats has left. */
 const SILENCE = 3
 
 export interface NodesOptions {
-  node: string
-  version: string
   heartbeat: number
-  opinions(): Record<string, string>
+  /** This node, by its own word. */
+  self(): FleetNode
   /** Redis knows nothing of this node though it has said that it lives. */
   forgotten(): void
   /** After each heartbeat. */
@@ -32,12 +34,11 @@ export interface NodesOptions {
 
 /** Says that this node lives, and knows who else does. */
 export class Nodes {
-  /** How many live, this one included. */
-  live = 1
+  /** How many live, this one included. While that is not known it is more than one: nobody speaks for all by mistake. */
+  live = UNKNOWN
   private readonly kit: Kit
   private readonly wire: Wire
   private readonly options: NodesOptions
-  private readonly startedAt: string
   private known = false
   private next: unknown = undefined
   private closed = false
@@ -46,7 +47,6 @@ export class Nodes {
     this.kit = kit
     this.wire = wire
     this.options = options
-    this.startedAt = new Date(kit.clock.wall()).toISOString()
   }
 
   start(): void {
@@ -64,30 +64,25 @@ export class Nodes {
 
   /** Says that this node lives. */
   async beat(): Promise<void> {
-    const { wire, options, kit } = this
-    const { node, version, heartbeat } = options
+    const { wire, options } = this
     if (wire.up) {
-      const record = JSON.stringify({
-        version,
-        startedAt: this.startedAt,
-        lastSeen: new Date(kit.clock.wall()).toISOString(),
-        opinions: options.opinions(),
-      })
+      const { id, ...record } = options.self()
+      const args = [id, JSON.stringify(record), options.heartbeat * SILENCE]
       try {
-        const [known, live] = (await wire.run(BEAT, KEYS, [node, record, heartbeat * SILENCE])) as number[]
-        this.live = live ?? 1
+        const [known, live] = (await wire.run(BEAT, KEYS, args)) as number[]
+        this.live = live ?? UNKNOWN
         const forgotten = this.known && known === 0
         this.known = true
         if (forgotten) options.forgotten()
         await wire.check()
       } catch {
-        this.live = 1 // Redis is lost, which is told elsewhere
+        // Redis is lost, which is told elsewhere.
       }
     }
     options.beaten()
   }
 
-  /** The nodes that live. None where Redis is lost. */
+  /** The nodes that live; this one alone where Redis is lost. */
   async list(): Promise<FleetNode[]> {
     try {
       const all = (await this.wire.send('HGETALL', KEYS[1])) as string[]
@@ -102,13 +97,18 @@ export class Nodes {
         })
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     } catch {
-      return []
+      return [this.options.self()]
     }
+  }
+
+  /** Redis was lost. */
+  lost(): void {
+    this.live = UNKNOWN
   }
 
   async close(): Promise<void> {
     this.closed = true
     this.kit.clock.clearTimer(this.next)
-    await this.wire.run(LEAVE, KEYS, [this.options.node]).catch(() => {})
+    await this.wire.run(LEAVE, KEYS, [this.options.self().id]).catch(() => {})
   }
 }

@@ -12,8 +12,8 @@ export const keysOf = (id: string) => [
 
 /**
  * What every script of a breaker begins with. KEYS are its state, its round of votes and its counts; ARGV are the node, the
- * breaker's id, and the last epoch that the node knows of. Epochs begin with the time, so that they grow even where Redis has
- * forgotten them and nobody is left who knows.
+ * breaker's id, and the last epoch that the node knows of. An epoch is never less than the time, in tenths of a millisecond: so
+ * they grow even where Redis has forgotten the last ones, all of them or some, and nobody who is left knows.
  */
 const BREAKER = `
 local K, R, C = KEYS[1], KEYS[2], KEYS[3]
@@ -26,7 +26,7 @@ for i = 1, #raw, 2 do s[raw[i]] = raw[i + 1] end
 local function num(field) return tonumber(s[field] or '0') end
 local stored = num('epoch')
 local epoch = math.max(stored, seen)
-if stored == 0 then epoch = math.max(epoch, now) end
+local function after(last) return math.max(last + 1, time[1] * 10000 + math.floor(time[2] / 100)) end
 local function view(more)
   local v = { id = id, node = s.node or '', epoch = math.max(num('epoch'), 0), state = s.state or 'closed',
     left = math.max(0, num('until') - now), openFor = num('openFor'), openings = num('openings'),
@@ -53,7 +53,7 @@ end
 local function news() redis.call('PUBLISH', '${CHANNEL}', view()) end
 local function enter(state)
   leases(true)
-  put('epoch', epoch + 1); put('state', state); put('node', node); put('granted', 0); put('successes', 0)
+  put('epoch', after(epoch)); put('state', state); put('node', node); put('granted', 0); put('successes', 0)
   redis.call('DEL', R, C)
 end
 local function open(openFor, openings, failures)
@@ -99,12 +99,12 @@ if (s.state or 'closed') == 'closed' then return view() end
 if s.state == 'open' then
   local early = num('until') - now
   if early > ahead then return view({ wait = early }) end
-  put('epoch', epoch + 1); put('state', 'half_open'); put('granted', 0); put('successes', 0)
+  put('epoch', after(epoch)); put('state', 'half_open'); put('granted', 0); put('successes', 0)
 end
 local live, first = leases(false)
 if num('granted') >= max then
   if live > 0 then return view({ wait = first - now }) end
-  put('epoch', num('epoch') + 1); put('granted', 0)
+  put('epoch', after(num('epoch'))); put('granted', 0)
 end
 local token = num('epoch') .. ':' .. (num('granted') + 1)
 put('granted', num('granted') + 1)
@@ -137,38 +137,32 @@ end
 return view()`)
 
 /**
- * A node sees it failing. The first one begins a round, in which all others are asked. It opens at once where more than the
- * quorum of all live nodes agree, and after the round where more than the quorum of those that answered do. ARGV: openFor,
- * openings, failures, quorum, live nodes, whether the round is over.
+ * A vote on whether it fails. A node that sees it failing begins a round, in which all others are asked. It opens as soon as
+ * more than the quorum of all live nodes see it failing, or, when all have answered or the round is over, more than the quorum
+ * of those that have a vote. ARGV: openFor, openings, failures, quorum, live nodes, the vote (f for failing, h for healthy, n
+ * for no vote, empty where the round is over), the round that was asked (empty for one that begins or joins a round).
  */
-export const FAIL = breaker(`
-local quorum, live, over = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9] == '1'
+export const VOTE = breaker(`
+local quorum, live, vote, round = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
 if stored > seen or (s.state or 'closed') ~= 'closed' then return view() end
-local at = tonumber(redis.call('HGET', R, 'at') or '0')
-if not over then
-  if now - at > 1000 then
-    at = now
-    redis.call('DEL', R)
-    redis.call('HSET', R, 'at', at)
-    redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ ask = id, round = at, node = node }))
-  end
-  redis.call('HSET', R, 'n:' .. node, 'f')
-  redis.call('PEXPIRE', R, 10000)
+local at = redis.call('HGET', R, 'at')
+if vote == 'f' and round == '' and now - tonumber(at or '0') > 1000 then
+  round = string.format('%.0f', now)
+  redis.call('DEL', R)
+  redis.call('HSET', R, 'at', round)
+  redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ ask = id, round = round, node = node }))
+elseif round ~= '' and round ~= at then return view() end
+if vote ~= '' then redis.call('HSET', R, 'n:' .. node, vote); redis.call('PEXPIRE', R, 10000) end
+local failing, voters, answers = 0, 0, -1
+for _, one in ipairs(redis.call('HVALS', R)) do
+  answers = answers + 1
+  if one == 'f' then failing = failing + 1 end
+  if one == 'f' or one == 'h' then voters = voters + 1 end
 end
-local votes = redis.call('HVALS', R)
-local failing, voters = 0, 0
-for _, vote in ipairs(votes) do
-  if vote == 'f' then failing = failing + 1 end
-  if vote == 'f' or vote == 'h' then voters = voters + 1 end
-end
-if failing >= math.min(2, live) and failing > quorum * (over and voters or math.max(live, voters)) then
+if vote ~= '' and answers < live then voters = math.max(live, voters) end
+if failing >= math.min(2, live) and failing > quorum * voters then
   open(tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]))
 end
-return view()`)
-
-/** A node's answer in a round: f where it sees it failing, h where it does not. ARGV: round, vote. */
-export const VOTE = breaker(`
-if redis.call('HGET', R, 'at') == ARGV[4] then redis.call('HSET', R, 'n:' .. node, ARGV[5]) end
 return view()`)
 
 /**
@@ -206,7 +200,7 @@ if stored < seen then
   if stored == 0 then
     put('state', ARGV[5]); put('until', now + tonumber(ARGV[6])); put('openFor', ARGV[7]); put('openings', ARGV[8])
     put('failures', ARGV[9]); put('off', ARGV[10]); put('node', node); put('epoch', seen)
-  else put('epoch', seen + 1); keep(); news() end
+  else put('epoch', after(seen)); keep(); news() end
 end
 if others ~= ARGV[4] then
   put('settings', ARGV[4]); put('settingsBy', node)
@@ -214,49 +208,3 @@ if others ~= ARGV[4] then
 end
 keep()
 return view({ settings = others or ARGV[4], by = by or node })`)
-
-/** A node lives. KEYS: live nodes, their records. ARGV: node, record, how long it lives without another word. */
-export const BEAT = script(`
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local known = redis.call('ZSCORE', KEYS[1], ARGV[1])
-redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
-redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-local gone = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now)
-for _, node in ipairs(gone) do
-  redis.call('ZREM', KEYS[1], node); redis.call('HDEL', KEYS[2], node)
-  redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ left = true, node = node }))
-end
-if not known then redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ joined = true, node = ARGV[1] })) end
-for i = 1, 2 do redis.call('PEXPIRE', KEYS[i], 86400000) end
-return { known and 1 or 0, redis.call('ZCARD', KEYS[1]), now }`)
-
-/** A node leaves. KEYS and ARGV as above. */
-export const LEAVE = script(`
-redis.call('ZREM', KEYS[1], ARGV[1])
-redis.call('HDEL', KEYS[2], ARGV[1])
-redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ left = true, node = ARGV[1] }))
-return 1`)
-
-/**
- * Lends retries of a budget that the fleet shares. KEYS: its window. ARGV: calls made since, retries wanted, ratio, reserve
- * per second, window.
- */
-export const BORROW = script(`
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local window = tonumber(ARGV[5])
-local part = math.floor(now / (window / 32))
-redis.call('HINCRBY', KEYS[1], 'c' .. part, ARGV[1])
-local calls, taken = 0, 0
-local all = redis.call('HGETALL', KEYS[1])
-for i = 1, #all, 2 do
-  if tonumber(string.sub(all[i], 2)) <= part - 32 then redis.call('HDEL', KEYS[1], all[i])
-  elseif string.sub(all[i], 1, 1) == 'c' then calls = calls + tonumber(all[i + 1])
-  else taken = taken + tonumber(all[i + 1]) end
-end
-local left = math.floor(tonumber(ARGV[3]) * calls + tonumber(ARGV[4]) * window / 1000 - taken)
-local lent = math.max(0, math.min(left, tonumber(ARGV[2])))
-if lent > 0 then redis.call('HINCRBY', KEYS[1], 'r' .. part, lent) end
-redis.call('PEXPIRE', KEYS[1], math.ceil(window * 2))
-return lent`)

@@ -1,10 +1,11 @@
-import type { CircuitBreaker, RetryBudget, RetryBudgetOptions } from 'holdfast'
+import type { CircuitBreaker, RetryBudgetOptions } from 'holdfast'
 import type { Kit } from '../kit.js'
 import type { RetryEvent } from '../records/session.js'
 import { SharedBudget } from './budget.js'
 import { SharedBreaker } from './link.js'
 import { type News, readNews } from './news.js'
 import { type FleetNode, Nodes } from './nodes.js'
+import { Rests } from './rests.js'
 import { CHANNEL } from './scripts.js'
 import { differingFields, type ShareOptions, settingsText } from './settings.js'
 import { EventStream, type FleetEvent } from './stream.js'
@@ -23,19 +24,37 @@ const AT_ONCE = 200
 /** Breakers that are not closed are compared with the fleet once in so many heartbeats. */
 const COMPARE = 15
 
-/** The most opinions that a node tells of. */
-const MOST_OPINIONS = 1000
-
 export interface SharedStateOptions {
   /** What this node is called. */
   node: string
   /** How often it says that it lives. @defaultValue 2000 */
   heartbeat?: number | undefined
-  version?: string | undefined
+  /** This node, by its own word. */
+  self(): FleetNode
+  /** Where a file that the url names lies. @defaultValue where it says */
+  path?(path: string): string
   /** A breaker of which others speak and that was not attached: the member of a pool, found when it is first needed. */
   find?(id: string): { breaker: CircuitBreaker; options: ShareOptions; calls: number } | undefined
   /** Another node has changed the layer of changes. */
   layerChanged?(node: string): void
+}
+
+/** How a node stands with its fleet. */
+export interface FleetStatus {
+  /** What this node is called. */
+  readonly node: string
+  /** Whether Redis answers. */
+  readonly up: boolean
+  /** Since when it does not. */
+  readonly lostSince?: Date
+  /** How often it was lost. */
+  readonly losses: number
+  /** How many nodes live, this one included; 1 while Redis is lost. */
+  readonly nodes: number
+  /** How many commands were sent to it. */
+  readonly commands: number
+  /** Events that the other nodes were not told of, because Redis was lost or slow. */
+  readonly eventsDropped: number
 }
 
 /**
@@ -49,11 +68,15 @@ export class SharedState {
   private wire!: Wire
   private members!: Nodes
   private stream!: EventStream
+  /** The rests of pools' members. */
+  rests!: Rests
   private beats = 0
   /** Breakers that are being compared with the fleet, and those that wait for it. */
   private greeting = 0
   private readonly queue: (() => void)[] = []
-  private said = false
+  /** When Redis was lost; undefined while it is there. */
+  private lostAt: Date | undefined = undefined
+  private losses = 0
   private closed = false
 
   private constructor(kit: Kit, options: SharedStateOptions) {
@@ -73,6 +96,7 @@ export class SharedState {
       clock,
       random,
       channel: CHANNEL,
+      path: options.path ?? ((path) => path),
       heard: (text) => state.heard(readNews(text)),
       changed: (up, reason) => {
         state.changed(up, reason)
@@ -80,13 +104,12 @@ export class SharedState {
       },
     })
     state.members = new Nodes(kit, state.wire, {
-      node: options.node,
-      version: options.version ?? '',
       heartbeat: options.heartbeat ?? HEARTBEAT,
-      opinions: () => state.opinions(),
+      self: () => options.self(),
       forgotten: () => void state.compare([...state.links.values()]),
       beaten: () => state.beaten(),
     })
+    state.rests = new Rests(state.wire, options.node, clock)
     state.stream = new EventStream(kit, state.wire, options.node)
     const late = timer(clock, ready, FIRST_WORD)
     await first
@@ -97,14 +120,12 @@ export class SharedState {
     return state
   }
 
-  /** Whether Redis answers. */
-  get connected(): boolean {
-    return this.wire.up
-  }
-
-  /** How many commands were sent to Redis. */
-  get commands(): number {
-    return this.wire.sent
+  /** How this node stands with the fleet. */
+  status(): FleetStatus {
+    const { wire, members, stream, lostAt, losses, options } = this
+    const status = { node: options.node, up: wire.up, losses, nodes: wire.up ? members.live : 1 }
+    const told = { ...status, commands: wire.sent, eventsDropped: stream.dropped }
+    return lostAt === undefined ? told : { ...told, lostSince: lostAt }
   }
 
   /** Shares a breaker; resolves when it stands where the fleet's does. Calling again takes other options over. */
@@ -123,7 +144,7 @@ export class SharedState {
         live: () => this.members.live,
         differs: (mine, theirs, node) => this.differs(mine, theirs, node),
       },
-      known?.calls ?? calls,
+      known?.lately.calls ?? calls,
     )
     this.links.set(breaker.id, link)
     breaker.link = link
@@ -142,11 +163,11 @@ export class SharedState {
   }
 
   /** A retry budget that the whole fleet draws on. */
-  budget(id: string, options: RetryBudgetOptions & { window: number }): RetryBudget {
+  budget(id: string, options: RetryBudgetOptions & { window: number }): SharedBudget {
     return new SharedBudget(id, this.wire, { ...options, clock: this.kit.clock })
   }
 
-  /** The nodes that live. None where Redis is lost. */
+  /** The nodes that live; this one alone where Redis is lost. */
   nodes(): Promise<FleetNode[]> {
     return this.members.list()
   }
@@ -171,6 +192,7 @@ export class SharedState {
     if (this.closed) return
     this.closed = true
     for (const id of this.links.keys()) this.detach(id)
+    this.rests.close()
     await this.stream.flush()
     await this.members.close()
     this.wire.close()
@@ -178,10 +200,12 @@ export class SharedState {
 
   private changed(up: boolean, reason: string | undefined): void {
     // The first time that it is there is nothing to tell of.
-    if (this.closed || up === !this.said) return
-    this.said = !up
+    if (this.closed || up === (this.lostAt === undefined)) return
     const { node } = this.options
+    this.lostAt = up ? undefined : new Date(this.kit.clock.wall())
     if (!up) {
+      this.losses++
+      this.members?.lost()
       this.kit.complain(`the shared state is lost, this node goes on alone: ${reason}`)
       this.kit.emit({
         eventType: 'shared_state_lost',
@@ -193,6 +217,7 @@ export class SharedState {
     this.kit.emit({ eventType: 'shared_state_restored', component: 'circuit_breaker', context: { node } })
     void this.members.beat()
     void this.compare([...this.links.values()])
+    void this.rests.compare()
     // What others changed meanwhile was not heard.
     this.options.layerChanged?.(node)
   }
@@ -209,7 +234,8 @@ export class SharedState {
       if (link === undefined) return
       if (link.settings === news.settings) link.strangers.delete(news.node)
       else this.differs(link, news.settings, news.node)
-    } else if ('layer' in news) options.layerChanged?.(news.node)
+    } else if ('rest' in news) this.rests.heard(news)
+    else if ('layer' in news) options.layerChanged?.(news.node)
     else {
       const left = 'left' in news
       if (left) for (const link of this.links.values()) link.strangers.delete(news.node)
@@ -246,7 +272,7 @@ export class SharedState {
 
   private beaten(): void {
     const now = this.kit.clock.now()
-    for (const link of this.links.values()) link.rotate(now)
+    for (const { lately, breaker } of this.links.values()) lately.rotate(now, breaker.settings.windowDuration)
     if (++this.beats % COMPARE !== 0) return
     void this.compare([...this.links.values()].filter(({ fleetOpen, breaker }) => fleetOpen || breaker.off))
   }
@@ -266,13 +292,5 @@ export class SharedState {
       this.greeting--
       this.queue.shift()?.()
     }
-  }
-
-  private opinions(): Record<string, string> {
-    const opinions: Record<string, string> = {}
-    let count = 0
-    for (const [id, { breaker }] of this.links)
-      if (breaker.phase !== 'closed' && count++ < MOST_OPINIONS) opinions[id] = breaker.phase
-    return opinions
   }
 }

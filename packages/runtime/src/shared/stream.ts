@@ -1,5 +1,6 @@
 import type { Kit } from '../kit.js'
 import { eventCodec, type RetryEvent } from '../records/session.js'
+import { APPEND } from './fleet-scripts.js'
 import { timer } from './timer.js'
 import type { Wire } from './wire.js'
 
@@ -75,12 +76,10 @@ export class EventStream {
     const { wire, node } = this
     while (this.waiting.length > 0 && wire.up) {
       const batch = this.waiting.splice(0, BATCH)
-      const sent = batch.map((event) => {
-        const text = JSON.stringify(eventCodec.encode(event))
-        return wire.send('XADD', KEY, 'MAXLEN', '~', KEPT, '*', 'node', node, 'event', text)
+      const texts = batch.map((event) => JSON.stringify(eventCodec.encode(event)))
+      await wire.run(APPEND, [KEY], [node, KEPT, AGE, ...texts]).catch(() => {
+        this.dropped += batch.length
       })
-      const results = await Promise.allSettled([...sent, wire.send('PEXPIRE', KEY, AGE)])
-      this.dropped += results.slice(0, -1).filter(({ status }) => status === 'rejected').length
     }
   }
 }

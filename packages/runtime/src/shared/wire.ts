@@ -28,6 +28,8 @@ export interface WireOptions {
   clock: Clock
   random: Random
   channel: string
+  /** Where a file of the url lies. */
+  path(path: string): string
   /** Redis was lost, and why, or is back. */
   changed(up: boolean, reason: string | undefined): void
   /** Somebody published something. */
@@ -59,7 +61,8 @@ export class Wire {
   /** Connects, and goes on trying where Redis is not there. */
   static async open(url: string, options: WireOptions): Promise<Wire> {
     const redis = await loadRedis()
-    const settings = { backoff: (times: number) => backoff(times, options.random) }
+    const { random, path } = options
+    const settings = { backoff: (times: number) => backoff(times, random), path }
     const wire = new Wire(makeClient(redis, url, settings), makeClient(redis, url, settings), options)
     wire.begin()
     return wire
@@ -85,9 +88,9 @@ export class Wire {
     }
   }
 
-  /** Looks whether both connections answer; one that does not makes the wire go down. */
+  /** Looks whether the connection that listens still does; one that does not makes the wire go down. */
   async check(): Promise<void> {
-    if (this.up) await this.ask(this.listens, 'PING', []).catch(() => {})
+    if (this.up) await this.ask(this.listens, 'subscribe', [this.options.channel]).catch(() => {})
   }
 
   close(): void {

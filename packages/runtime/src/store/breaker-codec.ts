@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { instant, seconds } from '../../codec/leaf.js'
-import { codec } from '../../codec/twin.js'
-import type { StoredBreaker } from '../store.js'
+import { instant, seconds } from '../codec/leaf.js'
+import { codec } from '../codec/twin.js'
+import type { StoredBreaker } from './store.js'
 
 /** A point in time: ISO 8601 on the wire, epoch milliseconds in a snapshot. */
 const epoch = () =>

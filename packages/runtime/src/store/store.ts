@@ -161,6 +161,11 @@ export interface DeadLetterStore {
   stats(now: Date): Promise<DeadLetterStats>
   /** Puts another payload in place, for the rotation of keys. */
   rewrite(id: string, payload: unknown): Promise<void>
+  /**
+   * Calls when somebody may have asked for a replay, in whichever process, and once when it begins to hear of that. Gives
+   * what ends it. Absent where a store cannot tell: then the queue is looked at from time to time.
+   */
+  onRequest?(listener: () => void): () => void
 }
 
 /** One version of the layer of changes made through the API. */

@@ -71,6 +71,22 @@ describe.each(STORES)('a replay, kept in %s', (kind) => {
     expect((await queue.replay(dlqId)).status).toBe('completed')
   })
 
+  it('that fails tells how often the replay itself was tried again', async () => {
+    const { queue, enqueue, clock } = await setup({
+      store: await freshStore(kind),
+      guards: { write: { retry: { maxAttempts: 3, backoffType: 'immediate' } } },
+    })
+    const { dlqId } = await enqueue('a')
+    // The same object each time, as one that is made beforehand is: nothing remembers how often it was thrown.
+    const error = Object.freeze(new Error('down'))
+    queue.handle('write', () => Promise.reject(error))
+    const replay = queue.replay(dlqId)
+    await clock.advance(1000)
+    expect((await replay).errorDetails.history).toMatchObject([{ retryCount: 2 }])
+    queue.handle('write', () => Promise.reject('a text'))
+    expect((await queue.replay(dlqId)).errorDetails.history?.at(-1)).toMatchObject({ retryCount: 0 })
+  })
+
   it('of what is not there, or is gone, is refused', async () => {
     const { queue, enqueue } = await setup({ store: await freshStore(kind) })
     queue.handle('write', () => {})

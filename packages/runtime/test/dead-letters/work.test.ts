@@ -35,6 +35,47 @@ describe.each(STORES)('requests made elsewhere, kept in %s', (kind) => {
 })
 
 describe('work', () => {
+  it('begins at once when the store tells of a request, and looks at the queue less often then', async () => {
+    const { queue, enqueue, store, clock } = await setup()
+    const { leaseNext } = store.deadLetters
+    let looks = 0
+    let ring = () => {}
+    let left = false
+    Object.assign(store.deadLetters, {
+      leaseNext: (...args: Parameters<typeof leaseNext>) => {
+        looks++
+        return leaseNext.apply(store.deadLetters, args)
+      },
+      onRequest: (listener: () => void) => {
+        ring = listener
+        return () => {
+          left = true
+        }
+      },
+    })
+    const { dlqId } = await enqueue('a')
+    queue.handle('write', () => {})
+    const work = queue.work()
+    await clock.advance(3000)
+    // Nobody has told it anything yet: it may be that nothing can be heard.
+    expect(looks).toBe(4)
+    ring()
+    await clock.advance(0)
+    expect(looks).toBe(5)
+    await clock.advance(9000)
+    expect(looks).toBe(5)
+    await store.deadLetters.request(dlqId, new Date(clock.wall()))
+    ring()
+    await clock.advance(0)
+    expect((await queue.get(dlqId))?.status).toBe('completed')
+    await store.deadLetters.request((await enqueue('b')).dlqId, new Date(clock.wall()))
+    await clock.advance(10_000)
+    expect((await queue.stats()).byStatus.completed).toBe(2)
+    await queue.close()
+    await work
+    expect(left).toBe(true)
+  })
+
   it('waits out an open breaker and keeps the request', async () => {
     const { queue, enqueue, store, clock } = await setup({
       guards: { write: { retry: false, breaker: { failureThreshold: 1, timeoutDuration: 30_000 } } },

@@ -54,7 +54,32 @@ describe('a file', () => {
     expect(events.filter(({ component }) => component === 'config')).toMatchObject([
       { eventType: 'config_reloaded', context: { by: 'ann', changes: 1 } },
     ])
-    expect((await hf.audit.list()).items).toMatchObject([{ action: 'config.reload', actor: 'ann' }])
+    const changes = [{ policy_id: 'fetch', field: 'max_attempts', before: 2, after: 4 }]
+    expect((await hf.audit.list()).items).toMatchObject([
+      { action: 'config.reload', actor: 'ann', after: { changes } },
+    ])
+  })
+
+  it('that names another store is taken, and says that records stay where they are', async () => {
+    const said = calm()
+    const dir = await folder({ 'holdfast.yaml': FILE })
+    const path = join(dir, 'holdfast.yaml')
+    const { hf, events } = await start(path, { watch: false })
+    const other = FILE.replace('store: memory', 'store: postgres://me:hunter2@db/x')
+    await writeFile(path, other)
+    const reloaded = await hf.config.reload({ by: 'ann' })
+    const message = 'got "postgres://***@db/x", but records stay in "memory" until the process begins again'
+    expect(reloaded).toEqual({ changes: 0, hidden: [], warnings: [{ path: 'store', message }] })
+    expect(hf.config.warnings).toEqual(reloaded.warnings)
+    expect(events.at(-1)).toMatchObject({ eventType: 'config_reloaded', context: { waiting: ['store'] } })
+    expect(said.mock.calls.flat()).toEqual([`holdfast: store: ${message.replace('***', '[redacted]')}`])
+    // It holds for every later reload, until the file says what is in force again.
+    await writeFile(path, other.replace('max_attempts: 2', 'max_attempts: 3'))
+    expect((await hf.config.reload()).warnings).toHaveLength(1)
+    await writeFile(path, FILE)
+    expect((await hf.config.reload()).warnings).toEqual([])
+    expect(JSON.stringify(events)).not.toContain('hunter2')
+    said.mockRestore()
   })
 
   it('that is bad is rejected whole: the old one stays in force, and an event and an audit record say why', async () => {

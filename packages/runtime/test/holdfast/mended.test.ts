@@ -7,6 +7,54 @@ import { failing, folder, refused, start, timeout } from './setup.js'
 const QUICK = { policies: { quick: { maxAttempts: 3, backoffType: 'immediate' } } }
 
 describe('records', () => {
+  it.each([
+    ['from', 'yesterday'],
+    ['to', new Date(Number.NaN)],
+    ['operation', 5],
+    ['limit', 0],
+    ['order', 'up'],
+    ['cursor', 5],
+  ])('are not listed by a filter that cannot be gone by: %s %s', async (field, value) => {
+    const { hf } = await start(QUICK)
+    const filter = { [field]: value } as never
+    for (const list of [
+      () => hf.sessions.list(filter),
+      () => hf.sessions.list({ ...(filter as object), active: true }),
+      () => hf.events.list(filter),
+      () => hf.errors.list(filter),
+      () => hf.audit.list(filter),
+      () => hf.breakers.events(filter),
+    ])
+      await expect(list()).rejects.toMatchObject({
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining(`${field}: got `),
+      })
+  })
+
+  it('are not let go of because the clock was set forward', async () => {
+    const { hf, clock } = await start({ ...QUICK, deadLetters: { maxAge: 1000 }, sessions: { maxAge: 1000 } })
+    await failing(hf, 'quick', refused, { payload: 1 })
+    clock.stepWall(365 * 86_400_000)
+    const { housekeeping } = hf as unknown as { housekeeping: { tidy(): Promise<void> } }
+    await housekeeping.tidy()
+    expect((await hf.deadLetters.stats()).total).toBe(1)
+    expect((await hf.sessions.list()).items).toHaveLength(1)
+    await clock.advance(2000)
+    await housekeeping.tidy()
+    expect((await hf.deadLetters.stats()).total).toBe(0)
+    expect((await hf.sessions.list()).items).toHaveLength(0)
+  })
+
+  it('that are old are let go of though others cannot be', async () => {
+    const { hf, clock } = await start({ ...QUICK, deadLetters: { maxAge: 1000 } })
+    await failing(hf, 'quick', refused, { payload: 1 })
+    await clock.advance(2000)
+    const { housekeeping } = hf as unknown as { housekeeping: { tidy(): Promise<void> } }
+    vi.spyOn(hf.store.sessions, 'expire').mockRejectedValue(new Error('locked'))
+    await expect(housekeeping.tidy()).rejects.toThrow('locked')
+    expect((await hf.deadLetters.stats()).total).toBe(0)
+  })
+
   it('are written once, however many read at once', async () => {
     const { hf } = await start(QUICK)
     for (let i = 0; i < 5; i++) await failing(hf, 'quick', refused)

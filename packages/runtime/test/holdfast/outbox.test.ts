@@ -61,11 +61,24 @@ describe('an outbox', () => {
     expect(dropped).toEqual([])
   })
 
+  it('tells what it drops while the store goes on refusing', async () => {
+    const { outbox, clock, dropped } = made(() => Promise.reject(new Error('gone')), 3)
+    for (let i = 0; i < 5; i++) outbox.add(i)
+    await clock.advance(100)
+    expect(dropped).toEqual([2])
+    outbox.add(5)
+    await clock.advance(1000)
+    expect(dropped).toEqual([2, 1])
+    await clock.advance(10_000)
+    expect(dropped).toEqual([2, 1])
+    await outbox.close()
+  })
+
   it('leaves no timer and takes nothing more once it is closed', async () => {
     const { outbox, clock, dropped, failed } = made(() => Promise.reject(new Error('gone')), 3)
     for (let i = 0; i < 5; i++) outbox.add(i)
     await outbox.close()
-    expect(dropped).toEqual([5])
+    expect(dropped).toEqual([2, 3])
     expect(failed).toHaveLength(1)
     outbox.add(9)
     const before = failed.length

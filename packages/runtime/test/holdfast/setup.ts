@@ -2,16 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { Holdfast, type OpenOptions, type RetryEvent } from '../../src/index.js'
-
-const opened: Holdfast[] = []
-const folders: string[] = []
-
-afterEach(async () => {
-  for (const hf of opened.splice(0)) await hf.close()
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
-})
 
 export interface Started {
   hf: Holdfast
@@ -23,7 +15,7 @@ export interface Started {
 export async function start(config: string | object, more: OpenOptions = {}): Promise<Started> {
   const clock = (more.clock as FakeClock | undefined) ?? fakeClock({ wall: Date.UTC(2026, 0, 29, 12) })
   const hf = await Holdfast.open({ config, random: seededRandom(7), env: {}, ...more, clock })
-  opened.push(hf)
+  onTestFinished(() => hf.close())
   const events: RetryEvent[] = []
   hf.events.on('*', (event) => void events.push(event))
   return { hf, clock, events }
@@ -32,7 +24,7 @@ export async function start(config: string | object, more: OpenOptions = {}): Pr
 /** A folder of the test's, with files in it. */
 export async function folder(files: Record<string, string> = {}): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-'))
-  folders.push(dir)
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
   for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
   return dir
 }

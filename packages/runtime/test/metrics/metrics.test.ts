@@ -95,11 +95,11 @@ describe('a series', () => {
     ])
   })
 
-  it.each([0, 169, 1.5, Number.NaN, '24' as unknown as number])('refuses %s hours', (hours) => {
+  it.each([0, -1, 1.5, Number.NaN, '24' as unknown as number])('refuses %s hours', (hours) => {
     const metrics = new Metrics(handClock())
     const refusal = expect.objectContaining({
       code: 'INVALID_OPTIONS',
-      message: expect.stringContaining('takes a whole number from 1 to 168'),
+      message: expect.stringContaining('takes a whole number from 1 on'),
     })
     expect(() => metrics.timeseries({ hours })).toThrow(refusal)
     expect(() => metrics.byMember({ hours })).toThrow(refusal)
@@ -111,7 +111,11 @@ describe('a series', () => {
     metrics.line('p').success(0)
     clock.time += 26 * HOUR
     metrics.line('p').success(clock.time)
-    expect(metrics.timeseries({ hours: 168 }).dataPoints).toHaveLength(1)
+    for (const hours of [168, 1000, 1e9, Number.POSITIVE_INFINITY]) {
+      expect(metrics.timeseries({ hours }).dataPoints).toHaveLength(1)
+      expect(metrics.timeseries({ hours, step: 'day' }).dataPoints).toHaveLength(1)
+      expect(metrics.byMember({ hours })).toEqual({ proxies: {} })
+    }
   })
 })
 

@@ -1,4 +1,5 @@
 import type { CircuitBreaker } from 'holdfast'
+import { fakeClock } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { missing, RealRedis, until } from './redis.js'
 import { fail, node, SHARE, succeed, type TestNode, told } from './setup.js'
@@ -70,8 +71,8 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
       expect(bad.state).toBe('open')
       // Two rounds of votes: whatever they decide is decided by then.
       const link = nodes[0]?.state['links'].get(bad.id)
-      const before = nodes[0]?.state.commands as number
-      await until(() => (nodes[0]?.state.commands as number) >= before + 8 && link !== undefined)
+      const before = nodes[0]?.state.status().commands as number
+      await until(() => (nodes[0]?.state.status().commands as number) >= before + 8 && link !== undefined)
       await until(async () => (await nodes[0]?.state.nodes())?.length === 5)
       expect(states(good)).toEqual(['closed', 'closed', 'closed', 'closed'])
       bad['follow']({ state: 'closed', left: 0, openFor: 0, openings: 0, failures: 0, off: false })
@@ -99,6 +100,15 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     const { breakers } = await fleet(4, { share: 'quorum' })
     const [a, b, c] = breakers as [CircuitBreaker, CircuitBreaker, CircuitBreaker]
     succeed(c, 4)
+    fail(a, 2)
+    fail(b, 2)
+    await until(() => all(breakers, 'open'))
+  })
+
+  it('opens as soon as all have answered, and waits for nobody who has', async () => {
+    // On a clock that stands still no round is ever over.
+    const { breakers } = await fleet(4, { share: 'quorum' }, { clock: fakeClock() })
+    const [a, b] = breakers as [CircuitBreaker, CircuitBreaker]
     fail(a, 2)
     fail(b, 2)
     await until(() => all(breakers, 'open'))

@@ -1,4 +1,6 @@
+import { fakeClock } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SharedBudget } from '../../src/shared/budget.js'
 import { missing, RealRedis, until } from './redis.js'
 import { node } from './setup.js'
 
@@ -44,7 +46,31 @@ describe.skipIf(missing !== undefined)('a retry budget that a fleet shares', () 
     const { state } = await node(own.url, 'a')
     const budget = state.budget('api', { ratio: 0, reservePerSecond: 1, window: 3_000 })
     await own.kill()
-    await until(() => !state.connected)
+    await until(() => !state.status().up)
     expect([1, 2, 3, 4].map(() => budget.withdraw())).toEqual([true, true, true, false])
+  })
+
+  it('is each node its own while Redis does not lend', async () => {
+    const { state } = await node(server.url, 'a')
+    await state['wire'].send('SET', 'holdfast:{budget:taken}:window', 'something else')
+    const budget = state.budget('taken', { ratio: 0, reservePerSecond: 1, window: 3_000 })
+    await until(() => budget['refused'])
+    expect([1, 2, 3, 4].map(() => budget.withdraw())).toEqual([true, true, true, false])
+    const { commands } = state.status()
+    for (let i = 0; i < 5000; i++) budget.deposit()
+    expect(state.status().commands - commands).toBeLessThan(10)
+    expect(state.status().up).toBe(true)
+  })
+
+  it('counts the calls of the last window, however long ago the first of them was', async () => {
+    const clock = fakeClock()
+    const sent: unknown[][] = []
+    const wire = { up: true, run: async (...args: unknown[]) => (sent.push(args), [0, 0]) }
+    const budget = new SharedBudget('api', wire as never, { window: 1000, clock })
+    await clock.advance(0)
+    for (let i = 0; i < 900; i++) budget.deposit()
+    await clock.advance(9000)
+    await budget.borrow()
+    expect(sent.at(-1)?.[2]).toEqual([100, 5, 0.2, 10, 1000])
   })
 })

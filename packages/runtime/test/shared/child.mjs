@@ -1,7 +1,7 @@
 // oxlint-disable holdfast/clock -- a process among others, on real time
 // One node of a fleet as a process of its own: calls through a breaker all the time, and notes what it sees. It is told what
 // the target does, and answers what it is asked.
-const [bundle, url, name, share] = process.argv.slice(2)
+const [bundle, url, name, share, pause] = process.argv.slice(2)
 const { Holdfast } = await import(/** @type {string} */ (bundle))
 
 /** @type {'well' | 'down'} */
@@ -29,7 +29,9 @@ const hf = await Holdfast.open({
   env: {},
 })
 const { link } = hf.guard('once', { service: 'api' }).breaker
-link.breaker.on((/** @type {{ toState: string }} */ { toState }) => process.send?.({ ask: toState }))
+link.breaker.on((/** @type {{ toState: string }} */ { toState }) =>
+  process.send?.({ ask: toState, at: performance.timeOrigin + performance.now() }),
+)
 const begun = link.begun.bind(link)
 link.begun = (/** @type {object} */ pass, /** @type {number} */ lease) => {
   const token = link.lease?.token
@@ -60,7 +62,7 @@ async function work() {
     }
     seen.calls++
     seen.slowest = Math.max(seen.slowest, performance.now() - began - inside)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, Number(pause)))
   }
 }
 const working = work()

@@ -1,4 +1,6 @@
+import { guard, Pool } from 'holdfast'
 import { describe, expect, it } from 'vitest'
+import type { SharedBreaker } from '../../src/shared/link.js'
 import { FaultProxy, missing, RealRedis, until } from './redis.js'
 import { afterwards, fail, node, succeed, told } from './setup.js'
 
@@ -32,6 +34,10 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
     await server.kill()
     await until(() => told(a, 'shared_state_lost') === 1)
     expect(breaker.state).toBe('open')
+    expect(a.state.status()).toMatchObject({ up: false, losses: 1, nodes: 1, lostSince: expect.any(Date) })
+    expect((await a.state.nodes()).map(({ id }) => id)).toEqual(['a'])
+    // When it comes back it must not take itself for the only one before it has asked.
+    expect(a.state['members'].live).toBe(2)
     breaker.reset()
     succeed(breaker, 3)
     fail(breaker, 2)
@@ -41,6 +47,24 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
     const b = await node(server.url, 'b')
     const other = await b.add('service:api')
     await until(() => other.state === 'open')
+  })
+
+  it('was away tells of the rests of members that began meanwhile', async () => {
+    const server = await redis()
+    const [a, b] = [await node(server.url, 'a'), await node(server.url, 'b')]
+    const pools = [a, b].map(() => new Pool({ id: 'p', members: [{ id: 'm', value: 1 }] }))
+    const [mine, other] = pools as [Pool, Pool]
+    for (const [i, one] of [a, b].entries()) await one.state.rests.keep([pools[i] as Pool], () => true)
+    await server.kill()
+    await until(() => !a.state.status().up)
+    const limited = Object.assign(new Error('slow down'), { status: 429, headers: { 'retry-after': '60' } })
+    await guard({ pool: mine, retry: false })
+      .run(() => Promise.reject(limited))
+      .catch(() => {})
+    expect(mine.status('m')).toBe('resting')
+    await server.up()
+    await until(() => other.status('m') === 'resting')
+    expect(other['restLeft']('m')).toBeGreaterThan(30_000)
   })
 
   it('is paused is told of the loss, and decides alone meanwhile', async () => {
@@ -72,6 +96,31 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
     expect(told(a, 'shared_state_lost')).toBe(0)
   })
 
+  it('forgets that it gave leave for tests never gives leave in that epoch again', async () => {
+    const server = await redis()
+    const nodes = [await node(server.url, 'a'), await node(server.url, 'b')]
+    const links: SharedBreaker[] = []
+    for (const one of nodes) {
+      const breaker = await one.add('service:api', {}, { timeoutDuration: 1 })
+      links.push(breaker.link as SharedBreaker)
+    }
+    const [a, b] = links as [SharedBreaker, SharedBreaker]
+    const leave = async (link: SharedBreaker) => {
+      await until(() => {
+        link['ask']()
+        return link['lease']
+      })
+      return Number(link['lease']?.token.split(':')[0])
+    }
+    a.breaker.trip()
+    await until(() => a.fleetOpen && b.fleetOpen)
+    // The other has not heard of this epoch when it tells Redis what it knows.
+    const first = await leave(b)
+    await nodes[0]?.state['wire'].send('FLUSHALL')
+    await a.hello()
+    expect(await leave(a)).toBeGreaterThan(first)
+  })
+
   it('is behind a network that is cut, swallows everything and mends comes back each time', async () => {
     const server = await redis()
     const proxy = await FaultProxy.start(server.port)
@@ -90,6 +139,23 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
       mine.reset()
       await until(() => other.state === 'closed')
     }
+  })
+
+  it('ends the connection as it begins to listen again tries once more, and nothing is left unheard', async () => {
+    const server = await redis()
+    const proxy = await FaultProxy.start(server.port)
+    afterwards(() => proxy.close())
+    const a = await node(proxy.url, 'a')
+    let cut = 0
+    proxy.poison = 'subscribe'
+    proxy.poisoned = () => cut++
+    proxy.cut()
+    proxy.mend()
+    // An error that nobody handles would end the process, and fails the test here.
+    await until(() => cut >= 3)
+    expect(a.state.status().up).toBe(false)
+    proxy.poison = undefined
+    await until(() => a.state.status().up)
   })
 
   it('never sees its password in what is told', async () => {

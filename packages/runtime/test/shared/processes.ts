@@ -17,6 +17,8 @@ export interface Report {
   readonly strange: readonly string[]
   /** The longest that a call took beyond what it waited for itself. */
   readonly slowest: number
+  /** When its breaker changed, where it tells of that. */
+  readonly at: number
 }
 
 /** The sources in one file, so that nothing stale is tried. It lies where the packages it imports are found. */
@@ -73,15 +75,20 @@ export class NodeProcess {
     })
   }
 
-  /** Starts one. `admitted` hears of the leave that its tests are admitted with: `epoch:number`. */
+  /**
+   * Starts one, which pauses so many milliseconds between its calls. `admitted` hears of the leave that its tests are
+   * admitted with: `epoch:number`.
+   */
   static async start(
     code: string,
     url: string,
     name: string,
     share: string,
     admitted: (token: string) => void,
+    pause = 5,
   ): Promise<NodeProcess> {
-    const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), [code, url, name, share], {
+    const args = [code, url, name, share, String(pause)]
+    const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), args, {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     const node = new NodeProcess(name, child, admitted)
@@ -98,9 +105,9 @@ export class NodeProcess {
     return answer
   }
 
-  /** Resolves when its breaker next gets there. */
-  async becomes(state: 'open' | 'closed'): Promise<void> {
-    await this.answer(state)
+  /** Resolves when its breaker next gets there, with the time when it did, in epoch milliseconds. */
+  async becomes(state: 'open' | 'closed'): Promise<number> {
+    return (await this.answer(state)).at
   }
 
   signal(signal: NodeJS.Signals): void {

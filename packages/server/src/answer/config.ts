@@ -1,5 +1,5 @@
-import { type Configuration, type Explanation, policyCodec, type RetryPolicy } from '@holdfast/runtime'
-import { fileSpelling } from './spelling.js'
+import { type Configuration, configCodec } from '@holdfast/runtime'
+import { type Config, type Layer, layeredMembers } from '@holdfast/runtime/config'
 
 const HIDDEN = '[redacted]'
 
@@ -18,52 +18,23 @@ function hide(value: unknown): unknown {
   )
 }
 
+/** The pools with the members that were added, changed and removed. */
+const poolsOf = ({ pools }: Config, layer: Layer): Config['pools'] =>
+  pools &&
+  Object.fromEntries(
+    Object.entries(pools).map(([id, pool]) => {
+      const members = layeredMembers(layer, id, pool.members ?? []).map(({ entry }) => entry)
+      return [id, members.length === 0 && pool.members === undefined ? pool : { ...pool, members }]
+    }),
+  )
+
 /** The configuration as a file would say it: with the changes made through the API, without its secrets. */
 export function configWire({ current, layer }: Pick<Configuration, 'current' | 'layer'>): object {
-  const wire = fileSpelling(current) as { policies?: Record<string, object> }
+  const pools = poolsOf(current, layer)
+  const wire = configCodec.encode({ ...current, ...(pools && { pools }) })
   const policies: Record<string, object> = { ...wire.policies }
   for (const [id, change] of Object.entries(layer.policies ?? {}))
     if (change === null) delete policies[id]
     else policies[id] = { ...policies[id], ...change }
-  return hide({ ...wire, ...(Object.keys(policies).length === 0 ? {} : { policies }) }) as object
-}
-
-const seconds = (ms: number): number => ms / 1000
-
-const wait = ({ base, min, max }: { base: number; min: number; max: number }) => ({
-  base: seconds(base),
-  min: seconds(min),
-  max: seconds(max),
-})
-
-/** A field of a policy as the wire spells it. */
-const field = (name: string, value: unknown): [string, unknown] =>
-  Object.entries(policyCodec.encode({ [name]: value } as unknown as RetryPolicy))[0] as [string, unknown]
-
-/** What applies to an operation, as the wire spells it: durations in seconds. */
-export function explanationWire(explained: Explanation): object {
-  const { operation, subsystem, enabled, policies, notes } = explained
-  return {
-    operation,
-    ...(subsystem === undefined ? {} : { subsystem }),
-    enabled,
-    policies: policies.map(({ kind, policyId, enabled: on, values, schedule, breaker }) => ({
-      kind,
-      policy_id: policyId,
-      enabled: on,
-      values: Object.fromEntries(
-        Object.entries(values).map(([name, { value, ...origin }]) => {
-          const [key, wire] = field(name, value)
-          return [key, { value: wire, ...origin }]
-        }),
-      ),
-      schedule: {
-        waits: schedule.waits.map(({ attempt, ...rest }) => ({ attempt, ...wait(rest) })),
-        total: wait(schedule.total),
-        more: schedule.more,
-      },
-      ...(breaker === undefined ? {} : { breaker }),
-    })),
-    notes,
-  }
+  return hide({ ...wire, ...(Object.keys(policies).length > 0 && { policies }) }) as object
 }

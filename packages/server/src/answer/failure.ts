@@ -32,12 +32,41 @@ interface Problem {
   message: string
 }
 
+type Issue = z.core.$ZodIssue
+
+/** What a number must be, or how long a text or a list. */
+function bound(origin: string, comparison: string, limit: unknown): string {
+  if (origin === 'string' && comparison === 'at least' && limit === 1) return 'takes a text that is not empty'
+  const unit = origin === 'string' ? ' characters' : origin === 'array' || origin === 'set' ? ' entries' : ''
+  return `takes ${comparison} ${String(limit)}${unit}`
+}
+
+/** What is wrong with a field, as the schema says where it says anything, and else in the words of every other message. */
+function sentence(issue: Issue): string {
+  if (!/^(Too |Invalid |Unrecognized )/.test(issue.message)) return issue.message
+  if (issue.code === 'invalid_type') {
+    const article = /^[aeiou]/.test(issue.expected) ? 'an' : 'a'
+    const missing = issue.message.endsWith('received undefined') ? ', and is missing' : ''
+    return `takes ${article} ${issue.expected}${missing}`
+  }
+  if (issue.code === 'invalid_value')
+    return `takes ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`
+  if (issue.code === 'too_small')
+    return bound(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum)
+  if (issue.code === 'too_big')
+    return bound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
+  if (issue.code === 'unrecognized_keys')
+    return `there is no ${issue.keys.map((key) => JSON.stringify(key.slice(0, 100))).join(', ')} here`
+  const first = issue.code === 'invalid_union' ? issue.errors[0]?.[0] : undefined
+  return first === undefined ? issue.message : sentence(first)
+}
+
 /** What zod found, one sentence a field. */
 function problemsOf(error: z.core.$ZodError, place: string): Problem[] {
   return error.issues.map((issue) => ({
     in: PLACES[place] ?? place,
     path: issue.path.join('.'),
-    message: issue.message,
+    message: sentence(issue),
   }))
 }
 

@@ -14,5 +14,9 @@ export interface Context {
   readonly shared: Shared
 }
 
+/** The server that is asked, where one is named. A variable that is empty names none. */
+export const serverOf = ({ shared, io }: Context): string | undefined =>
+  shared.url ?? (io.env.HOLDFAST_URL || undefined)
+
 /** A command at work: what it resolves with is the number it ends with; nothing is 0. */
 export type Work = Promise<number | undefined> | Promise<void>

@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { processIo } from './io.js'
-import { main } from './program.js'
+import module from 'node:module'
+
+// Where Node.js keeps what it has compiled, the next start is quicker. What follows must be loaded after that.
+;(module as { enableCompileCache?(): unknown }).enableCompileCache?.()
+const { processIo } = await import('./io.js')
+const { main } = await import('./program.js')
 
 // Both where it is built and where it is written, the package lies two folders up.
 const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')

@@ -1,3 +1,4 @@
+import { healthCodec, healthSchema } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import type { HoldfastLike } from '../hf.js'
 import type { App } from '../routes/operation.js'
@@ -5,15 +6,7 @@ import { errorAnswer } from '../routes/shapes.js'
 
 const live = z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' })
 
-const ready = z
-  .object({
-    status: z.enum(['ok', 'degraded', 'closed']),
-    initialized: z.boolean(),
-    policies_count: z.int(),
-    active_sessions: z.int(),
-    circuit_breakers: z.object({ total: z.int(), open: z.int(), half_open: z.int() }),
-  })
-  .meta({ id: 'Health' })
+const ready = healthSchema.meta({ id: 'Health' })
 
 const json = (schema: z.ZodType) => ({ 'application/json': { schema } })
 
@@ -48,18 +41,8 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     },
   })
   app.get('/health/ready', async (c) => {
-    const { status, initialized, policiesCount, activeSessions, circuitBreakers } = await hf.health()
-    const body = {
-      status,
-      initialized,
-      policies_count: policiesCount,
-      active_sessions: activeSessions,
-      circuit_breakers: {
-        total: circuitBreakers.total,
-        open: circuitBreakers.open,
-        half_open: circuitBreakers.halfOpen,
-      },
-    }
+    const body = healthCodec.encode(await hf.health())
+    const { initialized, status } = body
     return c.json(body, initialized && status !== 'closed' ? 200 : 503)
   })
 }

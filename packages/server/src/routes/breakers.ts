@@ -32,9 +32,13 @@ export function breakers({ hf, operation, settings }: Routes): void {
       },
     },
     async ({ query: { state, pool, ...query } }) => {
-      const all = await hf.breakers.list({ state, pool })
-      const { items, ...rest } = pageOf(all, (breaker) => breaker.id, query)
-      return { body: { circuit_breakers: items.map(breakerCodec.encode), ...rest } }
+      const ids = await hf.breakers.ids({ state, pool })
+      const { items, ...rest } = pageOf(ids, (one) => one, query)
+      // One that is gone by now is left out.
+      const found = (await Promise.all(items.map((one) => hf.breakers.get(one)))).filter(
+        (breaker) => breaker !== undefined,
+      )
+      return { body: { circuit_breakers: found.map(breakerCodec.encode), ...rest } }
     },
   )
 

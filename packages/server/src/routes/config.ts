@@ -1,5 +1,6 @@
+import { encodeExplanation } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { configWire, explanationWire } from '../answer/config.js'
+import { configWire } from '../answer/config.js'
 import { pageOf } from '../answer/page.js'
 import type { Routes } from './routes.js'
 import { pageSchema, paging, reasoned } from './shapes.js'
@@ -124,7 +125,7 @@ export function config({ hf, operation }: Routes): void {
       query: z.strictObject({ operation: z.string().min(1).max(500) }),
       answers: { 200: { description: 'Values, origins and the delays they mean', schema: explanation } },
     },
-    async ({ query }) => ({ body: explanationWire(await hf.config.explain(query.operation)) }),
+    async ({ query }) => ({ body: encodeExplanation(await hf.config.explain(query.operation)) }),
   )
 
   operation(

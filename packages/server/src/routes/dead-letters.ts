@@ -1,4 +1,4 @@
-import { DEAD_LETTER_STATUSES, deadLetterCodec } from '@holdfast/runtime'
+import { DEAD_LETTER_STATUSES, deadLetterCodec, deadLetterStatsCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { Refusal } from '../answer/failure.js'
 import { jobSchema, jobWire } from './jobs.js'
@@ -71,15 +71,7 @@ export function deadLetters({ hf, operation, jobs }: Routes): void {
       answers: { 200: { description: 'The counts', schema: statsSchema } },
     },
     async () => {
-      const { total, byStatus, byOperation, oldest } = await hf.deadLetters.stats()
-      return {
-        body: {
-          total,
-          by_status: byStatus,
-          by_operation: byOperation,
-          ...(oldest === undefined ? {} : { oldest: oldest.toISOString() }),
-        },
-      }
+      return { body: deadLetterStatsCodec.encode(await hf.deadLetters.stats()) }
     },
   )
 

@@ -84,6 +84,17 @@ const MEANINGS: Record<number, string> = {
 const hasReason = (body: unknown): body is { reason: string } =>
   typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string'
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The words of a header: its bytes are UTF-8 where they can be, and else what HTTP takes them for. */
+function headerText(text: string): string {
+  try {
+    return utf8.decode(Buffer.from(text, 'latin1'))
+  } catch {
+    return text
+  }
+}
+
 /** Makes the function that adds operations to an app: each with its check of the role, and its entry in OpenAPI. */
 export function operations(app: App, reads: Reads) {
   return function operation<
@@ -117,7 +128,8 @@ export function operations(app: App, reads: Reads) {
         const valid = (target: string): unknown => c.req.valid(target as never)
         const caller = c.get('caller')
         const body = await bodyOf(c, spec)
-        const reason = c.req.header('x-reason') ?? (hasReason(body) ? body.reason : undefined)
+        const said = c.req.header('x-reason')
+        const reason = said === undefined ? (hasReason(body) ? body.reason : undefined) : headerText(said)
         if (action !== undefined) reads.note(caller.name, action)
         const answer = await handle({
           params: spec.params && valid('param'),

@@ -1,5 +1,4 @@
 import { proxyMember } from '@holdfast/proxy'
-import { MemberTarget } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError, type Member, type Pool } from 'holdfast'
 import { Refusal } from '../answer/failure.js'
@@ -162,27 +161,20 @@ export function pools({ hf, operation }: Routes): void {
       method: 'post',
       id: 'addPoolMember',
       role: 'operator',
-      summary: 'Adds a member, until the process ends',
-      description: 'The id is the host and port of the url where none is given. Takes the role operator.',
+      summary: 'Adds a member',
+      description:
+        'The id is the host and port of the url where none is given. Like every change through the API it survives a ' +
+        'restart, and can be rolled back. Takes the role operator.',
       body: added,
       answers: { 201: { description: 'The member', schema: memberSchema } },
     },
     async ({ params, body, by }) => {
       const pool = poolOf(params.id)
+      const { reason: _, ...given } = body
       // Says what is wrong with the url without repeating it.
-      const checked = proxyMember(body.url)
-      const member: Member = {
-        id: body.id ?? checked.id,
-        value: new MemberTarget(body.url),
-        ...(body.weight === undefined ? {} : { weight: body.weight }),
-        ...(body.region === undefined ? {} : { region: body.region }),
-      }
-      pool.add(member)
-      const wire = memberWire(pool, member)
-      await hf.audit.record(by, 'member.add', `${pool.id}/${member.id}`, {
-        after: { url: wire.url, weight: wire.weight },
-      })
-      return { status: 201, body: wire }
+      const { id: named } = proxyMember(body.url)
+      const member = await hf.pools.addMember(pool.id, { id: named, ...given }, by)
+      return { status: 201, body: memberWire(poolOf(pool.id), member) }
     },
   )
 
@@ -204,17 +196,11 @@ export function pools({ hf, operation }: Routes): void {
     },
     async ({ params, body, by }) => {
       const pool = poolOf(params.id)
-      const before = memberOf(pool, params.member)
-      const was = { weight: before.weight ?? 1, status: pool.status(before.id) }
-      if (body.weight !== undefined && body.weight !== was.weight) reweigh(pool, before, body.weight)
-      if (body.enabled === false || body.draining === true) pool.drain(before.id)
-      else if (body.enabled === true || body.draining === false) pool.enable(before.id)
-      const wire = memberWire(pool, memberOf(pool, before.id))
-      await hf.audit.record(by, 'member.change', `${pool.id}/${before.id}`, {
-        before: was,
-        after: { weight: wire.weight, status: wire.status },
-      })
-      return { body: wire }
+      memberOf(pool, params.member)
+      const { weight: heavy, draining } = body
+      const enabled = body.enabled ?? (draining === undefined ? undefined : !draining)
+      const member = await hf.pools.changeMember(pool.id, params.member, { enabled, weight: heavy }, by)
+      return { body: memberWire(poolOf(pool.id), member) }
     },
   )
 
@@ -228,24 +214,9 @@ export function pools({ hf, operation }: Routes): void {
     },
     async ({ params, by }) => {
       const pool = poolOf(params.id)
-      const member = memberOf(pool, params.member)
-      pool.remove(member.id)
-      await hf.audit.record(by, 'member.remove', `${pool.id}/${member.id}`, {
-        before: { url: addressOf(member.value) },
-      })
+      memberOf(pool, params.member)
+      await hf.pools.removeMember(pool.id, params.member, by)
       return { status: 204 }
     },
   )
-}
-
-/** A pool takes weights when members come: it comes anew, with its breaker as it was. */
-function reweigh(pool: Pool, member: Member, heavy: number): void {
-  const drained = pool.status(member.id) === 'drained'
-  const breaker = pool.breaker(member.id)
-  const used = breaker.state !== 'closed' || breaker.failureCount > 0
-  const snapshot = breaker.snapshot()
-  pool.remove(member.id)
-  pool.add({ ...member, weight: heavy })
-  if (used) pool.resume(member.id, snapshot)
-  if (drained) pool.drain(member.id)
 }

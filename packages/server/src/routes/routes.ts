@@ -2,6 +2,7 @@ import type { Feed } from '../events/feed.js'
 import type { HoldfastLike } from '../hf.js'
 import type { Jobs } from '../jobs/jobs.js'
 import type { AppSettings } from '../options.js'
+import { access } from './access.js'
 import { audit } from './audit.js'
 import { breakers } from './breakers.js'
 import { config } from './config.js'
@@ -11,6 +12,7 @@ import { errors } from './errors.js'
 import { events } from './events.js'
 import { jobs } from './jobs.js'
 import { metrics } from './metrics.js'
+import { nodes } from './nodes.js'
 import type { operations } from './operation.js'
 import { policies } from './policies.js'
 import { pools } from './pools.js'
@@ -43,4 +45,6 @@ export function addRoutes(routes: Routes): void {
   request(routes)
   config(routes)
   audit(routes)
+  access(routes)
+  nodes(routes)
 }

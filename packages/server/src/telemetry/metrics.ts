@@ -82,6 +82,31 @@ export const METRICS = {
     help: 'Records that were dropped because the store could not keep up.',
     labels: [],
   },
+  holdfast_shared_state_up: {
+    type: 'gauge',
+    help: 'Whether what nodes share can be reached, 1 or 0; absent where the process shares nothing.',
+    labels: [],
+  },
+  holdfast_shared_state_losses_total: {
+    type: 'counter',
+    help: 'Times that what nodes share could not be reached any more.',
+    labels: [],
+  },
+  holdfast_shared_state_commands_total: {
+    type: 'counter',
+    help: 'Commands that were sent to where nodes share what they know.',
+    labels: [],
+  },
+  holdfast_fleet_nodes: {
+    type: 'gauge',
+    help: 'Nodes of the fleet that live, this one among them.',
+    labels: [],
+  },
+  holdfast_fleet_events_dropped_total: {
+    type: 'counter',
+    help: 'Events that the other nodes were not told because that could not keep up.',
+    labels: [],
+  },
   holdfast_event_loop_delay_seconds: {
     type: 'gauge',
     help: 'How late the event loop was since the last reading; percentile 100 is the worst.',

@@ -69,6 +69,8 @@ function traced(api: typeof Api, run: Run): Run {
   const callTime = describe('holdfast_call_duration_seconds')
   const attemptTime = describe('holdfast_attempt_duration_seconds')
   const label = bounded(OPERATIONS)
+  // What stands in for a meter where nobody has set one up.
+  const unmetered = callTime === api.createNoopMeter().createHistogram('none')
 
   return <T>(operation: string, fn: Fn<T>, options?: Parameters<Run>[2]): Promise<T> => {
     const parent = api.context.active()
@@ -77,9 +79,12 @@ function traced(api: typeof Api, run: Run): Run {
       { attributes: { 'holdfast.operation': operation, ...poolOf(options) } },
       parent,
     )
-    const inside = api.trace.setSpan(parent, span)
     const { traceId } = span.spanContext()
-    const own = options?.correlationId === undefined && api.isSpanContextValid(span.spanContext())
+    const real = api.isSpanContextValid(span.spanContext())
+    // Nobody listens: the call is what it would be without.
+    if (!real && unmetered) return run(operation, fn as never, options) as Promise<T>
+    const inside = api.trace.setSpan(parent, span)
+    const own = options?.correlationId === undefined && real
     const began = systemClock.now()
     let attempts = 0
     const attempted = (attempt: Attempt<never>): T | PromiseLike<T> => {
@@ -150,17 +155,8 @@ function observed(api: typeof Api, hf: Traced): () => void {
   }
 }
 
-/**
- * Tells OpenTelemetry of a runtime: a span for every call, an event for each attempt, the metrics of `/metrics`. The trace's
- * id is the correlation id of calls that have none. Where `@opentelemetry/api` is not installed nothing happens, and calls
- * are as they were. The function it resolves with takes everything back.
- *
- * Call it before guards are made of the runtime: those of decorated methods are traced from then on.
- */
-export async function openTelemetry(
-  hf: Traced,
-  load: () => Promise<typeof Api> = () => import('@opentelemetry/api'),
-): Promise<() => void> {
+/** Tells what `load` loads of a runtime; nothing where it cannot be loaded. The function it resolves with takes that back. */
+export async function tellOpenTelemetry(hf: Traced, load: () => Promise<typeof Api>): Promise<() => void> {
   let api: typeof Api
   try {
     api = await load()

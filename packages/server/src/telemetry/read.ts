@@ -88,6 +88,19 @@ async function letters(hf: HoldfastLike, now: number): Promise<{ counts: Sample[
 
 const one = (value: number): Sample[] => [{ labels: {}, value }]
 
+/** What there is to tell of a fleet; nothing where there is none. */
+function fleetOf(hf: HoldfastLike) {
+  const status = hf.fleet?.status()
+  const told = (value: number | undefined): Sample[] => (value === undefined ? [] : one(value))
+  return {
+    holdfast_shared_state_up: told(status && Number(status.up)),
+    holdfast_shared_state_losses_total: told(status?.losses),
+    holdfast_shared_state_commands_total: told(status?.commands),
+    holdfast_fleet_nodes: told(status?.nodes),
+    holdfast_fleet_events_dropped_total: told(status?.eventsDropped),
+  }
+}
+
 /** Reads all metrics of a runtime. */
 export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clock): Promise<Reading> {
   const { operations, breakers } = hf.metrics.counters()
@@ -127,6 +140,7 @@ export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clo
         value: tallies.reloads[result],
       })),
       holdfast_events_dropped_total: one(tallies.dropped),
+      ...fleetOf(hf),
       holdfast_event_loop_delay_seconds: tallies.delays().map(([percentile, value]) => ({
         labels: { percentile },
         value,

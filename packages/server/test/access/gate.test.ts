@@ -76,7 +76,7 @@ describe('without a token', () => {
 describe('once there is a token', () => {
   test('it is needed on loopback too, at once, and until the last is revoked', async () => {
     const { hf, ask } = await open()
-    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const without = await ask('GET', '/api/v1/policies')
     expect(without).toMatchObject({
       status: 401,
@@ -84,15 +84,15 @@ describe('once there is a token', () => {
     })
     expect(without.headers.get('www-authenticate')).toContain('Bearer')
     expect(await ask('GET', '/api/v1/policies', { headers: bearer(token) })).toMatchObject({ status: 200 })
-    await revokeToken(hf.store.values, 'ann')
+    await revokeToken(hf, 'ann')
     expect(await ask('GET', '/api/v1/policies')).toMatchObject({ status: 200 })
   })
 
   test('one that is revoked opens nothing more', async () => {
     const { hf, ask } = await open()
-    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
-    await createToken(hf.store.values, { name: 'bob', role: 'viewer' })
-    await revokeToken(hf.store.values, 'ann')
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
+    await createToken(hf, { name: 'bob', role: 'viewer' })
+    await revokeToken(hf, 'ann')
     expect(await ask('GET', '/api/v1/policies', { headers: bearer(token) })).toMatchObject({ status: 401 })
   })
 
@@ -100,7 +100,7 @@ describe('once there is a token', () => {
     '%j is no token',
     async (authorization) => {
       const { hf, ask } = await open()
-      await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
+      await createToken(hf, { name: 'ann', role: 'viewer' })
       expect(await ask('GET', '/api/v1/policies', { headers: { authorization } })).toMatchObject({
         status: 401,
       })
@@ -109,14 +109,14 @@ describe('once there is a token', () => {
 
   test('it opens the door from any host and page, because no page can have it', async () => {
     const { hf, ask } = await open({ host: '0.0.0.0' })
-    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const headers = { ...bearer(token), host: 'holdfast.example', origin: 'https://elsewhere.example' }
     expect(await ask('GET', '/api/v1/policies', { headers })).toMatchObject({ status: 200 })
   })
 
   test('wrong ones are limited by address, and right ones are not held up by them', async () => {
     const { hf, app, clock } = await open()
-    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const ask = (shown: string, remoteAddress = '127.0.0.1') =>
       app.request(
         'http://localhost/api/v1/policies',
@@ -141,8 +141,7 @@ describe('roles', () => {
   test('each operation is refused to every lower role, before anything else is looked at', async () => {
     const { hf, ask } = await open()
     const tokens = new Map<string, string>()
-    for (const role of ROLES)
-      tokens.set(role, (await createToken(hf.store.values, { name: role, role })).token)
+    for (const role of ROLES) tokens.set(role, (await createToken(hf, { name: role, role })).token)
     const document = (await ask('GET', '/openapi.json')).body as Document
     for (const { method, path, operation } of operationsOf(document)) {
       if (!path.startsWith('/api/')) continue
@@ -187,7 +186,7 @@ describe('roles', () => {
   test('the audit trail names the token, and the reason of the header before that of the body', async () => {
     const fixture = await open()
     const { hf, ask } = fixture
-    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'admin' })
+    const { token } = await createToken(hf, { name: 'ann', role: 'admin' })
     await change(fixture, bearer(token), { max_attempts: 4, reason: 'flaky' })
     await change(fixture, { ...bearer(token), 'x-reason': 'calmer' }, { max_attempts: 3, reason: 'other' })
     const { body } = await ask('GET', '/api/v1/audit?action=policy.put', { headers: bearer(token) })
@@ -198,24 +197,35 @@ describe('roles', () => {
   })
 })
 
+test.each([
+  ['plain words', 'plain words'],
+  [Buffer.from('schön → so').toString('latin1'), 'schön → so'],
+  ['sch\u00f6n', 'schön'],
+])('the reason %j of a header is read as %j', async (header, reason) => {
+  const { ask, hf } = await open()
+  await ask('POST', '/api/v1/circuit-breakers/policy%3Aguarded/trip', { headers: { 'x-reason': header } })
+  expect((await hf.audit.list()).items).toMatchObject([{ action: 'breaker.trip', reason }])
+})
+
 describe('reading', () => {
   test('sessions and metrics is written down once a minute for each reader, with how often', async () => {
     const { hf, ask, clock } = await open()
-    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const headers = bearer(token)
     for (let i = 0; i < 3; i++) await ask('GET', '/api/v1/sessions', { headers })
     await ask('GET', '/api/v1/sessions/unknown', { headers })
     await ask('GET', '/api/v1/metrics/retries', { headers })
     await ask('GET', '/api/v1/policies', { headers })
-    expect((await hf.audit.list()).items).toEqual([])
+    const read = async () => (await hf.audit.list({ actor: 'ann', order: 'oldest' })).items
+    expect(await read()).toEqual([])
     await clock.advance(60_000)
-    const { items } = await hf.audit.list({ order: 'oldest' })
+    const items = await read()
     expect(items).toMatchObject([
       { actor: 'ann', action: 'session.read', target: 'sessions', after: { count: 4 } },
       { actor: 'ann', action: 'metrics.read', target: 'metrics', after: { count: 1 } },
     ])
     await clock.advance(600_000)
-    expect((await hf.audit.list()).items).toHaveLength(2)
+    expect(await read()).toHaveLength(2)
   })
 
   test('what was read in the last minute is written down at the end', async () => {

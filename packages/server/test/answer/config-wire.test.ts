@@ -1,5 +1,6 @@
+import type { Configuration } from '@holdfast/runtime'
 import { expect, test } from 'vitest'
-import { fileSpelling } from '../../src/answer/spelling.js'
+import { configWire } from '../../src/answer/config.js'
 
 test('a configuration is spelled as its file: snake_case, seconds, and names as they are', () => {
   const config = {
@@ -26,7 +27,7 @@ test('a configuration is spelled as its file: snake_case, seconds, and names as 
     overrides: { 'A/b/Retry/maxRetries': 5 },
     node: { heartbeat: 1000 },
   }
-  expect(fileSpelling(config)).toEqual({
+  expect(configWire({ current: config as Configuration['current'], layer: {} })).toEqual({
     version: '1.1.0',
     global_defaults: { base_delay: 0.5, total_timeout: 'Infinity' },
     policies: {
@@ -49,5 +50,39 @@ test('a configuration is spelled as its file: snake_case, seconds, and names as 
     dead_letters: { max_age: 86_400, max_entries: 10 },
     overrides: { 'A/b/Retry/maxRetries': 5 },
     node: { heartbeat: 1 },
+  })
+})
+
+test('members that were added, changed and removed through the API are in it as a file would list them', () => {
+  const current = {
+    version: '1.1.0',
+    pools: {
+      some: { members: [{ url: 'http://a:1' }, { id: 'b', url: 'http://b:2', region: 'eu' }] },
+      none: {},
+    },
+  }
+  const layer = {
+    pools: {
+      some: {
+        members: {
+          'a:1': null,
+          b: { weight: 4, enabled: false },
+          c: { url: 'http://ann:hunter2@c:3', enabled: true },
+          gone: { weight: 2 },
+        },
+      },
+    },
+  }
+  expect(configWire({ current: current as Configuration['current'], layer })).toEqual({
+    version: '1.1.0',
+    pools: {
+      some: {
+        members: [
+          { id: 'b', url: 'http://b:2', region: 'eu', weight: 4 },
+          { id: 'c', url: 'http://[redacted]@c:3' },
+        ],
+      },
+      none: {},
+    },
   })
 })

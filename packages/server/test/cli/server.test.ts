@@ -98,7 +98,7 @@ describe('a command at a server', () => {
 
   it('ends with 5 without a token, and with one that is not enough', async () => {
     const { hf, world, url } = await running()
-    const { token } = await createToken(hf.store.values, { name: 'ann', role: 'viewer' })
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const without = await world.run(['breakers', '--url', url])
     expect(without.code).toBe(EXIT.denied)
     expect(without.err).toContain('HOLDFAST_TOKEN')
@@ -233,9 +233,30 @@ describe('a command at a server', () => {
     expect(out).toContain('max_attempts: 7')
   })
 
-  it('says that a server in no fleet has no nodes', async () => {
-    const { world, url } = await running()
-    const { code, err } = await world.run(['nodes', '--url', url])
-    expect([code, err.includes('no fleet')]).toEqual([EXIT.failure, true])
+  it('writes down a reason in any language, and of several lines', async () => {
+    const { world, url, hf } = await running()
+    const said = ['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'schön →\nスロー']
+    expect(await world.run(said)).toMatchObject({ code: EXIT.ok })
+    expect((await hf.audit.list()).items[0]?.reason).toBe('schön → スロー')
+  })
+
+  it('takes a variable that is empty for none', async () => {
+    const { world } = await running()
+    const env = { HOLDFAST_URL: '', HOLDFAST_TOKEN: '' }
+    const { code, err } = await world.run(['tail'], { env })
+    expect([code, err.includes('needs --url')]).toEqual([EXIT.usage, true])
+  })
+
+  it('shows the server itself where it is in no fleet, and says so', async () => {
+    const { world, url, hf } = await running()
+    const [node] = await hf.nodes()
+    const { code, out, err } = await world.run(['nodes', '--url', url])
+    expect([code, out.includes(node?.id ?? '?'), err.includes('shares nothing')]).toEqual([
+      EXIT.ok,
+      true,
+      true,
+    ])
+    const { json } = await world.run(['nodes', '--json', '--url', url])
+    expect(json.items).toMatchObject([{ id: node?.id, version: node?.version, self: true }])
   })
 })

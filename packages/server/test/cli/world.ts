@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from 'holdfast'
 import { systemClock } from 'holdfast/engine'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import type { Io } from '../../src/cli/io.js'
 import { main } from '../../src/cli/program.js'
 
@@ -24,12 +24,6 @@ interface Setting {
   heard?: (text: string, interrupt: () => void) => void
 }
 
-const made: string[] = []
-
-afterEach(() => {
-  for (const dir of made.splice(0)) rmSync(dir, { recursive: true, force: true })
-})
-
 /** Waits end at once, in the order they began: commands poll, and tests do not wait. */
 const eager: Clock = {
   now: () => systemClock.now(),
@@ -43,7 +37,7 @@ export class World {
   readonly dir = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
 
   constructor(files: Record<string, string> = {}) {
-    made.push(this.dir)
+    onTestFinished(() => rmSync(this.dir, { recursive: true, force: true }))
     for (const [name, text] of Object.entries(files)) writeFileSync(join(this.dir, name), text)
   }
 

@@ -89,13 +89,13 @@ describe('the event stream', () => {
 
   test('ends with the token that opened it', async () => {
     const fixture = await open({ heartbeat: '5s' })
-    const { values } = fixture.hf.store
-    const { token } = await createToken(values, { name: 'ann', role: 'viewer' })
-    await createToken(values, { name: 'bob', role: 'viewer' })
+    const { hf } = fixture
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
+    await createToken(hf, { name: 'bob', role: 'viewer' })
     const stream = await read(fixture, '', { authorization: `Bearer ${token}` })
     await fixture.clock.advance(5000)
     expect(await stream.piece()).toContain('connected')
-    await revokeToken(values, 'ann')
+    await revokeToken(hf, 'ann')
     await fixture.clock.advance(5000)
     expect(await stream.take(1)).toEqual([])
   })

@@ -23,6 +23,23 @@ test('breakers are listed though never used, by state and by pool', async () => 
   expect(await ask('GET', '/api/v1/circuit-breakers?state=ajar')).toMatchObject({ status: 400 })
 })
 
+test('a page of breakers makes none but those on it', async () => {
+  const members = Array.from({ length: 50 }, (_, i) => ({ id: `m/${i}`, url: `http://10.0.0.${i}:80` }))
+  const { ask, hf } = await open({}, { version: '1.1.0', pools: { 'big one': { members } } })
+  const pool = hf.pools.get('big one')
+  expect(await ask('POST', '/api/v1/circuit-breakers/pool%3Abig%2520one%3Am%252F49/trip')).toMatchObject({
+    status: 200,
+  })
+  const opened = (await ask('GET', '/api/v1/circuit-breakers?state=open')).body.circuit_breakers
+  expect(ids(opened)).toEqual(['pool:big%20one:m%2F49'])
+  const { body } = await ask('GET', '/api/v1/circuit-breakers?state=closed&limit=10')
+  expect(ids(body.circuit_breakers)).toEqual(
+    members.slice(0, 10).map(({ id }) => `pool:big%20one:${encodeURIComponent(id)}`),
+  )
+  expect(await hf.health()).toMatchObject({ circuitBreakers: { total: 50, open: 1, halfOpen: 0 } })
+  expect(pool.usedBreakers()).toHaveLength(11)
+})
+
 test('thousands of breakers are paged through, each once', async () => {
   const members = Array.from({ length: 3000 }, (_, i) => ({
     id: `m${i}`,
@@ -90,4 +107,28 @@ test.each([
   const answer = await ask('GET', `/api/v1${path}`)
   expect(answer.status).toBe(status)
   if (status === 400) expect(answer.body.message).toMatch(/\w+/)
+})
+
+test.each([
+  ['GET', '/metrics/retries/timeseries?hours=169', undefined, 'hours', 'takes at most 168'],
+  ['GET', '/metrics/retries/timeseries?hours=x', undefined, 'hours', 'takes a whole number'],
+  ['GET', '/circuit-breakers?state=ajar', undefined, 'state', 'takes one of closed, open, half_open'],
+  ['GET', '/config/explain', undefined, 'operation', 'takes a string, and is missing'],
+  ['GET', '/sessions?nonsense=1', undefined, '', 'there is no "nonsense" here'],
+  [
+    'GET',
+    '/dead-letters?status=lost',
+    undefined,
+    'status',
+    'takes one of pending, replaying, completed, failed',
+  ],
+  ['PUT', '/policies/quick', { max_attempts: 0 }, 'max_attempts', 'takes at least 1'],
+  ['PUT', '/retry/policy', { multiplier: 1 }, 'multiplier', 'takes more than 1'],
+  ['PUT', '/retry/policy', { base_delay: 'x' }, 'base_delay', 'takes a number'],
+  ['POST', '/pools/proxies/members', { url: '' }, 'url', 'takes a text that is not empty'],
+] as const)('%s %s says of %j what it takes', async (method, path, body, field, message) => {
+  const { ask } = await open()
+  const answer = await ask(method, `/api/v1${path}`, { body })
+  expect(answer.status).toBe(400)
+  expect(answer.body.details).toMatchObject([{ path: field, message }])
 })

@@ -170,3 +170,19 @@ test('an operation is explained in seconds', async () => {
   })
   expect(await ask('GET', '/api/v1/config/explain')).toMatchObject({ status: 400 })
 })
+
+test('what a policy was and is stands in the audit trail as it does everywhere on the wire', async () => {
+  const { ask } = await open()
+  await ask('PUT', '/api/v1/policies/quick', { body: { max_attempts: 4, base_delay: 0.5 } })
+  await ask('DELETE', '/api/v1/policies/quick')
+  const { items } = (await ask('GET', '/api/v1/audit')).body
+  expect(items).toMatchObject([
+    { action: 'policy.delete', before: { id: 'quick', max_attempts: 4, base_delay: 0.5 } },
+    {
+      action: 'policy.put',
+      before: { id: 'quick', max_attempts: 3, base_delay: 1, backoff_type: 'immediate' },
+      after: { id: 'quick', max_attempts: 4, base_delay: 0.5 },
+    },
+  ])
+  expect(JSON.stringify(items)).not.toMatch(/maxAttempts|baseDelay/)
+})

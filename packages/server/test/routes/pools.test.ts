@@ -48,6 +48,27 @@ describe('members of a pool', () => {
     expect((await hf.audit.list({ action: 'member.change' })).items).toHaveLength(4)
   })
 
+  test('and what was changed of them are in the configuration and its history, and go when it is rolled back', async () => {
+    const { ask } = await open()
+    const ids = async () => (await ask('GET', PATH)).body.items.map(({ id }: { id: string }) => id)
+    await ask('POST', PATH, { body: { id: 'p3', url: 'http://ann:hunter2@10.0.0.9:8080' } })
+    await ask('DELETE', `${PATH}/p1`, { headers: { 'x-reason': 'it is slow' } })
+    expect(await ids()).toEqual(['p2', 'p3'])
+    expect((await ask('GET', '/api/v1/config')).body.pools.proxies.members).toEqual([
+      { id: 'p2', url: 'http://127.0.0.1:9002' },
+      { id: 'p3', url: 'http://[redacted]@10.0.0.9:8080' },
+    ])
+    expect((await ask('GET', '/api/v1/config/history')).body.items).toMatchObject([
+      { version: 2, by: 'local', reason: 'it is slow' },
+      { version: 1, by: 'local' },
+    ])
+    expect(await ask('POST', '/api/v1/config/rollback', { body: { version: 1 } })).toMatchObject({
+      status: 200,
+    })
+    expect((await ids()).toSorted()).toEqual(['p1', 'p2', 'p3'])
+    expect(JSON.stringify((await ask('GET', '/api/v1/audit')).body)).not.toContain('hunter2')
+  })
+
   test('go', async () => {
     const { ask, hf } = await open()
     expect(await ask('DELETE', `${PATH}/p2`)).toMatchObject({ status: 204 })

@@ -56,6 +56,27 @@ async function open() {
 
 const down = () => Promise.reject(new Error('down'))
 
+describe('a process of a fleet', () => {
+  it('tells how it stands with the others, and one of none tells nothing', async () => {
+    const { hf, scrape } = await open()
+    const shared = (found: Scraped) =>
+      found.samples
+        .filter(({ name }) => /_(shared_state|fleet)_/.test(name))
+        .map(({ name, value }) => [name, value])
+    expect(shared(await scrape())).toEqual([])
+    const status = { node: 'a', up: false, losses: 2, nodes: 1, commands: 70, eventsDropped: 3 }
+    hf.fleet = { status: () => status } as unknown as typeof hf.fleet
+    expect(shared(await scrape())).toEqual([
+      ['holdfast_shared_state_up', 0],
+      ['holdfast_shared_state_losses_total', 2],
+      ['holdfast_shared_state_commands_total', 70],
+      ['holdfast_fleet_nodes', 1],
+      ['holdfast_fleet_events_dropped_total', 3],
+    ])
+    hf.fleet = undefined
+  })
+})
+
 describe('/metrics', () => {
   it('counts calls by result and whether they were retried, and retries', async () => {
     const { hf, scrape } = await open()
@@ -174,7 +195,7 @@ describe('/metrics', () => {
 
   it('asks for a token where there is one', async () => {
     const { hf, ask } = await open()
-    const { token } = await createToken(hf.store.values, { name: 'prometheus', role: 'viewer' })
+    const { token } = await createToken(hf, { name: 'prometheus', role: 'viewer' })
     expect((await ask()).status).not.toBe(200)
     expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(200)
   })

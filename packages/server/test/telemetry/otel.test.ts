@@ -9,7 +9,8 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openTelemetry } from '../../src/telemetry/otel.js'
+import { openTelemetry } from '../../src/telemetry/open.js'
+import { tellOpenTelemetry } from '../../src/telemetry/otel.js'
 
 const CONFIG = {
   policies: { quick: { maxAttempts: 3, backoffType: 'immediate' } },
@@ -159,11 +160,34 @@ describe('OpenTelemetry', () => {
   })
 })
 
+describe('with OpenTelemetry, and nobody who listens', () => {
+  it('runs the very function that was given', async () => {
+    const bare = await Holdfast.open({ config: CONFIG, env: {} })
+    const none = {
+      ...api,
+      trace: { getTracer: () => new api.ProxyTracerProvider().getTracer('none') },
+      metrics: { getMeter: () => api.createNoopMeter() },
+    } as unknown as typeof api
+    const seen: unknown[] = []
+    const { run } = bare
+    bare.run = ((operation: string, fn: never, options: never) => {
+      seen.push(fn)
+      return run.call(bare, operation, fn, options)
+    }) as typeof run
+    const end = await tellOpenTelemetry(bare, async () => none)
+    const fn = () => 1
+    expect(await bare.run('quick', fn)).toBe(1)
+    expect(seen).toEqual([fn])
+    end()
+    await bare.close()
+  })
+})
+
 describe('without OpenTelemetry', () => {
   it('changes nothing', async () => {
     const bare = await Holdfast.open({ config: CONFIG, env: {} })
     const { run, guardFor } = bare
-    await openTelemetry(bare, () => Promise.reject(new Error('Cannot find package')))
+    await tellOpenTelemetry(bare, () => Promise.reject(new Error('Cannot find package')))
     expect([bare.run, bare.guardFor]).toEqual([run, guardFor])
     expect(Object.hasOwn(bare, 'run')).toBe(false)
     await bare.close()

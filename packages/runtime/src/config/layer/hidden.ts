@@ -1,6 +1,10 @@
-import type { RetryPolicy } from '../../records/policy.js'
+import { snakeKey } from '../../codec/twin.js'
+import { policyCodec, type RetryPolicy } from '../../records/policy.js'
 import { type PolicySource, type ResolvedPolicy, resolvePolicy } from '../resolve.js'
 import type { ResolvedConfig } from '../resolved.js'
+import type { Config } from '../schema/schema.js'
+import type { Layer } from './layer.js'
+import { memberId } from './members.js'
 
 /** A value of the config that a change through the API hides. */
 export interface HiddenValue {
@@ -82,4 +86,37 @@ export function differences(
     }
   }
   return found
+}
+
+/** A difference in the wire's spelling, as records keep it. */
+export function toWireDifference({ policyId, field, before, after }: Difference): object {
+  const name = snakeKey(field)
+  const wire = (value: unknown): unknown =>
+    (policyCodec.encode({ [field]: value } as unknown as RetryPolicy) as Record<string, unknown>)[name] ??
+    null
+  return { policy_id: policyId, field: name, before: wire(before), after: wire(after) }
+}
+
+/** What a reload changed of members whose changes through the API hide it, a sentence each. */
+export function hiddenMembers(before: Config, after: Config, { pools = {} }: Layer): string[] {
+  const notes: string[] = []
+  for (const [pool, { members = {} }] of Object.entries(pools))
+    for (const [id, change] of Object.entries(members)) {
+      const [was, is] = [before, after].map((config) =>
+        config.pools?.[pool]?.members?.find((entry) => memberId(entry) === id),
+      )
+      if (is === undefined || isSame(was, is)) continue
+      const place = `pools.${pool}.members: ${JSON.stringify(id)}`
+      if (change === null || change.url !== undefined) {
+        const how = change === null ? 'was removed' : 'was replaced'
+        notes.push(`${place} was changed in the config, and ${how} through the API`)
+        continue
+      }
+      for (const field of Object.keys(change) as (keyof typeof is)[])
+        if (field in is && !isSame(was?.[field], is[field]) && !isSame(is[field], change[field as 'weight']))
+          notes.push(
+            `${place}: the ${field} ${JSON.stringify(is[field])} of the config is hidden by ${JSON.stringify(change[field as 'weight'])}, a change through the API`,
+          )
+    }
+  return notes
 }

@@ -4,6 +4,7 @@ import type { LayerStore, LayerVersion, Store } from '../../store/store.js'
 import { configInvalid, type Problem, show } from '../problem.js'
 import { policyEntryCodec } from '../schema/schema.js'
 import type { Layer } from './layer.js'
+import { memberChangeCodec } from './member-schema.js'
 
 /** Who changed the layer, when and why. */
 export interface LayerChange {
@@ -111,12 +112,18 @@ function layerOf(stored: LayerVersion | undefined): Layer {
   if (typeof layer !== 'object' || layer === null)
     problems.push({ path: '', message: `got ${show(layer)}, takes an object` })
   else
-    for (const [id, entry] of Object.entries(layer.policies ?? {}))
-      if (entry !== null && !policyEntryCodec.safeDecode(entry).success)
-        problems.push({
-          path: `policies.${id}`,
-          message: 'cannot be read by this release (roll back, or clear the layer)',
-        })
+    for (const [path, readable] of entriesOf(layer))
+      if (!readable)
+        problems.push({ path, message: 'cannot be read by this release (roll back, or clear the layer)' })
   if (problems.length > 0) throw configInvalid(`version ${stored.version} of the layer of changes`, problems)
   return layer ?? {}
+}
+
+/** What a layer holds, and whether this release can read it. */
+function* entriesOf({ policies = {}, pools = {} }: Layer): Iterable<[path: string, readable: boolean]> {
+  for (const [id, entry] of Object.entries(policies))
+    yield [`policies.${id}`, entry === null || policyEntryCodec.safeDecode(entry).success]
+  for (const [pool, { members = {} }] of Object.entries(pools))
+    for (const [id, entry] of Object.entries(members))
+      yield [`pools.${pool}.members.${id}`, entry === null || memberChangeCodec.safeDecode(entry).success]
 }

@@ -53,6 +53,17 @@ export const breakerEntrySchema = z.strictObject({
 /** Kinds of failure, each with the names and codes that mean it. */
 export const errorKindsSchema = z.record(z.string(), list(matcher()))
 
+/** A member of a pool. */
+export const memberSchema = z.strictObject({
+  id: key(word(), 'What it is called. Host and port of its url where this is left out.'),
+  url: described(url('http', 'https', 'socks5'), 'Where it is; may hold credentials.'),
+  weight: key(amount(), 'How often it is chosen beside the others. Default 1.'),
+  region: key(text(), 'Where it stands.'),
+  cost: key(amount(), 'What a call through it costs. Default 0.'),
+  tags: key(list(text()), 'Words for choosing by.'),
+  circuit_breaker: key(breakerEntrySchema.clone(), 'Settings of its own breaker.'),
+})
+
 export const poolSchema = z.strictObject({
   strategy: key(
     oneOf(
@@ -70,20 +81,7 @@ export const poolSchema = z.strictObject({
   ),
   policy: key(word(), 'The policy of calls through the pool.'),
   circuit_breaker: key(breakerEntrySchema.clone(), 'When a member is set aside, and for how long.'),
-  members: key(
-    list(
-      z.strictObject({
-        id: key(word(), 'What it is called. Host and port of its url where this is left out.'),
-        url: described(url('http', 'https', 'socks5'), 'Where it is; may hold credentials.'),
-        weight: key(amount(), 'How often it is chosen beside the others. Default 1.'),
-        region: key(text(), 'Where it stands.'),
-        cost: key(amount(), 'What a call through it costs. Default 0.'),
-        tags: key(list(text()), 'Words for choosing by.'),
-        circuit_breaker: key(breakerEntrySchema.clone(), 'Settings of its own breaker.'),
-      }),
-    ),
-    'Who is in it.',
-  ),
+  members: key(list(memberSchema), 'Who is in it.'),
   members_file: key(word(), 'A file with more members: lines, JSON or CSV. Relative to this file.'),
   member_faults: key(list(httpStatus()), 'Statuses that speak of the member and not of the request.'),
   max_ejected: key(share(), 'The share of members that may be set aside at once.'),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
 import type { BreakerStore, LayerStore, LayerVersion, StoredBreaker, ValueStore } from '../store.js'
-import { decodeBreaker, encodeBreaker } from './breaker-codec.js'
 import { type Disk, parseJson, unavailable } from './disk.js'
 import type { JsonFile } from './json-file.js'
 import type { Lock } from './lock.js'

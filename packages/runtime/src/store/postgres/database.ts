@@ -1,6 +1,6 @@
 import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/engine'
-import { hashOf } from '../sqlite/text.js'
+import { hashOf } from '../text.js'
 import type { Address } from './address.js'
 import {
   type Client,

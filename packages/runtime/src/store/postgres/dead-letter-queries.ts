@@ -1,5 +1,5 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
-import { toColumn } from '../sqlite/text.js'
+import { toColumn } from '../text.js'
 import type { Value } from './driver.js'
 import { hashed } from './names.js'
 

@@ -1,6 +1,6 @@
 import { HoldfastError } from 'holdfast'
 import { type DeadLetter, type DeadLetterStatus, deadLetterCodec } from '../../records/dead-letter.js'
-import { fromColumn, toColumn } from '../sqlite/text.js'
+import { fromColumn, toColumn } from '../text.js'
 import { hashed } from './names.js'
 
 /** A dead letter as it is stored. Big integers come as text. */

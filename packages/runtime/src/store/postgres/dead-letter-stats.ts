@@ -1,6 +1,6 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
-import { fromColumn } from '../sqlite/text.js'
 import type { DeadLetterStats } from '../store.js'
+import { fromColumn } from '../text.js'
 import type { Database, Sql } from './database.js'
 
 const none = (): Record<DeadLetterStatus, number> => ({ pending: 0, replaying: 0, completed: 0, failed: 0 })

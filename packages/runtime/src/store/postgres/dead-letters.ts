@@ -3,7 +3,6 @@ import type { DeadLetter } from '../../records/dead-letter.js'
 import { encodeCursor, readPaging } from '../cursor.js'
 import { queryOf } from '../dead-letter-index.js'
 import { completedAt, isHeld, leasedTo, seenAt, settledTo, standingOf } from '../dead-letter-rules.js'
-import { toColumn } from '../sqlite/text.js'
 import type {
   Added,
   DeadLetterFilter,
@@ -13,6 +12,7 @@ import type {
   Page,
   Settlement,
 } from '../store.js'
+import { toColumn } from '../text.js'
 import type { Database } from './database.js'
 import { DeadLetterAdds } from './dead-letter-adds.js'
 import { type Change, DeadLetterChanges } from './dead-letter-changes.js'

@@ -16,8 +16,8 @@ import {
   type Nature,
   sessionNature,
 } from '../fits.js'
-import { toColumn } from '../sqlite/text.js'
 import type { AuditFilter, BreakerEventFilter, ErrorFilter, EventFilter, SessionFilter } from '../store.js'
+import { toColumn } from '../text.js'
 import type { Value } from './driver.js'
 import { LOCKS } from './locks.js'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { toColumn } from '../sqlite/text.js'
+import { toColumn } from '../text.js'
 
 /** Stands for a name of any length, in 16 bytes: half of its SHA-256, which nobody can make two names of. */
 export const hashed = (name: string): string =>

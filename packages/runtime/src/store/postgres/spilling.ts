@@ -9,7 +9,6 @@ import type { Wakeups } from './wakeups.js'
 
 /** A queue that also tells when somebody asked for a replay, so that a worker need not wait for its next look. */
 export interface WakingDeadLetters extends DeadLetterStore {
-  /** Calls when there may be something to replay. Gives what ends it. */
   onRequest(listener: () => void): () => void
 }
 

@@ -1,5 +1,4 @@
-import { decodeBreaker, encodeBreaker } from '../files/breaker-codec.js'
-import { fromColumn, toColumn } from '../sqlite/text.js'
+import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
 import type {
   BreakerStore,
   LayerStore,
@@ -9,6 +8,7 @@ import type {
   StoredBreaker,
   ValueStore,
 } from '../store.js'
+import { fromColumn, toColumn } from '../text.js'
 import type { Database } from './database.js'
 import { hashed } from './names.js'
 

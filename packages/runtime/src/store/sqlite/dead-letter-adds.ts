@@ -1,6 +1,7 @@
 import type { DeadLetter } from '../../records/dead-letter.js'
 import { samePayload } from '../payload.js'
 import type { Added } from '../store.js'
+import { hashOf, toColumn } from '../text.js'
 import type { Commits } from './commits.js'
 import type { Connection } from './connection.js'
 import {
@@ -14,7 +15,6 @@ import {
   noteProcessed,
 } from './dead-letter-rows.js'
 import type { Value } from './driver.js'
-import { hashOf, toColumn } from './text.js'
 
 /** How many entries, or characters of them, one job adds: others have their turn after it. */
 const JOB = { entries: 512, size: 2 ** 20 } as const

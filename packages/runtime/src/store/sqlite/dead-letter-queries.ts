@@ -1,7 +1,7 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
+import { toColumn } from '../text.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
-import { toColumn } from './text.js'
 
 /** Which entries are wanted. */
 export interface Wanted {

@@ -1,8 +1,8 @@
 import { HoldfastError } from 'holdfast'
 import { type DeadLetter, deadLetterCodec } from '../../records/dead-letter.js'
+import { fromColumn, hashOf, toColumn } from '../text.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
-import { fromColumn, hashOf, toColumn } from './text.js'
 
 /** A dead letter as it is stored. */
 interface DeadLetterRow {

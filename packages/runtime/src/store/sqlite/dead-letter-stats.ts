@@ -1,7 +1,7 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
 import type { DeadLetterStats } from '../store.js'
+import { fromColumn } from '../text.js'
 import type { Connection } from './connection.js'
-import { fromColumn } from './text.js'
 
 const none = (): Record<DeadLetterStatus, number> => ({ pending: 0, replaying: 0, completed: 0, failed: 0 })
 

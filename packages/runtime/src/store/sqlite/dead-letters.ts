@@ -11,12 +11,12 @@ import type {
   Page,
   Settlement,
 } from '../store.js'
+import { fromColumn, toColumn } from '../text.js'
 import { type Commits, turn } from './commits.js'
 import { DeadLetterAdds } from './dead-letter-adds.js'
 import { type Place, select, type Wanted } from './dead-letter-queries.js'
 import { count, findId, type Held, payloadText, readAll, replace } from './dead-letter-rows.js'
 import { statsOf } from './dead-letter-stats.js'
-import { fromColumn, toColumn } from './text.js'
 
 /** How many entries are read, leased or deleted before others have their turn. */
 const SLICE = 100

@@ -1,13 +1,10 @@
 import type { z } from 'zod'
-import type { Codec, Twin } from '../../codec/twin.js'
-import { breakerEventCodec, type breakerEventSchema } from '../../records/breaker.js'
-import {
-  auditCodec,
-  type auditSchema,
-  errorRecordCodec,
-  type errorRecordSchema,
-} from '../../records/errors.js'
-import { eventCodec, type eventSchema, sessionCodec, type sessionSchema } from '../../records/session.js'
+import type { TextCodec } from '../../codec/text.js'
+import type { Twin } from '../../codec/twin.js'
+import type { breakerEventSchema } from '../../records/breaker.js'
+import type { auditSchema, errorRecordSchema } from '../../records/errors.js'
+import type { eventSchema, sessionSchema } from '../../records/session.js'
+import { auditText, breakerEventText, errorRecordText, eventText, sessionText } from '../../records/text.js'
 import {
   auditNature,
   breakerEventNature,
@@ -22,101 +19,107 @@ import type { Value } from './driver.js'
 /** A condition on columns. */
 export type Condition = readonly [sql: string, ...values: Value[]]
 
-/** Which columns a journal's records are found by. `nature` has the last word: columns only spare reading records. */
+/** Which columns a journal's rows are found by. `nature` has the last word: columns only spare reading records. */
 export interface Shape<S extends z.ZodType, F> {
   readonly table: string
-  readonly columns: readonly string[]
-  readonly codec: Codec<S>
+  readonly text: TextCodec<S>
   readonly nature: Nature<Twin<S>, F>
-  /** The columns' values, in their order. */
-  values(record: Twin<S>): Value[]
+  /** Columns that hold which values the records of a row have. */
+  readonly columns: readonly string[]
+  /** A record's values, in the columns' order. */
+  values(record: Twin<S>): readonly (string | null | undefined)[]
+  /** A column before those, with the greatest value that a record of the row has. */
+  readonly greatest?: { readonly column: string; of(record: Twin<S>): string }
   conditions(filter: F): Condition[]
 }
 
-/** A column that must have one value, where one is asked for. */
-const equals = (column: string, value: string | undefined): Condition[] =>
-  value === undefined ? [] : [[`${column} = ?`, value]]
+/** A column that must hold one value, where one is asked for. */
+const has = (column: string, value: string | undefined): Condition[] =>
+  value === undefined ? [] : [[`instr(${column}, ?)`, JSON.stringify(value)]]
 
-/** A column that must have one of several values. */
-const among = (column: string, values: readonly string[] | undefined): Condition[] =>
-  values === undefined ? [] : [[`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(values)]]
+/** A column that must hold one of several values. */
+const hasOne = (column: string, values: readonly string[] | undefined): Condition[] =>
+  values === undefined
+    ? []
+    : [
+        [
+          `(${values.map(() => `instr(${column}, ?)`).join(' OR ') || 'FALSE'})`,
+          ...values.map((value) => JSON.stringify(value)),
+        ],
+      ]
 
 export const sessionShape: Shape<typeof sessionSchema, SessionFilter> = {
   table: 'sessions',
-  columns: ['session_id', 'operation', 'subsystem', 'correlation_id', 'success', 'policy_ids'],
-  codec: sessionCodec,
+  text: sessionText,
   nature: sessionNature,
-  values: ({ sessionId, operation, subsystem, correlationId, success, policyId, policyIds }) => [
+  columns: ['session_ids', 'operations', 'subsystems', 'correlation_ids', 'successes', 'policy_ids'],
+  values: ({ sessionId, operation, subsystem, correlationId, success, policyId }) => [
     sessionId,
     operation,
-    subsystem ?? null,
+    subsystem,
     correlationId,
-    success ? 1 : 0,
-    policyIds.length === 1 && policyIds[0] === policyId ? policyId : [policyId, ...policyIds].join('\n'),
+    success ? '1' : '0',
+    policyId,
   ],
   conditions: ({ operation, subsystem, correlationId, success, policyId }) => [
-    ...equals('operation', operation),
-    ...equals('subsystem', subsystem),
-    ...equals('correlation_id', correlationId),
-    ...(success === undefined ? [] : [['success = ?', success ? 1 : 0] as const]),
-    ...(policyId === undefined ? [] : [['instr(policy_ids, ?) > 0', policyId] as const]),
+    ...has('operations', operation),
+    ...has('subsystems', subsystem),
+    ...has('correlation_ids', correlationId),
+    ...has('successes', success === undefined ? undefined : success ? '1' : '0'),
+    ...has('policy_ids', policyId),
   ],
 }
 
 export const eventShape: Shape<typeof eventSchema, EventFilter> = {
   table: 'events',
-  columns: ['event_id', 'event_type', 'operation', 'session_id'],
-  codec: eventCodec,
+  text: eventText,
   nature: eventNature,
-  values: ({ eventId, eventType, operation, sessionId }) => [
-    eventId,
-    eventType,
-    operation ?? null,
-    sessionId ?? null,
-  ],
+  greatest: { column: 'last_event_id', of: ({ eventId }) => eventId },
+  columns: ['event_types', 'operations', 'session_ids'],
+  values: ({ eventType, operation, sessionId }) => [eventType, operation, sessionId],
   conditions: ({ types, operations, sessionId, after }) => [
-    ...among('event_type', types),
-    ...among('operation', operations),
-    ...equals('session_id', sessionId),
-    ...(after === undefined ? [] : [['event_id > ?', after] as const]),
+    ...hasOne('event_types', types),
+    ...hasOne('operations', operations),
+    ...has('session_ids', sessionId),
+    ...(after === undefined ? [] : [['last_event_id > ?', after] as const]),
   ],
 }
 
 export const errorShape: Shape<typeof errorRecordSchema, ErrorFilter> = {
   table: 'errors',
-  columns: ['severity', 'category', 'operation'],
-  codec: errorRecordCodec,
+  text: errorRecordText,
   nature: errorNature,
+  columns: ['severities', 'categories', 'operations'],
   values: ({ severity, category, context: { operation } }) => [
     severity,
     category,
     typeof operation === 'string' ? operation : null,
   ],
   conditions: ({ severity, category, operation }) => [
-    ...equals('severity', severity),
-    ...equals('category', category),
-    ...equals('operation', operation),
+    ...has('severities', severity),
+    ...has('categories', category),
+    ...has('operations', operation),
   ],
 }
 
 export const auditShape: Shape<typeof auditSchema, AuditFilter> = {
   table: 'audit',
-  columns: ['actor', 'action', 'target'],
-  codec: auditCodec,
+  text: auditText,
   nature: auditNature,
+  columns: ['actors', 'actions', 'targets'],
   values: ({ actor, action, target }) => [actor, action, target],
   conditions: ({ actor, action, target }) => [
-    ...equals('actor', actor),
-    ...equals('action', action),
-    ...equals('target', target),
+    ...has('actors', actor),
+    ...has('actions', action),
+    ...has('targets', target),
   ],
 }
 
 export const breakerEventShape: Shape<typeof breakerEventSchema, BreakerEventFilter> = {
   table: 'breaker_events',
-  columns: ['id'],
-  codec: breakerEventCodec,
+  text: breakerEventText,
   nature: breakerEventNature,
+  columns: ['ids'],
   values: ({ id }) => [id],
-  conditions: ({ id }) => equals('id', id),
+  conditions: ({ id }) => has('ids', id),
 }

@@ -1,13 +1,13 @@
 import type { z } from 'zod'
 import type { Twin } from '../../codec/twin.js'
-import { sessionCodec, type sessionSchema } from '../../records/session.js'
+import type { RetrySession, sessionSchema } from '../../records/session.js'
 import { encodeCursor, readPaging } from '../cursor.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
-import { Bodies, writeBodies } from './bodies.js'
 import { type Commits, turn } from './commits.js'
 import type { Value } from './driver.js'
 import { compress, expire, SPAN } from './history.js'
 import type { Condition, Shape } from './journal-shapes.js'
+import { type Row, RowDraft, recordsOf, rowOf, WIDEST, writeIds, writeRows } from './rows.js'
 
 interface Range extends PageOptions {
   from?: Date | undefined
@@ -15,19 +15,21 @@ interface Range extends PageOptions {
 }
 
 /** How many records make a transaction of their own. */
-const FULL = 256
+const FULL = 512
 
-/** How many rows one statement inserts: calling a statement costs more than a row. */
-const ROWS = 16
+/** How many rows are read before others have their turn, and how many are counted. */
+const ROWS = 4
+const COUNTED = 2000
 
 /** How many records are decoded before others have their turn. */
 const DECODED = 200
 
 /** Records that wait to be written together. */
-interface Batch {
-  /** The columns' values, row after row. */
-  heads: Value[]
-  texts: string[]
+interface Batch<S extends z.ZodType> {
+  rows: RowDraft<S>[]
+  entries: number
+  /** By which they can be asked for. */
+  ids: string[]
   written: Promise<void>
 }
 
@@ -37,7 +39,7 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
   protected readonly shape: Shape<S, F>
   /** Whether records must outlast a crash of the machine as well. */
   private readonly durable: boolean
-  private batch: Batch | undefined
+  private batch: Batch<S> | undefined
 
   constructor(commits: Commits, shape: Shape<S, F>, durable = false) {
     this.commits = commits
@@ -46,14 +48,14 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
   }
 
   async append(records: readonly Twin<S>[]): Promise<void> {
-    const { codec, nature, values } = this.shape
-    const texts = records.map((record) => JSON.stringify(codec.encode(record)))
     let written: Promise<void> | undefined
-    for (const [i, record] of records.entries()) {
+    for (const record of records) {
       const batch = (this.batch ??= this.begin())
-      batch.texts.push(texts[i] as string)
-      batch.heads.push(nature.time(record).getTime(), ...values(record))
-      if (batch.texts.length >= FULL) {
+      let row = batch.rows.at(-1)
+      if (row === undefined || row.full) batch.rows.push((row = new RowDraft(this.shape as Shape<S, never>)))
+      row.add(record)
+      this.noted(record, batch)
+      if (++batch.entries >= FULL) {
         this.batch = undefined
         this.commits.press()
       }
@@ -63,8 +65,8 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
     await written
   }
 
-  private begin(): Batch {
-    const batch: Batch = { heads: [], texts: [], written: Promise.resolve() }
+  private begin(): Batch<S> {
+    const batch: Batch<S> = { rows: [], entries: 0, ids: [], written: Promise.resolve() }
     const end = () => {
       if (this.batch === batch) this.batch = undefined
     }
@@ -78,20 +80,11 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
     return batch
   }
 
-  private insert({ heads, texts }: Batch): void {
-    const { sql } = this.commits
-    const { table, columns } = this.shape
-    const row = `(?${', ?'.repeat(columns.length)})`
-    const into = `INSERT INTO ${table} (time, ${columns.join(', ')}) VALUES `
-    const many = sql.statement(into + Array(ROWS).fill(row).join(', '))
-    const one = sql.statement(into + row)
-    const width = columns.length + 1
-    let at = 0
-    for (; at + ROWS * width <= heads.length; at += ROWS * width) many.run(heads.slice(at, at + ROWS * width))
-    for (; at < heads.length; at += width) one.run(heads.slice(at, at + width))
-    // Nobody else writes meanwhile, so the numbers are consecutive.
-    const { last } = sql.get<{ last: number }>(`SELECT max(seq) AS last FROM ${table}`) as { last: number }
-    writeBodies(sql, table, last - texts.length + 1, texts)
+  /** A record comes into a batch. */
+  protected noted(_record: Twin<S>, _batch: Batch<S>): void {}
+
+  protected insert({ rows }: Batch<S>): number {
+    return writeRows(this.commits.sql, this.shape as Shape<S, never>, rows)
   }
 
   async list(filter?: F): Promise<Page<Twin<S>>> {
@@ -120,10 +113,19 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
     if (filter === undefined) return []
     const { from, to } = filter
     return [
-      ...(from === undefined ? [] : [['time >= ?', from.getTime()] as const]),
-      ...(to === undefined ? [] : [['time < ?', to.getTime()] as const]),
+      ...(from === undefined ? [] : [['newest >= ?', from.getTime()] as const]),
+      ...(to === undefined ? [] : [['oldest < ?', to.getTime()] as const]),
       ...this.shape.conditions(filter),
     ]
+  }
+
+  private fits(record: Twin<S>, filter: F): boolean {
+    const { nature } = this.shape
+    const time = nature.time(record)
+    const { from, to } = filter
+    return (
+      (from === undefined || time >= from) && (to === undefined || time < to) && nature.fits(record, filter)
+    )
   }
 
   /** Looks at a stretch of records beyond an edge. Tells those that fit, and the edge to go on from if there is more. */
@@ -133,66 +135,67 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
     newest: boolean,
     edge: number | undefined,
     want: number,
-  ) {
+  ): { found: [number, Twin<S>][]; edge: number | undefined } {
     const { sql } = this.commits
-    const { table, codec, nature } = this.shape
+    const { table, text } = this.shape
     const found: [number, Twin<S>][] = []
-    const { low, high } = sql.get<{ low: number | null; high: number }>(
-      `SELECT (SELECT min(seq) FROM ${table}) AS low, (SELECT max(seq) FROM ${table}) AS high`,
+    const { low, high } = sql.get(
+      `SELECT (SELECT first FROM ${table} ORDER BY last LIMIT 1) AS low, (SELECT max(last) FROM ${table}) AS high`,
     ) as { low: number | null; high: number }
     if (low === null) return { found, edge: undefined }
     const from = newest
       ? Math.max(low, Math.min(edge ?? high + 1, high + 1) - SPAN)
       : Math.max(low, (edge ?? 0) + 1)
     const to = newest ? Math.min(edge ?? high + 1, high + 1) : Math.min(high + 1, from + SPAN)
-    const rows = sql.all<{ seq: number }>(
-      `SELECT seq FROM ${table} WHERE seq >= ? AND seq < ? ${conditions.map(([text]) => `AND ${text} `).join('')}
-       ORDER BY seq ${newest ? 'DESC' : 'ASC'} LIMIT ?`,
+    const rows = sql.all<Row & Record<string, Value>>(
+      `SELECT first, last, body FROM ${table} WHERE last >= ? AND last < ? AND first < ?
+       ${conditions.map(([condition]) => `AND ${condition} `).join('')}
+       ORDER BY last ${newest ? 'DESC' : 'ASC'} LIMIT ${ROWS}`,
       from,
+      to + WIDEST,
       to,
       ...conditions.flatMap(([, ...values]) => values),
-      want,
     )
-    const bodies = new Bodies(sql, table)
-    for (const { seq } of rows) {
-      const wire = bodies.get(seq)
-      if (wire === undefined) continue
-      const record = codec.decode(wire)
-      if (filter === undefined || nature.fits(record, filter)) found.push([seq, record])
+    for (const row of rows) {
+      const records = recordsOf(row)
+      for (let i = 0; i < records.length; i++) {
+        const index = newest ? records.length - 1 - i : i
+        const seq = row.first + index
+        if (seq < from || seq >= to || records[index] === null) continue
+        const record = text.revive(records[index])
+        if (filter !== undefined && !this.fits(record, filter)) continue
+        found.push([seq, record])
+        if (found.length === want) return { found, edge: seq }
+      }
     }
-    if (rows.length === want) return { found, edge: rows.at(-1)?.seq }
+    const last = rows.length === ROWS ? rows.at(-1) : undefined
+    if (last !== undefined)
+      return { found, edge: newest ? Math.max(last.first, from) : Math.min(last.last, to - 1) }
     const over = newest ? from <= low : to > high
     return { found, edge: over ? undefined : newest ? from : to - 1 }
   }
 
   async expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number> {
-    const gone = await expire(this.commits, this.shape.table, limits)
-    await compress(this.commits, this.shape.table)
+    const gone = await expire(this.commits, this.shape, limits)
+    await compress(this.commits, this.shape)
     return gone
   }
 
   async count(): Promise<number> {
+    const { table } = this.shape
     let sum = 0
     for (let from: number | undefined = 0; from !== undefined; ) {
       const at: number = from
-      const part = await this.commits.read(() => {
-        const { sql } = this.commits
-        // Where the next record lies, so that a gap is passed over at once.
-        const next = sql.get<{ seq: number }>(
-          `SELECT seq FROM ${this.shape.table} WHERE seq >= ? ORDER BY seq LIMIT 1`,
-          at,
-        )?.seq
-        if (next === undefined) return undefined
-        const end = next + SPAN
-        const counted = sql.get<{ n: number }>(
-          `SELECT count(*) AS n FROM ${this.shape.table} WHERE seq >= ? AND seq < ?`,
-          next,
-          end,
-        )
-        return { n: counted?.n ?? 0, end }
-      })
-      sum += part?.n ?? 0
-      from = part?.end
+      const part = await this.commits.read(
+        () =>
+          this.commits.sql.get(
+            `SELECT sum(entries) AS n, max(last) AS last FROM
+              (SELECT entries, last FROM ${table} WHERE last > ? ORDER BY last LIMIT ${COUNTED})`,
+            at,
+          ) as { n: number | null; last: number | null },
+      )
+      sum += part.n ?? 0
+      from = part.last ?? undefined
       if (from !== undefined) await turn()
     }
     return sum
@@ -204,15 +207,24 @@ export class SqliteSessions
   extends SqliteJournal<typeof sessionSchema, SessionFilter>
   implements SessionJournal
 {
+  protected override noted({ sessionId }: RetrySession, { ids }: Batch<typeof sessionSchema>): void {
+    ids.push(sessionId)
+  }
+
+  protected override insert(batch: Batch<typeof sessionSchema>): number {
+    const first = super.insert(batch)
+    writeIds(this.commits.sql, batch.ids, first)
+    return first
+  }
+
   get(id: string): Promise<Twin<typeof sessionSchema> | undefined> {
     return this.commits.read(() => {
       const { sql } = this.commits
-      const head = sql.get<{ seq: number }>(
-        'SELECT seq FROM sessions WHERE session_id = ? ORDER BY seq DESC LIMIT 1',
-        id,
-      )
-      const wire = head && new Bodies(sql, 'sessions').get(head.seq)
-      return wire === undefined ? undefined : sessionCodec.decode(wire)
+      const { seq } =
+        sql.get<{ seq: number }>('SELECT max(seq) AS seq FROM session_ids WHERE session_id = ?', id) ?? {}
+      const row = seq == null ? undefined : rowOf(sql, 'sessions', seq)
+      const wire = row && recordsOf(row)[(seq as number) - row.first]
+      return wire == null ? undefined : this.shape.text.revive(wire)
     })
   }
 }

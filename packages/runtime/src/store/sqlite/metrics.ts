@@ -1,6 +1,6 @@
 import type { MetricsRow, MetricsStore } from '../store.js'
+import { fromColumn, toColumn } from '../text.js'
 import { type Commits, turn } from './commits.js'
-import { fromColumn, toColumn } from './text.js'
 
 /** How many rows are written, read or deleted before others have their turn. */
 const SLICE = 500

@@ -1,9 +1,10 @@
 import { HoldfastError } from 'holdfast'
 import type { Connection } from './connection.js'
 import { FIRST } from './schema.js'
+import { SECOND } from './schema-journals.js'
 
 /** What brings a file from one version to the next. Only ever added to: a file may be at any of them. */
-const MIGRATIONS: readonly string[] = [FIRST]
+const MIGRATIONS: readonly string[] = [FIRST, SECOND]
 
 /** Says that a file is ours: "Hold" in ASCII. */
 const APPLICATION = 0x486f6c64
@@ -13,7 +14,8 @@ const number = (connection: Connection, pragma: string): number =>
 
 /** Brings a file up to date, alone: whoever comes second finds it done. */
 export function migrate(connection: Connection, file: string): void {
-  if (isCurrent(connection, file)) return
+  // Of one state of the file: another process may be making it at this moment.
+  if (connection.read(() => isCurrent(connection, file))) return
   connection.write(() => {
     const version = number(connection, 'user_version')
     if (isCurrent(connection, file)) return

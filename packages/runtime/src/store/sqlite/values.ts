@@ -1,6 +1,6 @@
 import type { ValueStore } from '../store.js'
+import { fromColumn, toColumn } from '../text.js'
 import type { Commits } from './commits.js'
-import { fromColumn, toColumn } from './text.js'
 
 const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
 

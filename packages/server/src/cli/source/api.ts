@@ -1,4 +1,4 @@
-import type { Context } from '../context.js'
+import { type Context, serverOf } from '../context.js'
 import { CommandFailure, EXIT, exitOf } from '../exit.js'
 
 /** What a request is made of besides its path. */
@@ -100,17 +100,18 @@ export async function listed<T>(
   return { items, more: cursor !== undefined }
 }
 
-/** What a change says of its reason. */
+/** What a change says of its reason: UTF-8, byte by byte and in one line, as headers are. */
 export const because = (reason: string | undefined): Pick<Asking, 'headers'> =>
-  reason === undefined ? {} : { headers: { 'x-reason': reason } }
+  reason === undefined
+    ? {}
+    : { headers: { 'x-reason': Buffer.from(reason.replace(/\s+/g, ' ').trim()).toString('latin1') } }
 
 /** The API that a command goes to: the server at `--url`, else one over the store. */
 export async function connect(
   context: Context,
   { live, writes = false }: { live?: string; writes?: boolean } = {},
 ): Promise<Api> {
-  const { shared, io } = context
-  const url = shared.url ?? io.env.HOLDFAST_URL
+  const url = serverOf(context)
   if (url !== undefined) return (await import('./remote.js')).remote(context, url)
   if (live !== undefined)
     throw new CommandFailure(EXIT.usage, `${live}: this needs --url`, {

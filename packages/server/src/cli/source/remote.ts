@@ -24,7 +24,7 @@ function reasonOf(error: unknown): string {
 /** A server that runs. */
 export function remote(context: Context, url: string): Api {
   const base = baseOf(url)
-  const token = context.shared.token ?? context.io.env.HOLDFAST_TOKEN
+  const token = context.shared.token ?? (context.io.env.HOLDFAST_TOKEN || undefined)
   return {
     remote: true,
     async send(method, path, asking = {}) {

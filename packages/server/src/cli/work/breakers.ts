@@ -1,5 +1,5 @@
 import { openStore } from '@holdfast/runtime'
-import type { Context } from '../context.js'
+import { type Context, serverOf } from '../context.js'
 import { CommandFailure, EXIT } from '../exit.js'
 import { printJson, printList } from '../output/print.js'
 import { when } from '../output/text.js'
@@ -73,7 +73,7 @@ async function kept(context: Context, { state, pool, limit }: BreakersOptions): 
   }
 }
 
-const isLive = ({ shared, io }: Context): boolean => (shared.url ?? io.env.HOLDFAST_URL) !== undefined
+const isLive = (context: Context): boolean => serverOf(context) !== undefined
 
 /** `breakers`: how they stand now, or go on to stand with `--watch`. */
 export async function breakers(context: Context, options: BreakersOptions): Promise<void> {

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { configWire } from '../../answer/config.js'
-import type { Context } from '../context.js'
+import { type Context, serverOf } from '../context.js'
 import { printJson, printList } from '../output/print.js'
 import { when } from '../output/text.js'
 import { ask, because, listed, withApi } from '../source/api.js'
@@ -39,7 +39,7 @@ export function differences(before: unknown, after: unknown, path: readonly stri
   return [{ path: path.join('.'), before: before ?? null, after: after ?? null }]
 }
 
-const isRemote = ({ shared, io }: Context): boolean => (shared.url ?? io.env.HOLDFAST_URL) !== undefined
+const isRemote = (context: Context): boolean => serverOf(context) !== undefined
 
 /** What is in force: at the server, or by the file and the changes in its store. */
 async function inForce(context: Context): Promise<object> {

@@ -1,6 +1,6 @@
+import { encodeExplanation } from '@holdfast/runtime'
 import { explain as explained } from '@holdfast/runtime/config'
-import { explanationWire } from '../../answer/config.js'
-import type { Context } from '../context.js'
+import { type Context, serverOf } from '../context.js'
 import { type ChartedWait, chart } from '../output/chart.js'
 import { printJson } from '../output/print.js'
 import { table } from '../output/table.js'
@@ -24,9 +24,9 @@ interface Explained {
 }
 
 async function answer(context: Context, operation: string): Promise<Explained> {
-  if ((context.shared.url ?? context.io.env.HOLDFAST_URL) !== undefined)
+  if (serverOf(context) !== undefined)
     return withApi(context, {}, (api) => ask(api, 'GET', '/config/explain', { query: { operation } }))
-  return explanationWire(explained(await resolvedHere(context), operation)) as Explained
+  return encodeExplanation(explained(await resolvedHere(context), operation)) as Explained
 }
 
 /** What is worth a line: what somebody chose, and what every reader looks for. */

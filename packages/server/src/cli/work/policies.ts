@@ -1,5 +1,5 @@
 import { policyCodec } from '@holdfast/runtime'
-import type { Context } from '../context.js'
+import { type Context, serverOf } from '../context.js'
 import { printList } from '../output/print.js'
 import { span } from '../output/text.js'
 import { listed, withApi } from '../source/api.js'
@@ -8,7 +8,7 @@ import { resolvedHere } from './resolved.js'
 type Wire = ReturnType<typeof policyCodec.encode>
 
 async function wanted(context: Context): Promise<readonly Wire[]> {
-  if ((context.shared.url ?? context.io.env.HOLDFAST_URL) !== undefined)
+  if (serverOf(context) !== undefined)
     return withApi(
       context,
       {},

@@ -45,11 +45,7 @@ export async function create(
   { role, reason }: { role: Role; reason?: string },
 ): Promise<void> {
   const { io, shared } = context
-  const made = await withStore(context, true, async (hf) => {
-    const token = await createToken(hf.store.values, { name, role })
-    await hf.audit.record(actor(reason), 'token.create', name, { after: { role } })
-    return token
-  })
+  const made = await withStore(context, true, (hf) => createToken(hf, { name, role, ...actor(reason) }))
   if (shared.json)
     return printJson(context, { token: made.token, name, role, created_at: made.createdAt.toISOString() })
   io.out(`${made.token}\n`)
@@ -58,7 +54,7 @@ export async function create(
 
 /** `token list`. */
 export async function list(context: Context): Promise<void> {
-  const tokens = await withStore(context, false, (hf) => listTokens(hf.store.values))
+  const tokens = await withStore(context, false, (hf) => listTokens(hf))
   printList(context, {
     items: tokens.map(({ name, role, createdAt }) => ({ name, role, created_at: createdAt.toISOString() })),
     head: ['name', 'role', 'made'],
@@ -69,11 +65,7 @@ export async function list(context: Context): Promise<void> {
 
 /** `token revoke NAME`. */
 export async function revoke(context: Context, name: string, { reason }: { reason?: string }): Promise<void> {
-  const gone = await withStore(context, true, async (hf) => {
-    const known = await revokeToken(hf.store.values, name)
-    if (known) await hf.audit.record(actor(reason), 'token.revoke', name)
-    return known
-  })
+  const gone = await withStore(context, true, (hf) => revokeToken(hf, name, actor(reason)))
   if (!gone)
     throw new CommandFailure(EXIT.failure, `there is no token ${name}`, {
       code: 'NOT_FOUND',

@@ -1,0 +1,58 @@
+// What measures of stores share: stores are no part of the public face, so they are measured as they are in the sources.
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/**
+ * Loads what `contents` exports, with paths that begin in packages/runtime.
+ *
+ * @param {string} name
+ * @param {string} contents
+ */
+export async function loadSources(name, contents) {
+  const outfile = join(ROOT, '.cache', `${name}-bench-${process.pid}.mjs`)
+  await build({
+    stdin: { contents, resolveDir: join(ROOT, 'packages/runtime') },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'error',
+  })
+  try {
+    return await import(pathToFileURL(outfile).href)
+  } finally {
+    await rm(outfile)
+  }
+}
+
+/** @typedef {import('../../packages/runtime/src/records/dead-letter.js').DeadLetter} DeadLetter */
+
+export const START = Date.UTC(2026, 0, 1)
+
+export const random = () => Math.random().toString(36).slice(2, 14)
+
+/** @param {number} n @returns {DeadLetter} */
+export const letter = (n) => ({
+  schema: '1.1',
+  dlqId: `dlq_20260101_000000_item${n}_${random()}`,
+  itemId: `item${n}`,
+  operationType: `operation_${n % 10}`,
+  status: 'pending',
+  originalPayload: { id: n, text: 'x'.repeat(500) },
+  errorDetails: {
+    errorType: 'Error',
+    errorMessage: 'the service is down',
+    stackTrace: 'x'.repeat(500),
+    retryCount: 2,
+  },
+  createdAt: new Date(START + n),
+  lastAttempt: new Date(START + n),
+  processed: false,
+  idempotencyKey: `idk_${random()}`,
+  policyId: 'default',
+})

@@ -1,0 +1,62 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+interface Message {
+  ready?: string
+  number?: number
+  answer?: unknown
+}
+
+/** A process of the example, seen from outside: it can be asked and killed. */
+export class Part {
+  /** What it said when it was ready: where it is, or what it is called. */
+  ready = ''
+  private readonly child: ChildProcess
+  private numbers = 0
+  private output = ''
+
+  private constructor(child: ChildProcess) {
+    this.child = child
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (text) => {
+        this.output = (this.output + String(text)).slice(-4000)
+      })
+  }
+
+  static async start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Part> {
+    const part = new Part(fork(script, args, { env: { ...process.env, ...env }, silent: true }))
+    part.ready = (await part.hear(({ ready }) => ready !== undefined)).ready ?? ''
+    return part
+  }
+
+  async ask<T>(question: string): Promise<T> {
+    const number = ++this.numbers
+    const answered = this.hear((message) => message.number === number)
+    this.child.send({ number, question })
+    return (await answered).answer as T
+  }
+
+  /** Ends it as the kernel does when memory is short: nothing in it hears of it. */
+  async kill(): Promise<void> {
+    const { child } = this
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+
+  private hear(wanted: (message: Message) => boolean): Promise<Message> {
+    const { child } = this
+    return new Promise((resolve, reject) => {
+      const gone = (): void => reject(new Error(`a process has ended:\n${this.output}`))
+      const heard = (message: Message): void => {
+        if (!wanted(message)) return
+        child.off('message', heard)
+        child.off('exit', gone)
+        resolve(message)
+      }
+      child.on('message', heard)
+      child.once('exit', gone)
+    })
+  }
+}

@@ -1,0 +1,126 @@
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NodeReport } from './node.js'
+import { Part } from './part.js'
+import { PostgresServer, RedisServer } from './servers.js'
+import type { TargetReport } from './target.js'
+
+const NODES = ['node-1', 'node-2', 'node-3', 'node-4']
+
+/** What the server tells of a node. */
+interface NodeView {
+  id: string
+  opinions: Record<string, string>
+}
+
+/** Everything that the story happens to. */
+export class Stage {
+  nodes: Part[] = []
+  private readonly dir: string
+  private readonly script: string
+  private readonly here: string
+  readonly redis: RedisServer
+  readonly postgres: PostgresServer
+  private target!: Part
+  private server!: Part
+
+  private constructor(
+    dir: string,
+    script: string,
+    here: string,
+    redis: RedisServer,
+    postgres: PostgresServer,
+  ) {
+    this.dir = dir
+    this.script = script
+    this.here = here
+    this.redis = redis
+    this.postgres = postgres
+  }
+
+  static async set(script: string, here: string): Promise<Stage> {
+    const dir = await mkdtemp(join(tmpdir(), 'fleet-'))
+    const [redis, postgres] = await Promise.all([
+      RedisServer.start(join(here, '../..')),
+      PostgresServer.start(),
+    ])
+    const stage = new Stage(dir, script, here, redis, postgres)
+    try {
+      stage.target = await Part.start(script, [here, 'target'], {})
+      stage.server = await stage.part('server', 'server')
+      stage.nodes = await Promise.all(NODES.map((id) => stage.part('node', id)))
+    } catch (error) {
+      await stage.clear()
+      throw error
+    }
+    return stage
+  }
+
+  /** Where the server listens. */
+  get url(): string {
+    return this.server.ready
+  }
+
+  /** What each node tells of itself. */
+  reports(): Promise<NodeReport[]> {
+    return Promise.all(this.nodes.map((node) => node.ask<NodeReport>('report')))
+  }
+
+  /** Whether all nodes are so. */
+  async all(isSo: (report: NodeReport) => boolean): Promise<boolean> {
+    return (await this.reports()).every(isSo)
+  }
+
+  /** Does something to the orders' service, or only asks it. */
+  async orders(what: 'down' | 'well' | '' = ''): Promise<TargetReport> {
+    const response = await fetch(`${this.target.ready}/${what}`, { method: what === '' ? 'GET' : 'POST' })
+    return (await response.json()) as TargetReport
+  }
+
+  /** A request to the server, as the dashboard and the command make them. */
+  async api<T>(path: string, body?: object): Promise<T> {
+    const sent = {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }
+    const response = await fetch(`${this.url}${path}`, body === undefined ? {} : sent)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${path} is answered ${response.status}: ${text}`)
+    return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as T
+  }
+
+  /** What each node thinks of the breaker, as the server tells it. */
+  async opinions(): Promise<Record<string, string>> {
+    const { items } = await this.api<{ items: NodeView[] }>('/api/v1/nodes')
+    return Object.fromEntries(items.map(({ id, opinions }) => [id, opinions['service:orders'] ?? 'closed']))
+  }
+
+  /** Kills a node, and starts another of its name. */
+  async replace(i: number): Promise<void> {
+    await this.nodes[i]?.kill()
+    this.nodes[i] = await this.part('node', NODES[i] as string)
+  }
+
+  async clear(): Promise<void> {
+    await Promise.all([...this.nodes, this.server, this.target].map((part) => part?.kill()))
+    await Promise.all([this.redis.kill(), this.postgres.remove()])
+    await rm(this.dir, { recursive: true, force: true })
+  }
+
+  /** Starts a process that lives in a folder of its own, as on a machine of its own. */
+  private async part(role: string, id: string): Promise<Part> {
+    const folder = join(this.dir, id)
+    await mkdir(folder, { recursive: true })
+    const CONFIG = join(folder, 'holdfast.yaml')
+    await copyFile(join(this.here, 'holdfast.yaml'), CONFIG)
+    return Part.start(this.script, [this.here, role], {
+      CONFIG,
+      NODE_ID: id,
+      REDIS_URL: this.redis.url,
+      DATABASE_URL: this.postgres.url,
+      TARGET_URL: this.target.ready,
+    })
+  }
+}

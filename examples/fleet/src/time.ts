@@ -1,0 +1,24 @@
+// The one place where the example meets real time: processes and servers take theirs.
+
+/** Milliseconds, of which only differences mean something. */
+// oxlint-disable-next-line holdfast/clock -- other processes take real time
+export const now = (): number => performance.now()
+
+export function sleep(ms: number): Promise<void> {
+  // oxlint-disable-next-line holdfast/clock -- other processes take real time
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** Waits until something is so; false where it is not after a minute, or after a minute in which it came no nearer. */
+export async function until(isSo: () => unknown, nearness?: () => Promise<number>): Promise<boolean> {
+  let end = now() + 60_000
+  let nearest = 0
+  while (now() < end) {
+    if (await isSo()) return true
+    const near = (await nearness?.()) ?? 0
+    if (near > nearest) end = now() + 60_000
+    nearest = Math.max(nearest, near)
+    await sleep(20)
+  }
+  return false
+}

@@ -1,0 +1,89 @@
+import { CHANNEL } from './scripts.js'
+import { script } from './wire.js'
+
+/** A node lives. KEYS: live nodes, their records. ARGV: node, record, how long it lives without another word. */
+export const BEAT = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local known = redis.call('ZSCORE', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+local gone = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now)
+for _, node in ipairs(gone) do
+  redis.call('ZREM', KEYS[1], node); redis.call('HDEL', KEYS[2], node)
+  redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ left = true, node = node }))
+end
+if not known then redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ joined = true, node = ARGV[1] })) end
+for i = 1, 2 do redis.call('PEXPIRE', KEYS[i], 86400000) end
+return { known and 1 or 0, redis.call('ZCARD', KEYS[1]), now }`)
+
+/** A node leaves. KEYS and ARGV as above. */
+export const LEAVE = script(`
+redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ left = true, node = ARGV[1] }))
+return 1`)
+
+/** Adds events to the stream. KEYS: the stream. ARGV: node, how many are kept, for how long after the last, the events. */
+export const APPEND = script(`
+for i = 4, #ARGV do
+  redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'node', ARGV[1], 'event', ARGV[i])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1`)
+
+/** What the scripts of a pool's rests begin with. KEYS: its rests, members by the time that they end. */
+const RESTING = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+local function news(left)
+  redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ rest = ARGV[2], member = ARGV[3], left = left, node = ARGV[1] }))
+end
+`
+
+/** A member rests, and never for less than it would have. ARGV: node, pool, member, milliseconds. */
+export const REST = script(`${RESTING}
+local left = tonumber(ARGV[4])
+if now + left > tonumber(redis.call('ZSCORE', KEYS[1], ARGV[3]) or '0') then
+  redis.call('ZADD', KEYS[1], now + left, ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], math.max(left, redis.call('PTTL', KEYS[1])))
+  news(left)
+end
+return 1`)
+
+/** The rest of a member was ended. ARGV: node, pool, member. */
+export const ROUSE = script(`${RESTING}
+redis.call('ZREM', KEYS[1], ARGV[3])
+news(0)
+return 1`)
+
+/** Who rests, and for how long. */
+export const RESTS = script(`${RESTING}
+local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+local resting = {}
+for i = 1, #all, 2 do resting[#resting + 1] = { all[i], tonumber(all[i + 1]) - now } end
+return resting`)
+
+/**
+ * Lends retries of a budget that the fleet shares. KEYS: its window. ARGV: calls made since, retries wanted, ratio, reserve
+ * per second, window. It answers what it lends and what is left then.
+ */
+export const BORROW = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local window = tonumber(ARGV[5])
+local part = math.floor(now / (window / 32))
+redis.call('HINCRBY', KEYS[1], 'c' .. part, ARGV[1])
+local calls, taken = 0, 0
+local all = redis.call('HGETALL', KEYS[1])
+for i = 1, #all, 2 do
+  if tonumber(string.sub(all[i], 2)) <= part - 32 then redis.call('HDEL', KEYS[1], all[i])
+  elseif string.sub(all[i], 1, 1) == 'c' then calls = calls + tonumber(all[i + 1])
+  else taken = taken + tonumber(all[i + 1]) end
+end
+local left = math.floor(tonumber(ARGV[3]) * calls + tonumber(ARGV[4]) * window / 1000 - taken)
+local lent = math.max(0, math.min(left, tonumber(ARGV[2])))
+if lent > 0 then redis.call('HINCRBY', KEYS[1], 'r' .. part, lent) end
+redis.call('PEXPIRE', KEYS[1], math.ceil(window * 2))
+return { lent, math.max(0, left - lent) }`)

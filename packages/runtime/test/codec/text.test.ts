@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { countless, facts, instant, opaque, seconds } from '../../src/codec/leaf.js'
+import { textCodec } from '../../src/codec/text.js'
+import { codec } from '../../src/codec/twin.js'
+import { errorRecordCodec } from '../../src/records/errors.js'
+import { eventCodec, sessionCodec } from '../../src/records/session.js'
+import { errorRecordText, eventText, sessionText } from '../../src/records/text.js'
+import { errorRecord, event, session } from '../store/contract/records.js'
+
+const schema = z.object({
+  first_one: z.string().optional(),
+  base_delay: seconds(),
+  at_time: instant().nullish(),
+  max_attempts: countless().optional(),
+  flag: z.boolean(),
+  some_names: z.array(z.string().nullable()),
+  by_policy: z.record(z.string(), z.object({ success_rate: z.number() })),
+  context: facts().nullish(),
+  result: opaque().optional(),
+  all_parts: z.array(z.object({ a_b: seconds().nullish() })).optional(),
+})
+const both = codec(schema)
+const text = textCodec(schema)
+
+const text16 = fc.string({ unit: 'binary' })
+// A check leaves out what would be a prototype; what was never checked keeps it.
+const name = text16.filter((key) => key !== '__proto__')
+const records = fc.record(
+  {
+    firstOne: text16,
+    baseDelay: fc.integer({ min: 0, max: 1e9 }),
+    atTime: fc.option(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) })),
+    maxAttempts: fc.constantFrom(1, 7, Number.POSITIVE_INFINITY),
+    flag: fc.boolean(),
+    someNames: fc.array(fc.option(text16)),
+    byPolicy: fc.dictionary(
+      name,
+      fc.record({ successRate: fc.double({ noNaN: true, noDefaultInfinity: true }) }),
+    ),
+    context: fc.option(fc.dictionary(name, fc.jsonValue())),
+    result: fc.oneof(
+      fc.jsonValue(),
+      fc.constant(() => {}),
+    ),
+    allParts: fc.array(fc.record({ aB: fc.option(fc.integer({ min: 0, max: 1000 })) }, { requiredKeys: [] })),
+  },
+  { requiredKeys: ['baseDelay', 'flag', 'someNames', 'byPolicy'] },
+)
+
+describe('a record as text', () => {
+  it('is what its wire form is as JSON, whatever it holds', () => {
+    fc.assert(
+      fc.property(records, (record) => {
+        expect(text.write(record as never)).toBe(JSON.stringify(both.encode(record as never)))
+      }),
+    )
+  })
+
+  it('is the record again when it is revived', () => {
+    fc.assert(
+      fc.property(records, (record) => {
+        const wire: unknown = JSON.parse(text.write(record as never))
+        expect(text.revive(wire)).toEqual(both.decode(wire))
+      }),
+    )
+  })
+
+  it('is the same for those that the runtime keeps', () => {
+    for (const [codecOf, textOf, record] of [
+      [sessionCodec, sessionText, session(1)],
+      [eventCodec, eventText, event(1)],
+      [errorRecordCodec, errorRecordText, errorRecord(1)],
+    ] as const) {
+      expect(textOf.write(record as never)).toBe(JSON.stringify(codecOf.encode(record as never)))
+      expect(textOf.revive(codecOf.encode(record as never))).toEqual(record)
+    }
+  })
+
+  it('is written though no code may be made at run time', () => {
+    const made = vi.spyOn(globalThis, 'Function').mockImplementation(() => {
+      throw new EvalError('Code generation from strings disallowed for this context')
+    })
+    const slow = textCodec(schema)
+    made.mockRestore()
+    const record = { baseDelay: 5, flag: true, someNames: [], byPolicy: {} }
+    expect(slow.write(record)).toBe(text.write(record))
+  })
+})

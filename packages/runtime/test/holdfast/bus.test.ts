@@ -1,0 +1,45 @@
+import { fakeClock, seededRandom } from 'holdfast/testing'
+import { describe, expect, it, vi } from 'vitest'
+import { House } from '../../src/house.js'
+import { openStore } from '../../src/store/open.js'
+
+const PATIENCE = 10_000
+
+describe('a listener that is too slow', () => {
+  it('loses events, which others and stderr are told of', async () => {
+    const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const store = await openStore('memory')
+    const house = new House({ clock: fakeClock(), random: seededRandom(7), logger: undefined, store })
+    let finish = () => {}
+    const slow = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    let heard = 0
+    house.bus.on('alert', () => (++heard === 1 ? slow : undefined))
+    const losses: unknown[] = []
+    house.bus.on('events_dropped', ({ context }) => losses.push(context))
+    const tell = async (times: number) => {
+      for (let i = 0; i < times; i++) {
+        house.emit({ eventType: 'alert', component: 'retry_manager' })
+        if (i % 1000 === 0) await house.flush()
+      }
+    }
+    await tell(PATIENCE + 1)
+    expect(losses).toEqual([])
+    await tell(25)
+    const loss = { records: 'events', listener: 'alert' }
+    expect(losses).toEqual([
+      { ...loss, dropped: 1 },
+      { ...loss, dropped: 9 },
+    ])
+    finish()
+    await vi.waitFor(() => expect(losses).toHaveLength(3), { interval: 1 })
+    expect(losses.at(-1)).toEqual({ ...loss, dropped: 15 })
+    expect(heard).toBe(PATIENCE + 1)
+    expect(said.mock.calls.flat()).toEqual([
+      'holdfast: 1 events were dropped because a listener to alert could not keep up',
+    ])
+    await house.close()
+    said.mockRestore()
+  })
+})

@@ -1,0 +1,142 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { describe, expect, it } from 'vitest'
+import { freePort, missing, QUIET, RealRedis, until } from './redis.js'
+import { afterwards, fail, node, told } from './setup.js'
+
+const folder = () => {
+  const dir = mkdtempSync(join(tmpdir(), 'holdfast-redis-'))
+  afterwards(async () => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+async function start(args: (port: number) => readonly string[]): Promise<RealRedis> {
+  const server = await RealRedis.start(args)
+  afterwards(() => server.kill())
+  return server
+}
+
+async function command(port: number, ...words: [string, ...string[]]): Promise<unknown> {
+  const client = new Redis(port, '127.0.0.1')
+  try {
+    return await client.call(...words)
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** A breaker on each of two nodes, opened by the first one's failures and closed by the second one's order. */
+async function share(url: string, id = 'service:api') {
+  const [a, b] = [await node(url, 'a'), await node(url, 'b')]
+  const [mine, other] = [await a.add(id), await b.add(id)]
+  fail(mine, 2)
+  await until(() => other.state === 'open')
+  other.reset()
+  await until(() => mine.state === 'closed')
+  expect((await a.state.nodes()).map((one) => one.id)).toEqual(['a', 'b'])
+  return { a, b, mine, other }
+}
+
+const canMakeCertificates = () => {
+  try {
+    execFileSync('openssl', ['version'], { stdio: 'pipe' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe.skipIf(missing !== undefined)('nodes share over', () => {
+  it.skipIf(!canMakeCertificates())('TLS, and not with a server that nobody vouches for', async () => {
+    const dir = folder()
+    const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
+    const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+    const named = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
+    execFileSync('openssl', [...made, ...named, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-auth-clients', 'no']
+    const { port } = await start((tls) => ['--port', '0', '--tls-port', String(tls), ...files, ...QUIET])
+    await share(`rediss://127.0.0.1:${port}/0?ca=${encodeURIComponent(cert)}`)
+    const stranger = await node(`rediss://127.0.0.1:${port}/0`, 'stranger')
+    expect(told(stranger, 'shared_state_lost')).toBe(1)
+    await expect(node(`rediss://127.0.0.1:${port}/0?ca=${dir}/none.pem`, 'c')).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining('none.pem'),
+    })
+  })
+
+  it('a cluster, wherever the keys lie', async () => {
+    const dir = folder()
+    const bus = [await freePort(), await freePort()]
+    const servers: RealRedis[] = []
+    for (const [i, port] of bus.entries()) {
+      const clustered = ['--cluster-enabled', 'yes', '--cluster-port', String(port), '--dir', dir]
+      const file = ['--cluster-config-file', `nodes-${i}.conf`]
+      servers.push(await start((own) => ['--port', String(own), ...clustered, ...file, ...QUIET]))
+    }
+    const [one, two] = servers.map(({ port }) => port) as [number, number]
+    await command(one, 'CLUSTER', 'ADDSLOTSRANGE', '0', '8191')
+    await command(two, 'CLUSTER', 'ADDSLOTSRANGE', '8192', '16383')
+    await command(two, 'CLUSTER', 'SET-CONFIG-EPOCH', '2')
+    await command(one, 'CLUSTER', 'MEET', '127.0.0.1', String(two), String(bus[1]))
+    const isWell = async (port: number) => {
+      const told = String(await command(port, 'CLUSTER', 'INFO'))
+      return told.includes('cluster_state:ok') && told.includes('cluster_known_nodes:2')
+    }
+    await until(async () => (await isWell(one)) && (await isWell(two)))
+    const url = `redis://127.0.0.1:${one}?cluster=true&node=127.0.0.1:${two}`
+    const { a, b } = await share(url)
+    // Breakers of both servers, so that what one of them says is heard by all.
+    for (let i = 0; i < 8; i++) {
+      const [mine, other] = [await a.add(`service:${i}`), await b.add(`service:${i}`)]
+      fail(mine, 2)
+      await until(() => other.state === 'open')
+    }
+    for (const port of [one, two]) expect(await command(port, 'DBSIZE')).toBeGreaterThan(1)
+  })
+
+  it('the master that Sentinel names, and the next one when that is gone', async () => {
+    const dir = folder()
+    const master = await start((port) => ['--port', String(port), ...QUIET])
+    const from = ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0']
+    const replica = await start((port) => ['--port', String(port), ...from, ...QUIET])
+    await until(async () => String(await command(replica.port, 'INFO')).includes('master_link_status:up'))
+    const sentinel = await start((port) => {
+      const lines = [
+        `port ${port}`,
+        'bind 127.0.0.1',
+        `sentinel monitor mymaster 127.0.0.1 ${master.port} 1`,
+        'sentinel down-after-milliseconds mymaster 200',
+        'sentinel failover-timeout mymaster 2000',
+      ]
+      writeFileSync(join(dir, `${port}.conf`), lines.join('\n'))
+      return [join(dir, `${port}.conf`), '--sentinel']
+    })
+    const known = async () => String(await command(sentinel.port, 'SENTINEL', 'REPLICAS', 'mymaster'))
+    await until(async () => (await known()).includes(String(replica.port)))
+    const { a, b, mine, other } = await share(`redis://127.0.0.1:${sentinel.port}/0?sentinel=mymaster`)
+    await master.kill()
+    await until(() => told(a, 'shared_state_restored') > 0 && told(b, 'shared_state_restored') > 0)
+    fail(mine, 2)
+    await until(() => other.state === 'open')
+    expect(await command(replica.port, 'DBSIZE')).toBeGreaterThan(1)
+  })
+})
+
+describe('a url of the shared state is refused', () => {
+  it.each([
+    ['redis://127.0.0.1:1/x', 'a database that is no number'],
+    ['redis://127.0.0.1:1/3?cluster=true', 'a cluster has only one'],
+    ['redis://127.0.0.1:1?clustr=true', 'the unknown parameter clustr'],
+    ['redis://127.0.0.1:1?cluster=true&node=a b', 'a node that is no HOST:PORT'],
+    ['nonsense', 'is no url'],
+  ])('where it is %s', async (url, why) => {
+    const opening = node(url, 'a')
+    await expect(opening).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining(why),
+    })
+  })
+})

@@ -1,0 +1,85 @@
+// A command is started often and for little: what every start loads is bundled with all that it needs and made small,
+// so that it is a few files. What belongs to a runtime stays outside, so that a command and the modules it loads for its
+// user share one.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, sep } from 'node:path'
+import { build } from 'esbuild'
+import { root } from './packages.mjs'
+
+/** Packages of others that are taken in. */
+const TAKEN = ['commander', 'yaml', 'zod']
+
+/** What is taken in of our own: its source, by the name it is imported by. */
+const OWN = {
+  '@holdfast/runtime/config': 'packages/runtime/src/config/index.ts',
+  holdfast: 'packages/core/src/index.ts',
+  'holdfast/engine': 'packages/core/src/engine/index.ts',
+}
+
+/** @param {string} path */
+const slashed = (path) => path.replaceAll(sep, '/')
+
+/** Sources that are part of every start, or of commands that need no runtime. */
+const LIGHT = /packages\/(core|runtime)\/src\/|packages\/server\/src\/cli\/io\.ts$/
+const OTHERS = new RegExp(`/node_modules/(${TAKEN.join('|')})/`)
+
+/** @type {import('esbuild').Plugin} */
+const within = {
+  name: 'within',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^[^./]/ }, ({ path, importer, kind }) => {
+      if (kind === 'entry-point' || path.startsWith('node:') || path === 'commander') return undefined
+      const from = slashed(importer)
+      const own = /** @type {Record<string, string>} */ (OWN)[path]
+      if (own !== undefined && (LIGHT.test(from) || path === '@holdfast/runtime/config'))
+        return { path: join(root, own) }
+      return LIGHT.test(from) || OTHERS.test(from) ? undefined : { path, external: true }
+    })
+    // The messages of a library in fifty languages, none of which is ever shown.
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, ({ path }) => ({
+      contents: "export { default as en } from './en.js'",
+      resolveDir: dirname(path),
+    }))
+  },
+}
+
+/** Keeps the notices of what was taken in beside it. @param {string[]} inputs @param {string} file */
+function writeNotices(inputs, file) {
+  const notices = TAKEN.flatMap((name) => {
+    const input = inputs.map(slashed).find((path) => path.includes(`node_modules/${name}/`))
+    if (input === undefined) return []
+    const dir = join(root, input.slice(0, input.lastIndexOf(`node_modules/${name}/`)), 'node_modules', name)
+    const licence = readdirSync(dir).find((entry) => /^licen[cs]e/i.test(entry))
+    if (licence === undefined) throw new Error(`there is no licence in ${dir}`)
+    return `${name}\n\n${readFileSync(join(dir, licence), 'utf8').trim()}\n`
+  })
+  if (notices.length > 0) writeFileSync(file, notices.join('\n----\n\n'))
+}
+
+/**
+ * Builds what a package installs on the command line.
+ *
+ * @param {{ src: string, dist: string, commands: string[], options: import('esbuild').BuildOptions }} given
+ */
+export async function buildCommands({ src, dist, commands, options }) {
+  if (commands.length === 0 || !commands.every(existsSync)) return
+  const { metafile } = await build({
+    ...options,
+    packages: 'bundle',
+    platform: 'node',
+    absWorkingDir: root,
+    entryPoints: commands,
+    outbase: src,
+    outdir: dist,
+    splitting: true,
+    minify: true,
+    metafile: true,
+    chunkNames: 'cli/chunks/[name]-[hash]',
+    // What was written for `require` finds it.
+    banner: {
+      js: "import { createRequire as requireFrom$ } from 'node:module';const require=requireFrom$(import.meta.url);",
+    },
+    plugins: [within],
+  })
+  writeNotices(Object.keys(metafile.inputs), join(dist, 'cli', 'NOTICES.txt'))
+}
