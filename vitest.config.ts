@@ -28,19 +28,33 @@ const sources = {
     /\/packages\/(?!core\/)[^/]+\/(src|test)\//.test(importer ?? '') ? sourceOf.get(id) : undefined,
 }
 
-const everything = ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts']
+/** The files of these packages share a process, which spares each of them from loading everything again. */
+const together = ['core', 'runtime']
 
-/** What a file here does to its process stays done: the dispatcher of every fetch, the one browser. */
-const alone = ['packages/core/test/{http,undici}/**', 'packages/dashboard/test/**']
+/** But not these: what they do to the fetch of their process stays done. */
+const apart = ['packages/core/test/{http,undici}/**/*.test.ts']
 
 export default defineConfig({
   plugins: [decorators, sources],
   test: {
-    // Most files share a process, which spares each of them from loading everything again.
     projects: [
-      { extends: true, test: { name: 'together', include: everything, exclude: alone, isolate: false } },
-      { extends: true, test: { name: 'alone', include: alone.map((path) => `${path}/*.test.ts`) } },
+      ...together.map((name) => ({
+        extends: true as const,
+        test: { name, include: [`packages/${name}/test/**/*.test.ts`], exclude: apart, isolate: false },
+      })),
+      {
+        extends: true,
+        test: {
+          name: 'each',
+          include: ['packages/*/test/**/*.test.ts', 'scripts/test/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [
+            `packages/{${together.join(',')}}/test/!({http,undici})/**`,
+            `packages/{${together.join(',')}}/test/*.test.ts`,
+          ],
+        },
+      },
     ],
+    maxWorkers: '100%',
     setupFiles: ['./test/setup.ts'],
     silent: 'passed-only',
     // A limit for what hangs, not a measure of speed: it must hold on a machine that is busy with other things.
