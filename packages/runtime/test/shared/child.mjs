@@ -82,4 +82,6 @@ async function obey({ ask, target: next }) {
   if (ask === 'close') process.disconnect()
 }
 process.on('message', (order) => void obey(/** @type {any} */ (order)))
+// Whoever started it is gone without a word.
+process.on('disconnect', () => running && process.exit(1))
 process.send?.({ ask: 'open' })

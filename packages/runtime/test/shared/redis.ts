@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { findRedis } from '../../../../scripts/redis.mjs'
 
@@ -55,10 +56,14 @@ export class RealRedis {
   async up(): Promise<void> {
     if (typeof program === 'string') throw new Error(program)
     const child = spawn(program.file, this.args, {
+      cwd: tmpdir(), // a replica writes what it is sent to where it stands
       env: program.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.child = child
+    const reap = () => child.kill('SIGKILL') // a test that timed out closes nothing
+    process.once('exit', reap)
+    child.once('exit', () => process.removeListener('exit', reap))
     await new Promise<void>((resolve, reject) => {
       let said = ''
       child.stdout.on('data', (text) => {
