@@ -20,7 +20,7 @@ const OWN = {
 const slashed = (path) => path.replaceAll(sep, '/')
 
 /** Sources that are part of every start, or of commands that need no runtime. */
-const LIGHT = /packages\/(core|runtime)\/src\/|packages\/server\/src\/cli\/io\.ts$/
+const LIGHT = /packages\/(core|runtime)\/src\/|packages\/server\/src\/cli\/(io|once)\.ts$/
 const OTHERS = new RegExp(`/node_modules/(${TAKEN.join('|')})/`)
 
 /** @type {import('esbuild').Plugin} */

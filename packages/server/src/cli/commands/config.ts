@@ -23,7 +23,10 @@ export function addConfig(root: Command, act: Act): void {
       .description('say what is wrong with a config file, with line and column')
       .argument('[file]', 'the file; - reads what is piped in')
       .action((file: string | undefined) =>
-        act(async (context) => (await import('../work/check.js')).check(context, file)),
+        act(async (context) => {
+          await import('../once.js')
+          return (await import('../work/check.js')).check(context, file)
+        }),
       ),
     'holdfast check',
     'holdfast check prod.yaml --json',
