@@ -213,7 +213,10 @@ export class Holdfast {
       (operation, fn, given) => this.run(operation, fn, given),
       this.deadLetters,
     )
-    this.breakers = new Breakers(house, this.registry, this.poolSet, () => house.breakerEvents.flush())
+    this.breakers = new Breakers(house, this.registry, this.poolSet, {
+      flush: () => house.breakerEvents.flush(),
+      look: () => this.lookAtBreakers(),
+    })
     this.sessions = new Sessions(house, this.recorder, () => house.sessions.flush())
     this.events = {
       on: (type, listener) => house.bus.on(type, listener),

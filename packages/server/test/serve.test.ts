@@ -265,6 +265,17 @@ describe('the dashboard', () => {
     expect(script.headers.get('cache-control')).toContain('immutable')
   })
 
+  test('is sent small to those who can read that', async () => {
+    const { url } = await start({ dashboard: built() })
+    const packed = await fetch(`${url}/assets/app-1.js`, { headers: { 'accept-encoding': 'gzip, br' } })
+    expect(packed.headers.get('content-encoding')).toBe('gzip')
+    expect(packed.headers.get('vary')).toContain('accept-encoding')
+    expect(await packed.text()).toBe('console.log(1)')
+    const plain = await fetch(`${url}/assets/app-1.js`, { headers: { 'accept-encoding': 'identity' } })
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    expect(await plain.text()).toBe('console.log(1)')
+  })
+
   test('has no files but its own', async () => {
     const { port, url } = await start({ dashboard: built() })
     for (const path of [

@@ -169,7 +169,7 @@ export class Call<T> extends Ending<T> {
     const { clock, budget, pool } = guard.settings
     // One reading for all: a lease that begins before the deadline it stands for would end before it too.
     const now =
-      number > 0 && this.delay === 0
+      number > 0 && number % BREATHE !== 0 && this.delay === 0 && !guard.heard
         ? this.endedAt
         : number === 0 && guard.timeless
           ? startStamp(clock)

@@ -1,9 +1,10 @@
 import { follow, unfollow } from './abort.js'
 import type { FallbackInfo } from './options.js'
+import { passSessionOn } from './session.js'
 
 /**
  * Settles a failed call with what the fallback makes of it. The caller's abort still ends it at once, and an error of
- * the fallback's own carries the original as its cause.
+ * the fallback's own carries the original as its cause, and stands for the session of the call.
  */
 export function fallBack<T>(
   fallback: (error: unknown, info: FallbackInfo) => unknown,
@@ -20,7 +21,10 @@ export function fallBack<T>(
   if (signal !== undefined) follow(signal, follower)
   const value = (async () => (await fallback(error, info)) as T)()
   value
-    .then(call.resolve, (thrown: unknown) => call.reject(withCause(thrown, error)))
+    .then(call.resolve, (thrown: unknown) => {
+      passSessionOn(error, thrown)
+      call.reject(withCause(thrown, error))
+    })
     .finally(() => {
       if (signal !== undefined) unfollow(signal, follower)
     })

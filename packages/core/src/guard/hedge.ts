@@ -76,7 +76,9 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
     }
     // A deadline speaks against those it ends; the caller's abort does not.
     call.onCut = (reason) => {
-      if (!over) finish(reason, isHoldfastError(reason) ? guard.classify(reason, true) : CALLED_OFF)
+      if (over) return
+      finish(reason, isHoldfastError(reason) ? guard.classify(reason, true) : CALLED_OFF)
+      reject(reason)
     }
     const { pick } = call
     call.pick = undefined

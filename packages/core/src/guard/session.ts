@@ -95,6 +95,12 @@ export function keepSession(error: unknown, session: Session, guard: object): vo
   }
 }
 
+/** Lets another error stand for the same session. */
+export function passSessionOn(from: unknown, to: unknown): void {
+  const kept = keptFor(from)
+  if (kept !== undefined && to !== from) keepSession(to, kept.session, kept.guard)
+}
+
 const keptFor = (error: unknown): Kept | undefined =>
   isObject(error) ? (Marked.of(error) ?? others.get(error)) : undefined
 

@@ -45,6 +45,10 @@ export class Exchange implements Repeatable {
   private url: FetchInput | undefined
   /** The last answer, as long as it is not certain that it is the one to hand over. */
   private held: Response | undefined
+  /** Other answers to a hedged request, until one of them has won. */
+  private rivals: Response[] | undefined
+  /** The attempt whose answers these are. */
+  private attempt = 0
 
   constructor(
     sender: Sender,
@@ -91,9 +95,10 @@ export class Exchange implements Repeatable {
   /** Makes one attempt: an answer, or a {@link StatusError} that stands for one that tells of a failure. */
   readonly send = async (attempt: PooledAttempt<FetchTarget>): Promise<Response> => {
     const { engine } = this.sender
-    const { held } = this
-    this.held = undefined
-    if (held !== undefined) await discard(held, engine.settings.clock)
+    if (attempt.number !== this.attempt) {
+      this.attempt = attempt.number
+      if (this.held !== undefined) await this.letGo()
+    }
     const flight = engine.cuts ? (attempt as PooledAttempt as Flight) : undefined
     const response = await this.request(attempt.member?.value, flight)
     const ended = flight ?? this.signal
@@ -104,28 +109,38 @@ export class Exchange implements Repeatable {
     }
     if (flight !== undefined && this.signal !== undefined)
       keepFollowing(this.signal, response, (reason) => flight.abort(reason))
-    // Of two answers to a hedged request the later counts.
-    if (this.held !== undefined) void discard(this.held, engine.settings.clock)
+    if (this.held !== undefined) (this.rivals ??= []).push(this.held)
     this.held = response
     return response.status < 400 ? response : this.judge(response)
   }
 
   /** Takes a failure of all attempts: gives the last answer where it was one, and throws it otherwise. */
   fail(error: unknown): Response {
-    const { sender, held } = this
-    const answer = error instanceof StatusError && error.response === held ? held : undefined
-    if (answer !== undefined && sender.silent.has(error as object)) return this.finish(answer)
-    if (answer === undefined && held !== undefined) void discard(held, sender.engine.settings.clock)
+    const answer = error instanceof StatusError && this.holds(error.response) ? error.response : undefined
+    if (answer !== undefined && this.sender.silent.has(error as object)) return this.finish(answer)
+    void this.letGo(answer)
     this.end()
     throw error
   }
 
   /** Takes what the request ends with. */
   finish(answer: Response): Response {
-    const { held, sender } = this
-    if (held !== undefined && held !== answer) void discard(held, sender.engine.settings.clock)
+    if (this.held !== answer || this.rivals !== undefined) void this.letGo(answer)
     this.end()
     return answer
+  }
+
+  private holds(answer: Response): boolean {
+    return this.held === answer || this.rivals?.includes(answer) === true
+  }
+
+  /** Lets the answers go that nobody will read: all but this one. */
+  private async letGo(but?: Response): Promise<void> {
+    const { held, rivals, sender } = this
+    this.held = undefined
+    this.rivals = undefined
+    for (const answer of [held, ...(rivals ?? [])])
+      if (answer !== undefined && answer !== but) await discard(answer, sender.engine.settings.clock)
   }
 
   /** Lets go of a Request's body, of which the attempts sent copies. */

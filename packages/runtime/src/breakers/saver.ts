@@ -5,9 +5,9 @@ import type { BreakerStore, StoredBreaker } from '../store/store.js'
 const LINGER = 50
 
 /** All that tells whether something happened to a breaker. */
-const markOf = ({ epoch, lastFailureTime, successes }: CircuitBreaker) =>
-  `${epoch} ${lastFailureTime ?? ''} ${successes}`
-const NOTHING = '0  0'
+const markOf = ({ epoch, lastFailureTime, successes, until }: CircuitBreaker) =>
+  `${epoch} ${lastFailureTime ?? ''} ${successes} ${epoch === 0 ? '' : until}`
+const NOTHING = '0  0 '
 
 export interface SaverOptions {
   clock: Clock

@@ -15,9 +15,10 @@ interface Found {
 
 /** The member's or name that a breaker's id ends with. */
 export function ownerOf(id: string): BreakerOwner {
-  const [kind, first = '', second = ''] = id.split(':').map(decode)
+  const [kind, first = '', ...rest] = id.split(':').map(decode)
   if (kind === 'policy') return { policyId: first }
-  return kind === 'pool' ? { pool: first, member: second } : { serviceName: first }
+  // The name of a member may be written as it is, like `10.0.0.1:8080`.
+  return kind === 'pool' ? { pool: first, member: rest.join(':') } : { serviceName: first }
 }
 
 function decode(part: string): string {
@@ -42,11 +43,21 @@ export class Breakers implements BreakerService {
   private readonly registry: BreakerRegistry
   private readonly pools: PoolSet
   private readonly flush: () => Promise<void>
+  private readonly look: () => void
 
-  /** `flush` writes the changes that wait for the store, so that what has just happened can be read. */
-  constructor(kit: Kit, registry: BreakerRegistry, pools: PoolSet, flush: () => Promise<void>) {
+  /**
+   * `flush` writes the changes that wait for the store, so that what has just happened can be read; `look` saves the breakers
+   * that anything happened to.
+   */
+  constructor(
+    kit: Kit,
+    registry: BreakerRegistry,
+    pools: PoolSet,
+    { flush, look }: { flush: () => Promise<void>; look: () => void },
+  ) {
     this.kit = kit
     this.flush = flush
+    this.look = look
     this.registry = registry
     this.pools = pools
   }
@@ -123,6 +134,7 @@ export class Breakers implements BreakerService {
     const before = found.state().state
     act(found.breaker)
     const after = found.state()
+    this.look() // an open one that is tripped again changes its time, and no state
     await this.kit.audit(actor, action, id, { before: { state: before }, after: { state: after.state } })
     return after
   }

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { GuardEvent } from 'holdfast'
+import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { failing, folder, refused, start, timeout } from './setup.js'
 
@@ -242,6 +243,28 @@ describe('breakers', () => {
     await b.hf.close()
     const c = await start(config, { store })
     expect(await c.hf.breakers.get('service:n')).toMatchObject({ state: 'open' })
+  })
+
+  it('that are tripped again while open keep their new time over a restart', async () => {
+    const dir = await folder()
+    const store = `sqlite:${join(dir, 'h.db')}`
+    const config = { circuitBreakers: { n: { timeoutDuration: 60_000, persistState: true } } }
+    const clock = fakeClock({ wall: Date.UTC(2026, 0, 1) })
+    const a = await start(config, { store, clock })
+    await a.hf.breakers.trip('service:n', { by: 'me' })
+    await clock.advance(30_000)
+    const { nextTestTime } = await a.hf.breakers.trip('service:n', { by: 'me' })
+    expect(nextTestTime).toEqual(new Date(clock.wall() + 60_000))
+    await a.hf.close()
+    const b = await start(config, { store, clock })
+    expect(await b.hf.breakers.get('service:n')).toMatchObject({ state: 'open', nextTestTime })
+  })
+
+  it('of members are found by a name that is written as it is', async () => {
+    const { hf } = await start({ pools: { p: { members: [{ url: 'http://127.0.0.1:9001' }] } } })
+    const id = 'pool:p:127.0.0.1%3A9001'
+    expect(await hf.breakers.get('pool:p:127.0.0.1:9001')).toMatchObject({ id })
+    expect(await hf.breakers.trip('pool:p:127.0.0.1:9001', { by: 'me' })).toMatchObject({ id, state: 'open' })
   })
 
   it('know when they opened while they are tested, and tell of changes at once', async () => {

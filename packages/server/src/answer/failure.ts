@@ -65,7 +65,7 @@ function sentence(issue: Issue): string {
 function problemsOf(error: z.core.$ZodError, place: string): Problem[] {
   return error.issues.map((issue) => ({
     in: PLACES[place] ?? place,
-    path: issue.path.join('.'),
+    path: [...issue.path, ...(issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [])].join('.'),
     message: sentence(issue),
   }))
 }

@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { extname, join, normalize, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { Context } from 'hono'
 import { PAGE_POLICY } from './headers.js'
 
@@ -27,6 +30,22 @@ const shipped = (): string => {
 
 /** Files whose names change with what is in them. */
 const FOREVER = 'public, max-age=31536000, immutable'
+
+const zip = promisify(gzip)
+
+/** Files that are small already. */
+const PACKED = new Set(['.png', '.woff2'])
+
+/** What was made small before, by what it was: the files are few, and the same ones are asked for all the time. */
+const zipped = new Map<string, Promise<Buffer>>()
+
+function small(file: Buffer): Promise<Buffer> {
+  const key = createHash('sha1').update(file).digest('base64')
+  if (zipped.size > 100) zipped.clear()
+  const known = zipped.get(key) ?? zip(file)
+  zipped.set(key, known)
+  return known
+}
 
 async function fileAt(path: string): Promise<Buffer | undefined> {
   try {
@@ -54,8 +73,11 @@ export function dashboard(folder: string | false | undefined) {
     const file = found ?? (extname(path) === '' ? await fileAt(join(root, 'index.html')) : undefined)
     if (file === undefined) return undefined
     const type = found === undefined ? TYPES['.html'] : TYPES[extname(path)]
-    return c.body(new Uint8Array(file), 200, {
+    const packs = !PACKED.has(extname(path)) && /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
+    return c.body(new Uint8Array(packs ? await small(file) : file), 200, {
       'content-type': type ?? 'application/octet-stream',
+      vary: 'accept-encoding',
+      ...(packs ? { 'content-encoding': 'gzip' } : {}),
       'content-security-policy': PAGE_POLICY,
       'cache-control': found !== undefined && path.startsWith(`${sep}assets${sep}`) ? FOREVER : 'no-cache',
     })

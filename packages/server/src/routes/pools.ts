@@ -101,18 +101,20 @@ function poolWire(pool: Pool) {
   return { id: pool.id, size: pool.size, by_status }
 }
 
+/** The pool of this name. @throws Refusal NOT_FOUND where there is none */
+export function poolOf(hf: Routes['hf'], name: string): Pool {
+  try {
+    return hf.pools.get(name)
+  } catch (error) {
+    if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw error
+    throw new Refusal('NOT_FOUND', `there is no pool ${name}; GET /api/v1/pools lists them`)
+  }
+}
+
 /** Pools and their members. */
 export function pools({ hf, operation }: Routes): void {
   const tag = 'pools'
 
-  const poolOf = (name: string): Pool => {
-    try {
-      return hf.pools.get(name)
-    } catch (error) {
-      if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw error
-      throw new Refusal('NOT_FOUND', `there is no pool ${name}; GET /api/v1/pools lists them`)
-    }
-  }
   const memberOf = (pool: Pool, name: string): Member => {
     const member = pool.members().find((one) => one.id === name)
     if (member === undefined) throw new Refusal('NOT_FOUND', `the pool ${pool.id} has no member ${name}`)
@@ -149,7 +151,7 @@ export function pools({ hf, operation }: Routes): void {
       answers: { 200: { description: 'A page of members', schema: pageSchema(memberSchema) } },
     },
     ({ params, query }) => {
-      const pool = poolOf(params.id)
+      const pool = poolOf(hf, params.id)
       const { items, ...rest } = pageOf(pool.members(), (member) => member.id, query)
       return { body: { items: items.map((member) => memberWire(pool, member)), ...rest } }
     },
@@ -169,12 +171,12 @@ export function pools({ hf, operation }: Routes): void {
       answers: { 201: { description: 'The member', schema: memberSchema } },
     },
     async ({ params, body, by }) => {
-      const pool = poolOf(params.id)
+      const pool = poolOf(hf, params.id)
       const { reason: _, ...given } = body
       // Says what is wrong with the url without repeating it.
       const { id: named } = proxyMember(body.url)
       const member = await hf.pools.addMember(pool.id, { id: named, ...given }, by)
-      return { status: 201, body: memberWire(poolOf(pool.id), member) }
+      return { status: 201, body: memberWire(poolOf(hf, pool.id), member) }
     },
   )
 
@@ -195,12 +197,12 @@ export function pools({ hf, operation }: Routes): void {
       answers: { 200: { description: 'The member', schema: memberSchema } },
     },
     async ({ params, body, by }) => {
-      const pool = poolOf(params.id)
+      const pool = poolOf(hf, params.id)
       memberOf(pool, params.member)
       const { weight: heavy, draining } = body
       const enabled = body.enabled ?? (draining === undefined ? undefined : !draining)
       const member = await hf.pools.changeMember(pool.id, params.member, { enabled, weight: heavy }, by)
-      return { body: memberWire(poolOf(pool.id), member) }
+      return { body: memberWire(poolOf(hf, pool.id), member) }
     },
   )
 
@@ -213,7 +215,7 @@ export function pools({ hf, operation }: Routes): void {
       answers: { 204: { description: 'It is gone' } },
     },
     async ({ params, by }) => {
-      const pool = poolOf(params.id)
+      const pool = poolOf(hf, params.id)
       memberOf(pool, params.member)
       await hf.pools.removeMember(pool.id, params.member, by)
       return { status: 204 }

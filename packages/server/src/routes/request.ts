@@ -5,6 +5,7 @@ import { Refusal, retryAfter } from '../answer/failure.js'
 import { AttemptLog, StatusFailure, summary } from '../request/attempts.js'
 import { type Incoming, type Outgoing, send } from '../request/send.js'
 import { demandPublic } from '../request/targets.js'
+import { poolOf } from './pools.js'
 import type { Routes } from './routes.js'
 import { shapes, word } from './shapes.js'
 
@@ -111,7 +112,7 @@ export function request({ hf, operation, settings }: Routes): void {
       const url = new URL(body.url)
       const allowPrivate = mayBePrivate()
       if (!allowPrivate) await demandPublic(url)
-      if (pool !== undefined) hf.pools.get(pool)
+      if (pool !== undefined) poolOf(hf, pool)
       const named = body.policy ?? (pool && hf.config.current.pools?.[pool]?.policy) ?? 'default'
       const policy = await hf.policies.get(named)
       const headers: Record<string, string> = {

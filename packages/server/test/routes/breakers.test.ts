@@ -114,7 +114,7 @@ test.each([
   ['GET', '/metrics/retries/timeseries?hours=x', undefined, 'hours', 'takes a whole number'],
   ['GET', '/circuit-breakers?state=ajar', undefined, 'state', 'takes one of closed, open, half_open'],
   ['GET', '/config/explain', undefined, 'operation', 'takes a string, and is missing'],
-  ['GET', '/sessions?nonsense=1', undefined, '', 'there is no "nonsense" here'],
+  ['GET', '/sessions?nonsense=1', undefined, 'nonsense', 'there is no "nonsense" here'],
   [
     'GET',
     '/dead-letters?status=lost',

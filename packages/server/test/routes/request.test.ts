@@ -191,8 +191,8 @@ describe('a request', () => {
       body: { error: 'POLICY_NOT_FOUND' },
     })
     expect(await send({ url: 'http://127.0.0.1:1/', pool: 'none' })).toMatchObject({
-      status: 400,
-      body: { error: 'INVALID_OPTIONS' },
+      status: 404,
+      body: { error: 'NOT_FOUND' },
     })
   })
 })

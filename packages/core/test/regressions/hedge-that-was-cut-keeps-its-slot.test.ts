@@ -1,0 +1,36 @@
+import { guard } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+import { expect, it } from 'vitest'
+
+it('frees the slot of a hedged call whose attempt was cut, when what it called has settled', async () => {
+  const clock = fakeClock()
+  const one = guard({
+    retry: false,
+    hedge: { delay: 5 },
+    bulkhead: { limit: 1 },
+    timeout: { attempt: 20 },
+    clock,
+  })
+  const cut = one
+    .run(() => new Promise((resolve) => clock.setTimer(() => resolve(1), 40)))
+    .catch((error) => error)
+  await clock.advance(20)
+  expect(await cut).toMatchObject({ code: 'ATTEMPT_TIMEOUT' })
+  await expect(one.run(() => 2)).rejects.toMatchObject({ code: 'BULKHEAD_FULL' })
+  await clock.advance(30)
+  await expect(one.run(() => 2)).resolves.toBe(2)
+})
+
+it('frees it where the caller aborts and the call goes on', async () => {
+  const clock = fakeClock()
+  const one = guard({ retry: false, hedge: { delay: 5 }, bulkhead: { limit: 1 }, clock })
+  const stop = new AbortController()
+  const cut = one
+    .run(() => new Promise((resolve) => clock.setTimer(() => resolve(1), 40)), { signal: stop.signal })
+    .catch((error) => error)
+  await clock.advance(10)
+  stop.abort(new Error('enough'))
+  expect(await cut).toMatchObject({ message: 'enough' })
+  await clock.advance(60)
+  await expect(one.run(() => 2)).resolves.toBe(2)
+})

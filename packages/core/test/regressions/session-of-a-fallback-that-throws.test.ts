@@ -1,0 +1,23 @@
+import { guard, sessionOf } from '../../src/index.js'
+import { expect, it } from 'vitest'
+
+const immediate = { maxAttempts: 3, backoffType: 'immediate' } as const
+
+it('has the attempts behind the error of a fallback that throws', async () => {
+  const one = guard({
+    retry: immediate,
+    fallback() {
+      throw new Error('and this too')
+    },
+  })
+  const fails = () => {
+    throw new Error('it')
+  }
+  const error = await one.run(fails).catch((thrown) => thrown)
+  expect(error.message).toBe('and this too')
+  expect(sessionOf(error)?.attempts).toHaveLength(3)
+  expect(sessionOf(error.cause)?.attempts).toHaveLength(3)
+  const outer = guard({ retry: false })
+  const seen = await outer.run(() => one.run(fails)).catch((thrown) => thrown)
+  expect(sessionOf(seen)?.inner?.[0]?.attempts).toHaveLength(3)
+})
