@@ -1,6 +1,6 @@
+import { describe, expect, it } from 'vitest'
 import { createFetch } from '../../src/http/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { describe, expect, it } from 'vitest'
 
 describe('a hedged fetch whose answers come in one tick', () => {
   it.each([

@@ -1,6 +1,6 @@
+import { expect, it } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { expect, it } from 'vitest'
 
 it('gives an immediate retry the whole of its deadline, whatever a listener took before it', async () => {
   const clock = fakeClock()

@@ -1,6 +1,6 @@
+import { expect, it } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { expect, it } from 'vitest'
 
 it('frees the slot of a hedged call whose attempt was cut, when what it called has settled', async () => {
   const clock = fakeClock()

@@ -1,5 +1,5 @@
-import { guard, sessionOf } from '../../src/index.js'
 import { expect, it } from 'vitest'
+import { guard, sessionOf } from '../../src/index.js'
 
 const immediate = { maxAttempts: 3, backoffType: 'immediate' } as const
 

@@ -7,7 +7,7 @@ import { SteadyTime } from '../steady.js'
 import type { DeadLetterFilter, DeadLetterStats, Page } from '../store/store.js'
 import { Batch, type BatchOptions, type BatchResult } from './batch.js'
 import type { DeadLetterInput } from './entry.js'
-import { checkFilter, type PurgeFilter } from './filter.js'
+import { checkFilter, checkPurge, type PurgeFilter } from './filter.js'
 import { type DeadLetterHandler, Handlers, type Replayer } from './handlers.js'
 import { type FailedCall, Keeper } from './keeper.js'
 import { Limits } from './limits.js'
@@ -192,7 +192,7 @@ export class DeadLetters {
 
   /** Deletes entries that fit, but for those being replayed. Tells how many. `{}` is all. @throws INVALID_OPTIONS */
   async purge(filter: PurgeFilter & Actor, actor: Actor = filter): Promise<number> {
-    checkFilter('dead letters cannot be purged', filter)
+    checkPurge(filter)
     const { by: _by, reason: _reason, ...wanted } = filter
     const purged = await this.kit.store.deadLetters.purge(wanted, this.replays.now())
     const target = filter.ids?.length === 1 ? String(filter.ids[0]) : (filter.operation ?? '*')

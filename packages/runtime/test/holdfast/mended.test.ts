@@ -354,3 +354,17 @@ describe('opening', () => {
     await expect(Holdfast.open(5 as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 })
+
+describe('a purge by a word that is misspelt', () => {
+  it('is refused, and takes nothing', async () => {
+    const { hf } = await start({})
+    await hf.deadLetters.enqueue({ operation: 'w', itemId: 'a', payload: 1, error: new Error('no') })
+    await expect(hf.deadLetters.purge({ stauts: 'completed' } as object, { by: 'me' })).rejects.toMatchObject(
+      {
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining('stauts'),
+      },
+    )
+    expect((await hf.deadLetters.list()).items).toHaveLength(1)
+  })
+})
