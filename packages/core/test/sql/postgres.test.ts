@@ -18,6 +18,9 @@ describe.skipIf(missing)('withTransaction on PostgreSQL', () => {
 
   beforeAll(async () => {
     pool = new pg.Pool({ ...server.address, user: 'postgres', password: 'postgres', database: 'rag', max: 4 })
+    // What the server says to a connection that it ends belongs to nobody.
+    pool.on('error', () => {})
+    pool.on('connect', (client) => client.on('error', () => {}))
     await pool.query('CREATE TABLE accounts (id int PRIMARY KEY, balance int NOT NULL CHECK (balance >= 0))')
   })
 
