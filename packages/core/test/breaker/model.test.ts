@@ -1,14 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type BreakerEvent, CircuitBreaker, type Clock, type Permit } from '../../src/index.js'
+import { histories, seed } from '../histories.js'
 import { Model, type ModelOptions, type ModelPermit, type Verdict } from './model.js'
 
-const RUNS = 10_000
+const HISTORIES = histories(10_000)
 const HOUR = 3_600_000
 const START = Date.UTC(2026, 0, 1)
-
-// HOLDFAST_SEED=… runs the same histories again.
-const seed = Number(process.env.HOLDFAST_SEED ?? crypto.getRandomValues(new Int32Array(1))[0])
 
 /** Whole milliseconds and windows of at most 256: results that are apart are a 256th of the window apart. */
 const options: fc.Arbitrary<ModelOptions> = fc
@@ -173,12 +171,12 @@ const both = (breaker: CircuitBreaker, model: Model, name: 'trip' | 'reset' | 'd
   model[name]()
 }
 
-it(`the breaker agrees with its model over ${RUNS} histories, seed ${seed}`, () => {
-  process.stdout.write(`breaker model: HOLDFAST_SEED=${seed}, ${RUNS} histories\n`)
+it(`the breaker agrees with its model over ${HISTORIES} histories, seed ${seed}`, () => {
+  process.stdout.write(`breaker model: SEED=${seed}, ${HISTORIES} histories\n`)
   const steps = fc.array(fc.tuple(fc.nat(99), fc.nat(63)), { minLength: 5, maxLength: 60, size: 'max' })
   const history = fc.property(options, steps, (settings, list) => {
     const pair = new Pair(settings)
     for (const [what, which] of list) pair.step(what, which)
   })
-  fc.assert(history, { seed, numRuns: RUNS })
+  fc.assert(history, { seed, numRuns: HISTORIES })
 }, 60_000)

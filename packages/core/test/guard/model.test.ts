@@ -1,5 +1,4 @@
 // A call against a model of it that knows no timers and no promises: what the contract says, one step after another.
-import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import {
@@ -11,9 +10,10 @@ import {
   sessionOf,
 } from '../../src/index.js'
 import { fakeClock, seededRandom } from '../../src/testing/index.js'
+import { histories, seed } from '../histories.js'
 import { errorWith, fate } from './watch.js'
 
-const HISTORIES = 6000
+const HISTORIES = histories(6000)
 const NEVER = Number.POSITIVE_INFINITY
 
 interface Step {
@@ -271,8 +271,6 @@ const rounded = ({ began, at, ...rest }: Ending) => ({
   began: began.map((time) => time.toFixed(6)),
   at: at?.toFixed(6),
 })
-
-const seed = Number(process.env.SEED ?? randomInt(2 ** 31))
 
 it(`a call agrees with its model in ${HISTORIES} histories (SEED=${seed})`, async () => {
   const property = fc.asyncProperty(history, async (given) => {

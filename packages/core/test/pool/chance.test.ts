@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { Member, Pool, StrategyName } from '../../src/index.js'
 import type { Pick } from '../../src/pool/protocol.js'
 import { seededRandom } from '../../src/testing/index.js'
+import { histories } from '../histories.js'
 import { FAILURE, made, SUCCESS } from './setup.js'
 
-const HISTORIES = 500
+const HISTORIES = histories(500)
 
 /** Whether a member may be chosen now, by what can be seen of it from outside. */
 const isCandidate = (pool: Pool<string>, { id }: Member) => pool.status(id) === 'available'

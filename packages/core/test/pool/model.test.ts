@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { type BreakerOptions, type Member, Pool, type StrategyName } from '../../src/index.js'
 import type { Pick } from '../../src/pool/protocol.js'
 import { seededRandom } from '../../src/testing/index.js'
+import { histories } from '../histories.js'
 import { Model, type ModelPick } from './model.js'
 import { FAILURE, NOTHING, SUCCESS, thrown, withStatus } from './setup.js'
 
-const HISTORIES = 2100
+const HISTORIES = histories(2100)
 const STEPS = 50
 
 /** A clock that is set by hand. */
