@@ -94,7 +94,10 @@ export const standards = (spec: Spec): object =>
 /** A value in a few characters, for messages. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
-  if (Array.isArray(value)) return 'an array'
+  if (Array.isArray(value))
+    return value.length > 0 && value.every((item) => Object(item) !== item)
+      ? `[${value.slice(0, 5).map(show).join(', ')}${value.length > 5 ? ', …' : ''}]`
+      : 'an array'
   return Object(value) === value ? `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}` : String(value)
 }
 

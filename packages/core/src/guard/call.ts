@@ -236,6 +236,7 @@ export class Call<T> extends Ending<T> {
         ? refusal('ATTEMPT_TIMEOUT', `attempt ${number} of ${name} took over ${attemptTimeout} ms`, {})
         : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, this.lastError())
     this.timer = undefined
+    this.unite?.()
     this.cut(error)
     if (this.settle(true, error, due)) this.proceed(0, false, undefined)
   }

@@ -31,6 +31,8 @@ export abstract class Ending<T> extends Admission implements Leg, Settling<T> {
   private made: Promise<T> | undefined = undefined
   /** A wait, or a deadline that is in no list. */
   protected timer: unknown = undefined
+  /** Makes one of an attempt that has several parts, before it is cut off. */
+  declare unite: (() => void) | undefined
   /** Hears that the attempt is cut off. */
   declare onCut: ((reason: unknown) => void) | undefined
   /** Gives back its place in the bulkhead. */
@@ -88,6 +90,7 @@ export abstract class Ending<T> extends Admission implements Leg, Settling<T> {
     const { running } = this
     if (this.ended) return
     if (running > 0) {
+      this.unite?.()
       this.excuse()
       this.credit(this, true, reason, CALLED_OFF, undefined)
       this.record(this, 'failure', true, reason, undefined)

@@ -74,6 +74,11 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
         },
       )
     }
+    // One that is cut off is written down as the oldest part of it that is still under way.
+    call.unite = () => {
+      const [oldest] = live
+      if (oldest !== undefined && !over) become(oldest)
+    }
     // A deadline speaks against those it ends; the caller's abort does not.
     call.onCut = (reason) => {
       if (over) return

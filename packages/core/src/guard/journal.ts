@@ -6,7 +6,7 @@ import type { Flight } from './attempt.js'
 import { Timed } from './deadlines.js'
 import type { GuardEvent } from './events.js'
 import type { GuardCore } from './guard.js'
-import { type AttemptRecord, innerSession, keepSession, type Session } from './session.js'
+import { type AttemptRecord, innerSessions, keepSession, type Session } from './session.js'
 
 /** One call of the function: an attempt, or where attempts are hedged a part of one. */
 export interface Leg {
@@ -69,8 +69,8 @@ export abstract class Journal extends Timed {
     if (flight?.context !== undefined) record.context = flight.context
     if (this.attempts === undefined) this.attempts = [record]
     else this.attempts.push(record)
-    const inner = innerSession(result, guard, this.keptBefore)
-    if (inner !== undefined) this.inner = [...(this.inner ?? []), inner]
+    const inner = innerSessions(result, guard, this.keptBefore)
+    if (inner.length > 0) this.inner = [...(this.inner ?? []), ...inner]
     return duration
   }
 

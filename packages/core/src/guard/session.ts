@@ -1,3 +1,4 @@
+import { chainOf } from '../classify/chain.js'
 import type { StopReason } from '../retry/decide.js'
 
 /** One attempt of a call, written down because the call failed at least once. */
@@ -104,16 +105,26 @@ export function passSessionOn(from: unknown, to: unknown): void {
 const keptFor = (error: unknown): Kept | undefined =>
   isObject(error) ? (Marked.of(error) ?? others.get(error)) : undefined
 
-/** The session of another guard's call that ended with this error after `since`: one inside the attempt. */
-export function innerSession(error: unknown, guard: object, since: number): Session | undefined {
-  const kept = count === since ? undefined : keptFor(error)
-  return kept !== undefined && kept.guard !== guard && kept.place > since ? kept.session : undefined
+/**
+ * The sessions of other guards' calls that ended after `since` with this error or with one behind it: those inside the
+ * attempt. One that lies inside another of them is listed there.
+ */
+export function innerSessions(error: unknown, guard: object, since: number): Session[] {
+  const found: Session[] = []
+  if (count === since) return found
+  for (const node of chainOf(error).nodes) {
+    const kept = keptFor(node)
+    if (kept === undefined || kept.guard === guard || kept.place <= since) continue
+    if (!found.some(({ inner }) => inner?.includes(kept.session))) found.push(kept.session)
+  }
+  return found
 }
 
 /**
  * Every attempt behind an error that a guard threw; undefined for any other error. The error itself is untouched. Of
- * nested guards it is the outermost one's, with those inside under `inner`; of two calls that threw one object, the
- * later one's. A thrown value that is not an object has none.
+ * nested guards it is the outermost one's, with those inside under `inner`, also where their errors are the causes of
+ * what was thrown; of two calls that threw one object, the later one's. A guard inside itself is not told from one that
+ * runs beside itself, and not listed. A thrown value that is not an object has none.
  *
  * @example
  * ```ts

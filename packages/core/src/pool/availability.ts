@@ -37,11 +37,11 @@ export class Availability implements Growing {
   private queued = new Float64Array(0)
   private readonly due = new Due()
   private readonly rests = new Map<number, number>()
-  private readonly ejections: Ejections
+  private ejections: Ejections
   private readonly roster: Roster
   private readonly breakers: MemberBreakers
-  private readonly strategy: Strategy
-  private readonly everyone: Strategy | undefined
+  private strategy: Strategy
+  private everyone: Strategy | undefined
   private readonly panicThreshold: number
   private readonly clock: Clock
 
@@ -74,6 +74,25 @@ export class Availability implements Growing {
     this.rests.delete(slot)
     this.strategy.leave?.(slot)
     this.everyone?.leave?.(slot)
+  }
+
+  /** Lets something about a member change that strategies go by. What keeps it from being chosen stays. */
+  revise(slot: number, change: () => void): void {
+    this.unlist(slot)
+    change()
+    this.list(slot)
+  }
+
+  /** Goes by another strategy, and by another share of members that may be out. */
+  reshape(makeStrategy: () => Strategy, maxEjected: number | undefined): void {
+    const { roster, everyone } = this
+    roster.drop(this.strategy)
+    roster.drop(everyone)
+    this.strategy = roster.keep(makeStrategy())
+    this.everyone = everyone === undefined ? undefined : roster.keep(makeStrategy())
+    this.ejections = new Ejections(maxEjected)
+    for (const slot of roster.taken()) this.list(slot)
+    for (const slot of roster.taken()) this.changed(slot)
   }
 
   /** Takes a member out until it is enabled; tells whether that is new. */
@@ -186,6 +205,24 @@ export class Availability implements Growing {
       this.queued[slot] = until
       this.due.push(until, slot)
     }
+  }
+
+  /** Tells the strategies of a slot, as it stands. */
+  private list(slot: number): void {
+    const { strategy, everyone } = this
+    strategy.join?.(slot)
+    everyone?.join?.(slot)
+    if (((this.flags[slot] as number) & LISTED) !== 0) strategy.insert(slot)
+    if (this.isEnabled(slot)) everyone?.insert(slot)
+  }
+
+  /** Lets the strategies forget a slot. */
+  private unlist(slot: number): void {
+    const { strategy, everyone } = this
+    if (((this.flags[slot] as number) & LISTED) !== 0) strategy.delete(slot)
+    if (this.isEnabled(slot)) everyone?.delete(slot)
+    strategy.leave?.(slot)
+    everyone?.leave?.(slot)
   }
 
   /** Looks at the slot whose time comes first. */

@@ -71,6 +71,14 @@ export class MemberBreakers implements Growing {
       if (breaker !== undefined && !this.own.has(slot)) breaker.reconfigure(settings)
   }
 
+  /** Goes by other settings for one slot, or by everybody's where it has none of its own any more. */
+  revise(slot: number, own: BreakerSettings | undefined): void {
+    if (own === undefined && !this.own.has(slot)) return
+    if (own === undefined) this.own.delete(slot)
+    else this.own.set(slot, own)
+    this.made[slot]?.reconfigure(this.settingsOf(slot))
+  }
+
   /** Puts the breaker of a slot where a snapshot's was. */
   resume(slot: number, snapshot: BreakerSnapshot): void {
     restoreInto(this.get(slot), readSnapshot(snapshot))

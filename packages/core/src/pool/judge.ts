@@ -19,14 +19,14 @@ import type { Taken } from './taken.js'
 
 /** What the outcome of an attempt means for its member, for others of the call, and for the network. */
 export class Judge<T> {
-  readonly averages: Averages | undefined
-  readonly results: Results | undefined
+  averages: Averages | undefined = undefined
+  results: Results | undefined = undefined
   availability!: Availability
   /** The way to the same pool elsewhere; undefined for one that stands alone. */
   link: PoolLink | undefined = undefined
   private readonly network: Network
   private readonly blame: Blame
-  private readonly faults: MemberFaults<T>
+  private faults!: MemberFaults<T>
   private readonly settings: PoolSettings<T>
   private readonly roster: Roster<T>
   private readonly breakers: MemberBreakers
@@ -40,15 +40,25 @@ export class Judge<T> {
     breakers: MemberBreakers,
     emit: (event: PoolEvent) => void,
   ) {
-    const { strategy, breaker } = settings
+    const { breaker } = settings
     this.settings = settings
     this.roster = roster
     this.breakers = breakers
     this.emit = emit
-    this.averages = strategy === 'least_latency' ? roster.keep(new Averages()) : undefined
-    this.results = strategy === 'score' ? roster.keep(new Results()) : undefined
     this.network = roster.keep(new Network(breaker.windowDuration))
     this.blame = new Blame(roster, breakers)
+    this.reshape()
+  }
+
+  /** Goes by the settings as they are now. What other strategies chose by is let go of. */
+  reshape(): void {
+    const { settings, roster } = this
+    const { strategy } = settings
+    const [byLatency, byScore] = [strategy === 'least_latency', strategy === 'score']
+    if (!byLatency) roster.drop(this.averages)
+    if (!byScore) roster.drop(this.results)
+    this.averages = byLatency ? (this.averages ?? roster.keep(new Averages())) : undefined
+    this.results = byScore ? (this.results ?? roster.keep(new Results())) : undefined
     this.faults = new MemberFaults(settings)
   }
 

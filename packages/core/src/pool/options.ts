@@ -57,15 +57,18 @@ export interface PoolOptions<T = unknown> {
   random?: Random
 }
 
+/** What may be other in a pool that is in use; its breakers are reconfigured, and its members come and go. */
+export type PoolShape<T> = Pick<PoolOptions<T>, 'strategy' | 'maxEjected' | 'memberFaults'>
+
 /** {@link PoolOptions} checked and filled in. */
 export interface PoolSettings<T> {
   readonly id: string
   readonly members: readonly Member<T>[]
-  readonly strategy: StrategyName | Chooser<T>
+  strategy: StrategyName | Chooser<T>
   breaker: BreakerSettings
-  readonly maxEjected: number | undefined
+  maxEjected: number | undefined
   readonly panicThreshold: number | undefined
-  readonly memberFaults: ReadonlySet<number>
+  memberFaults: ReadonlySet<number>
   readonly memberFault: PoolOptions<T>['memberFault'] | undefined
   readonly clock: Clock
   readonly random: Random

@@ -11,12 +11,13 @@ import { Judge } from './judge.js'
 import type { MemberStats } from './ledger.js'
 import type { PoolLink } from './link.js'
 import type { Member } from './member.js'
-import { type PoolOptions, type PoolSettings, readMember, readPool } from './options.js'
+import { type PoolOptions, type PoolSettings, type PoolShape, readMember, readPool } from './options.js'
 import type { Pick, PickOutcome, PoolProtocol } from './protocol.js'
 import { networkDown, poolUnavailable } from './refusals.js'
 import { Roster } from './roster.js'
 import type { Chooser } from './strategies/function.js'
 import { makeStrategy } from './strategies/index.js'
+import type { Strategy } from './strategies/strategy.js'
 import { Taken } from './taken.js'
 
 const NOBODY: readonly number[] = []
@@ -58,7 +59,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
     const problems: string[] = []
     const settings = readPool(options, problems)
     const { roster } = this
-    const { id, breaker, strategy } = settings
+    const { id, breaker } = settings
     this.id = id
     this.settings = settings
     this.breakers = roster.keep(
@@ -66,9 +67,8 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
     )
     const judge = new Judge(settings, roster, this.breakers, (event) => this.listeners.emit(event))
     this.judge = judge
-    const facts = { random: settings.random, roster, averages: judge.averages, results: judge.results }
     this.availability = roster.keep(
-      new Availability(roster, this.breakers, () => makeStrategy(strategy as Chooser, facts), settings),
+      new Availability(roster, this.breakers, () => this.makeStrategy(), settings),
     )
     judge.availability = this.availability
     settings.members.forEach((member, i) => this.enroll(`members.${i}`, member, problems))
@@ -190,6 +190,32 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
     for (const { id } of roster.members()) availability.changed(this.slotOf(id))
   }
 
+  /**
+   * @internal Goes by another strategy, another share that may be set aside and other faults of members; those left out are
+   * the defaults. What it knows of its members stays, but for what another strategy chose by.
+   */
+  reshape(options: PoolShape<T>): void {
+    const problems: string[] = []
+    const { id, settings, judge, availability } = this
+    const { strategy, maxEjected, memberFaults } = readPool({ ...options, id }, problems)
+    refuse(`the pool ${id}`, problems)
+    Object.assign(settings, { strategy, maxEjected, memberFaults })
+    judge.reshape()
+    availability.reshape(() => this.makeStrategy(), maxEjected)
+  }
+
+  /** @internal Takes other words about the member of that id, which is the same one still: what is known of it stays. */
+  revise(member: Member<T>): void {
+    const problems: string[] = []
+    const { breakers, roster, availability, settings } = this
+    const slot = this.slotOf(member.id)
+    const own = readMember('member', member, settings.breaker, () => false, problems)
+    refuse(`a member of the pool ${this.id}`, problems)
+    availability.revise(slot, () => roster.replace(slot, member))
+    breakers.revise(slot, own)
+    availability.changed(slot)
+  }
+
   /** @internal Tells the same pool elsewhere of its members' rests, by `link`; undefined ends that. */
   connect(link: PoolLink | undefined): void {
     this.judge.link = link
@@ -256,6 +282,13 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
     const { id, size, judge, availability } = this
     if (judge.isDown(now)) return networkDown(id, judge.retryAfter(now))
     return poolUnavailable(id, size, Math.max(0, availability.nextAt(now) - now))
+  }
+
+  private makeStrategy(): Strategy {
+    const { judge, roster, settings } = this
+    const { random, strategy } = settings
+    const { averages, results } = judge
+    return makeStrategy(strategy as Chooser, { random, roster, averages, results })
   }
 
   /** Lets a call through the breaker of the slot that was chosen, or finds that the slot is out after all. */

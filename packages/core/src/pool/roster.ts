@@ -34,6 +34,12 @@ export class Roster<T = unknown> {
     return column
   }
 
+  /** Keeps a column no more. */
+  drop(column: Growing | undefined): void {
+    const at = column === undefined ? -1 : this.growing.indexOf(column)
+    if (at >= 0) this.growing.splice(at, 1)
+  }
+
   slotOf(id: string): number | undefined {
     return this.slots.get(id)
   }
@@ -41,6 +47,11 @@ export class Roster<T = unknown> {
   /** The member of a slot that has one. */
   member(slot: number): Member<T> {
     return this.list[slot] as Member<T>
+  }
+
+  /** The slots that have a member. */
+  taken(): IterableIterator<number> {
+    return this.slots.values()
   }
 
   members(): Member<T>[] {
@@ -58,6 +69,11 @@ export class Roster<T = unknown> {
     this.list[slot] = member
     this.slots.set(member.id, slot)
     return slot
+  }
+
+  /** Puts a member of the same id in the place of another. */
+  replace(slot: number, member: Member<T>): void {
+    this.list[slot] = member
   }
 
   remove(slot: number): void {

@@ -70,7 +70,7 @@ describe('a list of matchers', () => {
       `failureOn[1]: got 3, takes ${TAKES}`,
       `failureOn[2]: got null, takes ${TAKES}`,
       `failureOn[4]: got Symbol(s), takes ${TAKES}`,
-      `failureOn[5]: got an array, takes ${TAKES}`,
+      `failureOn[5]: got ["x"], takes ${TAKES}`,
       `failureOn[6]: got an object, takes ${TAKES}`,
     ])
   })

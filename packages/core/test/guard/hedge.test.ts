@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { guard, RetryBudget, sessionOf } from '../../src/index.js'
+import { guard, Pool, RetryBudget, sessionOf } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
 /** A function whose n-th call answers after its own time, or throws what it is given. */
@@ -150,6 +150,31 @@ describe('a hedge', () => {
     await clock.advance(1000)
     expect(signals).toHaveLength(2)
   })
+
+  it.each(['a deadline', 'the caller'])(
+    'says where it had gone and what it had noted when %s ends it',
+    async (by) => {
+      const clock = fakeClock()
+      const pool = new Pool({ id: 'proxies', clock, members: [{ id: 'a' }, { id: 'b' }] })
+      const controller = new AbortController()
+      const twice = guard({ clock, pool, retry: false, timeout: { attempt: 500 }, hedge: { delay: 10 } })
+      const answer = twice.run(
+        ({ member, note }) => {
+          note({ asked: member.id })
+          return new Promise(() => {})
+        },
+        { signal: controller.signal },
+      )
+      const ended = answer.catch((error) => error)
+      await clock.advance(by === 'a deadline' ? 500 : 100)
+      controller.abort(new Error('enough'))
+      expect(sessionOf(await ended)?.attempts).toMatchObject([
+        { number: 1, memberId: 'a', context: { asked: 'a' }, duration: by === 'a deadline' ? 500 : 100 },
+      ])
+      const failureCount = by === 'a deadline' ? 1 : 0
+      expect([pool.stats('a'), pool.stats('b')]).toMatchObject([{ failureCount }, { failureCount }])
+    },
+  )
 
   it('keeps a place in the bulkhead until its losers have settled', async () => {
     const clock = fakeClock()

@@ -299,6 +299,20 @@ describe('of nested guards', () => {
     })
   })
 
+  it('an inner one is listed where its error is the cause of what the attempt threw', async () => {
+    const inner = guard({ name: 'inner', retry: { ...immediate, maxAttempts: 2 } })
+    const load = async () => {
+      const cause = await rejection(inner.run(() => Promise.reject(new Error('down'))))
+      throw new Error('no page', { cause: new Error('no mail', { cause }) })
+    }
+    const error = await rejection(guard({ name: 'outer', retry: false }).run(load))
+    expect(sessionOf(error)).toMatchObject({
+      operation: 'outer',
+      attempts: { length: 1 },
+      inner: [{ operation: 'inner', attempts: { length: 2 } }],
+    })
+  })
+
   it('an inner call that succeeded is not listed', async () => {
     const error = new Error('down')
     const inner = guard({ name: 'inner', clock: fakeClock() })
