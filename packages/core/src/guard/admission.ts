@@ -3,7 +3,7 @@ import type { Pass } from '../breaker/permit.js'
 import type { Classification } from '../classify/index.js'
 import type { HoldfastError } from '../errors.js'
 import type { Pick } from '../pool/protocol.js'
-import type { GuardCore } from './guard.js'
+import type { GuardCore } from './core.js'
 import { Journal, type Leg } from './journal.js'
 import { verdictOf } from './verdict.js'
 

@@ -1,7 +1,7 @@
 import { Flight } from './attempt.js'
 import { Call, type Guarded } from './call.js'
+import type { GuardCore } from './core.js'
 import { Timed } from './deadlines.js'
-import type { GuardCore } from './guard.js'
 import { newPromise, type Settling } from './promise.js'
 import { sessionsKept } from './session.js'
 

@@ -3,9 +3,9 @@ import { wallAhead } from '../clock.js'
 import type { Pick } from '../pool/protocol.js'
 import type { StopReason } from '../retry/decide.js'
 import type { Flight } from './attempt.js'
+import type { GuardCore } from './core.js'
 import { Timed } from './deadlines.js'
 import type { GuardEvent } from './events.js'
-import type { GuardCore } from './guard.js'
 import { type AttemptRecord, innerSessions, keepSession, type Session } from './session.js'
 
 /** One call of the function: an attempt, or where attempts are hedged a part of one. */
