@@ -16,8 +16,8 @@ const FLAGS = {
   fsync: 'off',
 }
 
-/** A limit for what hangs. */
-const patient = guard({ name: 'PostgreSQL', retry: false, timeout: { total: '20s' } })
+/** A limit for what hangs, not a measure of speed: the machine may be busy. */
+const patient = guard({ name: 'PostgreSQL', retry: false, timeout: { total: '2m' } })
 
 export class Server {
   readonly port: number
