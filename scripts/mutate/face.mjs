@@ -1,6 +1,5 @@
 // What test files import as 'vitest' when mutants are run: the same matchers and spies, and tests that are kept as plain
 // functions, so that they can be run again and again in one process.
-
 import { format } from 'node:util'
 import {
   ASYMMETRIC_MATCHERS_OBJECT,
@@ -11,33 +10,57 @@ import {
   JestExtend,
   setState,
 } from '@vitest/expect'
-import * as spies from '@vitest/spy'
+import { clearAllMocks, fn, resetAllMocks, restoreAllMocks, spyOn } from '@vitest/spy'
+
+/** @typedef {() => unknown} Hook */
+
+/**
+ * @typedef Suite
+ * @property {string} name
+ * @property {Suite | undefined} outer
+ * @property {Hook[]} before
+ * @property {Hook[]} after
+ * @property {Hook[]} first before all of its tests
+ * @property {Hook[]} last after all of its tests
+ * @property {boolean} live whether its first hooks have run
+ */
+
+/** @typedef {{ id: string, name: string, body: Hook, suite: Suite }} Test */
 
 for (const plugin of [JestExtend, JestChaiExpect, JestAsymmetricMatchers]) chai.use(plugin)
 
-export const expect = Object.assign((value, message) => chai.expect(value, message), chai.expect, {
-  ...globalThis[ASYMMETRIC_MATCHERS_OBJECT],
-  getState: () => getState(expect),
-  setState: (state) => setState(state, expect),
-  unreachable: (message) => chai.assert.fail(message),
-})
+const matchers = /** @type {Record<symbol, object>} */ (/** @type {unknown} */ (globalThis))
+
+/** @type {any} */
+export const expect = Object.assign(
+  (/** @type {unknown} */ value, /** @type {string} */ message) => chai.expect(value, message),
+  chai.expect,
+  matchers[ASYMMETRIC_MATCHERS_OBJECT],
+  {
+    getState: () => getState(expect),
+    setState: (/** @type {object} */ state) => setState(state, expect),
+    unreachable: (/** @type {string} */ message) => chai.assert.fail(message),
+  },
+)
 setState({ assertionCalls: 0 }, expect)
 
-const { fn, spyOn, restoreAllMocks, clearAllMocks, resetAllMocks } = spies
 export const vi = { fn, spyOn, restoreAllMocks, clearAllMocks, resetAllMocks }
 
-const suite = (name, parent) => ({
+/** @returns {Suite} */
+const suite = (/** @type {string} */ name, /** @type {Suite | undefined} */ outer) => ({
   name,
-  parent,
+  outer,
   before: [],
   after: [],
-  beforeAll: [],
-  afterAll: [],
+  first: [],
+  last: [],
   live: false,
 })
 
+/** @type {Test[]} */
 let tests = []
 let here = suite('', undefined)
+/** @type {Hook[]} */
 let finished = []
 
 /** Begins a new list of tests, which the test files that are loaded next fill. */
@@ -47,58 +70,74 @@ export function collect() {
   return tests
 }
 
+/** @param {string} name @param {() => void} body */
 export function describe(name, body) {
-  here = suite(name, here)
+  const outer = here
+  here = suite(name, outer)
   body()
-  here = here.parent
+  here = outer
 }
 
+/** @param {string} name @param {Hook} body */
 export function it(name, body) {
-  const path = [name]
-  for (let outer = here; outer !== undefined; outer = outer.parent) path.unshift(outer.name)
-  tests.push({ name: path.join(' ').trim(), body, suite: here })
+  const path = [...suitesOf(here).map((outer) => outer.name), name].join(' ').trim()
+  const alike = tests.filter((test) => test.name === path).length
+  tests.push({ id: alike === 0 ? path : `${path} (${alike + 1})`, name: path, body, suite: here })
 }
 
-const each = (make) => (table) => (name, body) => {
-  const rows = table.every(Array.isArray) ? table : table.map((row) => [row])
-  for (const values of rows) {
-    make(format(name, ...values), (...own) => body(...values, ...own))
+/** @param {(name: string, body: () => any) => void} make */
+const each =
+  (make) =>
+  (/** @type {unknown[]} */ table) =>
+  (/** @type {string} */ name, /** @type {(...values: unknown[]) => unknown} */ body) => {
+    for (const row of table) {
+      const values = Array.isArray(row) && table.every(Array.isArray) ? row : [row]
+      make(format(name, ...values), () => body(...values))
+    }
   }
-}
 describe.each = each(describe)
 it.each = each(it)
 
-export const beforeEach = (hook) => here.before.push(hook)
-export const afterEach = (hook) => here.after.push(hook)
-export const beforeAll = (hook) => here.beforeAll.push(hook)
-export const afterAll = (hook) => here.afterAll.push(hook)
-export const onTestFinished = (hook) => finished.push(hook)
+export const beforeEach = (/** @type {Hook} */ hook) => here.before.push(hook)
+export const afterEach = (/** @type {Hook} */ hook) => here.after.push(hook)
+export const beforeAll = (/** @type {Hook} */ hook) => here.first.push(hook)
+export const afterAll = (/** @type {Hook} */ hook) => here.last.push(hook)
+export const onTestFinished = (/** @type {Hook} */ hook) => finished.push(hook)
 
-/** Types are checked by the compiler; here their assertions say yes to everything. */
+/** Types are checked by the compiler; here their assertions say yes to everything. @returns {any} */
 export const expectTypeOf = () => new Proxy(() => expectTypeOf(), { get: () => expectTypeOf() })
 
-/** Runs one test with the hooks around it. */
+/** @param {Hook[]} hooks */
+async function inTurn(hooks) {
+  for (const hook of hooks) await hook()
+}
+
+/** A suite and those around it, the outermost first. @returns {Suite[]} */
+function suitesOf(/** @type {Suite} */ inner) {
+  return inner.outer === undefined ? [inner] : [...suitesOf(inner.outer), inner]
+}
+
+/** Runs one test with the hooks around it. @param {Test} test */
 export async function run(test) {
-  const suites = []
-  for (let outer = test.suite; outer !== undefined; outer = outer.parent) suites.unshift(outer)
+  const suites = suitesOf(test.suite)
   finished = []
   try {
-    for (const { beforeAll: hooks } of suites.filter(({ live }) => !live))
-      for (const hook of hooks) await hook()
-    for (const outer of suites) outer.live = true
-    for (const { before } of suites) for (const hook of before) await hook()
+    for (const one of suites) {
+      if (!one.live) await inTurn(one.first)
+      one.live = true
+    }
+    for (const { before } of suites) await inTurn(before)
     await test.body()
   } finally {
-    for (const { after } of suites.toReversed()) for (const hook of after) await hook()
-    for (const hook of finished.toReversed()) await hook()
+    for (const { after } of suites.reverse()) await inTurn(after)
+    await inTurn(finished.reverse())
   }
 }
 
 /** Undoes what was set up for all the tests of a suite. */
 export async function end() {
-  for (const outer of new Set(tests.map(({ suite: own }) => own)))
-    if (outer.live) {
-      outer.live = false
-      for (const hook of outer.afterAll) await hook()
-    }
+  for (const one of new Set(tests.map((test) => test.suite))) {
+    if (one.live) await inTurn(one.last)
+    one.live = false
+  }
 }
