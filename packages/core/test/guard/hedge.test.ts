@@ -155,7 +155,7 @@ describe('a hedge', () => {
     'says where it had gone and what it had noted when %s ends it',
     async (by) => {
       const clock = fakeClock()
-      const pool = new Pool({ id: 'proxies', clock, members: [{ id: 'a' }, { id: 'b' }] })
+      const pool = new Pool({ id: 'proxies', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })
       const controller = new AbortController()
       const twice = guard({ clock, pool, retry: false, timeout: { attempt: 500 }, hedge: { delay: 10 } })
       const answer = twice.run(
