@@ -1,3 +1,4 @@
+import { refuse, show } from './options.js'
 import { report } from './report.js'
 
 /** Functions to tell of events, one event at a time. One that throws is reported once and holds up nobody. */
@@ -15,8 +16,10 @@ export class Listeners<E> {
     return this.list.length
   }
 
-  /** Adds one, until the function it returns is called. */
+  /** Adds one, until the function it returns is called. @throws INVALID_OPTIONS where it is none */
   add(listener: (event: E) => void): () => void {
+    if (typeof listener !== 'function')
+      refuse(`a listener of ${this.whose}`, [`on: got ${show(listener)}, takes a function`])
     const entry = (event: E) => {
       try {
         listener(event)

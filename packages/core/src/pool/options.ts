@@ -58,7 +58,9 @@ export interface PoolOptions<T = unknown> {
 }
 
 /** What may be other in a pool that is in use; its breakers are reconfigured, and its members come and go. */
-export type PoolShape<T> = Pick<PoolOptions<T>, 'strategy' | 'maxEjected' | 'memberFaults'>
+export interface PoolShape extends Pick<PoolOptions, 'maxEjected' | 'memberFaults'> {
+  strategy?: StrategyName
+}
 
 /** {@link PoolOptions} checked and filled in. */
 export interface PoolSettings<T> {

@@ -194,7 +194,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
    * @internal Goes by another strategy, another share that may be set aside and other faults of members; those left out are
    * the defaults. What it knows of its members stays, but for what another strategy chose by.
    */
-  reshape(options: PoolShape<T>): void {
+  reshape(options: PoolShape): void {
     const problems: string[] = []
     const { id, settings, judge, availability } = this
     const { strategy, maxEjected, memberFaults } = readPool({ ...options, id }, problems)

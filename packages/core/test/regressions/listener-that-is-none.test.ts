@@ -1,0 +1,19 @@
+// A listener that was no function could not even be reported: the first event never ended, and later calls hung.
+import { expect, it } from 'vitest'
+import { CircuitBreaker, guard, Pool } from '../../src/index.js'
+
+const subjects = {
+  'a guard': () => guard(),
+  'a circuit breaker': () => new CircuitBreaker(),
+  'a pool': () => new Pool({ id: 'p', members: [] }),
+}
+
+it.each(Object.entries(subjects))('what is no function is refused as a listener of %s', (whose, make) => {
+  for (const given of [undefined, null, 5, 'log', {}])
+    expect(() => make().on(given as never)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining(`a listener of ${whose} cannot be made: on: got`),
+      }),
+    )
+})
