@@ -1,6 +1,7 @@
 // `npm run record`: pictures of each view of the dashboard in both themes, for the documents.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { launch } from '../packages/dashboard/test/browser.mjs'
 import { openHouse } from '../packages/dashboard/test/house.mjs'
 import { root } from './packages.mjs'
@@ -16,7 +17,7 @@ const VIEWS = /** @type {const} */ ([
   ['policy', '/policies?id=fetch', 'from the policy in the file'],
   ['sessions', '/sessions', 'Last error'],
   ['session', '', 'Timeline'],
-  ['dead-letters', '/dead-letters', 'page-1'],
+  ['dead-letters', '/dead-letters', 'page-3'],
   ['errors', '/errors', 'Context'],
   ['audit', '/audit', 'the provider asked for it'],
   ['nodes', '/nodes', 'this one'],
@@ -27,7 +28,35 @@ const browser = await launch()
 if (browser === undefined) process.exit(1)
 mkdirSync(folder, { recursive: true })
 const house = await openHouse({ past: true })
-// One session with waits long enough to be seen.
+const { hf } = house
+// Members that differ, an operator who did something, and one session with waits long enough to be seen.
+for (let n = 0; n < 60; n++)
+  await hf
+    .run(
+      'scrape',
+      async ({ number, member }) => {
+        const place = ['ams', 'fra', 'lhr', 'iad', 'sfo', 'nrt', 'gru'].indexOf(
+          String(member?.id).slice(0, 3),
+        )
+        await sleep(4 + 6 * place)
+        if (number <= (n * 7) % 4)
+          throw Object.assign(new Error('the socket was reset'), { code: 'ECONNRESET' })
+      },
+      { pool: 'proxies' },
+    )
+    .catch(() => undefined)
+await hf.pools.changeMember(
+  'proxies',
+  'gru-7',
+  { enabled: false },
+  { by: 'ann', reason: 'the provider moves it' },
+)
+await hf.policies.put({ id: 'fetch', maxAttempts: 5 }, { by: 'ann', reason: 'the site is slow at night' })
+for (const id of ['ams-1', 'fra-2', 'lhr-3', 'iad-4', 'gru-7'])
+  await hf.breakers.reset(`pool:proxies:${id}`, { by: 'ops', reason: 'the network is back' })
+await hf.breakers.trip('service:postgres', { by: 'ops', reason: 'moving the database' })
+await hf.breakers.reset('service:postgres', { by: 'ops', reason: 'moved' })
+await hf.deadLetters.replayBatch({ operation: 'notion_write', limit: 2, by: 'ann' })
 await house.call('fetch', 3)
 const { items } = await house.hf.sessions.list({ operation: 'fetch' })
 try {
@@ -43,7 +72,9 @@ try {
       await page.goto(house.url + to)
       await page.getByText(text).first().waitFor()
       await page.locator('.pulse.live').waitFor()
-      if (name === 'overview') await page.locator('.chart canvas').waitFor()
+      if (name === 'overview')
+        for (const part of ['.tiles:not(.blank)', '.chart canvas', '.feed li'])
+          await page.locator(part).first().waitFor()
       // The theme is faded in.
       await page.emulateMedia({ reducedMotion: 'reduce' })
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) })

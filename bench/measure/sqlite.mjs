@@ -166,14 +166,17 @@ function recordsOf(n, attempts) {
   const time = new Date(START + n)
   const error = { type: 'Error', message: 'the service is down' }
   const numbers = Array.from({ length: attempts }, (_, i) => i + 1)
-  const ids = { sessionId: `default_${START + n}_${n}`, policyId: 'default', operation: 'mail.fetch' }
+  const sessionId = `default_${START + n}_${n}`
+  const correlationId = random()
   /** @type {import('../../packages/runtime/src/records/session.js').RetrySession} */
   const session = {
-    ...ids,
     schema: '1.1',
+    sessionId,
+    policyId: 'default',
     policyIds: ['default'],
+    operation: 'mail.fetch',
     subsystem: 'mail',
-    correlationId: random(),
+    correlationId,
     startTime: time,
     endTime: time,
     attempts: numbers.map((number) => ({
@@ -194,12 +197,15 @@ function recordsOf(n, attempts) {
   }
   /** @type {import('../../packages/runtime/src/records/session.js').RetryEvent[]} */
   const events = numbers.map((number) => ({
-    ...ids,
+    // Written out, as the runtime does it: V8 makes slow objects of what is spread.
+    sessionId,
+    policyId: 'default',
+    operation: 'mail.fetch',
     schema: '1.1',
     eventId: `evt_${START + n}_${random()}`,
     eventType: number === attempts ? 'retry_failure' : 'retry_attempt',
     timestamp: time,
-    correlationId: session.correlationId,
+    correlationId,
     attempt: number,
     maxAttempts: attempts,
     delay: 100,
@@ -214,10 +220,10 @@ function recordsOf(n, attempts) {
     category: 'TRANSIENT',
     message: error.message,
     errorType: error.type,
-    context: { operation: ids.operation },
+    context: { operation: 'mail.fetch' },
     retryCount: number - 1,
     kind: 'unknown',
-    sessionId: ids.sessionId,
+    sessionId,
   }))
   return { session, events, errors }
 }

@@ -1,8 +1,9 @@
-// Fifty events a second for ten minutes (MINUTES changes that): the memory of the page must stay flat.
+// How quick the page is; then fifty events a second for ten minutes (MINUTES changes that): the memory of the page must stay flat.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from 'holdfast/engine'
 import { launch } from '../test/browser.mjs'
 import { openHouse } from '../test/house.mjs'
+import { measure } from './visit.mjs'
 
 const MINUTES = Number(process.env['MINUTES'] ?? 10)
 const RATE = 50
@@ -15,6 +16,7 @@ const GROWTH = { bytes: 3_000_000, nodes: 2000 }
 
 const browser = await launch()
 if (browser === undefined) process.exit(1)
+for (const line of await measure(browser)) console.log(line)
 const house = await openHouse()
 const page = await (await browser.newContext({ locale: 'en-GB' })).newPage()
 await page.goto(house.url)

@@ -1,4 +1,5 @@
 import axe from 'axe-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse } from './house.mjs'
 import { type House, inBrowser, openTab } from './tab.js'
@@ -25,6 +26,25 @@ interface Violation {
   nodes: { html: string; failureSummary: string }[]
 }
 
+/** What axe finds that is serious, in both themes, once a text is there. */
+async function violationsIn(page: Page, text: string): Promise<string[]> {
+  const found: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    // Without motion, so that no colour is looked at halfway from one theme to the other.
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.locator(`[data-theme=${colorScheme}]`).waitFor()
+    await page.getByText(text).first().waitFor()
+    // Run as a debugger would: the page's policy lets no script in from elsewhere.
+    if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
+    const violations = (await page.evaluate(
+      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+    )) as Violation[]
+    for (const { id, nodes } of violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)))
+      found.push(`${colorScheme} ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
+  }
+  return found
+}
+
 inBrowser('everybody', () => {
   let house: House
   beforeAll(async () => {
@@ -34,21 +54,27 @@ inBrowser('everybody', () => {
 
   it.each(VIEWS)('can read %s in both themes', async (path, text) => {
     const { page } = await openTab(path, { house })
-    const found: string[] = []
-    for (const colorScheme of ['light', 'dark'] as const) {
-      // Without motion, so that no colour is looked at halfway from one theme to the other.
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      await page.locator(`[data-theme=${colorScheme}]`).waitFor()
-      await page.getByText(text).first().waitFor()
-      // Run as a debugger would: the page's policy lets no script in from elsewhere.
-      if (colorScheme === 'light') await page.evaluate(axe.source)
-      const violations = (await page.evaluate(
-        `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
-      )) as Violation[]
-      for (const { id, nodes } of violations.filter(({ impact }) => ['serious', 'critical'].includes(impact)))
-        found.push(`${colorScheme} ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`)
-    }
-    expect(found).toEqual([])
+    expect(await violationsIn(page, text)).toEqual([])
+  })
+
+  it('can read what opens from there', async () => {
+    const { page } = await openTab('/dead-letters', { house })
+    await page.getByRole('link', { name: 'page-1' }).click()
+    expect(await violationsIn(page, 'Idempotency key')).toEqual([])
+    await page.locator('dd a').click()
+    expect(await violationsIn(page, 'Timeline')).toEqual([])
+    await page.getByRole('link', { name: 'Pools' }).click()
+    await page.getByRole('button', { name: 'Add a member' }).click()
+    expect(await violationsIn(page, 'Url of a new member')).toEqual([])
+    await page.getByRole('button', { name: 'Drain ams-1' }).click()
+    expect(await violationsIn(page, 'Reason, for the audit trail')).toEqual([])
+  })
+
+  it('can read the question for a token', async () => {
+    const { page } = await openTab('/', { tokens: true, quiet: true })
+    await page.getByLabel('Token').fill('hft_wrong')
+    await page.getByRole('button', { name: 'Continue' }).click()
+    expect(await violationsIn(page, 'This token is not known')).toEqual([])
   })
 
   it.each([375, 768])('has room on a screen of %i pixels', async (width) => {

@@ -59,9 +59,9 @@ const FAULTS = [
 const HOUR = 3_600_000
 
 /**
- * @param {{ past?: boolean, breakers?: number, tokens?: boolean, port?: number, store?: string, quiet?: boolean }} [options]
+ * @param {{ past?: boolean, breakers?: number, tokens?: boolean, port?: number, store?: string, quiet?: boolean, shared?: string }} [options]
  *   `past` fills the last 24 hours; `breakers` adds so many members to a second pool; `tokens` makes one of each role;
- *   `quiet` makes no calls at all
+ *   `quiet` makes no calls at all; `shared` is the Redis of its fleet
  */
 export async function openHouse(options = {}) {
   const chance = seededRandom(7)
@@ -78,7 +78,7 @@ export async function openHouse(options = {}) {
   }))
   const pools = { ...CONFIG.pools, ...(many.length > 0 && { crowd: { members: many } }) }
   const hf = await Holdfast.open({
-    config: { ...CONFIG, pools },
+    config: { ...CONFIG, pools, ...(options.shared === undefined ? {} : { shared: options.shared }) },
     clock,
     random: chance,
     env: {},

@@ -21,5 +21,5 @@ export type {
 } from './server/options.js'
 export { type ProxyServer, startProxy } from './server/server.js'
 export type { ProxyStatus } from './server/status-page.js'
-export { isPrivateAddress } from './targets/address.js'
+export { isLocalName, isPrivateAddress } from './targets/address.js'
 export type { Resolve, ResolvedAddress } from './targets/targets.js'

@@ -45,6 +45,16 @@ function converse(proxy: ProxyServer, url: string): Promise<string> {
   })
 }
 
+describe('the page of the proxy itself', () => {
+  it('is answered though another protocol is offered beside', async () => {
+    const proxy = await proxyFor({})
+    expect(await raw(proxy, asking('/', 'Accept: application/json\r\n', 'h2c'))).toMatch(
+      /^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n[^]*"openTunnels":0/i,
+    )
+    expect(await raw(proxy, asking('/other', '', 'h2c'))).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/)
+  })
+})
+
 describe('a WebSocket that is asked for in absolute form', () => {
   it('is opened through every kind of member and without any, and past members that fail', async () => {
     const target = await startEcho()

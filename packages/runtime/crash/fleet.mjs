@@ -110,6 +110,8 @@ for (let round = 1; round <= Number(rounds); round++) {
   if (most > 2) broken.push(`round ${round} (${chosen.join(', ')}): ${most} tests in one epoch`)
   const strange = all.flatMap((report) => report.strange)
   if (strange.length > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${strange[0]}`)
+  const waited = all.reduce((sum, report) => sum + report.waited, 0)
+  if (waited > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${waited} calls waited for Redis`)
   slowest = Math.max(slowest, ...all.map((report) => report.slowest))
   calls = all.reduce((sum, report) => sum + report.calls, 0)
   if (process.stdout.isTTY) process.stdout.write(`\rround ${round} of ${rounds}\r`)
@@ -118,7 +120,7 @@ for (let round = 1; round <= Number(rounds); round++) {
 console.log(
   `${size} processes, ${rounds} rounds, seed ${given}: ${calls} calls by those that live, ${tokens.length} tests in ` +
     `${new Set(tokens.map((token) => token.split(':')[0])).size} epochs, at most ${mostInOneEpoch(tokens)} in one; ` +
-    `the slowest call took ${Math.round(slowest)} ms beyond its own wait`,
+    `no call waited for Redis, and the slowest took ${Math.round(slowest)} ms beyond its own wait`,
 )
 for (const line of broken) console.log(`BROKEN ${line}`)
 process.exit(broken.length === 0 ? 0 : 1)

@@ -1,34 +1,27 @@
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { HoldfastError, isHoldfastError } from 'holdfast'
-import type { OperationRules, Ruling } from './calls/lines.js'
-import { type Checked, checkConfig } from './config/check.js'
-import { type Explanation, explain, hiddenNote } from './config/explain.js'
-import { checkText } from './config/file/check-text.js'
-import { type Watch, watchConfig } from './config/file/watch.js'
-import { deletePolicy, putPolicy } from './config/layer/changes.js'
-import { contradictionsOf, refuseContradictions } from './config/layer/contradictions.js'
-import { differences, hiddenByReload, hiddenMembers, toWireDifference } from './config/layer/hidden.js'
-import { LayerHistory } from './config/layer/history.js'
+import type { Ruling } from './calls/ruling.js'
+import { checkConfig } from './config/check.js'
+import { isVariable } from './config/environment.js'
+import { type Explanation, explain } from './config/explain.js'
+import { FileReload, type Reloaded } from './config/file/reload.js'
+import { deadLettersOf, errorLogOf, rulingOf } from './config/for-parts.js'
+import { InForce } from './config/in-force.js'
+import { ApiChanges } from './config/layer/api-changes.js'
 import type { Layer } from './config/layer/layer.js'
 import { type LayeredMember, layeredMembers, type MemberEntry } from './config/layer/members.js'
-import { resolveOperation } from './config/operations.js'
 import { type DecoratedMethod, decoratorOverrides } from './config/overrides.js'
-import { configInvalid, lineOf, type Problem } from './config/problem.js'
-import { DEFAULT_POLICY } from './config/ready.js'
-import { type ResolvedConfig, resolveConfig } from './config/resolved.js'
-import { waitingForRestart } from './config/restart.js'
+import { lineOf, type Problem } from './config/problem.js'
 import type { Config } from './config/schema/schema.js'
-import { type SoundConfig, type Source, sound, textOf } from './config/source.js'
+import type { Source } from './config/source.js'
 import type { Environment } from './config/text/interpolate.js'
-import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from './dead-letters/options.js'
+import type { DeadLetterOptions } from './dead-letters/options.js'
 import type { ErrorLogOptions } from './error-log/files.js'
 import type { PolicyService } from './face.js'
+import { actorOf } from './given.js'
 import type { Actor, Kit } from './kit.js'
-import { type Listed, MemberFiles } from './pools/member-files.js'
-import { breakerOptions } from './pools/pools.js'
-import { policyCodec, type RetryPolicy } from './records/policy.js'
 import { messageOf } from './records/summary.js'
+
+export type { Reloaded } from './config/file/reload.js'
 
 export interface ConfigurationParts {
   kit: Kit
@@ -41,63 +34,45 @@ export interface ConfigurationParts {
   apply(): void
 }
 
-/** What became of a file that was read again. */
-export interface Reloaded {
-  /** How many fields of policies are others than before. */
-  readonly changes: number
-  /** What is worth knowing about what is in force, what waits for the process to begin again included. */
-  readonly warnings: readonly Problem[]
-  /** Values of the file that changes through the API hide, a sentence each. */
-  readonly hidden: readonly string[]
-}
-
 /** The configuration in force: the file or object it came from, the changes made through the API, and their history. */
 export class Configuration {
   /** Policies as they are in force. */
   readonly policies: PolicyService
   private readonly parts: ConfigurationParts
-  private readonly layers: LayerHistory
-  private loaded: SoundConfig
-  private resolved: ResolvedConfig
-  private watch: Watch | undefined = undefined
+  private readonly inForce: InForce
+  private readonly files: FileReload
+  private readonly changes: ApiChanges
   private work: Promise<unknown> = Promise.resolve()
   /** The decorated methods that were called. */
   private readonly methods = new Map<string, DecoratedMethod>()
-  /** The changes made through the API, wire spelling. */
-  layer: Layer = {}
-  /** The members of pools that files of their own list. */
-  listed: Listed = new Map()
-  private readonly memberFiles: MemberFiles
-  private following = false
-  /** Whether what is in force is not what the file says. */
-  degraded = false
 
   constructor(parts: ConfigurationParts) {
-    const { kit, source } = parts
+    const { kit, source, apply } = parts
     this.parts = parts
-    this.loaded = source.checked
-    this.degraded = source.failed !== undefined
-    this.layers = new LayerHistory(kit)
-    this.memberFiles = new MemberFiles({
-      kit,
+    this.inForce = new InForce(kit, source, apply)
+    this.changes = new ApiChanges(kit, this.inForce)
+    this.files = new FileReload({
+      ...parts,
+      inForce: this.inForce,
       path: (path) => this.path(path),
-      changed: (pool, members) => {
-        this.listed = new Map(this.listed).set(pool, members)
-        parts.apply()
-      },
+      alone: (change) => this.alone(change),
     })
-    this.resolved = this.resolve(source.checked)
     this.policies = {
-      get: async (id) => this.policy(id),
-      list: async () => [...this.resolved.policies.values()].map(({ policy }) => policy),
-      put: (policy, actor) => this.put(policy, actor),
-      delete: (id, actor) => this.remove(id, actor),
+      get: async (id) => this.inForce.policy(id),
+      list: async () => [...this.inForce.resolved.policies.values()].map(({ policy }) => policy),
+      put: (policy, actor) => this.change(actor, (by) => this.changes.put(policy, by)),
+      delete: (id, actor) => this.change(actor, (by) => this.changes.remove(id, by)),
     }
   }
 
   /** What is in force, frozen: the file's or object's own words, without the changes made through the API. */
   get current(): Config {
-    return this.loaded.config
+    return this.inForce.loaded.config
+  }
+
+  /** The changes made through the API, wire spelling. */
+  get layer(): Layer {
+    return this.inForce.layer
   }
 
   /** The file it came from. */
@@ -107,12 +82,17 @@ export class Configuration {
 
   /** What is worth knowing about what is in force. */
   get warnings(): readonly Problem[] {
-    return this.loaded.warnings
+    return this.inForce.loaded.warnings
+  }
+
+  /** Whether what is in force is not what the file says. */
+  get degraded(): boolean {
+    return this.inForce.degraded
   }
 
   /** How an operation is guarded: each effective value with its origin, and the waits it means. */
   async explain(operation: string): Promise<Explanation> {
-    return explain(this.resolved, operation, this.methods.values())
+    return explain(this.inForce.resolved, operation, this.methods.values())
   }
 
   /** What would be wrong with a text, without putting it in force. */
@@ -129,46 +109,34 @@ export class Configuration {
    *
    * @throws CONFIG_INVALID that lists everything wrong; what was in force stays so
    */
-  reload(actor: Actor = {}): Promise<Reloaded> {
-    return this.alone(() => this.read(actor))
+  reload(actor?: Actor): Promise<Reloaded> {
+    return this.change(actor, (by) => this.files.now(by))
   }
 
   /** The versions of the changes made through the API, newest first. */
   history() {
-    return this.layers.history()
+    return this.changes.history()
   }
 
   /** Brings the changes made through the API back to a version. @throws INVALID_OPTIONS */
-  rollback(version: number, actor: Actor = {}): Promise<void> {
-    return this.alone(async () => {
-      const before = this.layer
-      await this.relay(() => this.layers.rollback(version, actor), actor)
-      await this.parts.kit.audit(actor, 'config.rollback', `version ${version}`, {
-        before,
-        after: this.layer,
-      })
-    })
+  rollback(version: number, actor?: Actor): Promise<void> {
+    return this.change(actor, (by) => this.changes.rollback(version, by))
   }
 
   /** Drops the changes made through the API. */
-  clear(actor: Actor = {}): Promise<void> {
-    return this.alone(async () => {
-      const before = this.layer
-      await this.relay(() => this.layers.clear(actor), actor)
-      await this.parts.kit.audit(actor, 'config.clear', 'layer', { before })
-    })
+  clear(actor?: Actor): Promise<void> {
+    return this.change(actor, (by) => this.changes.clear(by))
   }
 
   /** Restores the changes made through the API and puts everything in force. */
   async open(): Promise<void> {
-    const { kit, source, apply } = this.parts
-    this.layer = await this.layers.load()
-    this.resolved = this.resolve(this.loaded)
-    this.leaveOutWhatContradicts()
-    this.listed = await this.memberFiles.read(this.current)
-    apply()
-    for (const warning of this.loaded.warnings)
+    const { kit, source } = this.parts
+    await this.changes.refresh(await this.files.members(this.current))
+    for (const warning of this.warnings) {
       kit.logger.warn({ config: this.file }, lineOf(warning, this.file))
+      // What stands in the file can be checked there; a variable that nobody reads is seen nowhere else.
+      if (isVariable(warning.path)) kit.complain(lineOf(warning, this.file))
+    }
     if (source.failed === undefined) return
     const reason = messageOf(source.failed)
     kit.complain(`the configuration could not be loaded, the ready policies stand in for it: ${reason}`)
@@ -181,45 +149,38 @@ export class Configuration {
 
   /** Takes over what another process has changed through the API. */
   refresh(): Promise<void> {
-    return this.alone(async () => {
-      this.layer = await this.layers.load()
-      this.resolved = this.resolve(this.loaded)
-      this.leaveOutWhatContradicts()
-      this.parts.apply()
-    })
+    return this.alone(() => this.changes.refresh())
+  }
+
+  /** The same, where another process has changed anything. */
+  look(): Promise<void> {
+    return this.alone(() => this.changes.look())
+  }
+
+  /**
+   * When a policy became what it is: when it was changed, or when this began where that is not known.
+   *
+   * @throws POLICY_NOT_FOUND
+   */
+  async changedAt(policyId: string): Promise<Date> {
+    this.inForce.policy(policyId)
+    return this.inForce.changedAt(policyId, () => this.changes.changedAt(policyId))
   }
 
   /** Follows the file. */
   follow(): void {
-    const { kit, source, env } = this.parts
-    const { file } = this
-    this.following = true
-    this.memberFiles.follow(this.current)
-    if (file === undefined) return
-    this.watch = watchConfig(file, {
-      clock: kit.clock,
-      text: source.text,
-      onChange: (text) =>
-        this.alone(() => this.take(() => checkText(text, { file, env }), { by: 'file' })).then(
-          () => {},
-          () => {}, // it has been told
-        ),
-      onError: (error) => kit.complain(`the configuration cannot be read: ${messageOf(error)}`),
-    })
+    this.files.follow()
   }
 
   /** Follows nothing more, and resolves when no change is under way. */
   async close(): Promise<void> {
-    this.following = false
-    this.watch?.close()
-    this.watch = undefined
-    this.memberFiles.close()
+    this.files.close()
     await this.work
   }
 
   /** The members of a pool that files have. */
   filedMembers(pool: string): readonly MemberEntry[] {
-    return [...(this.current.pools?.[pool]?.members ?? []), ...(this.listed.get(pool) ?? [])]
+    return [...(this.current.pools?.[pool]?.members ?? []), ...(this.inForce.listed.get(pool) ?? [])]
   }
 
   /** The members of a pool: those that files have, and what was changed of them through the API. */
@@ -231,55 +192,23 @@ export class Configuration {
    * Changes the layer of the API and puts it in force; `change` may be called again where somebody else was quicker. What
    * `change` throws is thrown, and nothing is changed.
    */
-  changeLayer(change: (layer: Layer) => Layer, actor: Actor = {}): Promise<void> {
-    return this.alone(() => this.relay(() => this.layers.change(change, actor), actor))
+  changeLayer(change: (layer: Layer) => Layer, actor?: Actor): Promise<void> {
+    return this.change(actor, (by) => this.changes.change(change, by))
   }
 
   /** As far as calls are concerned. */
   ruling(): Ruling {
-    const { resolved } = this
-    const { config } = resolved
-    const policies = new Map([...resolved.policies].map(([id, { policy }]) => [id, policy]))
-    return {
-      policies,
-      operation: (name): OperationRules => {
-        const plan = resolveOperation(resolved, name)
-        const { kinds, fallbackPolicyId, subsystem } = plan
-        return {
-          ...plan,
-          mapped: kinds.size > 0 || fallbackPolicyId !== DEFAULT_POLICY,
-          switchedOn: subsystem === undefined || config.subsystems?.[subsystem]?.enabled !== false,
-        }
-      },
-      breakers: new Map(
-        Object.entries(config.circuitBreakers ?? {}).map(([name, entry]) => [
-          name,
-          { options: breakerOptions(entry), persist: entry.persistState ?? false },
-        ]),
-      ),
-      poolPolicy: (pool) => config.pools?.[pool]?.policy,
-    }
+    return rulingOf(this.inForce.resolved)
   }
 
   /** As far as dead letters are concerned. */
   deadLetterOptions(): DeadLetterOptions {
-    const { handlers, ...said } = this.current.deadLetters ?? {}
-    return {
-      ...DEAD_LETTER_DEFAULTS,
-      ...(said as Partial<DeadLetterOptions>),
-      ...(handlers !== undefined && { handlersFile: this.path(handlers) }),
-    }
+    return deadLettersOf(this.current, (path) => this.path(path))
   }
 
   /** As far as the error log is concerned. */
   errorLogOptions(): ErrorLogOptions {
-    const { dir, ...said } = this.current.errorLog ?? {}
-    if (dir === undefined) return said
-    // A store of files keeps the same records in the same form, in `logs`: once is enough.
-    const own = /^files:(.*)$/s.exec(this.parts.storeUrl)?.[1]
-    return own !== undefined && this.path(dir) === resolve(this.path(own), 'logs')
-      ? said
-      : { ...said, dir: this.path(dir) }
+    return errorLogOf(this.current, (path) => this.path(path), this.parts.storeUrl)
   }
 
   /** Overrides of decorated methods: those of the environment over the file's. */
@@ -293,180 +222,9 @@ export class Configuration {
     return resolve(this.parts.source.dir, path)
   }
 
-  private policy(id: string): RetryPolicy {
-    const found = this.resolved.policies.get(id)
-    if (found !== undefined) return found.policy
-    throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${JSON.stringify(id)}`)
-  }
-
-  private put(given: Partial<RetryPolicy> & { id: string }, actor: Actor = {}): Promise<RetryPolicy> {
-    return this.alone(async () => {
-      const before = this.resolved.policies.get(given?.id)?.policy
-      await this.relay(
-        () => this.layers.change((layer) => putPolicy(this.loaded, layer, given), actor),
-        actor,
-      )
-      const after = this.policy(given.id)
-      await this.parts.kit.audit(actor, 'policy.put', given.id, {
-        before: before && policyCodec.encode(before),
-        after: policyCodec.encode(after),
-      })
-      return after
-    })
-  }
-
-  private remove(id: string, actor: Actor = {}): Promise<void> {
-    return this.alone(async () => {
-      const before = this.resolved.policies.get(id)?.policy
-      await this.relay(
-        () => this.layers.change((layer) => deletePolicy(this.loaded, layer, id), actor),
-        actor,
-      )
-      await this.parts.kit.audit(actor, 'policy.delete', id, { before: before && policyCodec.encode(before) })
-    })
-  }
-
-  /** Changes the layer and puts the result in force. */
-  private async relay(change: () => Promise<Layer>, actor: Actor): Promise<void> {
-    const { kit, apply } = this.parts
-    const { layer: before, resolved } = this
-    this.layer = await change()
-    try {
-      this.resolved = this.resolve(this.loaded)
-      refuseContradictions(this.resolved)
-      apply()
-    } catch (error) {
-      // What is stored must be what can be in force.
-      this.layer = await this.layers.change(() => before, {
-        by: 'holdfast',
-        reason: 'the change was refused',
-      })
-      this.resolved = resolved
-      apply()
-      throw error
-    }
-    kit.emit({
-      eventType: 'config_reloaded',
-      component: 'config',
-      context: { by: actor.by ?? 'unknown', layer: 'api' },
-    })
-  }
-
-  private async read(actor: Actor): Promise<Reloaded> {
-    if (this.file === undefined) return { changes: 0, warnings: this.warnings, hidden: [] }
-    const { env } = this.parts
-    const { file } = this
-    return this.take(async () => checkText(await textOf(file), { file, env }), actor)
-  }
-
-  /** Puts what was read of the file in force. */
-  private async take(read: () => Promise<Checked>, actor: Actor): Promise<Reloaded> {
-    const { kit, apply } = this.parts
-    const { file, loaded: before, resolved, listed: wasListed } = this
-    try {
-      const checked = sound(await read(), file)
-      const listed = await this.memberFiles.read(checked.config)
-      await this.loadHandlers(checked.config)
-      const next = this.resolve(checked)
-      refuseContradictions(next)
-      this.listed = listed
-      this.loaded = checked
-      this.resolved = next
-      try {
-        apply()
-      } catch (error) {
-        this.loaded = before
-        this.resolved = resolved
-        this.listed = wasListed
-        apply()
-        throw error
-      }
-    } catch (error) {
-      await this.reject(actor, error)
-      throw error
-    }
-    this.degraded = false
-    if (this.following) this.memberFiles.follow(this.current)
-    const changes = differences(resolved.policies, this.resolved.policies)
-    const hidden = [
-      ...hiddenByReload(before, this.resolved).map(hiddenNote),
-      ...hiddenMembers(before.config, this.current, this.layer),
-    ]
-    const waiting = waitingForRestart(
-      { ...this.parts, config: this.parts.source.checked.config },
-      this.current,
-    )
-    this.loaded = { ...this.loaded, warnings: [...this.loaded.warnings, ...waiting] }
-    const notes = [...hidden, ...waiting.map((warning) => lineOf(warning, undefined))]
-    for (const note of notes) {
-      kit.complain(note)
-      kit.logger.warn({ config: file }, note)
-    }
-    kit.emit({
-      eventType: 'config_reloaded',
-      component: 'config',
-      context: {
-        file,
-        by: actor.by ?? 'unknown',
-        changes: changes.length,
-        hidden,
-        ...(waiting.length > 0 && { waiting: waiting.map(({ path }) => path) }),
-      },
-    })
-    await kit.audit(actor, 'config.reload', file ?? 'object', {
-      after: { changes: changes.map(toWireDifference) },
-    })
-    return { changes: changes.length, warnings: this.loaded.warnings, hidden }
-  }
-
-  /** Loads the module of handlers that a configuration names. @throws CONFIG_INVALID */
-  private async loadHandlers({ deadLetters }: Config): Promise<void> {
-    const file = deadLetters?.handlers
-    if (file === undefined) return
-    try {
-      await import(pathToFileURL(this.path(file)).href)
-    } catch (error) {
-      throw configInvalid('the configuration', [
-        { path: 'dead_letters.handlers', message: `cannot be loaded: ${messageOf(error)}` },
-      ])
-    }
-  }
-
-  /** Opens without the changes through the API that do not go with the file any more, and says so. */
-  private leaveOutWhatContradicts(): void {
-    const problems = contradictionsOf(this.resolved)
-    if (problems.length === 0) return
-    const { policies = {}, ...rest } = this.layer
-    const wrong = new Set(problems.map(({ policyId }) => policyId))
-    const left = Object.entries(policies).filter(([id]) => !wrong.has(id))
-    this.layer = { ...rest, policies: Object.fromEntries(left) }
-    this.resolved = this.resolve(this.loaded)
-    this.degraded = true
-    const { kit } = this.parts
-    const reason = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
-    kit.complain(`changes made through the API do not go with the file and are left out: ${reason}`)
-    kit.emit({
-      eventType: 'config_rejected',
-      component: 'config',
-      context: { layer: 'api', reason, policies: [...wrong] },
-    })
-  }
-
-  private async reject(actor: Actor, error: unknown): Promise<void> {
-    const { kit } = this.parts
-    const reason = messageOf(error)
-    const details = isHoldfastError(error) ? error.details : undefined
-    kit.complain(`the configuration was not taken, what was in force stays so: ${reason}`)
-    kit.emit({
-      eventType: 'config_rejected',
-      component: 'config',
-      context: { file: this.file, by: actor.by ?? 'unknown', reason, ...(details && { details }) },
-    })
-    await kit.audit(actor, 'config.reject', this.file ?? 'object', { after: { reason } })
-  }
-
-  private resolve(checked: SoundConfig): ResolvedConfig {
-    return resolveConfig({ ...checked, file: this.parts.source.file }, this.layer)
+  /** What somebody asks for: one change at a time. */
+  private change<T>(actor: Actor | undefined, change: (actor: Actor) => Promise<T>): Promise<T> {
+    return this.alone(async () => change(actorOf(actor)))
   }
 
   /** One change at a time. */

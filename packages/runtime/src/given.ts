@@ -1,37 +1,87 @@
-import { HoldfastError } from 'holdfast'
-import type { CallOptions } from './face.js'
+import { ACTOR, type Check, callable, check, flag, text, words } from './check.js'
+import type { CallOptions, OpenOptions } from './face.js'
+import type { Actor } from './kit.js'
+
+const object: Check = ['an object', (value) => typeof value === 'object' && value !== null]
+const anything: Check = ['anything', () => true]
+
+const CALL: Readonly<Record<keyof CallOptions, Check>> = {
+  context: object,
+  correlationId: words,
+  itemId: words,
+  payload: anything,
+  idempotencyKey: words,
+  service: words,
+  pool: words,
+  policy: [
+    'the id of a policy, or its fields',
+    (value) => typeof value === 'string' || (object[1](value) && !Array.isArray(value)),
+  ],
+  retry: ['an object, or false', (value) => value === false || object[1](value)],
+  name: words,
+  signal: [
+    'an AbortSignal',
+    (value) => typeof (value as AbortSignal | null)?.addEventListener === 'function',
+  ],
+}
+
+/** Refuses what no operation can be called. @throws INVALID_OPTIONS */
+export const checkOperation = (operation: unknown): void =>
+  check('the call cannot be made', { operation }, { operation: ['a name such as browser.save', text[1]] })
+
+/** Refuses options that a call cannot go by. @throws INVALID_OPTIONS */
+export function checkCallOptions(options: unknown): void {
+  if (options !== undefined && !isSound(options)) check('the call cannot be made', options, {}, CALL)
+}
+
+/** The same in a tenth of the time: it is asked of every call. */
+function isSound(options: unknown): boolean {
+  if (typeof options !== 'object' || options === null) return false
+  for (const name in options) {
+    const value = options[name as never] as unknown
+    if (!Object.hasOwn(CALL, name)) return false
+    if (value !== undefined && !CALL[name as keyof CallOptions][1](value)) return false
+  }
+  return true
+}
+
+/** Refuses what a method of a guard cannot be given. @throws INVALID_OPTIONS */
+export const checkFunction = (method: string, given: unknown): void =>
+  check('a guard cannot go by it', { [method]: given }, { [method]: callable })
+
+/** Who acted, checked before anything is changed. @throws INVALID_OPTIONS */
+export function actorOf(given: unknown): Actor {
+  if (given === undefined) return {}
+  const { by, reason } = Object(given) as Actor
+  check('the change cannot be made', object[1](given) ? { by, reason } : given, {}, ACTOR)
+  return given as Actor
+}
 
 /** Refuses a call that cannot be made. @throws INVALID_OPTIONS */
 export function checkCall(fn: unknown, options: unknown): void {
-  const problems: string[] = []
-  if (typeof fn !== 'function') problems.push(`fn: got ${typeof fn}, takes a function`)
-  if (options !== undefined) {
-    if (typeof options !== 'object' || options === null) problems.push('options: takes an object')
-    else {
-      const { signal, policy } = options as CallOptions
-      if (signal !== undefined && typeof signal?.addEventListener !== 'function')
-        problems.push(`signal: got ${typeof signal}, takes an AbortSignal`)
-      if (policy !== undefined && (policy === null || !['string', 'object'].includes(typeof policy)))
-        problems.push('policy: takes the id of a policy, or its fields')
-    }
-  }
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
-      details: problems,
-    })
+  if (typeof fn !== 'function') check('the call cannot be made', { fn }, { fn: callable })
+  checkCallOptions(options)
 }
 
-const OPENING = ['config', 'store', 'clock', 'random', 'logger', 'fallback', 'watch', 'env']
+const methods =
+  (...names: string[]) =>
+  (value: unknown): boolean =>
+    names.every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function')
+
+const OPENING: Readonly<Record<keyof OpenOptions, Check>> = {
+  config: ['a path, or an object', (value) => typeof value === 'string' || object[1](value)],
+  store: words,
+  clock: [
+    'a Clock with now, wall, setTimer and clearTimer',
+    methods('now', 'wall', 'setTimer', 'clearTimer'),
+  ],
+  random: callable,
+  logger: ['a logger with debug, info, warn and error', methods('debug', 'info', 'warn', 'error')],
+  fallback: flag,
+  watch: flag,
+  env: object,
+}
 
 /** Refuses options that say nothing a runtime knows. @throws INVALID_OPTIONS */
-export function checkOpen(options: unknown): void {
-  const unknown =
-    typeof options === 'object' && options !== null
-      ? Object.keys(options).filter((key) => !OPENING.includes(key))
-      : [typeof options]
-  if (unknown.length > 0)
-    throw new HoldfastError(
-      'INVALID_OPTIONS',
-      `Holdfast.open takes a path, or an object with ${OPENING.join(', ')}; got ${unknown.join(', ')}`,
-    )
-}
+export const checkOpen = (options: unknown): void =>
+  check('Holdfast.open cannot go by what it was given, a path or options', options, {}, OPENING)

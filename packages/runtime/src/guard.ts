@@ -1,5 +1,6 @@
 import type { Attempt, CircuitBreaker, Guard, GuardEvent, RunOptions } from 'holdfast'
 import type { CallOptions, Run } from './face.js'
+import { checkFunction } from './given.js'
 
 /** What a guard that follows the configuration is made of. */
 export interface LiveParts {
@@ -27,19 +28,17 @@ export class LiveGuard implements Guard {
   }
 
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
-    if (options === undefined) return this.parts.run(this.name, fn, this.options)
-    const { signal, context, retry } = options
-    return this.parts.run(this.name, fn, {
-      ...this.options,
-      ...(signal !== undefined && { signal }),
-      ...(context !== undefined && { context: context as Record<string, unknown> }),
-      ...(retry !== undefined && { retry }),
-    })
+    const own = this.options
+    if (options === undefined || own === undefined || Object(options) !== options)
+      return this.parts.run(this.name, fn, options === undefined ? own : (options as CallOptions))
+    const given = Object.entries(options).filter(([, value]) => value !== undefined)
+    return this.parts.run(this.name, fn, { ...own, ...Object.fromEntries(given) })
   }
 
   wrap<This, Args extends unknown[], R>(
     fn: (this: This, ...args: Args) => R,
   ): (this: This, ...args: Args) => Promise<Awaited<R>> {
+    checkFunction('wrap', fn)
     // oxlint-disable-next-line no-this-alias -- the function below has a `this` of its own
     const guard = this
     return function (this: This, ...args: Args) {
@@ -48,6 +47,7 @@ export class LiveGuard implements Guard {
   }
 
   on(listener: (event: GuardEvent) => void): () => void {
+    checkFunction('on', listener)
     return this.parts.on(listener)
   }
 }

@@ -15,11 +15,18 @@ const KEPT = {
   breakerEvents: { maxAge: 7 * DAY, maxEntries: 1_000_000 },
 } as const
 
+/** Each is the whole layer of changes made through the API, and can be gone back to. */
+const LAYERS = 1000
+
+/** How soon a change that another process made through the API is taken over. */
+const LOOK_EVERY = 1000
 const SAVE_EVERY = 10_000
 const EXPIRE_EVERY = 60_000
 
 export interface HousekeepingParts {
   config(): Config
+  /** Takes over what other processes have changed through the API; undefined where there can be none. */
+  readonly followLayer: (() => Promise<void>) | undefined
   /** Writes what was counted. */
   saveMetrics(): Promise<void>
   /** Lets go of dead letters that are too old. */
@@ -44,6 +51,9 @@ export class Housekeeping {
   }
 
   start(): void {
+    const { followLayer } = this.parts
+    if (followLayer !== undefined)
+      this.every(LOOK_EVERY, 'changes made by another process could not be taken over', followLayer)
     this.every(SAVE_EVERY, 'metrics could not be saved', () => this.parts.saveMetrics())
     this.every(EXPIRE_EVERY, 'old records could not be let go of', () => this.tidy())
   }
@@ -60,12 +70,13 @@ export class Housekeeping {
     const { store } = this.house
     const { sessions = {}, events = {}, audit = {}, errorLog = {} } = this.parts.config()
     const { maxAge = KEPT.errors.maxAge } = errorLog
-    const work = [
+    const work: (() => Promise<unknown>)[] = [
       () => this.expire(store.sessions, { ...KEPT.sessions, ...sessions }),
       () => this.expire(store.events, { ...KEPT.events, ...events }),
       () => this.expire(store.audit, { ...KEPT.audit, ...audit }),
       () => this.expire(store.errors, { ...KEPT.errors, maxAge }),
       () => this.expire(store.breakerEvents, { ...KEPT.breakerEvents, ...events }),
+      () => store.layers.expire(LAYERS),
       () => this.parts.expireDeadLetters(),
       () => this.parts.checkSpace(),
     ]

@@ -1,6 +1,5 @@
 export { type Checked, checkConfig, type ParseOptions, parseConfig } from './config/check.js'
 export type { ExplainedPolicy, ExplainedValue, Explanation } from './config/explain.js'
-export { fromView, type PolicyView, policyViewSchema, viewOf } from './config/layer/view.js'
 export {
   type Migration,
   type MigrationProblem,

@@ -4,6 +4,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { gate } from './access/gate.js'
 import { type ReadAction, Reads } from './access/reads.js'
+import { type Caller, LOCAL } from './access/roles.js'
 import { failure, Refusal, refuseInvalid } from './answer/failure.js'
 import { redactText } from './answer/redact.js'
 import { Feed } from './events/feed.js'
@@ -34,8 +35,8 @@ const PAGE = { 'content-security-policy': PAGE_POLICY, 'cache-control': 'no-cach
 /** A Hono app, and `close`, which ends the readers of its event stream and its timers. */
 export type ClosableApp = App & { close(): Promise<void> }
 
-/** Makes an app of a runtime. */
-export function buildApp(hf: HoldfastLike, options: AppOptions = {}): Built {
+/** Makes an app of a runtime. `local` is who is let in where no token is needed. */
+export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Caller = LOCAL): Built {
   const settings = readApp(options)
   const { clock, logger } = settings
   const api: App = new OpenAPIHono<Env>({ defaultHook: refuseInvalid })
@@ -77,7 +78,9 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}): Built {
       },
     }),
   )
-  app.use('/api/v1/*', gate(hf, settings))
+  // One for all, so that it hears of every wrong token.
+  const door = gate(hf, settings, local)
+  app.use('/api/v1/*', door)
   app.use(
     '/api/v1/*',
     bodyLimit({
@@ -94,11 +97,10 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}): Built {
     operation: operations(api, reads),
     feed,
     jobs,
-    startedAt: new Date(clock.wall()),
   })
   app.route('/api/v1', api)
   addHealth(app, hf)
-  const stopMetrics = addMetrics(app, hf, settings)
+  const stopMetrics = addMetrics(app, hf, settings, door)
 
   // Made when somebody first asks, because that takes longer than all the rest.
   let made: { document: object; page: string } | undefined

@@ -108,7 +108,11 @@ export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promi
 
 /** A request that cannot be read, by its address or its Host. */
 const MALFORMED = Response.json(
-  { error: 'BAD_REQUEST', message: 'the address or the Host header cannot be read' },
+  {
+    error: 'BAD_REQUEST',
+    message: 'the address or the Host header cannot be read',
+    details: [{ in: 'header', path: 'host', message: 'cannot be read, or the address cannot' }],
+  },
   { status: 400 },
 )
 

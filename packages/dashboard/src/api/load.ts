@@ -24,6 +24,9 @@ export function useLoad<T>(
   const again = useSignal(0)
   const latest = useRef(load)
   latest.current = load
+  // Asked for again while it runs, it runs once more when it is done: events come quicker than answers.
+  const busy = useRef(false)
+  const due = useRef(false)
   const shown = token.value
   const recovered = recoveries.value
 
@@ -33,6 +36,7 @@ export function useLoad<T>(
     const kept = state.peek()
     state.value = kept.key === key ? { ...kept, loading: true } : { key, loading: true }
     const run = async (): Promise<void> => {
+      busy.current = true
       try {
         const data = await latest.current(stop.signal)
         if (!stop.signal.aborted) state.value = { key, data, loading: false }
@@ -46,8 +50,12 @@ export function useLoad<T>(
             loading: false,
           }
       }
-      if (every !== undefined && !stop.signal.aborted) timer = clock.setTimer(() => void run(), every)
+      if (stop.signal.aborted) return
+      busy.current = false
+      if (due.current) again.value++
+      else if (every !== undefined) timer = clock.setTimer(() => void run(), every)
     }
+    due.current = false
     void run()
     return () => {
       stop.abort()
@@ -56,7 +64,8 @@ export function useLoad<T>(
   }, [key, shown, recovered, again.value, every])
 
   const reload = useCallback(() => {
-    again.value++
+    if (busy.current) due.current = true
+    else again.value++
   }, [])
   const { data, error, loading } = state.value.key === key ? state.value : { loading: true }
   return { data, error, loading, reload } as Loaded<T>

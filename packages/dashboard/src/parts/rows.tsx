@@ -1,9 +1,32 @@
 import { useSignal } from '@preact/signals'
-import type { ComponentChildren, Key } from 'preact'
+import type { ComponentChildren, Key, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
 /** Rows beyond what is seen, so that scrolling shows no holes. */
-const SPARE = 8
+const SPARE = 4
+
+/** The rows that were made last: of those that are still the same, nothing is looked at again. */
+class Made<T> {
+  private settings = ''
+  private by: unknown
+  private before = new Map<number, { item: T; row: VNode }>()
+  private rows = new Map<number, { item: T; row: VNode }>()
+
+  /** Begins anew, with what was made before where it would be made the same way now. */
+  begin(by: unknown, settings: string): void {
+    this.before = by === this.by && settings === this.settings ? this.rows : new Map()
+    this.rows = new Map()
+    this.by = by
+    this.settings = settings
+  }
+
+  row(item: T, index: number, make: () => VNode): VNode {
+    const known = this.before.get(index)
+    const row = known?.item === item ? known.row : make()
+    this.rows.set(index, { item, row })
+    return row
+  }
+}
 
 /**
  * A long list of rows of one height (px), of which only those that are seen are made. Screen readers are told how long it
@@ -21,6 +44,7 @@ export function Rows<T>(props: {
   const { items, height } = props
   const host = useRef<HTMLDivElement>(null)
   const top = useSignal(0)
+  const made = useRef(new Made<T>())
   const room = useSignal(600)
 
   useEffect(() => {
@@ -32,8 +56,10 @@ export function Rows<T>(props: {
     return () => watch.disconnect()
   }, [])
 
-  const first = Math.max(0, Math.floor(top.value / height) - SPARE)
-  const last = Math.min(items.length, Math.ceil((top.value + room.value) / height) + SPARE)
+  // The row at the top, not the pixel: most steps of a scroll change nothing.
+  const first = Math.max(0, top.value - SPARE)
+  const last = Math.min(items.length, top.value + Math.ceil(room.value / height) + 1 + SPARE)
+  made.current.begin(props.children, `${items.length} ${height}`)
   return (
     <div
       ref={host}
@@ -43,23 +69,25 @@ export function Rows<T>(props: {
       role="region"
       aria-label={props.label}
       onScroll={(scroll) => {
-        top.value = scroll.currentTarget.scrollTop
+        top.value = Math.floor(scroll.currentTarget.scrollTop / height)
       }}
     >
       {props.head}
       <div role="list" class="rows-all" style={{ height: `${items.length * height}px` }}>
-        {items.slice(first, last).map((item, index) => (
-          <div
-            role="listitem"
-            class="row"
-            key={props.keyOf(item)}
-            aria-setsize={items.length}
-            aria-posinset={first + index + 1}
-            style={{ top: `${(first + index) * height}px`, height: `${height}px` }}
-          >
-            {props.children(item)}
-          </div>
-        ))}
+        {items.slice(first, last).map((item, index) =>
+          made.current.row(item, first + index, () => (
+            <div
+              role="listitem"
+              class="row"
+              key={props.keyOf(item)}
+              aria-setsize={items.length}
+              aria-posinset={first + index + 1}
+              style={{ top: `${(first + index) * height}px`, height: `${height}px` }}
+            >
+              {props.children(item)}
+            </div>
+          )),
+        )}
       </div>
     </div>
   )

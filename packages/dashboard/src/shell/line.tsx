@@ -6,13 +6,13 @@ import { now } from '../now.js'
 export function Line() {
   const line = connection.value
   const wait = line.state === 'lost' ? Math.max(0, Math.round((line.again - now.value) / 1000)) : 0
+  const away = line.state === 'lost' ? Math.round((now.value - line.since) / 1000) : 0
   return (
     <div class="line" role="status">
       {line.state === 'lost' && (
         <p>
-          <strong>Connection lost</strong>{' '}
-          {duration(Math.max(0, Math.round((now.value - line.since) / 1000)))} ago. What is shown may be old.{' '}
-          {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again…'}
+          <strong>Connection lost</strong> {away < 2 ? 'just now' : `${duration(away)} ago`}. What is shown
+          may be old. {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again…'}
         </p>
       )}
     </div>

@@ -50,11 +50,14 @@ describe('the changes of breakers', () => {
   })
 
   it('are known from a time on', () => {
-    expect(knownFrom(breaker('a', 'closed', 700), [], 500)).toBe(700)
-    expect(knownFrom(breaker('a', 'closed', 200), [], 500)).toBe(500)
-    expect(knownFrom(breaker('a', 'closed', 3000), [closed, tested], 500)).toBe(500)
+    expect(knownFrom(breaker('a', 'closed', 700), [], 500, 0)).toBe(700)
+    expect(knownFrom(breaker('a', 'closed', 200), [], 500, 0)).toBe(500)
+    expect(knownFrom(breaker('a', 'closed', 3000), [closed, tested], 500, 0)).toBe(500)
+    // Nothing is said of the time before there was a process, but where something is remembered of it.
+    expect(knownFrom(breaker('a', 'closed', 3000), [closed], 500, 700)).toBe(700)
+    expect(knownFrom(breaker('a', 'closed', 3000), [closed], 500, 9000)).toBe(3000)
     const many = Array.from({ length: 500 }, (_, n) => change('a', 1000 + n, 'closed', 'open'))
     const kept = merge(many).get('a') ?? []
-    expect(knownFrom(breaker('a', 'open', 3000), kept, 500)).toBe(1500 - kept.length)
+    expect(knownFrom(breaker('a', 'open', 3000), kept, 500, 0)).toBe(1500 - kept.length)
   })
 })

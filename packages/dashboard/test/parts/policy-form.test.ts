@@ -1,7 +1,8 @@
-import { Holdfast, policyCodec } from '@holdfast/runtime'
+import { Holdfast, policyCodec, policySchema } from '@holdfast/runtime'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { differences, draftOf, FIELDS, meaning, policyOf } from '../../src/views/policies/fields.js'
+import { differences, draftOf, fieldAt, meaning, policyOf } from '../../src/views/policies/draft.js'
+import { FIELDS } from '../../src/views/policies/fields.js'
 import { waitsOf } from '../../src/views/policies/schedule.js'
 
 describe('the form of a policy', () => {
@@ -14,11 +15,64 @@ describe('the form of a policy', () => {
     await hf.close()
   })
 
+  it('has a field for everything that a policy may say', () => {
+    const named = Object.entries(policySchema.shape).flatMap(([name, schema]) => {
+      const inner = 'unwrap' in schema ? (schema.unwrap() as { unwrap?: () => unknown }) : schema
+      const object = 'unwrap' in inner ? (inner.unwrap as () => unknown)() : inner
+      return object instanceof Object && 'shape' in object
+        ? Object.keys(object.shape as object).map((key) => `${name}.${key}`)
+        : [name]
+    })
+    expect(named.filter((name) => name.includes('.'))).toHaveLength(8)
+    expect(FIELDS.map(({ name }) => name as string).toSorted()).toEqual(
+      named.filter((name) => !['id', 'schema'].includes(name)).toSorted(),
+    )
+  })
+
+  it('means what it shows where a policy has parts, and empty lists', () => {
+    const wire = {
+      max_attempts: 3,
+      retryable_exceptions: [],
+      bulkhead: { limit: 3, queue: 0 },
+      hedge: { delay: 0.25, max: 1 },
+      budget: { ratio: 0.5, reserve_per_second: 0, window: 10, shared: true },
+    }
+    expect(policyOf(wire as never, draftOf(wire as never))).toMatchObject(wire)
+  })
+
+  it('fills in what is left out of a part, and leaves a part out of which nothing is said', () => {
+    const draft = { ...draftOf({}), 'bulkhead.limit': '4', 'budget.shared': true }
+    expect(policyOf({}, draft)).toMatchObject({
+      bulkhead: { limit: 4, queue: 0 },
+      budget: { ratio: 0.2, reserve_per_second: 10, window: 10, shared: true },
+    })
+    expect(policyOf({}, draft)).not.toHaveProperty('hedge')
+    // What must be said is left to the server to ask for.
+    expect(policyOf({}, { ...draftOf({}), 'hedge.max': '2' })['hedge']).toEqual({ max: 2 })
+  })
+
+  it('says of what is emptied that it is not there, so that it does not come from the file again', () => {
+    const policy = { total_timeout: 60, bulkhead: { limit: 3, queue: 0 } } as never
+    const draft = { ...draftOf(policy), total_timeout: '', 'bulkhead.limit': '', 'bulkhead.queue': ' ' }
+    const meant = policyOf(policy, draft)
+    expect([meant['total_timeout'], meant['bulkhead']]).toEqual([null, null])
+    expect(meant).not.toHaveProperty('attempt_timeout')
+  })
+
+  it('knows which field the server speaks of', () => {
+    expect(fieldAt('bulkhead.limit')).toBe('bulkhead.limit')
+    expect(fieldAt('retry_status_codes[1]')).toBe('retry_status_codes')
+    expect(fieldAt('retry_status_codes.1')).toBe('retry_status_codes')
+    expect(fieldAt('')).toBe('')
+  })
+
   it('leaves what it cannot read to the server', () => {
     const field = (name: string) => FIELDS.find((one) => one.name === name) as (typeof FIELDS)[number]
     expect(meaning(field('max_attempts'), 'many')).toBe('many')
     expect(meaning(field('max_attempts'), 'Infinity')).toBe('Infinity')
     expect(meaning(field('base_delay'), ' 0.5 ')).toBe(0.5)
+    expect(meaning(field('base_delay'), '250ms')).toBe(0.25)
+    expect(meaning(field('base_delay'), '5 minutes')).toBe('5 minutes')
     expect(meaning(field('attempt_timeout'), '')).toBeNull()
     expect(meaning(field('retry_status_codes'), '502, x')).toEqual([502, 'x'])
     expect(meaning(field('retryable_exceptions'), ' timeout,, ECONNRESET ')).toEqual([
@@ -31,6 +85,9 @@ describe('the form of a policy', () => {
     expect(differences({ a: 1, b: null, c: [1] }, { a: 2, c: [1], d: 'x' })).toEqual([
       { name: 'a', before: 1, after: 2 },
       { name: 'd', before: undefined, after: 'x' },
+    ])
+    expect(differences({ p: { a: 1, b: 2 } }, { p: { a: 1, b: 3 } })).toEqual([
+      { name: 'p.b', before: 2, after: 3 },
     ])
   })
 })

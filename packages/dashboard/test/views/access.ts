@@ -1,3 +1,4 @@
+import { revokeToken } from '@holdfast/server'
 import { expect, it } from 'vitest'
 import { inBrowser, openTab } from '../tab.js'
 
@@ -34,14 +35,35 @@ inBrowser('access', () => {
       await page.getByRole('link', { name: 'gmail_fetch' }).click()
       await page.getByLabel('Attempts, the first included').waitFor()
       const saves = await page.getByRole('button', { name: 'Save' }).count()
-      return { resets: resets > 0, makes: makes > 0, saves: saves > 0 }
+      await page.getByRole('link', { name: 'Pools' }).click()
+      await page.getByRole('link', { name: 'ams-1' }).waitFor()
+      const drains = await page.getByRole('button', { name: /^(Drain|Remove|Add) / }).count()
+      await page.getByRole('link', { name: 'Dead letters' }).click()
+      await page.getByRole('link', { name: 'page-1' }).waitFor()
+      const replays = await page.getByRole('button', { name: /Replay|Purge/ }).count()
+      await page.getByRole('link', { name: 'Settings' }).click()
+      await page.getByText('"version"').waitFor()
+      const reloads = await page.getByRole('button', { name: 'Reload the file' }).count()
+      const operator = [resets, drains, replays].map((buttons) => buttons > 0)
+      return { operator, admin: [makes, saves, reloads].map((buttons) => buttons > 0) }
     }
-    expect(await as('viewer')).toEqual({ resets: false, makes: false, saves: false })
-    expect(await as('operator')).toEqual({ resets: true, makes: false, saves: false })
-    expect(await as('admin')).toEqual({ resets: true, makes: true, saves: true })
+    const [no, yes] = [Array.from({ length: 3 }, () => false), Array.from({ length: 3 }, () => true)]
+    expect(await as('viewer')).toEqual({ operator: no, admin: no })
+    expect(await as('operator')).toEqual({ operator: yes, admin: no })
+    expect(await as('admin')).toEqual({ operator: yes, admin: yes })
   })
 
-  it('asks again when a token is revoked or forgotten', async () => {
+  it('asks again when a token is revoked', async () => {
+    const { page, house } = await openTab('/audit', { tokens: true })
+    await page.getByLabel('Token').fill(house.tokens.viewer)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    await revokeToken(house.hf, 'the-viewer')
+    await page.getByRole('link', { name: 'Errors' }).click()
+    await page.getByText('This token is not known').waitFor()
+  })
+
+  it('asks again when a token is forgotten', async () => {
     const { page, house } = await openTab('/settings', { tokens: true })
     await page.getByLabel('Token').fill(house.tokens.admin)
     await page.getByRole('button', { name: 'Continue' }).click()

@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { confirm, inBrowser, openTab } from '../tab.js'
 
@@ -48,6 +49,31 @@ inBrowser('the breakers', () => {
     await row.locator('.state', { hasText: 'open' }).waitFor()
     await row.getByRole('img', { name: /^Last 15 min: .*open \d+ %/ }).waitFor()
     await row.getByText(/^test in \d+ s$/).waitFor()
+  })
+
+  it('are as they were told, where an answer is older than that', async () => {
+    const { page, house } = await openTab('/audit', { quiet: true })
+    await page.locator('.pulse.live').waitFor()
+    const network = await page.context().newCDPSession(page)
+    await network.send('Network.enable')
+    let asked = 0
+    const answerOlder = async (route: Route): Promise<void> => {
+      // What is asked for later is never answered.
+      if (asked++ > 0) return
+      const older = await route.fetch()
+      const heard = new Promise((resolve) => network.once('Network.dataReceived', resolve))
+      await house.hf.breakers.trip('service:postgres', { by: 'somebody' })
+      await heard
+      // The page tells its views of events a few times a second.
+      await page.waitForTimeout(400)
+      await route.fulfill({ response: older })
+    }
+    await page.route(/\/circuit-breakers\?/, answerOlder)
+    await page.getByRole('link', { name: 'Breakers' }).click()
+    const row = page.locator('.breaker', { hasText: 'service:postgres' })
+    await row.locator('.state').waitFor()
+    await row.getByText(/^test in \d+ s$/).waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
   it('are ten thousand and only those in sight are made', async () => {

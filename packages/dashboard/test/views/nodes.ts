@@ -1,5 +1,8 @@
+import { Holdfast } from '@holdfast/runtime'
 import { systemClock } from 'holdfast/engine'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
+// oxlint-disable-next-line holdfast/arrows -- what starts a Redis for tests is in no package that could be named
+import { missing, RealRedis } from '../../../runtime/test/shared/redis.js'
 import { inBrowser, openTab } from '../tab.js'
 
 const NOW = new Date(systemClock.wall()).toISOString()
@@ -45,4 +48,50 @@ inBrowser('the nodes', () => {
     await page.getByRole('link', { name: 'others' }).click()
     await page.getByRole('heading', { name: 'Nodes', exact: true }).waitFor()
   })
+
+  it('are shown even where events come quicker than answers', async () => {
+    const { page, house } = await openTab('/audit', { quiet: true })
+    await page.locator('.pulse.live').waitFor()
+    const network = await page.context().newCDPSession(page)
+    await network.send('Network.enable')
+    await page.route('**/api/v1/nodes', async (route) => {
+      const heard = new Promise((resolve) => network.once('Network.dataReceived', resolve))
+      await house.hf.breakers.trip('service:postgres', { by: 'somebody' })
+      await house.hf.breakers.reset('service:postgres', { by: 'somebody' })
+      await heard
+      // The page tells its views of events a few times a second.
+      await page.waitForTimeout(400)
+      // It may have given up on this answer.
+      await route.continue().catch(() => undefined)
+    })
+    await page.getByRole('link', { name: 'Nodes' }).click()
+    await page.getByRole('row', { name: /this one/ }).waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+  })
+
+  it.skipIf(missing !== undefined)(
+    'go on alone while their Redis is away, and the page says so',
+    async () => {
+      const redis = await RealRedis.start()
+      onTestFinished(() => redis.kill())
+      const config = { version: '1.1.0', shared: redis.url } as const
+      const other = await Holdfast.open({ config, env: {}, watch: false })
+      onTestFinished(() => other.close())
+      const { page, house } = await openTab('/nodes', { quiet: true, shared: redis.url })
+      await page.getByRole('heading', { name: '2 nodes' }).waitFor()
+      await page.locator('.pulse.live').waitFor()
+
+      await redis.kill()
+      await page.getByText('Shared state is lost').waitFor()
+      await page.getByRole('heading', { name: '1 node', exact: true }).waitFor()
+      await house.hf.run('gmail_fetch', () => 'fine')
+      await page.getByRole('link', { name: 'Breakers' }).click()
+      await page.getByText('Shared state is lost').waitFor()
+
+      await redis.up()
+      await page.getByText('Shared state is lost').waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: 'Nodes' }).click()
+      await page.getByRole('heading', { name: '2 nodes' }).waitFor()
+    },
+  )
 })

@@ -5,6 +5,7 @@ inBrowser('the overview', () => {
   it('shows how things stand, and what happens as it happens', async () => {
     const { page, house, complaints } = await openTab('/', { past: true })
     await page.getByRole('img', { name: /^Chart from .* calls, .* retries$/ }).waitFor()
+    await page.locator('.tiles:not(.blank)').waitFor()
     const tile = (name: string) => page.locator('.tile').filter({ hasText: name })
     expect(await tile('Dead letters').locator('.tile-value').textContent()).toBe('7')
     expect(await tile('Open breakers').locator('.tile-value').textContent()).toBe('2')
@@ -44,6 +45,8 @@ inBrowser('the overview', () => {
   it('holds the feed while it is paused, and goes on from there', async () => {
     const { page, house } = await openTab('/')
     await page.getByText('item id mail-1').waitFor()
+    // All there is happened just now: more of it is to be seen from nearby.
+    await page.getByRole('button', { name: '15 min', pressed: true }).waitFor()
     await page.getByRole('button', { name: 'Pause' }).click()
     await house.call('gmail_fetch', 9, { itemId: 'mail-88', payload: {} })
     const resume = page.getByRole('button', { name: /Resume \(\d+ new\)/ })

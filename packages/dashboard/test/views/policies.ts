@@ -29,6 +29,35 @@ inBrowser('the policies', () => {
     expect(complaints).toEqual([])
   })
 
+  it('are edited in all their parts, and what is emptied is gone', async () => {
+    const { page, house } = await openTab('/policies?id=fetch')
+    const save = page.getByRole('button', { name: 'Save' })
+    await page.getByLabel('Calls that may wait').fill('8')
+    await page.getByText('is not there, takes a whole number from 1').waitFor()
+    expect(await page.getByLabel('Calls at a time').getAttribute('aria-invalid')).toBe('true')
+    expect(await save.isDisabled()).toBe(true)
+    await page.getByLabel('Calls at a time').fill('4')
+    await page.getByLabel('Join an attempt silent for, s').fill('250ms')
+    await page.getByLabel('Retries for each call').fill('-1')
+    await page.getByText('got -1, takes a number from 0').waitFor()
+    await page.getByLabel('Retries for each call').fill('0.5')
+    await page.getByLabel('For the call, s').fill('')
+    await page.getByText('got -1').waitFor({ state: 'detached' })
+    await save.click()
+    const diff = await page.getByRole('list', { name: 'What will change' }).textContent()
+    expect(diff).toContain('bulkhead limitnone→4')
+    expect(diff).toContain('hedge delaynone→250 ms')
+    await confirm(page, 'Save')
+    await page.getByText('fetch is saved.').waitFor()
+    const policy = await house.hf.policies.get('fetch')
+    expect(policy).toMatchObject({
+      bulkhead: { limit: 4, queue: 8 },
+      hedge: { delay: 250, max: 1 },
+      budget: { ratio: 0.5, reservePerSecond: 10, window: 10_000 },
+    })
+    expect(policy.totalTimeout).toBeUndefined()
+  })
+
   it('are not overwritten unseen', async () => {
     const { page, house } = await openTab('/policies?id=scrape')
     await page.getByLabel('Attempts, the first included').fill('9')

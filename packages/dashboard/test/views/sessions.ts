@@ -31,4 +31,24 @@ inBrowser('the sessions', () => {
     const { page } = await openTab('/sessions?id=gone.with_1_2')
     await page.getByText('there is no session gone.with_1_2').waitFor()
   })
+
+  it('that failed by what was answered say so', async () => {
+    const { page } = await openTab('/sessions?operation=gemini', {
+      before: (opened) =>
+        opened.route(/\/sessions\/gemini/, async (route) => {
+          const session = await (await route.fetch()).json()
+          const attempts = session.attempts.map((attempt: object) => ({
+            ...attempt,
+            error: null,
+            status_code: 403,
+          }))
+          await route.fulfill({
+            json: { ...session, attempts, final_error: null, stopped: 'unwanted_value' },
+          })
+        }),
+    })
+    await page.getByRole('link', { name: 'gemini' }).first().click()
+    await page.getByText('The caller got the last answer as it was: answered 403.').waitFor()
+    expect(await page.getByText('succeeded').count()).toBe(0)
+  })
 })

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duration } from 'holdfast'
 import { milliseconds } from 'holdfast/engine'
@@ -12,7 +12,7 @@ import { handlePlain } from './plain.js'
 import { NOT_FOUND, refuse, refuseSocket } from './refusals.js'
 import { answerStatus, type ProxyStatus, statusOf } from './status-page.js'
 import { Tunnels } from './tunnels.js'
-import { handleUpgrade } from './upgrade.js'
+import { handleUpgrade, isWebSocket } from './upgrade.js'
 import { Users } from './users.js'
 
 /** A forward proxy that runs. */
@@ -111,9 +111,8 @@ function serverFor(house: House): Server {
       unanswered.add(req.socket, res)
       // A connection is kept for nobody while the proxy is being closed.
       res.on('close', () => house.closing && setImmediate(() => server.closeIdleConnections()))
-      if (req.url !== '/')
-        return req.url?.startsWith('/') ? refuse(res, NOT_FOUND) : handlePlain(house, req, res)
-      answerStatus(house, req.headers.accept, res)
+      if (isOwn(req)) answerSelf(house, res)
+      else handlePlain(house, req, res)
     },
   )
   server.maxConnections = maxConnections
@@ -128,7 +127,16 @@ function serverFor(house: House): Server {
     else void handle(house, req, socket, head)
   }
   server.on('connect', tunnels(handleConnect))
-  server.on('upgrade', tunnels(handleUpgrade))
+  const upgrade = tunnels(handleUpgrade)
+  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (!isOwn(req) || isWebSocket(req) || unanswered.has(socket)) return upgrade(req, socket, head)
+    // The wish for another protocol, as `curl --http2` has it, may be passed over.
+    const res = new ServerResponse(req)
+    res.shouldKeepAlive = false
+    res.assignSocket(socket)
+    res.once('finish', () => socket.destroySoon())
+    answerSelf(house, res)
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const silent = unanswered.has(socket) && !unanswered.owns(socket)
     if (silent || error.code === 'ECONNRESET') socket.destroy()
@@ -136,6 +144,13 @@ function serverFor(house: House): Server {
   })
   return server
 }
+
+/** Whether a request is for the proxy itself, and not to be sent on. */
+const isOwn = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
+
+/** Answers for the proxy itself. */
+const answerSelf = (house: House, res: ServerResponse): void =>
+  res.req.url === '/' ? answerStatus(house, res.req.headers.accept, res) : refuse(res, NOT_FOUND)
 
 /** Connections with requests that are not answered yet: nothing else may be written to them. */
 class Unanswered {

@@ -32,7 +32,9 @@ function placeOf({ hostname, origin }: RequestTarget): { hostname: string; host:
   return { hostname, host: hostname.replace(/^\[|\]$/g, ''), port: Number(new URL(origin).port || 80) }
 }
 
-const isWebSocket = (req: IncomingMessage): boolean => req.headers.upgrade?.toLowerCase() === 'websocket'
+/** Whether a request asks for a WebSocket, which nothing else can stand in for. */
+export const isWebSocket = (req: IncomingMessage): boolean =>
+  req.headers.upgrade?.toLowerCase() === 'websocket'
 
 /** The head of the request as the target gets it. */
 function requestFor(req: IncomingMessage, { host }: RequestTarget, path: string): string {

@@ -81,5 +81,16 @@ export function isPrivateAddress(address: string): boolean {
 const LOCAL =
   /^((.+\.)?localhost|(.+\.)?localhost\.localdomain|metadata|metadata\.google\.internal|metadata\.goog|instance-data(\..+)?)\.?$/i
 
-/** Whether a name means this machine, or a metadata service, by definition. */
+/**
+ * Whether a name means this machine, or a metadata service, by definition. No resolver is asked.
+ *
+ * @example
+ * ```ts
+ * import { isLocalName } from '@holdfast/proxy'
+ *
+ * isLocalName('api.localhost') // => true
+ * isLocalName('metadata.google.internal') // => true
+ * isLocalName('example.com') // => false
+ * ```
+ */
 export const isLocalName = (name: string): boolean => LOCAL.test(name)

@@ -1,5 +1,7 @@
 import { type BreakerEvent, type CircuitBreaker, HoldfastError, type Pool } from 'holdfast'
+import { type Check, check, words } from '../check.js'
 import type { BreakerFilter, BreakerService } from '../face.js'
+import { actorOf } from '../given.js'
 import type { Actor, Kit } from '../kit.js'
 import type { PoolSet } from '../pools/pools.js'
 import type { MemberTarget } from '../pools/target.js'
@@ -37,6 +39,11 @@ export function breakerEventRecord(event: BreakerEvent): CircuitBreakerEvent {
   return { id, proxyId, fromState, toState, timestamp: new Date(timestamp), failureCount }
 }
 
+const FILTER: Readonly<Record<keyof BreakerFilter, Check>> = {
+  state: ['closed, open or half_open', (value) => ['closed', 'open', 'half_open'].includes(value as string)],
+  pool: words,
+}
+
 /** All breakers there are, under one roof: of policies, of services and of the members of pools. */
 export class Breakers implements BreakerService {
   private readonly kit: Kit
@@ -67,7 +74,9 @@ export class Breakers implements BreakerService {
     return ids.map((id) => this.find(id)?.state()).filter((record) => record !== undefined)
   }
 
-  async ids({ state, pool: wanted }: BreakerFilter = {}): Promise<string[]> {
+  async ids(filter: BreakerFilter = {}): Promise<string[]> {
+    check('breakers cannot be listed', filter, {}, FILTER)
+    const { state, pool: wanted } = filter
     const ids: string[] = []
     if (wanted === undefined)
       for (const { breaker } of this.registry)
@@ -124,23 +133,25 @@ export class Breakers implements BreakerService {
     action: 'breaker.reset' | 'breaker.trip',
     act: (breaker: CircuitBreaker) => void,
   ): Promise<CircuitBreakerState> {
+    const by = actorOf(actor)
     const found = this.find(id)
     if (found === undefined)
       throw new HoldfastError(
         'INVALID_OPTIONS',
-        `there is no circuit breaker ${id}; ids are policy:ID, service:NAME and pool:POOL:MEMBER`,
+        `there is no circuit breaker ${String(id)}; ids are policy:ID, service:NAME and pool:POOL:MEMBER`,
         { status: 404 },
       )
     const before = found.state().state
     act(found.breaker)
     const after = found.state()
     this.look() // an open one that is tripped again changes its time, and no state
-    await this.kit.audit(actor, action, id, { before: { state: before }, after: { state: after.state } })
+    await this.kit.audit(by, action, id, { before: { state: before }, after: { state: after.state } })
     return after
   }
 
   private find(id: string): Found | undefined {
     const { registry, pools } = this
+    if (typeof id !== 'string') return undefined
     const own = registry.get(id)
     if (own !== undefined) return { breaker: own, state: () => registry.state(own, ownerOf(id)) }
     const { pool: poolId, member } = ownerOf(id)

@@ -5,10 +5,11 @@ import {
   type RetryOptions,
   type StopReason,
 } from 'holdfast'
-import { Call, type Guarded, type Pass, type Rules, readRetry, verdictOf } from 'holdfast/engine'
+import { Call, type Guarded, type Pass, type Rules, readRetry, report, verdictOf } from 'holdfast/engine'
 import type { CallOptions } from '../face.js'
 import type { ErrorSummary } from '../records/session.js'
 import type { Line, LineRules } from './line.js'
+import { type Foresight, Onlooker } from './onlooker.js'
 import type { Active, Recorder } from './recorder.js'
 
 /** What is known of a call that failed at least once. */
@@ -78,6 +79,9 @@ export class RuntimeCall<T> extends Call<T> implements Active {
   /** What it has gone by since its last failure. */
   declare private ruling: LineRules | undefined
   declare private passes: Pass[] | undefined
+  /** Where a policy only looks on: what follows the call for it, and what it would have done, until that is told. */
+  declare private onlooker: Onlooker | undefined
+  declare foreseen: Foresight | undefined
 
   constructor(recorder: Recorder, line: Line, fn: Guarded, given: CallOptions | undefined) {
     super(line.core, fn, undefined, undefined, line.base.policy, given)
@@ -113,7 +117,11 @@ export class RuntimeCall<T> extends Call<T> implements Active {
   }
 
   protected override admit(now: number): HoldfastError | undefined {
-    const { gates } = this.line
+    const { gates, shadows } = this.line
+    if (shadows.length > 0) {
+      const onlooker = (this.onlooker ??= new Onlooker(this.line, this.guard.settings.random))
+      this.foreseen = this.aside(() => onlooker.begins(now))
+    }
     if (gates.length === 0) return undefined
     const { lease } = this.guard
     const passes: Pass[] = []
@@ -136,7 +144,11 @@ export class RuntimeCall<T> extends Call<T> implements Active {
     known: Classification | undefined,
     at: number | undefined,
   ): void {
-    const { passes } = this
+    const { passes, onlooker, present: rules } = this
+    if (onlooker !== undefined) {
+      const now = this.guard.settings.clock.now()
+      this.foreseen ??= this.aside(() => onlooker.ends({ threw, result, known, rules }, now))
+    }
     if (passes === undefined) return
     const { gates } = this.line
     for (const [i, pass] of passes.entries()) {
@@ -144,12 +156,23 @@ export class RuntimeCall<T> extends Call<T> implements Active {
       if (gate === undefined) continue
       const verdict = verdictOf(gate, threw, result, known)
       // A failure speaks against the breaker of the policy that decides over it, and of no other.
-      gate.settle(pass, verdict === 'failure' && gate !== this.present.gate ? undefined : verdict, at)
+      gate.settle(pass, verdict === 'failure' && gate !== rules.gate ? undefined : verdict, at)
     }
     this.passes = undefined
   }
 
+  /** What is only looked at breaks no call. */
+  private aside<R>(look: () => R): R | undefined {
+    try {
+      return look()
+    } catch (error) {
+      report('a policy that only looks on', this.line, error)
+      return undefined
+    }
+  }
+
   protected override excuse(): void {
+    this.onlooker?.excused()
     for (const [i, pass] of (this.passes ?? []).entries()) this.line.gates[i]?.settle(pass, undefined)
     this.passes = undefined
   }
@@ -177,6 +200,7 @@ export class RuntimeCall<T> extends Call<T> implements Active {
   protected override finished(stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined {
     if (stopped === 'succeeded' && this.draft !== undefined)
       this.record(this, 'success', false, result, undefined)
+    this.onlooker?.left()
     return this.recorder.ended(this as RuntimeCall<unknown>, stopped, result)
   }
 }

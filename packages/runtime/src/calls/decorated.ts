@@ -2,7 +2,8 @@ import type { CircuitBreaker, GuardOptions } from 'holdfast'
 import { readGuard } from 'holdfast/engine'
 import type { RetryPolicy } from '../records/policy.js'
 import type { Line, LineRules } from './line.js'
-import { LineCore, type LineParts } from './lines.js'
+import { LineCore } from './line-core.js'
+import type { LineParts } from './lines.js'
 
 /** A guard's own options as a policy of the records: `name` is its id. */
 function recordOf(name: string, settings: ReturnType<typeof readGuard>): RetryPolicy {
@@ -52,6 +53,7 @@ export function lineOf(
     rest: rules,
     base: rules,
     gates: breaker === undefined ? [] : [breaker],
+    shadows: [],
     tally: tally(name, name, undefined),
     breaker,
   }

@@ -1,6 +1,13 @@
-import type { CircuitBreaker } from 'holdfast'
-import type { GuardCore, Rules } from 'holdfast/engine'
+import type { CircuitBreaker, RetryBudget } from 'holdfast'
+import type { Bulkhead, GuardCore, Rules } from 'holdfast/engine'
 import type { RetryPolicy } from '../records/policy.js'
+
+/** What a policy would go by that only looks on. All of it is its own: it sees what happens and is asked for nothing. */
+interface Shadow extends Rules {
+  readonly gate: CircuitBreaker | undefined
+  readonly bulkhead: Bulkhead | undefined
+  readonly budget: RetryBudget | undefined
+}
 
 /** What follows a failure of one kind: a policy of the file, as the engine takes it. */
 export interface LineRules extends Rules {
@@ -8,8 +15,8 @@ export interface LineRules extends Rules {
   readonly record: RetryPolicy
   /** The breaker that counts the failures it decides over. */
   readonly gate: CircuitBreaker | undefined
-  /** What it would go by, where it only looks on. */
-  readonly shadowed?: Rules['policy'] | undefined
+  /** Where it only looks on. */
+  readonly shadow?: Shadow | undefined
 }
 
 /** The counters of one kind of call, fed on the path of every call. */
@@ -44,5 +51,7 @@ export interface Line {
   readonly base: LineRules
   /** Every breaker that must let a call through. */
   readonly gates: readonly CircuitBreaker[]
+  /** Those of its rules that only look on. */
+  readonly shadows: readonly LineRules[]
   readonly tally: Tally
 }

@@ -1,7 +1,8 @@
 import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfast'
 import { type RetryPolicy as EnginePolicy, RETRY_DEFAULTS, readRetry } from 'holdfast/engine'
-import { camelKey } from '../codec/twin.js'
-import { policyCodec, policySchema, type RetryPolicy } from '../records/policy.js'
+import { readEntry } from '../config/entry.js'
+import type { Problem } from '../config/problem.js'
+import type { RetryPolicy } from '../records/policy.js'
 
 /**
  * Which errors a policy retries, as matchers; undefined leaves it to the classification. Statuses speak of errors that
@@ -52,22 +53,13 @@ export function enginePolicy(record: RetryPolicy): EnginePolicy {
 /** A deadline of the file in the engine's form: none is Infinity. */
 export const deadlineOf = (ms: number | null | undefined): number => ms ?? Number.POSITIVE_INFINITY
 
-const FIELDS = new Set(Object.keys(policySchema.shape).map(camelKey))
-
 /** A policy with some of its fields replaced by those that a call brings along. @throws INVALID_OPTIONS */
 export function policyOver(over: RetryPolicy, policy: Partial<RetryPolicy>): RetryPolicy {
-  const given = Object.entries(policy).filter(([, value]) => value !== undefined)
-  const merged = { ...over, name: policy.id ?? over.name, ...Object.fromEntries(given) } as RetryPolicy
-  const problems = given
-    .filter(([field]) => !FIELDS.has(field))
-    .map(([field]) => `policy.${field}: is no field of a policy`)
-  const read = policyCodec.safeDecode(policyCodec.encode(merged))
-  if (!read.success)
-    for (const { path, message } of read.error.issues)
-      problems.push(`policy.${camelKey(path.join('.'))}: ${message}`)
-  if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
-      details: problems,
-    })
-  return merged
+  const problems: Problem[] = []
+  const entry = readEntry(policy, 'code', problems)
+  if (problems.length > 0) {
+    const details = problems.map(({ path, message }) => `policy.${path}: ${message}`)
+    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${details.join('; ')}`, { details })
+  }
+  return { ...over, name: entry.id ?? over.name, ...entry } as RetryPolicy
 }

@@ -1,11 +1,17 @@
 import { z } from 'zod'
 
-/** Thousandths of a microsecond are noise of the multiplication, not something anybody wrote. */
+// Thousandths of a microsecond are noise of a multiplication or a sum, not something anybody wrote or measured.
 const toMilliseconds = (seconds: number) => Math.round(seconds * 1e6) / 1e3
+
+/** Milliseconds as the seconds that somebody would write: 1100.0000000000002 is 1.1. */
+export const toSeconds = (ms: number) => Math.round(ms * 1e3) / 1e6
+
+/** Seconds as somebody would write them. */
+export const tidySeconds = (seconds: number) => Math.round(seconds * 1e6) / 1e6
 
 /** A duration: seconds on the wire, milliseconds in TypeScript. */
 export const seconds = () =>
-  z.codec(z.number().min(0), z.number(), { decode: toMilliseconds, encode: (ms) => ms / 1000 })
+  z.codec(z.number().min(0), z.number(), { decode: toMilliseconds, encode: toSeconds })
 
 let second = Number.NaN
 let prefix = ''

@@ -14,6 +14,10 @@ function scalar(value: unknown): string | undefined {
   return JSON.stringify(value)
 }
 
+/** JSON of one of a few words of ours, in which there is nothing odd to look for. */
+const word = (value: unknown): string | undefined =>
+  typeof value === 'string' ? `"${value}"` : JSON.stringify(value)
+
 /** The source of functions that write JSON, one for each object and list of a schema, and the steps that they take. */
 class Source {
   readonly steps: Step[] = []
@@ -33,14 +37,18 @@ class Source {
       case 'nullable':
         return this.expression(def.innerType, value)
       case 'pipe':
-        if (def.reverseTransform !== undefined)
-          return `scalar(steps[${this.steps.push(def.reverseTransform as Step) - 1}](${value}))`
+        if (def.reverseTransform !== undefined) {
+          const write = def.in._zod.def.format === 'datetime' ? 'word' : 'scalar'
+          return `${write}(steps[${this.steps.push(def.reverseTransform as Step) - 1}](${value}))`
+        }
         break
       case 'string':
       case 'number':
       case 'boolean':
-      case 'enum':
         return `scalar(${value})`
+      case 'enum':
+      case 'literal':
+        return `word(${value})`
     }
     return `JSON.stringify(steps[${this.steps.push(encoder(schema)) - 1}](${value}))`
   }
@@ -86,10 +94,11 @@ function writer(schema: z.core.$ZodType): (record: unknown) => string {
     const make = new Function(
       'steps',
       'scalar',
+      'word',
       'list',
       `${source.functions.join('\n')}\nreturn (record) => ${result}`,
     )
-    return make(source.steps, scalar, list)
+    return make(source.steps, scalar, word, list)
   } catch {
     return (record) => JSON.stringify(encode(record))
   }

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { type Check, check as checkOptions, words } from '../check.js'
 import { camelKey } from '../codec/twin.js'
 import { applyEnvironment } from './environment.js'
 import { nearest } from './nearest.js'
@@ -33,6 +34,12 @@ export interface ParseOptions {
   format?: 'yaml' | 'json' | undefined
 }
 
+const OPTIONS: Readonly<Record<keyof ParseOptions, Check>> = {
+  file: words,
+  env: ['an object', (value) => typeof value === 'object' && value !== null],
+  format: ['yaml or json', (value) => value === 'yaml' || value === 'json'],
+}
+
 interface Source {
   readonly value: unknown
   readonly spelling: Spelling
@@ -46,6 +53,8 @@ interface Source {
 export function checkConfig(text: string, options: ParseOptions = {}): Checked {
   const { env = process.env, format = 'yaml' } = options
   const file = options.file ?? 'config'
+  if (typeof text !== 'string')
+    return { problems: [{ path: '', message: `got ${show(text)}, takes a text` }], warnings: [], places: {} }
   const source = readText(text.replace(/^\ufeff/, ''))
   if ('problems' in source)
     return {
@@ -254,8 +263,7 @@ function placesOf(wire: Mapping, source: Source, variables: ReadonlyMap<string, 
  * ```
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {
-  if (typeof text !== 'string')
-    throw configInvalid('the config', [{ path: '', message: `got ${show(text)}, takes a text` }])
+  checkOptions('the config cannot be read', options, {}, OPTIONS)
   const { config, problems } = checkConfig(text, options)
   if (config === undefined) throw configInvalid(options.file ?? 'the config', problems, options.file)
   return config

@@ -10,6 +10,9 @@ const PREFIX = 'HOLDFAST_'
 /** A name as the environment writes it: capitals, and `_` for all that is no letter or digit. */
 export const variableName = (name: string): string => name.replace(/[^a-z0-9]/gi, '_').toUpperCase()
 
+/** Whether the path of a problem is the name of a variable, whoever it is meant for. */
+export const isVariable = (path: string): boolean => path.startsWith(PREFIX)
+
 /** A value of the config that the environment gives. */
 export interface Given {
   readonly variable: string
@@ -63,12 +66,14 @@ export function applyEnvironment(
   onNearly: (variable: string, meant: string) => void,
 ): Given[] {
   const given: Given[] = []
+  let known: string[] | undefined
   for (const variable of Object.keys(env).toSorted()) {
     const text = env[variable]
     if (!variable.startsWith(PREFIX) || text === undefined) continue
     const path = pathOf(schema, wire, variable.slice(PREFIX.length), [])
     if (path === undefined) {
-      const meant = plainNames(schema).find((name) => distance(name, variable) <= 2)
+      known ??= variablesOf(schema, wire, [])
+      const meant = likest(variable, known)
       if (meant !== undefined) onNearly(variable, meant)
       continue
     }
@@ -77,13 +82,31 @@ export function applyEnvironment(
   return given
 }
 
-/** The variables for values that are there whatever a file names: `HOLDFAST_STORE`, `HOLDFAST_SERVER_PORT` … */
-function plainNames(schema: z.core.$ZodType, before = PREFIX): string[] {
-  return Object.entries(shapeOf(schema)).flatMap(([key, child]) => {
-    const name = before + variableName(key)
+/** So many letters may be wrong in the name of a variable that is meant for one of ours. */
+const SLIP = 2
+
+/** The name that is most like another, where one is like it at all. There may be tens of thousands to look at. */
+function likest(variable: string, known: readonly string[]): string | undefined {
+  let best: string | undefined
+  let least = SLIP + 1
+  for (const name of known) {
+    if (Math.abs(name.length - variable.length) >= least) continue
+    const far = distance(name, variable)
+    if (far < least) [best, least] = [name, far]
+  }
+  return best
+}
+
+/** The variables that there could be for a config: `HOLDFAST_STORE`, `HOLDFAST_SERVER_PORT` … */
+function variablesOf(schema: z.core.$ZodType, value: unknown, path: readonly string[]): string[] {
+  return namesAt(schema, value, path).flatMap((name) => {
+    const child = childOf(schema, name)
+    if (child === undefined) return []
+    const own = [...path, name]
     const kind = kindOf(child)
-    if (kind === 'object') return plainNames(child, `${name}_`)
-    return kind === 'record' ? [] : [name]
+    const held = isMapping(value) && Object.hasOwn(value, name) ? value[name] : undefined
+    if (kind === 'object' || kind === 'record') return variablesOf(child, held, own)
+    return kind === 'anything' ? [] : [PREFIX + own.map(variableName).join('_')]
   })
 }
 

@@ -7,6 +7,7 @@ import { show } from './problem.js'
 import type { FieldOrigin } from './resolve.js'
 import type { ResolvedConfig } from './resolved.js'
 import { type Schedule, scheduleOf } from './schedule.js'
+import { policyEntryCodec } from './schema/schema.js'
 
 /** A value, and where it comes from. */
 export interface ExplainedValue extends FieldOrigin {
@@ -81,7 +82,10 @@ export function explain(
 /** Says that a change through the API hides a value of the file. */
 export function hiddenNote({ policyId, field, value, below, where }: HiddenValue): string {
   const place = where === undefined ? '' : ` (${where})`
-  return `policies.${policyId}.${snakeKey(field)}: the ${JSON.stringify(below)} of the config${place} is hidden by ${JSON.stringify(value)}, a change through the API`
+  const key = snakeKey(field)
+  const written = (said: unknown) =>
+    JSON.stringify((policyEntryCodec.encode({ [field]: said }) as Record<string, unknown>)[key])
+  return `policies.${policyId}.${key}: the ${written(below)} of the config${place} is hidden by ${written(value)}, a change through the API`
 }
 
 function explainPolicy({ policies }: ResolvedConfig, kind: string, policyId: string): ExplainedPolicy {

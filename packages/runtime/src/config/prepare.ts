@@ -1,12 +1,24 @@
 import type { z } from 'zod'
 import { nearest } from './nearest.js'
 import { pathText } from './problem.js'
-import { bare, childOf, encodeLeaf, kindOf, type Spelling, shapeOf, spell, takesNull } from './schema/walk.js'
+import {
+  bare,
+  childOf,
+  encodeLeaf,
+  itemOf,
+  kindOf,
+  type Spelling,
+  shapeOf,
+  spell,
+  takesNull,
+} from './schema/walk.js'
 import type { Interpolate } from './text/interpolate.js'
 
 /** What preparing a value needs, and where it tells what it found. */
 export interface Preparation {
   readonly spelling: Spelling
+  /** What the whole is called. @defaultValue the config */
+  readonly whole?: string
   readonly interpolate: Interpolate
   /** Tells of a problem at a path in the source's spelling. */
   problem(path: readonly string[], message: string, at: 'key' | 'value'): void
@@ -31,10 +43,10 @@ export function prepare(
     const empty = value === null && !takesNull(schema) && (kind === 'object' || kind === 'record')
     return empty ? {} : value
   }
-  if (kind === 'array')
-    return Array.isArray(value)
-      ? value.map((item, i) => prepare(childOf(schema, '') ?? schema, item, [...path, `${i}`], work))
-      : work.interpolate(schema, value, path)
+  const item = Array.isArray(value) ? itemOf(schema) : undefined
+  if (item !== undefined)
+    return (value as unknown[]).map((held, i) => prepare(item, held, [...path, `${i}`], work))
+  if (kind === 'array') return work.interpolate(schema, value, path)
   if (kind !== 'object' && kind !== 'record') {
     const wire = work.spelling === 'code' ? encodeLeaf(schema, value) : value
     return work.interpolate(schema, wire, path)
@@ -59,7 +71,7 @@ function ofObject(
       const hint = like === undefined ? `, takes ${some([...known.keys()])}` : ` (did you mean ${like}?)`
       work.problem(
         [...path, key],
-        `is no key of ${path.length === 0 ? 'the config' : pathText(path)}${hint}`,
+        `is no key of ${path.length === 0 ? (work.whole ?? 'the config') : pathText(path)}${hint}`,
         'key',
       )
       continue

@@ -1,7 +1,7 @@
+import { ACTOR, abortable, above, callable, check, count, countless, flag, text } from '../check.js'
 import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
 import type { Handlers } from './handlers.js'
-import { abortable, above, callable, check, count, countless, flag, text } from './options.js'
 import { isClosedDoor, type Owners, type Replays, type Served } from './replays.js'
 import { wait } from './wait.js'
 
@@ -49,6 +49,7 @@ const OPTIONS = {
   retryFailed: flag,
   onProgress: callable,
   signal: abortable,
+  ...ACTOR,
 }
 
 interface Parts {

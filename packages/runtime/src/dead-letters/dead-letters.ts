@@ -7,7 +7,7 @@ import { SteadyTime } from '../steady.js'
 import type { DeadLetterFilter, DeadLetterStats, Page } from '../store/store.js'
 import { Batch, type BatchOptions, type BatchResult } from './batch.js'
 import type { DeadLetterInput } from './entry.js'
-import { checkFilter, checkPurge, type PurgeFilter } from './filter.js'
+import { checkList, checkPurge, type PurgeFilter } from './filter.js'
 import { type DeadLetterHandler, Handlers, type Replayer } from './handlers.js'
 import { type FailedCall, Keeper } from './keeper.js'
 import { Limits } from './limits.js'
@@ -124,7 +124,7 @@ export class DeadLetters {
 
   /** Entries, oldest first unless asked otherwise. A payload whose key is not at hand is `{ unreadable: why }`. */
   async list(filter: DeadLetterFilter = {}): Promise<Page<DeadLetter>> {
-    checkFilter('dead letters cannot be listed', filter)
+    checkList(filter)
     const page = await this.kit.store.deadLetters.list(filter, this.replays.now())
     return { ...page, items: page.items.map((entry) => this.vault.show(entry)) }
   }

@@ -1,8 +1,8 @@
 import { pathToFileURL } from 'node:url'
 import { type Attempt, HoldfastError } from 'holdfast'
+import { callable, check, text } from '../check.js'
 import type { CallOptions } from '../face.js'
 import type { DeadLetter } from '../records/dead-letter.js'
-import { callable, check, text } from './options.js'
 
 /**
  * Does again what an entry failed at. `entry.idempotencyKey` is the same for every replay of it: hand it to the target, and

@@ -1,4 +1,5 @@
 import { classify, HoldfastError, isHoldfastError } from 'holdfast'
+import { check, natural, text } from '../check.js'
 import { chance } from '../ids.js'
 import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
@@ -8,7 +9,7 @@ import { type DeadLetterInput, newEntry } from './entry.js'
 import { deadLetterId } from './id.js'
 import { Intake } from './intake.js'
 import type { Limits } from './limits.js'
-import { check, type DeadLetterOptions, natural, text } from './options.js'
+import { type DeadLetterOptions } from './options.js'
 import { readPayload } from './payload.js'
 import type { Vault } from './vault.js'
 
@@ -83,8 +84,12 @@ export class Keeper {
   }
 
   private async keep(input: DeadLetterInput): Promise<DeadLetter> {
-    check('a dead letter cannot be kept', input, NEEDED, ALLOWED)
-    const { operation, itemId } = input
+    const { operation, itemId, retryCount, idempotencyKey, policyId, sessionId, correlationId } = Object(
+      input,
+    ) as DeadLetterInput
+    // Whatever else is said of a failure is no reason to lose it.
+    const said = { operation, itemId, retryCount, idempotencyKey, policyId, sessionId, correlationId }
+    check('a dead letter cannot be kept', said, NEEDED, ALLOWED)
     const { maxPayload, operations } = this.options()
     if (operations !== undefined && !operations.includes(operation))
       throw new HoldfastError(
@@ -94,8 +99,8 @@ export class Keeper {
     const payload = readPayload(input.payload, operation, maxPayload)
     const at = new Date(this.kit.clock.wall())
     const id = deadLetterId(at, itemId, this.unique())
-    const made = { id, key: input.idempotencyKey ?? `idk_${this.unique()}`, at, payload }
-    const entry = newEntry({ ...input, policyId: input.policyId ?? this.policyOf(operation) }, made, this.kit)
+    const made = { id, key: idempotencyKey ?? `idk_${this.unique()}`, at, payload }
+    const entry = newEntry({ ...input, policyId: policyId ?? this.policyOf(operation) }, made, this.kit)
     const added = await this.intake.add({ ...entry, originalPayload: this.vault.keys.seal(payload, id) })
     switch (added.result) {
       case 'added':

@@ -1,8 +1,8 @@
+import { abortable, above, check, count } from '../check.js'
 import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
 import { messageOf } from '../records/summary.js'
 import type { Handlers } from './handlers.js'
-import { abortable, above, check, count } from './options.js'
 import { isClosedDoor, type Owners, type Replays } from './replays.js'
 import { wait } from './wait.js'
 

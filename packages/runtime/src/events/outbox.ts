@@ -7,13 +7,16 @@ const BATCH = 500
 /** How long a store that refused is left alone. */
 const PAUSE = 1000
 
+/** How long the end waits for a store that does not answer. */
+const PATIENCE = 10_000
+
 export interface OutboxOptions<T> {
   clock: Clock
   /** Writes a batch. */
   write(records: readonly T[]): Promise<void>
   /** How many may wait; beyond it new ones are dropped. */
   capacity: number
-  /** Told how many were dropped, when the store took or refused what waits, and at the end. */
+  /** Told how many were dropped since it was told last: when the store answers, and before where they are many. */
   dropped(count: number): void
   /** Told of the first failure of a row of them. */
   failed(error: unknown): void
@@ -22,7 +25,9 @@ export interface OutboxOptions<T> {
 /** Records on their way to the store: in batches, in order, without anybody waiting for it. */
 export class Outbox<T> {
   private waiting: T[] = []
+  /** How many were dropped since the store last answered, and how many of them have been told of. */
   private lost = 0
+  private toldOf = 0
   private timer: unknown = undefined
   private writing: Promise<void> | undefined = undefined
   private failing = false
@@ -40,7 +45,8 @@ export class Outbox<T> {
 
   add(record: T): void {
     if (!this.hasRoom) {
-      this.lost++
+      // A store that never answers is told of all the same.
+      if (++this.lost >= Math.max(BATCH, 10 * this.toldOf)) this.tell()
       return
     }
     this.waiting.push(record)
@@ -59,13 +65,18 @@ export class Outbox<T> {
 
   /** Writes what can be written. What comes afterwards is dropped, and no timer is left. */
   async close(): Promise<void> {
-    await this.flush()
+    const { clock } = this.options
+    let timer: unknown
+    const patience = new Promise<void>((resolve) => {
+      timer = clock.setTimer(resolve, PATIENCE)
+    })
+    await Promise.race([this.flush(), patience])
+    clock.clearTimer(timer)
     this.closed = true
     this.disarm()
-    const left = this.lost + this.waiting.length
-    this.lost = 0
+    this.lost += this.waiting.length
     this.waiting = []
-    if (left > 0) this.options.dropped(left)
+    this.tell()
   }
 
   private async drain(): Promise<void> {
@@ -83,11 +94,17 @@ export class Outbox<T> {
       this.failing = true
       if (first) failed(error)
     }
-    const { lost } = this
+    this.tell()
     this.lost = 0
-    if (lost > 0) this.options.dropped(lost)
+    this.toldOf = 0
     this.writing = undefined
     if (this.waiting.length > 0) this.arm()
+  }
+
+  private tell(): void {
+    const count = this.lost - this.toldOf
+    this.toldOf = this.lost
+    if (count > 0) this.options.dropped(count)
   }
 
   private arm(): void {

@@ -4,7 +4,7 @@ import type { MetricsStore } from '../store/store.js'
 import { Counters } from './counters.js'
 import { Ledger, MEMBER, TOTAL } from './ledger.js'
 import { Line } from './line.js'
-import { checkWindow, membersOf, seriesOf, since, summaryOf, windowOf } from './queries.js'
+import { checkAsked, checkWindow, membersOf, seriesOf, since, summaryOf, windowOf } from './queries.js'
 import { Recent } from './recent.js'
 import { HOUR, MINUTE, type Reading } from './series.js'
 
@@ -98,18 +98,16 @@ export class Metrics {
    * One point for each hour, or day, in which calls ended, oldest first; hours beyond what is kept have none.
    * @throws INVALID_OPTIONS where `hours` is no whole number from 1 on
    */
-  timeseries({
-    hours = 24,
-    step = 'hour',
-  }: {
-    hours?: number | undefined
-    step?: 'hour' | 'day' | undefined
-  } = {}): MetricsSeries {
+  timeseries(asked: { hours?: number | undefined; step?: 'hour' | 'day' | undefined } = {}): MetricsSeries {
+    checkAsked(asked, ['hours', 'step'])
+    const { hours = 24, step = 'hour' } = asked
     return seriesOf(this.ledgers(), since(this.clock.wall(), hours), step)
   }
 
   /** How each member did in the last hours. @throws INVALID_OPTIONS where `hours` is no whole number from 1 on */
-  byMember({ hours = 24 }: { hours?: number | undefined } = {}): MetricsByMember {
+  byMember(asked: { hours?: number | undefined } = {}): MetricsByMember {
+    checkAsked(asked, ['hours'])
+    const { hours = 24 } = asked
     const from = since(this.clock.wall(), hours)
     return membersOf(this.ledgers(), Math.floor(from / HOUR) * HOUR)
   }

@@ -1,4 +1,5 @@
 import { HoldfastError } from 'holdfast'
+import { type Check, check, countless, time } from '../check.js'
 import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from '../records/metrics.js'
 import type { Labels } from './labels.js'
 import { emptySketch, quantiles } from './latencies.js'
@@ -154,29 +155,27 @@ function latencyOf(ledgers: Ledgers, recent: Recent, from: number, to: number) {
   return quantiles(sketch)
 }
 
+const ASKED = {
+  hours: countless,
+  step: ['hour or day', (value: unknown) => value === 'hour' || value === 'day'],
+} satisfies Record<string, Check>
+
+/** Refuses what metrics cannot be asked for. @throws INVALID_OPTIONS */
+export function checkAsked(asked: unknown, names: readonly (keyof typeof ASKED)[]): void {
+  check('metrics cannot be told', asked, {}, Object.fromEntries(names.map((name) => [name, ASKED[name]])))
+}
+
 /** The first minute of the last `hours`. */
-export function since(wall: number, hours: unknown): number {
-  const whole = Number.isInteger(hours) || hours === Number.POSITIVE_INFINITY
-  if (!whole || (hours as number) < 1)
-    throw new HoldfastError('INVALID_OPTIONS', `hours: got ${String(hours)}, takes a whole number from 1 on`)
+export function since(wall: number, hours: number): number {
   // Nothing was counted before there were clocks like this one.
-  return Math.max(0, floor(wall - (hours as number) * HOUR, MINUTE))
+  return Math.max(0, floor(wall - hours * HOUR, MINUTE))
 }
 
 /** A window's two ends, checked. */
 export function checkWindow(range: unknown): { from: Date; to: Date } {
-  const { from, to } = (range ?? {}) as { from?: unknown; to?: unknown }
-  const isTime = (value: unknown): value is Date => value instanceof Date && !Number.isNaN(value.getTime())
-  const problems: string[] = []
-  if (!isTime(from)) problems.push(`from: got ${String(from)}, takes a Date`)
-  if (!isTime(to)) problems.push(`to: got ${String(to)}, takes a Date`)
-  if (isTime(from) && isTime(to)) {
-    if (from <= to) return { from, to }
-    problems.push(
-      `to: got ${to.toISOString()}, takes a Date at or after from, which is ${from.toISOString()}`,
-    )
-  }
-  throw new HoldfastError('INVALID_OPTIONS', `a window cannot be told: ${problems.join('; ')}`, {
-    details: problems,
-  })
+  check('a window cannot be told', range ?? {}, { from: time, to: time })
+  const { from, to } = range as { from: Date; to: Date }
+  if (from <= to) return { from, to }
+  const problem = `to: got ${to.toISOString()}, takes a Date at or after from, which is ${from.toISOString()}`
+  throw new HoldfastError('INVALID_OPTIONS', `a window cannot be told: ${problem}`, { details: [problem] })
 }

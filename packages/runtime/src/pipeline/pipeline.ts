@@ -1,5 +1,5 @@
+import { abortable, callable, check, count, text } from '../check.js'
 import type { DeadLetters } from '../dead-letters/dead-letters.js'
-import { abortable, callable, check, count, text } from '../dead-letters/options.js'
 import type { Run } from '../face.js'
 import { chance } from '../ids.js'
 import type { Kit } from '../kit.js'
@@ -187,7 +187,8 @@ export class Pipelines {
     try {
       if (itemId !== undefined) traveller = { ...traveller, itemId: itemId(item, index) }
       if (idempotencyKey !== undefined) traveller = { ...traveller, key: idempotencyKey(item, index) }
-      check(`item ${index} cannot be run`, traveller, { itemId: text, key: text })
+      const { itemId: named, key } = traveller
+      check(`item ${index} cannot be run`, { itemId: named, key }, { itemId: text, key: text })
     } catch (error) {
       // Without a name and a key of its own it could be neither kept nor told from others.
       return { itemId: nameOf(item, index), status: 'failed', error }

@@ -1,6 +1,5 @@
 import {
   type BreakerOptions,
-  type CircuitBreaker,
   type Clock,
   HoldfastError,
   type Member,
@@ -49,21 +48,22 @@ export interface PoolSetOptions {
 
 const isSame = (a: MemberEntry, b: MemberEntry) => a === b || JSON.stringify(a) === JSON.stringify(b)
 
-function memberOf(entry: MemberEntry): Member<MemberTarget> {
-  const { id: _, url, circuitBreaker, ...rest } = entry
-  const member = { ...rest, id: memberId(entry), value: new MemberTarget(url) }
+function memberOf(entry: MemberEntry, value = new MemberTarget(entry.url)): Member<MemberTarget> {
+  const { id: _, url: __, circuitBreaker, ...rest } = entry
+  const member = { ...rest, id: memberId(entry), value }
   return (
     circuitBreaker ? { ...member, breaker: breakerOptions(circuitBreaker) } : member
   ) as Member<MemberTarget>
 }
 
-/** Whether anything has happened to a breaker. */
-const isUsed = (breaker: CircuitBreaker) =>
-  breaker.lastFailureTime !== undefined || breaker.state !== 'closed'
+/** How a pool chooses, and what it makes of answers. */
+const shapeOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) => ({
+  memberFaults: memberFaults ?? PROXY_FAULTS,
+  ...(strategy && { strategy }),
+  ...(maxEjected !== undefined && { maxEjected }),
+})
 
-/** What cannot be changed in a pool that is in use. */
-const shapeOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) =>
-  JSON.stringify([strategy, maxEjected, memberFaults])
+const isOther = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b)
 
 /** The pools of the file. A change of the file changes them in place, and what they know of their members stays. */
 export class PoolSet {
@@ -108,8 +108,6 @@ export class PoolSet {
       const members = membersOf(id)
       const held = this.held.get(id)
       if (held === undefined) this.held.set(id, this.make(id, entry, members))
-      else if (shapeOf(held.entry) !== shapeOf(entry))
-        this.held.set(id, this.remake(id, entry, members, held))
       else this.change(held, entry, members)
     }
   }
@@ -130,11 +128,9 @@ export class PoolSet {
       id,
       members: members.map((member) => memberOf(member.entry)),
       breaker: breakerOptions(entry.circuitBreaker),
-      memberFaults: entry.memberFaults ?? PROXY_FAULTS,
       clock,
       random,
-      ...(entry.strategy && { strategy: entry.strategy }),
-      ...(entry.maxEjected !== undefined && { maxEjected: entry.maxEjected }),
+      ...shapeOf(entry),
     })
     const held: Held = { pool, entry, listed: new Map(), disabled: new Set(), off: () => {} }
     for (const member of members) held.listed.set(memberId(member.entry), member.entry)
@@ -151,56 +147,33 @@ export class PoolSet {
     if (saved !== undefined) pool.resume(member, saved)
   }
 
-  private remake(id: string, entry: PoolEntry, members: readonly LayeredMember[], old: Held): Held {
-    old.off()
-    const made = this.make(id, entry, members)
-    const known = new Map(made.pool.members().map((member) => [member.id, member]))
-    for (const member of old.pool.members()) {
-      if (!old.listed.has(member.id) && !known.has(member.id)) made.pool.add(member)
-      else if (!known.has(member.id)) continue
-      const breaker = old.pool.breaker(member.id)
-      if (isUsed(breaker)) made.pool.resume(member.id, breaker.snapshot())
-      made.pool.rest(member.id, old.pool.restLeft(member.id))
-      if (old.pool.status(member.id) === 'drained' && !old.disabled.has(member.id)) made.pool.drain(member.id)
-    }
-    return made
-  }
-
   private change(held: Held, entry: PoolEntry, members: readonly LayeredMember[]): void {
-    const { pool, listed } = held
-    const before = JSON.stringify(held.entry.circuitBreaker)
+    const { pool, listed, entry: before } = held
     held.entry = entry
-    if (before !== JSON.stringify(entry.circuitBreaker))
+    if (isOther(shapeOf(before), shapeOf(entry))) pool.reshape(shapeOf(entry))
+    if (isOther(before.circuitBreaker, entry.circuitBreaker))
       pool.reconfigure(breakerOptions(entry.circuitBreaker))
     const wanted = new Map(members.map((member) => [memberId(member.entry), member.entry]))
     const present = new Map(pool.members().map((member) => [member.id, member.value]))
-    const kept = new Map<string, { breaker: CircuitBreaker; drained: boolean; restLeft: number }>()
     for (const [id, known] of listed) {
       const want = wanted.get(id)
       if (want !== undefined && isSame(want, known)) continue
       listed.delete(id)
       const value = present.get(id)
       if (value === undefined) continue
-      present.delete(id)
       // What is known of a member stays with it, unless it is another one under the same name.
-      if (want?.url === value.url)
-        kept.set(id, {
-          breaker: pool.breaker(id),
-          drained: pool.status(id) === 'drained',
-          restLeft: pool.restLeft(id),
-        })
-      pool.remove(id)
+      if (want?.url === value.url) pool.revise(memberOf(want, value))
+      else {
+        pool.remove(id)
+        present.delete(id)
+      }
     }
     for (const [id, member] of wanted) {
       if (listed.has(id)) continue
       listed.set(id, member)
       if (present.has(id)) continue
       pool.add(memberOf(member))
-      const known = kept.get(id)
-      if (known !== undefined && isUsed(known.breaker)) pool.resume(id, known.breaker.snapshot())
-      else if (known === undefined) this.restore(pool, entry, id)
-      if (known !== undefined) pool.rest(id, known.restLeft)
-      if (known?.drained) pool.drain(id)
+      this.restore(pool, entry, id)
     }
     switchOnAndOff(held, members)
   }

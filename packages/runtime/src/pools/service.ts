@@ -70,7 +70,7 @@ export class Pools implements PoolService {
     }
     if (this.isConfigured(poolId, id))
       await config.changeLayer((layer) => changeMember(layer, poolId, id, given), actor)
-    else if (weight !== undefined) reweigh(this.get(poolId), this.find(poolId, id), weight)
+    else if (weight !== undefined) this.get(poolId).revise({ ...this.find(poolId, id), weight })
     const pool = this.get(poolId)
     // Whoever drained it, what is wished for now holds.
     if (enabled === false) pool.drain(id)
@@ -113,15 +113,4 @@ const wrong = (problem: string) =>
 function hostOf(given: NewMember): string {
   if (typeof given?.url === 'string' && URL.canParse(given.url)) return new URL(given.url).host
   throw wrong('url: takes a url that begins with http:// or https:// or socks5://')
-}
-
-/** A pool takes weights when members come: it comes anew, with what is known of it. */
-function reweigh(pool: Pool, member: Member, weight: number): void {
-  const { id } = member
-  const [breaker, drained, rest] = [pool.breaker(id), pool.status(id) === 'drained', pool.restLeft(id)]
-  pool.remove(id)
-  pool.add({ ...member, weight })
-  pool.resume(id, breaker.snapshot())
-  pool.rest(id, rest)
-  if (drained) pool.drain(id)
 }

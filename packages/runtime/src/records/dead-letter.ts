@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { instant, opaque, tally } from '../codec/leaf.js'
-import { codec, type Twin } from '../codec/twin.js'
+import { codec, reviver, type Twin } from '../codec/twin.js'
 
 export const DEAD_LETTER_STATUSES = ['pending', 'replaying', 'completed', 'failed'] as const
 
@@ -35,3 +35,9 @@ export const deadLetterSchema = z.object({
 export type DeadLetter = Twin<typeof deadLetterSchema>
 export type DeadLetterStatus = (typeof DEAD_LETTER_STATUSES)[number]
 export const deadLetterCodec = codec(deadLetterSchema)
+
+/**
+ * The record of a wire form that a store of ours wrote, unchecked: checking costs more than all the rest of reading it. Times
+ * may be epoch milliseconds.
+ */
+export const reviveDeadLetter = reviver(deadLetterSchema) as (wire: object) => DeadLetter

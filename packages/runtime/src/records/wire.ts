@@ -2,7 +2,6 @@ import { HoldfastError } from 'holdfast'
 import type { z } from 'zod'
 import type { Explanation } from '../config/explain.js'
 import type { LayerChange } from '../config/layer/history.js'
-import type { PolicyView } from '../config/layer/view.js'
 import type { Health } from '../face.js'
 import type { DeadLetterStats } from '../store/store.js'
 import {
@@ -102,9 +101,7 @@ type WireAnswer<T> = T extends Health
       ? z.input<typeof deadLetterStatsSchema>
       : T extends LayerChange
         ? z.input<typeof configVersionSchema>
-        : T extends PolicyView
-          ? T
-          : unknown
+        : unknown
 
 /** A policy as the config resolves it has no version: it becomes a record here. */
 const encodePolicy = (policy: RetryPolicy) => ({ schema: SCHEMA, ...policyCodec.encode(policy) })
@@ -132,8 +129,6 @@ const KINDS: readonly (readonly [
   ['explanation', ['operation', 'policies', 'notes'], encodeExplanation],
   ['statistics of dead letters', ['byStatus', 'byOperation'], deadLetterStatsCodec.encode],
   ['version of the config', ['version', 'by', 'at'], configVersionCodec.encode],
-  // The words of another system, which have no spelling of ours.
-  ['view of a policy', ['max_attempts', 'backoff_strategy'], (view: PolicyView) => ({ ...view })],
 ]
 
 /**

@@ -1,4 +1,5 @@
 import { HoldfastError } from 'holdfast'
+import { type Check, check } from '../check.js'
 import { copier } from './copy.js'
 import { secretKeys } from './keys.js'
 import { patternProblem } from './patterns.js'
@@ -11,6 +12,11 @@ export interface RedactOptions {
   /** Regular expressions: what they match in a text is secret. */
   patterns?: readonly string[] | undefined
 }
+
+const several: Check = [
+  'a list of texts',
+  (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+]
 
 /** What is wrong with the options, one sentence a problem. */
 export function redactProblems({ patterns = [] }: RedactOptions): string[] {
@@ -38,6 +44,8 @@ export function redactProblems({ patterns = [] }: RedactOptions): string[] {
  * ```
  */
 export function makeRedactor(options: RedactOptions = {}): <T>(value: T) => T {
+  // What is misspelt would be shown.
+  check('a redactor cannot be made', options, {}, { keys: several, patterns: several })
   const problems = redactProblems(options)
   if (problems.length > 0)
     throw new HoldfastError('INVALID_OPTIONS', `a redactor cannot be made: ${problems.join('; ')}`, {

@@ -3,11 +3,11 @@ import type { Draft, Failure, RuntimeCall } from '../calls/call.js'
 import type { Line } from '../calls/line.js'
 import type { Active, Recorder } from '../calls/recorder.js'
 import type { CallOptions } from '../face.js'
-import { chance } from '../ids.js'
 import type { EventInput } from '../kit.js'
 import type { RetryLog } from '../logging/retry-log.js'
 import type { ErrorSummary, RetrySession } from '../records/session.js'
 import { ActiveCalls } from './active.js'
+import { newDraft } from './draft.js'
 import { type Shaping, sessionRecord } from './session.js'
 import { shadowEvent } from './shadow.js'
 import { Telling } from './telling.js'
@@ -76,7 +76,7 @@ export class CallRecorder implements Recorder {
       call.pending = pending
       const last = history.at(-1)
       if (last !== undefined) this.attempt(call, false, last.duration, draft.kind)
-      if (present.record.shadow) this.ports.emit(shadowEvent(call, draft, pending, this.ports.random))
+      this.tellShadow(call)
       if (this.telling.any)
         this.tell(call, 'attempt_failed', call.number, {
           ...(threw ? { error: result } : { value: result }),
@@ -121,6 +121,7 @@ export class CallRecorder implements Recorder {
 
   ended(call: RuntimeCall<unknown>, stopped: StopReason, result: unknown): Promise<unknown> | undefined {
     const { line, given, startedAt, pick } = call
+    this.tellShadow(call)
     if (call.draft === undefined && stopped === 'succeeded') {
       this.firstTry(call, line, given, startedAt)
       if (this.telling.any) this.tell(call, 'succeeded', 1, {})
@@ -160,6 +161,21 @@ export class CallRecorder implements Recorder {
   find(sessionId: string): RuntimeCall<unknown> | undefined {
     for (const call of this.active.failing()) if (call.draft?.sessionId === sessionId) return call
     return undefined
+  }
+
+  /** Tells what a policy that only looks on would have done, where that is not told yet. */
+  private tellShadow(call: RuntimeCall<unknown>): void {
+    const { foreseen, draft } = call
+    if (foreseen === undefined) return
+    call.foreseen = undefined
+    const { error, happened } = foreseen
+    const { shaping, emit, trouble } = this.ports
+    try {
+      const summary = happened && draft !== undefined ? this.summary(draft, error) : shaping().error(error)
+      emit(shadowEvent(call, foreseen, summary))
+    } catch (thrown) {
+      trouble(thrown)
+    }
   }
 
   private tell(
@@ -268,19 +284,7 @@ export class CallRecorder implements Recorder {
 
   private draft(call: RuntimeCall<unknown>): Draft {
     const { clock, random, shaping } = this.ports
-    const { present, given, history } = call
-    const startTime = new Date(history[0]?.timestamp ?? clock.wall())
-    return {
-      sessionId: `${present.record.id}_${startTime.getTime()}_${chance(random, 8)}`,
-      correlationId: given?.correlationId ?? `corr_${chance(random, 12)}`,
-      startTime,
-      policyId: present.record.id,
-      policyIds: [],
-      kind: 'unknown',
-      summaries: new Map(),
-      context: given?.context === undefined ? undefined : shaping().redact(given.context),
-      nextRetryTime: undefined,
-    }
+    return newDraft(call, { clock, random, shaping: shaping() })
   }
 }
 

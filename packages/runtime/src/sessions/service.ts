@@ -1,4 +1,5 @@
 import type { SessionService } from '../face.js'
+import { actorOf } from '../given.js'
 import type { Actor, Kit } from '../kit.js'
 import type { RetrySession } from '../records/session.js'
 import { checkJournalFilter } from '../store/filter.js'
@@ -34,9 +35,10 @@ export class Sessions implements SessionService {
   }
 
   async cancel(id: string, actor?: Actor): Promise<boolean> {
+    const { by } = actorOf(actor)
     const call = this.recorder.find(id)
     if (call === undefined) return false
-    call.cancel(`the call ${id} was cancelled${actor?.by === undefined ? '' : ` by ${actor.by}`}`)
+    call.cancel(`the call ${id} was cancelled${by === undefined ? '' : ` by ${by}`}`)
     await this.kit.audit(actor, 'session.cancel', id)
     return true
   }

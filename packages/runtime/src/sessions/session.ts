@@ -1,6 +1,7 @@
 import type { AttemptRecord, StopReason } from 'holdfast'
 import type { Draft, RuntimeCall } from '../calls/call.js'
 import { type ErrorSummary, type RetryAttempt, type RetrySession, SCHEMA } from '../records/session.js'
+import { factsOf } from './draft.js'
 
 /** What turns a call into records. */
 export interface Shaping {
@@ -30,8 +31,7 @@ function attemptOf(record: AttemptRecord, shaping: Shaping, { summaries }: Draft
   if (record.statusCode !== undefined) attempt.statusCode = record.statusCode
   if (record.memberId !== undefined) attempt.proxyId = record.memberId
   if ('error' in record) attempt.error = summaries.get(record.error) ?? shaping.error(record.error)
-  if (record.context !== undefined)
-    attempt.context = shaping.redact(record.context as Record<string, unknown>)
+  if (record.context !== undefined) attempt.context = factsOf(shaping.redact(record.context))
   return attempt
 }
 

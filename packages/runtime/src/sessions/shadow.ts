@@ -1,31 +1,31 @@
-import type { Random } from 'holdfast'
-import { isRetryable, nextDelay } from 'holdfast/engine'
-import type { Draft, Failure, RuntimeCall } from '../calls/call.js'
+import { isHoldfastError } from 'holdfast'
+import type { RuntimeCall } from '../calls/call.js'
+import type { Foresight } from '../calls/onlooker.js'
 import type { EventInput } from '../kit.js'
+import type { ErrorSummary } from '../records/session.js'
 
-/** What a policy that only looks on would have done after a failure. */
+/** Tells what a policy that only looks on would have done with a call. */
 export function shadowEvent(
-  call: RuntimeCall<unknown>,
-  draft: Draft,
-  { error, known, summary }: Failure,
-  random: Random,
+  { line, given, draft }: RuntimeCall<unknown>,
+  { policyId, attempt, maxAttempts, next, error, happened }: Foresight,
+  summary: ErrorSummary,
 ): EventInput {
-  const { present, number, line, given } = call
-  const { record, shadowed } = present
-  const again =
-    shadowed !== undefined && known !== undefined && isRetryable(shadowed, error, known, number)
-      ? nextDelay(shadowed, number, error, known.retryAfter, 0, Infinity, random)
-      : 'not_retryable'
-  const retries = typeof again === 'number'
+  const retries = typeof next === 'number'
+  const correlationId = draft?.correlationId ?? given?.correlationId
   return {
     eventType: retries ? 'retry_attempt' : 'retry_failure',
     component: 'retry_manager',
-    correlationId: draft.correlationId,
-    sessionId: draft.sessionId,
-    policyId: record.id,
+    ...(correlationId !== undefined && { correlationId }),
+    // A call that succeeded at once has no session.
+    ...(draft !== undefined && { sessionId: draft.sessionId }),
+    policyId,
     operation: given?.name ?? line.operation,
-    ...(retries && { attempt: number + 1, maxAttempts: record.maxAttempts, delay: again }),
+    ...(retries && { attempt: attempt + 1, maxAttempts, delay: Math.round(next * 1000) / 1000 }),
     error: summary,
-    context: { shadow: true, ...(retries ? {} : { stopped: again }) },
+    context: {
+      shadow: true,
+      ...(!retries && { stopped: next }),
+      ...(!happened && isHoldfastError(error) && { code: error.code }),
+    },
   }
 }

@@ -15,8 +15,8 @@ export interface Paging {
   after: Position | undefined
 }
 
-const refuse = (problem: string): never => {
-  throw new HoldfastError('INVALID_OPTIONS', problem)
+const refuse = (option: string, problem: string): never => {
+  throw new HoldfastError('INVALID_OPTIONS', `${option} ${problem}`, { details: [`${option}: ${problem}`] })
 }
 
 /** Writes a position as a cursor. It means something to the list it came from and to nobody else. */
@@ -36,9 +36,9 @@ export function readPaging(
   const { limit = LIMIT, cursor } = options ?? {}
   const wanted = options?.order ?? order
   if (wanted !== 'oldest' && wanted !== 'newest')
-    refuse(`order is ${JSON.stringify(wanted)}; it takes 'oldest' or 'newest'`)
+    refuse('order', `is ${JSON.stringify(wanted)}; it takes 'oldest' or 'newest'`)
   if (!(limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 1)))
-    refuse(`limit is ${JSON.stringify(limit)}; it takes a whole number from 1`)
+    refuse('limit', `is ${JSON.stringify(limit)}; it takes a whole number from 1`)
   const newest = wanted === 'newest'
   return { limit, newest, after: cursor === undefined ? undefined : decode(cursor, newest, shape) }
 }
@@ -46,12 +46,12 @@ export function readPaging(
 function decode(cursor: string, newest: boolean, shape: Position): Position {
   const [order, ...position] = parse(cursor)
   if (order !== 'newest' && order !== 'oldest')
-    refuse('cursor is not understood; pass the cursor of an earlier page as it came')
+    refuse('cursor', 'is not understood; pass the cursor of an earlier page as it came')
   if ((order === 'newest') !== newest)
-    refuse(`cursor belongs to a list in the order '${String(order)}'; ask for the same order again`)
+    refuse('cursor', `belongs to a list in the order '${String(order)}'; ask for the same order again`)
   const fits =
     position.length === shape.length && position.every((part, i) => typeof part === typeof shape[i])
-  if (!fits) refuse('cursor belongs to another list; pass it to the list it came from')
+  if (!fits) refuse('cursor', 'belongs to another list; pass it to the list it came from')
   return position as Position
 }
 

@@ -1,3 +1,23 @@
+import { HoldfastError } from 'holdfast'
+
+/** A payload as JSON. */
+export function payloadText(payload: unknown): string {
+  let text: string | undefined
+  let cause: unknown
+  try {
+    text = JSON.stringify(payload)
+  } catch (error) {
+    cause = error
+  }
+  if (text === undefined)
+    throw new HoldfastError(
+      'INVALID_OPTIONS',
+      'the payload cannot be written as JSON; hand in plain data without cycles, functions and BigInts',
+      { cause },
+    )
+  return text
+}
+
 /**
  * JSON in one form: keys sorted, so that two payloads that mean the same are the same text. It is what a store would
  * have kept of the value.

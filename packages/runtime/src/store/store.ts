@@ -188,6 +188,8 @@ export interface LayerStore {
    * was quicker: read the newest and try again.
    */
   append(version: LayerVersion, after: number): Promise<boolean>
+  /** Lets go of all but the newest `maxEntries`. Tells how many. */
+  expire(maxEntries: number): Promise<number>
 }
 
 /** Snapshots of breakers that outlive the process. */
@@ -238,6 +240,8 @@ export interface ValueStore {
 export interface Store {
   /** The scheme of its url: `memory`, `files`, `sqlite` … */
   readonly kind: string
+  /** Whether one process alone can reach it, so that nobody else can have changed anything. */
+  readonly private?: boolean
   readonly sessions: SessionJournal
   readonly events: Journal<RetryEvent, EventFilter>
   readonly errors: Journal<ErrorRecord, ErrorFilter>

@@ -37,6 +37,22 @@ describe('a codec', () => {
     expect(both.encode(record)).toEqual(wire)
   })
 
+  it('writes durations without the noise of sums and products', () => {
+    for (const [ms, wire] of [
+      [1.1 * 1000, 1.1],
+      [100 * 1.1, 0.11],
+      [100.1 + 200.2, 0.3003],
+      [0.1 + 0.2, 0.0003],
+    ] as const)
+      expect(both.encode({ baseDelay: ms, byPolicy: {} }).base_delay).toBe(wire)
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e12 }), (micros) => {
+        const wire = { base_delay: micros / 1e6, by_policy: {} }
+        expect(both.encode(both.decode(wire))).toEqual(wire)
+      }),
+    )
+  })
+
   it('leaves out what is absent and keeps null', () => {
     const record = both.decode({ base_delay: 0, at_time: null, by_policy: {} })
     expect(record).toEqual({ baseDelay: 0, atTime: null, byPolicy: {} })

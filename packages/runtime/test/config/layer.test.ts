@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { deletePolicy, putPolicy } from '../../src/config/layer/changes.js'
 import { differences, hiddenByReload } from '../../src/config/layer/hidden.js'
 import { LayerHistory } from '../../src/config/layer/history.js'
-import { fromView, viewOf } from '../../src/config/layer/view.js'
 import { resolveConfig } from '../../src/config/resolved.js'
 import type { LayerStore, LayerVersion } from '../../src/store/store.js'
 import { refused, resolved } from './read.js'
@@ -47,7 +46,7 @@ test('a policy that is wrong is refused with everything that is', () => {
   const config = resolved(BODY)
   const put = (given: unknown) => refused(() => putPolicy(config, {}, given)).details
   expect(put({ id: '', maxAttempts: 0, maxAtempts: 3, circuitBreaker: 'x', name: '${HOME}' })).toEqual([
-    'maxAtempts: is no key of the config (did you mean maxAttempts?)',
+    'maxAtempts: is no key of a policy (did you mean maxAttempts?)',
     'id: got "", takes a text that is not empty',
     'maxAttempts: got 0, takes a whole number from 1, or Infinity',
     'id: got "", takes the id of the policy',
@@ -98,78 +97,6 @@ test('a reload whose value is hidden tells which, and by what', () => {
   expect(differences(open.policies, open.policies)).toEqual([])
 })
 
-test('the default policy is told in the words of proxies, or in the nearest ones', () => {
-  const view = (body: string) =>
-    viewOf(resolved(`policies: { default: { ${body} } }`).policies.get('default')?.policy as never)
-  expect(view('')).toEqual({
-    max_attempts: 3,
-    backoff_strategy: 'exponential',
-    base_delay: 1,
-    multiplier: 2,
-    max_backoff_delay: 30,
-    jitter: false,
-    retry_status_codes: [502, 503, 504],
-    timeout: null,
-    retry_non_idempotent: false,
-  })
-  expect(view('jitter_type: proportional, jitter_amount: 0.5, total_timeout: 9')).toMatchObject({
-    jitter: true,
-    timeout: 9,
-  })
-  expect(view('jitter_type: proportional, jitter_amount: 0.5')).not.toHaveProperty('approximate')
-  for (const [body, near] of [
-    ['max_attempts: .inf', { max_attempts: 10 }],
-    ['backoff_type: fibonacci', { backoff_strategy: 'exponential' }],
-    ['backoff_type: immediate', { backoff_strategy: 'fixed', base_delay: 0.001 }],
-    ['jitter_type: full', { jitter: true }],
-    ['max_delay: 1000', { max_backoff_delay: 300 }],
-    ['retry_status_codes: [429, 503]', { retry_status_codes: [503] }],
-    ['multiplier: 1', { multiplier: 1.001 }],
-  ] as const)
-    expect(view(body)).toMatchObject({ ...near, approximate: true })
-})
-
-test('what is put in those words becomes a policy, within their bounds', () => {
-  expect(
-    fromView({
-      max_attempts: 5,
-      backoff_strategy: 'linear',
-      max_backoff_delay: 20,
-      jitter: true,
-      timeout: 9,
-    }),
-  ).toEqual({
-    max_attempts: 5,
-    backoff_type: 'linear',
-    max_delay: 20,
-    jitter_type: 'proportional',
-    jitter_amount: 0.5,
-    total_timeout: 9,
-  })
-  expect(fromView({ jitter: false, timeout: null })).toEqual({ jitter_type: 'none', total_timeout: null })
-  expect(
-    refused(() =>
-      fromView({
-        max_attempts: 11,
-        base_delay: 61,
-        multiplier: 1,
-        max_backoff_delay: 301,
-        retry_status_codes: [429],
-        timeout: 0,
-        jiter: true,
-      }),
-    ).details,
-  ).toEqual([
-    'max_attempts: got 11, takes a whole number from 1 to 10',
-    'base_delay: got 61, takes seconds above 0, up to 60',
-    'multiplier: got 1, takes a number above 1, up to 10',
-    'max_backoff_delay: got 301, takes seconds above 0, up to 300',
-    'retry_status_codes: got a list, takes a list of statuses from 500 to 599',
-    'timeout: got 0, takes seconds above 0, or null for none',
-    'jiter: is no key of the policy (did you mean jitter?)',
-  ])
-})
-
 /** A store of layers that lets another writer in before the first `races` appends. */
 function layerStore(races = 0): LayerStore & { versions: LayerVersion[] } {
   const versions: LayerVersion[] = []
@@ -190,6 +117,7 @@ function layerStore(races = 0): LayerStore & { versions: LayerVersion[] } {
       versions.push(structuredClone(version))
       return true
     },
+    expire: async (maxEntries) => versions.splice(0, versions.length - maxEntries).length,
   }
 }
 
@@ -219,10 +147,40 @@ test('every change is a version, newest first, with who, when and why', async ()
   expect(await history.rollback(0)).toEqual({})
   await expect(history.rollback(9)).rejects.toMatchObject({
     code: 'INVALID_OPTIONS',
-    message: 'version: got 9, takes 0 or one of 1, 2, 3, 4',
+    details: ['version: got 9, takes 0, or 1 to 4'],
   })
   await history.clear({ by: 'ann' })
   expect(await history.load()).toEqual({})
+})
+
+test('what was written elsewhere is news until it is read', async () => {
+  const layers = layerStore()
+  const [here, there] = [historyOn(layers), historyOn(layers)]
+  expect(await here.news()).toBeUndefined()
+  await here.change(() => ({ policies: { a: { max_attempts: 2 } } }))
+  expect(await here.news()).toBeUndefined()
+  expect(await there.news()).toMatchObject({ version: 1 })
+  await there.rollback(0, { by: 'bob' })
+  expect(await there.news()).toBeUndefined()
+  expect(await here.news()).toMatchObject({ version: 2, by: 'bob' })
+  expect(await here.load()).toEqual({})
+  expect(await here.news()).toBeUndefined()
+})
+
+test('the layer knows when it last said something else of a policy', async () => {
+  const layers = layerStore()
+  const clock = fakeClock({ wall: 1000 })
+  const history = new LayerHistory({ store: { layers }, clock })
+  expect(await history.changedAt('a')).toBeUndefined()
+  await history.change(() => ({ policies: { a: { max_attempts: 2 } } }))
+  clock.stepWall(1000)
+  await history.change((layer) => ({ policies: { ...layer.policies, b: { max_attempts: 3 } } }))
+  expect(await history.changedAt('a')).toEqual(new Date(1000))
+  expect(await history.changedAt('b')).toEqual(new Date(2000))
+  clock.stepWall(1000)
+  await history.clear()
+  expect(await history.changedAt('a')).toEqual(new Date(3000))
+  expect(await history.changedAt('c')).toBeUndefined()
 })
 
 test('a change is made anew on what somebody else changed meanwhile', async () => {

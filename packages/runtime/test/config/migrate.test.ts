@@ -173,3 +173,38 @@ test('the input is not changed, and hostile names change nothing else', () => {
   expect(({} as { x?: unknown; state?: unknown }).x).toBeUndefined()
   expect(({} as { x?: unknown; state?: unknown }).state).toBeUndefined()
 })
+
+test.each([
+  ['nothing', undefined],
+  ['null', null],
+  ['a number', 5],
+  ['an empty mapping', {}],
+  ['an empty text', ''],
+  ['a text that is no mapping', 'hello'],
+  ['a text that is no YAML', 'a: [1'],
+  ['an empty list', []],
+  ['a list of what are no files', [null, 5, 'retries: 2', { file: 'x.yaml' }]],
+  ['settings of something else', { theme: 'dark' }],
+])('of %s nothing can be made, and the report says so', (_, input) => {
+  const { text, report } = migrateConfig(input as never)
+  expect(report.integrity).toMatchObject({ policiesIn: 0, policiesOut: 0, ok: false })
+  expect(report.problems.length).toBeGreaterThan(0)
+  for (const { message } of report.problems) expect(message).not.toMatch(/undefined \(/)
+  expect(parseConfig(text, { env: {} }).version).toBe('1.1.0')
+})
+
+test('one file of several that cannot be read is a loss', () => {
+  const { text, report } = migrateConfig([
+    { file: 'a.yaml', text: 'save: { retries: 2 }' },
+    { file: 'b.yaml', text: 'a: [1' },
+  ])
+  expect(policiesOf(text)).toEqual({ a_save: { maxAttempts: 3 } })
+  expect(report.integrity.ok).toBe(false)
+  expect(report.problems).toMatchObject([{ file: 'b.yaml' }])
+})
+
+test('durations are written as somebody would write them', () => {
+  const { text } = migrateConfig({ a: { b: { maxRetries: 1, initialDelayMs: 1001, maxDelayMs: 1100 } } })
+  expect(text).toMatch(/base_delay: 1\.001\n/)
+  expect(text).toMatch(/max_delay: 1\.1\n/)
+})

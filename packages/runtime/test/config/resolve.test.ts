@@ -232,6 +232,13 @@ overrides: { "Graph/Retry/delay": 5 }`
   ])
 })
 
+test('what a change through the API hides is told as the file writes it', () => {
+  const body = 'policies: { a: { base_delay: 1.1 } }'
+  expect(explain(resolved(body, { policies: { a: { base_delay: 2 } } }), 'a').notes).toEqual([
+    'policies.a.base_delay: the 1.1 of the config (hf.yaml:2:30) is hidden by 2, a change through the API',
+  ])
+})
+
 test('defaults take every field but those that name a policy', () => {
   const { id: _, name: __, description: ___, ...fields } = policyEntrySchema.shape
   expect(Object.keys(defaultsSchema.shape)).toEqual(Object.keys(fields))

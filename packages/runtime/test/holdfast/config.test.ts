@@ -283,7 +283,7 @@ pools:
       POOLS.replace('policy: once', 'policy: once\n    strategy: score'),
     )
     await hf.config.reload()
-    expect(hf.pools.get('proxies')).not.toBe(pool)
+    expect(hf.pools.get('proxies')).toBe(pool)
     expect((await hf.breakers.list({ state: 'open' })).map(({ id }) => id)).toEqual(['pool:proxies:own'])
   })
 

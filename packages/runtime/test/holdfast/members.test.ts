@@ -132,6 +132,41 @@ test('what was changed of a member that the file no longer has, or of a pool tha
   expect(await gone.pools.list()).toEqual([])
 })
 
+test('a change of what is said of a member, or of how the pool chooses, leaves what is known of it', async () => {
+  const hf = await start()
+  const pool = hf.pools.get('proxies')
+  for (let i = 0; i < 9; i++)
+    await hf
+      .run(
+        'fetch',
+        ({ member }) => {
+          if (member?.id === 'p1') throw Object.assign(new Error('gone'), { status: 410 })
+        },
+        { pool: 'proxies' },
+      )
+      .catch(() => {})
+  const known = () => pool.members().map(({ id }) => pool.stats(id))
+  const before = known()
+  expect(before.map(({ totalAttempts }) => totalAttempts)).toEqual([3, 3, 3])
+  const { value } = pool.members()[0]!
+  await hf.pools.changeMember('proxies', 'p1', { weight: 7 })
+  expect(known()).toEqual(before)
+  expect(pool.members()[0]).toMatchObject({ weight: 7, value })
+  writeFileSync(
+    join(dir, 'holdfast.yaml'),
+    FILE.replace('region: eu', 'region: us').replace('proxies:', 'proxies:\n    strategy: least_used'),
+  )
+  await hf.config.reload()
+  expect(hf.pools.get('proxies')).toBe(pool)
+  expect(known()).toEqual(before)
+  expect(pool.members()[0]).toMatchObject({ weight: 7, region: 'us' })
+  pool.add({ id: 'own', value: 'anything' })
+  await hf.run('fetch', () => {}, { pool: 'proxies' })
+  expect(pool.stats('own').totalAttempts).toBe(1)
+  await hf.pools.changeMember('proxies', 'own', { weight: 4 })
+  expect(pool.stats('own').totalAttempts).toBe(1)
+})
+
 test('a member that was removed may come back as another one', async () => {
   const hf = await start()
   await hf.pools.removeMember('proxies', 'p1')

@@ -49,6 +49,19 @@ describe('an outbox', () => {
     )
   })
 
+  it('tells of what it drops though the store never answers, and does not wait for it for ever', async () => {
+    const { outbox, clock, dropped } = made(() => new Promise(() => {}), 500)
+    for (let i = 0; i < 500; i++) outbox.add(i)
+    await Promise.resolve()
+    expect(dropped).toEqual([])
+    for (let i = 0; i < 6000; i++) outbox.add(i)
+    expect(dropped).toEqual([500, 4500])
+    const closed = outbox.close()
+    await clock.advance(10_000)
+    await closed
+    expect(dropped.reduce((sum, count) => sum + count)).toBe(6500)
+  })
+
   it('does not wait for its timer where many come', async () => {
     const written: number[] = []
     const { outbox, dropped } = made(async (batch) => void written.push(...batch))

@@ -8,6 +8,32 @@ import { failing, folder, refused, start, timeout, unauthorized } from './setup.
 
 const QUICK = { policies: { quick: { maxAttempts: 3, backoffType: 'immediate' } } }
 
+describe('sessions', () => {
+  const unreadable = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error('no')
+      },
+    },
+  )
+
+  it.each([unreadable, ['a', 'b'], new Date(0), new Map([['a', 1]]), Object.create(null)])(
+    'fit their schema whatever the facts of a call are (%#)',
+    async (context) => {
+      const { hf } = await start(QUICK)
+      const fail = ({ note }: { note(facts: object): void }) => (note(context), Promise.reject(refused()))
+      await hf.run('quick', fail, { context }).catch(() => {})
+      const { items } = await hf.sessions.list()
+      expect(items.map((item) => sessionSchema.safeParse(toWire(item)).error?.issues)).toEqual([undefined])
+      const events = (await hf.events.list()).items
+      expect(events.map((item) => eventSchema.safeParse(toWire(item)).error?.issues)).toEqual(
+        events.map(() => undefined),
+      )
+    },
+  )
+})
+
 describe('error records', () => {
   it('are one for each failed attempt, by what became of it', async () => {
     const { hf } = await start(QUICK)

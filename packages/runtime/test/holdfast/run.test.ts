@@ -225,3 +225,19 @@ describe('a call that is cancelled', () => {
     expect(await hf.health()).toMatchObject({ status: 'closed', activeSessions: 0 })
   })
 })
+
+it('guards, pipelines and replays call what the runtime calls, so that who wraps that one sees them all', async () => {
+  const { hf } = await start({ policies: { once: { maxAttempts: 1 } } })
+  const seen: string[] = []
+  const run = hf.run.bind(hf)
+  hf.run = (operation, fn, options) => {
+    seen.push(operation)
+    return run(operation, fn, options)
+  }
+  await hf.guard('once').run(() => 1)
+  await hf.pipeline([{ operation: 'step', run: () => 1 }]).run([{ id: 'a' }])
+  hf.deadLetters.handle('again', () => {})
+  const { dlqId } = await hf.deadLetters.enqueue({ operation: 'again', itemId: '1', payload: 1, error: 'x' })
+  await hf.deadLetters.replay(dlqId)
+  expect(seen).toEqual(['once', 'step', 'again'])
+})

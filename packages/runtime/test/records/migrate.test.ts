@@ -121,6 +121,26 @@ describe('sessions', () => {
     expect(await one(twin)).toEqual(migrated)
   })
 
+  it('get the durations that their times tell, and no others', async () => {
+    const [first, second] = session.attempts.map((attempt) => ({ ...attempt, duration: undefined }))
+    expect(await one({ ...session, attempts: [first, second] })).toEqual(migrated)
+    const { end_time: _, ...endless } = session
+    expect(await problem({ ...endless, attempts: [first, second] })).toContain('attempts.1.duration: ')
+    expect(await problem({ ...session, attempts: [{ ...first, timestamp: undefined }, second] })).toContain(
+      'attempts.0.duration: ',
+    )
+  })
+
+  it('have no noise of floating point in their durations', async () => {
+    const attempts = [0.1, 0.2].map((duration, i) => ({
+      ...session.attempts[0],
+      attempt_number: i + 1,
+      duration,
+    }))
+    const { end_time: _, ...endless } = session
+    expect(await one({ ...endless, attempts })).toMatchObject({ total_duration: 0.3 })
+  })
+
   it('keep fields that nobody knows', async () => {
     expect(await one({ ...session, tenant: 't1' })).toEqual({ ...migrated, tenant: 't1' })
   })
@@ -202,15 +222,27 @@ describe('metrics and the rest', () => {
       byPolicy: { p: { sessions: 500, successRate: 0.95, averageAttempts: 1.1 } },
       bySubsystem: {},
     })
-    expect(windowSchema.safeParse(record).success).toBe(true)
+    expect(windowSchema.omit({ latency: true }).safeParse(record).success).toBe(true)
+    expect(record).not.toHaveProperty('latency')
     expect(record).toMatchObject({
       failed_sessions: 50,
       average_attempts_per_session: 1.2,
       average_duration_per_session: 3.6,
       by_policy: { p: { sessions: 500, success_rate: 0.95, average_attempts: 1.1 } },
       failure_by_reason: {},
-      latency: { p50: 0, p95: 0, p99: 0 },
     })
+  })
+
+  it('windows keep the quantiles that they have', async () => {
+    const old = {
+      time_window_start: '2026-01-29T00:00:00.000Z',
+      time_window_end: '2026-01-29T23:59:59.999Z',
+      total_sessions: 1,
+      successful_sessions: 1,
+      total_attempts: 1,
+    }
+    expect((await one({ ...old, latency: { p50: 0.1, p95: 0.2 } })).latency).toEqual({ p50: 0.1, p95: 0.2 })
+    expect(await problem({ ...old, latency: { p50: -1 } })).toContain('metrics: latency.p50: ')
   })
 
   it('breakers, dead letters and error records come over too', async () => {

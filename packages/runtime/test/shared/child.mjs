@@ -7,8 +7,26 @@ const { Holdfast } = await import(/** @type {string} */ (bundle))
 /** @type {'well' | 'down'} */
 let target = 'well'
 let running = true
-/** Calls, refusals, errors that were none of the target's, and the longest that a call took beyond its own wait. */
-const seen = { calls: 0, refused: 0, strange: /** @type {string[]} */ ([]), slowest: 0 }
+/**
+ * Calls, refusals, errors that were none of the target's, calls that waited for anything but the target, and the longest that
+ * one took beyond its own wait.
+ */
+const seen = { calls: 0, refused: 0, strange: /** @type {string[]} */ ([]), waited: 0, slowest: 0 }
+
+/**
+ * Tells whether the event loop has turned since: a call that waits for an answer of Redis, however quick, goes on no earlier
+ * than that, and one that waits for nothing goes on before.
+ */
+function turned() {
+  let turn = false
+  const watch = setImmediate(() => {
+    turn = true
+  })
+  return () => {
+    clearImmediate(watch)
+    return turn
+  }
+}
 
 const hf = await Holdfast.open({
   config: {
@@ -44,13 +62,17 @@ async function work() {
   while (running) {
     const began = performance.now()
     let inside = 0
+    let waited = false
+    let watched = turned()
     try {
       await hf.run(
         'once',
         async () => {
+          waited = watched()
           const at = performance.now()
           await new Promise((resolve) => setTimeout(resolve, 2))
           inside = performance.now() - at
+          watched = turned()
           if (target === 'down') throw Object.assign(new Error('down'), { code: 'ECONNRESET' })
         },
         { service: 'api' },
@@ -60,6 +82,7 @@ async function work() {
       if (code === 'CIRCUIT_OPEN') seen.refused++
       else if (code !== 'ECONNRESET') seen.strange.push(String(error))
     }
+    if (watched() || waited) seen.waited++
     seen.calls++
     seen.slowest = Math.max(seen.slowest, performance.now() - began - inside)
     await new Promise((resolve) => setTimeout(resolve, Number(pause)))

@@ -65,6 +65,7 @@ describe.skipIf(missing !== undefined)('five processes', () => {
     expect(mostInOneEpoch(tokens)).toBeGreaterThan(0)
     expect(mostInOneEpoch(tokens)).toBeLessThanOrEqual(2)
     expect(reports.flatMap(({ strange }) => strange)).toEqual([])
+    expect(reports.map(({ waited }) => waited)).toEqual(nodes.map(() => 0))
   })
 
   it('leave a node alone whose own network is broken, with `quorum`', async () => {

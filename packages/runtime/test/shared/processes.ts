@@ -15,6 +15,8 @@ export interface Report {
   readonly calls: number
   readonly refused: number
   readonly strange: readonly string[]
+  /** How many calls waited for anything but what they called. */
+  readonly waited: number
   /** The longest that a call took beyond what it waited for itself. */
   readonly slowest: number
   /** When its breaker changed, where it tells of that. */

@@ -1,30 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmdirSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { filesStore } from '../../src/store/files/index.js'
 import { at, event, letter } from './contract/records.js'
+import { smallDisk, unmount } from './small-disk.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
-
-/** A disk of two mebibytes; undefined where mounting is not allowed. */
-function smallDisk(): string | undefined {
-  const dir = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', dir], { stdio: 'ignore' })
-    return dir
-  } catch {
-    rmdirSync(dir)
-    return undefined
-  }
-}
-
-function unmount(dir: string): void {
-  execFileSync('umount', ['--lazy', dir])
-  rmdirSync(dir)
-}
 
 const disk = smallDisk()
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -8,17 +9,38 @@ import { Disk } from '../../src/store/files/disk.js'
 import { Lock } from '../../src/store/files/lock.js'
 import { tempFolder } from './place.js'
 
-/** A process that takes a lock, says so, and keeps it. */
-async function holder(file: string): Promise<ChildProcess> {
+/** A process that does something with the database of a lock, and what it says first. */
+async function another(file: string, work: string): Promise<[child: ChildProcess, said: string]> {
   const libsql = createRequire(import.meta.url).resolve('libsql')
-  const code = `const db = new (require(${JSON.stringify(libsql)}))(${JSON.stringify(file)})
-    db.exec('BEGIN EXCLUSIVE')
-    console.log('held')
-    process.stdin.resume()`
+  const code = `const db = new (require(${JSON.stringify(libsql)}))(${JSON.stringify(file)})\n${work}`
   const child = spawn(process.execPath, ['-e', code], { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
-  await new Promise((resolve) => child.stdout?.once('data', resolve))
+  const [said] = (await once(child.stdout, 'data')) as [Buffer]
+  return [child, said.toString().trim()]
+}
+
+/** A process that takes a lock, says so, and keeps it. */
+async function holder(file: string): Promise<ChildProcess> {
+  const [child] = await another(
+    file,
+    "db.exec('BEGIN EXCLUSIVE'); console.log('held'); process.stdin.resume()",
+  )
   return child
+}
+
+/** Whether another process can have the lock. */
+async function tried(file: string): Promise<string> {
+  const work = `try { db.exec('BEGIN EXCLUSIVE'); console.log('free') } catch { console.log('busy') }`
+  const [, said] = await another(file, work)
+  return said
+}
+
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
 }
 
 describe('a lock between processes', () => {
@@ -37,6 +59,26 @@ describe('a lock between processes', () => {
     await turn
     expect(held).toBe(true)
     await lock.close()
+  })
+
+  it('keeps other processes out though another store of this one waits for it', async () => {
+    const file = join(await tempFolder(), 'lock')
+    const [one, two] = [new Lock(file), new Lock(file)]
+    const { promise: over, resolve: end } = deferred()
+    let waiting: Promise<void> | undefined
+    await new Promise<void>((resolve) => {
+      void one.hold(async () => {
+        waiting = two.hold(async () => {})
+        resolve()
+        await over
+      })
+    })
+    // The other store has opened the same files by the time that a process has begun.
+    expect(await tried(file)).toBe('busy')
+    end()
+    await waiting
+    expect(await tried(file)).toBe('free')
+    await Promise.all([one.close(), two.close()])
   })
 
   it('lets one in at a time, and each of several in its turn', async () => {

@@ -168,6 +168,46 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     expect((await store.deadLetters.stats(at(0))).total).toBe(1000)
   })
 
+  it('ends a lease by what is stored, though another has changed it since it was taken', async () => {
+    const [mine, theirs] = [await opened(), await opened()]
+    await mine.deadLetters.add([letter(1), letter(2), letter(3)], NO_LIMIT)
+    const want = { statuses: ['pending'] as const, limit: 3 }
+    await mine.deadLetters.leaseNext(want, 'me', at(60), at(50))
+    await theirs.deadLetters.complete('dlq_1', at(51))
+    await theirs.deadLetters.lease('dlq_2', 'them', at(200), at(61))
+    await mine.deadLetters.renew('dlq_3', 'me', at(300), at(55))
+    const failed = { status: 'failed', at: at(70) } as const
+    expect(
+      await Promise.all(['dlq_1', 'dlq_2', 'dlq_3'].map((id) => mine.deadLetters.settle(id, 'me', failed))),
+    ).toEqual([undefined, undefined, expect.objectContaining({ status: 'failed' })])
+    expect(await mine.deadLetters.get('dlq_1', at(71))).toMatchObject({ status: 'completed' })
+    expect(await mine.deadLetters.get('dlq_2', at(71))).toMatchObject({ status: 'replaying' })
+    const { byStatus } = await mine.deadLetters.stats(at(71))
+    expect(byStatus).toEqual({ pending: 0, replaying: 1, completed: 1, failed: 1 })
+  })
+
+  it('completes what it leased, and nothing twice, where another completes the same', async () => {
+    const [mine, theirs] = [await opened(), await opened()]
+    await mine.deadLetters.add(
+      Array.from({ length: 20 }, (_, n) => letter(n)),
+      NO_LIMIT,
+    )
+    const leased = await mine.deadLetters.leaseNext(
+      { statuses: ['pending'], limit: 20 },
+      'me',
+      at(90),
+      at(50),
+    )
+    const done = { status: 'completed', at: at(60) } as const
+    const settled = await Promise.all(
+      leased.flatMap(({ dlqId }) =>
+        [mine, theirs].map((store) => store.deadLetters.settle(dlqId, 'me', done)),
+      ),
+    )
+    expect(settled.filter((entry) => entry !== undefined)).toHaveLength(20)
+    expect((await mine.deadLetters.stats(at(71))).byStatus.completed).toBe(20)
+  })
+
   it('keeps count of what it holds', async () => {
     const store = await opened()
     await store.deadLetters.add(

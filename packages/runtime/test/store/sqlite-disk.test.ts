@@ -1,30 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmdirSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/index.js'
 import { at, letter } from './contract/records.js'
+import { smallDisk, unmount } from './small-disk.js'
 import { opened } from './sqlite-place.js'
-
-/** A disk of two mebibytes; undefined where mounting is not allowed. */
-function smallDisk(): string | undefined {
-  const dir = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', dir], { stdio: 'ignore' })
-    return dir
-  } catch {
-    rmdirSync(dir)
-    return undefined
-  }
-}
-
-/** One driver lets go of a file only when its statements have been collected: the disk goes when they have. */
-function unmount(dir: string): void {
-  execFileSync('umount', ['--lazy', dir])
-  rmdirSync(dir)
-}
 
 const disk = smallDisk()
 const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }

@@ -5,8 +5,8 @@ import type { AppSettings } from '../options.js'
 import type { Env } from '../routes/operation.js'
 import { Failures } from './failures.js'
 import { demandThisMachine, isLoopback } from './machine.js'
-import { LOCAL } from './roles.js'
-import { recognise } from './tokens.js'
+import type { Caller } from './roles.js'
+import { knownTokens, whoShows } from './tokens.js'
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="holdfast"' }
 
@@ -14,31 +14,43 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="holdfast"' }
 const shownBy = (header: string | undefined): string | undefined =>
   header === undefined ? undefined : (/^bearer +(\S+) *$/i.exec(header)?.[1] ?? '')
 
-/** Finds out who asks, or refuses. */
-export function gate(hf: HoldfastLike, settings: AppSettings): MiddlewareHandler<Env> {
+/** @throws RATE_LIMITED where an address is to keep quiet for so long (ms) */
+function demandQuiet(wait: number): void {
+  if (wait > 0)
+    throw new Refusal('RATE_LIMITED', 'too many wrong tokens from this address', {
+      headers: retryAfter(wait),
+    })
+}
+
+/** Finds out who asks, or refuses. `local` is who is let in where no token is needed. */
+export function gate(hf: HoldfastLike, settings: AppSettings, local: Caller): MiddlewareHandler<Env> {
   const failures = new Failures(settings.clock)
   const open = isLoopback(settings.host)
   return async (c, next) => {
     const header = (name: string) => c.req.header(name)
     const remote = c.env?.incoming?.socket?.remoteAddress
+    const address = remote ?? 'unknown'
     const shown = shownBy(header('authorization'))
-    const { any, caller } = await recognise(hf.store.values, shown)
-    if (caller !== undefined) c.set('caller', caller)
-    else if (!any && open) {
+    const known = await knownTokens(hf.store.values)
+    const caller = whoShows(known, shown)
+    if (caller !== undefined) {
+      // Behind a proxy on this machine everybody has its address, and nobody may lock out the others.
+      if (remote !== undefined && !isLoopback(remote)) demandQuiet(failures.admit(address, caller.name))
+      c.set('caller', caller)
+    } else if (known.length === 0 && open) {
+      const { host, protocol } = new URL(c.req.url)
       const from = {
-        hosts: [new URL(c.req.url).host, header('host')],
+        hosts: [host, header('host')],
+        // No page of another site can say this of its own request without being asked to by the server first.
+        scheme: header('x-forwarded-proto') ?? protocol.slice(0, -1),
         origin: header('origin'),
         fetchSite: header('sec-fetch-site'),
         remote,
       }
       demandThisMachine(from, settings.allowedHosts)
-      c.set('caller', LOCAL)
+      c.set('caller', local)
     } else {
-      const wait = shown === undefined ? 0 : failures.note(remote ?? 'unknown')
-      if (wait > 0)
-        throw new Refusal('RATE_LIMITED', 'too many wrong tokens from this address', {
-          headers: retryAfter(wait),
-        })
+      if (shown !== undefined) demandQuiet(failures.note(address))
       throw new Refusal(
         'UNAUTHORIZED',
         shown === undefined

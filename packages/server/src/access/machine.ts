@@ -14,6 +14,8 @@ export function isLoopback(host: string): boolean {
 export interface Origins {
   /** What the request calls this machine, wherever it does. */
   readonly hosts: readonly (string | undefined)[]
+  /** `http` or `https`: as the browser speaks, to this server or to one before it. */
+  readonly scheme: string
   readonly origin: string | undefined
   readonly fetchSite: string | undefined
   readonly remote: string | undefined
@@ -35,7 +37,7 @@ function parse(text: string): URL | undefined {
  * @throws FORBIDDEN
  */
 export function demandThisMachine(from: Origins, allowedHosts: readonly string[]): void {
-  const { hosts, origin, fetchSite, remote } = from
+  const { hosts, scheme, origin, fetchSite, remote } = from
   const make = 'make a token (holdfast token create NAME --role viewer) to come in from elsewhere'
   if (remote !== undefined && !isLoopback(remote))
     throw new Refusal('FORBIDDEN', `without a token only this machine is let in; ${make}`)
@@ -46,8 +48,8 @@ export function demandThisMachine(from: Origins, allowedHosts: readonly string[]
   }
   if (!hosts.every(isOurs))
     throw new Refusal('FORBIDDEN', `the Host header names no address of this machine; ${make}`)
-  const own = hosts.findLast((host) => host !== undefined)?.toLowerCase()
-  const foreign = origin !== undefined && parse(origin)?.host !== own
+  const own = parse(`${scheme}://${hosts.findLast((host) => host !== undefined)}`)?.origin
+  const foreign = origin !== undefined && (own === undefined || parse(origin)?.origin !== own)
   if (foreign || (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite)))
     throw new Refusal('FORBIDDEN', `a page of another site may not call this server; ${make}`)
 }

@@ -12,7 +12,9 @@ export interface Caller {
   /** The token's name; `local` where none is needed. */
   readonly name: string
   readonly role: Role
+  /** Whether it is a token that lets them in. */
+  readonly token: boolean
 }
 
 /** Who is let in where no token is needed: whoever is at this machine may do everything. */
-export const LOCAL: Caller = Object.freeze({ name: 'local', role: 'admin' })
+export const LOCAL: Caller = Object.freeze({ name: 'local', role: 'admin', token: false })

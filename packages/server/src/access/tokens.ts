@@ -20,6 +20,9 @@ const storedSchema = z.object({
 
 type Stored = z.infer<typeof storedSchema>
 
+/** Tokens as they are kept: {@link whoShows} tells whose one of them is. */
+export type KnownTokens = readonly Stored[]
+
 /** A token as it is listed: never with what opens the door. */
 export interface TokenInfo {
   readonly name: string
@@ -33,7 +36,8 @@ export interface TokenInfo {
  */
 const digest = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-async function stored(values: ValueStore): Promise<Stored[]> {
+/** The tokens that a store has. */
+export async function knownTokens(values: ValueStore): Promise<KnownTokens> {
   const found = await values.list(PREFIX)
   return found.flatMap(({ value }) => {
     const read = storedSchema.safeParse(value)
@@ -100,7 +104,7 @@ export async function createToken(
 
 /** All tokens by name, without what opens the door. */
 export async function listTokens({ store }: Pick<TokenKeeper, 'store'>): Promise<TokenInfo[]> {
-  const found = await stored(store.values)
+  const found = await knownTokens(store.values)
   return found.map(({ name, role, created_at }) => ({ name, role, createdAt: new Date(created_at) }))
 }
 
@@ -118,17 +122,13 @@ export async function revokeToken(
   return true
 }
 
-/** What a store knows of a token that is shown: whose it is, if anybody's, and whether there are tokens at all. */
-export async function recognise(
-  values: ValueStore,
-  shown: string | undefined,
-): Promise<{ any: boolean; caller?: Caller }> {
-  const known = await stored(values)
-  if (shown === undefined || known.length === 0) return { any: known.length > 0 }
+/** Whose a token that is shown is, if anybody's. */
+export function whoShows(known: KnownTokens, shown: string | undefined): Caller | undefined {
+  if (shown === undefined || known.length === 0) return undefined
   const hash = digest(shown)
   let caller: Caller | undefined
   // Every one is compared, in constant time, so that the time tells nothing.
   for (const { name, role, sha256 } of known)
-    if (timingSafeEqual(Buffer.from(sha256, 'hex'), hash)) caller = { name, role }
-  return caller === undefined ? { any: true } : { any: true, caller }
+    if (timingSafeEqual(Buffer.from(sha256, 'hex'), hash)) caller = { name, role, token: true }
+  return caller
 }

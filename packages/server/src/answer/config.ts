@@ -18,6 +18,13 @@ function hide(value: unknown): unknown {
   )
 }
 
+/** The paths of what was hidden in a configuration. */
+export function hiddenIn(wire: unknown, path: readonly string[] = []): string[] {
+  if (typeof wire === 'string') return wire.includes(HIDDEN) ? [path.join('.')] : []
+  if (typeof wire !== 'object' || wire === null) return []
+  return Object.entries(wire).flatMap(([key, held]) => hiddenIn(held, [...path, key]))
+}
+
 /** The pools with the members that were added, changed and removed. */
 const poolsOf = ({ pools }: Config, layer: Layer): Config['pools'] =>
   pools &&

@@ -5,6 +5,10 @@ import { Refusal } from './failure.js'
 export const etagOf = (wire: unknown): string =>
   `"${createHash('sha256').update(JSON.stringify(wire)).digest('base64url').slice(0, 22)}"`
 
+/** Whether a header names a tag. */
+export const names = (header: string, tag: string | undefined): boolean =>
+  tag !== undefined && (header.trim() === '*' || named(header).includes(tag))
+
 const named = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
 
 /** What a PUT may ask of what is there before it. */
@@ -22,9 +26,7 @@ export function demand(asked: Precondition, current: unknown): void {
   const tag = current === undefined ? undefined : etagOf(current)
   const wanted = asked['if-match']
   const unwanted = asked['if-none-match']
-  const meets = (header: string) =>
-    tag !== undefined && (header.trim() === '*' || named(header).includes(tag))
-  if (wanted !== undefined && !meets(wanted))
+  if (wanted !== undefined && !names(wanted, tag))
     throw new Refusal(
       'PRECONDITION_FAILED',
       tag === undefined
@@ -32,6 +34,6 @@ export function demand(asked: Precondition, current: unknown): void {
         : `it has changed since: its ETag is now ${tag}; read it again and repeat the change`,
       tag === undefined ? {} : { headers: { etag: tag } },
     )
-  if (unwanted !== undefined && meets(unwanted))
+  if (unwanted !== undefined && names(unwanted, tag))
     throw new Refusal('PRECONDITION_FAILED', 'it is there already, and If-None-Match asks that it is not')
 }

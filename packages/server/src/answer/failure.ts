@@ -1,5 +1,5 @@
 import type { Hook } from '@hono/zod-openapi'
-import { isHoldfastError } from 'holdfast'
+import { type HoldfastError, isHoldfastError } from 'holdfast'
 import type { Context } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import type { z } from 'zod'
@@ -26,8 +26,9 @@ export class Refusal extends Error {
 /** Where a part of a request stands, as its sender would say. */
 const PLACES: Record<string, string> = { json: 'body', param: 'path' }
 
-interface Problem {
-  in: string
+/** What is wrong with a field of a request; `in` where it is known which part of the request has it. */
+export interface Problem {
+  in?: string
   path: string
   message: string
 }
@@ -77,6 +78,27 @@ export function invalid(error: z.core.$ZodError, place: string): Refusal {
   return new Refusal('BAD_REQUEST', `the ${details[0]?.in ?? 'request'} does not fit: ${said}`, { details })
 }
 
+/** What is wrong with one field, where that is all. */
+export const wrong = (place: string, path: string, message: string): Refusal =>
+  new Refusal('BAD_REQUEST', path === '' ? message : `${path}: ${message}`, {
+    details: [{ in: place, path, message }],
+  })
+
+/** Whether an error is the runtime's word on what it was given. */
+const isAboutInput = (error: HoldfastError): boolean => STATUSES[error.code as ErrorCode] === 400
+
+/** What the runtime says is wrong, a path and a sentence each. It tells problems as data, or as lines `path: sentence`. */
+export function problemsIn(error: HoldfastError): Problem[] {
+  const { problems, details = [error.message] } = error as HoldfastError & { problems?: readonly Problem[] }
+  return (
+    problems?.map((problem) => ({ ...problem })) ??
+    details.map((line) => {
+      const [, path = '', message = line] = /^([\w$?.[\]-]+): (.+)$/s.exec(line) ?? []
+      return { path, message }
+    })
+  )
+}
+
 /** Told of every check of a request. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the hook serves routes of every kind
 export const refuseInvalid: Hook<any, any, any, any> = (result) => {
@@ -94,18 +116,26 @@ const RETRIABLE = new Set<number>([429, 503, 504])
 function refusalOf(error: unknown, requestId: string): Refusal {
   if (error instanceof Refusal) return error
   if (isHoldfastError(error) && error.code in STATUSES) {
-    const { code, message, details } = error
+    const { code, message } = error
+    const details = isAboutInput(error) ? problemsIn(error) : error.details
     const hinted = error.retryAfter !== undefined && Number.isFinite(error.retryAfter)
     const headers = hinted && RETRIABLE.has(STATUSES[code]) ? retryAfter(error.retryAfter as number) : {}
-    return new Refusal(code, message, { ...(details === undefined ? {} : { details }), headers })
+    return new Refusal(code as ErrorCode, message, { ...(details === undefined ? {} : { details }), headers })
   }
   if (error instanceof HTTPException) {
     if (error.status === 413) return new Refusal('PAYLOAD_TOO_LARGE', error.message)
     if (error.status === 415)
-      return new Refusal('BAD_REQUEST', 'the body must be JSON: send content-type: application/json')
-    if (error.status < 500) return new Refusal('BAD_REQUEST', error.message || 'the request is malformed')
+      return wrong('header', 'content-type', 'the body must be JSON: send content-type: application/json')
+    if (error.status < 500) return wrong('request', '', error.message || 'the request is malformed')
   }
   return new Refusal('INTERNAL', `something went wrong in the server; its log has more under ${requestId}`)
+}
+
+/** A detail without secrets: a line, or what is wrong with a field. */
+function redacted(detail: unknown, redact: (text: string) => string): unknown {
+  if (typeof detail === 'string') return redact(detail)
+  const { message } = Object(detail) as { message?: unknown }
+  return typeof message === 'string' ? { ...(detail as object), message: redact(message) } : detail
 }
 
 /** Turns errors into answers. */
@@ -117,7 +147,7 @@ export function failure(options: {
     const requestId = c.res.headers.get('x-request-id') ?? ''
     const { code, message, details, headers } = refusalOf(error, requestId)
     if (code === 'INTERNAL') options.log(error, requestId)
-    const shown = details?.map((detail) => (typeof detail === 'string' ? options.redact(detail) : detail))
+    const shown = details?.map((detail) => redacted(detail, options.redact))
     const body = {
       error: code,
       message: options.redact(message),

@@ -1,4 +1,4 @@
-import { Refusal } from './failure.js'
+import { wrong } from './failure.js'
 
 interface Mark {
   readonly at: number
@@ -15,10 +15,7 @@ function decode(cursor: string): Mark {
   } catch {
     // said below
   }
-  throw new Refusal(
-    'BAD_REQUEST',
-    'cursor: not one that an earlier page ended with; leave it out to start anew',
-  )
+  throw wrong('query', 'cursor', 'not one that an earlier page ended with; leave it out to start anew')
 }
 
 /**

@@ -6,7 +6,7 @@ import { addDeadLetters } from './commands/dead-letters.js'
 import { addLive } from './commands/live.js'
 import { addRun } from './commands/run.js'
 import type { Shared } from './context.js'
-import { type CommandFailure, EXIT, failureOf } from './exit.js'
+import { type CommandFailure, EXIT, failureOf, misused } from './exit.js'
 import type { Io } from './io.js'
 
 const EXITS = `
@@ -41,6 +41,8 @@ export function program(io: Io, version: string, act: Act): Command {
       getErrHelpWidth: () => (io.terminal ? io.columns() : 100),
       getOutHasColors: () => io.colours,
       getErrHasColors: () => io.colours,
+      // As JSON it is told at the end.
+      outputError: (text, write) => root.opts<Shared>().json || write(text),
     })
     .showSuggestionAfterError(true)
     .exitOverride()
@@ -78,7 +80,12 @@ export async function main(argv: readonly string[], io: Io, version: string): Pr
     return exit
   } catch (error) {
     // It has said what there is to say.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return EXIT.ok
+      const { json } = root.opts<Shared>()
+      if (json) tell(io, { json }, misused(error.message.replace(/^error: /, '')))
+      return EXIT.usage
+    }
     const failure = failureOf(error)
     tell(io, root.opts<Shared>(), failure)
     return failure.exit

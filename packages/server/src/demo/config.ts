@@ -1,6 +1,6 @@
 /** Where the local services of the demonstration are. */
 export interface DemoPlaces {
-  readonly proxies: readonly { readonly id: string; readonly url: string }[]
+  readonly proxies: readonly { readonly id: string; readonly url: string; readonly region: string }[]
 }
 
 /** The config file of the demonstration. It is written anew at each start, because ports are; while it runs, it may be edited. */
@@ -15,7 +15,7 @@ global_defaults: { jitter_type: full, jitter_amount: 0.5 }
 policies:
   # An API that recovers: a few quick attempts.
   weather: { name: Weather, max_attempts: 4, base_delay: 0.1, max_delay: 1, attempt_timeout: 2, circuit_breaker: weather }
-  # A dead one: its breaker opens, and calls are refused at once.
+  # One that never answers: its breaker opens, and calls are refused at once.
   legacy: { name: Legacy, max_attempts: 2, base_delay: 0.1, max_delay: 0.5, attempt_timeout: 1, circuit_breaker: legacy }
   # One that says when to come back.
   search: { name: Search, max_attempts: 3, base_delay: 0.2, max_delay: 2, max_retry_after: 5, budget: { ratio: 0.5, reserve_per_second: 2, window: 10 } }
@@ -25,7 +25,7 @@ policies:
   pipeline: { name: Pipeline, max_attempts: 2, base_delay: 0.1, max_delay: 1 }
 
 circuit_breakers:
-  weather: { failure_threshold: 8, window_duration: 10, timeout_duration: 3, persist_state: true }
+  weather: { failure_threshold: 8, success_threshold: 4, window_duration: 10, timeout_duration: 3, persist_state: true }
   legacy: { failure_threshold: 4, window_duration: 30, timeout_duration: 8, timeout_multiplier: 2, max_timeout_duration: 60, persist_state: true }
 
 subsystem_mappings:
@@ -36,11 +36,11 @@ subsystem_mappings:
 
 pools:
   proxies:
-    strategy: round_robin         # try score: it soon prefers the good ones
+    strategy: score               # try round_robin: the bad ones get their turn, too
     policy: crawl
-    circuit_breaker: { failure_threshold: 4, window_duration: 30, timeout_duration: 10 }
+    circuit_breaker: { failure_threshold: 5, window_duration: 30, timeout_duration: 6 }
     members:
-${proxies.map(({ id, url }) => `      - { id: ${id}, url: "${url}" }`).join('\n')}
+${proxies.map(({ id, url, region }) => `      - { id: ${id}, url: "${url}", region: ${region} }`).join('\n')}
 
 dead_letters: { max_entries: 10000, max_age: 7d }
 store: sqlite:holdfast.db

@@ -4,7 +4,7 @@ import { Holdfast } from '@holdfast/runtime'
 import { systemClock, systemRandom } from 'holdfast/engine'
 import { type Running, type RunningOptions, startAll } from '../cli/work/running.js'
 import { demoConfig } from './config.js'
-import { badProxy, catalog, deadPort, type Local, search, weather } from './services.js'
+import { badProxy, catalog, deadPort, type Local, search, silent, weather } from './services.js'
 import { startTraffic } from './traffic.js'
 
 export interface DemoOptions extends Omit<RunningOptions, 'nextPort'> {
@@ -24,7 +24,7 @@ export interface Demo {
 
 const ABOUT = {
   weather: 'an API that fails for ten seconds of every thirty, and recovers',
-  legacy: 'one that is dead: its breaker is open most of the time',
+  legacy: 'one that never answers: its breaker is open most of the time',
   search: 'one that takes five requests a second and says when to come back',
   proxies: 'five proxies of mixed quality behind the forward proxy',
   mail: 'a pipeline whose failures become dead letters and are replayed',
@@ -43,22 +43,24 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
   }
   const closeServices = (): Promise<unknown> => Promise.all(services.map((local) => local.close()))
   try {
-    const [sky, index, shelf, good, slow, flaky, banned, gone] = await Promise.all([
+    const [sky, legacy, index, shelf, good, slow, flaky, banned, gone] = await Promise.all([
       start(weather(parts)),
+      start(silent()),
       start(search(parts)),
       start(catalog()),
-      start(badProxy(parts, { drops: 0, delay: 15 })),
-      start(badProxy(parts, { drops: 0, delay: 250 })),
+      start(badProxy(parts, { drops: 0.05, delay: 15, restarts: true })),
+      start(badProxy(parts, { drops: 0.08, delay: 120 })),
       start(badProxy(parts, { drops: 0.4, delay: 30 })),
       start(badProxy(parts, { drops: 0, delay: 10, refuses: 403 })),
       deadPort(),
     ])
+    // Nobody is known at first, and the first of equals is tried: so the useless ones are found out before they are avoided.
     const proxies = [
-      { id: 'good', url: good.url },
-      { id: 'slow', url: slow.url },
-      { id: 'flaky', url: flaky.url },
-      { id: 'banned', url: banned.url },
-      { id: 'gone', url: `http://127.0.0.1:${gone}` },
+      { id: 'gone', region: 'us', url: `http://127.0.0.1:${gone}` },
+      { id: 'banned', region: 'eu', url: banned.url },
+      { id: 'flaky', region: 'asia', url: flaky.url },
+      { id: 'slow', region: 'us', url: slow.url },
+      { id: 'good', region: 'eu', url: good.url },
     ]
     const file = join(data, 'demo.yaml')
     await writeFile(file, demoConfig({ proxies }))
@@ -66,7 +68,7 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
     const running = await startAll(hf, { ...options, nextPort: true })
     const targets = {
       weather: sky.url,
-      legacy: `http://127.0.0.1:${gone}`,
+      legacy: legacy.url,
       search: index.url,
       catalog: shelf.url,
       proxy: running.proxy?.url ?? '',

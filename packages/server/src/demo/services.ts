@@ -77,6 +77,9 @@ export function search({ clock }: Parts): Promise<Local> {
   })
 }
 
+/** Takes every request, and answers none. */
+export const silent = (): Promise<Local> => listen(() => {})
+
 /** Where proxies lead to. */
 export const catalog = (): Promise<Local> =>
   listen((req, res) => json(res, 200, { item: req.url, seen: true }))
@@ -89,15 +92,21 @@ export interface Quality {
   readonly delay: number
   /** The status it answers with in place of the target. */
   readonly refuses?: number
+  /** Whether it is away for six seconds of every twenty, the first time soon after its start. */
+  readonly restarts?: boolean
 }
 
 /** A forward proxy of the given quality, for plain HTTP. */
-export const badProxy = ({ clock, random }: Parts, { drops, delay, refuses }: Quality): Promise<Local> =>
-  listen((req, res) => {
-    if (random() < drops) return void req.socket.destroy()
+export function badProxy({ clock, random }: Parts, quality: Quality): Promise<Local> {
+  const { drops, delay, refuses, restarts = false } = quality
+  const begun = clock.now()
+  const isAway = (): boolean => restarts && (clock.now() - begun + 16_000) % 20_000 < 6000
+  return listen((req, res) => {
+    if (isAway() || random() < drops) return void req.socket.destroy()
     if (refuses !== undefined) return json(res, refuses, { error: 'this proxy is not welcome there' })
     clock.setTimer(() => forward(req, res), delay * (0.5 + random()))
   })
+}
 
 /** Sends a request on to its target, one connection each: it is a demonstration. */
 function forward(req: IncomingMessage, res: ServerResponse): void {

@@ -62,15 +62,20 @@ class Round {
     this.parts = parts
   }
 
-  /** Begins `work` about every so many milliseconds. That it fails is what the demonstration is about. */
+  /** Begins `work`. That it fails is what the demonstration is about. */
+  once(work: () => Promise<unknown>): void {
+    const doing: Promise<unknown> = work()
+      .catch(() => {})
+      .finally(() => this.running.delete(doing))
+    this.running.add(doing)
+  }
+
+  /** Begins `work` about every so many milliseconds. */
   every(ms: number, work: () => Promise<unknown>): void {
     const { clock, random } = this.parts
     const turn = (): void => {
       if (this.stopped) return
-      const doing: Promise<unknown> = work()
-        .catch(() => {})
-        .finally(() => this.running.delete(doing))
-      this.running.add(doing)
+      this.once(work)
       const timer = clock.setTimer(
         () => {
           this.timers.delete(timer)
@@ -93,12 +98,16 @@ class Round {
 /** How many items go through the pipeline at a time. */
 const BATCH = 4
 
+/** One mail in so many is never saved, however often it is replayed. */
+const HOPELESS = 37
+
 /** Starts traffic of every kind. What it returns stops it and waits for what is under way. */
 export function startTraffic(hf: Holdfast, targets: Targets, parts: Parts): () => Promise<void> {
   const { clock, random } = parts
   const round = new Round(parts)
+  const ending = new AbortController()
   const call = (operation: string, url: string) => () =>
-    hf.run(operation, ({ signal }) => get(url, signal), { context: { url } })
+    hf.run(operation, ({ signal }) => get(url, signal), { context: { url }, signal: ending.signal })
 
   round.every(150, call('weather', targets.weather))
   round.every(700, call('legacy', targets.legacy))
@@ -108,17 +117,22 @@ export function startTraffic(hf: Holdfast, targets: Targets, parts: Parts): () =
   // What lies behind the last step is away for eight seconds of every twenty.
   const isAway = (): boolean => clock.now() % 20_000 < 8000
   const pipeline = hf.pipeline([
-    { operation: 'mail.fetch', run: (mail: { id: string }) => ({ ...mail, subject: `Mail ${mail.id}` }) },
+    {
+      operation: 'mail.fetch',
+      run: (mail: { id: string; number: number }) => ({ ...mail, subject: `Mail ${mail.number}` }),
+    },
     {
       operation: 'mail.enrich',
-      run: (mail: object) => {
+      run: (mail: { number: number }) => {
         if (random() < 0.15) throw Object.assign(new Error('the model is overloaded'), { status: 529 })
         return { ...mail, summary: 'something to read' }
       },
     },
     {
       operation: 'mail.save',
-      run: (mail: object) => {
+      run: (mail: { number: number }) => {
+        if (mail.number % HOPELESS === 0)
+          throw Object.assign(new Error('the page is archived'), { status: 404 })
         if (isAway() && random() < 0.5)
           throw Object.assign(new Error('the page cannot be written'), { status: 503 })
         return { ...mail, saved: true }
@@ -127,13 +141,23 @@ export function startTraffic(hf: Holdfast, targets: Targets, parts: Parts): () =
   ])
   let mails = 0
   round.every(1500, () => {
-    const batch = Array.from({ length: BATCH }, () => ({ id: `mail-${clock.wall()}-${++mails}` }))
+    const batch = Array.from({ length: BATCH }, () => ({
+      id: `mail-${clock.wall()}-${++mails}`,
+      number: mails,
+    }))
     return pipeline.run(batch)
   })
-  const ending = new AbortController()
   round.every(15_000, async () => {
     const { signal } = ending
     if (!isAway()) await hf.deadLetters.replayBatch({ by: 'demo', retryFailed: true, rate: 20, signal })
+  })
+  round.every(20_000, () => hf.breakers.reset('service:legacy', { by: 'demo', reason: 'perhaps it is back' }))
+  round.once(async () => {
+    if ((await hf.config.history()).length === 0)
+      await hf.policies.put(
+        { id: 'search', maxAttempts: 4 },
+        { by: 'demo', reason: 'three were too few at the busiest hour' },
+      )
   })
   return () => {
     ending.abort()

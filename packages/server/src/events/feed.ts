@@ -1,5 +1,6 @@
 import { eventCodec, type RetryEvent } from '@holdfast/runtime'
 import type { Clock } from 'holdfast'
+import { type KnownTokens, knownTokens } from '../access/tokens.js'
 import type { HoldfastLike } from '../hf.js'
 import { accepts, type EventChoice, Reader } from './reader.js'
 
@@ -13,6 +14,9 @@ const PAGE = 500
 const FEW = 16
 const PER_READER = 0.5
 const LONGEST = 500
+
+/** How soon a reader is sent away whose token was revoked, by whichever process. */
+const RECHECK = 1000
 
 const encoder = new TextEncoder()
 const BEAT = encoder.encode(': beat\n\n')
@@ -53,6 +57,7 @@ export class Feed {
   private readonly off: () => void
   private timer: unknown
   private beat: unknown
+  private check: unknown
 
   constructor(hf: HoldfastLike, options: FeedOptions) {
     this.hf = hf
@@ -68,11 +73,12 @@ export class Feed {
   open(
     choice: EventChoice,
     lastEventId: string | undefined,
-    allowed: () => Promise<boolean>,
+    allowed: (known: KnownTokens) => boolean,
   ): ReadableStream {
     const reader = new Reader(choice, this.options.buffer, allowed, () => this.leave(reader))
     this.readers.add(reader)
     this.scheduleBeat()
+    this.scheduleCheck()
     reader.write(encoder.encode(`retry: 1000\n: connected\n\n`))
     if (lastEventId !== undefined) {
       reader.held = true
@@ -86,6 +92,7 @@ export class Feed {
     const { clock } = this.options
     clock.clearTimer(this.timer)
     clock.clearTimer(this.beat)
+    clock.clearTimer(this.check)
     for (const reader of this.readers) reader.end()
   }
 
@@ -179,12 +186,22 @@ export class Feed {
   private scheduleBeat(): void {
     this.beat ??= this.options.clock.setTimer(() => {
       this.beat = undefined
-      for (const reader of this.readers) {
-        reader.write(BEAT)
-        void reader.recheck()
-      }
+      for (const reader of this.readers) reader.write(BEAT)
       if (this.readers.size > 0) this.scheduleBeat()
     }, this.options.heartbeat)
+  }
+
+  private scheduleCheck(): void {
+    this.check ??= this.options.clock.setTimer(() => void this.recheck(), RECHECK)
+  }
+
+  /** Looks who may still read. The tokens are read once for all. */
+  private async recheck(): Promise<void> {
+    this.check = undefined
+    // While the store cannot be asked, nobody is sent away.
+    const known = await knownTokens(this.hf.store.values).catch(() => undefined)
+    if (known !== undefined) for (const reader of this.readers) reader.recheck(known)
+    if (this.readers.size > 0) this.scheduleCheck()
   }
 
   private leave(reader: Reader): void {
@@ -193,8 +210,10 @@ export class Feed {
     const { clock } = this.options
     clock.clearTimer(this.beat)
     clock.clearTimer(this.timer)
+    clock.clearTimer(this.check)
     this.beat = undefined
     this.timer = undefined
+    this.check = undefined
     this.fresh = []
   }
 }

@@ -1,4 +1,5 @@
 import type { RetryEvent } from '@holdfast/runtime'
+import type { KnownTokens } from '../access/tokens.js'
 
 /** Which events a reader wants. */
 export interface EventChoice {
@@ -28,10 +29,15 @@ export class Reader {
   private controller: ReadableStreamDefaultController<Uint8Array> | undefined
   private waiting: (() => void) | undefined
   private readonly limit: number
-  private readonly allowed: () => Promise<boolean>
+  private readonly allowed: (known: KnownTokens) => boolean
   private readonly left: () => void
 
-  constructor(choice: EventChoice, limit: number, allowed: () => Promise<boolean>, left: () => void) {
+  constructor(
+    choice: EventChoice,
+    limit: number,
+    allowed: (known: KnownTokens) => boolean,
+    left: () => void,
+  ) {
     this.choice = choice
     this.limit = limit
     this.allowed = allowed
@@ -64,8 +70,8 @@ export class Reader {
   }
 
   /** Ends it where its token is good no more. */
-  async recheck(): Promise<void> {
-    if (!(await this.allowed().catch(() => true))) this.end()
+  recheck(known: KnownTokens): void {
+    if (!this.allowed(known)) this.end()
   }
 
   end(): void {

@@ -1,14 +1,14 @@
 import { lookup as lookUp } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
-import { isPrivateAddress } from '@holdfast/proxy'
-import { isLoopback } from '../access/machine.js'
+import { isLocalName, isPrivateAddress } from '@holdfast/proxy'
 import { Refusal } from '../answer/failure.js'
 
-const refused = (host: string) =>
-  new Refusal(
-    'FORBIDDEN',
-    `${host} is a private address, which requests may not go to unless the file says proxy.allow_private_targets`,
-  )
+function refused(host: string): Refusal {
+  const message = `${host} is a private address or name, which requests may not go to unless the file says proxy.allow_private_targets`
+  return new Refusal('FORBIDDEN', message, {
+    details: [{ in: 'body', path: 'url', message: 'takes an address of the public network' }],
+  })
+}
 
 /**
  * Lets through only what is on the public network. A name that does not resolve here is let through: a proxy may know it,
@@ -18,7 +18,7 @@ const refused = (host: string) =>
  */
 export async function demandPublic({ hostname }: URL): Promise<void> {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  if (isIP(host) > 0 ? isPrivateAddress(host) : isLoopback(host)) throw refused(host)
+  if (isIP(host) > 0 ? isPrivateAddress(host) : isLocalName(host)) throw refused(host)
   if (isIP(host) > 0) return
   const addresses = await new Promise<{ address: string }[]>((resolve) =>
     lookUp(host, { all: true }, (error, found) => resolve(error === null ? found : [])),

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { LOCAL, ROLES } from '../access/roles.js'
+import { ROLES } from '../access/roles.js'
 import type { Routes } from './routes.js'
 
 const accessSchema = z
@@ -22,6 +22,6 @@ export function access({ operation }: Routes): void {
       summary: 'Who the caller is, and what they may do',
       answers: { 200: { description: 'The name and the role of the caller', schema: accessSchema } },
     },
-    ({ caller }) => ({ body: { name: caller.name, role: caller.role, token: caller !== LOCAL } }),
+    ({ caller }) => ({ body: { ...caller } }),
   )
 }

@@ -2,7 +2,7 @@ import type { RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { demand, etagOf } from '../answer/etag.js'
 import { oneAtATime } from '../answer/one-at-a-time.js'
-import { preconditions } from './policies.js'
+import { knownTag, preconditions, UNCHANGED } from './policies.js'
 import type { Routes } from './routes.js'
 
 /** The policy that the proxies' view speaks of. */
@@ -98,12 +98,11 @@ function policyOf(view: View): Partial<RetryPolicy> & { id: string } {
 }
 
 /** The default policy as proxy rotators know it. */
-export function defaultPolicy({ hf, operation, startedAt }: Routes): void {
+export function defaultPolicy({ hf, operation }: Routes): void {
   const inOrder = oneAtATime()
   const answer = async () => {
     const view = viewOf(await hf.policies.get(DEFAULT))
-    const { items } = await hf.audit.list({ action: 'policy.put', target: DEFAULT, limit: 1 })
-    return { ...view, updated_at: (items[0]?.timestamp ?? startedAt).toISOString() }
+    return { ...view, updated_at: (await hf.config.changedAt(DEFAULT)).toISOString() }
   }
   const base = { path: '/retry/policy', tag: 'policies' } as const
 
@@ -117,7 +116,8 @@ export function defaultPolicy({ hf, operation, startedAt }: Routes): void {
       description:
         'Where the policy cannot be said in these words, the nearest value is answered, and `approximate` is true. ' +
         'Takes the role viewer.',
-      answers: { 200: { description: 'The default policy', schema: answerSchema } },
+      headers: knownTag,
+      answers: { 200: { description: 'The default policy', schema: answerSchema }, ...UNCHANGED },
     },
     async () => {
       const body = await answer()

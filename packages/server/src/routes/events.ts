@@ -1,13 +1,13 @@
 import { EVENT_TYPES } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { recognise } from '../access/tokens.js'
+import { type KnownTokens, whoShows } from '../access/tokens.js'
 import { Refusal } from '../answer/failure.js'
 import { choose } from '../events/reader.js'
 import type { Routes } from './routes.js'
 import { several } from './shapes.js'
 
 /** Events as they happen. */
-export function events({ hf, operation, feed, settings }: Routes): void {
+export function events({ operation, feed, settings }: Routes): void {
   const mark = z.string().min(1).max(200).optional()
 
   operation(
@@ -36,10 +36,8 @@ export function events({ hf, operation, feed, settings }: Routes): void {
           headers: { 'retry-after': '10' },
         })
       const shown = c.req.header('authorization')?.slice('bearer '.length)
-      const allowed = async () => {
-        const { any, caller: still } = await recognise(hf.store.values, shown)
-        return still?.name === caller.name || (!any && caller.name === 'local')
-      }
+      const allowed = (known: KnownTokens) =>
+        caller.token ? whoShows(known, shown)?.name === caller.name : known.length === 0
       const choice = choose(query.type, query.operation)
       const stream = feed.open(choice, headers['last-event-id'] ?? query.last_event_id, allowed)
       return c.body(stream, 200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })

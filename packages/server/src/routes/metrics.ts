@@ -1,6 +1,6 @@
 import { byMemberCodec, seriesCodec, summaryCodec, windowCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { Refusal } from '../answer/failure.js'
+import { wrong } from '../answer/failure.js'
 import type { Routes } from './routes.js'
 import { hours, range, shapes } from './shapes.js'
 
@@ -57,10 +57,7 @@ export function metrics({ hf, operation, settings }: Routes): void {
     async ({ query }) => {
       const to = query.to ?? new Date(settings.clock.wall())
       const from = query.from ?? new Date(to.getTime() - 3_600_000)
-      if (from > to)
-        throw new Refusal('BAD_REQUEST', 'from: takes a time before to', {
-          details: [{ in: 'query', path: 'from', message: 'takes a time before to' }],
-        })
+      if (from > to) throw wrong('query', 'from', 'takes a time before to')
       return { body: windowCodec.encode(await hf.metrics.window({ from, to })) }
     },
   )

@@ -3,7 +3,8 @@ import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { ReadAction, Reads } from '../access/reads.js'
 import { type Caller, type Role, reaches } from '../access/roles.js'
-import { invalid, Refusal } from '../answer/failure.js'
+import { names } from '../answer/etag.js'
+import { invalid, Refusal, wrong } from '../answer/failure.js'
 import { errorAnswer } from './shapes.js'
 
 /** What a request carries from one part of the server to the next. */
@@ -60,7 +61,9 @@ export interface Spec<P, Q, H, B> {
   optionalBody?: B
   /** For bodies that are no JSON: taken as they come, and read by the handler. */
   rawBody?: { description: string; types: readonly string[] }
-  answers: Partial<Record<200 | 201 | 202 | 204, { description: string; schema?: z.ZodType; type?: string }>>
+  answers: Partial<
+    Record<200 | 201 | 202 | 204 | 304, { description: string; schema?: z.ZodType; type?: string }>
+  >
   /** Errors beside those that every operation may answer. */
   errors?: readonly ErrorKind[]
   /** What the reading of this is written down as. */
@@ -143,6 +146,8 @@ export function operations(app: App, reads: Reads) {
         if (answer instanceof Response) return answer
         const { status = 200, headers = {} } = answer
         if (status === 204) return c.body(null, 204, headers)
+        const known = spec.method === 'get' ? c.req.header('if-none-match') : undefined
+        if (known !== undefined && names(known, headers['etag'])) return c.body(null, 304, headers)
         return c.json(answer.body as object, status, headers)
       }) as never,
     )
@@ -157,14 +162,12 @@ async function bodyOf<P, Q, H, B>(c: Context<Env>, spec: Spec<P, Q, H, B>): Prom
   if (text === '' && spec.body === undefined) return undefined
   const type = c.req.header('content-type')
   if (type !== undefined && !/^application\/([\w.-]+\+)?json\b/i.test(type))
-    throw new Refusal('BAD_REQUEST', 'the body must be JSON: send content-type: application/json')
+    throw wrong('header', 'content-type', 'the body must be JSON: send content-type: application/json')
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    throw new Refusal('BAD_REQUEST', 'the body is no JSON', {
-      details: [{ in: 'body', path: '', message: 'takes JSON' }],
-    })
+    throw wrong('body', '', 'the body is no JSON')
   }
   const read = schema.safeParse(json)
   if (!read.success) throw invalid(read.error, 'json')

@@ -2,7 +2,7 @@ import { policyCodec, policySchema, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError } from 'holdfast'
 import { demand, etagOf } from '../answer/etag.js'
-import { Refusal } from '../answer/failure.js'
+import { problemsIn, Refusal } from '../answer/failure.js'
 import { oneAtATime } from '../answer/one-at-a-time.js'
 import { pageOf } from '../answer/page.js'
 import type { HoldfastLike } from '../hf.js'
@@ -15,6 +15,11 @@ export const preconditions = z.object({
   'if-match': z.string().max(1000).optional(),
   'if-none-match': z.string().max(1000).optional(),
 })
+
+/** What a GET may say of what its sender has already. */
+export const knownTag = preconditions.pick({ 'if-none-match': true })
+
+export const UNCHANGED = { 304: { description: 'It is what If-None-Match names' } } as const
 
 const retryable = z
   .int()
@@ -67,8 +72,12 @@ async function put(
     return await hf.policies.put(policy, by)
   } catch (error) {
     if (!isHoldfastError(error, 'CONFIG_INVALID') && !isHoldfastError(error, 'INVALID_OPTIONS')) throw error
-    const details = error.details?.map(inWords)
-    throw new Refusal(error.code, inWords(error.message), details === undefined ? {} : { details })
+    const details = problemsIn(error).map(({ path, message }) => ({
+      in: 'body',
+      path: inWords(path),
+      message: inWords(message),
+    }))
+    throw new Refusal(error.code, inWords(error.message), { details })
   }
 }
 
@@ -116,7 +125,8 @@ export function policies({ hf, operation }: Routes): void {
       id: 'getPolicy',
       role: 'viewer',
       summary: 'One policy; its ETag is for If-Match',
-      answers: { 200: { description: 'The policy', schema: shapes.policy } },
+      headers: knownTag,
+      answers: { 200: { description: 'The policy', schema: shapes.policy }, ...UNCHANGED },
     },
     async ({ params }) => {
       const body = policyCodec.encode(await hf.policies.get(params.id))

@@ -86,7 +86,7 @@ function memberWire(pool: Pool, member: Member) {
     success_count: successCount,
     failure_count: failureCount,
     ...(counted === 0 ? {} : { success_rate: successCount / counted }),
-    avg_latency: avgLatency / 1000,
+    avg_latency: Math.round(avgLatency * 1000) / 1e6,
     circuit_breaker_opens: circuitBreakerOpens,
     ...(score === undefined ? {} : { score }),
   }

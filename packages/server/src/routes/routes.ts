@@ -26,8 +26,6 @@ export interface Routes {
   readonly operation: ReturnType<typeof operations>
   readonly feed: Feed
   readonly jobs: Jobs
-  /** When the server was made. */
-  readonly startedAt: Date
 }
 
 /** Adds everything below `/api/v1`. A path with a word in it comes before one with a name in the same place. */

@@ -48,7 +48,10 @@ export const errorAnswer = z
   .object({
     error: z.enum(CODES),
     message: z.string(),
-    details: z.array(z.unknown()).optional(),
+    details: z
+      .array(z.unknown())
+      .optional()
+      .describe('With status 400 what is wrong with which field: `{ in?, path, message }` each.'),
   })
   .meta({ id: 'Error' })
 

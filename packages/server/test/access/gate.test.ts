@@ -32,6 +32,13 @@ describe('without a token', () => {
     [{ origin: 'http://localhost:8000' }, 200],
     [{ origin: 'http://localhost:8000', 'sec-fetch-site': 'same-origin' }, 200],
     [{ 'sec-fetch-site': 'none' }, 200],
+    [{ origin: 'https://localhost:8000' }, 403],
+    [{ origin: 'https://localhost:8000', 'x-forwarded-proto': 'https' }, 200],
+    [{ origin: 'http://localhost:8000', 'x-forwarded-proto': 'https' }, 403],
+    [{ origin: 'https://localhost', host: 'localhost:443', 'x-forwarded-proto': 'https' }, 200],
+    [{ origin: 'http://localhost', host: 'localhost:80' }, 200],
+    [{ origin: 'http://localhost', host: 'LOCALHOST' }, 200],
+    [{ origin: 'null', 'x-forwarded-proto': 'nonsense' }, 403],
     [{ origin: 'http://localhost:3000' }, 403],
     [{ origin: 'https://evil.example' }, 403],
     [{ origin: 'null' }, 403],
@@ -114,24 +121,42 @@ describe('once there is a token', () => {
     expect(await ask('GET', '/api/v1/policies', { headers })).toMatchObject({ status: 200 })
   })
 
-  test('wrong ones are limited by address, and right ones are not held up by them', async () => {
+  test('wrong ones are limited by address, a right one too, but not of those who came in from there before', async () => {
     const { hf, app, clock } = await open()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
-    const ask = (shown: string, remoteAddress = '127.0.0.1') =>
+    const guess = await createToken(hf, { name: 'bob', role: 'admin' })
+    const ask = (shown: string, remoteAddress = '10.0.0.1') =>
       app.request(
         'http://localhost/api/v1/policies',
         { headers: bearer(shown) },
         { incoming: { socket: { remoteAddress } } },
       )
+    expect((await ask(token)).status).toBe(200)
     for (let i = 0; i < 10; i++) expect((await ask('wrong')).status).toBe(401)
     const limited = await ask('wrong')
     expect(limited.status).toBe(429)
     expect(await limited.json()).toMatchObject({ error: 'RATE_LIMITED' })
     expect(limited.headers.get('retry-after')).toBe('60')
     expect((await ask(token)).status).toBe(200)
-    expect((await ask('wrong', '127.0.0.2')).status).toBe(401)
+    const right = await ask(guess.token)
+    expect([right.status, right.headers.get('retry-after')]).toEqual([429, '60'])
+    expect((await ask(guess.token, '10.0.0.2')).status).toBe(200)
+    expect((await ask('wrong', '10.0.0.2')).status).toBe(401)
     await clock.advance(60_000)
     expect((await ask('wrong')).status).toBe(401)
+    expect((await ask(guess.token)).status).toBe(200)
+  })
+
+  test('a right one is let in from this machine, whose address many may have behind a proxy', async () => {
+    const { hf, app } = await open()
+    const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
+    for (const env of [{}, { incoming: { socket: { remoteAddress: '::1' } } }]) {
+      const ask = (shown: string) =>
+        app.request('http://localhost/api/v1/policies', { headers: bearer(shown) }, env)
+      for (let i = 0; i < 10; i++) await ask('wrong')
+      expect((await ask('wrong')).status).toBe(429)
+      expect((await ask(token)).status).toBe(200)
+    }
   })
 })
 

@@ -41,6 +41,21 @@ describe('changing a policy', () => {
     expect(answer.status).toBe(status)
   })
 
+  test.each(['/api/v1/policies/quick', '/api/v1/retry/policy'])(
+    'or a reading of %s that names what is there is answered without it',
+    async (path) => {
+      const { ask } = await open()
+      const { headers, body } = await ask('GET', path)
+      const etag = headers.get('etag') ?? ''
+      for (const known of [etag, `"other", W/${etag}`, '*']) {
+        const answer = await ask('GET', path, { headers: { 'if-none-match': known } })
+        expect([answer.status, answer.body, answer.headers.get('etag')]).toEqual([304, '', etag])
+      }
+      const other = await ask('GET', path, { headers: { 'if-none-match': '"other"' } })
+      expect([other.status, other.body]).toEqual([200, body])
+    },
+  )
+
   test('one of several tags, and a weak one, will do', async () => {
     const { ask } = await open()
     const path = '/api/v1/policies/quick'

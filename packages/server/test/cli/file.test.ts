@@ -87,6 +87,16 @@ describe('looking at a file', () => {
     expect(out + json + diff).not.toMatch(/hunter[23]/)
   })
 
+  it('says which secrets an exported file lacks', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG, 'open.yaml': 'version: "1.1.0"\n' })
+    const said = /secrets were left out.*pools\.proxies\.members\.0\.url, alerts\.secret/
+    for (const argv of [[], ['--json'], ['--out', 'new.yaml']])
+      expect((await world.run(['config', 'export', ...argv])).err).toMatch(said)
+    expect(readFileSync(world.path('new.yaml'), 'utf8')).toMatch(said)
+    expect((await world.run(['check', 'new.yaml'])).code).toBe(EXIT.ok)
+    expect((await world.run(['config', 'export', '--config', 'open.yaml'])).err).toBe('')
+  })
+
   it('lists policies as { items } in the wire’s spelling', async () => {
     const { json } = await new World({ 'holdfast.yaml': CONFIG }).run(['policies', '--json'])
     const fetch = json.items.find(({ id }: { id: string }) => id === 'fetch')

@@ -1,5 +1,7 @@
+import { userInfo } from 'node:os'
 import { Holdfast } from '@holdfast/runtime'
-import { describe, expect, it } from 'vitest'
+import { fakeClock } from 'holdfast/testing'
+import { describe, expect, it, vi } from 'vitest'
 import { EXIT } from '../../src/cli/exit.js'
 import { CONFIG, World } from './world.js'
 
@@ -67,5 +69,38 @@ describe('a command on the store', () => {
     const again = await open(world)
     expect((await again.policies.get('save')).maxAttempts).toBe(2)
     await again.close()
+  })
+
+  it('takes effect in a process that runs, and is written down as of whoever is at the keyboard', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const clock = fakeClock()
+    const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false, clock })
+    await hf.policies.put({ id: 'save', maxAttempts: 7 }, { by: 'ann' })
+    expect((await world.run(['config', 'rollback', '0'])).out).toContain('within a second')
+    await world.run(['token', 'create', 'ann'])
+    await vi.waitFor(
+      async () => {
+        await clock.advance(1000)
+        expect((await hf.policies.get('save')).maxAttempts).toBe(2)
+      },
+      { timeout: 20_000 },
+    )
+    const { items } = await hf.audit.list({ order: 'oldest' })
+    const by = `command:${userInfo().username}`
+    expect(items.map(({ action, actor }) => [action, actor])).toEqual([
+      ['policy.put', 'ann'],
+      ['config.rollback', by],
+      ['token.create', by],
+    ])
+    expect((await hf.config.history())[0]).toMatchObject({ version: 2, by })
+    await hf.close()
+  })
+
+  it('that sends a request to a private target says how that is allowed', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const { code, err } = await world.run(['request', 'http://127.0.0.1:1/'])
+    expect(code).toBe(EXIT.failure)
+    expect(err).toContain('allow_private_targets: true')
+    expect(err).not.toContain('token')
   })
 })

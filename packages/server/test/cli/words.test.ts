@@ -54,9 +54,13 @@ describe('the words of the command', () => {
     }
   })
 
-  it('describes every command that does something', () => {
-    for (const leaf of leaves(program(silent, '1', async () => {})))
+  it('describes every command that does something, with an example of it', async () => {
+    for (const leaf of leaves(program(silent, '1', async () => {}))) {
       expect(leaf.description(), leaf.name()).not.toBe('')
+      const group = leaf.parent?.parent ? [leaf.parent.name()] : []
+      const { out } = await new World().run([...group, leaf.name(), '--help'])
+      expect(out, leaf.name()).toMatch(new RegExp(`\\n  \\$ .*\\b${leaf.name()}\\b`))
+    }
   })
 
   it('is on the page of the command, with every exit code', () => {
@@ -90,6 +94,10 @@ describe('the words of the command', () => {
     expect(code).toBe(EXIT.usage)
     expect(err).not.toBe('')
     expect(err + out).not.toContain('hunter2')
+    if (argv.length === 0) return
+    const asked = await new World().run([...argv, '--json'])
+    expect(asked.code).toBe(EXIT.usage)
+    expect(JSON.parse(asked.err)).toMatchObject({ error: 'USAGE', message: expect.stringMatching(/./) })
   })
 
   it('names the command that was meant', async () => {

@@ -45,9 +45,22 @@ async function until(ask: () => Promise<any>, is: (answer: any) => boolean): Pro
   }
 }
 
+interface Member {
+  id: string
+  region?: string
+  score: number
+  total_attempts: number
+}
+
+const tried = (members: Member[], id: string): boolean =>
+  members.some((member) => member.id === id && member.total_attempts > 0)
+
+const scoreOf = (members: Member[], id: string): number =>
+  members.find((member) => member.id === id)?.score ?? 0
+
 describe('the demonstration', () => {
   it('has a config file that is right', () => {
-    const text = demoConfig({ proxies: [{ id: 'good', url: 'http://127.0.0.1:1' }] })
+    const text = demoConfig({ proxies: [{ id: 'good', region: 'eu', url: 'http://127.0.0.1:1' }] })
     const { problems, warnings } = checkConfig(text, { env: {} })
     expect([problems, warnings]).toEqual([[], []])
   })
@@ -57,15 +70,20 @@ describe('the demonstration', () => {
     const { demo } = await start(dir)
     const breaker = (id: string) => () => get(demo, `/circuit-breakers/${encodeURIComponent(id)}`)
     await until(breaker('service:legacy'), ({ state }) => state === 'open')
-    await until(breaker('pool:proxies:gone'), ({ state }) => state === 'open')
-    const members = await get(demo, '/pools/proxies/members')
-    expect(members.items.map(({ id }: { id: string }) => id)).toEqual([
-      'good',
-      'slow',
-      'flaky',
-      'banned',
-      'gone',
-    ])
+    // Proxies that are of no use are tried and found out, and the others do the work.
+    const { items: members } = await until(
+      () => get(demo, '/pools/proxies/members'),
+      ({ items }) => tried(items, 'gone') && tried(items, 'banned') && scoreOf(items, 'good') > 0.5,
+    )
+    expect(members.every((member: Member) => member.region !== undefined)).toBe(true)
+    expect(scoreOf(members, 'gone')).toBeLessThan(0.5)
+    const { items: changes } = await until(
+      () => get(demo, '/audit'),
+      ({ items }) => items.length >= 2,
+    )
+    expect(changes.map(({ action }: { action: string }) => action)).toContain('policy.put')
+    expect((await get(demo, '/config/history')).items).toHaveLength(1)
+    expect((await get(demo, '/errors?limit=1')).items).toHaveLength(1)
     await until(
       () => get(demo, '/sessions?operation=search&limit=1'),
       ({ items }) => items.length > 0,
@@ -82,6 +100,8 @@ describe('the demonstration', () => {
     const again = await start(dir)
     expect((await get(again.demo, '/dead-letters/stats')).total).toBeGreaterThanOrEqual(total)
     expect((await get(again.demo, '/sessions?operation=search&limit=1')).items).toHaveLength(1)
+    // What was changed once is not changed again at each start.
+    expect((await get(again.demo, '/config/history')).items).toHaveLength(1)
   })
 
   it('says that a port is taken, and takes the next', async () => {

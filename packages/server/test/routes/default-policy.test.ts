@@ -40,6 +40,25 @@ describe('the default policy in a proxy rotator’s words', () => {
     expect((await ask('GET', PATH)).body).toEqual({ ...DEFAULTS, updated_at: '2026-01-29T12:00:00.000Z' })
   })
 
+  test('tells when it last became another, however that was', async () => {
+    const { ask, clock, hf } = await open()
+    const updated = async () => (await ask('GET', PATH)).body.updated_at
+    const next = () => clock.stepWall(60_000)
+    next()
+    await ask('PUT', PATH, { body: { max_attempts: 5 } })
+    expect(await updated()).toBe('2026-01-29T12:01:00.000Z')
+    next()
+    await ask('PUT', '/api/v1/policies/quick', { body: { max_attempts: 5 } })
+    expect(await updated()).toBe('2026-01-29T12:01:00.000Z')
+    await ask('POST', '/api/v1/config/rollback', { body: { version: 0 } })
+    expect(await updated()).toBe('2026-01-29T12:02:00.000Z')
+    next()
+    await hf.policies.put({ id: 'default', maxAttempts: 4 })
+    next()
+    await ask('POST', '/api/v1/config/clear')
+    expect(await updated()).toBe('2026-01-29T12:04:00.000Z')
+  })
+
   test('takes whatever is within its bounds, and answers it; what is left out is its default', async () => {
     const { ask } = await open()
     await fc.assert(
@@ -100,10 +119,21 @@ describe('the default policy in a proxy rotator’s words', () => {
   })
 
   test.each<[Partial<RetryPolicy>, object]>([
+    [{ jitterType: 'proportional', jitterAmount: 0.5 }, { jitter: true }],
+    [{ backoffType: 'fixed', multiplier: 1 }, { backoff_strategy: 'fixed' }],
+  ])('says all of %j', async (fields, view) => {
+    const { hf } = await open()
+    const told = viewOf({ ...(await hf.policies.get('default')), ...fields })
+    expect(told).toMatchObject(view)
+    expect(told).not.toHaveProperty('approximate')
+  })
+
+  test.each<[Partial<RetryPolicy>, object]>([
     [{ maxAttempts: Number.POSITIVE_INFINITY }, { max_attempts: 10 }],
     [{ backoffType: 'immediate' }, { backoff_strategy: 'fixed', base_delay: 0.001 }],
     [{ backoffType: 'fibonacci' }, { backoff_strategy: 'exponential' }],
     [{ maxDelay: 400_000 }, { max_backoff_delay: 300 }],
+    [{ multiplier: 1 }, { multiplier: 1.001 }],
     [{ jitterType: 'full' }, { jitter: true }],
     [{ retryStatusCodes: [429, 503] }, { retry_status_codes: [503] }],
     [{ retryableExceptions: ['ECONNRESET'] }, {}],

@@ -155,6 +155,11 @@ describe('a request', () => {
     'http://0x7f.1/',
     'http://2130706433/',
     'http://169.254.169.254/latest/meta-data',
+    'http://[fd00:ec2::254]/latest/meta-data',
+    'http://[fe80::1]/',
+    'http://metadata.google.internal/computeMetadata/v1/',
+    'http://metadata.google.internal./computeMetadata/v1/',
+    'http://instance-data/latest/meta-data',
   ])('to %s is refused unless private targets are allowed', async (url) => {
     const { send } = await asks({}, {})
     expect(await send({ url })).toMatchObject({ status: 403, body: { error: 'FORBIDDEN' } })

@@ -4,6 +4,8 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import fc from 'fast-check'
 import { fakeClock, seededRandom } from 'holdfast/testing'
 import { afterEach, describe, expect, it } from 'vitest'
+import { gate } from '../../src/access/gate.js'
+import { LOCAL } from '../../src/access/roles.js'
 import { createToken } from '../../src/access/tokens.js'
 import { readApp } from '../../src/options.js'
 import type { Env } from '../../src/routes/operation.js'
@@ -48,7 +50,8 @@ async function open() {
   const hf = await Holdfast.open({ config: CONFIG, clock, random: seededRandom(1), env: {} })
   const app = new OpenAPIHono<Env>()
   app.onError((error, c) => c.text(error.message, 'status' in error ? (error.status as 401) : 500))
-  opened.push(() => hf.close(), addMetrics(app, hf, readApp({ clock })))
+  const settings = readApp({ clock })
+  opened.push(() => hf.close(), addMetrics(app, hf, settings, gate(hf, settings, LOCAL)))
   const ask = (headers: Record<string, string> = {}) => app.request('http://localhost/metrics', { headers })
   const scrape = async (): Promise<Scraped> => parse(await (await ask()).text())
   return { hf, clock, ask, scrape }
@@ -65,7 +68,7 @@ describe('a process of a fleet', () => {
         .map(({ name, value }) => [name, value])
     expect(shared(await scrape())).toEqual([])
     const status = { node: 'a', up: false, losses: 2, nodes: 1, commands: 70, eventsDropped: 3 }
-    hf.fleet = { status: () => status } as unknown as typeof hf.fleet
+    Object.defineProperty(hf, 'fleet', { value: { status: () => status }, configurable: true })
     expect(shared(await scrape())).toEqual([
       ['holdfast_shared_state_up', 0],
       ['holdfast_shared_state_losses_total', 2],
@@ -73,7 +76,7 @@ describe('a process of a fleet', () => {
       ['holdfast_fleet_nodes', 1],
       ['holdfast_fleet_events_dropped_total', 3],
     ])
-    hf.fleet = undefined
+    Reflect.deleteProperty(hf, 'fleet')
   })
 })
 

@@ -25,18 +25,25 @@ function choose(list: readonly Breaker[], state: string | undefined, text: strin
     .toSorted((a, b) => RANK[a.state] - RANK[b.state] || (a.id < b.id ? -1 : 1))
 }
 
-const narrow = matchMedia.call(globalThis, '(max-width: 800px)')
+/** How high a row is (px), as the style sheet lays it out: in three lines, two or one. */
+const HEIGHTS = [
+  [matchMedia.call(globalThis, '(max-width: 520px)'), 112],
+  [matchMedia.call(globalThis, '(max-width: 800px)'), 80],
+] as const
+const heightNow = (): number => HEIGHTS.find(([query]) => query.matches)?.[1] ?? 46
 
-function useNarrow(): boolean {
-  const is = useSignal(narrow.matches)
+function useHeight(): number {
+  const height = useSignal(heightNow())
   useEffect(() => {
     const follow = () => {
-      is.value = narrow.matches
+      height.value = heightNow()
     }
-    narrow.addEventListener('change', follow)
-    return () => narrow.removeEventListener('change', follow)
+    for (const [query] of HEIGHTS) query.addEventListener('change', follow)
+    return () => {
+      for (const [query] of HEIGHTS) query.removeEventListener('change', follow)
+    }
   }, [])
-  return is.value
+  return height.value
 }
 
 const NO_CHANGES: readonly never[] = []
@@ -44,7 +51,7 @@ const NO_CHANGES: readonly never[] = []
 /** Every breaker: how it stands, how it came there, and putting it right. */
 export function Breakers() {
   useBreakers()
-  const height = useNarrow() ? 112 : 46
+  const height = useHeight()
   const chosen = useComputed(() =>
     choose(held.value?.list ?? [], route.value.query['state'], route.value.query['q'] ?? ''),
   )
@@ -107,6 +114,7 @@ export function Breakers() {
               breaker={breaker}
               changes={all.changes.get(breaker.id) ?? NO_CHANGES}
               since={all.since}
+              begun={all.begun}
             />
           )}
         </Rows>

@@ -7,15 +7,20 @@ const KEPT = 400
 /** The changes of each breaker, newest first. */
 export type Changes = ReadonlyMap<string, readonly BreakerChange[]>
 
-/** From when on all changes of a breaker are known, where those of all breakers are from `since` on. */
+/**
+ * From when on a breaker's state is known, where all changes are from `since` on, and the first process began at `begun`:
+ * before that there was no breaker, unless one is remembered to have changed.
+ */
 export function knownFrom(
   { last_state_change }: Pick<Breaker, 'last_state_change'>,
   changes: readonly BreakerChange[],
   since: number,
+  begun: number,
 ): number {
   // One that never changed is as old as its state.
   if (changes.length === 0) return Math.max(since, Date.parse(last_state_change))
-  return changes.length < KEPT ? since : Date.parse((changes.at(-1) as BreakerChange).timestamp)
+  const oldest = Date.parse((changes.at(-1) as BreakerChange).timestamp)
+  return changes.length < KEPT ? Math.max(since, Math.min(begun, oldest)) : oldest
 }
 
 export const isChange = ({ event_type }: FeedEvent): boolean => event_type.startsWith('circuit_breaker_')

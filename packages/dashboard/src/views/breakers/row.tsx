@@ -19,13 +19,15 @@ interface Row {
   readonly changes: readonly BreakerChange[]
   /** From when on all changes are known. */
   readonly since: number
+  /** When the oldest process that tells of breakers began. */
+  readonly begun: number
 }
 
 /** The last minutes of a breaker, as a strip. */
-function Strip({ breaker, changes, since }: Row) {
+function Strip({ breaker, changes, since, begun }: Row) {
   // To the quarter of a minute: a strip is the same for a while.
   const to = Math.ceil(now.value / 15_000) * 15_000
-  const known = knownFrom(breaker, changes, since)
+  const known = knownFrom(breaker, changes, since, begun)
   const segments = segmentsOf(breaker.state, changes, to - SHOWN, to, known)
   const title = `Last 15 min: ${summaryOf(segments)}`
   return (
@@ -56,7 +58,7 @@ function NextTest({ breaker: { state, next_test_time, last_state_change } }: { b
   }
   return (
     <span>
-      changed <Time at={last_state_change} />
+      {state === 'half_open' && 'testing, '}changed <Time at={last_state_change} />
     </span>
   )
 }
@@ -91,7 +93,7 @@ export const BreakerHead = () => (
   </div>
 )
 
-export function BreakerRow({ breaker, changes, since }: Row) {
+export function BreakerRow({ breaker, changes, since, begun }: Row) {
   const { id, state, failure_count, failure_threshold, window_type } = breaker
   const opens = window_type === 'rate' ? 'opens by their share' : `opens at ${count(failure_threshold)}`
   return (
@@ -107,7 +109,7 @@ export function BreakerRow({ breaker, changes, since }: Row) {
       <span class="breaker-next">
         <NextTest breaker={breaker} />
       </span>
-      <Strip breaker={breaker} changes={changes} since={since} />
+      <Strip breaker={breaker} changes={changes} since={since} begun={begun} />
       {may('operator') && (
         <span class="actions">
           <button

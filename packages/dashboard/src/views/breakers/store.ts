@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { get, pages } from '../../api/call.js'
 import { token } from '../../api/token.js'
-import type { Breaker, BreakerChange } from '../../api/types.js'
+import type { Breaker, BreakerChange, Fleet } from '../../api/types.js'
 import { recoveries } from '../../feed/connection.js'
 import { useEvents } from '../../feed/feed.js'
 import { clock } from '../../page.js'
@@ -19,6 +19,8 @@ interface Held {
   readonly changes: Changes
   /** From when on all changes are known (epoch ms). */
   readonly since: number
+  /** When the oldest process that tells of breakers began (epoch ms). */
+  readonly begun: number
 }
 
 /** All breakers as last heard of; undefined until they are. */
@@ -35,14 +37,20 @@ export function replace(fresh: readonly Breaker[]): void {
   held.value = { ...known, list: [...list, ...by.values()] }
 }
 
+/** What was told while all are being loaded: their answers may be older. */
+let meanwhile: BreakerChange[] = []
+
 async function loadAll(stop: AbortSignal): Promise<void> {
+  meanwhile = []
   const list: Breaker[] = []
   for await (const page of pages<Breaker>('/circuit-breakers', {}, 'circuit_breakers', stop)) {
     list.push(...page)
     // Of many, those that come first are shown while the others are on their way.
     if (list.length === page.length && held.peek() === undefined)
-      held.value = { list: page, changes: new Map(), since: clock.wall() }
+      held.value = { list: page, changes: new Map(), since: clock.wall(), begun: 0 }
   }
+  const { items } = await get<Fleet>('/nodes', {}, stop)
+  const begun = Math.min(...items.map(({ started_at }) => Date.parse(started_at)))
   const past = await get<{ events: BreakerChange[]; cursor?: string }>(
     '/circuit-breakers/metrics',
     { hours: '1', limit: '1000' },
@@ -50,7 +58,10 @@ async function loadAll(stop: AbortSignal): Promise<void> {
   )
   const oldest = past.events.at(-1)
   const since = past.cursor === undefined || oldest === undefined ? 0 : Date.parse(oldest.timestamp)
-  held.value = { list, changes: merge(past.events, held.peek()?.changes), since }
+  const changes = merge(past.events, held.peek()?.changes)
+  held.value = { list: applied(list, meanwhile), changes, since, begun }
+  for (const { id } of meanwhile) due.add(id)
+  void refresh()
 }
 
 /** Loads breakers and keeps them as they are: each change is heard of as an event. */
@@ -81,6 +92,7 @@ export function useBreakers(): void {
   useEvents((events) => {
     const known = held.peek()
     const told = events.filter(isChange).map(changeOf)
+    meanwhile.push(...told)
     if (known === undefined || told.length === 0) return
     held.value = { ...known, changes: merge(told, known.changes), list: applied(known.list, told) }
     for (const { id } of told) due.add(id)
@@ -93,7 +105,7 @@ let busy = false
 
 /** Loads those that changed anew, some at a time. What fails, or is too much, is loaded with all the others soon. */
 async function refresh(): Promise<void> {
-  if (busy) return
+  if (busy || due.size === 0) return
   busy = true
   const ids = [...due].slice(0, FEW)
   due.clear()

@@ -21,7 +21,14 @@ export function Stats({ stats }: { stats: DeadLetterStats }) {
     >
       <Table
         label="Dead letters by operation"
-        head={['Operation', ...STATUSES.map((status) => <State of={status} />)]}
+        head={[
+          'Operation',
+          ...STATUSES.map((status) => (
+            <span class="number">
+              <State of={status} />
+            </span>
+          )),
+        ]}
       >
         {operations.map(([operation, counts]) => (
           <tr key={operation}>
@@ -29,7 +36,7 @@ export function Stats({ stats }: { stats: DeadLetterStats }) {
               <a href={address('/dead-letters', { operation })}>{operation}</a>
             </th>
             {STATUSES.map((status) => (
-              <td>
+              <td class="number">
                 {counts[status] === 0 ? (
                   '0'
                 ) : (

@@ -80,17 +80,26 @@ function Opinions({ opinions, nodes }: { opinions: readonly Opinion[]; nodes: nu
         <>
           <Table
             label="Opinions of breakers"
-            head={['Breaker', <State of="open" />, <State of="half_open" />, 'Seen by']}
+            head={[
+              'Breaker',
+              <span class="number">
+                <State of="open" />
+              </span>,
+              <span class="number">
+                <State of="half_open" />
+              </span>,
+              'Seen by',
+            ]}
           >
             {opinions.slice(0, SHOWN).map(({ breaker, open, halfOpen }) => (
               <tr key={breaker}>
                 <th scope="row">
                   <a href={address('/breakers', { q: breaker })}>{breaker}</a>
                 </th>
-                <td>
+                <td class="number">
                   {count(open.length)} of {count(nodes)}
                 </td>
-                <td>
+                <td class="number">
                   {count(halfOpen.length)} of {count(nodes)}
                 </td>
                 <td class="long">{[...open, ...halfOpen].join(', ')}</td>

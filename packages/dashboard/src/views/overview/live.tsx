@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { FeedEvent } from '../../api/types.js'
+import { connection } from '../../feed/connection.js'
 import { recent } from '../../feed/feed.js'
 import { Empty, Panel } from '../../parts/basics.js'
 import { EventLine } from './event-line.js'
@@ -28,7 +29,9 @@ export function Live() {
   return (
     <Panel title="Live feed" actions={pause} class="wide">
       {events.length === 0 ? (
-        <Empty title="Quiet">Retries, breakers and dead letters show here the moment they happen.</Empty>
+        <Empty title={connection.value.state === 'connecting' ? 'Connecting…' : 'Quiet'}>
+          Retries, breakers and dead letters show here the moment they happen.
+        </Empty>
       ) : (
         <ol class="feed">
           {events.slice(0, SHOWN).map((event) => (

@@ -4,7 +4,7 @@ import { useLoad } from '../../api/load.js'
 import type { Breaker, DeadLetterStats, Page, Session, Summary, Window } from '../../api/types.js'
 import { count, duration, percent, words } from '../../format.js'
 import { clock } from '../../page.js'
-import { Bars, Empty, Head, Panel, Show } from '../../parts/basics.js'
+import { Bars, Empty, Head, Panel, Problem } from '../../parts/basics.js'
 import { Live } from './live.js'
 import { Traffic } from './traffic.js'
 
@@ -86,29 +86,41 @@ function Tiles({ data }: { data: Awaited<ReturnType<typeof load>> }) {
   )
 }
 
+/** What stands where the numbers will, so that nothing jumps when they come. */
+const Blanks = () => (
+  <ul class="tiles blank">
+    {['Calls', 'Retries', 'Success after retry', 'Dead letters', 'Open breakers', 'Retrying now'].map(
+      (name) => (
+        <Tile key={name} name={name} value="–" note={'\u00a0'} />
+      ),
+    )}
+  </ul>
+)
+
 /** How everything stands, at a glance. */
 export function Overview() {
   const loaded = useLoad('overview', load, 5000)
   return (
     <>
       <Head title="Overview" />
-      <Show of={loaded}>{(data) => <Tiles data={data} />}</Show>
+      {loaded.error !== undefined && <Problem error={loaded.error} />}
+      {loaded.data === undefined ? <Blanks /> : <Tiles data={loaded.data} />}
       <div class="panels">
         <Traffic />
-        {loaded.data !== undefined && <Spread data={loaded.data} />}
+        <Spread data={loaded.data} />
         <Live />
       </div>
     </>
   )
 }
 
-function Spread({ data: { summary, counted } }: { data: Awaited<ReturnType<typeof load>> }) {
-  const attempts = Object.entries(summary.success_by_attempt).filter(([, times]) => times > 0)
-  const kinds = Object.entries(counted.failure_by_reason).toSorted((a, b) => b[1] - a[1])
+function Spread({ data }: { data: Awaited<ReturnType<typeof load>> | undefined }) {
+  const attempts = Object.entries(data?.summary.success_by_attempt ?? {}).filter(([, times]) => times > 0)
+  const kinds = Object.entries(data?.counted.failure_by_reason ?? {}).toSorted((a, b) => b[1] - a[1])
   return (
     <>
-      <Panel title="Success by attempt">
-        {attempts.length === 0 ? (
+      <Panel title="Success by attempt" class="spread">
+        {data === undefined ? null : attempts.length === 0 ? (
           <Empty title="Nothing has succeeded yet" />
         ) : (
           <Bars
@@ -118,8 +130,8 @@ function Spread({ data: { summary, counted } }: { data: Awaited<ReturnType<typeo
           />
         )}
       </Panel>
-      <Panel title="Failures by kind">
-        {kinds.length === 0 ? (
+      <Panel title="Failures by kind" class="spread">
+        {data === undefined ? null : kinds.length === 0 ? (
           <Empty title="No failures in 24 h" />
         ) : (
           <Bars

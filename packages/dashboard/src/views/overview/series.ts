@@ -54,3 +54,20 @@ async function hours(span: Span, signal: AbortSignal): Promise<Point[]> {
 /** Calls, retries and success of a stretch of time: by the hour, or by minutes where it is short. */
 export const load = (span: Span, now: number, signal: AbortSignal): Promise<Point[]> =>
   stepOf(span) === HOUR ? hours(span, signal) : minutes(span, now, signal)
+
+/**
+ * How many minutes are looked at where nobody says: a day; an hour or a quarter of one where there was nothing before that,
+ * so that the first calls are more than one bar at the edge.
+ */
+export async function usualMinutes(now: number, signal: AbortSignal): Promise<number> {
+  const calls = async (from: number, to: number): Promise<number> => {
+    const query = { from: new Date(now - from).toISOString(), to: new Date(now - to).toISOString() }
+    return (await get<Window>('/metrics/window', query, signal)).total_sessions
+  }
+  const [before, hour, quarter] = await Promise.all([
+    calls(24 * HOUR, HOUR),
+    calls(HOUR, 15 * MINUTE),
+    calls(15 * MINUTE, 0),
+  ])
+  return before > 0 || hour + quarter === 0 ? 1440 : hour > 0 ? 60 : 15
+}

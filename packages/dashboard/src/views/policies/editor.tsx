@@ -3,14 +3,14 @@ import { ApiError, call, get, request } from '../../api/call.js'
 import { useLoad } from '../../api/load.js'
 import { may } from '../../api/role.js'
 import type { Explanation, Policy } from '../../api/types.js'
-import { words } from '../../format.js'
 import { ask } from '../../parts/ask.js'
 import { Head, Panel, Show } from '../../parts/basics.js'
 import { say } from '../../parts/notice.js'
 import { address, go } from '../../route.js'
 import { Diff } from './diff.js'
+import { type Draft, differences, draftOf, policyOf, said } from './draft.js'
 import { Drawing } from './drawing.js'
-import { type Draft, differences, draftOf, GROUPS, policyOf } from './fields.js'
+import { GROUPS } from './fields.js'
 import { History } from './history.js'
 import { Input, type Origin } from './input.js'
 import { waitsOf } from './schedule.js'
@@ -61,7 +61,7 @@ export function Editor({ id, fresh }: { id: string; fresh: boolean }) {
           />
         )}
       </Show>
-      {!fresh && <History id={id} version={saved.value} />}
+      {!fresh && loaded.data !== undefined && <History id={id} version={saved.value} />}
     </>
   )
 }
@@ -165,7 +165,7 @@ function Form({ found, fresh, onSaved }: { found: Found; fresh: boolean; onSaved
             <Diff of={changes} label="Changes not saved yet" />
           )}
           <p role="status" class="hint">
-            {problems.size > 0 && `The server would not take ${[...problems.keys()].map(words).join(', ')}.`}
+            {problems.size > 0 && `The server would not take ${[...problems.keys()].map(said).join(', ')}.`}
           </p>
         </Panel>
         {GROUPS.map(([title, fields]) => (
@@ -176,7 +176,7 @@ function Form({ found, fresh, onSaved }: { found: Found; fresh: boolean; onSaved
                   key={field.name}
                   field={field}
                   value={draft.value[field.name] ?? ''}
-                  origin={originOf(origins[field.name])}
+                  origin={originOf(origins[field.name.split('.')[0] ?? ''])}
                   problem={problems.get(field.name)}
                   changed={draft.value[field.name] !== before[field.name]}
                   onInput={(value) => {

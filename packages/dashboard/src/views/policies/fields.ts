@@ -3,10 +3,18 @@ import type { Policy } from '../../api/types.js'
 /** How a field is written. */
 type Kind = 'text' | 'number' | 'seconds' | 'list' | 'codes' | 'flag' | readonly string[]
 
+/** Fields that have fields of their own. */
+export const PARTS = ['bulkhead', 'hedge', 'budget'] as const
+
+/** A field of a policy, or one of a part of it. */
+export type Name = keyof Policy | `${(typeof PARTS)[number]}.${string}`
+
 export interface Field {
-  readonly name: keyof Policy
+  readonly name: Name
   readonly label: string
   readonly kind: Kind
+  /** What it is where the part is there and this is left empty. */
+  readonly otherwise?: number
 }
 
 export const GROUPS: readonly (readonly [title: string, fields: readonly Field[]])[] = [
@@ -65,6 +73,29 @@ export const GROUPS: readonly (readonly [title: string, fields: readonly Field[]
     ],
   ],
   [
+    'Bulkhead and hedge',
+    [
+      { name: 'bulkhead.limit', label: 'Calls at a time', kind: 'number' },
+      { name: 'bulkhead.queue', label: 'Calls that may wait', kind: 'number', otherwise: 0 },
+      { name: 'hedge.delay', label: 'Join an attempt silent for, s', kind: 'seconds' },
+      { name: 'hedge.max', label: 'Attempts that may join', kind: 'number', otherwise: 1 },
+    ],
+  ],
+  [
+    'Retry budget',
+    [
+      { name: 'budget.ratio', label: 'Retries for each call', kind: 'number', otherwise: 0.2 },
+      {
+        name: 'budget.reserve_per_second',
+        label: 'And a second, in any case',
+        kind: 'number',
+        otherwise: 10,
+      },
+      { name: 'budget.window', label: 'Counted over, s', kind: 'seconds', otherwise: 10 },
+      { name: 'budget.shared', label: 'Count the whole fleet', kind: 'flag' },
+    ],
+  ],
+  [
     'The policy',
     [
       { name: 'name', label: 'Name', kind: 'text' },
@@ -83,61 +114,8 @@ export const DURATIONS: ReadonlySet<string> = new Set(
   FIELDS.filter(({ kind }) => kind === 'seconds').map(({ name }) => name),
 )
 
-/** A policy as it stands in the form: text, or yes and no. */
-export type Draft = Readonly<Record<string, string | boolean>>
-
-function written(value: unknown): string | boolean {
-  if (typeof value === 'boolean') return value
-  if (value === undefined || value === null) return ''
-  return Array.isArray(value) ? value.join(', ') : String(value as string | number)
-}
-
-/** A policy as the form shows it. */
-export const draftOf = (policy: Partial<Policy>): Draft =>
-  Object.fromEntries(
-    FIELDS.map(({ name, kind }) => [name, kind === 'flag' ? policy[name] === true : written(policy[name])]),
-  )
-
-/** What cannot be read stays as it was written, for the server to say what is wrong with it. */
-const number = (text: string): unknown => {
-  const read = Number(text)
-  return text === '' ? null : text === 'Infinity' || Number.isNaN(read) ? text : read
-}
-
-/** What a field of the form means on the wire: null where it is left empty. */
-export function meaning({ kind }: Field, value: string | boolean): unknown {
-  if (typeof value === 'boolean') return value
-  const text = value.trim()
-  if (kind === 'number' || kind === 'seconds') return number(text)
-  if (kind !== 'list' && kind !== 'codes') return text === '' ? null : text
-  const parts = text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
-  if (parts.length === 0) return null
-  return kind === 'codes' ? parts.map(number) : parts
-}
-
-/** The whole policy that a form means; fields that the form does not show stay as they are. */
-export function policyOf(policy: Partial<Policy>, draft: Draft): Record<string, unknown> {
-  const { schema: _, id: __, ...rest } = policy
-  const own = FIELDS.map((field) => [field.name, meaning(field, draft[field.name] ?? '')] as const)
-  return Object.fromEntries(
-    [...Object.entries(rest), ...own].filter(([, value]) => value !== null && value !== undefined),
-  )
-}
-
-/** A field before and after. */
-export interface Difference {
-  readonly name: string
-  readonly before: unknown
-  readonly after: unknown
-}
-
-/** What differs between two records, in the order of the fields. */
-export function differences(before: Record<string, unknown>, after: Record<string, unknown>): Difference[] {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  return names
-    .filter((name) => JSON.stringify(before[name] ?? null) !== JSON.stringify(after[name] ?? null))
-    .map((name) => ({ name, before: before[name], after: after[name] }))
+/** The part of a policy that a field is of, and its name there; a field of the policy itself is of no part. */
+export const split = (name: string): readonly [part: string | undefined, key: string] => {
+  const dot = name.indexOf('.')
+  return dot < 0 ? [undefined, name] : [name.slice(0, dot), name.slice(dot + 1)]
 }

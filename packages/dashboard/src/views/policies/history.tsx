@@ -3,7 +3,7 @@ import { useLoad } from '../../api/load.js'
 import type { Audit, Page } from '../../api/types.js'
 import { Panel, Show, Time } from '../../parts/basics.js'
 import { Diff } from './diff.js'
-import { differences } from './fields.js'
+import { differences } from './draft.js'
 
 const recordOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}

@@ -6,6 +6,8 @@ export interface Origin {
   readonly exact?: string
 }
 
+const PLACEHOLDERS: Record<string, string> = { list: 'names; [] for none', codes: '502, 503' }
+
 /** One field of the editor, with where its value comes from and what is wrong with it. */
 export function Input(props: {
   field: Field
@@ -16,7 +18,7 @@ export function Input(props: {
   onInput: (value: string | boolean) => void
 }) {
   const { field, value, origin, problem, changed, onInput } = props
-  const { name, label, kind } = field
+  const { name, label, kind, otherwise } = field
   const id = `policy-${name}`
   const notes = `${id}-notes`
   const shared = {
@@ -56,7 +58,7 @@ export function Input(props: {
           type="text"
           inputMode={kind === 'number' || kind === 'seconds' ? 'decimal' : 'text'}
           autocomplete="off"
-          placeholder={kind === 'list' ? 'names, with commas' : kind === 'codes' ? '502, 503' : 'none'}
+          placeholder={otherwise === undefined ? (PLACEHOLDERS[kind] ?? 'none') : `none, or ${otherwise}`}
           value={String(value)}
           onInput={(input) => onInput(input.currentTarget.value)}
         />

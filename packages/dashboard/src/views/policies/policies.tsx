@@ -89,9 +89,9 @@ function All() {
                 </th>
                 <td>{policy.name}</td>
                 <td class="number">{policy.max_attempts === 'Infinity' ? 'no end' : policy.max_attempts}</td>
-                <td>{waits(policy)}</td>
+                <td class="line-long">{waits(policy)}</td>
                 <td>{policy.jitter_type}</td>
-                <td>{deadlines(policy) ?? <None />}</td>
+                <td class="line-long">{deadlines(policy) ?? <None />}</td>
                 <td>{policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'its own' : <None />)}</td>
                 <td>
                   <State of={policy.enabled ? (policy.shadow ? 'shadow' : 'enabled') : 'disabled'} />

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { call } from '../../api/call.js'
 import type { Validation } from '../../api/types.js'
 import { clock } from '../../page.js'
+import { fieldAt } from './draft.js'
 
 /** A name for the policy that is checked; the id itself might have a dot in it. */
 const DRAFT = 'draft'
@@ -25,7 +26,7 @@ export function useValidation(
         ({ errors }) => {
           const own = errors.filter(({ path }) => path.startsWith(`policies.${DRAFT}`))
           found.value = new Map(
-            own.map(({ path, message }) => [/^policies\.draft\.?([a-z_]*)/.exec(path)?.[1] ?? '', message]),
+            own.map(({ path, message }) => [fieldAt(path.slice(`policies.${DRAFT}.`.length)), message]),
           )
         },
         // What cannot be checked now is checked when it is saved.

@@ -79,12 +79,12 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
             head={[
               'Member',
               'Status',
+              'Region',
               number('Success'),
               number('Latency'),
               number('Score'),
               number('Attempts'),
               number('Openings'),
-              'Region',
               number('Weight'),
               ...(operator ? ['Actions'] : []),
             ]}
@@ -104,6 +104,7 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
                 <td>
                   <State of={member.status} />
                 </td>
+                <td>{member.region ?? <None />}</td>
                 <td class="number">
                   {member.success_rate == null ? <None /> : percent(member.success_rate)}
                 </td>
@@ -113,7 +114,6 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
                 <td class="number">{member.score == null ? <None /> : member.score.toFixed(2)}</td>
                 <td class="number">{count(member.total_attempts)}</td>
                 <td class="number">{count(member.circuit_breaker_opens)}</td>
-                <td>{member.region ?? <None />}</td>
                 <td class="number">{member.weight}</td>
                 {operator && (
                   <td>

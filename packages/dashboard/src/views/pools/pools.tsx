@@ -36,7 +36,9 @@ export function Pools() {
                         {pool.id}
                       </a>
                     </span>
-                    <span class="tile-value">{count(pool.size)}</span>
+                    <span class="tile-value">
+                      {count(pool.size)} <small>{pool.size === 1 ? 'member' : 'members'}</small>
+                    </span>
                     <span class="tile-note">
                       {Object.entries(pool.by_status).map(([status, size]) => (
                         <span key={status}>

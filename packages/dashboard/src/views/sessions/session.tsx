@@ -33,10 +33,27 @@ function Timeline({ session }: { session: Session }) {
   )
 }
 
-/** The status of an answer, where the error does not say it already. */
-function status({ status_code, error }: Session['attempts'][number]): string {
-  const said = status_code == null || (error?.message.includes(String(status_code)) ?? false)
-  return said ? '' : ` (${status_code})`
+/** What an attempt failed with: its error, and the status of the answer where the error does not say it already. */
+function failureOf({ status_code, error, success }: Session['attempts'][number]): string {
+  if (error == null) return status_code == null || success ? '' : `answered ${status_code}`
+  const told = status_code == null || error.message.includes(String(status_code))
+  return `${error.type}: ${error.message}${told ? '' : ` (${status_code})`}`
+}
+
+/** What a call ended with, in words. */
+function EndOf({ session }: { session: Session }) {
+  const { final_error: error, end_time, success } = session
+  if (error != null)
+    return (
+      <p>
+        <strong>{error.type}</strong>: {error.message}
+      </p>
+    )
+  if (end_time == null) return <p class="hint">It is not over yet.</p>
+  if (success) return <p class="hint">It succeeded in the end.</p>
+  const last = session.attempts.at(-1)
+  const answer = last === undefined ? '' : failureOf(last)
+  return <p>The caller got the last answer as it was{answer === '' ? '' : `: ${answer}`}.</p>
 }
 
 /** One call: its attempts and waits in time, and what each of them said. */
@@ -129,13 +146,7 @@ export function OneSession({ id }: { id: string }) {
                   </dl>
                 </Panel>
                 <Panel title="What it said">
-                  {session.final_error == null ? (
-                    <p class="hint">{active ? 'It is not over yet.' : 'It succeeded in the end.'}</p>
-                  ) : (
-                    <p>
-                      <strong>{session.final_error.type}</strong>: {session.final_error.message}
-                    </p>
-                  )}
+                  <EndOf session={session} />
                   {session.context != null && (
                     <>
                       <h3>Context</h3>
@@ -166,10 +177,7 @@ export function OneSession({ id }: { id: string }) {
                       <td class="number">{duration(attempt.delay)}</td>
                       <td class="number">{duration(attempt.duration)}</td>
                       <td>{attempt.proxy_id ?? <None />}</td>
-                      <td class="long">
-                        {attempt.error != null && `${attempt.error.type}: ${attempt.error.message}`}
-                        {status(attempt)}
-                      </td>
+                      <td class="long">{failureOf(attempt) || <None />}</td>
                       <td>
                         <Time at={attempt.timestamp} />
                       </td>

@@ -1,6 +1,6 @@
 import type { Session } from '../../api/types.js'
 import { duration, words } from '../../format.js'
-import { Empty, Head, number, State, Table, Time } from '../../parts/basics.js'
+import { Empty, Head, None, number, State, Table, Time } from '../../parts/basics.js'
 import { Choice, Filters, Text } from '../../parts/filters.js'
 import { List, useList } from '../../parts/list.js'
 import { address, route } from '../../route.js'
@@ -10,6 +10,12 @@ import { OneSession } from './session.js'
 export function Sessions() {
   const { id } = route.value.query
   return id === undefined ? <All /> : <OneSession key={id} id={id} />
+}
+
+/** What the last attempt that failed said. */
+function lastError({ attempts }: Session): string {
+  const failed = attempts.findLast(({ success }) => !success)
+  return failed?.error?.message ?? (failed?.status_code == null ? '' : `answered ${failed.status_code}`)
 }
 
 function All() {
@@ -58,7 +64,7 @@ function All() {
               number('Took'),
               'Policy',
               'Last error',
-              'Started',
+              active === 'true' ? 'Started' : 'Ended',
             ]}
           >
             {sessions.map((session) => (
@@ -77,11 +83,9 @@ function All() {
                 <td class="number">{session.total_attempts}</td>
                 <td class="number">{duration(session.total_duration)}</td>
                 <td>{session.policy_id}</td>
-                <td class="long">
-                  {session.attempts.findLast(({ error }) => error != null)?.error?.message ?? ''}
-                </td>
+                <td class="long">{lastError(session) || <None />}</td>
                 <td>
-                  <Time at={session.start_time} />
+                  <Time at={session.end_time ?? session.start_time} />
                 </td>
               </tr>
             ))}

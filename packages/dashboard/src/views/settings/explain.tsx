@@ -7,6 +7,15 @@ import { Text } from '../../parts/filters.js'
 import { address, route } from '../../route.js'
 import { DURATIONS } from '../policies/fields.js'
 
+/** A value with its unit; one that has parts, part by part. */
+function valueOf(name: string, value: unknown): string {
+  if (DURATIONS.has(name) && typeof value === 'number') return duration(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return inline(value)
+  return Object.entries(value)
+    .map(([part, inner]) => `${words(part)} ${valueOf(`${name}.${part}`, inner)}`)
+    .join(', ')
+}
+
 function Explained({ operation }: { operation: string }) {
   const loaded = useLoad(operation, (signal) => get<Explanation>('/config/explain', { operation }, signal))
   return (
@@ -15,7 +24,7 @@ function Explained({ operation }: { operation: string }) {
         <>
           {!enabled && <p class="hint">It is switched off: calls go straight through.</p>}
           {notes.map((note) => (
-            <p class="hint">{note}</p>
+            <p class="hint note">{note}</p>
           ))}
           {policies.map(({ kind, policy_id, values, breaker }) => (
             <details key={kind} open={policies.length === 1}>
@@ -31,9 +40,7 @@ function Explained({ operation }: { operation: string }) {
                 {Object.entries(values).map(([name, { value, origin, where }]) => (
                   <tr key={name}>
                     <th scope="row">{name}</th>
-                    <td>
-                      {DURATIONS.has(name) && typeof value === 'number' ? duration(value) : inline(value)}
-                    </td>
+                    <td>{valueOf(name, value)}</td>
                     <td>
                       <span title={where ?? undefined}>
                         {words(origin)}

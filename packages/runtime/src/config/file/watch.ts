@@ -20,6 +20,8 @@ export interface WatchOptions {
 export interface Watch {
   /** Ends it; nothing is told afterwards. */
   close(): void
+  /** Takes a text that was read elsewhere for known. */
+  know(text: string): void
   /** Reads the file now, and tells of it where it is another. */
   check(): Promise<void>
 }
@@ -39,7 +41,11 @@ const EMPTY_LOOKS = 3
  */
 export function watchConfig(path: string, options: WatchOptions): Watch {
   const watching = new FileWatch(path, options)
-  return { close: () => watching.close(), check: () => watching.check() }
+  return {
+    close: () => watching.close(),
+    know: (text) => watching.know(text),
+    check: () => watching.check(),
+  }
 }
 
 class FileWatch {
@@ -74,6 +80,10 @@ class FileWatch {
     for (const watcher of this.folders.values()) watcher.close()
     this.folders.clear()
     this.options.clock.clearTimer(this.timer)
+  }
+
+  know(text: string): void {
+    this.text = text
   }
 
   check(): Promise<void> {

@@ -1,17 +1,13 @@
 import { HoldfastError } from 'holdfast'
 import { snakeKey } from '../../codec/twin.js'
-import { prepare } from '../prepare.js'
+import { readEntry } from '../entry.js'
 import { configInvalid, type Problem, pathText, show } from '../problem.js'
 import { DEFAULT_POLICY } from '../ready.js'
 import { contradictions, type PolicySource, resolvePolicies, resolvePolicy } from '../resolve.js'
 import { policyIds } from '../rules/references.js'
-import { policyEntrySchema } from '../schema/policy.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
-import { follow, type Spelling, takesOf } from '../schema/walk.js'
+import type { Spelling } from '../schema/walk.js'
 import type { Layer, WirePolicyEntry } from './layer.js'
-
-/** Fields that records carry and configs do not. */
-const OF_RECORDS = new Set(['schema'])
 
 /**
  * A layer with a policy put: with its fields where they differ from what the config says, so that later changes of the
@@ -56,28 +52,8 @@ function readPolicy(config: Config, given: unknown, spelling: Spelling): { id: s
     throw configInvalid('the policy', [
       { path: '', message: `got ${show(given)}, takes an object with an id` },
     ])
-  const own = Object.fromEntries(Object.entries(given).filter(([key]) => !OF_RECORDS.has(key)))
-  const wire = prepare(policyEntrySchema, own, [], {
-    spelling,
-    // Variables are the file's: a policy from outside must not read the environment.
-    interpolate: (_schema, value) => value,
-    problem: (path, message) => problems.push({ path: pathText(path), message }),
-  })
-  const result = policyEntryCodec.safeDecode(wire)
-  if (!result.success)
-    for (const issue of result.error.issues) {
-      const { path, schema } = follow(policyEntrySchema, issue.path.map(String), spelling)
-      const written = path.reduce<unknown>(
-        (value, step) => (Object(value) as Record<string, unknown>)[step],
-        own,
-      )
-      problems.push({
-        path: pathText(path),
-        message: `got ${show(written)}, takes ${takesOf(schema, spelling)}`,
-      })
-    }
-  const entry = result.success ? result.data : {}
-  const id = (own as { id?: unknown }).id
+  const entry = readEntry(given, spelling, problems)
+  const { id } = given as { id?: unknown }
   if (typeof id !== 'string' || id.trim() === '' || id === '__proto__')
     problems.push({ path: 'id', message: `got ${show(id)}, takes the id of the policy` })
   const breaker = entry.circuitBreaker

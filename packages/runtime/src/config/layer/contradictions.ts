@@ -1,11 +1,17 @@
+import { toSeconds } from '../../codec/leaf.js'
 import { snakeKey } from '../../codec/twin.js'
 import { configInvalid, type Problem } from '../problem.js'
 import { contradictions } from '../resolve.js'
 import type { ResolvedConfig } from '../resolved.js'
 
-/** What in the policies, file and changes together, cannot be: fields that contradict each other, breakers that are not there. */
-export function contradictionsOf({ policies, config }: ResolvedConfig): (Problem & { policyId: string })[] {
-  const found: (Problem & { policyId: string })[] = []
+/** Something in a policy, file and changes together, that cannot be. */
+export interface Contradiction extends Problem {
+  readonly policyId: string
+}
+
+/** What in the policies cannot be: fields that contradict each other, breakers that are not there. */
+export function contradictionsOf({ policies, config }: ResolvedConfig): Contradiction[] {
+  const found: Contradiction[] = []
   for (const [policyId, resolved] of policies) {
     const { policy } = resolved
     const at = (field: string) => `policies.${policyId}.${snakeKey(field)}`
@@ -13,7 +19,7 @@ export function contradictionsOf({ policies, config }: ResolvedConfig): (Problem
       found.push({
         policyId,
         path: at(field),
-        message: `${policy[field] / 1000} is less than ${snakeKey(least)}, which is ${policy[least] / 1000}`,
+        message: `${toSeconds(policy[field])} is less than ${snakeKey(least)}, which is ${toSeconds(policy[least])}`,
       })
     if (policy.circuitBreaker && !Object.hasOwn(config.circuitBreakers ?? {}, policy.circuitBreaker))
       found.push({
@@ -26,8 +32,6 @@ export function contradictionsOf({ policies, config }: ResolvedConfig): (Problem
 }
 
 /** @throws CONFIG_INVALID that lists them */
-export function refuseContradictions(resolved: ResolvedConfig): void {
-  const problems = contradictionsOf(resolved)
-  if (problems.length > 0)
-    throw configInvalid('the configuration with the changes made through the API', problems)
+export function refuseContradictions(problems: readonly Contradiction[]): never {
+  throw configInvalid('the configuration with the changes made through the API', problems)
 }

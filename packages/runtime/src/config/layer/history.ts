@@ -21,6 +21,8 @@ const TRIES = 20
 export class LayerHistory {
   private readonly store: LayerStore
   private readonly clock: Pick<Clock, 'wall'>
+  /** The newest version that was read or written here. */
+  private known = 0
 
   constructor({ store, clock }: { store: Pick<Store, 'layers'>; clock: Pick<Clock, 'wall'> }) {
     this.store = store.layers
@@ -29,7 +31,26 @@ export class LayerHistory {
 
   /** The layer as it is stored. @throws CONFIG_INVALID where this release cannot read it */
   async load(): Promise<Layer> {
-    return layerOf(await this.store.latest())
+    const latest = await this.store.latest()
+    this.known = latest?.version ?? 0
+    return layerOf(latest)
+  }
+
+  /** The newest version where it was written elsewhere and not read here yet. */
+  async news(): Promise<LayerChange | undefined> {
+    const latest = await this.store.latest()
+    return latest === undefined || latest.version === this.known ? undefined : changeOf(latest)
+  }
+
+  /** When what the layer says of a policy last became other than it was; undefined where it never did. */
+  async changedAt(policyId: string): Promise<Date | undefined> {
+    const said = ({ layer }: LayerVersion) =>
+      JSON.stringify((layer as Layer | null)?.policies?.[policyId]) ?? 'nothing'
+    const versions = await this.store.history()
+    return versions.find((version, i) => {
+      const before = versions[i + 1]
+      return said(version) !== (before === undefined ? 'nothing' : said(before))
+    })?.at
   }
 
   /**
@@ -53,11 +74,10 @@ export class LayerHistory {
     const versions = await this.store.history()
     const found = versions.find((known) => known.version === version)
     if (found === undefined && version !== 0) {
-      const known = versions.map((entry) => entry.version).toReversed()
-      throw new HoldfastError(
-        'INVALID_OPTIONS',
-        `version: got ${show(version)}, takes ${known.length === 0 ? '0: nothing was changed yet' : `0 or one of ${known.join(', ')}`}`,
-      )
+      const problem = `version: got ${show(version)}, takes ${spoken(versions)}`
+      throw new HoldfastError('INVALID_OPTIONS', `the layer of changes cannot be rolled back: ${problem}`, {
+        details: [problem],
+      })
     }
     const layer = layerOf(found)
     return this.change(() => layer, { ...actor, reason: actor?.reason ?? `rollback to version ${version}` })
@@ -81,12 +101,7 @@ export class LayerHistory {
   /** All versions, newest first. */
   async history(): Promise<LayerChange[]> {
     const versions = await this.store.history()
-    return versions.map(({ version, by, reason, at }) => ({
-      version,
-      by,
-      ...(reason !== undefined && { reason }),
-      at,
-    }))
+    return versions.map(changeOf)
   }
 
   private async append(
@@ -97,11 +112,25 @@ export class LayerHistory {
     const after = latest?.version ?? 0
     const { by = 'unknown', reason } = actor ?? {}
     const at = new Date(this.clock.wall())
-    return this.store.append(
-      { version: after + 1, by, ...(reason !== undefined && { reason }), at, layer },
-      after,
-    )
+    const next = { version: after + 1, by, ...(reason !== undefined && { reason }), at, layer }
+    const appended = await this.store.append(next, after)
+    if (appended) this.known = next.version
+    return appended
   }
+}
+
+const changeOf = ({ version, by, reason, at }: LayerVersion): LayerChange => ({
+  version,
+  by,
+  ...(reason !== undefined && { reason }),
+  at,
+})
+
+/** The versions that there are, newest first, in words; of many the first and the last. */
+function spoken(versions: readonly LayerVersion[]): string {
+  const [newest, oldest] = [versions[0], versions.at(-1)]
+  if (newest === undefined || oldest === undefined) return '0: nothing was changed yet'
+  return newest === oldest ? `0 or ${newest.version}` : `0, or ${oldest.version} to ${newest.version}`
 }
 
 /** A stored layer, checked: it may have been written by another release. */

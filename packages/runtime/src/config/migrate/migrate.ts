@@ -71,11 +71,14 @@ const isMapping = (value: unknown): value is Mapping =>
  */
 export function migrateConfig(input: string | object | readonly OldFile[]): Migration {
   const work = new Work()
-  const files = Array.isArray(input) ? (input as readonly OldFile[]) : [{ file: undefined, text: input }]
-  for (const { file, text } of files) {
-    const value = typeof text === 'string' ? work.read(file, text) : text
-    if (value !== undefined) work.take(file, value)
-  }
+  if (!Array.isArray(input)) work.add(undefined, input)
+  else if (input.length === 0) work.reject(undefined, 'got no files, takes at least one')
+  else
+    for (const [i, given] of (input as readonly unknown[]).entries()) {
+      const { file, text } = isMapping(given) ? given : {}
+      if (typeof file === 'string' && text !== undefined) work.add(file, text)
+      else work.reject(undefined, `entry ${i + 1}: got ${show(given)}, takes { file, text }`)
+    }
   return work.finish()
 }
 
@@ -92,16 +95,27 @@ class Work {
   private readonly found = { policies: 0, mappings: 0, breakers: 0 }
   private converted = 0
   private unchanged = 0
+  /** What could not be read, and whether anything could. */
+  private rejected = 0
+  private understood = false
 
-  read(file: string | undefined, text: string): unknown {
-    const source = readText(text)
-    if (!('problems' in source)) return source.value
-    for (const { line, message } of source.problems) this.tell(file, [], `line ${line}: ${message}`)
-    return undefined
+  /** Settings, or the text of some. */
+  add(file: string | undefined, given: unknown): void {
+    if (typeof given !== 'string') return this.take(file, given)
+    const source = readText(given)
+    if (!('problems' in source)) return this.take(file, source.value)
+    for (const { line, message } of source.problems) this.reject(file, `line ${line}: ${message}`)
   }
 
-  take(file: string | undefined, value: unknown): void {
-    if (!isMapping(value)) this.tell(file, [], `got ${show(value)}, takes a mapping of settings`)
+  /** What was given cannot be read at all. */
+  reject(file: string | undefined, message: string): void {
+    this.rejected++
+    this.tell(file, [], message)
+  }
+
+  private take(file: string | undefined, value: unknown): void {
+    if (!isMapping(value)) this.reject(file, `got ${show(value)}, takes a mapping of settings`)
+    else if (Object.keys(value).length === 0) this.tell(file, [], 'got an empty mapping, takes settings')
     else if (value.version !== undefined || isMapping(value.policies) || isMapping(value.subsystem_mappings))
       this.config(file, value)
     else {
@@ -112,6 +126,7 @@ class Work {
 
   /** A file of the form that is still in use: its policies in today's words, all else as it is. */
   private config(file: string | undefined, value: Mapping): void {
+    this.understood = true
     const { version: _, policies, subsystem_mappings, circuit_breakers, ...others } = value
     for (const [id, policy] of Object.entries(isMapping(policies) ? policies : {}))
       if (isMapping(policy)) this.policy(file, ['policies', id], id, policy)
@@ -247,7 +262,10 @@ class Work {
       breakersIn: this.found.breakers,
       breakersOut: Object.keys(this.breakers).length,
     }
+    const found = Object.values(this.found).some((number) => number > 0)
     const kept =
+      (found || this.understood) &&
+      this.rejected === 0 &&
       counts.policiesIn === counts.policiesOut &&
       counts.mappingsIn === counts.mappingsOut &&
       counts.breakersIn === counts.breakersOut

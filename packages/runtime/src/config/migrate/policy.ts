@@ -1,3 +1,4 @@
+import { tidySeconds } from '../../codec/leaf.js'
 import { BREAKER_STATE, breakerField, type Known, plain, policyField, type Unit } from './words.js'
 
 type Mapping = { readonly [key: string]: unknown }
@@ -36,11 +37,11 @@ function seconds(key: string, { field, unit }: Known, value: unknown, tell: Tell
     return word === undefined ? seconds(key, { field, unit }, Number(amount), tell) : `${amount}${word}`
   }
   if (typeof value !== 'number') return value
-  if (unit !== undefined) return value * FACTORS[unit]
+  if (unit !== undefined) return tidySeconds(value * FACTORS[unit])
   const isTimeout = /timeout|duration|after|lease/.test(field)
   if (value < (isTimeout ? MILLISECONDS_FROM.timeout : MILLISECONDS_FROM.delay)) return value
   tell(key, `${value} has no unit and was taken for milliseconds`)
-  return value / 1000
+  return tidySeconds(value / 1000)
 }
 
 const FACTORS: { readonly [unit in NonNullable<Unit>]: number } = { ms: 0.001, s: 1, m: 60 }

@@ -1,5 +1,6 @@
 import { matcherProblems, milliseconds } from 'holdfast/engine'
 import { z } from 'zod'
+import { toSeconds } from '../../codec/leaf.js'
 import { patternProblem } from '../../redact/patterns.js'
 
 /** What messages say of a place in the file besides its description. */
@@ -45,8 +46,6 @@ const tidy = (ms: number): number => Math.round(ms * 1e3) / 1e3
 
 const fromSeconds = (wire: number | string): number =>
   typeof wire === 'number' ? tidy(wire * 1000) : tidy(milliseconds(wire))
-
-const toSeconds = (ms: number): number => ms / 1000
 
 const words = (text: string) => [
   `${text}, in seconds or as ${FORMS}`,
@@ -141,6 +140,14 @@ export const port = () => takes(z.int().min(0).max(65_535), 'a port, 0 to 65535'
 export const text = () => takes(z.string(), 'a text')
 export const word = () => takes(z.string().min(1), 'a text that is not empty')
 export const secret = () => takes(z.string().min(1), 'a text that is not empty', { secret: true })
+
+/** One secret, or several. */
+export const secrets = () =>
+  takes(
+    z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+    'a text that is not empty, or a list of them',
+    { secret: true },
+  )
 
 /** One of a few words. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(...options: T) =>

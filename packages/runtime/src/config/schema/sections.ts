@@ -16,6 +16,7 @@ import {
   port,
   rate,
   secret,
+  secrets,
   share,
   span,
   text,
@@ -106,7 +107,10 @@ export const deadLettersSchema = z.strictObject({
     oneOf('report', 'refuse'),
     'What happens at the limit: report it, or refuse new calls with a payload. Default report.',
   ),
-  encryption_key: key(secret(), 'Encrypts payloads: 32 bytes, base64 or hex; best as ${VAR}.'),
+  encryption_key: key(
+    secrets(),
+    'Encrypts payloads: 32 bytes, base64 or hex; best as ${VAR}. Of a list, the newest first, all open and the first one seals.',
+  ),
 })
 
 const kept = () =>

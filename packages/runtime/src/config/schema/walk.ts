@@ -29,6 +29,8 @@ const KINDS: { readonly [type: string]: Kind } = {
   string: 'text',
   enum: 'text',
   pipe: 'either',
+  // The only ones there are take a text, or several of them.
+  union: 'text',
   unknown: 'anything',
 }
 
@@ -45,6 +47,14 @@ export function childOf(schema: Schema, key: string): Schema | undefined {
   if (def.type === 'object') return Object.hasOwn(def.shape, key) ? def.shape[key] : undefined
   if (def.type === 'record') return def.valueType
   return def.type === 'array' ? def.element : undefined
+}
+
+/** The schema of what a list holds, where a place takes one. */
+export function itemOf(schema: Schema): Schema | undefined {
+  const { type, element, options = [] } = defOf(bare(schema))
+  if (type === 'array') return element
+  const several = options.find((option: Schema) => defOf(option).type === 'array')
+  return several && defOf(several).element
 }
 
 /** The wire form of a leaf of TypeScript's: milliseconds become seconds. What is no number is left as it is. */

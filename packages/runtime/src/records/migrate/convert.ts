@@ -1,11 +1,18 @@
+import { tidySeconds } from '../../codec/leaf.js'
 import { EVENT_TYPES, SCHEMA } from '../session.js'
-import { isBag, Reader } from './reader.js'
+import { isBag, type Reader } from './reader.js'
 
 type Bag = Record<string, unknown>
 
 const word = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
 const number = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
+
+/** Seconds between two times; undefined where either is none, or the second comes first. */
+function between(from: unknown, to: unknown): number | undefined {
+  const ms = Date.parse(String(to)) - Date.parse(String(from))
+  return ms >= 0 ? tidySeconds(ms / 1000) : undefined
+}
 
 /** Old words for what happened. */
 const OLD_TYPES: Record<string, string> = {
@@ -36,7 +43,7 @@ function attempt(reader: Reader, place: number, shift: number): Bag {
     delay: reader.seconds('delay', 'delay_before') ?? 0,
     success,
     outcome: outcome ?? (success ? 'success' : slow ? 'timeout' : 'failure'),
-    duration: reader.seconds('duration', 'latency') ?? 0,
+    duration: reader.seconds('duration', 'latency'),
     status_code: reader.take('status_code', 'http_status'),
     proxy_id: reader.take('proxy_id', 'member_id'),
     error,
@@ -52,11 +59,18 @@ export function session(reader: Reader): Bag {
     isBag(raw) ? attempt(reader.inside(raw), i + 1, fromZero ? 1 : 0) : raw,
   )
   const read = attempts.filter(isBag)
+  const [start, end] = [reader.instant('start_time'), reader.instant('end_time')]
+  // How long an attempt took that does not say so is told by what came after it, or by nothing.
+  for (const [i, { timestamp, duration }] of read.entries()) {
+    const next = read[i + 1]
+    const lasted = between(timestamp, next?.timestamp ?? end)
+    if (duration !== undefined || lasted === undefined) continue
+    const told = tidySeconds(lasted - number(next?.delay))
+    if (told >= 0) Object.assign(read[i] ?? {}, { duration: told })
+  }
   const id = reader.take('session_id', 'request_id', 'id')
   const policy = reader.take('policy_id')
-  const [start, end] = [reader.instant('start_time'), reader.instant('end_time')]
   const success = reader.take('success') ?? read.at(-1)?.success
-  const between = Date.parse(String(end)) - Date.parse(String(start))
   const summed = read.reduce((sum, { delay, duration }) => sum + number(delay) + number(duration), 0)
   const duration = reader.seconds('total_duration')
   reader.take('total_attempts', 'retry_count')
@@ -78,7 +92,7 @@ export function session(reader: Reader): Bag {
     stopped: reader.take('stopped') ?? (success === true ? 'succeeded' : undefined),
     context: reader.take('context'),
     total_attempts: attempts.length,
-    total_duration: duration ?? (between >= 0 ? between / 1000 : summed),
+    total_duration: duration ?? between(start, end) ?? tidySeconds(summed),
     retry_count: Math.max(0, attempts.length - 1),
     next_retry_time: reader.instant('next_retry_time'),
   })
@@ -111,7 +125,7 @@ export function event(reader: Reader): Bag {
   })
 }
 
-/** A window of metrics. What version 1.0 did not know yet, the kinds of failures and quantiles, is empty and 0. */
+/** A window of metrics. Of what version 1.0 did not know yet the kinds of failures are none, and quantiles are left out. */
 export function metrics(reader: Reader): Bag {
   const parts = (given: unknown) =>
     isBag(given)
@@ -134,9 +148,8 @@ export function metrics(reader: Reader): Bag {
   const successes = reader.take('successful_sessions')
   const attempts = reader.take('total_attempts')
   const duration = reader.seconds('total_duration') ?? 0
-  const per = (amount: unknown) => (number(sessions) > 0 ? number(amount) / number(sessions) : 0)
+  const per = (amount: unknown) => (number(sessions) > 0 ? tidySeconds(number(amount) / number(sessions)) : 0)
   const latency = reader.take('latency')
-  const quantiles = reader.inside(isBag(latency) ? latency : {})
   return reader.with({
     time_window_start: reader.instant('time_window_start'),
     time_window_end: reader.instant('time_window_end'),
@@ -151,9 +164,12 @@ export function metrics(reader: Reader): Bag {
     by_policy: parts(reader.take('by_policy')),
     by_subsystem: parts(reader.take('by_subsystem')),
     failure_by_reason: reader.take('failure_by_reason') ?? {},
-    latency: Object.fromEntries(['p50', 'p95', 'p99'].map((name) => [name, quantiles.seconds(name) ?? 0])),
+    latency: isBag(latency) ? quantiles(reader.inside(latency)) : latency,
   })
 }
+
+const quantiles = (reader: Reader): Bag =>
+  reader.with({ p50: reader.seconds('p50'), p95: reader.seconds('p95'), p99: reader.seconds('p99') })
 
 export function breaker(reader: Reader): Bag {
   const [policy, service, proxy] = [

@@ -50,7 +50,8 @@ const KINDS: readonly Kind[] = [
     name: 'metrics',
     signs: [['time_window_start', 'time_window_end']],
     convert: metrics,
-    schema: windowSchema,
+    // Quantiles cannot be made up for windows of a time when nobody counted them.
+    schema: windowSchema.extend({ latency: windowSchema.shape.latency.partial().nullish() }),
   },
   { name: 'errors', signs: [['severity', 'error_type']], convert: errorRecord, schema: errorRecordSchema },
   {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
+import { callable, check } from '../../check.js'
 import { kindOf, type MigratedKind } from './kinds.js'
 import { linesOf } from './lines.js'
 import { isBag, Reader } from './reader.js'
@@ -68,6 +69,7 @@ export async function migrateRecords(
   lines: string | AsyncIterable<string>,
   options: MigrateRecordsOptions = {},
 ): Promise<MigratedRecords> {
+  check('records cannot be brought over', options, {}, { write: callable })
   const records: Record<string, unknown>[] = []
   const texts: string[] = []
   const report: MigrateRecordsReport = {

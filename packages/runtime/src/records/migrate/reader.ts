@@ -1,3 +1,4 @@
+import { tidySeconds } from '../../codec/leaf.js'
 import { camelKey } from '../../codec/twin.js'
 import { SCHEMA } from '../session.js'
 
@@ -56,7 +57,7 @@ export class Reader {
 
   seconds(...names: string[]): unknown {
     const value = this.take(...names)
-    return typeof value === 'number' ? value / this.scale : value
+    return typeof value === 'number' ? tidySeconds(value / this.scale) : value
   }
 
   /** An error that was written as an object, or as its message alone. */

@@ -1,8 +1,9 @@
-import { open } from 'node:fs/promises'
+import { access, constants } from 'node:fs/promises'
 import { HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/engine'
 import { type Driver, openDriver } from '../sqlite/driver.js'
 import { isBusy } from '../sqlite/failure.js'
+import { makeFile } from '../sqlite/new-file.js'
 import { unavailable } from './disk.js'
 
 /** How long to try while another process holds it, and how often, in milliseconds. */
@@ -47,8 +48,8 @@ class Latch {
   }
 
   private async connect(): Promise<Driver> {
-    // Made here first, because SQLite would give it another mode.
-    await (await open(this.file, 'a', 0o600)).close()
+    // SQLite would open a file that cannot be written to, and lock nothing.
+    if (!makeFile(this.file)) await access(this.file, constants.W_OK)
     const driver = await openDriver(this.file)
     driver.exec('PRAGMA busy_timeout = 0')
     return driver

@@ -96,9 +96,12 @@ export class FilesLayers implements LayerStore {
     return name === undefined ? undefined : this.read(name)
   }
 
-  async history(): Promise<LayerVersion[]> {
-    const names = await this.names()
-    return Promise.all(names.reverse().map((name) => this.read(name)))
+  history(): Promise<LayerVersion[]> {
+    // Nobody lets go of one meanwhile.
+    return this.lock.hold(async () => {
+      const names = await this.names()
+      return Promise.all(names.reverse().map((name) => this.read(name)))
+    })
   }
 
   append(version: LayerVersion, after: number): Promise<boolean> {
@@ -113,6 +116,15 @@ export class FilesLayers implements LayerStore {
         throw unavailable(this.folder, error)
       }
       return true
+    })
+  }
+
+  expire(maxEntries: number): Promise<number> {
+    return this.lock.hold(async () => {
+      const names = await this.names()
+      const old = names.slice(0, Math.max(0, names.length - maxEntries))
+      for (const name of old) await this.disk.remove(join(this.folder, name))
+      return old.length
     })
   }
 }

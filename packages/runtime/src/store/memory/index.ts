@@ -14,6 +14,7 @@ export interface MemoryStoreOptions {
 export function memoryStore({ maxEntries = 10_000 }: MemoryStoreOptions = {}): Store {
   return {
     kind: 'memory',
+    private: true,
     sessions: new MemorySessions(sessionNature, maxEntries),
     events: new MemoryJournal(eventNature, maxEntries),
     errors: new MemoryJournal(errorNature, maxEntries),

@@ -78,6 +78,10 @@ export class MemoryLayers implements LayerStore {
     this.versions.push({ ...version, version: after + 1 })
     return true
   }
+
+  async expire(maxEntries: number): Promise<number> {
+    return this.versions.splice(0, Math.max(0, this.versions.length - maxEntries)).length
+  }
 }
 
 /** Named values. They are copied both ways, as a disk would. */

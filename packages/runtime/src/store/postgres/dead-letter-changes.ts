@@ -3,6 +3,7 @@ import type { DeadLetter } from '../../records/dead-letter.js'
 import type { Database, Sql } from './database.js'
 import { counting } from './dead-letter-counts.js'
 import { CHANGING, changing, type DeadLetterRow, type Held, heldOf, turned } from './dead-letter-rows.js'
+import { sqlState } from './failure.js'
 import { Gather } from './gather.js'
 import { hashed } from './names.js'
 
@@ -16,10 +17,15 @@ export interface Change<R> {
 interface Asked {
   id: string
   decide(held: Held | undefined): Change<unknown>
+  /** The entry as this process leased it, which is how it still is unless somebody has changed it since. */
+  known?: Held | undefined
 }
 
 /** How many changes one transaction makes. */
 const TOGETHER = 256
+
+/** How many leases are remembered: whoever takes more than that at a time reads them again. */
+const REMEMBERED = 1000
 
 const NAMES = Object.keys(CHANGING)
 /** Details that did not change are not sent. */
@@ -27,12 +33,14 @@ const SET = NAMES.map(
   (name) =>
     `${name} = ${name === 'error_details' ? `coalesce(given.${name}, stored.${name})` : `given.${name}`}`,
 ).join(', ')
-const ARRAYS = Object.values(CHANGING).map((type, i) => `$${i + 4}::${type}[]`)
+const ARRAYS = Object.values(CHANGING).map((type, i) => `$${i + 5}::${type}[]`)
 
 /** Changes single entries. Whatever is asked for within a turn, or while others are served, goes into one transaction. */
 export class DeadLetterChanges {
   private readonly database: Database
   private readonly gather: Gather<Asked, unknown>
+  /** What this process has leased and not settled, oldest first. */
+  private readonly leased = new Map<string, Held>()
   /** Told after a transaction that left requests to replay. */
   private readonly notify: (sql: Sql) => Promise<void>
 
@@ -48,13 +56,47 @@ export class DeadLetterChanges {
 
   /** Decides by what is stored, which nobody else changes meanwhile. It may be asked again. */
   async change<R>(id: string, decide: (held: Held | undefined) => Change<R>): Promise<R> {
+    this.leased.delete(id)
     const [result] = await this.gather.put([{ id, decide }])
     return result as R
   }
 
+  /** The same for the end of a lease: one that is remembered need not be read again. */
+  async end<R>(id: string, decide: (held: Held | undefined) => Change<R>): Promise<R> {
+    const known = this.leased.get(id)
+    this.leased.delete(id)
+    const [result] = await this.gather.put([{ id, decide, known }])
+    return result as R
+  }
+
+  /** Entries that were just leased. */
+  remember(leased: readonly Held[]): void {
+    for (const held of leased) this.leased.set(held.entry.dlqId, held)
+    for (const id of this.leased.keys()) {
+      if (this.leased.size <= REMEMBERED) return
+      this.leased.delete(id)
+    }
+  }
+
   private async work(asked: readonly Asked[]): Promise<unknown[]> {
+    // In the order in which they would be read, and locked.
+    const known = asked.flatMap((each) => each.known ?? []).sort((a, b) => Number(a.seq) - Number(b.seq))
+    if (known.length === asked.length) {
+      try {
+        return await this.commit(asked, async () => known)
+      } catch (error) {
+        if (!isOvertaken(error)) throw error
+      }
+    }
+    return this.commit(asked, (sql) => this.read(sql, asked))
+  }
+
+  private async commit(
+    asked: readonly Asked[],
+    read: (sql: Sql) => Promise<readonly Held[]>,
+  ): Promise<unknown[]> {
     const token = randomUUID()
-    const done = await this.database.write((sql) => this.apply(sql, asked, token), {
+    const done = await this.database.write(async (sql) => this.apply(sql, asked, await read(sql), token), {
       proof: async (sql, { first }) =>
         first !== undefined &&
         (
@@ -68,20 +110,18 @@ export class DeadLetterChanges {
     return done.results
   }
 
-  private async apply(sql: Sql, asked: readonly Asked[], token: string) {
-    const { database } = this
-    const table = database.table('dead_letters')
+  /** Reads entries that nobody else changes from then on. */
+  private async read(sql: Sql, asked: readonly Asked[]): Promise<Held[]> {
     // In one order, so that two who change the same entries do not wait for each other in a circle.
     const rows = await sql.all<DeadLetterRow>(
-      `SELECT * FROM ${table} WHERE id = ANY($1::uuid[]) ORDER BY seq FOR UPDATE`,
+      `SELECT * FROM ${this.database.table('dead_letters')} WHERE id = ANY($1::uuid[]) ORDER BY seq FOR UPDATE`,
       [...new Set(asked.map(({ id }) => hashed(id)))],
     )
-    const there = new Map(
-      rows.map((row) => {
-        const held = heldOf(row)
-        return [held.entry.dlqId, held]
-      }),
-    )
+    return rows.map(heldOf)
+  }
+
+  private async apply(sql: Sql, asked: readonly Asked[], read: readonly Held[], token: string) {
+    const there = new Map(read.map((held) => [held.entry.dlqId, held]))
     const before = new Map(there)
     let requests = false
     const results = asked.map(({ id, decide }) => {
@@ -99,6 +139,7 @@ export class DeadLetterChanges {
     return changed.length === 0 ? done : this.replace(sql, changed, before, token, done)
   }
 
+  /** Changes all of them or, where one is not any more as it was, none: the division fails. */
   private replace<T>(
     sql: Sql,
     changed: readonly Held[],
@@ -112,8 +153,9 @@ export class DeadLetterChanges {
       done,
       `WITH changed AS (
         UPDATE ${database.table('dead_letters')} AS stored SET change = $1, ${SET}
-          FROM unnest($2::bigint[], $3::text[], ${ARRAYS.join(', ')}) AS given (seq, was, ${NAMES.join(', ')})
-          WHERE stored.seq = given.seq
+          FROM unnest($2::bigint[], $3::text[], $4::uuid[], ${ARRAYS.join(', ')})
+            AS given (seq, was, known, ${NAMES.join(', ')})
+          WHERE stored.seq = given.seq AND stored.change = given.known
           RETURNING id, dlq_id, operation, operation_type, was, stored.status, stored.replayed_at, stored.last_attempt
       ), counted AS (
         ${counting(
@@ -121,12 +163,15 @@ export class DeadLetterChanges {
           `SELECT operation, operation_type, was AS status, -1 AS n FROM changed
             UNION ALL SELECT operation, operation_type, status, 1 FROM changed`,
         )}
-      ) INSERT INTO ${database.table('processed_ids')}
-        SELECT id, dlq_id, coalesce(replayed_at, last_attempt) FROM changed WHERE status = 'completed'
-        ON CONFLICT DO NOTHING`,
+      ), completed AS (
+        INSERT INTO ${database.table('processed_ids')}
+          SELECT id, dlq_id, coalesce(replayed_at, last_attempt) FROM changed WHERE status = 'completed'
+          ON CONFLICT DO NOTHING
+      ) SELECT 1 / (count(*) = ${changed.length})::int FROM changed`,
       token,
       changed.map(({ seq }) => seq),
       old.map(({ status }) => status),
+      changed.map(({ change }) => change),
       ...turned(
         changed.map(({ entry, owner }, i) => changing(entry, owner, old[i])),
         NAMES.length,
@@ -134,3 +179,8 @@ export class DeadLetterChanges {
     )
   }
 }
+
+/** Whether somebody else has changed what was remembered. */
+const isOvertaken = (error: unknown): boolean => sqlState((error as Error).cause) === DIVISION_BY_ZERO
+
+const DIVISION_BY_ZERO = '22012'

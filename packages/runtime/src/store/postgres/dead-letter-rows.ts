@@ -1,5 +1,10 @@
-import { HoldfastError } from 'holdfast'
-import { type DeadLetter, type DeadLetterStatus, deadLetterCodec } from '../../records/dead-letter.js'
+import {
+  type DeadLetter,
+  type DeadLetterStatus,
+  deadLetterCodec,
+  reviveDeadLetter,
+} from '../../records/dead-letter.js'
+import { payloadText } from '../payload.js'
 import { fromColumn, toColumn } from '../text.js'
 import { hashed } from './names.js'
 
@@ -58,24 +63,6 @@ export const CHANGING = {
 
 type Cell = string | number | null
 
-/** A payload as JSON. */
-export function payloadText(payload: unknown): string {
-  let text: string | undefined
-  let cause: unknown
-  try {
-    text = JSON.stringify(payload)
-  } catch (error) {
-    cause = error
-  }
-  if (text === undefined)
-    throw new HoldfastError(
-      'INVALID_OPTIONS',
-      'the payload cannot be written as JSON; hand in plain data without cycles, functions and BigInts',
-      { cause },
-    )
-  return text
-}
-
 const time = (date: Date | null | undefined): number | null => date?.getTime() ?? null
 
 /** Values of the columns in {@link FIXED}. */
@@ -126,7 +113,7 @@ export function changing(entry: DeadLetter, owner: string | null, old?: DeadLett
   ]
 }
 
-const iso = (ms: string | null): string | null => (ms === null ? null : new Date(Number(ms)).toISOString())
+const epoch = (ms: string | null): number | null => (ms === null ? null : Number(ms))
 
 export function heldOf(row: DeadLetterRow): Held {
   const wire = {
@@ -135,17 +122,17 @@ export function heldOf(row: DeadLetterRow): Held {
     operation_type: fromColumn(row.operation_type),
     item_id: fromColumn(row.item_id),
     status: row.status,
-    created_at: iso(row.created_at),
-    last_attempt: iso(row.last_attempt),
-    replayed_at: iso(row.replayed_at),
-    leased_until: iso(row.leased_until),
-    replay_requested_at: iso(row.replay_requested_at),
+    created_at: epoch(row.created_at),
+    last_attempt: epoch(row.last_attempt),
+    replayed_at: epoch(row.replayed_at),
+    leased_until: epoch(row.leased_until),
+    replay_requested_at: epoch(row.replay_requested_at),
     error_details: JSON.parse(row.error_details) as unknown,
     processed: row.status === 'completed',
     original_payload: JSON.parse(row.original_payload) as unknown,
   }
   const owner = row.lease_owner === null ? null : fromColumn(row.lease_owner)
-  return { seq: row.seq, owner, change: row.change, entry: deadLetterCodec.decode(wire) }
+  return { seq: row.seq, owner, change: row.change, entry: reviveDeadLetter(wire) }
 }
 
 /** Columns of rows, each as one array. */

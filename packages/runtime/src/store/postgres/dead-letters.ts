@@ -3,6 +3,7 @@ import type { DeadLetter } from '../../records/dead-letter.js'
 import { encodeCursor, readPaging } from '../cursor.js'
 import { queryOf } from '../dead-letter-index.js'
 import { completedAt, isHeld, leasedTo, seenAt, settledTo, standingOf } from '../dead-letter-rules.js'
+import { payloadText } from '../payload.js'
 import type {
   Added,
   DeadLetterFilter,
@@ -18,7 +19,7 @@ import { DeadLetterAdds } from './dead-letter-adds.js'
 import { type Change, DeadLetterChanges } from './dead-letter-changes.js'
 import { counting } from './dead-letter-counts.js'
 import { freeOnes, type Place, placesOf, Values, type Wanted } from './dead-letter-queries.js'
-import { type DeadLetterRow, heldOf, payloadText } from './dead-letter-rows.js'
+import { type DeadLetterRow, heldOf } from './dead-letter-rows.js'
 import { statsOf } from './dead-letter-stats.js'
 import { hashed } from './names.js'
 import { requestsChannel } from './wakeups.js'
@@ -139,7 +140,9 @@ export class PostgresDeadLetters implements DeadLetterStore {
             .length > 0,
       },
     )
-    return rows.map((row) => heldOf(row).entry)
+    const held = rows.map(heldOf)
+    this.changes.remember(held)
+    return held.map(({ entry }) => entry)
   }
 
   renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
@@ -151,7 +154,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
   }
 
   settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
-    return this.changes.change(id, (held): Change<DeadLetter | undefined> => {
+    return this.changes.end(id, (held): Change<DeadLetter | undefined> => {
       if (held === undefined || held.entry.status === 'completed') return { result: undefined }
       const holds = held.owner === owner && isHeld(standingOf(held.entry), settlement.at.getTime())
       if (!holds && settlement.status !== 'completed') return { result: undefined }

@@ -87,6 +87,8 @@ export class Spill {
 
   /** Moves what is there, now. Resolves when it is moved, or could not be. */
   async move(): Promise<void> {
+    // What is under way may have looked before the last entry came.
+    if (this.moving !== undefined) this.soon(this.pause)
     this.moving ??= this.moveAll().finally(() => {
       this.moving = undefined
     })

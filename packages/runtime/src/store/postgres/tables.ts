@@ -191,6 +191,15 @@ export class PostgresLayers implements LayerStore {
       },
     )
   }
+
+  expire(maxEntries: number): Promise<number> {
+    return this.database.write((sql) =>
+      sql.run(
+        `DELETE FROM ${this.table} WHERE version <= (SELECT max(version) FROM ${this.table}) - $1`,
+        maxEntries,
+      ),
+    )
+  }
 }
 
 /** Small named values. */

@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { HoldfastError } from 'holdfast'
 import { type Driver, type DriverName, openDriver, type Row, type Statement, type Value } from './driver.js'
 import { migrate } from './migrations.js'
+import { makeFile } from './new-file.js'
 
 /** How long SQLite itself waits for a lock before it says BUSY, in milliseconds: the event loop stands still meanwhile. */
 const PATIENCE = 4
@@ -18,14 +19,19 @@ export class Connection {
   private readonly driver: Driver
   private readonly statements = new Map<string, Statement>()
   private durable = true
+  private readonly file: string
+  /** Which file it is, whatever has its name later. */
+  private readonly inode: number
 
-  private constructor(driver: Driver) {
+  private constructor(driver: Driver, file: string) {
     this.driver = driver
+    this.file = file
+    this.inode = statSync(file).ino
   }
 
   static async open(file: string, name: DriverName | undefined): Promise<Connection> {
     prepareFile(file)
-    const connection = new Connection(await openDriver(file, name))
+    const connection = new Connection(await openDriver(file, name), file)
     try {
       connection.exec(`PRAGMA busy_timeout = ${PATIENCE}`)
       connection.useLog(file)
@@ -80,11 +86,17 @@ export class Connection {
    * machine; any other is there after a crash of the process, and after one of the machine in order up to some point.
    */
   write<T>(work: () => T, durable: boolean): T {
+    this.checkPlace()
     if (durable !== this.durable) {
       this.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
       this.durable = durable
     }
     return this.transaction('BEGIN IMMEDIATE', work)
+  }
+
+  /** SQLite writes on to a file that has lost its name, and nobody would ever find what it wrote. */
+  private checkPlace(): void {
+    if (statSync(this.file, { throwIfNoEntry: false })?.ino !== this.inode) throw gone(this.file)
   }
 
   /** Does work that sees one state of the file, whoever writes meanwhile. */
@@ -127,13 +139,7 @@ export class Connection {
 /** Makes the file and its folder for their owner alone; SQLite gives its other files the modes of the first. */
 function prepareFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  try {
-    // A file that is there is not opened here: closing it would drop the locks that this process has on it.
-    closeSync(openSync(file, 'wx', 0o600))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    protect(file)
-  }
+  if (!makeFile(file)) protect(file)
   for (const suffix of ['-wal', '-shm']) protect(file + suffix)
 }
 
@@ -144,6 +150,13 @@ function protect(file: string): void {
     // It is not there, or it is somebody else's; whether it can be used shows when it is.
   }
 }
+
+const gone = (file: string): HoldfastError =>
+  new HoldfastError(
+    'STORE_UNAVAILABLE',
+    `the SQLite store ${file} was deleted or moved while it was open; put it back, or open the store again`,
+    { status: 503 },
+  )
 
 /** For a store that is not open. */
 export const notOpen = (file: string): HoldfastError =>

@@ -1,19 +1,11 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
+import type { Query } from '../dead-letter-index.js'
 import { toColumn } from '../text.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
 
-/** Which entries are wanted. */
-export interface Wanted {
-  operations?: readonly string[] | undefined
-  /** As they count now: one whose lease ended counts as pending. */
-  statuses?: readonly DeadLetterStatus[] | undefined
-  itemId?: string | undefined
-  /** Single ones. */
-  ids?: readonly string[] | undefined
-  from?: Date | undefined
-  to?: Date | undefined
-  requested?: boolean | undefined
+/** Which entries are wanted, by their status as it counts now: one whose lease ended counts as pending. */
+export interface Wanted extends Query {
   /** Leaves out what somebody holds. */
   free?: boolean | undefined
 }

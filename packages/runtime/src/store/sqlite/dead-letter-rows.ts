@@ -1,5 +1,5 @@
-import { HoldfastError } from 'holdfast'
-import { type DeadLetter, deadLetterCodec } from '../../records/dead-letter.js'
+import { type DeadLetter, deadLetterCodec, reviveDeadLetter } from '../../records/dead-letter.js'
+import { payloadText } from '../payload.js'
 import { fromColumn, hashOf, toColumn } from '../text.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
@@ -33,24 +33,6 @@ export const FIXED = [
 /** What changes with a replay, in the order of {@link changing}. */
 export const CHANGING = ['status', 'leased_until', 'lease_owner', 'replay_requested_at', 'entry'] as const
 
-/** A payload as JSON. */
-export function payloadText(payload: unknown): string {
-  let text: string | undefined
-  let cause: unknown
-  try {
-    text = JSON.stringify(payload)
-  } catch (error) {
-    cause = error
-  }
-  if (text === undefined)
-    throw new HoldfastError(
-      'INVALID_OPTIONS',
-      'the payload cannot be written as JSON; hand in plain data without cycles, functions and BigInts',
-      { cause },
-    )
-  return text
-}
-
 /** Values of the columns in {@link FIXED}. */
 export const fixed = (entry: DeadLetter): Value[] => [
   toColumn(entry.dlqId),
@@ -80,7 +62,7 @@ function heldOf({ seq, lease_owner, entry, original_payload }: DeadLetterRow): H
   const wire = JSON.parse(entry) as object
   const payload: unknown = JSON.parse(original_payload)
   const owner = lease_owner === null ? null : fromColumn(lease_owner)
-  return { seq, owner, entry: deadLetterCodec.decode({ ...wire, original_payload: payload }) }
+  return { seq, owner, entry: reviveDeadLetter({ ...wire, original_payload: payload }) }
 }
 
 const FIELDS = 'SELECT seq, lease_owner, entry, original_payload FROM dead_letters WHERE'

@@ -2,6 +2,7 @@ import type { DeadLetter, DeadLetterStatus } from '../../records/dead-letter.js'
 import { encodeCursor, readPaging } from '../cursor.js'
 import { queryOf } from '../dead-letter-index.js'
 import { completedAt, isHeld, leasedTo, seenAt, settledTo, standingOf } from '../dead-letter-rules.js'
+import { payloadText } from '../payload.js'
 import type {
   Added,
   DeadLetterFilter,
@@ -15,7 +16,7 @@ import { fromColumn, toColumn } from '../text.js'
 import { type Commits, turn } from './commits.js'
 import { DeadLetterAdds } from './dead-letter-adds.js'
 import { type Place, select, type Wanted } from './dead-letter-queries.js'
-import { count, findId, type Held, payloadText, readAll, replace } from './dead-letter-rows.js'
+import { count, findId, type Held, readAll, replace } from './dead-letter-rows.js'
 import { statsOf } from './dead-letter-stats.js'
 
 /** How many entries are read, leased or deleted before others have their turn. */

@@ -55,4 +55,13 @@ export class SqliteLayers implements LayerStore {
       return true
     })
   }
+
+  expire(maxEntries: number): Promise<number> {
+    return this.commits.writeLater(() =>
+      this.commits.sql.run(
+        'DELETE FROM config_layers WHERE version <= (SELECT max(version) FROM config_layers) - ?',
+        maxEntries,
+      ),
+    )
+  }
 }

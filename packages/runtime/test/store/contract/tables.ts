@@ -135,6 +135,17 @@ export function describeTables(bench: Bench): void {
       expect(await layers.history()).toHaveLength(1)
     })
 
+    it('lets go of all but the newest', async () => {
+      const { layers } = bench.store
+      expect(await layers.expire(3)).toBe(0)
+      for (let n = 1; n <= 5; n++) await layers.append(version(n), n - 1)
+      expect(await layers.expire(3)).toBe(2)
+      expect(await layers.expire(3)).toBe(0)
+      expect(await layers.history()).toEqual([version(5), version(4), version(3)])
+      expect(await layers.append(version(6), 5)).toBe(true)
+      expect(await layers.latest()).toEqual(version(6))
+    })
+
     it('counts beyond ten', async () => {
       const { layers } = bench.store
       for (let n = 1; n <= 12; n++) await layers.append(version(n), n - 1)

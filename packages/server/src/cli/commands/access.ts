@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { ROLES, type Role } from '../../access/roles.js'
-import { type Act, withExamples } from './act.js'
+import { type Act, withEach, withExamples } from './act.js'
 import { reason } from './options.js'
 
 /** Who is let in, and the words of the command itself. */
@@ -29,6 +29,11 @@ export function addAccess(root: Command, act: Act): void {
     .action((name: string, options: { reason?: string }) =>
       act(async (context) => (await load()).revoke(context, name, options)),
     )
+  withEach(token, {
+    create: ['holdfast token create grafana --role viewer', 'holdfast token create ann --role admin'],
+    list: ['holdfast token list --json'],
+    revoke: ['holdfast token revoke grafana --reason "it leaked"'],
+  })
   withExamples(
     root
       .command('completion')

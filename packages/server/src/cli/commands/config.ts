@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { MigrateOptions } from '../work/migrate.js'
-import { type Act, withExamples } from './act.js'
+import { type Act, withEach, withExamples } from './act.js'
 import { limit, reason, whole } from './options.js'
 
 /** What is about the config file. */
@@ -122,4 +122,12 @@ function addChanges(root: Command, act: Act): void {
     .description('drop all changes made through the API')
     .addOption(reason())
     .action((options: { reason?: string }) => act(async (context) => (await load()).clear(context, options)))
+  withEach(config, {
+    reload: ['holdfast config reload --url http://127.0.0.1:8000'],
+    diff: ['holdfast config diff --url http://127.0.0.1:8000', 'holdfast config diff prod.yaml'],
+    history: ['holdfast config history --limit 10'],
+    rollback: ['holdfast config rollback 3 --reason "too eager"', 'holdfast config rollback 0'],
+    export: ['holdfast config export --out in-force.yaml', 'holdfast config export --json | jq .policies'],
+    clear: ['holdfast config clear --reason "the file has it now"'],
+  })
 }

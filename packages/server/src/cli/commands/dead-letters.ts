@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Choice } from '../work/dead-letters.js'
 import type { ReplayOptions } from '../work/replay.js'
-import { type Act, withExamples } from './act.js'
+import { type Act, withEach, withExamples } from './act.js'
 import { above, limit, reason, several, whole } from './options.js'
 
 /** Options that choose entries. */
@@ -71,4 +71,14 @@ export function addDeadLetters(root: Command, act: Act): void {
     .action((options: Choice & { out?: string }) =>
       act(async (context) => (await load()).exportAll(context, options)),
     )
+  withEach(group, {
+    list: ['holdfast dlq list --status failed --older-than 1d'],
+    show: ['holdfast dlq show dlq_20260129_120000_invoice-7_k3j9x2ab'],
+    replay: [
+      'holdfast dlq replay --operation mail.save --rate 10',
+      'holdfast dlq replay dlq_20260129_120000_invoice-7_k3j9x2ab --url http://127.0.0.1:8000',
+    ],
+    purge: ['holdfast dlq purge --status completed --older-than 7d --yes'],
+    export: ['holdfast dlq export --operation mail.save --out letters.jsonl'],
+  })
 }

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { BreakersOptions } from '../work/breakers.js'
 import type { SessionsOptions } from '../work/sessions.js'
 import type { TailOptions } from '../work/tail.js'
-import { type Act, withExamples } from './act.js'
+import { type Act, withEach, withExamples } from './act.js'
 import { above, limit, reason, several } from './options.js'
 
 /** What happens now, and what happened. */
@@ -32,6 +32,10 @@ export function addLive(root: Command, act: Act): void {
       .action((id: string, options: { reason?: string }) =>
         act(async (context) => (await load()).changeBreaker(context, verb, id, options)),
       )
+  withEach(breakers, {
+    reset: ['holdfast breakers reset service:notion --url http://127.0.0.1:8000 --reason "it is back"'],
+    trip: ['holdfast breakers trip pool:proxies:p1 --url http://127.0.0.1:8000'],
+  })
   const sessions = root
     .command('sessions')
     .description('calls that failed at least once, newest first')
@@ -55,6 +59,7 @@ export function addLive(root: Command, act: Act): void {
     .action((id: string) =>
       act(async (context) => (await import('../work/sessions.js')).showSession(context, id)),
     )
+  withEach(sessions, { show: ['holdfast sessions show fetch_1769688000000_k3j9x2ab'] })
   withExamples(
     root
       .command('tail')

@@ -45,6 +45,8 @@ const HINTS: Record<string, string> = {
   POLICY_NOT_FOUND: 'holdfast policies lists them',
 }
 
+const TARGET_HINT = 'where that is meant: proxy: { allow_private_targets: true } in the config file'
+
 /** What is in an answer, as JSON. @throws CommandFailure for a refusal, and for what no server of ours says */
 export async function answered<T>(answer: Response): Promise<T> {
   if (answer.status === 204) return undefined as T
@@ -69,11 +71,18 @@ export async function answered<T>(answer: Response): Promise<T> {
     details?: unknown[]
   }
   const code = error ?? `STATUS_${answer.status}`
-  throw new CommandFailure(exitOf(code), message ?? `the server answered ${answer.status}`, {
-    code,
-    ...(HINTS[code] === undefined ? {} : { hint: HINTS[code] }),
-    ...(details === undefined ? {} : { details }),
-  })
+  // Some are refused for what they ask, and not for who asks.
+  const isTarget = code === 'FORBIDDEN' && details !== undefined
+  const hint = isTarget ? TARGET_HINT : HINTS[code]
+  throw new CommandFailure(
+    isTarget ? EXIT.failure : exitOf(code),
+    message ?? `the server answered ${answer.status}`,
+    {
+      code,
+      ...(hint === undefined ? {} : { hint }),
+      ...(details === undefined ? {} : { details }),
+    },
+  )
 }
 
 /** Asks, and gives what is in the answer. @throws CommandFailure */

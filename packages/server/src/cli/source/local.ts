@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { Holdfast, type ValueStore } from '@holdfast/runtime'
 import type { Config } from '@holdfast/runtime/config'
-import { createApp } from '../../app.js'
+import { buildApp } from '../../app.js'
 import type { Context } from '../context.js'
 import { CommandFailure, EXIT } from '../exit.js'
+import { actor } from './actor.js'
 import { type Api, addressOf, requestOf } from './api.js'
 import { calledHere, loadFile } from './file.js'
 
@@ -76,13 +77,13 @@ export async function local(context: Context, writes: boolean): Promise<Api> {
   const hf = await openStored(context, writes)
   const store = Object.create(hf.store, { values: { value: NO_TOKENS } }) as Holdfast['store']
   const open = Object.create(hf, { store: { value: store } }) as Holdfast
-  const app = createApp(open, { dashboard: false })
+  const { app, close } = buildApp(open, { dashboard: false }, { name: actor(), role: 'admin', token: false })
   return {
     remote: false,
     send: async (method, path, asking = {}) =>
       app.request(`http://localhost${addressOf(path, asking.query)}`, requestOf(method, asking)),
     async close() {
-      await app.close()
+      await close()
       await hf.close()
     },
   }

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { configWire } from '../../answer/config.js'
+import { configWire, hiddenIn } from '../../answer/config.js'
 import { type Context, serverOf } from '../context.js'
 import { printJson, printList } from '../output/print.js'
 import { when } from '../output/text.js'
@@ -51,8 +51,13 @@ async function inForce(context: Context): Promise<object> {
 /** `config export`: what is in force as a file would say it, without secrets. */
 export async function exportConfig(context: Context, { out }: { out?: string }): Promise<void> {
   const config = await inForce(context)
+  const hidden = hiddenIn(config)
+  const warning = `secrets were left out: put them in before this is used, at ${hidden.join(', ')}`
+  if (hidden.length > 0) context.io.err(`holdfast: ${warning}\n`)
   if (context.shared.json && out === undefined) return printJson(context, config)
-  await put(context, out, context.shared.json ? `${JSON.stringify(config, null, 2)}\n` : stringify(config))
+  const comment = hidden.length > 0 ? `# ${warning}\n` : ''
+  const text = context.shared.json ? `${JSON.stringify(config, null, 2)}\n` : comment + stringify(config)
+  await put(context, out, text)
 }
 
 /** `config diff [FILE]`: what another file, or what is in force, has other than the config file. */
@@ -109,12 +114,27 @@ export const reload = (context: Context, options: Reasoned): Promise<void> =>
     options,
   )
 
+/** When a change on the store is in force. */
+const soon = (context: Context): string =>
+  isRemote(context) ? '' : '; a process that runs on this store goes by it within a second'
+
 /** `config rollback VERSION`. */
 export const rollback = (context: Context, version: number, options: Reasoned): Promise<void> =>
-  change(context, {}, '/config/rollback', `changes are as they were in version ${version}`, options, {
-    version,
-  })
+  change(
+    context,
+    {},
+    '/config/rollback',
+    `changes are as they were in version ${version}${soon(context)}`,
+    options,
+    { version },
+  )
 
 /** `config clear`: drops the changes made through the API. */
 export const clear = (context: Context, options: Reasoned): Promise<void> =>
-  change(context, {}, '/config/clear', 'all changes made through the API are dropped', options)
+  change(
+    context,
+    {},
+    '/config/clear',
+    `all changes made through the API are dropped${soon(context)}`,
+    options,
+  )

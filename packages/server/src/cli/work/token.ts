@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import type { Holdfast } from '@holdfast/runtime'
 import type { Role } from '../../access/roles.js'
 import { createToken, listTokens, revokeToken } from '../../access/tokens.js'
@@ -6,18 +5,8 @@ import type { Context } from '../context.js'
 import { CommandFailure, EXIT, misused } from '../exit.js'
 import { printJson, printList } from '../output/print.js'
 import { when } from '../output/text.js'
+import { actor } from '../source/actor.js'
 import { openStored } from '../source/local.js'
-
-/** Who is at the keyboard, for the audit trail. */
-function actor(reason: string | undefined): { by: string; reason?: string } {
-  let name = 'unknown'
-  try {
-    name = userInfo().username
-  } catch {
-    // A user without an entry has no name.
-  }
-  return { by: `command:${name}`, ...(reason === undefined ? {} : { reason }) }
-}
 
 /** Tokens are made where the store is: whoever can write to it may let others in. */
 async function withStore<T>(
@@ -45,7 +34,7 @@ export async function create(
   { role, reason }: { role: Role; reason?: string },
 ): Promise<void> {
   const { io, shared } = context
-  const made = await withStore(context, true, (hf) => createToken(hf, { name, role, ...actor(reason) }))
+  const made = await withStore(context, true, (hf) => createToken(hf, { name, role, by: actor(), reason }))
   if (shared.json)
     return printJson(context, { token: made.token, name, role, created_at: made.createdAt.toISOString() })
   io.out(`${made.token}\n`)
@@ -65,7 +54,7 @@ export async function list(context: Context): Promise<void> {
 
 /** `token revoke NAME`. */
 export async function revoke(context: Context, name: string, { reason }: { reason?: string }): Promise<void> {
-  const gone = await withStore(context, true, (hf) => revokeToken(hf, name, actor(reason)))
+  const gone = await withStore(context, true, (hf) => revokeToken(hf, name, { by: actor(), reason }))
   if (!gone)
     throw new CommandFailure(EXIT.failure, `there is no token ${name}`, {
       code: 'NOT_FOUND',

@@ -1,0 +1,147 @@
+// How quick the page is: a first visit with nothing cached, and scrolling through 10,000 breakers. On loopback, by the
+// browser's own marks. `node packages/dashboard/soak/visit.mjs` says it at once, `npm run test:soak` besides the rest.
+import { launch } from '../test/browser.mjs'
+import { openHouse } from '../test/house.mjs'
+
+/** @typedef {import('playwright-core').Browser} Browser */
+
+const VISITS = 9
+const BREAKERS = 10_000
+
+/** Runs in the page before anything else: marks when the view has its numbers, and keeps long tasks and shifts of layout. */
+function watch() {
+  const seen = { long: /** @type {{ end: number, length: number }[]} */ ([]), shift: 0 }
+  Object.assign(globalThis, { seen })
+  new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries())
+      seen.long.push({ end: startTime + duration, length: duration })
+  }).observe({ type: 'longtask', buffered: true })
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries())
+      seen.shift += /** @type {{ value?: number }} */ (/** @type {unknown} */ (entry)).value ?? 0
+  }).observe({ type: 'layout-shift', buffered: true })
+  new MutationObserver((_, observer) => {
+    if (document.querySelector('.tiles:not(.blank)') === null) return
+    performance.mark('filled')
+    observer.disconnect()
+  }).observe(document, { childList: true, subtree: true, attributes: true })
+}
+
+/** What the page's marks say of a visit, in ms and bytes. */
+function marks() {
+  const { seen } = /** @type {{ seen: { long: { end: number }[], shift: number } }} */ (
+    /** @type {unknown} */ (globalThis)
+  )
+  const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType('navigation'))
+  const files = /** @type {PerformanceResourceTiming[]} */ (performance.getEntriesByType('resource')).filter(
+    ({ name }) => !name.includes('/api/'),
+  )
+  const filled = performance.getEntriesByName('filled')[0]?.startTime ?? Number.NaN
+  const painted = performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0
+  // It answers once its script has run and what it drew is seen, and nothing keeps it busy.
+  const busy = seen.long.filter(({ end }) => end <= filled).map(({ end }) => end)
+  return {
+    interactive: Math.max(visit?.domContentLoadedEventEnd ?? Number.NaN, painted, ...busy),
+    filled,
+    bytes: [...files, ...(visit === undefined ? [] : [visit])].reduce(
+      (sum, file) => sum + file.encodedBodySize,
+      0,
+    ),
+    shift: seen.shift,
+  }
+}
+
+/** Scrolls down so many pixels a frame, and keeps how long each frame was. @param {number} pixels */
+async function scroll(pixels) {
+  const rows = /** @type {HTMLElement} */ (document.querySelector('.rows'))
+  const { seen } = /** @type {{ seen: { long: { length: number }[] } }} */ (
+    /** @type {unknown} */ (globalThis)
+  )
+  rows.scrollTop = 0
+  let before = await new Promise((resolve) => requestAnimationFrame(resolve))
+  seen.long.length = 0
+  const frames = /** @type {number[]} */ ([])
+  for (let step = 0; step < 120; step++) {
+    rows.scrollTop += pixels
+    const at = await new Promise((resolve) => requestAnimationFrame(resolve))
+    frames.push(at - before)
+    before = at
+  }
+  return { frames, long: seen.long.map(({ length }) => length) }
+}
+
+/** @param {number[]} values @param {number} share */
+const quantile = (values, share) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ??
+  Number.NaN
+
+/** @param {Browser} browser */
+async function firstVisits(browser) {
+  const house = await openHouse({ past: true })
+  const visits = []
+  try {
+    for (let n = 0; n < VISITS; n++) {
+      const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 } })
+      const page = await context.newPage()
+      await page.addInitScript(watch)
+      await page.goto(house.url)
+      await page.locator('.tiles:not(.blank)').waitFor()
+      await page.locator('.chart canvas').waitFor()
+      visits.push(await page.evaluate(marks))
+      await context.close()
+    }
+  } finally {
+    await house.close()
+  }
+  return visits
+}
+
+/** @param {Browser} browser */
+async function scrollMany(browser) {
+  const house = await openHouse({ breakers: BREAKERS, quiet: true })
+  const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 } })
+  try {
+    const page = await context.newPage()
+    await page.addInitScript(watch)
+    await page.goto(`${house.url}/breakers`)
+    await page.getByRole('region', { name: /^10,\d+ breakers$/ }).waitFor()
+    await page.locator('.pulse.live').waitFor()
+    // As a wheel does, and as one who drags the bar from the top to the bottom.
+    return [
+      { how: 'by the wheel', ...(await page.evaluate(scroll, 120)) },
+      { how: 'by the bar', ...(await page.evaluate(scroll, (BREAKERS * 46) / 120)) },
+    ]
+  } finally {
+    await context.close()
+    await house.close()
+  }
+}
+
+/** Measures both, and gives the lines that say so. @param {Browser} browser */
+export async function measure(browser) {
+  const visits = await firstVisits(browser)
+  const scrolls = await scrollMany(browser)
+  const of = (/** @type {'interactive' | 'filled'} */ key) => {
+    const values = visits.map((visit) => visit[key])
+    return `${Math.round(quantile(values, 0.5))} ms (least ${Math.round(Math.min(...values))}, most ${Math.round(Math.max(...values))})`
+  }
+  const [{ bytes, shift } = { bytes: 0, shift: 0 }] = visits
+  return [
+    `first visit, median of ${VISITS}: interactive after ${of('interactive')}, its numbers there after ${of('filled')}`,
+    `first visit: ${(bytes / 1000).toFixed(1)} kB over the wire, layout shift ${shift.toFixed(3)}`,
+    ...scrolls.map(
+      ({ how, frames, long }) =>
+        `10,000 breakers scrolled ${how}: a frame in ${quantile(frames, 0.5).toFixed(1)} ms, 95 % within ${quantile(frames, 0.95).toFixed(1)} ms; tasks above 50 ms in ${frames.length} frames: ${long.length}`,
+    ),
+  ]
+}
+
+if (process.argv[1]?.endsWith('visit.mjs')) {
+  const browser = await launch()
+  if (browser === undefined) process.exit(1)
+  try {
+    for (const line of await measure(browser)) console.log(line)
+  } finally {
+    await browser.close()
+  }
+}

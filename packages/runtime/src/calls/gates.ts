@@ -1,0 +1,40 @@
+import { type CircuitBreaker, HoldfastError } from 'holdfast'
+import type { BreakerRegistry } from '../breakers/registry.js'
+import type { RetryPolicy } from '../records/policy.js'
+import type { Ruling } from './ruling.js'
+
+/** The breaker of a service, by the name that a call or a policy gives. @throws INVALID_OPTIONS */
+export function serviceGate({ breakers }: Ruling, registry: BreakerRegistry, name: string): CircuitBreaker {
+  const named = breakers.get(name)
+  if (named !== undefined) return registry.ensure({ serviceName: name }, named.options, named.persist)
+  const known = [...breakers.keys()].join(', ') || 'none'
+  throw new HoldfastError(
+    'INVALID_OPTIONS',
+    `service: there is no circuit breaker ${name} under circuit_breakers; there are: ${known}`,
+  )
+}
+
+/**
+ * The breaker of a policy: the one it names, else one of its own, where it has one. One that is made of another, `owner`, has
+ * that one's breaker as it stands.
+ */
+export function policyGate(
+  ruling: Ruling,
+  registry: BreakerRegistry,
+  record: RetryPolicy,
+  owner: RetryPolicy,
+): CircuitBreaker | undefined {
+  if (record.circuitBreaker) return serviceGate(ruling, registry, record.circuitBreaker)
+  if (!record.enableCircuitBreaker) return undefined
+  const { id, circuitBreakerThreshold, circuitBreakerTimeout } = owner.enableCircuitBreaker ? owner : record
+  return registry.ensure(
+    { policyId: id },
+    {
+      windowType: 'consecutive',
+      failureThreshold: circuitBreakerThreshold,
+      timeoutDuration: circuitBreakerTimeout,
+      successThreshold: 1,
+    },
+    false,
+  )
+}

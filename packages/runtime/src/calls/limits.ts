@@ -1,0 +1,54 @@
+import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
+import { Bulkhead } from 'holdfast/engine'
+import type { RetryPolicy } from '../records/policy.js'
+
+/** Makes a budget that the whole fleet draws on; undefined where there is no fleet. */
+export type SharedBudget = (
+  id: string,
+  options: RetryBudgetOptions & { window: number },
+) => RetryBudget | undefined
+
+/**
+ * What policies limit over all their calls. What was counted goes on counting while the limit stays as it is. A policy that is
+ * made of another, `owner`, shares that one's limits as they stand.
+ */
+export class Limits {
+  private readonly clock: Clock
+  private readonly shared: SharedBudget
+  private readonly bulkheads = new Map<string, { key: string; bulkhead: Bulkhead }>()
+  private readonly budgets = new Map<string, { key: string; budget: RetryBudget }>()
+
+  constructor(clock: Clock, shared: SharedBudget = () => undefined) {
+    this.clock = clock
+    this.shared = shared
+  }
+
+  bulkhead(record: RetryPolicy, owner: RetryPolicy): Bulkhead | undefined {
+    const { id, bulkhead } = owner.bulkhead ? owner : record
+    if (!bulkhead) return undefined
+    const key = JSON.stringify(bulkhead)
+    const known = this.bulkheads.get(id)
+    if (known?.key === key) return known.bulkhead
+    const made = new Bulkhead(bulkhead.limit, bulkhead.queue ?? 0)
+    this.bulkheads.set(id, { key, bulkhead: made })
+    return made
+  }
+
+  budget(record: RetryPolicy, owner: RetryPolicy): RetryBudget | undefined {
+    const { id, budget } = owner.budget ? owner : record
+    if (!budget) return undefined
+    const key = JSON.stringify(budget)
+    const known = this.budgets.get(id)
+    if (known?.key === key) return known.budget
+    const { ratio, reservePerSecond, window, shared } = budget
+    const options = { ratio, reservePerSecond, window }
+    const made = (shared && this.shared(id, options)) || new RetryBudget({ ...options, clock: this.clock })
+    this.budgets.set(id, { key, budget: made })
+    return made
+  }
+
+  /** How much retrying is left of each policy's budget. */
+  *left(): Iterable<readonly [policyId: string, left: number]> {
+    for (const [id, { budget }] of this.budgets) yield [id, budget.left]
+  }
+}

@@ -1,0 +1,45 @@
+import type { BreakerOptions } from 'holdfast'
+import type { RetryPolicy } from '../records/policy.js'
+
+/** What a configuration says of one operation. */
+export interface OperationRules {
+  readonly subsystem?: string | undefined
+  /** The policy by the kind of a failure. */
+  readonly kinds: ReadonlyMap<string, string>
+  /** The policy of every other kind. */
+  readonly fallbackPolicyId: string
+  readonly enabled: boolean
+  /** Whether its subsystem is switched on, whatever the policies say. */
+  readonly switchedOn: boolean
+  /** Kinds of the user's own, each with what belongs to it. */
+  readonly errorKinds: Readonly<Record<string, readonly string[]>>
+  /** Whether the configuration says anything of the operation. */
+  readonly mapped: boolean
+}
+
+/** A breaker shared by name. */
+interface NamedBreaker {
+  readonly options: BreakerOptions
+  readonly persist: boolean
+}
+
+/** One configuration, as far as calls are concerned. */
+export interface Ruling {
+  readonly policies: ReadonlyMap<string, RetryPolicy>
+  operation(name: string): OperationRules
+  readonly breakers: ReadonlyMap<string, NamedBreaker>
+  /** The policy of calls through a pool that nothing else decides. */
+  poolPolicy(pool: string): string | undefined
+}
+
+/**
+ * The policy of the first attempt, which has no failure to go by: the operation's `default`; else, where all its kinds
+ * share one policy, that; else the default policy.
+ */
+export function baseId({ kinds, fallbackPolicyId }: OperationRules): string {
+  const ids = new Set(kinds.values())
+  const [only] = ids
+  return ids.size === 1 && only !== undefined && !kinds.has('default') && fallbackPolicyId === 'default'
+    ? only
+    : fallbackPolicyId
+}

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Holdfast } from '../../src/holdfast.js'
+
+describe('an option that is misspelt', () => {
+  let hf: Holdfast
+  beforeAll(async () => {
+    hf = await Holdfast.open()
+  })
+  afterAll(() => hf.close())
+
+  const letters = () => hf.deadLetters
+  const pipeline = () => hf.pipeline([{ operation: 'send', run: (item: never) => item }])
+  const CASES: Record<string, [(given: never) => Promise<unknown>, given: object, meant: string]> = {
+    'deadLetters.list': [(given) => letters().list(given), { opreation: 'send' }, 'operation'],
+    'deadLetters.purge': [(given) => letters().purge(given), { staus: 'failed' }, 'status'],
+    'deadLetters.replayBatch': [
+      (given) => letters().replayBatch(given),
+      { retry_failed: true },
+      'retryFailed',
+    ],
+    'deadLetters.work': [(given) => letters().work(given), { concurency: 2 }, 'concurrency'],
+    'pipeline.run': [(given) => pipeline().run([], given), { itemID: () => '1' }, 'itemId'],
+    'sessions.list': [(given) => hf.sessions.list(given), { policy_id: 'send' }, 'policyId'],
+    'events.list': [(given) => hf.events.list(given), { type: ['alert'] }, 'types'],
+    'errors.list': [(given) => hf.errors.list(given), { severty: 'ERROR' }, 'severity'],
+    'audit.list': [(given) => hf.audit.list(given), { taget: 'send' }, 'target'],
+    'breakers.events': [(given) => hf.breakers.events(given), { limt: 1 }, 'limit'],
+  }
+
+  it.each(Object.entries(CASES))(
+    'is refused by %s, with the one that was meant',
+    async (_, [ask, given, meant]) => {
+      await expect(ask(given as never)).rejects.toMatchObject({
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining(
+          `${Object.keys(given)[0]}: there is no such option; did you mean ${meant}?`,
+        ) as string,
+      })
+    },
+  )
+
+  it('is refused with all that there are where none is like it', async () => {
+    await expect(letters().purge({ colour: 'red' } as never)).rejects.toThrow(
+      'colour: there is no such option; there are operation, itemId, status, from, to, ids, by, reason',
+    )
+  })
+
+  it('is told together with whatever else is wrong', async () => {
+    const given = { opreation: 'send', limit: 0 } as never
+    await expect(letters().list(given)).rejects.toThrow(/limit: got 0.*; opreation: there is no such option/)
+  })
+
+  it('never loses a failure', async () => {
+    const input = { operation: 'send', itemId: '1', payload: 1, error: new Error('down'), reasn: 'x' }
+    expect(await letters().enqueue(input)).toMatchObject({ itemId: '1', status: 'pending' })
+  })
+})

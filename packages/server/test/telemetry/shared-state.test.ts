@@ -1,0 +1,45 @@
+import { Holdfast } from '@holdfast/runtime'
+import { describe, expect, it, onTestFinished } from 'vitest'
+// oxlint-disable-next-line holdfast/arrows -- a real server for tests, which no package ships
+import { missing, RealRedis, until } from '../../../runtime/test/shared/redis.js'
+import { createApp } from '../../src/app.js'
+import { asking } from '../fixture.js'
+import { parse } from './parser.js'
+
+describe.skipIf(missing !== undefined)('a server whose Redis goes and comes back', () => {
+  it('says so in an event, which is kept, and in its metrics; calls go on', async () => {
+    const redis = await RealRedis.start()
+    onTestFinished(() => redis.kill())
+    const config = { version: '1.1.0', shared: redis.url, node: { id: 'a', heartbeat: 100 } } as const
+    const hf = await Holdfast.open({ config, env: {}, watch: false })
+    const app = createApp(hf, { dashboard: false })
+    onTestFinished(async () => {
+      await app.close()
+      await hf.close()
+    })
+    const heard: string[] = []
+    hf.events.on('*', ({ eventType }) => void heard.push(eventType))
+    const ask = asking(app)
+    const metrics = async () => {
+      const { samples } = parse((await ask('GET', '/metrics')).body as string)
+      return ['up', 'losses_total'].map(
+        (name) => samples.find((sample) => sample.name === `holdfast_shared_state_${name}`)?.value,
+      )
+    }
+    expect(await metrics()).toEqual([1, 0])
+
+    await redis.kill()
+    await until(() => heard.includes('shared_state_lost'))
+    expect(await metrics()).toEqual([0, 1])
+    expect(await hf.run('anything', () => 'fine')).toBe('fine')
+
+    await redis.up()
+    await until(() => heard.includes('shared_state_restored'))
+    expect(await metrics()).toEqual([1, 1])
+    const { items } = await hf.events.list({
+      types: ['shared_state_lost', 'shared_state_restored'],
+      order: 'oldest',
+    })
+    expect(items.map(({ eventType }) => eventType)).toEqual(['shared_state_lost', 'shared_state_restored'])
+  })
+})
