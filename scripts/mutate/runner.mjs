@@ -11,7 +11,6 @@ import { collect, end, run } from './face.mjs'
 /** @typedef {import('@stryker-mutator/api/test-runner').TestResult} TestResult */
 /** @typedef {import('@stryker-mutator/api/test-runner').TestRunner} TestRunner */
 
-const HOME = path.resolve('packages/core')
 const FILES = /^(breaker|classify|guard|pool|regressions|retry)\/.*\.test\.ts$/
 
 /** The machine's timers, files and processes: too slow, or not to be had twice in a process. */
@@ -29,9 +28,11 @@ Object.assign(globalThis, { __stryker__: switches })
 
 /** @implements {TestRunner} */
 class InProcess {
-  bundle = path.join(HOME, `.mutants-${process.pid}.mjs`)
+  // Stryker changes the folder to that of the mutants before it makes a runner.
+  home = path.resolve('packages/core')
+  bundle = path.join(this.home, `.mutants-${process.pid}.mjs`)
   /** A mutant that never ends costs the process its life; the next one goes by the same times. */
-  times = path.join(HOME, '.mutants-times.json')
+  times = path.join(this.home, '.mutants-times.json')
   /** @type {import('./face.mjs').Test[]} */
   tests = []
   /** How long each test takes. @type {Map<string, number>} */
@@ -47,7 +48,7 @@ class InProcess {
     for (const event of ['unhandledRejection', 'uncaughtException']) process.on(event, () => {})
     this.usual = new Map(JSON.parse(await readFile(this.times, 'utf8').catch(() => '[]')))
     switches.counted = this.usual.size > 0
-    const folder = path.join(HOME, 'test')
+    const folder = path.join(this.home, 'test')
     const files = []
     for (const file of (await readdir(folder, { recursive: true })).filter((name) => FILES.test(name)).sort())
       if (!APART.test(await readFile(path.join(folder, file), 'utf8'))) files.push(file)
