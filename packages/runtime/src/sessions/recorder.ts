@@ -30,6 +30,10 @@ export interface RecorderPorts {
   trouble(error: unknown): void
 }
 
+/** A failure in a line of the log. */
+const sayOf = (error: ErrorSummary | null | undefined): string =>
+  error ? `${error.type}: ${error.message}` : 'a value that is not wanted'
+
 /** Writes down what calls did. Nothing of it can fail a call. */
 export class CallRecorder implements Recorder {
   readonly active = new ActiveCalls()
@@ -95,7 +99,8 @@ export class CallRecorder implements Recorder {
       if (draft === undefined) return
       const operation = given?.name ?? line.operation
       const failure = this.settle(call, true)
-      const error = failure?.summary ?? this.summary(draft, undefined)
+      // A value that is not wanted is no error.
+      const error = failure?.unwanted ? undefined : failure?.summary
       const { maxAttempts, id: policyId } = present.record
       draft.nextRetryTime = clock.wall() + wait
       emit({
@@ -108,10 +113,10 @@ export class CallRecorder implements Recorder {
         attempt: number + 1,
         maxAttempts,
         delay: Math.round(wait * 1000) / 1000,
-        error,
+        ...(error && { error }),
         ...contextOf(draft),
       })
-      log.retry(operation, number + 1, maxAttempts, wait, `${error.type}: ${error.message}`)
+      log.retry(operation, number + 1, maxAttempts, wait, sayOf(error))
       if (this.telling.any)
         this.tell(call, 'retry_scheduled', number + 1, { error: failure?.error, maxAttempts, delay: wait })
     } catch (trouble) {
@@ -231,8 +236,7 @@ export class CallRecorder implements Recorder {
     })
     if (success) log.recovered(operation, record.retryCount)
     else {
-      const said = finalError ? `${finalError.type}: ${finalError.message}` : 'a value that is not wanted'
-      log.exhausted(operation, call.number, stopped, said)
+      log.exhausted(operation, call.number, stopped, sayOf(finalError))
     }
   }
 

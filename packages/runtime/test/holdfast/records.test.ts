@@ -34,6 +34,17 @@ describe('sessions', () => {
   )
 })
 
+describe('events of a retry', () => {
+  it('have no error where a value was not wanted', async () => {
+    const { hf } = await start(QUICK)
+    await hf.run('quick', async () => new Response(null, { status: 503 }), { retry: { retryIf: () => true } })
+    const { items } = await hf.events.list({ order: 'oldest' })
+    const retries = items.filter(({ eventType }) => eventType === 'retry_attempt')
+    expect(retries.map(({ attempt }) => attempt)).toEqual([2, 3])
+    for (const event of retries) expect(event).not.toHaveProperty('error')
+  })
+})
+
 describe('error records', () => {
   it('are one for each failed attempt, by what became of it', async () => {
     const { hf } = await start(QUICK)
