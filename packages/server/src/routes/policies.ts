@@ -28,9 +28,21 @@ const retryable = z
     'takes 408, 425, 429 and statuses from 500 to 599',
   )
 
+/** What these are where they are given in part: what may be left out of them in the file may be left out here. */
+const PARTS = {
+  bulkhead: { queue: 0 },
+  hedge: { max: 1 },
+  budget: { ratio: 0.2, reserve_per_second: 10, window: 10 },
+} as const
+
+const { bulkhead, hedge, budget } = policyFields.shape
+
 const change = z
   .strictObject({
     ...policyFields.partial().shape,
+    bulkhead: bulkhead.unwrap().unwrap().partial({ queue: true }).nullish(),
+    hedge: hedge.unwrap().unwrap().partial({ max: true }).nullish(),
+    budget: budget.unwrap().unwrap().partial().nullish(),
     retry_status_codes: z.array(retryable).nullish(),
     reason: z.string().max(1000).optional(),
   })
@@ -79,6 +91,14 @@ async function put(
     }))
     throw new Refusal(error.code, inWords(error.message), { details })
   }
+}
+
+/** A body whose parts are whole. */
+function completed(wire: Record<string, unknown>): Record<string, unknown> {
+  const whole = { ...wire }
+  for (const [name, standards] of Object.entries(PARTS))
+    if (wire[name]) whole[name] = { ...standards, ...(wire[name] as object) }
+  return whole
 }
 
 /** The fields of a policy that the wire names, in the runtime's spelling. `whole` is any policy, for all the others. */
@@ -158,7 +178,7 @@ export function policies({ hf, operation }: Routes): void {
           })
         const current = await find(params.id)
         demand(headers, current && policyCodec.encode(current))
-        const { reason: _, schema: __, ...wire } = (await c.req.json()) as Record<string, unknown>
+        const { reason: _, schema: __, ...wire } = completed((await c.req.json()) as Record<string, unknown>)
         const base = current ?? (await hf.policies.get('default'))
         demandFit({ ...policyCodec.encode(base), ...wire })
         const policy = await put(hf, { ...fieldsOf(wire, base), id: params.id }, by)

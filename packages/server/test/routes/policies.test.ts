@@ -90,6 +90,21 @@ describe('policies', () => {
   })
 })
 
+describe('limits of a policy', () => {
+  test('are filled in where they are given in part, as in the file', async () => {
+    const { ask } = await open()
+    const { status, body } = await ask('PUT', '/api/v1/policies/careful', {
+      body: { bulkhead: { limit: 3 }, hedge: { delay: 1.5 }, budget: { ratio: 0.5 } },
+    })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      bulkhead: { limit: 3, queue: 0 },
+      hedge: { delay: 1.5, max: 1 },
+      budget: { ratio: 0.5, reserve_per_second: 10, window: 10 },
+    })
+  })
+})
+
 describe('the layer of changes', () => {
   test('has a history, goes back and is cleared', async () => {
     const { ask } = await open()
