@@ -62,6 +62,36 @@ describe('other words about a member', () => {
     expect(cheapest.pick()?.id).toBe('b')
   })
 
+  it('count no more where they were said before', () => {
+    const { pool } = made('region', { panicThreshold: 1 })
+    pool.revise({ ...MEMBERS[0]!, region: 'us' })
+    // Nobody is left in eu: everybody takes a turn there, and not the one that was there.
+    expect(picked(pool, 20, { region: 'eu' })).toEqual({ a: 10, b: 10 })
+    pool.drain('a')
+    expect(picked(pool, 20, { region: 'us' })).toEqual({ a: 0, b: 20 })
+    pool.breaker('b').trip()
+    expect(picked(pool, 20, { region: 'eu' })).toEqual({ a: 0, b: 20 })
+  })
+
+  it('of one that is out do not bring it back', () => {
+    const { pool } = made('round_robin')
+    pool.breaker('a').trip()
+    pool.revise({ ...MEMBERS[0]!, weight: 5 })
+    expect(picked(pool, 4)).toEqual({ a: 0, b: 4 })
+    pool.breaker('a').reset()
+    expect(picked(pool, 4)).toEqual({ a: 2, b: 2 })
+  })
+
+  it('of one that is drained do not make it one for a panic', () => {
+    const { pool } = made('round_robin', { panicThreshold: 1 })
+    pool.drain('a')
+    pool.breaker('b').trip()
+    pool.revise({ ...MEMBERS[0]!, weight: 5 })
+    expect(picked(pool, 4)).toEqual({ a: 0, b: 4 })
+    pool.enable('a')
+    expect(picked(pool, 4)).toEqual({ a: 2, b: 2 })
+  })
+
   it('reach everybody who may be chosen in a panic', () => {
     const { pool } = made('weighted', { panicThreshold: 1 })
     pool.breaker('a').trip()
@@ -118,6 +148,17 @@ describe('another shape of a pool', () => {
     pool.reshape({ strategy: 'score', maxEjected: 0.5 })
     expect(pool.stats('a').score).toBe(score)
     expect(pool.stats('m99').score).toBe(0.5)
+  })
+
+  it('chooses by its strategy in a panic too, among all but the drained', () => {
+    const { pool } = made('round_robin', { panicThreshold: 1 })
+    pool.add({ id: 'c', value: 3, cost: 0 })
+    pool.drain('c')
+    pool.breaker('a').trip()
+    pool.reshape({ strategy: 'cost' })
+    expect(pool.pick()?.id).toBe('a')
+    pool.enable('c')
+    expect(pool.pick()?.id).toBe('c')
   })
 
   it('may set aside more or fewer of them', () => {
