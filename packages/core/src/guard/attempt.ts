@@ -1,4 +1,5 @@
 import type { Member } from '../pool/member.js'
+import { report } from '../report.js'
 
 /** What the guarded function is told about the attempt it is. */
 export interface Attempt<M = unknown> {
@@ -8,7 +9,10 @@ export interface Attempt<M = unknown> {
   readonly signal: AbortSignal
   /** The pool's member to call, where the guard has a pool. */
   readonly member?: Member<M>
-  /** Adds facts to the attempt's record. Later facts win over earlier ones of the same name. */
+  /**
+   * Adds facts to the attempt's record. Later facts win over earlier ones of the same name; facts that cannot be read are
+   * reported, and left out.
+   */
   note(context: object): void
 }
 
@@ -46,7 +50,11 @@ export class Flight implements Attempt {
   /** A function of its own, so that it can be taken out of the attempt like the rest of it. */
   get note(): (context: object) => void {
     return (context) => {
-      this.context = { ...this.context, ...context }
+      try {
+        this.context = { ...this.context, ...context }
+      } catch (error) {
+        report('a note', context, error)
+      }
     }
   }
 
