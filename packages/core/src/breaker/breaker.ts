@@ -95,10 +95,10 @@ export class CircuitBreaker {
     return this.phase === 'closed' ? (this.window?.failures(this.settings.clock.now()) ?? 0) : this.failures
   }
 
-  /** When a caller may test it, in epoch milliseconds; undefined unless it is open. */
+  /** When a caller may test it, in epoch milliseconds, be that past; undefined unless it is open. */
   get nextTestTime(): number | undefined {
     const { clock } = this.settings
-    return this.phase === 'open' ? clock.wall() + Math.max(0, this.until - clock.now()) : undefined
+    return this.phase === 'open' ? clock.wall() + this.until - clock.now() : undefined
   }
 
   /** Whether it is switched off. */

@@ -142,8 +142,7 @@ export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerS
     breaker.phase = 'open'
     breaker.failures = snapshot.failureCount
     breaker.successes = snapshot.successCount
-    breaker.until =
-      now + (state === 'open' ? Math.min(breaker.openFor, Math.max(0, (nextTestTime as number) - wall)) : 0)
+    breaker.until = now + (state === 'open' ? Math.min(breaker.openFor, (nextTestTime as number) - wall) : 0)
   } else if (snapshot.windowType === windowType && failureWindow.length > 0) {
     breaker.window = Window.of(
       settings,

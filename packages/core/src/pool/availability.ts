@@ -14,7 +14,7 @@ const LISTED = 2
 /** A time that has passed, whatever the clock says. */
 const NOT = Number.NEGATIVE_INFINITY
 
-/** What keeps a member from being chosen; `available` is nothing. */
+/** How a member stands: drained, at rest, or as its breaker is; `available` is a closed one, or one that is spared. */
 export type MemberStatus = 'available' | 'open' | 'half_open' | 'resting' | 'drained'
 
 /** How many may be out, and how time passes. */
@@ -176,11 +176,10 @@ export class Availability implements Growing {
 
   status(slot: number): MemberStatus {
     if (!this.isEnabled(slot)) return 'drained'
-    const now = this.clock.now()
-    const until = this.outUntil(slot, now)
-    if (until <= now) return 'available'
-    if (this.rests.get(slot) === until) return 'resting'
-    return this.breakers.find(slot)?.phase === 'half_open' ? 'half_open' : 'open'
+    if ((this.rests.get(slot) ?? 0) > this.clock.now()) return 'resting'
+    // A breaker whose time is up is open until somebody tests it; one that is spared lets everybody through.
+    const state = this.ejections.isSpared(slot) ? 'closed' : this.breakers.find(slot)?.state
+    return state === undefined || state === 'closed' ? 'available' : state
   }
 
   grow(capacity: number): void {

@@ -117,7 +117,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   }
 
   /**
-   * What keeps a member from being chosen, if anything.
+   * How a member stands. One whose breaker is open reads `open` until somebody tests it, though its time may be up.
    *
    * @throws INVALID_OPTIONS where there is no such member
    */

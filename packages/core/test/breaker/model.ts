@@ -73,7 +73,7 @@ export class Model {
   }
 
   get nextTestTime(): number | undefined {
-    return this.state === 'open' ? this.wall + Math.max(0, this.until - this.now) : undefined
+    return this.state === 'open' ? this.wall + this.until - this.now : undefined
   }
 
   /** How long until something is due: each deadline and each moment at which a result grows too old. */
@@ -145,8 +145,7 @@ export class Model {
     this.closedAt = moved(this.closedAt)
     if (this.state === 'half_open') this.until = this.now
     if (this.state === 'open') {
-      const left = Math.max(0, this.until - this.now)
-      this.until = this.now + Math.min(this.openFor, Math.max(0, left - step))
+      this.until = this.now + Math.min(this.openFor, this.until - this.now - step)
     }
     if (this.state === 'half_open') this.state = 'open'
     this.period = {}

@@ -70,10 +70,13 @@ describe('an open breaker', () => {
     expect(breaker.nextTestTime).toBe(due)
   })
 
-  it('may be tested now where its time is up', async () => {
+  it('goes on telling when it might have been tested, once its time is up', async () => {
     const { breaker, clock } = opened()
+    const { nextTestTime } = breaker
+    expect(nextTestTime).toBe(clock.wall() + 1000)
     await clock.advance(5000)
-    expect(breaker.nextTestTime).toBe(clock.wall())
+    expect(breaker.nextTestTime).toBe(nextTestTime)
+    expect(breaker.snapshot().nextTestTime).toBe(nextTestTime)
   })
 
   it('moves the time it tells with the wall clock, and keeps to the time that is left', () => {

@@ -8,7 +8,12 @@ import { FAILURE, made, SUCCESS } from './setup.js'
 const HISTORIES = histories(500)
 
 /** Whether a member may be chosen now, by what can be seen of it from outside. */
-const isCandidate = (pool: Pool<string>, { id }: Member) => pool.status(id) === 'available'
+function isCandidate(pool: Pool<string>, { id }: Member, now: number): boolean {
+  const status = pool.status(id)
+  return status === 'open'
+    ? (pool.breaker(id).nextTestTime as number) <= now
+    : status === 'available' || status === 'half_open' // all tests have ended
+}
 
 describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'sticky'])(
   'the choice by %s',
@@ -44,7 +49,7 @@ describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'st
           else {
             const picks: Pick<string>[] = []
             for (let attempt = 0; attempt < 1 + below(4); attempt++) {
-              const candidates = pool.members().filter((member) => isCandidate(pool, member))
+              const candidates = pool.members().filter((member) => isCandidate(pool, member, clock.wall()))
               const untried = candidates.filter((member) => !picks.some((pick) => pick.member === member))
               const pick = pool.take({}, picks, undefined)
               const allowed = untried.length > 0 ? untried : candidates

@@ -392,7 +392,6 @@ describe('faults of the local network', () => {
     call(pool, DOWN)
     expect(pool.breaker('a').snapshot()).toMatchObject({ state: 'open', openedInARow: 1, failureCount: 0 })
     expect(pool.breaker('a').nextTestTime).toBe(clock.wall())
-    expect(pool.status('a')).toBe('available')
     expect(pool.stats('a').circuitBreakerOpens).toBe(1)
   })
 

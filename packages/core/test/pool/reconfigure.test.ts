@@ -86,7 +86,7 @@ describe('a breaker put back into a pool', () => {
     expect(other.status('a')).toBe('open')
     for (let i = 0; i < 9; i++) expect(other.pick()?.id).not.toBe('a')
     await clock.advance(60_000)
-    expect(other.status('a')).toBe('available')
+    expect([1, 2, 3].map(() => other.pick()?.id)).toContain('a')
   })
 
   it('is among those that anything has happened to', () => {
