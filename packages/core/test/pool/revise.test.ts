@@ -161,6 +161,25 @@ describe('another shape of a pool', () => {
     expect(pool.pick()?.id).toBe('c')
   })
 
+  it.each(['score', 'least_latency'] as const)(
+    'goes on keeping what %s chooses by where the strategy stays, however many come',
+    async (strategy) => {
+      const { pool } = made(strategy)
+      pool.drain('b')
+      await call(pool)
+      pool.reshape({ strategy, maxEjected: 0.5 })
+      const key = strategy === 'score' ? 'score' : 'latency'
+      const before = pool.stats('a')[key]
+      expect(before).toBeDefined()
+      for (let i = 0; i < 500; i++) pool.add({ id: `m${i}`, value: i })
+      pool.drain('a')
+      for (let i = 0; i < 499; i++) pool.drain(`m${i}`)
+      for (let i = 0; i < 3; i++) await call(pool)
+      expect(pool.stats('a')[key]).toBe(before)
+      expect(pool.stats('m499')[key]).toEqual(strategy === 'score' ? expect.any(Number) : 0)
+    },
+  )
+
   it('may set aside more or fewer of them', () => {
     const { pool } = made('round_robin', { maxEjected: 0.5 })
     for (const id of ['a', 'b']) pool.breaker(id).trip()
