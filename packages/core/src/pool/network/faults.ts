@@ -27,6 +27,7 @@ export function provesNetwork({ threw, result, known }: PickOutcome): boolean {
   if (!threw) return true
   if (known === undefined) return false
   return (
+    known.httpStatus !== undefined ||
     !SILENT.has(known.kind) ||
     chainOf(result).nodes.some(({ code }) => code === 'ECONNREFUSED' || code === 'ECONNRESET')
   )

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { classify } from '../../src/index.js'
+import { isLocalFault, provesNetwork } from '../../src/pool/network/faults.js'
+import type { PickOutcome } from '../../src/pool/protocol.js'
+
+const withCode = (code: unknown, more: object = {}) => Object.assign(new Error('failed'), { code, ...more })
+
+const thrown = (result: unknown): PickOutcome => ({
+  threw: true,
+  result,
+  known: classify(result),
+  verdict: 'failure',
+  duration: 1,
+  at: undefined,
+})
+
+describe('a fault of the network at this end', () => {
+  it.each(['ENETDOWN', 'ENETUNREACH', 'EAI_AGAIN', 'ENOTFOUND'])('is %s', (code) => {
+    expect(isLocalFault(thrown(withCode(code)))).toBe(true)
+  })
+
+  it.each(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH'])('is not %s', (code) => {
+    expect(isLocalFault(thrown(withCode(code)))).toBe(false)
+  })
+
+  it('is one behind an error that says nothing of the network', () => {
+    const cause = withCode('ENETDOWN')
+    expect(isLocalFault(thrown(new TypeError('fetch failed', { cause })))).toBe(true)
+    expect(isLocalFault(thrown(withCode('E_OWN', { cause })))).toBe(true)
+    expect(isLocalFault(thrown(withCode(7, { cause })))).toBe(true)
+  })
+
+  it('is none where another code of the network lies beside it', () => {
+    const both = (...codes: string[]) => new AggregateError(codes.map((code) => withCode(code)))
+    expect(isLocalFault(thrown(both('ENETUNREACH', 'ENETUNREACH')))).toBe(true)
+    expect(isLocalFault(thrown(both('ENETUNREACH', 'ECONNREFUSED')))).toBe(false)
+    expect(isLocalFault(thrown(both('ETIMEDOUT', 'ENETUNREACH')))).toBe(false)
+  })
+
+  it('is none where nothing was thrown, or something of another kind', () => {
+    expect(isLocalFault({ ...thrown(withCode('ENETDOWN')), threw: false })).toBe(false)
+    expect(isLocalFault({ ...thrown(withCode('ENETDOWN')), known: undefined })).toBe(false)
+    expect(
+      isLocalFault({ ...thrown(withCode('ENETDOWN')), known: { category: 'transient', kind: 'timeout' } }),
+    ).toBe(false)
+    expect(isLocalFault(thrown(withCode('EOTHER')))).toBe(false)
+  })
+})
+
+describe('a network that works', () => {
+  it('is proved by any answer', () => {
+    expect(provesNetwork({ ...thrown(undefined), threw: false })).toBe(true)
+    for (const status of [403, 404, 405, 418, 429, 500, 503])
+      expect(provesNetwork(thrown(Object.assign(new Error('status'), { status })))).toBe(true)
+  })
+
+  it.each(['ECONNREFUSED', 'ECONNRESET'])('is proved by %s, also behind another error', (code) => {
+    expect(provesNetwork(thrown(withCode(code)))).toBe(true)
+    expect(provesNetwork(thrown(new TypeError('fetch failed', { cause: withCode(code) })))).toBe(true)
+  })
+
+  it.each(['ETIMEDOUT', 'ENETDOWN', 'EPIPE', 'EHOSTUNREACH'])('is not proved by %s', (code) => {
+    expect(provesNetwork(thrown(withCode(code)))).toBe(false)
+  })
+
+  it('is not proved by an abort, an error that nothing is known about, or none that was looked at', () => {
+    expect(provesNetwork(thrown(new DOMException('left', 'AbortError')))).toBe(false)
+    expect(provesNetwork(thrown(new Error('who knows')))).toBe(false)
+    expect(provesNetwork({ ...thrown(withCode('ECONNREFUSED')), known: undefined })).toBe(false)
+  })
+})
