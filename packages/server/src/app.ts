@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { OpenAPIHono } from '@hono/zod-openapi'
+import { HoldfastError } from 'holdfast'
 import { bodyLimit } from 'hono/body-limit'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { gate } from './access/gate.js'
@@ -25,6 +26,8 @@ export interface Built {
   readonly app: App
   /** Ends readers of the event stream, waits for jobs and writes down what was read. */
   close(): Promise<void>
+  /** Ends the calls that requests still wait for, so that these are answered. */
+  cancel(): void
 }
 
 /** What a record of reading is about. */
@@ -43,6 +46,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   const app: App = new OpenAPIHono<Env>({ defaultHook: refuseInvalid })
   const feed = new Feed(hf, { clock, heartbeat: settings.heartbeat, buffer: settings.readerBuffer })
   const jobs = new Jobs(clock)
+  const ending = new AbortController()
   const reads = new Reads(clock, (actor, action, { count, from, to }) => {
     const after = { count, from: from.toISOString(), to: to.toISOString() }
     return hf.audit.record({ by: actor }, action, READ[action], { after })
@@ -97,6 +101,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
     operation: operations(api, reads),
     feed,
     jobs,
+    ending: ending.signal,
   })
   app.route('/api/v1', api)
   addHealth(app, hf)
@@ -130,6 +135,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
       await jobs.close()
       await reads.flush()
     },
+    cancel: () => ending.abort(new HoldfastError('CANCELLED', 'the server is closing')),
   }
 }
 

@@ -3,10 +3,12 @@ import { createServer as createPlain, type Server } from 'node:http'
 import { createServer as createSecure } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { HoldfastError } from 'holdfast'
+import { type Clock, HoldfastError } from 'holdfast'
+import { systemClock } from 'holdfast/engine'
 import { isLoopback } from './access/machine.js'
 import { listTokens } from './access/tokens.js'
-import { buildApp } from './app.js'
+import { type Built, buildApp } from './app.js'
+import { Connections } from './connections.js'
 import type { HoldfastLike } from './hf.js'
 import type { AppOptions } from './options.js'
 import { startProbes } from './probes.js'
@@ -27,8 +29,17 @@ export interface RunningServer {
   readonly url: string
   readonly host: string
   readonly port: number
-  /** Takes no new requests, ends streams, waits for the rest. A second call waits for the first. */
+  /**
+   * Takes no new requests, ends streams, waits for the rest (10 s) and answers what still runs with CANCELLED. A second call
+   * waits for the first.
+   */
   close(): Promise<void>
+}
+
+/** A server that can be closed together with its runtime. */
+interface Started extends RunningServer {
+  /** Closes it, and the runtime with it: calls that requests wait for end as the runtime ends them, and are answered. */
+  closeWith(runtime: () => Promise<unknown>): Promise<void>
 }
 
 const refusal = (problem: string, cause?: unknown) =>
@@ -45,8 +56,10 @@ function read(file: string, what: string): Buffer {
   }
 }
 
-/** How long a close waits for requests that are under way. */
-const PATIENCE = 5000
+/** How long a close waits for requests that are under way, for those that only read, and for the last answers to go out. */
+const PATIENCE = 10_000
+const READS = 500
+const LAST = 1000
 
 /**
  * Starts a server for a runtime. On an address of this machine alone it is open to whoever is there while no token exists;
@@ -69,42 +82,59 @@ const PATIENCE = 5000
  * ```
  */
 export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promise<RunningServer> {
+  return startServer(hf, options)
+}
+
+/** As {@link serve} does, for who owns the runtime too. */
+export async function startServer(hf: HoldfastLike, options: ServeOptions): Promise<Started> {
   const own = hf.config.current.server ?? {}
   const { port = own.port ?? 8000, tls = own.tls, host = own.host ?? '127.0.0.1', ...rest } = options
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw refusal('port: takes a whole number from 0 to 65535')
   if (!isLoopback(host) && (await listTokens(hf)).length === 0)
     throw refusal(
-      `host: ${host} can be reached from other machines, and there is no token; make one with ` +
-        'holdfast token create NAME --role admin, or listen on 127.0.0.1',
+      `host: ${host} can be reached from other machines, and there is no token; ${
+        hf.store.private ? KEPT : ''
+      }make one with holdfast token create NAME --role admin, or listen on 127.0.0.1`,
     )
   const secured =
     tls === undefined ? undefined : { cert: read(tls.cert ?? '', 'cert'), key: read(tls.key ?? '', 'key') }
-  const { app, close } = buildApp(hf, { ...rest, host })
+  const built = buildApp(hf, { ...rest, host })
+  const { app } = built
   const listener = getRequestListener(app.fetch as never, { errorHandler: () => MALFORMED.clone() })
-  const server = makeServer(secured, (incoming, outgoing) => void listener(incoming, outgoing))
+  const server = makeServer(secured, (incoming, outgoing) => {
+    connections.took(outgoing)
+    void listener(incoming, outgoing)
+  })
+  const connections = new Connections(server, secured !== undefined)
   try {
     await listening(server, port, host)
   } catch (error) {
-    await close()
+    await built.close()
     throw error
   }
   const probes = startProbes(hf)
   const { port: taken } = server.address() as AddressInfo
   const shown = host.includes(':') ? `[${host}]` : host
   let closing: Promise<void> | undefined
+  const end = (runtime?: () => Promise<unknown>): Promise<void> => {
+    probes.close()
+    closing ??= shut({ server, connections, built, clock: options.clock ?? systemClock, runtime })
+    return closing
+  }
   return {
     app,
     url: `${secured === undefined ? 'http' : 'https'}://${shown}:${taken}`,
     host,
     port: taken,
-    close() {
-      probes.close()
-      closing ??= shut(server, close)
-      return closing
-    },
+    close: () => end(),
+    closeWith: end,
   }
 }
+
+/** Where tokens are, said where there is nowhere to keep one. */
+const KEPT =
+  'tokens are kept in the store, and store: memory keeps none for another process: set store: sqlite:FILE or files:DIR, then '
 
 /** A request that cannot be read, by its address or its Host. */
 const MALFORMED = Response.json(
@@ -143,13 +173,37 @@ function listening(server: Server, port: number, host: string): Promise<void> {
   })
 }
 
-async function shut(server: Server, close: () => Promise<void>): Promise<void> {
+/** Resolves when `ended` does, or when its time is over. */
+async function within(clock: Clock, ended: Promise<void>, ms: number): Promise<void> {
+  let timer: unknown
+  const over = new Promise<void>((resolve) => {
+    timer = clock.setTimer(resolve, ms)
+  })
+  await Promise.race([ended, over])
+  clock.clearTimer(timer)
+}
+
+interface Ending {
+  server: Server
+  connections: Connections
+  built: Built
+  clock: Clock
+  runtime: (() => Promise<unknown>) | undefined
+}
+
+async function shut({ server, connections, built, clock, runtime }: Ending): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  await close()
-  server.closeIdleConnections()
-  // Who does not end by then is ended: a close must come to an end.
-  // oxlint-disable-next-line holdfast/clock -- real connections are waited for, in real time
-  const limit = setTimeout(() => server.closeAllConnections(), PATIENCE)
+  try {
+    await built.close()
+    connections.end()
+    // Who reads needs the store, which ends with the runtime; whose call runs on is answered when that has ended it.
+    await within(clock, closed, runtime === undefined ? PATIENCE : READS)
+    await runtime?.()
+    built.cancel()
+    await within(clock, closed, LAST)
+  } finally {
+    // Who does not end by then is ended: a close must come to an end.
+    server.closeAllConnections()
+  }
   await closed
-  clearTimeout(limit)
 }

@@ -178,6 +178,33 @@ describe('a server', () => {
     await server.close()
   })
 
+  test.each(['/healthz', '/ready', '/readyz', '/live', '/livez', '/health/nothing', '/health/'])(
+    'says at %s that health is elsewhere, whether there is a dashboard or not',
+    async (path) => {
+      const dir = folder()
+      writeFileSync(join(dir, 'index.html'), '<!doctype html><title>Holdfast</title>')
+      for (const dashboard of [dir, false] as const) {
+        const { url } = await start({ dashboard })
+        const answer = await fetch(url + path)
+        expect(answer.status).toBe(404)
+        expect(await answer.json()).toMatchObject({
+          error: 'NOT_FOUND',
+          message: expect.stringContaining('/health/ready'),
+        })
+      }
+    },
+  )
+
+  test('says at /health how it is, in a word', async () => {
+    const hf = await runtime()
+    const { url } = await start({}, hf)
+    const answer = await fetch(`${url}/health`)
+    expect([answer.status, await answer.json()]).toEqual([200, { status: 'ok' }])
+    await hf.close()
+    const closed = await fetch(`${url}/health`)
+    expect([closed.status, await closed.json()]).toEqual([503, { status: 'closed' }])
+  })
+
   test('is not ready once its runtime is closed', async () => {
     const hf = await runtime()
     const { url } = await start({}, hf)

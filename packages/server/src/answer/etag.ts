@@ -5,11 +5,15 @@ import { Refusal } from './failure.js'
 export const etagOf = (wire: unknown): string =>
   `"${createHash('sha256').update(JSON.stringify(wire)).digest('base64url').slice(0, 22)}"`
 
-/** Whether a header names a tag. */
-export const names = (header: string, tag: string | undefined): boolean =>
-  tag !== undefined && (header.trim() === '*' || named(header).includes(tag))
+const tagsOf = (header: string): string[] => header.split(',').map((tag) => tag.trim())
 
-const named = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+/** Whether a header names a tag, or a weak one of the same name: enough for those who only read. */
+export const names = (header: string, tag: string | undefined): boolean =>
+  matches(header.replaceAll(/(^|,)\s*W\//g, '$1'), tag)
+
+/** Whether a header names the very tag: a weak one may stand for more than one state. */
+const matches = (header: string, tag: string | undefined): boolean =>
+  tag !== undefined && (header.trim() === '*' || tagsOf(header).includes(tag))
 
 /** What a PUT may ask of what is there before it. */
 export interface Precondition {
@@ -26,7 +30,7 @@ export function demand(asked: Precondition, current: unknown): void {
   const tag = current === undefined ? undefined : etagOf(current)
   const wanted = asked['if-match']
   const unwanted = asked['if-none-match']
-  if (wanted !== undefined && !names(wanted, tag))
+  if (wanted !== undefined && !matches(wanted, tag))
     throw new Refusal(
       'PRECONDITION_FAILED',
       tag === undefined

@@ -58,7 +58,12 @@ function sentence(issue: Issue): string {
     return bound(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum)
   if (issue.code === 'unrecognized_keys')
     return `there is no ${issue.keys.map((key) => JSON.stringify(key.slice(0, 100))).join(', ')} here`
-  const first = issue.code === 'invalid_union' ? issue.errors[0]?.[0] : undefined
+  const first =
+    issue.code === 'invalid_union'
+      ? issue.errors[0]?.[0]
+      : issue.code === 'invalid_key'
+        ? (issue.issues[0] as Issue | undefined)
+        : undefined
   return first === undefined ? issue.message : sentence(first)
 }
 

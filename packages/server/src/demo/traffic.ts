@@ -70,22 +70,24 @@ class Round {
     this.running.add(doing)
   }
 
-  /** Begins `work` about every so many milliseconds. */
+  /** Begins `work` about every so many milliseconds, for the first time now. */
   every(ms: number, work: () => Promise<unknown>): void {
+    if (this.stopped) return
+    this.once(work)
+    this.after(ms, work)
+  }
+
+  /** Begins `work` about every so many milliseconds, for the first time when they are over. */
+  after(ms: number, work: () => Promise<unknown>): void {
     const { clock, random } = this.parts
-    const turn = (): void => {
-      if (this.stopped) return
-      this.once(work)
-      const timer = clock.setTimer(
-        () => {
-          this.timers.delete(timer)
-          turn()
-        },
-        ms * (0.5 + random()),
-      )
-      this.timers.add(timer)
-    }
-    turn()
+    const timer = clock.setTimer(
+      () => {
+        this.timers.delete(timer)
+        this.every(ms, work)
+      },
+      ms * (0.5 + random()),
+    )
+    this.timers.add(timer)
   }
 
   async stop(): Promise<void> {
@@ -151,7 +153,8 @@ export function startTraffic(hf: Holdfast, targets: Targets, parts: Parts): () =
     const { signal } = ending
     if (!isAway()) await hf.deadLetters.replayBatch({ by: 'demo', retryFailed: true, rate: 20, signal })
   })
-  round.every(20_000, () => hf.breakers.reset('service:legacy', { by: 'demo', reason: 'perhaps it is back' }))
+  // A breaker that was open at the last end is open at the start, which is there to be seen.
+  round.after(20_000, () => hf.breakers.reset('service:legacy', { by: 'demo', reason: 'perhaps it is back' }))
   round.once(async () => {
     if ((await hf.config.history()).length === 0)
       await hf.policies.put(

@@ -1,8 +1,11 @@
 import { healthCodec, healthSchema } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
+import { Refusal } from '../answer/failure.js'
 import type { HoldfastLike } from '../hf.js'
 import type { App } from '../routes/operation.js'
 import { errorAnswer } from '../routes/shapes.js'
+
+const short = z.object({ status: healthSchema.shape.status }).meta({ id: 'Status' })
 
 const live = z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' })
 
@@ -40,9 +43,36 @@ export function addHealth(app: App, hf: HoldfastLike): void {
       ...MALFORMED,
     },
   })
-  app.get('/health/ready', async (c) => {
+  const look = async () => {
     const body = healthCodec.encode(await hf.health())
-    const { initialized, status } = body
-    return c.json(body, initialized && status !== 'closed' ? 200 : 503)
+    return { body, code: body.initialized && body.status !== 'closed' ? 200 : 503 } as const
+  }
+  app.get('/health/ready', async (c) => {
+    const { body, code } = await look()
+    return c.json(body, code)
   })
+
+  app.openAPIRegistry.registerPath({
+    ...base,
+    path: '/health',
+    operationId: 'getStatus',
+    summary: 'How the runtime is, in a word',
+    description: '503 where `/health/ready` is.',
+    responses: {
+      200: { description: 'It takes calls', content: json(short) },
+      503: { description: 'It does not', content: json(short) },
+      ...MALFORMED,
+    },
+  })
+  app.get('/health', async (c) => {
+    const { body, code } = await look()
+    return c.json({ status: body.status }, code)
+  })
+
+  // Where others look for the same. The page of the dashboard, which answers whatever it does not know, would be a yes.
+  const elsewhere = (): never => {
+    throw new Refusal('NOT_FOUND', 'health is at /health, /health/live and /health/ready')
+  }
+  for (const path of ['/health/*', '/healthz', '/live', '/livez', '/ready', '/readyz'])
+    app.get(path, elsewhere)
 }

@@ -20,7 +20,7 @@ export class StatusFailure extends Error {
 const isTransient = (status: number) =>
   [408, 425, 429].includes(status) || (status >= 500 && status !== 501 && status !== 505)
 
-/** Writes down the attempts of one request as they end. */
+/** Writes down the attempts of one request as they end, for where no session does. */
 export class AttemptLog {
   readonly attempts: RetryAttempt[] = []
   private readonly clock: Clock
@@ -50,7 +50,7 @@ export class AttemptLog {
     }
     const { signal } = attempt
     const givenUp = () => {
-      const timely = isHoldfastError(signal.reason)
+      const timely = isHoldfastError(signal.reason) && signal.reason.code.endsWith('_TIMEOUT')
       note({ success: false, outcome: timely ? 'timeout' : 'failure', error: summary(signal.reason) })
     }
     signal.addEventListener('abort', givenUp, { once: true })

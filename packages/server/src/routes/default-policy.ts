@@ -132,7 +132,9 @@ export function defaultPolicy({ hf, operation }: Routes): void {
       id: 'putDefaultPolicy',
       role: 'admin',
       summary: 'Changes the default policy, at once and for good',
-      description: 'Fields that are left out get the defaults given here. Takes the role admin.',
+      description:
+        'Fields that are left out get the defaults given here. A `base_delay` above `max_backoff_delay` is cut to it, as ' +
+        'every delay is. Takes the role admin.',
       headers: preconditions,
       body: viewSchema.meta({ id: 'RetryPolicyRequest' }),
       answers: { 200: { description: 'The default policy as it is now', schema: answerSchema } },

@@ -1,9 +1,11 @@
-import { attemptCodec, type RetryPolicy } from '@holdfast/runtime'
+import { attemptCodec, type RetryAttempt, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError } from 'holdfast'
 import { Refusal, retryAfter } from '../answer/failure.js'
 import { AttemptLog, StatusFailure, summary } from '../request/attempts.js'
+import { leaving } from '../request/leaving.js'
 import { type Incoming, type Outgoing, send } from '../request/send.js'
+import { SessionEar } from '../request/session.js'
 import { demandPublic } from '../request/targets.js'
 import { poolOf } from './pools.js'
 import type { Routes } from './routes.js'
@@ -16,11 +18,13 @@ const HOP = new Set(
   ),
 )
 
+const HOP_REFUSED = `belongs to the connection, which is made anew for each attempt: leave it out, as ${[...HOP].join(', ')}`
+
 const headersSchema = z.record(
   z
     .string()
     .regex(/^[\w!#$%&'*+.^`|~-]{1,200}$/, 'takes names of headers')
-    .refine((name) => !HOP.has(name.toLowerCase()), 'takes no header of the connection'),
+    .refine((name) => !HOP.has(name.toLowerCase()), HOP_REFUSED),
   z
     .string()
     .max(16_384)
@@ -50,8 +54,14 @@ const bodySchema = z
       .default('GET')
       .openapi({ type: 'string', enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] }),
     headers: headersSchema.default({}),
-    body: z.unknown().optional().openapi({ description: 'A text as it is; anything else is sent as JSON.' }),
+    body: z.unknown().optional().openapi({
+      description: 'A text as it is; null is none; anything else is sent as JSON. Not for GET and HEAD.',
+    }),
     policy: word,
+  })
+  .refine(({ method, body }) => body == null || (method !== 'GET' && method !== 'HEAD'), {
+    path: ['body'],
+    error: 'is not for GET, which is the method where none is given, nor for HEAD: give another, or no body',
   })
   .meta({ id: 'ProxiedRequest' })
 
@@ -88,7 +98,7 @@ function bodyOf({ body, truncated }: Incoming): Record<string, unknown> {
 }
 
 /** One request through a pool, under a policy. */
-export function request({ hf, operation, settings }: Routes): void {
+export function request({ hf, operation, settings, ending }: Routes): void {
   const mayBePrivate = () =>
     settings.allowPrivateTargets ?? hf.config.current.proxy?.allowPrivateTargets ?? false
 
@@ -121,13 +131,16 @@ export function request({ hf, operation, settings }: Routes): void {
         ...lowered(body.headers),
       }
       const text =
-        body.body === undefined || typeof body.body === 'string' ? body.body : JSON.stringify(body.body)
+        body.body == null ? undefined : typeof body.body === 'string' ? body.body : JSON.stringify(body.body)
       if (text !== undefined && typeof body.body !== 'string') headers['content-type'] ??= 'application/json'
       const twice =
         !['POST', 'PATCH'].includes(method) || policy.retryNonIdempotent || 'idempotency-key' in headers
 
       const log = new AttemptLog(settings.clock)
-      const attempts = () => log.attempts.map(attemptCodec.encode)
+      const ear = new SessionEar(hf, c.get('requestId'))
+      const { signal, done } = leaving(c.req.raw.signal, ending)
+      const attempts = async (last?: Incoming) =>
+        withStatus((await ear.attempts()) ?? log.attempts, last).map(attemptCodec.encode)
       let answer: Incoming
       try {
         answer = await hf.run(
@@ -148,16 +161,24 @@ export function request({ hf, operation, settings }: Routes): void {
             name: `request ${url.host}`,
             context: { method, host: url.host },
             correlationId: c.get('requestId'),
-            signal: c.req.raw.signal,
+            signal,
             ...(pool === undefined ? {} : { pool }),
           },
         )
       } catch (error) {
         if (error instanceof StatusFailure) answer = error.answer
-        else throw failed(error, attempts())
+        else throw failed(error, await attempts())
+      } finally {
+        done()
+        ear.close()
       }
       return {
-        body: { status: answer.status, headers: answer.headers, ...bodyOf(answer), attempts: attempts() },
+        body: {
+          status: answer.status,
+          headers: answer.headers,
+          ...bodyOf(answer),
+          attempts: await attempts(answer),
+        },
       }
     },
   )
@@ -165,6 +186,12 @@ export function request({ hf, operation, settings }: Routes): void {
 
 const lowered = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+/** Sessions do not know what is in a result: the attempt that succeeded has the status of the answer. */
+const withStatus = (attempts: readonly RetryAttempt[], last: Incoming | undefined): RetryAttempt[] =>
+  attempts.map((attempt) =>
+    attempt.success && last !== undefined ? { ...attempt, statusCode: last.status } : attempt,
+  )
 
 /** Why there is no answer, with the attempts that were made. */
 function failed(error: unknown, attempts: readonly unknown[]): Refusal {

@@ -26,6 +26,8 @@ export interface Routes {
   readonly operation: ReturnType<typeof operations>
   readonly feed: Feed
   readonly jobs: Jobs
+  /** Aborted when the server does not wait any longer. */
+  readonly ending: AbortSignal
 }
 
 /** Adds everything below `/api/v1`. A path with a word in it comes before one with a name in the same place. */

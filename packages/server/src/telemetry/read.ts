@@ -2,7 +2,7 @@ import { DEAD_LETTER_STATUSES } from '@holdfast/runtime'
 import type { Clock } from 'holdfast'
 import type { HoldfastLike } from '../hf.js'
 import type { HistogramSample, Reading, Sample } from './metrics.js'
-import type { Tallies } from './tallies.js'
+import { POLICIES, type Tallies } from './tallies.js'
 
 /** How many operations with dead letters, pools and breakers have numbers of their own. */
 const OPERATIONS = 100
@@ -41,9 +41,10 @@ function calls(operations: Counters['operations']): Sample[] {
   return samples
 }
 
+type Policies = Awaited<ReturnType<HoldfastLike['policies']['list']>>
+
 /** Breakers of services and policies, one by one; those of pools' members are counted with their pools. */
-async function states(hf: HoldfastLike): Promise<Sample[]> {
-  const policies = await hf.policies.list()
+async function states(hf: HoldfastLike, policies: Policies): Promise<Sample[]> {
   const ids = [
     ...Object.keys(hf.config.current.circuitBreakers ?? {}).map(
       (name) => `service:${encodeURIComponent(name)}`,
@@ -57,6 +58,28 @@ async function states(hf: HoldfastLike): Promise<Sample[]> {
     breaker === undefined ? [] : [{ labels: { id: breaker.id }, value: LEVELS[breaker.state] }],
   )
 }
+
+/** What was counted, and `none` for what is known besides: a counter that begins with 1 has not risen. */
+function* fromNone<T>(
+  counted: Iterable<readonly [string, T]>,
+  known: Iterable<string>,
+  none: T,
+  most: number,
+): Iterable<readonly [string, T]> {
+  const told = new Set<string>()
+  for (const [name, value] of counted) {
+    told.add(name)
+    yield [name, value]
+  }
+  for (const name of known) {
+    if (told.size >= most) return
+    if (told.has(name)) continue
+    told.add(name)
+    yield [name, none]
+  }
+}
+
+const UNCHANGED = { closed: 0, half_open: 0, open: 0 }
 
 function* members(pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
   for (const pool of pools.slice(0, POOLS)) {
@@ -106,9 +129,13 @@ export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clo
   const { operations, breakers } = hf.metrics.counters()
   const { counts, oldest } = await letters(hf, clock.wall())
   const pools = [...members(await hf.pools.list())]
-  const changes = [...breakers].flatMap(([id, counted]) =>
+  const policies = await hf.policies.list()
+  const standing = await states(hf, policies)
+  const known = standing.map(({ labels }) => labels.id as string)
+  const changes = [...fromNone(breakers, known, UNCHANGED, BREAKERS)].flatMap(([id, counted]) =>
     STATES.map((to) => ({ labels: { id, to }, value: counted[to] })),
   )
+  const budgeted = policies.filter(({ budget }) => budget).map(({ id }) => id)
   return {
     numbers: {
       holdfast_calls_total: calls(operations),
@@ -116,7 +143,7 @@ export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clo
         labels: { operation },
         value: retries,
       })),
-      holdfast_circuit_breaker_state: await states(hf),
+      holdfast_circuit_breaker_state: standing,
       holdfast_circuit_breaker_transitions_total: changes,
       holdfast_pool_members: pools.flatMap(({ pool, counts: by }) =>
         [...by].map(([status, value]) => ({ labels: { pool, status }, value })),
@@ -131,10 +158,9 @@ export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clo
         labels: { policy },
         value,
       })),
-      holdfast_retry_budget_spent_total: [...tallies.spent].map(([policy, value]) => ({
-        labels: { policy },
-        value,
-      })),
+      holdfast_retry_budget_spent_total: [...fromNone(tallies.spent, budgeted, 0, POLICIES)].map(
+        ([policy, value]) => ({ labels: { policy }, value }),
+      ),
       holdfast_config_reloads_total: (['taken', 'rejected'] as const).map((result) => ({
         labels: { result },
         value: tallies.reloads[result],

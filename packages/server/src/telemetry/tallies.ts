@@ -4,7 +4,7 @@ import type { RetryEvent } from '@holdfast/runtime'
 import type { HoldfastLike } from '../hf.js'
 
 /** How many policies have numbers of their own. */
-const POLICIES = 200
+export const POLICIES = 200
 
 /** How often the event loop is looked at, in milliseconds, and what is told of it. */
 const RESOLUTION = 20

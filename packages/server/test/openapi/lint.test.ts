@@ -66,6 +66,7 @@ describe('the OpenAPI document', () => {
         "GET /api/v1/retry/policy",
         "GET /api/v1/sessions",
         "GET /api/v1/sessions/{id}",
+        "GET /health",
         "GET /health/live",
         "GET /health/ready",
         "PATCH /api/v1/pools/{id}/members/{member}",

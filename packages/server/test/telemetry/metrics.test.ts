@@ -45,9 +45,9 @@ afterEach(async () => {
   for (const close of opened.splice(0).toReversed()) await close()
 })
 
-async function open() {
+async function open(config: object = CONFIG) {
   const clock = fakeClock({ wall: Date.UTC(2026, 0, 29, 12) })
-  const hf = await Holdfast.open({ config: CONFIG, clock, random: seededRandom(1), env: {} })
+  const hf = await Holdfast.open({ config, clock, random: seededRandom(1), env: {} })
   const app = new OpenAPIHono<Env>()
   app.onError((error, c) => c.text(error.message, 'status' in error ? (error.status as 401) : 500))
   const settings = readApp({ clock })
@@ -144,6 +144,38 @@ describe('/metrics', () => {
     const { hf, scrape } = await open()
     for (let i = 0; i < 3; i++) await hf.run('thrifty', down).catch(() => {})
     expect((await scrape()).value('holdfast_retry_budget_spent_total', { policy: 'thrifty' })).toBe(3)
+  })
+
+  it('says 0 of what has not happened yet, so that the first time is a rise', async () => {
+    const { hf, scrape } = await open()
+    const { value, samples } = await scrape()
+    expect(value('holdfast_retry_budget_spent_total', { policy: 'thrifty' })).toBe(0)
+    expect(value('holdfast_retry_budget_spent_total', { policy: 'quick' })).toBeUndefined()
+    for (const id of ['policy:guarded', 'service:notion'])
+      for (const to of ['closed', 'half_open', 'open'])
+        expect(value('holdfast_circuit_breaker_transitions_total', { id, to })).toBe(0)
+    await hf.breakers.trip('service:notion')
+    await hf.run('thrifty', down).catch(() => {})
+    const after = await scrape()
+    expect(after.samples.filter(({ name }) => /transitions|spent/.test(name))).toHaveLength(
+      samples.filter(({ name }) => /transitions|spent/.test(name)).length,
+    )
+    expect(
+      after.value('holdfast_circuit_breaker_transitions_total', { id: 'service:notion', to: 'open' }),
+    ).toBe(1)
+  })
+
+  it('says that of so many at the most', async () => {
+    const many = (count: number, one: object) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, one]))
+    const { scrape } = await open({
+      policies: many(300, { budget: { ratio: 0.2, reservePerSecond: 1, window: 10_000 } }),
+      circuitBreakers: many(600, {}),
+    })
+    const { samples } = await scrape()
+    const count = (wanted: string) => samples.filter(({ name }) => name === wanted).length
+    expect(count('holdfast_retry_budget_spent_total')).toBe(200)
+    expect(count('holdfast_circuit_breaker_transitions_total')).toBe(1500)
   })
 
   it('counts changes of the configuration', async () => {

@@ -17,6 +17,14 @@ export interface Api {
   close(): Promise<void>
 }
 
+/** What a command wants of the store. */
+export interface StoreAccess {
+  /** Whether it changes anything there. */
+  writes?: boolean
+  /** Whether it asks for nothing that is kept there: any store will do, memory too. */
+  anyStore?: boolean
+}
+
 /** The path below `/api/v1` with its query. */
 export function addressOf(path: string, query: Asking['query'] = {}): string {
   const asked = new URLSearchParams()
@@ -115,11 +123,14 @@ export const because = (reason: string | undefined): Pick<Asking, 'headers'> =>
     ? {}
     : { headers: { 'x-reason': Buffer.from(reason.replace(/\s+/g, ' ').trim()).toString('latin1') } }
 
+/** What a command asks of the API it goes to. */
+interface Connecting extends StoreAccess {
+  /** Named where it needs a process that runs. */
+  live?: string
+}
+
 /** The API that a command goes to: the server at `--url`, else one over the store. */
-export async function connect(
-  context: Context,
-  { live, writes = false }: { live?: string; writes?: boolean } = {},
-): Promise<Api> {
+export async function connect(context: Context, { live, ...access }: Connecting = {}): Promise<Api> {
   const url = serverOf(context)
   if (url !== undefined) return (await import('./remote.js')).remote(context, url)
   if (live !== undefined)
@@ -127,13 +138,13 @@ export async function connect(
       code: 'USAGE',
       hint: 'name the server: --url http://127.0.0.1:8000, or HOLDFAST_URL; holdfast serve starts one',
     })
-  return (await import('./local.js')).local(context, writes)
+  return (await import('./local.js')).local(context, access)
 }
 
 /** Works with an API and lets go of it. */
 export async function withApi<T>(
   context: Context,
-  options: { live?: string; writes?: boolean },
+  options: Connecting,
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
   const api = await connect(context, options)

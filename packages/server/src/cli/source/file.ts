@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { type Checked, type Config, checkConfig, lineOf } from '@holdfast/runtime/config'
 import type { Context } from '../context.js'
@@ -43,6 +43,20 @@ export async function readHere(context: Context, path: string): Promise<{ file: 
       hint: 'holdfast init makes a config file; --config FILE names another',
     })
   }
+}
+
+/** The config file of a process that goes on reading it. @throws CommandFailure where it can be read only once, as a pipe */
+export async function followedFile(context: Context): Promise<string> {
+  const path = context.shared.config ?? DEFAULT_FILE
+  const file = resolve(context.io.cwd, path)
+  const found = await stat(file).catch(() => undefined)
+  if (found !== undefined && !found.isFile() && !found.isDirectory())
+    throw new CommandFailure(EXIT.config, `${calledHere(context, file)} is no regular file`, {
+      code: 'CONFIG_INVALID',
+      hint: 'it is read again whenever it changes: write it to a file, and name that with --config',
+    })
+  // Missing or broken files are told in the words of the command.
+  return (await readHere(context, path)).file
 }
 
 /** The config file that the command goes by. */

@@ -6,7 +6,7 @@ import { buildApp } from '../../app.js'
 import type { Context } from '../context.js'
 import { CommandFailure, EXIT } from '../exit.js'
 import { actor } from './actor.js'
-import { type Api, addressOf, requestOf } from './api.js'
+import { type Api, addressOf, requestOf, type StoreAccess } from './api.js'
 import { calledHere, loadFile } from './file.js'
 
 /** Where a file that names no store keeps its records. */
@@ -42,11 +42,14 @@ function forCommand(config: Config, dir: string): Config {
 }
 
 /** A runtime over the store that the file names, for commands that run while no server does, or beside one. */
-export async function openStored(context: Context, writes: boolean): Promise<Holdfast> {
+export async function openStored(
+  context: Context,
+  { writes = false, anyStore = false }: StoreAccess,
+): Promise<Holdfast> {
   const { checked, dir, file } = await loadFile(context)
   const { config } = checked
   const { url, exists, memory } = storeOf(config, dir)
-  if (memory)
+  if (memory && !anyStore)
     throw new CommandFailure(
       EXIT.unreachable,
       `${calledHere(context, file)} keeps its records in memory, so there is nothing outside the process that has them`,
@@ -73,8 +76,8 @@ const NO_TOKENS: ValueStore = {
 }
 
 /** The same API as a server's, in this process and over the store. */
-export async function local(context: Context, writes: boolean): Promise<Api> {
-  const hf = await openStored(context, writes)
+export async function local(context: Context, access: StoreAccess): Promise<Api> {
+  const hf = await openStored(context, access)
   const store = Object.create(hf.store, { values: { value: NO_TOKENS } }) as Holdfast['store']
   const open = Object.create(hf, { store: { value: store } }) as Holdfast
   const { app, close } = buildApp(open, { dashboard: false }, { name: actor(), role: 'admin', token: false })

@@ -21,6 +21,24 @@ function reasonOf(error: unknown): string {
   return code ?? (cause === undefined ? (message ?? 'unknown reason') : reasonOf(cause))
 }
 
+/** What is said of a certificate that is not trusted. */
+const UNTRUSTED = /SELF_SIGNED|CERT_|UNABLE_TO_(VERIFY|GET_ISSUER)|CERTIFICATE/
+
+/** Why a server could not be asked. */
+function unreachable(base: string, error: unknown): CommandFailure {
+  const reason = reasonOf(error)
+  const code = 'UNREACHABLE'
+  if (UNTRUSTED.test(reason))
+    return new CommandFailure(EXIT.unreachable, `the certificate of ${base} is not trusted (${reason})`, {
+      code,
+      hint: 'NODE_EXTRA_CA_CERTS=FILE in the environment names a PEM file with certificates to trust besides',
+    })
+  return new CommandFailure(EXIT.unreachable, `no server answers at ${base} (${reason})`, {
+    code,
+    hint: 'holdfast serve starts one; without --url the command works on the store, where it can',
+  })
+}
+
 /** A server that runs. */
 export function remote(context: Context, url: string): Api {
   const base = baseOf(url)
@@ -37,10 +55,7 @@ export function remote(context: Context, url: string): Api {
         return await fetch(`${base}${addressOf(path, asking.query)}`, { ...request, headers })
       } catch (error) {
         if (asking.signal?.aborted) throw error
-        throw new CommandFailure(EXIT.unreachable, `no server answers at ${base} (${reasonOf(error)})`, {
-          code: 'UNREACHABLE',
-          hint: 'holdfast serve starts one; without --url the command works on the store, where it can',
-        })
+        throw unreachable(base, error)
       }
     },
     async close() {},

@@ -1,5 +1,5 @@
 import type { Context } from '../context.js'
-import { EXIT, misused } from '../exit.js'
+import { CommandFailure, EXIT, misused } from '../exit.js'
 import { printJson } from '../output/print.js'
 import { table } from '../output/table.js'
 import { span } from '../output/text.js'
@@ -14,20 +14,22 @@ export interface RequestOptions {
   include?: boolean
 }
 
+interface Attempt {
+  attempt_number: number
+  outcome: string
+  duration: number
+  delay: number
+  status_code?: number | null
+  proxy_id?: string | null
+  error?: { type: string; message: string } | null
+}
+
 interface Answer {
   status: number
   headers: Record<string, string>
   body: string
   body_encoding?: 'base64'
-  attempts: {
-    attempt_number: number
-    outcome: string
-    duration: number
-    delay: number
-    status_code?: number | null
-    proxy_id?: string | null
-    error?: { type: string; message: string } | null
-  }[]
+  attempts: Attempt[]
 }
 
 function headersOf(given: readonly string[]): Record<string, string> {
@@ -40,18 +42,21 @@ function headersOf(given: readonly string[]): Record<string, string> {
   )
 }
 
-/** `request URL`: one request under a policy and through a pool, with its attempts. */
-export async function request(context: Context, url: string, options: RequestOptions): Promise<number> {
-  const { io, shared } = context
-  const { method = options.data === undefined ? 'GET' : 'POST', header, data, pool, policy } = options
-  const body = { url, method: method.toUpperCase(), headers: headersOf(header), body: data, pool, policy }
-  const answer = await withApi(context, {}, (api) => ask<Answer>(api, 'POST', '/request', { body }))
-  const failed = answer.status >= 400
-  if (shared.json) {
-    printJson(context, answer)
-    return failed ? EXIT.failure : EXIT.ok
-  }
-  const rows = answer.attempts.map((attempt) => [
+/** The words of the command for the fields of what is sent. */
+const WORDS: Record<string, string> = { url: 'URL', headers: '--header', body: '--data' }
+
+/** What does not fit, in the words of the command. */
+function reworded(details: readonly unknown[]): CommandFailure {
+  const said = (details as { path: string; message: string }[]).map(({ path, message }) => {
+    const [field = '', ...rest] = path.split('.')
+    return `${[WORDS[field] ?? `--${field}`, ...(rest.length > 0 ? [rest.join('.')] : [])].join(' ')}: ${message}`
+  })
+  return misused(said.join('; '))
+}
+
+/** Beside the body, which may be piped on. */
+function showAttempts({ io }: Context, attempts: readonly Attempt[]): void {
+  const rows = attempts.map((attempt) => [
     attempt.attempt_number,
     span(attempt.delay),
     span(attempt.duration),
@@ -60,8 +65,39 @@ export async function request(context: Context, url: string, options: RequestOpt
     attempt.proxy_id,
     attempt.error ? `${attempt.error.type}: ${attempt.error.message}` : null,
   ])
-  // Beside the body, which may be piped on.
   io.err(table(io, ['attempt', 'waited', 'took', 'outcome', 'status', 'member', 'error'], rows))
+}
+
+const isAttempt = (detail: unknown): detail is Attempt =>
+  typeof (Object(detail) as Partial<Attempt>).attempt_number === 'number'
+
+/** Why there is no answer, after the attempts that were made. */
+function unanswered(context: Context, error: unknown): unknown {
+  if (!(error instanceof CommandFailure) || error.details === undefined) return error
+  if (error.code === 'BAD_REQUEST') return reworded(error.details)
+  if (!context.shared.json && error.details.length > 0 && error.details.every(isAttempt))
+    showAttempts(context, error.details)
+  return error
+}
+
+/** `request URL`: one request under a policy and through a pool, with its attempts. */
+export async function request(context: Context, url: string, options: RequestOptions): Promise<number> {
+  const { io, shared } = context
+  const { method = options.data === undefined ? 'GET' : 'POST', header, data, pool, policy } = options
+  const body = { url, method: method.toUpperCase(), headers: headersOf(header), body: data, pool, policy }
+  if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+    throw misused('URL: takes a whole http or https address, such as https://example.com/')
+  const answer = await withApi(context, { anyStore: true }, (api) =>
+    ask<Answer>(api, 'POST', '/request', { body }),
+  ).catch((error: unknown) => {
+    throw unanswered(context, error)
+  })
+  const failed = answer.status >= 400
+  if (shared.json) {
+    printJson(context, answer)
+    return failed ? EXIT.failure : EXIT.ok
+  }
+  showAttempts(context, answer.attempts)
   if (options.include)
     io.out(
       `${answer.status}\n${Object.entries(answer.headers)

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ProxyServer } from '@holdfast/proxy'
 import type { Holdfast } from '@holdfast/runtime'
-import { type RunningServer, serve } from '../../serve.js'
+import { type RunningServer, startServer } from '../../serve.js'
 import { openTelemetry } from '../../telemetry/open.js'
 import { CommandFailure, EXIT } from '../exit.js'
 import { type ForwardOptions, startForward } from './forward.js'
@@ -25,6 +25,9 @@ export interface Running {
   /** Ends both and the runtime: takes nothing new, waits for what runs, writes everything down. */
   close(): Promise<void>
 }
+
+/** How long the proxy waits for what runs: a little longer than the runtime, which ends calls so that they are answered. */
+const PROXY_PATIENCE = '12s'
 
 /** How many ports after a taken one are tried. */
 const TRIES = 20
@@ -77,17 +80,18 @@ export async function startAll(hf: Holdfast, options: RunningOptions): Promise<R
     ends.push(() => followed.close())
     const said = hf.config.current.server ?? {}
     const server = await atPort('server', options.port ?? said.port ?? 8000, options, '--port', (port) =>
-      serve(hf, { port, dashboard: builtDashboard(), ...(host === undefined ? {} : { host }) }),
+      startServer(hf, { port, dashboard: builtDashboard(), ...(host === undefined ? {} : { host }) }),
     )
-    ends.push(() => server.close())
     let proxy: ProxyServer | undefined
+    ends.push(() =>
+      Promise.all([server.closeWith(() => hf.close()), proxy?.close({ timeout: PROXY_PATIENCE })]),
+    )
     const forward = hf.config.current.proxy
     if (forward !== undefined) {
       const wanted = options.proxy?.port ?? forward.port ?? 8080
       proxy = await atPort('proxy', wanted, options, '--proxy-port', (port) =>
         startForward(hf, { ...options.proxy, port }),
       )
-      ends.push(() => proxy?.close())
     }
     return { server, proxy, close }
   } catch (error) {

@@ -4,7 +4,7 @@ import { EXIT } from '../exit.js'
 import type { Io } from '../io.js'
 import { printJson } from '../output/print.js'
 import { paint } from '../output/text.js'
-import { calledHere, DEFAULT_FILE, fileEnv, readHere } from '../source/file.js'
+import { calledHere, fileEnv, followedFile } from '../source/file.js'
 import { startForward } from './forward.js'
 import { followMembers } from './members.js'
 import { type Running, startAll } from './running.js'
@@ -71,8 +71,7 @@ export async function serve(context: Context, options: ServeCommand): Promise<nu
     await demo.close()
     return EXIT.ok
   }
-  // Missing or broken files are told in the words of the command.
-  const { file } = await readHere(context, shared.config ?? DEFAULT_FILE)
+  const file = await followedFile(context)
   const hf = await Holdfast.open({ config: file, env: fileEnv(context) })
   const running = await startAll(hf, { ...asked, warn })
   const store = hf.config.current.store ?? 'sqlite:data/holdfast.db'
@@ -91,8 +90,8 @@ export async function proxy(
   context: Context,
   options: { host?: string; port?: number; pool?: string },
 ): Promise<number> {
-  const { io, shared } = context
-  const { file } = await readHere(context, shared.config ?? DEFAULT_FILE)
+  const { io } = context
+  const file = await followedFile(context)
   const hf = await Holdfast.open({ config: file, env: fileEnv(context) })
   const followed = await followMembers(hf, (text) => io.err(`${text}\n`))
   try {

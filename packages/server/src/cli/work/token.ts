@@ -19,7 +19,7 @@ async function withStore<T>(
       'token: takes no --url',
       'tokens are made beside the store: run it there, with --config FILE',
     )
-  const hf = await openStored(context, writes)
+  const hf = await openStored(context, { writes })
   try {
     return await work(hf)
   } finally {

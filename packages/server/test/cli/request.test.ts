@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Holdfast } from '@holdfast/runtime'
+import { afterEach, describe, expect, it } from 'vitest'
+import { EXIT } from '../../src/cli/exit.js'
+import { serve } from '../../src/serve.js'
+import { World } from './world.js'
+
+const opened: (() => unknown)[] = []
+
+afterEach(async () => {
+  for (const close of opened.splice(0).toReversed()) await close()
+})
+
+const CONFIG = `version: "1.1.0"
+store: memory
+policies: { default: { max_attempts: 2, backoff_type: immediate } }
+proxy: { allow_private_targets: true }
+`
+
+async function target(): Promise<string> {
+  const server = createServer((_, res) => res.end('hello')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened.push(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+describe('request', () => {
+  it('is made where records are kept in memory: it asks nothing of the store', async () => {
+    const url = await target()
+    const { code, out, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', url])
+    expect([code, out]).toEqual([EXIT.ok, 'hello'])
+    expect(err).toMatch(/success +200/)
+  })
+
+  it('shows its attempts where none was answered', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG })
+    const { code, out, err } = await world.run(['request', 'http://127.0.0.1:1/'])
+    expect([code, out]).toEqual([EXIT.failure, ''])
+    expect(err).toMatch(
+      /ATTEMPT +WAITED[^]*\n1 [^]*failure[^]*ECONNREFUSED[^]*\n2 [^]*\nholdfast: the request failed/,
+    )
+    const { err: said } = await world.run(['request', 'http://127.0.0.1:1/', '--json'])
+    expect(JSON.parse(said).details).toMatchObject([{ attempt_number: 1 }, { attempt_number: 2 }])
+  })
+
+  it.each(['notaurl', 'ftp://example.com/', '/path', 'example.com'])(
+    'says of %s that it is no address',
+    async (url) => {
+      const { code, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', url])
+      expect(code).toBe(EXIT.usage)
+      expect(err).toMatch(/^holdfast: URL: takes a whole http or https address/)
+      expect(err).not.toContain('body')
+    },
+  )
+
+  it.each([
+    [['http://ann:hunter2@127.0.0.1:1/'], 'URL: takes no credentials'],
+    [['http://127.0.0.1:1/', '-X', 'CONNECT'], '--method: takes one of'],
+    [['http://127.0.0.1:1/', '-H', 'host: x'], '--header host: belongs to the connection'],
+    [['http://127.0.0.1:1/', '-X', 'GET', '-d', 'x'], '--data: is not for GET'],
+  ])('says of %j which of its words does not fit', async (argv, words) => {
+    const { code, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', ...argv])
+    expect(code).toBe(EXIT.usage)
+    expect(err).toContain(`holdfast: ${words}`)
+    expect(err).not.toContain('hunter2')
+  })
+})
+
+const openssl = ['/usr/bin/openssl', '/usr/local/bin/openssl'].find(existsSync)
+
+describe('a server with a certificate of its own', () => {
+  it.skipIf(openssl === undefined)('is there, and the command says how to trust it', async () => {
+    const world = new World()
+    const [cert, key] = [world.path('cert.pem'), world.path('key.pem')]
+    const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ${key} -out ${cert} -days 1 -subj /CN=localhost`
+    execFileSync(openssl as string, words.split(' '), { stdio: 'ignore' })
+    const hf = await Holdfast.open({ config: { version: '1.1.0' }, env: {}, watch: false })
+    const server = await serve(hf, { port: 0, dashboard: false, tls: { cert, key } })
+    opened.push(
+      () => hf.close(),
+      () => server.close(),
+    )
+    const { code, err } = await world.run(['policies', '--url', server.url])
+    expect(code).toBe(EXIT.unreachable)
+    expect(err).toContain('certificate')
+    expect(err).toContain('NODE_EXTRA_CA_CERTS')
+    expect(err).not.toContain('no server answers')
+  })
+})
+
+const MKFIFO = 'mkfifo'
+
+describe('serve', () => {
+  it('says where tokens would be kept where the store is memory', async () => {
+    const world = new World({ 'holdfast.yaml': CONFIG.replace(/proxy.*\n/, '') })
+    const { code, err } = await world.run(['serve', '--host', '0.0.0.0', '--port', '0'])
+    expect(code).not.toBe(EXIT.ok)
+    expect(err).toMatch(/kept in the store.*sqlite:.*files:.*token create/)
+  })
+
+  it.each(['serve', 'proxy'])('%s takes no file that can be read only once', async (command) => {
+    const world = new World()
+    execFileSync(MKFIFO, [world.path('pipe.yaml')])
+    for (const file of ['/dev/null', 'pipe.yaml']) {
+      const { code, err } = await world.run([command, '--config', file])
+      expect(code).toBe(EXIT.config)
+      expect(err).toContain(`${file} is no regular file`)
+    }
+  })
+})
