@@ -92,7 +92,7 @@ export class Configuration {
 
   /** How an operation is guarded: each effective value with its origin, and the waits it means. */
   async explain(operation: string): Promise<Explanation> {
-    return explain(this.inForce.resolved, operation, this.methods.values())
+    return explain(this.inForce.resolved, operation, this.methods.values(), this.inForce.leftOutNotes)
   }
 
   /** What would be wrong with a text, without putting it in force. */

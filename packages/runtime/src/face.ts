@@ -36,7 +36,13 @@ export interface PolicyService {
   /** @throws POLICY_NOT_FOUND */
   get(id: string): Promise<RetryPolicy>
   list(): Promise<RetryPolicy[]>
-  /** Takes effect at once and survives a restart. @throws CONFIG_INVALID */
+  /**
+   * Puts a policy in place of what was put before: a field that is left out is as the file, its defaults and the built-in values
+   * have it, whatever an earlier put said. To change one field of several, put `{ ...what was put, field }`. Takes effect at
+   * once and survives a restart.
+   *
+   * @throws CONFIG_INVALID
+   */
   put(policy: Partial<RetryPolicy> & { id: string }, actor?: Actor): Promise<RetryPolicy>
   /** @throws POLICY_NOT_FOUND, POLICY_IN_USE */
   delete(id: string, actor?: Actor): Promise<void>

@@ -8,6 +8,7 @@ import { chance, SortedIds } from './ids.js'
 import type { Actor, EventInput, Kit, Logger } from './kit.js'
 import type { CircuitBreakerEvent } from './records/breaker.js'
 import type { AuditAction, AuditRecord } from './records/errors.js'
+import { frozen } from './records/own.js'
 import { type RetryEvent, type RetrySession, SCHEMA } from './records/session.js'
 import { messageOf } from './records/summary.js'
 import { makeRedactor, type RedactOptions } from './redact/redact.js'
@@ -83,6 +84,9 @@ export class House implements Kit {
     event.eventId = this.eventIds.next()
     event.timestamp = new Date(this.clock.wall())
     event.correlationId ??= `corr_${chance(this.random, 12)}`
+    // Records and listeners share what it holds, and none of them may change it for the others; the event each has its own.
+    if (event.context) event.context = frozen(event.context)
+    if (event.error) event.error = frozen(event.error)
     // A report of what was dropped is not dropped itself, or there would be no end of reports.
     if (event.eventType !== 'events_dropped' || this.events.hasRoom) this.events.add(event)
     this.bus.tell(event)
@@ -151,7 +155,7 @@ export class House implements Kit {
         this.emit({
           eventType: 'storage_warning',
           component: 'retry_manager',
-          context: { store: this.store.kind, records: name, error: messageOf(error) },
+          context: { store: this.store.kind, records: name, error: this.redact(messageOf(error)) },
         })
       },
       dropped: (count) => {

@@ -7,6 +7,7 @@ import {
 } from 'holdfast'
 import { Call, type Guarded, type Pass, type Rules, readRetry, report, verdictOf } from 'holdfast/engine'
 import type { CallOptions } from '../face.js'
+import { copied } from '../records/own.js'
 import type { ErrorSummary } from '../records/session.js'
 import type { Line, LineRules } from './line.js'
 import { type Foresight, Onlooker } from './onlooker.js'
@@ -39,20 +40,60 @@ export interface Failure {
   readonly unwanted?: boolean
 }
 
-const changes = new WeakMap<LineRules, WeakMap<object, LineRules>>()
-const ONCE = {}
+/** What calls bring along, as it was when one of them began: rules with it are made once for each. */
+class Own {
+  private readonly retry: RetryOptions | false
+  private readonly made = new WeakMap<LineRules, LineRules>()
 
-/** Rules with what one call changes, made once for each. @throws INVALID_OPTIONS */
-function changed(rules: LineRules, retry: RetryOptions | false): LineRules {
-  const known = changes.get(rules) ?? new WeakMap<object, LineRules>()
-  changes.set(rules, known)
-  const key = retry === false ? ONCE : retry
-  const made = known.get(key) ?? { ...rules, policy: policyWith(rules, retry) }
-  known.set(key, made)
-  return made
+  constructor(retry: RetryOptions | false) {
+    // Its owner may change it, while the call runs too.
+    this.retry = copied(retry)
+  }
+
+  /** @throws INVALID_OPTIONS */
+  over(rules: LineRules): LineRules {
+    const made = this.made.get(rules) ?? changed(rules, this.retry)
+    this.made.set(rules, made)
+    return made
+  }
+
+  /** Whether options still say what they said. */
+  isStill(retry: object): boolean {
+    const before: Record<string, unknown> = { ...this.retry }
+    const now = Object.entries(retry)
+    return (
+      now.length === Object.keys(before).length && now.every(([field, value]) => isSame(before[field], value))
+    )
+  }
 }
 
-function policyWith({ policy }: LineRules, retry: RetryOptions | false): LineRules['policy'] {
+const isSame = (a: unknown, b: unknown): boolean =>
+  a === b ||
+  (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => item === b[i]))
+
+const ONCE = new Own(false)
+const known = new WeakMap<object, Own>()
+
+/** What a call brings along. Those that use one object again and again share what was made of it. */
+function ownOf(retry: RetryOptions | false): Own {
+  if (retry === false) return ONCE
+  const used = Object(retry) === retry ? known.get(retry) : undefined
+  if (used?.isStill(retry)) return used
+  const own = new Own(retry)
+  if (Object(retry) === retry) known.set(retry, own)
+  return own
+}
+
+/** Rules with what one call changes. Those that are off or only look on make one attempt whatever a call brings along. */
+function changed(rules: LineRules, retry: RetryOptions | false): LineRules {
+  const { record, shadow, policy } = rules
+  if (shadow !== undefined)
+    return { ...rules, shadow: { ...shadow, policy: policyWith(shadow.policy, retry) } }
+  const own = policyWith(policy, retry)
+  return record.enabled ? { ...rules, policy: own } : rules
+}
+
+function policyWith(policy: LineRules['policy'], retry: RetryOptions | false): LineRules['policy'] {
   if (retry === false) return { ...policy, maxAttempts: 1 }
   const problems: string[] = []
   const read = readRetry(retry, policy, problems)
@@ -76,6 +117,8 @@ export class RuntimeCall<T> extends Call<T> implements Active {
   declare draft: Draft | undefined
   /** Its last failure, until it is known what becomes of it. */
   declare pending: Failure | undefined
+  /** What it brings along. */
+  declare private own: Own | undefined
   /** What it has gone by since its last failure. */
   declare private ruling: LineRules | undefined
   declare private passes: Pass[] | undefined
@@ -88,12 +131,19 @@ export class RuntimeCall<T> extends Call<T> implements Active {
     this.recorder = recorder
     this.line = line
     this.given = given
-    if (given?.retry !== undefined) this.policy = changed(line.base, given.retry).policy
+    if (given?.retry === undefined) return
+    this.own = ownOf(given.retry)
+    this.policy = this.own.over(line.base).policy
   }
 
   /** What it goes by now. */
   get present(): LineRules {
     return this.ruling ?? this.line.base
+  }
+
+  /** How many attempts it may make, as far as is known now. */
+  get maxAttempts(): number {
+    return this.policy.maxAttempts
   }
 
   override start(): Promise<T> {
@@ -183,9 +233,8 @@ export class RuntimeCall<T> extends Call<T> implements Active {
 
   protected override ruled(known: Classification | undefined): Rules | undefined {
     const { rules, rest } = this.line
-    const { retry } = this.given ?? {}
     const ruling = rules.get(known?.kind ?? 'unknown') ?? rest
-    this.ruling = retry === undefined ? ruling : changed(ruling, retry)
+    this.ruling = this.own?.over(ruling) ?? ruling
     return this.ruling
   }
 

@@ -30,6 +30,28 @@ export interface LineParts {
 /** More operations than this are somebody's ids in the name: they are made anew instead of kept. */
 const MOST_LINES = 10_000
 
+/** Policies that calls bring along are few, or each is another: then keeping them is of no use. */
+const MOST_OWNED = 1000
+
+/** What JSON would leave out or write alike is told apart, so that what is wrong is not taken for what is right. */
+function distinct(_: string, value: unknown): unknown {
+  const alike =
+    typeof value === 'function' ||
+    typeof value === 'symbol' ||
+    typeof value === 'bigint' ||
+    (typeof value === 'number' && !Number.isFinite(value))
+  return alike ? `\0${typeof value} ${String(value)}` : value
+}
+
+/** What a value says, in one text; undefined where it cannot be read. */
+function contentOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, distinct)
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * A policy, and the one that has what it shares with other calls: where a call brings a policy along, that of the
  * configuration under it, because one call changes nothing for others.
@@ -47,7 +69,7 @@ export class Lines {
   private readonly parts: LineParts
   private readonly plain = new Map<string, Line>()
   private readonly special = new Map<string, Line>()
-  private readonly owned = new WeakMap<object, Map<string, Line>>()
+  private readonly owned = new Map<string, Line>()
 
   constructor(ruling: Ruling, parts: LineParts) {
     this.ruling = ruling
@@ -82,12 +104,15 @@ export class Lines {
     parts.shadows.breakers.keepOnly(ids)
   }
 
-  /** The line of a policy that a call brings along, kept as long as that object is. */
+  /** The line of a policy that a call brings along, by what that says: its owner may change it from call to call. */
   private ownLine(operation: string, options: CallOptions, policy: object): Line {
-    const lines = this.owned.get(policy) ?? new Map<string, Line>()
-    this.owned.set(policy, lines)
-    const key = JSON.stringify([operation, options.service, options.pool])
-    return lines.get(key) ?? this.keep(lines, key, operation, options)
+    const { owned } = this
+    const key = contentOf([operation, options.service, options.pool, policy])
+    if (key === undefined) return this.make(operation, options)
+    const known = owned.get(key)
+    if (known !== undefined) return known
+    if (owned.size >= MOST_OWNED) owned.clear()
+    return this.keep(owned, key, operation, options)
   }
 
   private keep(map: Map<string, Line>, key: string, operation: string, options: CallOptions): Line {

@@ -88,7 +88,7 @@ export class Onlooker {
     return {
       policyId: record.id,
       attempt: this.number,
-      maxAttempts: rules.record.maxAttempts,
+      maxAttempts: (rules.shadow?.policy ?? rules.policy).maxAttempts,
       next,
       error: result,
       happened: cut === undefined,

@@ -118,8 +118,8 @@ function check(source: Source, env: Environment): Checked {
     problem: (path, message, where) => problems.push(at(path, message, where)),
   }) as Mapping
 
-  const given = applyEnvironment(configSchema, wire, env, (variable, meant) =>
-    warnings.push({ path: variable, message: `is no variable of ours (did you mean ${meant}?)` }),
+  const given = applyEnvironment(configSchema, wire, env, (variable, why) =>
+    warnings.push({ path: variable, message: why }),
   )
   for (const { variable, path } of given) variables.set(placeKey(...path), variable)
 

@@ -57,13 +57,13 @@ function pathOf(
 
 /**
  * Puts the values of variables such as `HOLDFAST_SERVER_PORT` in place, changing `wire`, and tells which. A variable that
- * is nearly one of ours goes to `onNearly`; all others are somebody else's.
+ * is nearly one of ours, or that names what is not there, goes to `onUnread`; all others are somebody else's.
  */
 export function applyEnvironment(
   schema: z.core.$ZodType,
   wire: Mapping,
   env: Environment,
-  onNearly: (variable: string, meant: string) => void,
+  onUnread: (variable: string, why: string) => void,
 ): Given[] {
   const given: Given[] = []
   let known: string[] | undefined
@@ -74,12 +74,34 @@ export function applyEnvironment(
     if (path === undefined) {
       known ??= variablesOf(schema, wire, [])
       const meant = likest(variable, known)
-      if (meant !== undefined) onNearly(variable, meant)
+      const why =
+        meant === undefined
+          ? unnamed(schema, wire, variable)
+          : `is no variable of ours (did you mean ${meant}?)`
+      if (why !== undefined) onUnread(variable, why)
       continue
     }
     if (put(schema, wire, path, text)) given.push({ variable, path })
   }
   return given
+}
+
+/** So many names are told at most. */
+const SHOWN = 8
+
+/** Why a variable such as `HOLDFAST_POLICIES_NAME_…` gives no value: nothing under that section has the name. */
+function unnamed(schema: z.core.$ZodType, wire: Mapping, variable: string): string | undefined {
+  for (const section of namesAt(schema, wire, [])) {
+    const record = childOf(schema, section)
+    if (record === undefined || kindOf(record) !== 'record') continue
+    const inner = childOf(record, '')
+    const of = inner && (kindOf(inner) === 'object' || kindOf(inner) === 'record')
+    if (!of || !variable.startsWith(`${PREFIX}${variableName(section)}_`)) continue
+    const names = namesAt(record, wire[section], [section])
+    const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : ''
+    return `names nothing under ${section}; there are: ${names.slice(0, SHOWN).join(', ') || 'none'}${more}`
+  }
+  return undefined
 }
 
 /** So many letters may be wrong in the name of a variable that is meant for one of ours. */

@@ -35,7 +35,7 @@ export interface Explanation {
   /** False where calls go straight through. */
   readonly enabled: boolean
   readonly policies: readonly ExplainedPolicy[]
-  /** What may surprise: values that a change through the API hides, classes that nobody declared. */
+  /** What may surprise: values that a change through the API hides, such changes that are left out, classes that nobody declared. */
   readonly notes: readonly string[]
 }
 
@@ -51,12 +51,13 @@ function breakerIdOf(policy: {
 
 /**
  * Tells how an operation is guarded: for each kind of failure its policy, where each value comes from, and the waits that
- * it means.
+ * it means. `leftOut` says of policies what was changed through the API and is not in force.
  */
 export function explain(
   resolved: ResolvedConfig,
   operation: string,
   methods: Iterable<DecoratedMethod> = [],
+  leftOut: ReadonlyMap<string, string> = new Map(),
 ): Explanation {
   if (typeof operation !== 'string')
     throw new HoldfastError('INVALID_OPTIONS', `operation: got ${show(operation)}, takes a name`)
@@ -72,6 +73,7 @@ export function explain(
     ),
     notes: [
       ...hidden.map(hiddenNote),
+      ...[...used].flatMap((id) => leftOut.get(id) ?? []),
       ...undeclared(resolved.config.overrides, methods).map(
         (place) => `overrides name ${place}, of which no decorated method is known yet`,
       ),

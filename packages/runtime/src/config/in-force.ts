@@ -1,8 +1,9 @@
 import { HoldfastError } from 'holdfast'
 import type { Kit } from '../kit.js'
 import type { Listed } from '../pools/member-files.js'
+import { frozen } from '../records/own.js'
 import type { RetryPolicy } from '../records/policy.js'
-import { type Contradiction, contradictionsOf } from './layer/contradictions.js'
+import { type Contradiction, contradictionsOf, refuseContradictions } from './layer/contradictions.js'
 import { type Difference, differences } from './layer/hidden.js'
 import type { Layer } from './layer/layer.js'
 import { type ResolvedConfig, resolveConfig } from './resolved.js'
@@ -24,8 +25,8 @@ export class InForce {
   private deciding: Deciding
   /** The same with every policy filled in. */
   resolved: ResolvedConfig
-  /** The policies whose changes do not go with the file, and are left out. */
-  private leftOut: ReadonlySet<string> = new Set()
+  /** What does not go with the file of changes through the API: what was changed of those policies is left out. */
+  private leftOut: readonly Contradiction[] = []
   /** Whether the ready policies stand in for a file that could not be loaded. */
   standsIn: boolean
   /** Whether anything was put in force: what it begins with is no change. */
@@ -61,7 +62,30 @@ export class InForce {
 
   /** Whether it is not what the file and the changes say. */
   get degraded(): boolean {
-    return this.standsIn || this.leftOut.size > 0
+    return this.standsIn || this.leftOut.length > 0
+  }
+
+  /** What changes through the API are left out, by policy: a sentence each. */
+  get leftOutNotes(): ReadonlyMap<string, string> {
+    const notes = new Map<string, string>()
+    for (const { policyId, path, message } of this.leftOut) {
+      const said = notes.get(policyId)
+      const reason = `${path}: ${message}`
+      const note = `policies.${policyId}: what was changed through the API does not go with the config and is left out: ${reason}`
+      notes.set(policyId, said === undefined ? note : `${said}; ${reason}`)
+    }
+    return notes
+  }
+
+  /** Whether changes through the API could be in force. @throws CONFIG_INVALID where they do not go with the file, and did before */
+  check(stored: Layer): void {
+    const fresh = this.fresh(contradictionsOf(this.resolve(this.loaded, stored)))
+    if (fresh.length > 0) refuseContradictions(fresh)
+  }
+
+  private fresh(wrong: readonly Contradiction[]): Contradiction[] {
+    const known = new Set(this.leftOut.map(({ policyId }) => policyId))
+    return wrong.filter(({ policyId }) => !known.has(policyId))
   }
 
   get listed(): Listed {
@@ -79,11 +103,11 @@ export class InForce {
     const { loaded, stored } = decided
     const all = this.resolve(loaded, stored)
     const wrong = contradictionsOf(all)
-    const fresh = wrong.filter(({ policyId }) => !leftOut.has(policyId))
+    const fresh = this.fresh(wrong)
     if (fresh.length > 0) onContradiction(fresh)
-    this.leftOut = new Set(wrong.map(({ policyId }) => policyId))
+    this.leftOut = wrong
     this.deciding = decided
-    this.resolved = wrong.length === 0 ? all : this.resolve(loaded, without(stored, this.leftOut))
+    this.resolved = wrong.length === 0 ? all : this.resolve(loaded, without(stored, wrong))
     try {
       this.apply()
     } catch (error) {
@@ -125,10 +149,11 @@ export class InForce {
   }
 
   private resolve(loaded: SoundConfig, layer: Layer): ResolvedConfig {
-    return resolveConfig({ ...loaded, file: this.file }, layer)
+    return resolveConfig({ ...loaded, file: this.file }, frozen(layer))
   }
 }
 
-function without({ policies = {}, ...rest }: Layer, ids: ReadonlySet<string>): Layer {
+function without({ policies = {}, ...rest }: Layer, wrong: readonly Contradiction[]): Layer {
+  const ids = new Set(wrong.map(({ policyId }) => policyId))
   return { ...rest, policies: Object.fromEntries(Object.entries(policies).filter(([id]) => !ids.has(id))) }
 }

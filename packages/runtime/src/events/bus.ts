@@ -1,9 +1,17 @@
 import { HoldfastError } from 'holdfast'
 import { report } from 'holdfast/engine'
+import { handedOut } from '../records/own.js'
 import { EVENT_TYPES, type EventType, type RetryEvent } from '../records/session.js'
 
 /** How many events may wait for a listener that has not finished with an earlier one. */
 const PATIENCE = 10_000
+
+/** An event for one listener: what it does to it is seen by nobody else. What an event holds is frozen. */
+function forOne(event: RetryEvent): RetryEvent {
+  const own = { ...event, timestamp: new Date(event.timestamp) }
+  if (own.context) own.context = handedOut(own.context)
+  return own
+}
 
 /** Told how many events a listener was too slow for, since it was told last. */
 type Dropped = (count: number, type: EventType | '*') => void
@@ -58,7 +66,7 @@ class Subscriber {
       this.busy = true
       let told: unknown
       try {
-        told = this.listener(event)
+        told = this.listener(forOne(event))
       } catch (error) {
         report('a listener of events', this.listener, error)
       }

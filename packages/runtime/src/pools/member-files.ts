@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { type ListedMember, parseMemberList } from 'holdfast/engine'
 import { type Watch, watchConfig } from '../config/file/watch.js'
-import type { MemberEntry } from '../config/layer/members.js'
+import { idProblem, type MemberEntry } from '../config/layer/members.js'
 import { configInvalid } from '../config/problem.js'
 import type { Config } from '../config/schema/schema.js'
 import type { Kit } from '../kit.js'
@@ -16,6 +16,8 @@ function entryOf(listed: ListedMember): MemberEntry {
   const { url, tags, id, weight, region, cost } = listed
   if (!URL.canParse(url) || !SCHEMES.has(new URL(url).protocol))
     throw new Error('takes a url that begins with http://, https:// or socks5://')
+  const problem = id === undefined ? undefined : idProblem(id)
+  if (problem !== undefined) throw new Error(`id: ${problem}`)
   return {
     url,
     ...(id !== undefined && { id }),
@@ -77,17 +79,31 @@ export class MemberFiles {
     this.close()
     for (const [pool, { membersFile }] of Object.entries(pools)) {
       if (membersFile === undefined) continue
-      const refuse = (error: unknown) =>
-        kit.complain(`the members of pool ${pool} stay as they are: ${messageOf(error)}`)
+      const file = path(membersFile)
+      const onError = (error: unknown) => this.complain(pool, error)
       const onChange = (text: string) => {
         try {
           changed(pool, membersOf(text))
         } catch (error) {
-          refuse(error)
+          this.reject(pool, file, error)
         }
       }
-      this.watches.push(watchConfig(path(membersFile), { clock: kit.clock, onChange, onError: refuse }))
+      this.watches.push(watchConfig(file, { clock: kit.clock, onChange, onError }))
     }
+  }
+
+  /** A file was not taken: that is told of and written down as for the configuration. */
+  private reject(pool: string, file: string, error: unknown): void {
+    const { kit } = this.parts
+    const by = 'file'
+    const reason = kit.redact(messageOf(error))
+    this.complain(pool, error)
+    kit.emit({ eventType: 'config_rejected', component: 'config', context: { pool, file, by, reason } })
+    void kit.audit({ by }, 'config.reject', file, { after: { reason } })
+  }
+
+  private complain(pool: string, error: unknown): void {
+    this.parts.kit.complain(`the members of pool ${pool} stay as they are: ${messageOf(error)}`)
   }
 
   close(): void {

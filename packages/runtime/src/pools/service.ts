@@ -1,6 +1,7 @@
 import { HoldfastError, type Member, type Pool } from 'holdfast'
 import type { MemberChange } from '../config/layer/member-schema.js'
-import { addMember, changeMember, memberId, removeMember } from '../config/layer/members.js'
+import { addMember, changeMember, idProblem, memberId, removeMember } from '../config/layer/members.js'
+import { show } from '../config/problem.js'
 import type { Configuration } from '../configuration.js'
 import type { NewMember, PoolService } from '../face.js'
 import type { Actor, Kit } from '../kit.js'
@@ -39,6 +40,8 @@ export class Pools implements PoolService {
     const { config } = this
     const { id = hostOf(given), ...rest } = given
     if (typeof id !== 'string' || id === '') throw wrong('id: takes a text that is not empty')
+    const problem = idProblem(id)
+    if (problem !== undefined) throw wrong(`id: ${problem}`)
     if (pool.members().some((member) => member.id === id))
       throw wrong(`id: the pool ${poolId} has a member ${JSON.stringify(id)} already`)
     await config.changeLayer(
@@ -99,8 +102,9 @@ export class Pools implements PoolService {
     const member = this.get(poolId)
       .members()
       .find((one) => one.id === id)
-    if (member === undefined) throw wrong(`member: the pool ${poolId} has no member ${JSON.stringify(id)}`)
-    return member
+    if (member !== undefined) return member
+    const name = typeof id === 'string' && idProblem(id) !== undefined ? 'of that id' : show(id)
+    throw wrong(`member: the pool ${poolId} has no member ${name}`)
   }
 }
 

@@ -74,5 +74,5 @@ export function summarize(error: unknown, redact: Redact, debug: boolean): Error
   const summary: ErrorSummary = { type: typeOf(error, redact), message: messageOf(error, redact) }
   const stackTrace = debug ? stackOf(error, redact) : undefined
   if (stackTrace !== undefined) summary.stackTrace = stackTrace
-  return summary
+  return Object.freeze(summary)
 }

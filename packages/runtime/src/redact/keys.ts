@@ -27,7 +27,7 @@ const words = (key: string) =>
     .replace(/[^A-Za-z0-9]+/g, '_')
     .toLowerCase()}_`
 
-const flat = (key: string) => key.replace(/[^A-Za-z0-9]+/g, '').toLowerCase()
+const flat = (key: string) => key.replace(/[^\p{L}\p{N}]+/gu, '').toLowerCase()
 
 /** How many keys are remembered, and how long they may be: they come from outside. */
 const MEMORY = 2000
@@ -45,7 +45,7 @@ export type IsSecret = (key: string, held: unknown) => boolean
 
 /** Makes the test whether what lies under a key is secret: by its name, or because it is one of `keys` in any spelling. */
 export function secretKeys(keys: readonly string[]): IsSecret {
-  const own = new Set(keys.map(flat))
+  const own = new Set(keys.map(flat).filter((key) => key !== ''))
   const known = new Map<string, Judgement>()
   const judge = (key: string): Judgement => {
     const spelt = words(key.slice(0, LONGEST))

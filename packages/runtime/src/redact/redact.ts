@@ -3,11 +3,11 @@ import { type Check, check } from '../check.js'
 import { copier } from './copy.js'
 import { secretKeys } from './keys.js'
 import { patternProblem } from './patterns.js'
-import { redactText } from './text.js'
+import { ownNames, redactText } from './text.js'
 
 /** What is secret besides what is secret everywhere. */
 export interface RedactOptions {
-  /** Keys whose values are secret, in any spelling: `api_key` is `apiKey` and `API-KEY` too. */
+  /** Keys whose values are secret, in any spelling, in texts too: `api_key` is `apiKey` and `API-KEY=…`. */
   keys?: readonly string[] | undefined
   /** Regular expressions: what they match in a text is secret. */
   patterns?: readonly string[] | undefined
@@ -52,6 +52,8 @@ export function makeRedactor(options: RedactOptions = {}): <T>(value: T) => T {
       details: problems,
     })
   const patterns = (options.patterns ?? []).map((source) => new RegExp(source, 'g'))
-  const copy = copier(secretKeys(options.keys ?? []), (text) => redactText(text, patterns))
+  const keys = options.keys ?? []
+  const own = ownNames(keys)
+  const copy = copier(secretKeys(keys), (text) => redactText(text, patterns, own))
   return <T>(value: T) => copy(value) as T
 }

@@ -26,6 +26,9 @@ const COOKIE = header('(?:set-)?cookie')
 /** Where a value begins that is in no quotes, and is not redacted yet. */
 const BARE = '(?!\\s|\\[?\\s*\\\\*["\']|\\[?redacted\\])'
 
+/** What stands between a name and its value. */
+const IS = '\\s*(?:=>|=(?!>)|:)\\s*'
+
 /** A value in quotes, which ends with the quote that it began with; those of a text inside a text are escaped. */
 const QUOTED = '(\\\\*["\'])(?:(?!(?<!\\\\)\\2)[^\\r\\n])*'
 
@@ -35,7 +38,19 @@ const ONE_WORD = '(?:bearer|basic)\\s+[\\w.~+/=-]+(?![^\\s,;"\'\\\\)}\\]])'
 /** A value without quotes, which ends with the line or the text in quotes that it is in; parameters have quotes of their own. */
 const TO_THE_END = '(?:=\\s*\\\\*["\'][^"\'\\r\\n]*["\']|["\'](?=\\w)|\\\\(?![nr"\'\\\\])|[^"\'\\\\\\r\\n])+'
 
-const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
+/** What is looked for, and what stands in its place. */
+type Rule = readonly [pattern: RegExp, replacement: string]
+
+/** What follows a name: a text in quotes, which may hold escaped ones; one in a text inside a text; or a word. */
+function valuesOf(name: string, flags = 'gi'): Rule[] {
+  return [
+    [new RegExp(`(${name}["']?${IS})(["'])(?:\\\\[\\s\\S]|(?!\\2)[^\\\\])*\\2?`, flags), `$1$2${REDACTED}$2`],
+    [new RegExp(`(${name}\\\\+["']${IS})(\\\\+["'])[\\s\\S]*?(?=\\\\+["']|$)`, flags), `$1$2${REDACTED}`],
+    [new RegExp(`(${name}["']?${IS})(?!\\[redacted\\])[^\\s&,;"'}\\])\\\\]+`, flags), `$1${REDACTED}`],
+  ]
+}
+
+const RULES: readonly Rule[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*-----|$)/g, REDACTED],
   // A password may hold what a URL may not: then everything up to the last @ belongs to it.
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@:"'<>]*:(?!\d{1,5}(?:[/?#]|$))[^\s"'<>]*@/gi, `$1${REDACTED}@`],
@@ -52,14 +67,8 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
     `$1${REDACTED}`,
   ],
   [/\b([Bb]asic\s+)(?=\S*(?:\d|=|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/]{3,}={0,2}/g, `$1${REDACTED}`],
-  // A value in quotes may hold escaped ones; one in a text inside a text has its own quotes escaped.
-  [
-    new RegExp(`(${NAME}["']?\\s*[=:]\\s*)(["'])(?:\\\\[\\s\\S]|(?!\\2)[^\\\\])*\\2?`, 'gi'),
-    `$1$2${REDACTED}$2`,
-  ],
-  [new RegExp(`(${NAME}\\\\+["']\\s*[=:]\\s*)(\\\\+["'])[\\s\\S]*?(?=\\\\+["']|$)`, 'gi'), `$1$2${REDACTED}`],
-  [new RegExp(`(${NAME}["']?\\s*[=:]\\s*)(?!\\[redacted\\])[^\\s&,;"'}\\])\\\\]+`, 'gi'), `$1${REDACTED}`],
-  [new RegExp(`(${SHORT_NAME}(?:\\\\*["'])?\\s*[=:]\\s*)${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
+  ...valuesOf(NAME),
+  [new RegExp(`(${SHORT_NAME}(?:\\\\*["'])?${IS})${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
   [/\b((?:[\w-]{0,40}[_-])?(?:pass|pw)=)(?!\[redacted\]|\\*["'])[^&\s,;"'<>)}\]\\]+/gi, `$1${REDACTED}`],
   [/([?&](?:key|sig|signature|auth|x-amz-[a-z-]+)=)[^&\s"'<>]+/gi, `$1${REDACTED}`],
   [/\beyJ[\w-]{5,}\.[\w-]{3,}(?:\.[\w-]*)?/g, REDACTED],
@@ -69,18 +78,73 @@ const RULES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   ],
 ]
 
+/** The names that somebody keeps secret, as texts hold them. */
+export interface OwnNames {
+  /** Finds one of them. */
+  readonly any: RegExp
+  /** Finds one that a list or an object follows. */
+  readonly holder: RegExp
+  readonly rules: readonly Rule[]
+}
+
+/** A name in any spelling: `my_thing` is `myThing`, `MY-THING` and `mything` too. One without letters and digits is none. */
+const spelt = (key: string): string => (key.match(/[\p{L}\p{N}]/gu) ?? []).join('[_.-]?')
+
+/** How names of one's own are found in texts: whole, in any spelling. Undefined where there are none. */
+export function ownNames(keys: readonly string[]): OwnNames | undefined {
+  const names = keys.map(spelt).filter((name) => name !== '')
+  if (names.length === 0) return undefined
+  const name = `(?<![\\p{L}\\p{N}][_-]?)(?:${names.join('|')})(?![\\p{L}\\p{N}_-])`
+  return {
+    any: new RegExp(name, 'iu'),
+    holder: new RegExp(`${name}\\\\*["']?${IS}(?=[\\[{])(?!\\[redacted\\])`, 'giu'),
+    rules: valuesOf(name, 'giu'),
+  }
+}
+
+/** A text without what follows names of one's own. */
+function withoutOwn(text: string, { holder, rules }: OwnNames): string {
+  let result = ''
+  let from = 0
+  for (const { 0: name, index } of text.matchAll(holder)) {
+    if (index < from) continue
+    const start = index + name.length
+    result += text.slice(from, start) + REDACTED
+    from = endOf(text, start)
+  }
+  result += text.slice(from)
+  for (const [pattern, replacement] of rules) result = result.replace(pattern, replacement)
+  return result
+}
+
+/** Where the list or object ends that begins at a place; the end of the text where that cannot be told. */
+function endOf(text: string, start: number): number {
+  let depth = 0
+  let quoted = false
+  for (let i = start; i < text.length; i++) {
+    const character = text[i] as string
+    if (character === '\\') i++
+    else if (character === '"') quoted = !quoted
+    else if (quoted) continue
+    else if (character === '[' || character === '{') depth++
+    else if ((character === ']' || character === '}') && --depth === 0) return i + 1
+  }
+  return text.length
+}
+
 /** The part of a long text that is looked at. The credentials of a URL that is cut in two show only by what was cut off. */
 const cut = (text: string) => text.slice(0, LONGEST_TEXT + MARGIN).replace(/:\/\/[^\s"'<>]*$/, '://')
 
 /**
  * A text without credentials: those of URLs and headers, what follows a name such as `password=`, keys and tokens that
- * show by their shape, and whatever one of the patterns finds. Beyond 8,192 characters it is cut off.
+ * show by their shape, what follows a name of one's own, and whatever one of the patterns finds. Beyond 8,192 characters it is cut off.
  */
-export function redactText(text: string, patterns: readonly RegExp[] = []): string {
+export function redactText(text: string, patterns: readonly RegExp[] = [], own?: OwnNames): string {
   const long = text.length > LONGEST_TEXT
   let result = long ? cut(text) : text
   if (SUSPICIOUS.test(result))
     for (const [pattern, replacement] of RULES) result = result.replace(pattern, replacement)
+  if (own?.any.test(result)) result = withoutOwn(result, own)
   for (const pattern of patterns) result = result.replace(pattern, REDACTED)
   if (!long) return result
   const kept = result.slice(0, Math.max(0, Math.min(LONGEST_TEXT, result.length - MARGIN)))

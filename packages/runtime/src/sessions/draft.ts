@@ -1,6 +1,7 @@
 import type { Clock, Random } from 'holdfast'
 import type { Draft, RuntimeCall } from '../calls/call.js'
 import { chance } from '../ids.js'
+import { freezeFresh } from '../records/own.js'
 import type { Shaping } from './session.js'
 
 /** What a session begins with, when its call has failed for the first time. */
@@ -17,7 +18,7 @@ export function newDraft(
     policyIds: [],
     kind: 'unknown',
     summaries: new Map(),
-    context: given?.context === undefined ? undefined : factsOf(shaping.redact(given.context)),
+    context: given?.context === undefined ? undefined : freezeFresh(factsOf(shaping.redact(given.context))),
     nextRetryTime: undefined,
   }
 }

@@ -5,6 +5,7 @@ import type { Active, Recorder } from '../calls/recorder.js'
 import type { CallOptions } from '../face.js'
 import type { EventInput } from '../kit.js'
 import type { RetryLog } from '../logging/retry-log.js'
+import { extended } from '../records/own.js'
 import type { ErrorSummary, RetrySession } from '../records/session.js'
 import { ActiveCalls } from './active.js'
 import { newDraft } from './draft.js'
@@ -101,7 +102,8 @@ export class CallRecorder implements Recorder {
       const failure = this.settle(call, true)
       // A value that is not wanted is no error.
       const error = failure?.unwanted ? undefined : failure?.summary
-      const { maxAttempts, id: policyId } = present.record
+      const { maxAttempts } = call
+      const { id: policyId } = present.record
       draft.nextRetryTime = clock.wall() + wait
       emit({
         eventType: 'retry_attempt',
@@ -218,7 +220,7 @@ export class CallRecorder implements Recorder {
     this.ports.session(record)
     line.tally.ended({
       success,
-      attempts: Math.max(1, call.number),
+      attempts: record.totalAttempts,
       duration: record.totalDuration,
       policyIds: draft.policyIds,
       kind: refused ? stopped : undefined,
@@ -232,7 +234,7 @@ export class CallRecorder implements Recorder {
       policyId,
       operation,
       ...(success ? { attempt: record.totalAttempts } : finalError && { error: finalError }),
-      ...(success ? contextOf(draft) : { context: { ...draft.context, stopped } }),
+      ...(success ? contextOf(draft) : { context: extended(draft.context, { stopped }) }),
     })
     if (success) log.recovered(operation, record.retryCount)
     else {

@@ -1,5 +1,6 @@
 import type { AttemptRecord, StopReason } from 'holdfast'
 import type { Draft, RuntimeCall } from '../calls/call.js'
+import { copied } from '../records/own.js'
 import { type ErrorSummary, type RetryAttempt, type RetrySession, SCHEMA } from '../records/session.js'
 import { factsOf } from './draft.js'
 
@@ -56,15 +57,16 @@ export function sessionRecord(
     policyIds: [...draft.policyIds],
     operation: given?.name ?? line.operation,
     correlationId: draft.correlationId,
-    startTime: draft.startTime,
+    startTime: new Date(draft.startTime),
     attempts,
     success,
-    totalAttempts: history.length,
+    // One that runs tells the attempt that runs.
+    totalAttempts: end === undefined ? call.number : history.length,
     totalDuration: tidy(Math.max(0, (end?.at ?? now) - draft.startTime.getTime())),
-    retryCount: Math.max(0, (history.at(-1)?.number ?? 1) - 1),
+    retryCount: Math.max(0, (end === undefined ? call.number : (history.at(-1)?.number ?? 1)) - 1),
   }
   if (line.subsystem !== undefined) session.subsystem = line.subsystem
-  if (draft.context !== undefined) session.context = draft.context
+  if (draft.context !== undefined) session.context = end === undefined ? copied(draft.context) : draft.context
   if (draft.nextRetryTime !== undefined && end === undefined)
     session.nextRetryTime = new Date(draft.nextRetryTime)
   if (end === undefined) return session

@@ -35,12 +35,14 @@ export class Telling {
     const name = given?.name ?? line.operation
     this.heard
       .get(name)
-      ?.emit({ type, name, timestamp, attempt, context: given?.context, ...facts } as GuardEvent)
+      ?.emit(
+        Object.freeze({ type, name, timestamp, attempt, context: given?.context, ...facts }) as GuardEvent,
+      )
   }
 
   /** A breaker changed that stands before an operation. */
   breaker(operation: string, event: BreakerEvent): void {
-    this.heard.get(operation)?.emit({ type: 'breaker_changed', ...event })
+    this.heard.get(operation)?.emit(Object.freeze({ type: 'breaker_changed', ...event } as const))
   }
 
   /** The operations that anybody listens to. */

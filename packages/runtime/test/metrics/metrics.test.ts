@@ -221,7 +221,7 @@ describe('a window', () => {
 
   it.each([
     [undefined, 'from: got undefined, takes a Date; to: got undefined, takes a Date'],
-    [{ from: new Date(Number.NaN), to: new Date(0) }, 'from: got an object, takes a Date'],
+    [{ from: new Date(Number.NaN), to: new Date(0) }, 'from: got Invalid Date, takes a Date'],
     [{ from: new Date(1), to: new Date(0) }, 'takes a Date at or after from'],
   ])('refuses %o', (range, said) => {
     expect(() => new Metrics(handClock()).window(range as never)).toThrow(

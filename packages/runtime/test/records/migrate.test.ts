@@ -138,7 +138,7 @@ describe('sessions', () => {
       duration,
     }))
     const { end_time: _, ...endless } = session
-    expect(await one({ ...endless, attempts })).toMatchObject({ total_duration: 0.3 })
+    expect(await one({ ...endless, attempts, success: false })).toMatchObject({ total_duration: 0.3 })
   })
 
   it('keep fields that nobody knows', async () => {

@@ -1,5 +1,7 @@
+import { isHoldfastError } from 'holdfast'
 import type { Actor, Kit } from '../../kit.js'
 import { policyCodec, type RetryPolicy } from '../../records/policy.js'
+import { messageOf } from '../../records/summary.js'
 import type { InForce } from '../in-force.js'
 import { deletePolicy, putPolicy } from './changes.js'
 import { refuseContradictions } from './contradictions.js'
@@ -49,10 +51,16 @@ export class ApiChanges {
   }
 
   async rollback(version: number, actor: Actor): Promise<void> {
-    const { layer: before } = this.inForce
-    await this.take(() => this.layers.rollback(version, actor), actor)
-    const after = this.inForce.layer
-    await this.kit.audit(actor, 'config.rollback', `version ${version}`, { before, after })
+    const { inForce, kit } = this
+    const { layer: before } = inForce
+    const target = `version ${version}`
+    try {
+      await this.take(() => this.layers.rollback(version, actor, (layer) => inForce.check(layer)), actor)
+    } catch (error) {
+      if (isHoldfastError(error) && error.code === 'CONFIG_INVALID') await this.reject(actor, target, error)
+      throw error
+    }
+    await kit.audit(actor, 'config.rollback', target, { before, after: inForce.layer })
   }
 
   async clear(actor: Actor): Promise<void> {
@@ -63,7 +71,12 @@ export class ApiChanges {
 
   /** `change` may be called again where somebody else was quicker. What it throws is thrown, and nothing is changed. */
   change(change: (layer: Layer) => Layer, actor: Actor): Promise<void> {
-    return this.take(() => this.layers.change(change, actor), actor)
+    const checked = (layer: Layer) => {
+      const changed = change(layer)
+      this.inForce.check(changed)
+      return changed
+    }
+    return this.take(() => this.layers.change(checked, actor), actor)
   }
 
   /**
@@ -105,6 +118,17 @@ export class ApiChanges {
       throw error
     }
     this.told({ by: actor.by ?? 'unknown' })
+  }
+
+  private async reject(actor: Actor, target: string, error: unknown): Promise<void> {
+    const { kit } = this
+    const reason = messageOf(error)
+    kit.emit({
+      eventType: 'config_rejected',
+      component: 'config',
+      context: { layer: 'api', by: actor.by ?? 'unknown', reason },
+    })
+    await kit.audit(actor, 'config.reject', target, { after: { reason } })
   }
 
   private told(context: object): void {

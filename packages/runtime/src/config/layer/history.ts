@@ -69,8 +69,11 @@ export class LayerHistory {
     )
   }
 
-  /** Goes back to a version, which becomes the newest once more; 0 is the layer before any change. */
-  async rollback(version: number, actor?: Actor): Promise<Layer> {
+  /**
+   * Goes back to a version, which becomes the newest once more; 0 is the layer before any change. What `check` throws of it is
+   * thrown, and nothing is stored.
+   */
+  async rollback(version: number, actor?: Actor, check: (layer: Layer) => void = () => {}): Promise<Layer> {
     const versions = await this.store.history()
     const found = versions.find((known) => known.version === version)
     if (found === undefined && version !== 0) {
@@ -80,6 +83,7 @@ export class LayerHistory {
       })
     }
     const layer = layerOf(found)
+    check(layer)
     return this.change(() => layer, { ...actor, reason: actor?.reason ?? `rollback to version ${version}` })
   }
 

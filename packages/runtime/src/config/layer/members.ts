@@ -18,6 +18,20 @@ export interface LayeredMember {
 export const memberId = (entry: { id?: string | null | undefined; url: string }): string =>
   entry.id ?? new URL(entry.url).host
 
+/**
+ * What is wrong with the id of a member, in words: credentials in it would be shown wherever it is named. The words do not
+ * repeat it.
+ */
+export function idProblem(id: string): string | undefined {
+  const [, scheme = '', rest = ''] = /^([a-z][a-z\d+.-]*:\/\/)?(.*)$/is.exec(id) ?? []
+  const url = scheme !== '' && URL.canParse(id) ? new URL(id) : undefined
+  const open =
+    url === undefined
+      ? (scheme === '' ? /^[^\s/@]*:[^\s/]*@/ : /@/).test(rest)
+      : url.username !== '' || url.password !== ''
+  return open ? 'got a url with a user or a password in it; give the member an id of its own' : undefined
+}
+
 /** The members of a pool with the changes made through the API; `below` are those of the files. */
 export function layeredMembers(layer: Layer, pool: string, below: readonly MemberEntry[]): LayeredMember[] {
   const changes = new Map(Object.entries(layer.pools?.[pool]?.members ?? {}))

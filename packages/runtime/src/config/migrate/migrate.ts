@@ -82,6 +82,26 @@ export function migrateConfig(input: string | object | readonly OldFile[]): Migr
   return work.finish()
 }
 
+/** What in a value is no data: what holds itself, as aliases may make it, and what cannot be written down. */
+function strangeIn(value: unknown): string | undefined {
+  const above = new Set<unknown>()
+  const sound = new Set<unknown>()
+  const look = (held: unknown): string | undefined => {
+    if (typeof held === 'function' || typeof held === 'symbol') return `holds a ${typeof held}`
+    if (typeof held !== 'object' || held === null || sound.has(held)) return undefined
+    if (above.has(held)) return 'holds itself: aliases lead in a circle'
+    above.add(held)
+    for (const inner of Object.values(held)) {
+      const strange = look(inner)
+      if (strange !== undefined) return strange
+    }
+    above.delete(held)
+    sound.add(held)
+    return undefined
+  }
+  return look(value)
+}
+
 /** A place for things by name, whatever the name: old files may hold any. */
 const named = <T>(): Record<string, T> => Object.create(null) as Record<string, T>
 
@@ -114,7 +134,9 @@ class Work {
   }
 
   private take(file: string | undefined, value: unknown): void {
+    const strange = strangeIn(value)
     if (!isMapping(value)) this.reject(file, `got ${show(value)}, takes a mapping of settings`)
+    else if (strange !== undefined) this.reject(file, `${strange}, takes plain settings`)
     else if (Object.keys(value).length === 0) this.tell(file, [], 'got an empty mapping, takes settings')
     else if (value.version !== undefined || isMapping(value.policies) || isMapping(value.subsystem_mappings))
       this.config(file, value)
@@ -126,8 +148,13 @@ class Work {
 
   /** A file of the form that is still in use: its policies in today's words, all else as it is. */
   private config(file: string | undefined, value: Mapping): void {
+    const { version, policies, subsystem_mappings, circuit_breakers, ...others } = value
+    if (!this.canRead(file, version)) {
+      // They are there, and what becomes of them is for who can read them to say.
+      this.found.policies += Object.keys(Object(policies) as object).length
+      return
+    }
     this.understood = true
-    const { version: _, policies, subsystem_mappings, circuit_breakers, ...others } = value
     for (const [id, policy] of Object.entries(isMapping(policies) ? policies : {}))
       if (isMapping(policy)) this.policy(file, ['policies', id], id, policy)
       else if (policy === null) this.policy(file, ['policies', id], id, {})
@@ -145,6 +172,22 @@ class Work {
     for (const [section, held] of Object.entries(others))
       if (section in this.wire) this.tell(file, [section], 'another file has this section, which was used')
       else this.wire[section] = structuredClone(held)
+  }
+
+  /** Whether files of a version can be read. One that cannot is not given another number. */
+  private canRead(file: string | undefined, version: unknown): boolean {
+    if (version === undefined || version === null) return true
+    const said = typeof version === 'string' || typeof version === 'number' ? `${version}` : ''
+    const [, major, minor = '0'] = /^v?(\d+)(?:\.(\d+))?(?:\.\d+)*$/.exec(said) ?? []
+    if (major !== '1') {
+      this.rejected++
+      const got = `got ${show(version)}, takes 1.0.x or 1.1.x`
+      this.tell(file, ['version'], `${got}: this release cannot read other versions, and left everything out`)
+      return false
+    }
+    if (Number(minor) > 1)
+      this.tell(file, ['version'], `got ${show(version)}, which is newer than 1.1; it was read as 1.1.0`)
+    return true
   }
 
   /** Settings in other words, at any depth: subsystem, operation and kind by the names that lead there. */

@@ -79,8 +79,7 @@ export function toPolicy(old: Mapping, tell: Tell): { policy: Wire; breaker?: Ma
     said
   Object.assign(policy, same)
   if (retries !== undefined && policy.max_attempts === undefined)
-    policy.max_attempts =
-      typeof retries === 'number' ? (retries < 0 ? Number.POSITIVE_INFINITY : retries + 1) : retries
+    policy.max_attempts = attemptsOf(retries, keys.retries ?? '', tell)
   const shape = said.backoff_type ?? (typeof backoff === 'string' ? backoff : undefined)
   if (shape !== undefined)
     policy.backoff_type = (typeof shape === 'string' ? BACKOFFS[plain(shape)] : undefined) ?? shape
@@ -104,6 +103,17 @@ export function toPolicy(old: Mapping, tell: Tell): { policy: Wire; breaker?: Ma
   else if (typeof circuit_breaker === 'boolean') policy.enable_circuit_breaker ??= circuit_breaker
   else if (circuit_breaker !== undefined) policy.circuit_breaker = circuit_breaker
   return breaker === undefined ? { policy } : { policy, breaker }
+}
+
+/** How many attempts so many retries are. A negative number of them is not made sense of, but for the one that means no limit. */
+function attemptsOf(retries: unknown, key: string, tell: Tell): unknown {
+  if (typeof retries !== 'number' || retries >= 0) return typeof retries === 'number' ? retries + 1 : retries
+  if (retries === -1) {
+    tell(key, '-1 was taken for no limit')
+    return Number.POSITIVE_INFINITY
+  }
+  tell(key, `got ${retries}, takes a number from 0, or -1 for no limit`)
+  return retries
 }
 
 const plainKeys = (value: Mapping): object =>

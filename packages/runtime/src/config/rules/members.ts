@@ -1,11 +1,14 @@
+import { idProblem } from '../layer/members.js'
 import { show } from '../problem.js'
 import type { Facts, Tell } from './facts.js'
 
-/** Checks that the members of each pool can be told apart: by their ids, and without one by host and port. */
+/** Checks that the members of each pool can be told apart: by their ids, and without one by host and port; and that no id is a secret. */
 export function checkMembers({ config, where }: Facts, problem: Tell): void {
   for (const [pool, { members = [] }] of Object.entries(config.pools ?? {})) {
     const known = new Map<string, number>()
     for (const [i, member] of members.entries()) {
+      const wrong = member.id && idProblem(member.id)
+      if (wrong) problem(['pools', pool, 'members', `${i}`, 'id'], wrong)
       const id = member.id ?? new URL(member.url).host
       const first = known.get(id)
       if (first === undefined) {

@@ -51,10 +51,39 @@ function attempt(reader: Reader, place: number, shift: number): Bag {
   })
 }
 
+/** Whether an attempt is written in the words of requests through proxies, which were counted from 0. */
+const isOfProxy = (raw: Bag) =>
+  ['delay_before', 'delayBefore', 'latency'].some((field) => Object.hasOwn(raw, field))
+
+/** So many attempts of a session are kept, however many there were. */
+const MOST_KEPT = 1000
+
+/** What in a session contradicts itself: a sentence each. */
+export function contradictionsIn(session: Bag): string[] {
+  const { attempts, success, end_time: end, total_attempts: total, retry_count: retries } = session
+  const read: unknown[] = Array.isArray(attempts) ? attempts : []
+  const count = read.length
+  if (count === 0) return ['attempts: got none, takes at least one']
+  const problems: string[] = []
+  if (success === true && read.every((one) => isBag(one) && one.success === false))
+    problems.push('success: got true, but no attempt succeeded')
+  // One that runs counts the attempt that runs, and one with very many keeps some of them.
+  const more = (count === MOST_KEPT && number(total) > count) || (!end && total === count + 1)
+  if (total !== count && !more)
+    problems.push(`total_attempts: got ${word(total)}, but there are ${count} attempts`)
+  else if (retries !== number(total) - 1)
+    problems.push(
+      `retry_count: got ${word(retries)}, takes ${number(total) - 1}, one less than total_attempts`,
+    )
+  return problems
+}
+
 export function session(reader: Reader): Bag {
   const given = reader.take('attempts')
   const raws: unknown[] = Array.isArray(given) ? given : []
-  const fromZero = raws.some((raw) => isBag(raw) && (raw.attempt_number ?? raw.attemptNumber) === 0)
+  const fromZero = raws.some(
+    (raw) => isBag(raw) && isOfProxy(raw) && (raw.attempt_number ?? raw.attemptNumber) === 0,
+  )
   const attempts = raws.map((raw, i) =>
     isBag(raw) ? attempt(reader.inside(raw), i + 1, fromZero ? 1 : 0) : raw,
   )
@@ -73,7 +102,8 @@ export function session(reader: Reader): Bag {
   const success = reader.take('success') ?? read.at(-1)?.success
   const summed = read.reduce((sum, { delay, duration }) => sum + number(delay) + number(duration), 0)
   const duration = reader.seconds('total_duration')
-  reader.take('total_attempts', 'retry_count')
+  const [told, retried] = [reader.take('total_attempts'), reader.take('retry_count')]
+  const total = typeof told === 'number' ? told : attempts.length
   return reader.with({
     schema: SCHEMA,
     session_id: id,
@@ -91,9 +121,9 @@ export function session(reader: Reader): Bag {
     // Why a failed one ended was not written down, and is not made up.
     stopped: reader.take('stopped') ?? (success === true ? 'succeeded' : undefined),
     context: reader.take('context'),
-    total_attempts: attempts.length,
+    total_attempts: total,
     total_duration: duration ?? between(start, end) ?? tidySeconds(summed),
-    retry_count: Math.max(0, attempts.length - 1),
+    retry_count: typeof retried === 'number' ? retried : Math.max(0, total - 1),
     next_retry_time: reader.instant('next_retry_time'),
   })
 }

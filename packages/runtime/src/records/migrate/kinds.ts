@@ -5,7 +5,7 @@ import { deadLetterSchema } from '../dead-letter.js'
 import { errorRecordSchema } from '../errors.js'
 import { windowSchema } from '../metrics.js'
 import { eventSchema, sessionSchema } from '../session.js'
-import { breaker, deadLetter, errorRecord, event, metrics, session } from './convert.js'
+import { breaker, contradictionsIn, deadLetter, errorRecord, event, metrics, session } from './convert.js'
 import type { Reader } from './reader.js'
 
 type Bag = Record<string, unknown>
@@ -43,8 +43,7 @@ const KINDS: readonly Kind[] = [
     ],
     convert: session,
     schema: sessionSchema,
-    check: ({ attempts }) =>
-      Array.isArray(attempts) && attempts.length === 0 ? ['attempts: got none, takes at least one'] : [],
+    check: contradictionsIn,
   },
   {
     name: 'metrics',

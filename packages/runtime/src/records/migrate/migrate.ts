@@ -46,7 +46,7 @@ type Read = { kind: MigratedKind; record: Record<string, unknown>; changed: bool
 /**
  * Brings JSON lines of old sessions, events and metrics, and of breakers, dead letters and error records, to the current wire
  * form: either spelling, earlier names (`latency`, `delay_before`, `threshold`, `timeout`, `email_id` …), times in any form, derived
- * fields computed anew. What comes out fits the schemas; what cannot be brought over is told by line and left out. The input is not
+ * fields computed where they are missing. A session that contradicts itself is rejected. What comes out fits the schemas; what cannot be brought over is told by line and left out. The input is not
  * changed. Durations are seconds, but for records of the current version in the TypeScript spelling, which have milliseconds.
  *
  * @throws INVALID_OPTIONS where the input is neither a string nor an async iterable
