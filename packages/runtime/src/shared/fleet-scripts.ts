@@ -17,6 +17,13 @@ if not known then redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ joined = tr
 for i = 1, 2 do redis.call('PEXPIRE', KEYS[i], 86400000) end
 return { known and 1 or 0, redis.call('ZCARD', KEYS[1]), now }`)
 
+/** How many live, and whether a node is among them. KEYS: live nodes. ARGV: node. */
+export const LIVE = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local live = redis.call('ZCOUNT', KEYS[1], '(' .. string.format('%.0f', now), '+inf')
+return { live, redis.call('ZSCORE', KEYS[1], ARGV[1]) and 1 or 0 }`)
+
 /** A node leaves. KEYS and ARGV as above. */
 export const LEAVE = script(`
 redis.call('ZREM', KEYS[1], ARGV[1])
@@ -31,6 +38,24 @@ for i = 4, #ARGV do
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1`)
+
+/**
+ * A member of a pool is not closed for the fleet, since an epoch. KEYS: those of its pool, by epoch. ARGV: the breaker's id,
+ * epoch, for how long that is of use.
+ */
+export const ASIDE = script(`
+redis.call('ZADD', KEYS[1], 'GT', ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[3]), redis.call('PTTL', KEYS[1])))
+return 1`)
+
+/** A member is closed for the fleet, unless a later epoch says otherwise. KEYS and ARGV as above. */
+export const BACK = script(`
+local since = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if since and tonumber(since) <= tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1]) end
+return 1`)
+
+/** The members that are not closed, each followed by its epoch. A script's answer has one form in every protocol. */
+export const WHO_IS_ASIDE = script("return redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')")
 
 /** What the scripts of a pool's rests begin with. KEYS: its rests, members by the time that they end. */
 const RESTING = `

@@ -63,8 +63,8 @@ export class Fleet {
       layerChanged: (from) => fleet?.readLayer(from),
     })
     fleet = new Fleet(parts, shared)
-    // What opened just before may not have been in the others' records yet; what opens from now on is heard of.
-    timer(house.clock, () => void fleet?.learn(), 2 * (node.heartbeat ?? HEARTBEAT))
+    // What opened just before may not have been noted yet; what opens from now on is heard of.
+    timer(house.clock, () => void shared.aside.learn(), 2 * (node.heartbeat ?? HEARTBEAT))
     return fleet
   }
 
@@ -130,7 +130,8 @@ export class Fleet {
       pools.list() as Pool[],
       (pool, member) => this.memberShare(pool, member).share !== 'none',
     )
-    this.attaching = Promise.all([...work, rests, this.learn()])
+    const aside = this.shared.aside.keep(pools.list().map(({ id }) => id))
+    this.attaching = Promise.all([...work, rests, aside])
   }
 
   /** A member's breaker has opened by what this node has seen: it is shared from here on. */
@@ -144,18 +145,6 @@ export class Fleet {
   async close(): Promise<void> {
     this.off()
     await this.shared.close()
-  }
-
-  /** Learns which members others have open. */
-  private async learn(): Promise<void> {
-    const nodes = await this.shared.nodes()
-    const ids = new Set(nodes.flatMap(({ opinions }) => Object.keys(opinions)))
-    const members = [...ids].filter((id) => id.startsWith('pool:')).map((id) => this.find(id))
-    await Promise.all(
-      members
-        .filter((found) => found !== undefined)
-        .map(({ breaker, options, calls }) => this.shared.attach(breaker, options, calls)),
-    )
   }
 
   private readLayer(node: string): void {

@@ -7,6 +7,7 @@ import { nextOpening, openingOf } from './opening.js'
 import { CLOSE, COUNT, EXTEND, GRANT, HELLO, keysOf, OPEN, ORDER, SETTLE, VOTE } from './scripts.js'
 import { type ShareOptions, settingsText } from './settings.js'
 import { timer } from './timer.js'
+import { Votes } from './votes.js'
 import type { Script, Wire } from './wire.js'
 
 type BreakerLink = NonNullable<CircuitBreaker['link']>
@@ -19,15 +20,16 @@ const AHEAD = 150
 /** How soon to come back while leave is being asked for, and the longest to wait before asking again. */
 const SOON = 20
 const LATER = 1000
-/** How long a round of votes takes at most, and up to how many nodes each of them answers. */
-const ROUND = 100
-const SMALL = 100
 
 export interface LinkParts {
   readonly wire: Wire
   readonly node: string
-  /** How many nodes live. */
+  /** How many nodes live, as far as this one has heard. */
   live(): number
+  /** How many nodes live now: more than there can be where that is not sure, undefined where Redis is lost. */
+  count(): Promise<number | undefined>
+  /** This node brought the fleet's breaker to where it stands, or found it there. */
+  stands(link: SharedBreaker): void
   /** Other settings than this node's are about. */
   differs(link: SharedBreaker, settings: string, node: string): void
 }
@@ -55,6 +57,7 @@ export class SharedBreaker implements BreakerLink {
   private order: Order | undefined = undefined
   private ahead: unknown = undefined
   private readonly counts: Counts
+  private voting: Votes | undefined = undefined
   private closed = false
 
   constructor(breaker: CircuitBreaker, options: ShareOptions, parts: LinkParts, calls = 0) {
@@ -126,19 +129,17 @@ export class SharedBreaker implements BreakerLink {
       return
     }
     if (this.options.share !== 'quorum') this.tell(OPEN, openingOf(this.breaker))
-    else {
-      this.sendVote('f')
-      timer(this.breaker.settings.clock, () => this.sendVote(''), ROUND)
-    }
+    else void this.votes.poll()
+  }
+
+  /** Asks the others once more, if it asked them before it could be sure how many there are. */
+  pollAgain(): void {
+    this.voting?.pollAgain()
   }
 
   /** Answers those who ask whether it fails. */
   vote(round: string): void {
-    if (this.options.share !== 'quorum') return
-    if (this.breaker.phase !== 'closed') this.sendVote('f', round)
-    else if (this.lately.count >= this.options.minimumCalls) this.sendVote('h', round)
-    // In a small fleet the round ends when all have answered; in a large one those without a vote keep silent.
-    else if (this.parts.live() <= SMALL) this.sendVote('n', round)
+    if (this.options.share === 'quorum') this.votes.answer(round)
   }
 
   /** Takes over what the fleet says, if that is news. */
@@ -155,6 +156,7 @@ export class SharedBreaker implements BreakerLink {
     // One that brought it there itself is there already.
     if (view.node !== parts.node || !there || view.off !== breaker.off)
       breaker.follow({ ...view, state: this.fleetOpen ? 'open' : 'closed' })
+    if (view.node === parts.node) parts.stands(this)
     clock.clearTimer(this.ahead)
     this.wanted = false
     if (!this.fleetOpen) return
@@ -177,6 +179,7 @@ export class SharedBreaker implements BreakerLink {
     if (this.order !== undefined) this.carryOut()
     else if (view.epoch > this.epoch) this.adopt(view)
     else if (wire.up) this.changedAlone()
+    if (this.fleetOpen) parts.stands(this)
   }
 
   close(): void {
@@ -194,6 +197,20 @@ export class SharedBreaker implements BreakerLink {
     if (phase === 'closed' && this.fleetOpen) this.tell(CLOSE, [])
     else if (phase === 'open' && this.fleetOpen) return
     else if (phase !== 'closed' && !this.fleetOpen) this.opened()
+  }
+
+  /** Made with the first vote: most breakers never have one. */
+  private get votes(): Votes {
+    this.voting ??= new Votes({
+      breaker: this.breaker,
+      quorum: () => this.options.quorum,
+      calledLately: () => this.lately.count >= this.options.minimumCalls,
+      undecided: () => this.together && !this.fleetOpen,
+      live: () => this.parts.live(),
+      count: () => this.parts.count(),
+      cast: (args) => this.tell(VOTE, args),
+    })
+    return this.voting
   }
 
   private ask(): void {
@@ -261,11 +278,6 @@ export class SharedBreaker implements BreakerLink {
       if (this.order === order) this.order = undefined
       this.adopt(view)
     })
-  }
-
-  private sendVote(vote: 'f' | 'h' | 'n' | '', round = ''): void {
-    if (this.fleetOpen || (round === '' && this.breaker.phase === 'closed')) return
-    this.tell(VOTE, [...openingOf(this.breaker), this.options.quorum, this.parts.live(), vote, round])
   }
 
   private sendCounts({ calls, failures, succeeded }: Counted): void {

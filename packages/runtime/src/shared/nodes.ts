@@ -1,7 +1,7 @@
 import type { Kit } from '../kit.js'
-import { BEAT, LEAVE } from './fleet-scripts.js'
+import { BEAT, LEAVE, LIVE } from './fleet-scripts.js'
 import { timer } from './timer.js'
-import type { Wire } from './wire.js'
+import { LONGEST, type Wire } from './wire.js'
 
 /** A process of the fleet, as it last described itself. */
 export interface FleetNode {
@@ -18,6 +18,9 @@ const KEYS = ['holdfast:{nodes}:live', 'holdfast:{nodes}:records'] as const
 
 /** How many nodes there are taken to be while that is not known. */
 const UNKNOWN = 2
+
+/** A count of nodes that is not sure: more than there can be, so that no vote is decided before its time is up. */
+export const UNSURE = 1e9
 
 /** A node that was silent for so many heartbeats has left. */
 const SILENCE = 3
@@ -40,6 +43,9 @@ export class Nodes {
   private readonly wire: Wire
   private readonly options: NodesOptions
   private known = false
+  /** From when on every node that lives has said so to the Redis that this one speaks with. */
+  private sureFrom = Number.POSITIVE_INFINITY
+  private wasLost = false
   private next: unknown = undefined
   private closed = false
 
@@ -72,6 +78,9 @@ export class Nodes {
         const [known, live] = (await wire.run(BEAT, KEYS, args)) as number[]
         this.live = live ?? UNKNOWN
         const forgotten = this.known && known === 0
+        // After one heartbeat all others have said that they live. Those who lost Redis must find their way back first.
+        if (forgotten || this.sureFrom === Number.POSITIVE_INFINITY)
+          this.sureFrom = this.kit.clock.now() + options.heartbeat + (forgotten || this.wasLost ? LONGEST : 0)
         this.known = true
         if (forgotten) options.forgotten()
         await wire.check()
@@ -80,6 +89,19 @@ export class Nodes {
       }
     }
     options.beaten()
+  }
+
+  /**
+   * How many live by what Redis knows now. Soon after this node met it, or was forgotten by it, others may not have said yet
+   * that they live: the count is `UNSURE` then. Undefined where Redis is lost.
+   */
+  async count(): Promise<number | undefined> {
+    try {
+      const [live, known] = (await this.wire.run(LIVE, [KEYS[0]], [this.options.self().id])) as number[]
+      return known === 1 && this.kit.clock.now() >= this.sureFrom ? live : UNSURE
+    } catch {
+      return this.wire.up ? UNSURE : undefined
+    }
   }
 
   /** The nodes that live; this one alone where Redis is lost. */
@@ -104,6 +126,8 @@ export class Nodes {
   /** Redis was lost. */
   lost(): void {
     this.live = UNKNOWN
+    this.sureFrom = Number.POSITIVE_INFINITY
+    this.wasLost = true
   }
 
   async close(): Promise<void> {

@@ -139,11 +139,12 @@ return view()`)
 /**
  * A vote on whether it fails. A node that sees it failing begins a round, in which all others are asked. It opens as soon as
  * more than the quorum of all live nodes see it failing, or, when all have answered or the round is over, more than the quorum
- * of those that have a vote. ARGV: openFor, openings, failures, quorum, live nodes, the vote (f for failing, h for healthy, n
- * for no vote, empty where the round is over), the round that was asked (empty for one that begins or joins a round).
+ * of those that have a vote. ARGV: openFor, openings, failures, quorum, the vote (f for failing, h for healthy, n for no vote,
+ * empty where the round is over), the round that was asked (empty for one that begins or joins a round), and how many nodes
+ * live, from one that begins or joins a round: the last count holds for all who answer.
  */
 export const VOTE = breaker(`
-local quorum, live, vote, round = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
+local quorum, vote, round = tonumber(ARGV[7]), ARGV[8], ARGV[9]
 if stored > seen or (s.state or 'closed') ~= 'closed' then return view() end
 local at = redis.call('HGET', R, 'at')
 if vote == 'f' and round == '' and now - tonumber(at or '0') > 1000 then
@@ -152,12 +153,21 @@ if vote == 'f' and round == '' and now - tonumber(at or '0') > 1000 then
   redis.call('HSET', R, 'at', round)
   redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ ask = id, round = round, node = node }))
 elseif round ~= '' and round ~= at then return view() end
-if vote ~= '' then redis.call('HSET', R, 'n:' .. node, vote); redis.call('PEXPIRE', R, 10000) end
-local failing, voters, answers = 0, 0, -1
-for _, one in ipairs(redis.call('HVALS', R)) do
-  answers = answers + 1
-  if one == 'f' then failing = failing + 1 end
-  if one == 'f' or one == 'h' then voters = voters + 1 end
+if vote ~= '' then
+  redis.call('HSET', R, 'n:' .. node, vote)
+  if ARGV[10] then redis.call('HSET', R, 'live', ARGV[10]) end
+  redis.call('PEXPIRE', R, 10000)
+end
+local failing, voters, answers, live = 0, 0, 0, 2
+local all = redis.call('HGETALL', R)
+for i = 1, #all, 2 do
+  local one = all[i + 1]
+  if all[i] == 'live' then live = tonumber(one)
+  elseif all[i] ~= 'at' then
+    answers = answers + 1
+    if one == 'f' then failing = failing + 1 end
+    if one == 'f' or one == 'h' then voters = voters + 1 end
+  end
 end
 if vote ~= '' and answers < live then voters = math.max(live, voters) end
 if failing >= math.min(2, live) and failing > quorum * voters then

@@ -1,6 +1,7 @@
 import type { CircuitBreaker, RetryBudgetOptions } from 'holdfast'
 import type { Kit } from '../kit.js'
 import type { RetryEvent } from '../records/session.js'
+import { Aside } from './aside.js'
 import { SharedBudget } from './budget.js'
 import { SharedBreaker } from './link.js'
 import { type News, readNews } from './news.js'
@@ -70,6 +71,8 @@ export class SharedState {
   private stream!: EventStream
   /** The rests of pools' members. */
   rests!: Rests
+  /** The members that the fleet has set aside. */
+  aside!: Aside
   private beats = 0
   /** Breakers that are being compared with the fleet, and those that wait for it. */
   private greeting = 0
@@ -109,13 +112,14 @@ export class SharedState {
       forgotten: () => void state.compare([...state.links.values()]),
       beaten: () => state.beaten(),
     })
+    state.aside = new Aside(state.wire, (id) => state.find(id))
     state.rests = new Rests(state.wire, options.node, clock)
     state.stream = new EventStream(kit, state.wire, options.node)
     const late = timer(clock, ready, FIRST_WORD)
     await first
     clock.clearTimer(late)
     if (state.wire.up) await state.members.beat()
-    else state.changed(false, 'it does not answer')
+    else state.changed(false, state.wire.refusal ?? 'it does not answer')
     state.members.start()
     return state
   }
@@ -142,6 +146,8 @@ export class SharedState {
         wire: this.wire,
         node: this.options.node,
         live: () => this.members.live,
+        count: () => this.members.count(),
+        stands: (mine) => this.aside.note(mine),
         differs: (mine, theirs, node) => this.differs(mine, theirs, node),
       },
       known?.lately.calls ?? calls,
@@ -185,7 +191,7 @@ export class SharedState {
   /** Tells the fleet that the layer of changes is another one now. */
   tellLayer(): void {
     const text = JSON.stringify({ layer: true, node: this.options.node })
-    void this.wire.send('PUBLISH', CHANNEL, text).catch(() => {})
+    void this.wire.send('PUBLISH', this.wire.channel, text).catch(() => {})
   }
 
   async close(): Promise<void> {
@@ -218,6 +224,7 @@ export class SharedState {
     void this.members.beat()
     void this.compare([...this.links.values()])
     void this.rests.compare()
+    void this.aside.learn()
     // What others changed meanwhile was not heard.
     this.options.layerChanged?.(node)
   }
@@ -250,9 +257,15 @@ export class SharedState {
   private link(id: string): SharedBreaker | undefined {
     const known = this.links.get(id)
     if (known !== undefined) return known
+    void this.find(id)
+    return this.links.get(id)
+  }
+
+  /** Shares a breaker that was not attached; resolves when it stands where the fleet's does. */
+  private async find(id: string): Promise<SharedBreaker | undefined> {
     const found = this.options.find?.(id)
-    if (found === undefined || found.options.share === 'none') return undefined
-    void this.attach(found.breaker, found.options, found.calls)
+    if (found !== undefined && found.options.share !== 'none')
+      await this.attach(found.breaker, found.options, found.calls)
     return this.links.get(id)
   }
 
@@ -272,7 +285,10 @@ export class SharedState {
 
   private beaten(): void {
     const now = this.kit.clock.now()
-    for (const { lately, breaker } of this.links.values()) lately.rotate(now, breaker.settings.windowDuration)
+    for (const link of this.links.values()) {
+      link.lately.rotate(now, link.breaker.settings.windowDuration)
+      link.pollAgain()
+    }
     if (++this.beats % COMPARE !== 0) return
     void this.compare([...this.links.values()].filter(({ fleetOpen, breaker }) => fleetOpen || breaker.off))
   }

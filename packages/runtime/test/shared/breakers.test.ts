@@ -222,6 +222,24 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     expect(b.state).toBe('closed')
   })
 
+  it('is another one in another database of the same server', async () => {
+    const other = server.url.replace(/0$/, '3')
+    const [a, b, c, d] = await Promise.all([
+      node(server.url, 'a'),
+      node(server.url, 'b'),
+      node(other, 'c'),
+      node(other, 'd'),
+    ])
+    const apis = await Promise.all([a, b, c, d].map((one) => (one as TestNode).add('service:api')))
+    const [first, second] = await Promise.all([c, d].map((one) => (one as TestNode).add('service:later')))
+    apis[0]?.trip()
+    await until(() => apis[1]?.state === 'open')
+    // What is said later is heard later, so whatever was said of the other is heard by then.
+    first?.trip()
+    await until(() => second?.state === 'open')
+    expect(states(apis)).toEqual(['open', 'open', 'closed', 'closed'])
+  })
+
   it('is left to each node where their settings differ, and both say so', async () => {
     const { breakers, nodes, id } = await fleet(1, { share: 'state' })
     const other = await node(server.url, `other${made}`)

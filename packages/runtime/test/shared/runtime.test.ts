@@ -5,7 +5,7 @@ import { sessionOf } from 'holdfast'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Holdfast } from '../../src/holdfast.js'
-import { missing, RealRedis, until } from './redis.js'
+import { FaultProxy, missing, RealRedis, until } from './redis.js'
 import { afterwards } from './setup.js'
 
 let server: RealRedis
@@ -89,6 +89,40 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     await until(async () => (await stateOf(late, 'pool:proxies:p1')) === 'open')
     b.pools.get('proxies').breaker('p1').reset()
     await until(() => a.pools.get('proxies').status('p1') === 'available')
+  })
+
+  it('remember the members that are set aside when all of them start anew', async () => {
+    const members = ['m1', 'm2'].map((id, i) => ({ id, url: `http://127.0.0.1:${i + 1}` }))
+    const pools = { 'a pool': { circuitBreaker: { timeoutDuration: 60_000 }, members } }
+    const id = 'pool:a%20pool:m1'
+    const client = new Redis(server.url)
+    afterwards(async () => client.disconnect())
+    const remembered = () => client.zrange('holdfast:{pool:a%20pool}:open', '0', '-1')
+    const first = await open({ pools })
+    await first.breakers.trip(id, { by: 'ops' })
+    await until(async () => (await remembered()).length === 1)
+    expect(await client.pttl('holdfast:{pool:a%20pool}:open')).toBeGreaterThan(0)
+    await first.close()
+    const second = await open({ pools })
+    expect(second.pools.get('a pool').status('m1')).toBe('open')
+    expect(
+      second.pools
+        .get('a pool')
+        .usedBreakers()
+        .map((breaker) => breaker.id),
+    ).toEqual([id])
+    // One that could not ask when it started asks when it can.
+    const proxy = await FaultProxy.start(server.port)
+    afterwards(() => proxy.close())
+    proxy.cut()
+    const late = await open({ pools, shared: proxy.url })
+    expect(late.pools.get('a pool').status('m1')).toBe('available')
+    proxy.mend()
+    await until(() => late.pools.get('a pool').status('m1') === 'open')
+    await second.breakers.reset(id, { by: 'ops' })
+    await until(async () => (await remembered()).length === 0)
+    await until(() => late.pools.get('a pool').status('m1') === 'available')
+    expect((await open({ pools })).pools.get('a pool').status('m1')).toBe('available')
   })
 
   it('leave a member alone together that asked one of them for it', async () => {

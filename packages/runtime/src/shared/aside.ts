@@ -1,0 +1,63 @@
+import { ASIDE, BACK, WHO_IS_ASIDE } from './fleet-scripts.js'
+import type { SharedBreaker } from './link.js'
+import type { Wire } from './wire.js'
+
+/** As long as the state of a breaker is kept. */
+const KEPT = 86_400_000
+
+/** Where a pool's members that are not closed are listed, by the id of a member's breaker or with the pool's own name. */
+const keyOf = (id: string) => [`holdfast:{pool:${id.split(':')[1]}}:open`]
+
+/**
+ * The members of pools that the fleet has set aside. Breakers of members are made when they are first needed, so a node that
+ * starts could not know which of thousands to ask for.
+ */
+export class Aside {
+  private pools: readonly string[] = []
+  private readonly wire: Wire
+  /** Shares the breaker of that id; resolves with how it is shared when it stands where the fleet's does. */
+  private readonly share: (id: string) => Promise<SharedBreaker | undefined>
+
+  constructor(wire: Wire, share: (id: string) => Promise<SharedBreaker | undefined>) {
+    this.wire = wire
+    this.share = share
+  }
+
+  /** Looks after the members of these pools, and of no others. */
+  async keep(pools: readonly string[]): Promise<void> {
+    this.pools = pools
+    await this.learn()
+  }
+
+  /** Learns who is set aside, and takes that over. */
+  async learn(): Promise<void> {
+    await Promise.all(this.pools.map((pool) => this.read(pool)))
+  }
+
+  /** Notes where a breaker stands. */
+  note({ breaker, epoch, fleetOpen }: SharedBreaker): void {
+    const { id, off, until, settings } = breaker
+    if (!id.startsWith('pool:')) return
+    const kept = KEPT + Math.max(0, Math.ceil(until - settings.clock.now()))
+    const args = [id, epoch, kept]
+    this.wire.run(fleetOpen || off ? ASIDE : BACK, keyOf(id), args).catch(() => {})
+  }
+
+  private async read(pool: string): Promise<void> {
+    const key = keyOf(`pool:${encodeURIComponent(pool)}`)
+    try {
+      const all = (await this.wire.run(WHO_IS_ASIDE, key, [])) as string[]
+      const ids = all.filter((_, i) => i % 2 === 0)
+      await Promise.all(
+        ids.map(async (id, i) => {
+          const link = await this.share(id)
+          // Whoever closed it did not come to say so.
+          if (link !== undefined && this.wire.up && !link.fleetOpen && !link.breaker.off)
+            await this.wire.run(BACK, key, [id, all[2 * i + 1] as string])
+        }),
+      )
+    } catch {
+      // Redis is lost, which is told elsewhere.
+    }
+  }
+}
