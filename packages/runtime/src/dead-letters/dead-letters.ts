@@ -78,7 +78,7 @@ export class DeadLetters {
   async open(): Promise<void> {
     void this.vault.keys
     await this.handlers.operations()
-    await this.limits.look()
+    await this.limits.open()
   }
 
   /** Registers who replays an operation's entries, in place of an earlier one. @throws INVALID_OPTIONS */
@@ -228,6 +228,7 @@ export class DeadLetters {
   /** Begins nothing more, and resolves when what was under way has ended. */
   async close(): Promise<void> {
     this.closing.abort()
+    this.limits.close()
     await Promise.allSettled(this.running)
   }
 

@@ -1,5 +1,5 @@
 import { classify, HoldfastError, isHoldfastError } from 'holdfast'
-import { check, natural, text } from '../check.js'
+import { type Check, check, natural, text } from '../check.js'
 import { chance } from '../ids.js'
 import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
@@ -20,6 +20,7 @@ export interface FailedCall extends Omit<DeadLetterInput, 'itemId'> {
   kind?: string | undefined
 }
 
+const REFUSED = 'a dead letter cannot be kept'
 const NEEDED = { operation: text, itemId: text }
 const ALLOWED = {
   retryCount: natural,
@@ -28,6 +29,9 @@ const ALLOWED = {
   sessionId: text,
   correlationId: text,
 }
+/** Looked at more closely, or taken as it is. */
+const any: Check = ['anything', () => true]
+const GIVEN = { ...ALLOWED, payload: any, error: any }
 
 /** Brings failed calls into the queue. */
 export class Keeper {
@@ -53,12 +57,16 @@ export class Keeper {
     this.vault = vault
     this.limits = limits
     this.policyOf = policyOf
+    kit.store.deadLetters.compareWith?.((a, b) =>
+      samePayload(vault.open(a).originalPayload, vault.open(b).originalPayload),
+    )
     this.intake = new Intake(kit.store.deadLetters, () => options().maxEntries)
   }
 
   async enqueue(input: DeadLetterInput): Promise<DeadLetter> {
     if (!this.options().enabled)
       throw new HoldfastError('INVALID_OPTIONS', 'dead letters are switched off by dead_letters.enabled')
+    check(REFUSED, input, NEEDED, GIVEN)
     const entry = await this.keep(input)
     return { ...entry, originalPayload: structuredClone(entry.originalPayload) }
   }
@@ -87,9 +95,9 @@ export class Keeper {
     const { operation, itemId, retryCount, idempotencyKey, policyId, sessionId, correlationId } = Object(
       input,
     ) as DeadLetterInput
-    // Whatever else is said of a failure is no reason to lose it.
+    // Whatever else is said of a call that failed is no reason to lose it.
     const said = { operation, itemId, retryCount, idempotencyKey, policyId, sessionId, correlationId }
-    check('a dead letter cannot be kept', said, NEEDED, ALLOWED)
+    check(REFUSED, said, NEEDED, ALLOWED)
     const { maxPayload, operations } = this.options()
     if (operations !== undefined && !operations.includes(operation))
       throw new HoldfastError(

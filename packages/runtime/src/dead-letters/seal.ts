@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { HoldfastError } from 'holdfast'
+import { isSealed, SEALED as MARK } from '../store/payload.js'
 
-/** What marks a payload that is not stored as it is. */
-const MARK = '$sealed'
 const CIPHER = 'aes-256-gcm'
 
 /** A payload as it is stored under a key. */
@@ -26,8 +25,7 @@ interface Key {
   readonly bytes: Buffer
 }
 
-const isMarked = (payload: unknown): payload is Sealed | Plain =>
-  typeof payload === 'object' && payload !== null && Object.hasOwn(payload, MARK)
+const isMarked = (payload: unknown): payload is Sealed | Plain => isSealed(payload)
 
 /** 32 bytes as hexadecimal digits or base64, perhaps after an id and a colon. */
 function readKey(given: string, place: number): Key | string {

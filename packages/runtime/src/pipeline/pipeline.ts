@@ -1,4 +1,4 @@
-import { abortable, callable, check, count, text } from '../check.js'
+import { abortable, type Check, callable, check, count, text } from '../check.js'
 import type { DeadLetters } from '../dead-letters/dead-letters.js'
 import type { Run } from '../face.js'
 import { chance } from '../ids.js'
@@ -86,6 +86,19 @@ const OPTIONS = {
   onProgress: callable,
 }
 
+type Items<I> = Iterable<I> | AsyncIterable<I>
+
+/** What begins an iteration; undefined for what cannot be iterated over. */
+function beginningOf<I>(items: Items<I>): (() => Iterator<I> | AsyncIterator<I>) | undefined {
+  const source = Object(items) as Partial<Iterable<I> & AsyncIterable<I>>
+  return source[Symbol.asyncIterator] ?? source[Symbol.iterator]
+}
+
+const iterable: Check = [
+  'a list, or anything to iterate over',
+  (value) => typeof beginningOf(value as Items<unknown>) === 'function',
+]
+
 /** What an item calls itself. */
 function nameOf(item: unknown, index: number): string {
   const named = typeof item === 'object' && item !== null ? (item as { id?: unknown }).id : item
@@ -129,19 +142,13 @@ export class Pipelines {
 
   private async run<I>(
     steps: readonly NamedStep[],
-    items: Iterable<I> | AsyncIterable<I>,
+    items: Items<I>,
     options: PipelineOptions<I>,
   ): Promise<PipelineResult> {
-    const iterable = Object(items) as Partial<Iterable<I> & AsyncIterable<I>>
-    const begin = iterable[Symbol.asyncIterator] ?? iterable[Symbol.iterator]
-    check(
-      'a pipeline cannot run',
-      { items: begin },
-      { items: ['a list, or anything to iterate over', callable[1]] },
-    )
+    check('a pipeline cannot run', { items }, { items: iterable })
     check('a pipeline cannot run', options, {}, OPTIONS)
     const { signal, concurrency = 8 } = options
-    const source = (begin as () => Iterator<I> | AsyncIterator<I>).call(items)
+    const source = (beginningOf(items) as () => Iterator<I> | AsyncIterator<I>).call(items)
     const result: PipelineResult = { succeeded: 0, failed: 0, skipped: 0, items: [] }
     let count = 0
     let done = false

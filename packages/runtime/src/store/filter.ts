@@ -1,4 +1,13 @@
 import { type Check, check, flag, PAGE, time, words } from '../check.js'
+import { AUDIT_ACTIONS, errorRecordSchema } from '../records/errors.js'
+
+const { severity, category } = errorRecordSchema.shape
+
+/** One of a few words: any other would be found nowhere, which looks as if there were nothing. */
+const oneOf = (known: readonly string[]): Check => [
+  known.join(', '),
+  (value) => known.includes(value as string),
+]
 
 const several: Check = ['a list of texts', (value) => Array.isArray(value) && value.every(words[1])]
 
@@ -16,8 +25,13 @@ const FILTERS = {
     success: flag,
   },
   events: { ...LIST, types: several, operations: several, sessionId: words, after: words },
-  'error records': { ...LIST, severity: words, category: words, operation: words },
-  'audit records': { ...LIST, actor: words, action: words, target: words },
+  'error records': {
+    ...LIST,
+    severity: oneOf(severity.options),
+    category: oneOf(category.options),
+    operation: words,
+  },
+  'audit records': { ...LIST, actor: words, action: oneOf(AUDIT_ACTIONS), target: words },
   'changes of breakers': { ...LIST, id: words },
 } satisfies Record<string, Record<string, Check>>
 

@@ -34,3 +34,10 @@ function canonical(value: unknown): string | undefined {
 export function samePayload(a: unknown, b: unknown): boolean {
   return a === b || canonical(a) === canonical(b)
 }
+
+/** Marks a payload that is not stored as it was given. */
+export const SEALED = '$sealed'
+
+/** Whether a payload is not stored as it was given, so that only whoever has its key can tell what it is. */
+export const isSealed = (payload: unknown): boolean =>
+  typeof payload === 'object' && payload !== null && Object.hasOwn(payload, SEALED)

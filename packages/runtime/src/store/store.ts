@@ -162,6 +162,11 @@ export interface DeadLetterStore {
   /** Puts another payload in place, for the rotation of keys. */
   rewrite(id: string, payload: unknown): Promise<void>
   /**
+   * Hands in who can tell whether two entries have the same payload, though it may be encrypted; it throws where a key is
+   * not at hand. Absent where a store never compares what it took earlier.
+   */
+  compareWith?(same: (a: DeadLetter, b: DeadLetter) => boolean): void
+  /**
    * Calls when somebody may have asked for a replay, in whichever process, and once when it begins to hear of that. Gives
    * what ends it. Absent where a store cannot tell: then the queue is looked at from time to time.
    */

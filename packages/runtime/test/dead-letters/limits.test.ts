@@ -1,4 +1,6 @@
+import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
+import type { Store } from '../../src/store/store.js'
 import { freshStore, refusal, STORES, setup } from './setup.js'
 
 const warnings = (events: readonly { eventType: string }[]) =>
@@ -83,13 +85,103 @@ describe('a queue with a limit', () => {
     expect(counts).toBeLessThan(6)
   })
 
-  it('keeps entries though they cannot be counted', async () => {
-    const { kit, enqueue, queue, lines } = await setup()
+  it('notices when others filled it, though nothing failed here', async () => {
+    const first = await setup({ store: sharedWith((await setup()).store), options: { maxEntries: 2 } })
+    const clock = watchedClock()
+    const { queue } = await setup({
+      store: first.store,
+      clock,
+      options: { maxEntries: 2, whenFull: 'refuse' },
+    })
+    await queue.open()
+    await first.enqueue('a')
+    await first.enqueue('b')
+    await clock.advance(1000)
+    expect(queue.refuses()?.code).toBe('DEAD_LETTERS_FULL')
+    await first.queue.purge({})
+    await clock.advance(1000)
+    expect(queue.refuses()).toBeUndefined()
+    await queue.close()
+    expect(clock.timers.size).toBe(0)
+  })
+
+  it('looks for what others do only where it refuses calls, from a reload on too', async () => {
+    const clock = watchedClock()
+    const { queue, live, store } = await setup({ store: sharedWith((await setup()).store), clock })
+    await queue.open()
+    let counts = 0
+    const { stats } = store.deadLetters
+    store.deadLetters.stats = (now) => (counts++, stats.call(store.deadLetters, now))
+    await clock.advance(5000)
+    expect(queue.refuses()).toBeUndefined()
+    expect(counts).toBe(0)
+    live.options = { ...live.options, whenFull: 'refuse' }
+    queue.refuses()
+    await clock.advance(5000)
+    expect(counts).toBeGreaterThan(3)
+    live.options = { ...live.options, whenFull: 'report' }
+    await clock.advance(1000)
+    expect(clock.timers.size).toBe(0)
+  })
+
+  it('keeps entries though they cannot be counted, and says so once until they can', async () => {
+    const { kit, clock, enqueue, queue, lines } = await setup()
     const { stats } = kit.store.deadLetters
-    kit.store.deadLetters.stats = () => Promise.reject(new Error('busy'))
-    await enqueue('a')
+    const fail = () => Promise.reject(new Error('busy'))
+    kit.store.deadLetters.stats = fail
+    const outage = async (items: readonly string[]) => {
+      for (const item of items) {
+        await enqueue(item)
+        await clock.advance(1000)
+      }
+    }
+    await outage(['a', 'b', 'c'])
     expect(lines).toEqual(['dead letters cannot be counted: busy'])
     kit.store.deadLetters.stats = stats
-    expect((await queue.stats()).total).toBe(1)
+    await enqueue('d')
+    expect((await queue.stats()).total).toBe(4)
+    kit.store.deadLetters.stats = fail
+    await queue.purge({})
+    expect(lines).toHaveLength(2)
+  })
+
+  it('lets nobody wait for a store that does not tell how many there are', async () => {
+    const clock = watchedClock()
+    const { kit, enqueue } = await setup({ clock })
+    let asked = 0
+    kit.store.deadLetters.stats = () => (asked++, new Promise(() => {}))
+    const first = enqueue('a')
+    while (clock.timers.size === 0) await new Promise((resolve) => setImmediate(resolve))
+    await clock.advance(1000)
+    await first
+    await enqueue('b')
+    await enqueue('c')
+    expect(asked).toBe(1)
+    expect(clock.timers.size).toBe(0)
   })
 })
+
+/** The store as one that other processes reach, too. */
+const sharedWith = (store: Store): Store => ({ ...store, private: false })
+
+/** A clock that tells which timers are set. */
+function watchedClock() {
+  const clock = fakeClock()
+  const timers = new Set<unknown>()
+  return {
+    ...clock,
+    timers,
+    setTimer(fn: () => void, ms: number) {
+      const handle = clock.setTimer(() => {
+        timers.delete(handle)
+        fn()
+      }, ms)
+      timers.add(handle)
+      return handle
+    },
+    clearTimer(handle: unknown) {
+      timers.delete(handle)
+      clock.clearTimer(handle)
+    },
+  }
+}

@@ -50,8 +50,35 @@ describe('an option that is misspelt', () => {
     await expect(letters().list(given)).rejects.toThrow(/limit: got 0.*; opreation: there is no such option/)
   })
 
-  it('never loses a failure', async () => {
-    const input = { operation: 'send', itemId: '1', payload: 1, error: new Error('down'), reasn: 'x' }
-    expect(await letters().enqueue(input)).toMatchObject({ itemId: '1', status: 'pending' })
+  it.each([
+    [() => hf.errors.list({ severity: 'critical' }), 'severity: got "critical", takes DEBUG, INFO,'],
+    [
+      () => hf.errors.list({ category: 'HARD' }),
+      'category: got "HARD", takes TRANSIENT, PERMANENT, CRITICAL',
+    ],
+    [
+      () => hf.audit.list({ action: 'policy.set' }),
+      'action: got "policy.set", takes policy.put, policy.delete',
+    ],
+  ])('in a word that can only be one of a few is refused with those (%#)', async (ask, said) => {
+    await expect(ask()).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringContaining(said) as string,
+    })
+  })
+
+  it('is refused by deadLetters.enqueue, together with whatever else is wrong', async () => {
+    const input = { operation: 'send', itemId: '', payload: 1, error: new Error('down'), idempotencykey: 'k' }
+    await expect(letters().enqueue(input)).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: expect.stringMatching(
+        /itemId: got an empty text.*idempotencykey: there is no such option; did you mean idempotencyKey\?/,
+      ) as string,
+    })
+  })
+
+  it('never loses a call that failed', async () => {
+    const call = { operation: 'send', itemId: '1', payload: 1, error: new Error('down'), reasn: 'x' }
+    expect(await letters().capture(call)).toMatchObject({ itemId: '1', status: 'pending' })
   })
 })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { scripted } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { Keys } from '../../src/dead-letters/seal.js'
+import type { DeadLetter } from '../../src/records/dead-letter.js'
 import { freshStore, refusal, STORES, setup } from './setup.js'
 
 const key = (kid: string) => `${kid}:${randomBytes(32).toString('base64')}`
@@ -89,6 +90,29 @@ describe('encrypted payloads', () => {
       live.options = { ...live.options, encryptionKey: undefined }
       await queue.purge({})
     }
+  })
+})
+
+describe('a store that compares payloads later', () => {
+  it('is told whether they are the same by who has their keys', async () => {
+    const store = await freshStore()
+    let same: (a: DeadLetter, b: DeadLetter) => boolean = () => expect.unreachable()
+    store.deadLetters.compareWith = (given) => {
+      same = given
+    }
+    const { enqueue, live } = await setup({ store, options: { encryptionKey: OLD } })
+    await enqueue('a', { payload: { x: 1, y: 2 } })
+    await enqueue('b', { payload: { y: 2, x: 1 } })
+    await enqueue('c', { payload: { x: 2 } })
+    const [a, b, c] = (await store.deadLetters.list({}, new Date(0))).items as [
+      DeadLetter,
+      DeadLetter,
+      DeadLetter,
+    ]
+    expect(same(a, b)).toBe(true)
+    expect(same(a, c)).toBe(false)
+    live.options = { ...live.options, encryptionKey: NEW }
+    expect(() => same(a, b)).toThrow('2025')
   })
 })
 

@@ -484,7 +484,11 @@ describe('a pipeline', () => {
   it('names what is wrong with how it is run', async () => {
     const { pipelines } = await setup()
     const pipeline = pipelines.make([{ operation: 'a', run: () => 1 }])
-    await expect(pipeline.run(7 as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    await expect(pipeline.run(7 as never)).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+      message: 'a pipeline cannot run: items: got 7, takes a list, or anything to iterate over',
+    })
+    await expect(pipeline.run(undefined as never)).rejects.toThrow('items: got undefined, takes a list')
     await expect(pipeline.run([], { concurrency: 0, itemId: 'id' } as never)).rejects.toThrow(
       /concurrency: got 0.*itemId: got "id"/,
     )

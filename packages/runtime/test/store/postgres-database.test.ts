@@ -19,8 +19,27 @@ describe('the address of a PostgreSQL store', () => {
       url: 'postgres://ann:secret@db:5433/app?sslmode=require',
       shown: 'db:5433/app',
       schema: 'mine',
+      place: 'db:5433/app, schema mine',
+      folder: expect.stringMatching(/^db-5433-app-mine-[0-9a-f]{8}$/) as string,
     })
     expect(readAddress('postgresql://db/app').schema).toBe('holdfast')
+  })
+
+  it('names a folder that is its own, whoever asks', () => {
+    const folderOf = (url: string) => readAddress(url).folder
+    const one = folderOf('postgres://ann:secret@db/app')
+    expect(folderOf('postgresql://bob@DB:5432/app?sslmode=require&schema=holdfast')).toBe(one)
+    const others = [
+      'db2/app',
+      'db:5433/app',
+      'db/app2',
+      'db/app?schema=mine',
+      '/app?host=/run/db',
+      'db/a%2Fb',
+    ]
+    const folders = others.map((each) => folderOf(`postgres://${each}`))
+    expect(new Set([one, ...folders]).size).toBe(7)
+    for (const folder of folders) expect(folder).toMatch(/^[\w.-]+$/)
   })
 
   it.each(['postgres:db', 'mysql://ann:secret@db/app', 'postgres://ann:secret@db/app?schema=Robert";--'])(

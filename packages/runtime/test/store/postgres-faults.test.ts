@@ -8,6 +8,8 @@ import { tempFolder } from './place.js'
 import { PostgresServer } from './postgres-server.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
+/** How long is waited for a server that stands still. */
+const SHORT = { addTimeout: 50, closeTimeout: 200 }
 const server = (await PostgresServer.start()) as PostgresServer
 
 describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
@@ -28,6 +30,7 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
       schema,
       spillDir: join(dir, 'spill'),
       warn: (line) => said.push(line),
+      addTimeout: 30_000,
       ...over,
     })
     onTestFinished(() => store.close())
@@ -63,7 +66,10 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
         { result: 'known', entry: { dlqId: 'dlq_2' } },
       ])
       expect(await store.deadLetters.get('dlq_3', at(9))).toMatchObject({ dlqId: 'dlq_3' })
-      expect(await readdir(join(dir, 'spill', 'dlq'))).toContain('gmail_fetch')
+      const [own = '', ...others] = await readdir(join(dir, 'spill'))
+      expect(own).toMatch(new RegExp(`^127\\.0\\.0\\.1-${server.port}-postgres-${schema}-[0-9a-f]{8}$`))
+      expect(others).toEqual([])
+      expect(await readdir(join(dir, 'spill', own, 'dlq'))).toContain('gmail_fetch')
       const refused = store.deadLetters.list(undefined, at(9))
       await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
       await expect(refused).rejects.not.toThrow('secret')
@@ -126,6 +132,52 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
     expect(new Set(items.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2)
   })
 
+  it('is given nothing that waits for another', async () => {
+    const store = await opened()
+    await server.stop()
+    try {
+      await store.deadLetters.add([letter(1)], NO_LIMIT)
+      await store.close()
+    } finally {
+      await server.begin()
+    }
+    const other = await opened({ schema: `${schema}_other` })
+    const back = await opened()
+    await heard('moved')
+    expect((await other.deadLetters.stats(at(9))).total).toBe(0)
+    expect((await back.deadLetters.stats(at(9))).total).toBe(1)
+  })
+
+  it('knows an entry by each id that it was acknowledged under', async () => {
+    const same = { idempotencyKey: 'same', originalPayload: 'x' }
+    const store = await opened()
+    const other = await opened({ spillDir: join(dir, 'elsewhere') })
+    await other.deadLetters.add([letter(1, same)], NO_LIMIT)
+    await server.stop()
+    try {
+      const added = await store.deadLetters.add([letter(2, same)], NO_LIMIT)
+      expect(added).toMatchObject([{ result: 'added', entry: { dlqId: 'dlq_2' } }])
+    } finally {
+      await server.begin()
+    }
+    await heard('moved')
+    const { deadLetters } = other
+    expect((await deadLetters.list(undefined, at(9))).items).toMatchObject([{ dlqId: 'dlq_1' }])
+    expect(await deadLetters.get('dlq_2', at(9))).toMatchObject({ dlqId: 'dlq_1', status: 'pending' })
+    expect(await deadLetters.request('dlq_2', at(9))).toMatchObject({ dlqId: 'dlq_1' })
+    expect(await deadLetters.lease('dlq_2', 'me', at(20), at(10))).toMatchObject({
+      result: 'leased',
+      entry: { dlqId: 'dlq_1' },
+    })
+    expect(await deadLetters.isProcessed('dlq_2')).toBe(false)
+    expect(await deadLetters.complete('dlq_2', at(11))).toMatchObject({ dlqId: 'dlq_1', status: 'completed' })
+    expect(await deadLetters.isProcessed('dlq_2')).toBe(true)
+    expect(await deadLetters.purge({ ids: ['dlq_2', 'dlq_9'] }, at(12))).toBe(1)
+    expect(await deadLetters.get('dlq_2', at(12))).toBeUndefined()
+    expect(await deadLetters.isProcessed('dlq_2')).toBe(true)
+    expect(await deadLetters.lease('dlq_9', 'me', at(20), at(10))).toEqual({ result: 'missing' })
+  })
+
   it('is full on this disk too', async () => {
     const store = await opened()
     await server.stop()
@@ -137,17 +189,28 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
     }
   })
 
-  it('holds up nobody for longer than the limits when it stands still', async () => {
-    const store = await opened({ statementTimeout: 200, connectTimeout: 200 })
+  it('holds up nobody for long when it stands still, nor the end', async () => {
+    const store = await opened({ statementTimeout: 100_000, connectTimeout: 1000, ...SHORT })
     await store.deadLetters.add([letter(1)], NO_LIMIT)
+    const off = store.deadLetters.onRequest(() => {})
     await server.signal('SIGSTOP')
+    const waiting = store.events.append([event(1)])
+    waiting.catch(() => {})
     try {
-      expect(await store.deadLetters.add([letter(2)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
+      for (const n of [2, 3, 4])
+        expect(await store.deadLetters.add([letter(n)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
+      // Found out by whoever could not add, and told to all who wait.
+      await expect(waiting).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      void store.events.append([event(2)]).catch(() => {})
+      await store.close()
     } finally {
+      off()
       await server.signal('SIGCONT')
     }
-    await heard('moved to PostgreSQL')
-    expect((await store.deadLetters.stats(at(9))).total).toBe(2)
+    const next = await opened()
+    // The first may have been added after it was given up on, too.
+    await heard('dead letters kept')
+    expect((await next.deadLetters.stats(at(9))).total).toBe(4)
   })
 
   it('ends a statement that takes too long, and says so', async () => {

@@ -1,3 +1,4 @@
+import { copied } from '../../records/own.js'
 import type { RetrySession } from '../../records/session.js'
 import { encodeCursor, readPaging } from '../cursor.js'
 import type { Nature } from '../fits.js'
@@ -8,7 +9,10 @@ interface Range extends PageOptions {
   to?: Date | undefined
 }
 
-/** Records in the order they came, the newest `maxEntries` of them. They are kept as they are, not copied. */
+/**
+ * Records in the order they came, the newest `maxEntries` of them. They are kept as they came, and copied for whoever reads
+ * them, as a disk would.
+ */
 export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
   /** The records and their numbers, oldest first; what lies before `head` is gone. */
   private records: (T | undefined)[] = []
@@ -43,7 +47,7 @@ export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
       const record = this.records[i] as T
       if (filter !== undefined && !this.fits(record, filter)) continue
       if (items.length === limit) return { items, cursor: encodeCursor(newest, [end]) }
-      items.push(record)
+      items.push(copied(record))
       end = this.numbers[i] as number
     }
     return { items }
@@ -129,7 +133,7 @@ export class MemorySessions extends MemoryJournal<RetrySession, SessionFilter> i
   private readonly byId = new Map<string, RetrySession>()
 
   async get(id: string): Promise<RetrySession | undefined> {
-    return this.byId.get(id)
+    return copied(this.byId.get(id))
   }
 
   protected override came(session: RetrySession): void {

@@ -1,3 +1,4 @@
+import { copied, frozen } from '../../records/own.js'
 import type {
   BreakerStore,
   LayerStore,
@@ -61,21 +62,25 @@ export class MemoryMetrics implements MetricsStore {
   }
 }
 
+/** The layer itself is frozen, and shared. */
+const forReader = <V extends LayerVersion | undefined>(version: V): V =>
+  version && { ...version, at: new Date(version.at) }
+
 /** Versions of the layer, oldest first. */
 export class MemoryLayers implements LayerStore {
   private readonly versions: LayerVersion[] = []
 
   async latest(): Promise<LayerVersion | undefined> {
-    return this.versions.at(-1)
+    return forReader(this.versions.at(-1))
   }
 
   async history(): Promise<LayerVersion[]> {
-    return this.versions.toReversed()
+    return this.versions.map(forReader).toReversed()
   }
 
   async append(version: LayerVersion, after: number): Promise<boolean> {
     if ((this.versions.at(-1)?.version ?? 0) !== after) return false
-    this.versions.push({ ...version, version: after + 1 })
+    this.versions.push({ ...copied(version), layer: frozen(version.layer), version: after + 1 })
     return true
   }
 

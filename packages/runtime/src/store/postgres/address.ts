@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { HoldfastError } from 'holdfast'
 
 /** Where a store in PostgreSQL lies. */
@@ -8,6 +9,10 @@ export interface Address {
   shown: string
   /** The schema that holds the tables. */
   schema: string
+  /** What it is, in words: host, port, database and schema, and no credentials. */
+  place: string
+  /** The same as the name of a folder: what can be read of it, and a hash that tells it from others. */
+  folder: string
 }
 
 const SCHEMA = /^[a-z_][a-z0-9_]{0,39}$/
@@ -25,6 +30,22 @@ export function readAddress(text: string, schema?: string): Address {
       `names the schema ${JSON.stringify(named)}; it takes up to 40 small letters, digits and underscores`,
     )
   url.searchParams.delete('schema')
-  const host = url.host === '' ? 'localhost' : url.host
-  return { url: url.href, shown: `${host}${url.pathname}`, schema: named }
+  const shown = `${url.host === '' ? 'localhost' : url.host}${url.pathname}`
+  return { url: url.href, shown, schema: named, ...placeOf(url, named) }
+}
+
+/** Where the driver will look: what the url leaves out is in the environment, and its parameters win. */
+function placeOf({ hostname, port, pathname, searchParams, username }: URL, schema: string) {
+  const { PGHOST, PGPORT, PGDATABASE, PGUSER } = process.env
+  const at = (searchParams.get('host') || decodeURIComponent(hostname) || PGHOST || 'localhost').toLowerCase()
+  const door = searchParams.get('port') || port || PGPORT || '5432'
+  const user = decodeURIComponent(username) || PGUSER || ''
+  const database = decodeURIComponent(pathname.slice(1)) || PGDATABASE || user
+  const parts = [at, door, database, schema]
+  const words = parts
+    .join('-')
+    .replaceAll(/[^\w.-]+/g, '_')
+    .slice(0, 80)
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 8)
+  return { place: `${at}:${door}/${database}, schema ${schema}`, folder: `${words}-${hash}` }
 }

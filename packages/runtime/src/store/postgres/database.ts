@@ -2,16 +2,9 @@ import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'hol
 import { systemClock, systemRandom } from 'holdfast/engine'
 import { hashOf } from '../text.js'
 import type { Address } from './address.js'
-import {
-  type Client,
-  type ClientPool,
-  type Driver,
-  loadDriver,
-  type PooledClient,
-  type Row,
-  type Value,
-} from './driver.js'
+import { type Client, type ClientPool, type Driver, loadDriver } from './driver.js'
 import { isTooSlow, notOpen, sqlState, unavailable } from './failure.js'
+import { type Sql, sqlOf, undone } from './sql.js'
 
 /** How the database is talked to. */
 export interface DatabaseOptions {
@@ -23,15 +16,6 @@ export interface DatabaseOptions {
   connectTimeout: number
   clock?: Clock | undefined
   random?: Random | undefined
-}
-
-/** What a transaction works with. */
-export interface Sql {
-  all<R = Row>(text: string, ...values: Value[]): Promise<R[]>
-  /** Tells how many rows were changed. */
-  run(text: string, ...values: Value[]): Promise<number>
-  /** Runs the last statement of a transaction and its COMMIT at a stroke. `value` is what the transaction comes to. */
-  finish<T>(value: T, text: string, ...values: Value[]): Promise<T>
 }
 
 /** What a transaction needs besides its work. */
@@ -66,6 +50,10 @@ export class Database {
   private driver: Driver | undefined
   private pool: ClientPool | undefined
   private readonly running = new Set<Promise<unknown>>()
+  /** Connections that there are, and what ends all that waits for them. */
+  private readonly clients = new Set<Client>()
+  private cutting = new AbortController()
+  private checking: Promise<void> | undefined
 
   constructor(address: Address, options: DatabaseOptions) {
     this.address = address
@@ -91,6 +79,8 @@ export class Database {
         timeoutDuration: 500,
         timeoutMultiplier: 2,
         maxTimeoutDuration: 10_000,
+        // A test counts however long it may take.
+        probeLease: options.connectTimeout + options.statementTimeout + 2 * GRACE,
       },
       bulkhead: { limit: connections, queue: QUEUE },
     })
@@ -99,6 +89,7 @@ export class Database {
   async open(): Promise<void> {
     if (this.pool !== undefined) return
     this.driver = await loadDriver()
+    this.cutting = new AbortController()
     this.pool = new this.driver.Pool({
       ...this.clientOptions(),
       max: this.options.connections,
@@ -108,14 +99,28 @@ export class Database {
     // A connection that breaks while nobody uses it is replaced when somebody does.
     this.pool.on('error', () => {})
     // One that breaks while it is used says so to whoever waits for an answer; unheard here, it would end the process.
-    this.pool.on('connect', (client) => client.on('error', () => {}))
+    this.pool.on('connect', (client) => {
+      client.on('error', () => {})
+      this.clients.add(client)
+    })
+    this.pool.on('remove', (client) => this.clients.delete(client))
   }
 
   async close(): Promise<void> {
     const { pool } = this
     this.pool = undefined
     await Promise.allSettled(this.running)
-    await pool?.end()
+    // A connection that is being made is waited for by the pool, and by nobody else once all is cut off.
+    await Promise.race([pool?.end(), aborted(this.cutting.signal)])
+    // One whose end is not answered keeps no process alive.
+    for (const { connection } of this.clients) connection?.stream?.unref?.()
+    this.clients.clear()
+  }
+
+  /** Ends all that waits for an answer, with STORE_UNAVAILABLE, and whatever else is asked from now on. */
+  cut(): void {
+    this.cutting.abort(unavailable(this.address.shown, new Error('it did not answer before the end')))
+    this.hangUp()
   }
 
   /** Whether it is open. */
@@ -126,7 +131,41 @@ export class Database {
   /** A connection of its own, outside the pool: for listening. */
   async client(): Promise<Client> {
     if (this.driver === undefined) throw notOpen(this.address.shown)
-    return new this.driver.Client(this.clientOptions())
+    const client = new this.driver.Client(this.clientOptions())
+    this.clients.add(client)
+    client.on('end', () => this.clients.delete(client))
+    return client
+  }
+
+  /**
+   * Looks whether the server answers at all. Where it does not, all that waits for it is ended, and it is left alone for a
+   * moment: each statement would wait for as long as it may take.
+   */
+  check(): Promise<void> {
+    this.checking ??= this.probe().finally(() => {
+      this.checking = undefined
+    })
+    return this.checking
+  }
+
+  private async probe(): Promise<void> {
+    if (this.driver === undefined) return
+    const client = new this.driver.Client(this.clientOptions())
+    client.on('error', () => {})
+    try {
+      await client.connect()
+    } catch (error) {
+      // A server that refuses is there.
+      if (sqlState(error) !== undefined || !this.isOpen) return
+      this.guarded.breaker?.trip()
+      this.hangUp()
+    } finally {
+      client.end().catch(() => {})
+    }
+  }
+
+  private hangUp(): void {
+    for (const { connection } of this.clients) connection?.stream?.destroy()
   }
 
   private clientOptions() {
@@ -152,8 +191,8 @@ export class Database {
   }
 
   /** Reads. Nothing it does may change anything. */
-  read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    return this.within('BEGIN READ ONLY', work, {})
+  read<T>(work: (sql: Sql) => Promise<T>, options: Pick<Transaction<T>, 'attempts'> = {}): Promise<T> {
+    return this.within('BEGIN READ ONLY', work, options)
   }
 
   /** Changes what it changes as a whole or not at all. The work may be done again where it came to nothing. */
@@ -203,10 +242,10 @@ export class Database {
         client.release(broken)
       }
     }
-    const running = this.guarded.run(
-      attempt,
-      attempts === undefined ? {} : { retry: { maxAttempts: attempts } },
-    )
+    const running = this.guarded.run(attempt, {
+      signal: this.cutting.signal,
+      ...(attempts !== undefined && { retry: { maxAttempts: attempts } }),
+    })
     this.running.add(running)
     try {
       return await running
@@ -232,33 +271,9 @@ export class Database {
   }
 }
 
-/** Takes back what a failed attempt did. Gives the error where the connection is no good any more. */
-async function undone(client: PooledClient, error: unknown): Promise<Error | undefined> {
-  const failure = error instanceof Error ? error : new Error(String(error))
-  // An error that is ours, or that the server reported and survived, leaves the connection as it was.
-  if (sqlState(error) === undefined && !isHoldfastError(error)) return failure
-  try {
-    await client.query('ROLLBACK')
-    return undefined
-  } catch {
-    return failure
-  }
-}
-
-const one = (result: Awaited<ReturnType<Client['query']>>) =>
-  Array.isArray(result) ? (result.at(-1) as Exclude<typeof result, unknown[]>) : result
-
-const sqlOf = (client: Client, finishing: (value: unknown) => void): Sql => ({
-  all: async <R>(text: string, ...values: Value[]) => one(await client.query(text, values)).rows as R[],
-  run: async (text, ...values) => one(await client.query(text, values)).rowCount ?? 0,
-  async finish(value, text, ...values) {
-    finishing(value)
-    const done = client.query(text, values)
-    // After a statement that failed it only ends the transaction.
-    const committed = client.query('COMMIT')
-    committed.catch(() => {})
-    await done
-    await committed
-    return value
-  },
-})
+/** Resolves when a signal is aborted. */
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '../../records/dead-letter.js'
 import { samePayload } from '../payload.js'
 import type { Added } from '../store.js'
-import type { Database, Sql } from './database.js'
+import type { Database } from './database.js'
 import { counting } from './dead-letter-counts.js'
 import { CHANGING, changing, type DeadLetterRow, FIXED, fixed, heldOf, turned } from './dead-letter-rows.js'
 import { Gather } from './gather.js'
 import { LOCKS } from './locks.js'
+import type { Sql } from './sql.js'
 
 /** How many entries one transaction adds. */
 const TOGETHER = 512

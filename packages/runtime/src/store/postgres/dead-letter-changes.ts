@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { DeadLetter } from '../../records/dead-letter.js'
-import type { Database, Sql } from './database.js'
+import type { Database } from './database.js'
 import { counting } from './dead-letter-counts.js'
 import { CHANGING, changing, type DeadLetterRow, type Held, heldOf, turned } from './dead-letter-rows.js'
 import { sqlState } from './failure.js'
 import { Gather } from './gather.js'
 import { hashed } from './names.js'
+import type { Sql } from './sql.js'
 
 /** What becomes of an entry. Without an `entry` it stays as it is. */
 export interface Change<R> {

@@ -1,7 +1,8 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
 import type { DeadLetterStats } from '../store.js'
 import { fromColumn } from '../text.js'
-import type { Database, Sql } from './database.js'
+import type { Database } from './database.js'
+import type { Sql } from './sql.js'
 
 const none = (): Record<DeadLetterStatus, number> => ({ pending: 0, replaying: 0, completed: 0, failed: 0 })
 

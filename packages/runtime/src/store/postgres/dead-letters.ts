@@ -180,10 +180,22 @@ export class PostgresDeadLetters implements DeadLetterStore {
   }
 
   async isProcessed(id: string): Promise<boolean> {
-    const rows = await this.database.read((sql) =>
-      sql.all(`SELECT 1 FROM ${this.database.table('processed_ids')} WHERE id = $1`, hashed(id)),
+    return (await this.processed([id])).size > 0
+  }
+
+  /** Those of the ids that were completed ever. */
+  async processed(ids: readonly string[], attempts?: number): Promise<ReadonlySet<string>> {
+    const byHash = new Map(ids.map((id) => [hashed(id), id]))
+    const rows = await this.database.read(
+      (sql) =>
+        sql.all<{ id: string }>(
+          `SELECT replace(id::text, '-', '') AS id FROM ${this.database.table('processed_ids')}
+            WHERE id = ANY($1::uuid[])`,
+          [...byHash.keys()],
+        ),
+      { attempts },
     )
-    return rows.length > 0
+    return new Set(rows.map(({ id }) => byHash.get(id) as string))
   }
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {

@@ -18,6 +18,8 @@ export interface Client {
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown
   on(event: 'end', listener: () => void): unknown
   end(): Promise<void>
+  /** What it talks through. */
+  readonly connection?: { readonly stream?: { destroy(): unknown; unref?(): unknown } }
 }
 
 /** A client of a pool. Released with an error, or true, it is not used again. */
@@ -28,7 +30,7 @@ export interface PooledClient extends Client {
 export interface ClientPool {
   connect(): Promise<PooledClient>
   on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'connect', listener: (client: Client) => void): unknown
+  on(event: 'connect' | 'remove', listener: (client: Client) => void): unknown
   end(): Promise<void>
 }
 

@@ -1,6 +1,9 @@
+import { join } from 'node:path'
 import type { Clock, Random } from 'holdfast'
+import { systemClock } from 'holdfast/engine'
 import type { Store } from '../store.js'
 import { readAddress } from './address.js'
+import { Aliases } from './aliases.js'
 import { Database } from './database.js'
 import { PostgresDeadLetters } from './dead-letters.js'
 import { PostgresJournal, PostgresSessions } from './journal.js'
@@ -13,7 +16,7 @@ import { Wakeups } from './wakeups.js'
 
 /** What a store in PostgreSQL may be told. */
 export interface PostgresOptions {
-  /** The folder that dead letters are kept in while the database cannot be had. */
+  /** Where dead letters are kept while the database cannot be had: each database has a folder of its own there. */
   spillDir: string
   /** The schema that holds the tables. @defaultValue `?schema=` of the url, else holdfast */
   schema?: string | undefined
@@ -23,6 +26,10 @@ export interface PostgresOptions {
   statementTimeout?: number | undefined
   /** How long to wait for a connection, in milliseconds. @defaultValue 2000 */
   connectTimeout?: number | undefined
+  /** How long a dead letter waits for the database before it is kept in the spill, in milliseconds. @defaultValue 1000 */
+  addTimeout?: number | undefined
+  /** How long the end waits for answers, in milliseconds. @defaultValue 3000 */
+  closeTimeout?: number | undefined
   /** Hears of dead letters that are kept apart, and moved. @defaultValue a line on stderr */
   warn?: ((line: string) => void) | undefined
   clock?: Clock | undefined
@@ -37,11 +44,25 @@ export interface PostgresStore extends Store {
 /** A store in one schema of a PostgreSQL database, for any number of processes on any number of machines. */
 export function openPostgres(url: string, options: PostgresOptions): PostgresStore {
   const { connections = 8, statementTimeout = 5000, connectTimeout = 2000, clock, random } = options
+  const { addTimeout = 1000, closeTimeout = 3000 } = options
   const { spillDir, warn = (line: string) => console.error(`holdfast: ${line}`) } = options
+  const time = clock ?? systemClock
   const address = readAddress(url, options.schema)
   const database = new Database(address, { connections, statementTimeout, connectTimeout, clock, random })
   const queue = new PostgresDeadLetters(database)
-  const spill = new Spill({ dir: spillDir, target: queue, clock, warn })
+  const aliases = new Aliases(database)
+  const target = {
+    add: (...given: Parameters<typeof queue.add>) => queue.add(...given),
+    async processed(ids: readonly string[]) {
+      // Asked once: where it fails, moving is tried again later.
+      const others = await aliases.of(ids, 1)
+      const done = await queue.processed([...ids, ...others.values()], 1)
+      return new Set(ids.filter((id) => done.has(id) || done.has(others.get(id) ?? id)))
+    },
+    alias: (ids: ReadonlyMap<string, string>) => aliases.note(ids),
+  }
+  const dir = join(spillDir, address.folder)
+  const spill = new Spill({ dir, of: address.place, target, clock, warn })
   const wakeups = new Wakeups(database, clock)
   const sessions = new PostgresSessions(database, sessionShape)
   const events = new PostgresJournal(database, eventShape)
@@ -59,7 +80,7 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
     breakers: new PostgresBreakers(database),
     metrics: new PostgresMetrics(database),
     layers: new PostgresLayers(database),
-    deadLetters: spilling(database, queue, spill, wakeups),
+    deadLetters: spilling({ database, queue, aliases, spill, wakeups, addTimeout, clock, random }),
     values: new PostgresValues(database),
     async open() {
       await database.open()
@@ -72,10 +93,13 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
       spill.resume()
     },
     async close() {
+      // A server that stands still would never answer.
+      const cut = time.setTimer(() => database.cut(), closeTimeout)
       await wakeups.close()
       await Promise.all(busy.map((part) => part.idle()))
       await spill.close()
       await database.close()
+      time.clearTimer(cut)
     },
     // Whoever runs the server watches its disk; the one here is not what it lies on.
     freeSpace: async () => undefined,

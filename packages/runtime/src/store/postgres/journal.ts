@@ -4,12 +4,13 @@ import { sessionCodec, type sessionSchema } from '../../records/session.js'
 import { encodeCursor, readPaging } from '../cursor.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
 import { toColumn } from '../text.js'
-import type { Database, Sql } from './database.js'
+import type { Database } from './database.js'
 import type { Value } from './driver.js'
 import { sqlState } from './failure.js'
 import { Gather } from './gather.js'
 import type { Shape } from './journal-shapes.js'
 import { Partitions } from './partitions.js'
+import type { Sql } from './sql.js'
 
 interface Range extends PageOptions {
   from?: Date | undefined

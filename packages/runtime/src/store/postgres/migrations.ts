@@ -1,7 +1,8 @@
 import { HoldfastError } from 'holdfast'
-import type { Database, Sql } from './database.js'
+import type { Database } from './database.js'
 import { LOCKS } from './locks.js'
 import { first } from './schema.js'
+import type { Sql } from './sql.js'
 
 /** What brings a schema from one version to the next. */
 interface Migration {

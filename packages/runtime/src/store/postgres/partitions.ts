@@ -1,5 +1,6 @@
-import type { Database, Sql } from './database.js'
+import type { Database } from './database.js'
 import { LOCKS } from './locks.js'
+import type { Sql } from './sql.js'
 
 const DAY = 86_400_000
 

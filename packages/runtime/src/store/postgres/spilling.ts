@@ -1,6 +1,8 @@
-import { isHoldfastError } from 'holdfast'
+import { type Clock, guard, isHoldfastError, type Random } from 'holdfast'
+import { systemClock, systemRandom } from 'holdfast/engine'
 import type { DeadLetter } from '../../records/dead-letter.js'
 import type { Added, DeadLetterStore } from '../store.js'
+import type { Aliases } from './aliases.js'
 import type { Database } from './database.js'
 import type { PostgresDeadLetters } from './dead-letters.js'
 import { isAboutData } from './failure.js'
@@ -12,32 +14,82 @@ export interface WakingDeadLetters extends DeadLetterStore {
   onRequest(listener: () => void): () => void
 }
 
-/** The queue in the database, with what is added while the database cannot be had kept in the spill. */
-export function spilling(
-  database: Database,
-  queue: PostgresDeadLetters,
-  spill: Spill,
-  wakeups: Wakeups,
-): WakingDeadLetters {
+interface Parts {
+  database: Database
+  queue: PostgresDeadLetters
+  aliases: Aliases
+  spill: Spill
+  wakeups: Wakeups
+  /** How long an entry waits for the database before it is kept in the spill, in milliseconds. */
+  addTimeout: number
+  clock?: Clock | undefined
+  random?: Random | undefined
+}
+
+/**
+ * The queue in the database, with what is added while the database cannot be had kept in the spill, and with every id known
+ * that was acknowledged meanwhile.
+ */
+export function spilling(parts: Parts): WakingDeadLetters {
+  const { database, queue, aliases, spill, wakeups, clock = systemClock, random = systemRandom } = parts
+
   const isOutage = (error: unknown): boolean =>
-    database.isOpen &&
-    isHoldfastError(error, 'STORE_UNAVAILABLE') &&
-    !isAboutData((error as { cause?: unknown }).cause)
+    isHoldfastError(error, 'TOTAL_TIMEOUT') ||
+    isHoldfastError(error, 'CIRCUIT_OPEN') ||
+    (database.isOpen &&
+      isHoldfastError(error, 'STORE_UNAVAILABLE') &&
+      !isAboutData((error as { cause?: unknown }).cause))
+
+  // Whoever adds has a failed call in hand, and there is another place to put it: one of them finds that the database does
+  // not answer, and the others go there at once. What was given up on may still be added; it has the same id then.
+  const adding = guard({
+    name: 'postgres dead letters',
+    clock,
+    random,
+    retry: false,
+    timeout: { total: parts.addTimeout },
+    breaker: {
+      windowType: 'consecutive',
+      failureThreshold: 1,
+      timeoutDuration: 500,
+      timeoutMultiplier: 2,
+      maxTimeoutDuration: 10_000,
+      // A test counts however long it may take.
+      probeLease: 2 * parts.addTimeout,
+      failureOn: [isOutage],
+    },
+  })
+
+  /** Asks for an entry, and where there is none, for the one that its id is an alias of. */
+  async function either<T>(id: string, ask: (id: string) => Promise<T>, missed: (answer: T) => boolean) {
+    const answer = await ask(id)
+    if (!missed(answer)) return answer
+    const other = (await aliases.of([id])).get(id)
+    return other === undefined ? answer : ask(other)
+  }
+  const isNothing = (answer: unknown) => answer === undefined
+
+  async function find(id: string, now: Date): Promise<DeadLetter | undefined> {
+    const found = (await queue.get(id, now)) ?? (await spill.get(id))
+    // It may have been moved between the two looks.
+    return found ?? either(id, (each) => queue.get(each, now), isNothing)
+  }
 
   return {
     async add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
       try {
-        const added = await queue.add(entries, limits)
+        const added = await adding.run(() => queue.add(entries, limits))
         spill.nudge()
         return added
       } catch (error) {
         if (!isOutage(error)) throw error
+        if (isHoldfastError(error, 'TOTAL_TIMEOUT')) void database.check()
         return spill.keep(entries, limits)
       }
     },
     async get(id, now) {
       try {
-        return (await queue.get(id, now)) ?? (await spill.get(id))
+        return await find(id, now)
       } catch (error) {
         const kept = isOutage(error) ? await spill.get(id) : undefined
         if (kept === undefined) throw error
@@ -45,16 +97,32 @@ export function spilling(
       }
     },
     list: (filter, now) => queue.list(filter, now),
-    lease: (id, owner, until, now) => queue.lease(id, owner, until, now),
+    lease: (id, owner, until, now) =>
+      either(
+        id,
+        (each) => queue.lease(each, owner, until, now),
+        ({ result }) => result === 'missing',
+      ),
     leaseNext: (want, owner, until, now) => queue.leaseNext(want, owner, until, now),
     renew: (id, owner, until, now) => queue.renew(id, owner, until, now),
     settle: (id, owner, settlement) => queue.settle(id, owner, settlement),
-    complete: (id, at) => queue.complete(id, at),
-    request: (id, at) => queue.request(id, at),
-    isProcessed: (id) => queue.isProcessed(id),
-    purge: (filter, now) => queue.purge(filter, now),
+    complete: (id, at) => either(id, (each) => queue.complete(each, at), isNothing),
+    request: (id, at) => either(id, (each) => queue.request(each, at), isNothing),
+    isProcessed: (id) =>
+      either(
+        id,
+        (each) => queue.isProcessed(each),
+        (done) => !done,
+      ),
+    async purge(filter, now) {
+      const { ids } = filter
+      if (ids === undefined) return queue.purge(filter, now)
+      const others = await aliases.of(ids)
+      return queue.purge({ ...filter, ids: ids.map((id) => others.get(id) ?? id) }, now)
+    },
     stats: (now) => queue.stats(now),
     rewrite: (id, payload) => queue.rewrite(id, payload),
+    compareWith: (same) => spill.compareWith(same),
     onRequest: (listener) => wakeups.on(listener),
   }
 }
