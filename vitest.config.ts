@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { transform } from 'esbuild'
 import { defineConfig } from 'vitest/config'
 import { packages } from './scripts/packages.mjs'
@@ -54,7 +55,8 @@ export default defineConfig({
         },
       },
     ],
-    maxWorkers: '100%',
+    // One more than there are cores: tests of browsers, processes and servers mostly wait.
+    maxWorkers: availableParallelism() + 1,
     setupFiles: ['./test/setup.ts'],
     silent: 'passed-only',
     // A limit for what hangs, not a measure of speed: it must hold on a machine that is busy with other things.
