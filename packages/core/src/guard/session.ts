@@ -78,6 +78,7 @@ class Marked extends Given {
 /** Those behind objects that take no more fields, where an engine holds that against private ones too. */
 const others = new WeakMap<object, Kept>()
 let count = 0
+const NONE: readonly Session[] = []
 
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function'
@@ -109,9 +110,9 @@ const keptFor = (error: unknown): Kept | undefined =>
  * The sessions of other guards' calls that ended after `since` with this error or with one behind it: those inside the
  * attempt. One that lies inside another of them is listed there.
  */
-export function innerSessions(error: unknown, guard: object, since: number): Session[] {
+export function innerSessions(error: unknown, guard: object, since: number): readonly Session[] {
+  if (count === since) return NONE
   const found: Session[] = []
-  if (count === since) return found
   for (const node of chainOf(error).nodes) {
     const kept = keptFor(node)
     if (kept === undefined || kept.guard === guard || kept.place <= since) continue
