@@ -38,6 +38,16 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
     return store
   }
 
+  /** What happens while the server is stopped. */
+  async function whileDown(work: () => Promise<unknown>): Promise<void> {
+    await server.stop()
+    try {
+      await work()
+    } finally {
+      await server.begin()
+    }
+  }
+
   /** Resolves when it has been said. */
   const heard = (word: string) => expect.poll(() => said.join('\n'), { timeout: 30_000 }).toContain(word)
 
@@ -57,8 +67,7 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
   it('leaves dead letters on this disk while it is down, and takes them when it is back', async () => {
     const store = await opened()
     await store.deadLetters.add([letter(1)], NO_LIMIT)
-    await server.stop()
-    try {
+    await whileDown(async () => {
       const added = await store.deadLetters.add([letter(2), letter(3)], NO_LIMIT)
       expect(added.map(({ result }) => result)).toEqual(['added', 'added'])
       const again = letter(9, { idempotencyKey: 'key2', originalPayload: letter(2).originalPayload })
@@ -74,9 +83,7 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
       await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
       await expect(refused).rejects.not.toThrow('secret')
       await expect(store.events.append([event(1)])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    } finally {
-      await server.begin()
-    }
+    })
     await heard('moved to PostgreSQL')
     const { items } = await store.deadLetters.list(undefined, at(9))
     expect(items.map(({ dlqId }) => dlqId)).toEqual(['dlq_1', 'dlq_2', 'dlq_3'])
@@ -84,13 +91,10 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
 
   it('gets what an earlier process left behind, once', async () => {
     const store = await opened()
-    await server.stop()
-    try {
+    await whileDown(async () => {
       await store.deadLetters.add([letter(1), letter(2)], NO_LIMIT)
       await store.close()
-    } finally {
-      await server.begin()
-    }
+    })
     const next = await opened()
     await heard('2 dead letters')
     expect((await next.deadLetters.stats(at(9))).total).toBe(2)
@@ -98,13 +102,10 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
 
   it('does not bring back what was completed and let go of before the spill knew', async () => {
     const store = await opened()
-    await server.stop()
-    try {
+    await whileDown(async () => {
       await store.deadLetters.add([letter(1)], NO_LIMIT)
       await store.close()
-    } finally {
-      await server.begin()
-    }
+    })
     // Another process moved it, and died before it could say so to the spill.
     const other = await opened({ spillDir: join(dir, 'elsewhere') })
     await other.deadLetters.add([letter(1)], NO_LIMIT)
@@ -119,13 +120,10 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
   it('keeps both of two payloads that were acknowledged under one key', async () => {
     const store = await opened()
     const other = await opened({ spillDir: join(dir, 'elsewhere') })
-    await server.stop()
-    try {
+    await whileDown(async () => {
       await store.deadLetters.add([letter(1, { idempotencyKey: 'same', originalPayload: 'here' })], NO_LIMIT)
       await other.deadLetters.add([letter(2, { idempotencyKey: 'same', originalPayload: 'there' })], NO_LIMIT)
-    } finally {
-      await server.begin()
-    }
+    })
     await expect.poll(() => said.filter((line) => line.includes('moved')).length, { timeout: 30_000 }).toBe(2)
     const { items } = await store.deadLetters.list(undefined, at(9))
     expect(items.map(({ originalPayload }) => originalPayload)).toEqual(['here', 'there'])
@@ -134,13 +132,10 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
 
   it('is given nothing that waits for another', async () => {
     const store = await opened()
-    await server.stop()
-    try {
+    await whileDown(async () => {
       await store.deadLetters.add([letter(1)], NO_LIMIT)
       await store.close()
-    } finally {
-      await server.begin()
-    }
+    })
     const other = await opened({ schema: `${schema}_other` })
     const back = await opened()
     await heard('moved')
@@ -153,13 +148,10 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
     const store = await opened()
     const other = await opened({ spillDir: join(dir, 'elsewhere') })
     await other.deadLetters.add([letter(1, same)], NO_LIMIT)
-    await server.stop()
-    try {
+    await whileDown(async () => {
       const added = await store.deadLetters.add([letter(2, same)], NO_LIMIT)
       expect(added).toMatchObject([{ result: 'added', entry: { dlqId: 'dlq_2' } }])
-    } finally {
-      await server.begin()
-    }
+    })
     await heard('moved')
     const { deadLetters } = other
     expect((await deadLetters.list(undefined, at(9))).items).toMatchObject([{ dlqId: 'dlq_1' }])
@@ -180,13 +172,10 @@ describe.skipIf(server === undefined)('a PostgreSQL that fails', () => {
 
   it('is full on this disk too', async () => {
     const store = await opened()
-    await server.stop()
-    try {
+    await whileDown(async () => {
       const added = await store.deadLetters.add([letter(1), letter(2)], { maxEntries: 1 })
       expect(added.map(({ result }) => result)).toEqual(['added', 'full'])
-    } finally {
-      await server.begin()
-    }
+    })
   })
 
   it('holds up nobody for long when it stands still, nor the end', async () => {
