@@ -124,8 +124,18 @@ export class PostgresServer {
   /** A signal to all of the server's processes. */
   async signal(name: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
     const first = await this.first()
+    // The first before the others: it starts no more of them, and whoever has ended meanwhile needs no signal.
+    process.kill(first, name)
     const children = await readFile(`/proc/${first}/task/${first}/children`, 'utf8').catch(() => '')
-    for (const pid of [first, ...children.trim().split(' ').map(Number)]) process.kill(pid, name)
+    for (const pid of children
+      .split(' ')
+      .map(Number)
+      .filter((number) => number > 0))
+      try {
+        process.kill(pid, name)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+      }
   }
 
   private async first(): Promise<number> {
