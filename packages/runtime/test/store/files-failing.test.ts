@@ -153,8 +153,8 @@ describe('a folder that cannot be used', () => {
   it('names a table that was damaged, and quotes nothing of it', async () => {
     const { dir, store } = await small()
     await writeFile(join(dir, 'values.json'), '{"token": hunter2')
-    for (const work of [store.values.get('token'), store.values.set('token', 1)]) {
-      const error = (await work.catch((failure: unknown) => failure)) as Error
+    for (const work of [() => store.values.get('token'), () => store.values.set('token', 1)]) {
+      const error = (await work().catch((failure: unknown) => failure)) as Error
       expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
       expect(error.message).toContain('values.json is no JSON')
       expect(inspect(error)).not.toContain('hunter2')
