@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { HoldfastError } from 'holdfast'
 
 /** What is used of an ioredis client. It is described here, and loaded only where a fleet is configured. */
@@ -26,6 +27,13 @@ interface Settings {
 export interface RedisPackage {
   Redis: new (settings: object) => RedisClient
   Cluster: new (nodes: object[], settings: object) => RedisClient
+  AbstractConnector: { prototype: Connector }
+}
+
+/** What makes each connection of ioredis, those of a cluster's subscriptions and to a sentinel too. */
+interface Connector {
+  options: { tls?: object }
+  stream?: Socket
 }
 
 export interface ConnectOptions {
@@ -78,12 +86,32 @@ function tlsOf(parameters: URLSearchParams, path: ConnectOptions['path']): Recor
   return tls
 }
 
+/** The TLS settings of clients that were made here: ioredis hands them on to every client it makes by itself. */
+const made = new WeakSet<object>()
+
+/** The stream of a connector that was given one. */
+const streams = new WeakMap<Connector, Socket>()
+
+/**
+ * ioredis listens to the first error of a stream. TLS may tell of two, a broken record and then the end of the connection, and
+ * leaves the stream open after the first. The second would end the process, so ours end at the first and hear all.
+ */
+function hearErrors({ AbstractConnector: { prototype } }: RedisPackage): void {
+  if (Object.hasOwn(prototype, 'stream')) return
+  Object.defineProperty(prototype, 'stream', {
+    get(this: Connector) {
+      return streams.get(this)
+    },
+    set(this: Connector, stream: Socket) {
+      streams.set(this, stream)
+      if (made.has(this.options.tls ?? {})) stream.on('error', () => stream.destroy())
+    },
+  })
+}
+
 /** Makes a client for a url, which is not connected yet. What follows the scheme is never repeated: it may hold a password. */
-export function makeClient(
-  { Redis, Cluster }: RedisPackage,
-  url: string,
-  options: ConnectOptions,
-): RedisClient {
+export function makeClient(redis: RedisPackage, url: string, options: ConnectOptions): RedisClient {
+  const { Redis, Cluster } = redis
   if (!URL.canParse(url)) throw bad('is no url')
   const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url)
   if (protocol !== 'redis:' && protocol !== 'rediss:') throw bad(`has the unknown scheme '${protocol}'`)
@@ -92,6 +120,10 @@ export function makeClient(
   const db = Number(pathname.slice(1) || 0)
   if (!Number.isInteger(db) || db < 0) throw bad('names a database that is no number')
   const tls = protocol === 'rediss:' ? tlsOf(searchParams, options.path) : undefined
+  if (tls) {
+    made.add(tls)
+    hearErrors(redis)
+  }
   const settings: Settings = {
     lazyConnect: true,
     enableOfflineQueue: false,

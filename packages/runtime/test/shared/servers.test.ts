@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createSecureContext, TLSSocket } from 'node:tls'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { freePort, missing, QUIET, RealRedis, until } from './redis.js'
@@ -49,13 +51,58 @@ const canMakeCertificates = () => {
   }
 }
 
+/** What TLS takes for a record that is none. */
+const BROKEN = '\x15\x03\x03\0\x02\x02\x32'
+
+/** Files with the key and the certificate of a server of this machine. */
+function certify() {
+  const dir = folder()
+  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
+  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const named = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
+  execFileSync('openssl', [...made, ...named, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+  return { dir, key, cert }
+}
+
+describe.skipIf(!canMakeCertificates())('a server whose TLS breaks', () => {
+  it.each([
+    ['one server', ''],
+    ['a cluster and its subscriptions', '&cluster=true'],
+    ['a sentinel', '&sentinel=main'],
+  ])('is left at the first broken record: %s', async (_, parameter) => {
+    const { key, cert } = certify()
+    const secureContext = createSecureContext({ key: readFileSync(key), cert: readFileSync(cert) })
+    const open = new Set<Socket>()
+    let left = 0
+    const server = createServer((raw) => {
+      open.add(raw)
+      raw.on('error', () => {})
+      const secure = new TLSSocket(raw, { isServer: true, secureContext })
+      secure.on('error', () => {}).resume()
+      secure.once('close', () => {
+        open.delete(raw)
+        left++
+      })
+      // Beneath TLS: a record that is none. The client's second error would be the end of the connection.
+      secure.once('secure', () => setImmediate(() => Socket.prototype.write.call(raw, BROKEN)))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    afterwards(async () => {
+      server.close()
+      for (const raw of open) raw.resetAndDestroy()
+    })
+    const { port } = server.address() as AddressInfo
+    const lost = await node(`rediss://127.0.0.1:${port}/0?ca=${encodeURIComponent(cert)}${parameter}`, 'a')
+    await until(() => left >= 6)
+    await lost.state.close()
+    await until(() => open.size === 0)
+    expect(told(lost, 'shared_state_lost')).toBe(1)
+  })
+})
+
 describe.skipIf(missing !== undefined)('nodes share over', () => {
   it.skipIf(!canMakeCertificates())('TLS, and not with a server that nobody vouches for', async () => {
-    const dir = folder()
-    const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
-    const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-    const named = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
-    execFileSync('openssl', [...made, ...named, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+    const { dir, key, cert } = certify()
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-auth-clients', 'no']
     const { port } = await start((tls) => ['--port', '0', '--tls-port', String(tls), ...files, ...QUIET])
     await share(`rediss://127.0.0.1:${port}/0?ca=${encodeURIComponent(cert)}`)
