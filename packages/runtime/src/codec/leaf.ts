@@ -13,18 +13,22 @@ export const tidySeconds = (seconds: number) => Math.round(seconds * 1e6) / 1e6
 export const seconds = () =>
   z.codec(z.number().min(0), z.number(), { decode: toMilliseconds, encode: toSeconds })
 
+let last = Number.NaN
+let text = ''
 let second = Number.NaN
 let prefix = ''
 
-/** A time in ISO 8601. Records come in bursts, and all but the milliseconds of one is the same as of the last. */
+/** A time in ISO 8601. Records come in bursts, and all or all but the milliseconds of one is the same as of the last. */
 function isoOf(date: Date): string {
   const time = date.getTime()
+  if (time === last) return text
   const whole = Math.floor(time / 1000)
   if (whole !== second) {
     prefix = date.toISOString().slice(0, -4)
     second = whole
   }
-  return `${prefix}${String(time - whole * 1000).padStart(3, '0')}Z`
+  last = time
+  return (text = `${prefix}${String(time - whole * 1000).padStart(3, '0')}Z`)
 }
 
 /** A point in time: ISO 8601 UTC with milliseconds on the wire, a `Date` in TypeScript. */

@@ -18,24 +18,29 @@ function scalar(value: unknown): string | undefined {
 const word = (value: unknown): string | undefined =>
   typeof value === 'string' ? `"${value}"` : JSON.stringify(value)
 
+/** What a schema's values are on the wire, beneath what may be missing. */
+function kindOf(schema: z.core.$ZodType): { type: string; [more: string]: unknown } {
+  // oxlint-disable-next-line no-explicit-any -- the definitions of zod's kinds share no type that says what each holds
+  const def = (schema as any)._zod.def
+  return def.type === 'optional' || def.type === 'nullable' ? kindOf(def.innerType) : def
+}
+
 /** The source of functions that write JSON, one for each object and list of a schema, and the steps that they take. */
 class Source {
   readonly steps: Step[] = []
   readonly functions: string[] = []
+  private memos = 0
 
   /** An expression for the JSON of what another expression stands for, which is neither null nor undefined. */
   expression(schema: z.core.$ZodType, value: string): string {
-    // oxlint-disable-next-line no-explicit-any -- the definitions of zod's kinds share no type that says what each holds
-    const def = (schema as any)._zod.def
+    // oxlint-disable-next-line no-explicit-any -- as above
+    const def: any = kindOf(schema)
     switch (def.type as string) {
       case 'object':
         if (def.catchall === undefined) return `${this.object(def.shape)}(${value})`
         break
       case 'array':
         return `list(${value}, (item) => ${this.expression(def.element, 'item')})`
-      case 'optional':
-      case 'nullable':
-        return this.expression(def.innerType, value)
       case 'pipe':
         if (def.reverseTransform !== undefined) {
           const write = def.in._zod.def.format === 'datetime' ? 'word' : 'scalar'
@@ -53,41 +58,101 @@ class Source {
     return `JSON.stringify(steps[${this.steps.push(encoder(schema)) - 1}](${value}))`
   }
 
+  /** The source of a function that makes others, each of which writes what a record has otherwise than the one before. */
+  changes(shape: Record<string, z.core.$ZodType>): string {
+    const fields = Object.entries(shape).map(([key, schema], i) => {
+      const name = JSON.stringify(key)
+      return {
+        state: `last${i}, part${i} = ''`,
+        step: `held = record[${JSON.stringify(camelKey(key))}]
+          if (held !== last${i} || typeof held === 'object') {
+            last${i} = held
+            part = held === undefined ? '' : named(${JSON.stringify(`,"${key}":`)}, ${this.written(schema)})
+            if (part !== part${i}) {
+              part${i} = part
+              if (part === '') gone += gone === '' ? ${JSON.stringify(name)} : ',' + ${JSON.stringify(name)}
+              else text += text === '' ? part.slice(1) : part
+            }
+          }`,
+      }
+    })
+    return `function changes() {
+      let ${fields.map(({ state }) => state).join(', ')}
+      return (record) => {
+        let text = '', gone = '', held, part
+        ${fields.map(({ step }) => step).join('\n')}
+        if (gone !== '') text += (text === '' ? '' : ',') + '"-":[' + gone + ']'
+        return '{' + text + '}'
+      }
+    }`
+  }
+
+  private written(schema: z.core.$ZodType): string {
+    return `held === null ? 'null' : ${this.expression(schema, 'held')}`
+  }
+
   /** The name of a function for objects. */
   private object(shape: Record<string, z.core.$ZodType>): string {
-    const fields = Object.entries(shape).map(([key, schema], i) => {
-      const name = JSON.stringify(`"${key}":`)
-      // Whether a field comes first shows only when the record is written.
-      const prefix = i === 0 ? name : `(text === '' ? ${name} : ${JSON.stringify(`,"${key}":`)})`
-      return `held = record[${JSON.stringify(camelKey(key))}]
-        if (held !== undefined) {
-          written = held === null ? 'null' : ${this.expression(schema, 'held')}
-          if (written !== undefined) text += ${prefix} + written
-        }`
-    })
+    const fields = Object.entries(shape).map(([key, schema]) => this.field(key, schema))
     const name = `write${this.functions.length}`
     this.functions.push(`function ${name}(record) {
-      let text = '', held, written
+      let text = '', held, part
       ${fields.join('\n')}
       return '{' + text + '}'
     }`)
     return name
   }
+
+  /** Statements that add a field to the text of its object. */
+  private field(key: string, schema: z.core.$ZodType): string {
+    const add = `if (part !== '') text += text === '' ? part.slice(1) : part`
+    const from = `held = record[${JSON.stringify(camelKey(key))}]`
+    const make = `part = named(${JSON.stringify(`,"${key}":`)}, ${this.written(schema)})`
+    if (!PLAIN.has(kindOf(schema).type)) return `${from}\nif (held !== undefined) { ${make}\n${add} }`
+    // Records come in bursts, and most of what one says the last one said as well.
+    const [last, memo] = [`last${this.memos}`, `memo${this.memos++}`]
+    this.functions.push(`let ${last}, ${memo} = ''`)
+    return `${from}
+      if (held !== undefined) {
+        if (held === ${last}) part = ${memo}
+        else {
+          ${make}
+          if (typeof held !== 'object') { ${last} = held; ${memo} = part }
+        }
+        ${add}
+      }`
+  }
 }
 
-const list = (items: unknown, write: (item: unknown) => string | undefined): string | undefined =>
-  Array.isArray(items)
-    ? `[${items.map((item) => (item == null ? 'null' : (write(item) ?? 'null'))).join(',')}]`
-    : JSON.stringify(items)
+/** Kinds whose values are no objects, or times. */
+const PLAIN = new Set(['string', 'number', 'boolean', 'enum', 'literal', 'pipe'])
+
+/** A field with its name; nothing where JSON leaves it out. */
+const named = (name: string, written: string | undefined): string =>
+  written === undefined ? '' : name + written
+
+function list(items: unknown, write: (item: unknown) => string | undefined): string | undefined {
+  if (!Array.isArray(items)) return JSON.stringify(items)
+  let text = ''
+  for (const item of items)
+    text += (text === '' ? '' : ',') + (item == null ? 'null' : (write(item) ?? 'null'))
+  return `[${text}]`
+}
+
+interface Writers {
+  write(record: unknown): string
+  changes(): (record: unknown) => string
+}
 
 /**
- * Makes the function that writes records of a schema as JSON in their wire form: the same as `JSON.stringify` of what
- * `encode` gives, at a third of the cost, which is most of what it costs to keep a record. It is put together as source, as
+ * Makes the functions that write records of a schema as JSON in their wire form: the same as `JSON.stringify` of what
+ * `encode` gives, at a third of the cost, which is most of what it costs to keep a record. They are put together as source, as
  * zod does it for its own; where that is not allowed, it is done the slow way.
  */
-function writer(schema: z.core.$ZodType): (record: unknown) => string {
+function writersOf(schema: z.ZodObject): Writers {
   const source = new Source()
-  const result = source.expression(schema, 'record')
+  const write = source.expression(schema, 'record')
+  const changes = source.changes(schema.shape)
   const encode = encoder(schema)
   try {
     // oxlint-disable-next-line no-implied-eval -- of nothing but the names of a schema's own fields
@@ -96,25 +161,52 @@ function writer(schema: z.core.$ZodType): (record: unknown) => string {
       'scalar',
       'word',
       'list',
-      `${source.functions.join('\n')}\nreturn (record) => ${result}`,
+      'named',
+      `${source.functions.join('\n')}\n${changes}\nreturn { write: (record) => ${write}, changes }`,
     )
-    return make(source.steps, scalar, word, list)
+    return make(source.steps, scalar, word, list, named)
   } catch {
-    return (record) => JSON.stringify(encode(record))
+    return { write: (record) => JSON.stringify(encode(record)), changes: () => plainChanges(encode) }
   }
+}
+
+/** Everything a record has, and what the one before had besides. */
+function plainChanges(encode: Step): (record: unknown) => string {
+  let before: object = {}
+  return (record) => {
+    const wire = JSON.parse(JSON.stringify(encode(record))) as object
+    const gone = Object.keys(before).filter((key) => !Object.hasOwn(wire, key))
+    before = wire
+    return JSON.stringify(gone.length === 0 ? wire : { ...wire, [GONE]: gone })
+  }
+}
+
+/** What stands for the names of the fields that the record before had and this one has not. */
+const GONE = '-'
+
+/** The wire forms of records of which each was written as what it has otherwise than the one before. */
+export function unfold(changes: readonly Record<string, unknown>[]): Record<string, unknown>[] {
+  let wire: Record<string, unknown> = {}
+  return changes.map(({ [GONE]: gone, ...own }) => {
+    wire = { ...wire, ...own }
+    for (const key of (gone ?? []) as string[]) delete wire[key]
+    return wire
+  })
 }
 
 /** Records of a schema as the text that stores keep, and back. */
 export interface TextCodec<S extends z.ZodType> {
   /** The wire form as JSON. Nothing is checked: it is ours. */
   write(record: Twin<S>): string
+  /** Makes a function that writes one record after the other, each as what it has otherwise than the one before. */
+  changes(): (record: Twin<S>) => string
   /** The record of a wire form that `write` made, unchecked for the same reason. */
   revive(wire: unknown): Twin<S>
 }
 
 /** Makes the codec that brings records of a schema to a store and back. */
-export function textCodec<S extends z.ZodType>(schema: S): TextCodec<S> {
-  const write = writer(schema)
+export function textCodec<S extends z.ZodObject>(schema: S): TextCodec<S> {
+  const { write, changes } = writersOf(schema)
   const revive = reviver(schema)
-  return { write, revive: (wire) => revive(wire) as Twin<S> }
+  return { write, changes, revive: (wire) => revive(wire) as Twin<S> }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { countless, facts, instant, opaque, seconds } from '../../src/codec/leaf.js'
-import { textCodec } from '../../src/codec/text.js'
+import { textCodec, unfold } from '../../src/codec/text.js'
 import { codec } from '../../src/codec/twin.js'
 import { errorRecordCodec } from '../../src/records/errors.js'
 import { eventCodec, sessionCodec } from '../../src/records/session.js'
@@ -49,6 +49,64 @@ const records = fc.record(
   { requiredKeys: ['baseDelay', 'flag', 'someNames', 'byPolicy'] },
 )
 
+/** What records are after they were written one after the other and read. */
+function written(codec: typeof text, given: readonly unknown[]): unknown {
+  const write = codec.changes()
+  return unfold(JSON.parse(`[${given.map((record) => write(record as never)).join(',')}]`))
+}
+
+/** Code may not be made at run time meanwhile. */
+function withoutCode<T>(make: () => T): T {
+  const made = vi.spyOn(globalThis, 'Function').mockImplementation(() => {
+    throw new EvalError('Code generation from strings disallowed for this context')
+  })
+  try {
+    return make()
+  } finally {
+    made.mockRestore()
+  }
+}
+
+describe('records as what each has otherwise than the one before', () => {
+  // Several of a few, so that some follow others that are like them.
+  const bursts = fc
+    .array(records, { minLength: 1, maxLength: 4 })
+    .chain((some) => fc.array(fc.constantFrom(...some), { maxLength: 12 }))
+
+  it('are what each is by itself, whatever they hold and lack', () => {
+    fc.assert(
+      fc.property(bursts, (given) => {
+        const each = given.map((record): unknown => JSON.parse(text.write(record as never)))
+        expect(written(text, given)).toEqual(each)
+        expect(
+          written(
+            withoutCode(() => textCodec(schema)),
+            given,
+          ),
+        ).toEqual(each)
+      }),
+    )
+  })
+
+  it('say what is the same once', () => {
+    const write = eventText.changes()
+    const error = { type: 'Error', message: 'down' }
+    const first = { ...event(1), error }
+    expect(JSON.parse(write(first))).toEqual(eventCodec.encode(first))
+    expect(write({ ...first, eventId: 'evt_2', error: { ...error } })).toBe('{"event_id":"evt_2"}')
+    expect(write({ ...event(1), eventId: 'evt_3' })).toBe('{"event_id":"evt_3","-":["error"]}')
+  })
+
+  it('see what changed inside an object that stayed the same one', () => {
+    const context = { tries: 1 }
+    const record = { ...event(1), context }
+    const write = eventText.changes()
+    write(record)
+    context.tries = 2
+    expect(write(record)).toBe('{"context":{"tries":2}}')
+  })
+})
+
 describe('a record as text', () => {
   it('is what its wire form is as JSON, whatever it holds', () => {
     fc.assert(
@@ -79,11 +137,7 @@ describe('a record as text', () => {
   })
 
   it('is written though no code may be made at run time', () => {
-    const made = vi.spyOn(globalThis, 'Function').mockImplementation(() => {
-      throw new EvalError('Code generation from strings disallowed for this context')
-    })
-    const slow = textCodec(schema)
-    made.mockRestore()
+    const slow = withoutCode(() => textCodec(schema))
     const record = { baseDelay: 5, flag: true, someNames: [], byPolicy: {} }
     expect(slow.write(record)).toBe(text.write(record))
   })

@@ -1,5 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { z } from 'zod'
+import { unfold } from '../../codec/text.js'
 import type { Twin } from '../../codec/twin.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
@@ -16,7 +17,7 @@ export interface Row {
 }
 
 /** How many records lie in a row at the most, before they are old. */
-const TOGETHER = 32
+const TOGETHER = 64
 
 /** How many texts wait to be joined at the most. */
 const JOINED = 8
@@ -40,6 +41,7 @@ const FORGET =
 /** Records that become one row. Each is turned into text when it comes, and nothing else is kept of it. */
 export class RowDraft<S extends z.ZodType> {
   private readonly shape: Shape<S, never>
+  private readonly write: (record: Twin<S>) => string
   private texts: string[] = []
   private readonly sets: Set<string>[]
   private oldest = Number.POSITIVE_INFINITY
@@ -51,6 +53,7 @@ export class RowDraft<S extends z.ZodType> {
 
   constructor(shape: Shape<S, never>) {
     this.shape = shape
+    this.write = shape.text.changes()
     this.sets = shape.columns.map(() => new Set())
   }
 
@@ -59,8 +62,8 @@ export class RowDraft<S extends z.ZodType> {
   }
 
   add(record: Twin<S>): void {
-    const { nature, text, greatest, values } = this.shape
-    this.texts.push(text.write(record))
+    const { nature, greatest, values } = this.shape
+    this.texts.push(this.write(record))
     // A text is many objects to the collector until it is joined.
     if (this.texts.length === JOINED) this.texts = [this.texts.join(',')]
     const time = nature.time(record).getTime()
@@ -90,7 +93,7 @@ export class RowDraft<S extends z.ZodType> {
       this.newest,
       ...(greatest === undefined ? [] : [this.greatest]),
       ...this.sets.map((set) => JSON.stringify([...set])),
-      `[${this.texts.join(',')}]`,
+      `[[${this.texts.join(',')}]]`,
     ]
   }
 }
@@ -129,7 +132,8 @@ export function writeIds(sql: Connection, ids: readonly string[], first: number)
 
 /** The records of a row in their wire form, null for those that have left. */
 export function recordsOf({ body }: { body: string | Uint8Array }): unknown[] {
-  return JSON.parse(typeof body === 'string' ? body : inflateRawSync(body).toString('utf8')) as unknown[]
+  const items = JSON.parse(typeof body === 'string' ? body : inflateRawSync(body).toString('utf8'))
+  return (items as unknown[]).flatMap((item) => (Array.isArray(item) ? unfold(item) : [item]))
 }
 
 /** The row that has a record; undefined where none has. */

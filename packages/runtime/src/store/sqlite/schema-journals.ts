@@ -1,7 +1,8 @@
 /**
  * A journal is one table whose rows hold several records each: inserting a row costs more than most records do. Records
  * are numbered; a row holds those from `first` to `last`, as JSON in an array, or the same deflated, and null for those
- * that left before the others. The columns before it tell, as JSON, which values its records have among them, so that
+ * that left before the others. An array inside it stands for records of which each says what it has otherwise than the one
+ * before, and under `-` the names of what it has no longer: most of what a record says the one before said too. The columns before it tell, as JSON, which values its records have among them, so that
  * rows without the one that is looked for need not be read.
  */
 const table = (name: string, columns: readonly string[]) => `
