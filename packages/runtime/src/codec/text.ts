@@ -184,21 +184,26 @@ function plainChanges(encode: Step): (record: unknown) => string {
 /** What stands for the names of the fields that the record before had and this one has not. */
 const GONE = '-'
 
-/** The wire forms of records of which each was written as what it has otherwise than the one before. */
+/** The wire forms of records of which each was written as what it has otherwise than the one before. None shares anything. */
 export function unfold(changes: readonly Record<string, unknown>[]): Record<string, unknown>[] {
-  let wire: Record<string, unknown> = {}
-  return changes.map(({ [GONE]: gone, ...own }) => {
-    wire = { ...wire, ...own }
-    for (const key of (gone ?? []) as string[]) delete wire[key]
+  let before: Record<string, unknown> = {}
+  return changes.map(({ [GONE]: gone = [], ...own }) => {
+    const wire = own
+    for (const [key, value] of Object.entries(before))
+      if (!Object.hasOwn(own, key) && !(gone as string[]).includes(key)) wire[key] = copyOf(value)
+    before = wire
     return wire
   })
 }
+
+const copyOf = <T>(value: T): T =>
+  typeof value === 'object' && value !== null ? structuredClone(value) : value
 
 /** Records of a schema as the text that stores keep, and back. */
 export interface TextCodec<S extends z.ZodType> {
   /** The wire form as JSON. Nothing is checked: it is ours. */
   write(record: Twin<S>): string
-  /** Makes a function that writes one record after the other, each as what it has otherwise than the one before. */
+  /** Makes a function that writes one record after the other, each as what it has otherwise than the one before, until it throws. */
   changes(): (record: Twin<S>) => string
   /** The record of a wire form that `write` made, unchecked for the same reason. */
   revive(wire: unknown): Twin<S>

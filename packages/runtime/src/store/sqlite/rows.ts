@@ -50,6 +50,8 @@ export class RowDraft<S extends z.ZodType> {
   /** The row but for its numbers, once it is full. */
   private sealed: Value[] | undefined = undefined
   entries = 0
+  /** Whether it takes no more. */
+  full = false
 
   constructor(shape: Shape<S, never>) {
     this.shape = shape
@@ -57,13 +59,15 @@ export class RowDraft<S extends z.ZodType> {
     this.sets = shape.columns.map(() => new Set())
   }
 
-  get full(): boolean {
-    return this.entries === TOGETHER
-  }
-
   add(record: Twin<S>): void {
     const { nature, greatest, values } = this.shape
-    this.texts.push(this.write(record))
+    try {
+      this.texts.push(this.write(record))
+    } catch (error) {
+      // What was half written would be taken for what the next one has too.
+      this.full = true
+      throw error
+    }
     // A text is many objects to the collector until it is joined.
     if (this.texts.length === JOINED) this.texts = [this.texts.join(',')]
     const time = nature.time(record).getTime()
@@ -78,7 +82,9 @@ export class RowDraft<S extends z.ZodType> {
       const value = held[i]
       if (typeof value === 'string') this.sets[i]?.add(value)
     }
-    if (++this.entries === TOGETHER) this.sealed = this.seal()
+    if (++this.entries < TOGETHER) return
+    this.full = true
+    this.sealed = this.seal()
   }
 
   /** The row, with its records numbered from `first` on. */
@@ -109,6 +115,7 @@ export function writeRows<S extends z.ZodType>(
   const statement = sql.statement(`INSERT INTO ${table} VALUES (${places.join(', ')})`)
   let first = start
   for (const draft of drafts) {
+    if (draft.entries === 0) continue // its only record could not be written
     statement.run(draft.values(first))
     first += draft.entries
   }
