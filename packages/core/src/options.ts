@@ -93,7 +93,8 @@ export const standards = (spec: Spec): object =>
 
 /** A value in a few characters, for messages. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40))
+  // Addresses may come with a password.
+  if (typeof value === 'string') return JSON.stringify(value.replace(/\/\/.*@/s, '//***@').slice(0, 40))
   if (Array.isArray(value))
     return value.length > 0 && value.every((item) => Object(item) !== item)
       ? `[${value.slice(0, 5).map(show).join(', ')}${value.length > 5 ? ', …' : ''}]`

@@ -134,7 +134,7 @@ export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerS
   breaker.lastFailureTime = snapshot.lastFailureTime
   breaker.lastStateChange = snapshot.lastStateChange
   breaker.openings = openedInARow
-  breaker.openFor = Math.min(snapshot.openDuration || most, most)
+  breaker.openFor = Math.min(snapshot.openDuration || (state === 'closed' ? 0 : most), most)
   if (closedAt !== undefined) breaker.closedAt = toMonotonic(closedAt)
   if (adaptive) breaker.results = snapshot.results
   breaker.off = snapshot.disabled === true

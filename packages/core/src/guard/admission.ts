@@ -60,6 +60,11 @@ export abstract class Admission extends Journal implements Pass {
     return this.breaker?.phase === 'open'
   }
 
+  /** Whether the breaker has nothing against a call besides the one that it let through. */
+  get unhindered(): boolean {
+    return (this.breaker?.phase ?? 'closed') === 'closed'
+  }
+
   /** A member for another leg; undefined where there is none. */
   choose(): Pick | undefined {
     const { guard, context } = this

@@ -275,16 +275,25 @@ export class Call<T> extends Ending<T> {
     if (guard.heard)
       this.tell('attempt_failed', number, { ...this.outcome(), duration, memberId: this.pick?.member.id })
     if (threw && at !== undefined && at >= this.totalDue) return this.stop('deadline')
-    if (threw && !elsewhere && !this.wantsAgain(result, known as Classification))
+    if (threw && !this.wantsAgain(result, known as Classification, elsewhere))
       return this.stop('not_retryable')
     // A member that asks for rest gets it; the call goes to another, while there is one.
-    const others = this.pick !== undefined && (this.picks?.length ?? 0) < (guard.settings.pool?.size ?? 0)
-    return this.next(others && known?.kind === 'rate_limited' ? undefined : known?.retryAfter)
+    const others = known?.kind === 'rate_limited' && guard.settings.pool?.hasOther(this.picks ?? [])
+    return this.next(others ? undefined : known?.retryAfter)
   }
 
-  /** Whether the policy retries this error, leaving aside how many attempts are left. */
-  wantsAgain(error: unknown, known: Classification): boolean {
-    return isRetryable(this.policy, error, known, this.number)
+  /**
+   * Whether there is another attempt after this error, leaving aside how many are left: for one that another member may do
+   * better with as well, unless `abortOn` names it.
+   */
+  wantsAgain(error: unknown, known: Classification, elsewhere: boolean): boolean {
+    const { policy, number } = this
+    return elsewhere ? !policy.unwanted?.(error, known) : isRetryable(policy, error, known, number)
+  }
+
+  /** Whether another call at once would come to the one who has just asked for time. */
+  asksForTime({ retryAfter }: Classification): boolean {
+    return retryAfter !== undefined && this.policy.respectRetryAfter && this.guard.settings.pool === undefined
   }
 
   /** Waits for the next attempt, or stops. Tells whether it begins now. */

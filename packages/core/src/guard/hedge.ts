@@ -41,16 +41,27 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
     }
     const join = () => {
       clock.clearTimer(timer)
-      if (over || left === 0 || (budget !== undefined && !budget.withdraw())) return
-      left--
+      if (over || left === 0) return
+      if (!start() && live.size > 0 && hedge?.delay) wait()
+    }
+    const wait = () => {
+      timer = clock.setTimer(join, hedge?.delay ?? 0)
+    }
+    /** Sends another call, where breaker, pool and budget have nothing against it. */
+    const start = (): boolean => {
+      // The budget comes last: nothing is taken of it for a call that is not made.
+      if (!call.unhindered || pool?.hasOther([]) === false || budget?.withdraw() === false) return false
       const pick = pool && call.choose()
-      if (pool === undefined || pick !== undefined) launch(pick)
+      if (pool !== undefined && pick === undefined) return false
+      left--
+      launch(pick)
+      return true
     }
     const launch = (pick: Part['pick']) => {
       const flight = new Flight(number, pick?.member)
       const part: Part = { number, startedAt: clock.now(), flight, pick, elsewhere: undefined }
       live.add(part)
-      if (left > 0) timer = clock.setTimer(join, hedge?.delay ?? 0)
+      if (left > 0) wait()
       call.part(flight).then(
         (value) => {
           if (over) return
@@ -62,7 +73,8 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
           if (over) return
           live.delete(part)
           const known = guard.classify(error, true)
-          if (call.credit(part, true, error, known, undefined) || call.wantsAgain(error, known)) join()
+          const elsewhere = call.credit(part, true, error, known, undefined)
+          if (call.wantsAgain(error, known, elsewhere) && !call.asksForTime(known)) join()
           else left = 0
           if (live.size > 0)
             call.record(part, known.kind === 'timeout' ? 'timeout' : 'failure', true, error, known)

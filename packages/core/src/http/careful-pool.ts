@@ -29,8 +29,8 @@ export class CarefulPool implements PoolProtocol {
     this.pool = pool
   }
 
-  get size(): number {
-    return this.pool.size
+  hasOther(picks: readonly Pick[]): boolean {
+    return this.pool.hasOther(picks)
   }
 
   take(context: unknown, picks: readonly Pick[], lease: number | undefined): Pick | undefined {

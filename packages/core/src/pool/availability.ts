@@ -152,6 +152,14 @@ export class Availability implements Growing {
     return slot >= 0 || tried.length === 0 ? slot : strategy.choose([], context, now)
   }
 
+  /** Whether somebody may be chosen who is not in `tried`. */
+  hasOther(tried: readonly number[], now: number): boolean {
+    while (this.due.first <= now) this.wake()
+    const [some, flag] =
+      this.everyone !== undefined && this.panic ? [this.enabled, ENABLED] : [this.available, LISTED]
+    return some > tried.filter((slot) => ((this.flags[slot] as number) & flag) !== 0).length
+  }
+
   /** Whether a choice stands though the slot's breaker refuses: in a panic, or beyond the share that may be out. */
   overrules(slot: number): boolean {
     return this.ejections.isSpared(slot) || this.panic
@@ -252,7 +260,7 @@ export class Availability implements Growing {
     return (this.breakers.find(slot)?.phase ?? 'closed') !== 'closed'
   }
 
-  /** Keeps account of who is set aside; one that was spared may have to go now that there is room. */
+  /** Keeps account of who is set aside; there may be room for one that was spared, or none for one that was not. */
   private eject(slot: number, isOpen: boolean): void {
     if (!this.ejections.limited) return
     for (const other of this.ejections.update(slot, isOpen, this.enabled)) this.look(other)

@@ -270,6 +270,12 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   }
 
   /** @internal */
+  hasOther(picks: readonly Pick<T>[]): boolean {
+    const now = this.settings.clock.now()
+    return !this.judge.isDown(now) && this.availability.hasOther(this.triedOf(picks as Taken<T>[]), now)
+  }
+
+  /** @internal */
   settle(pick: Pick<T>, outcome: PickOutcome, picks: readonly Pick<T>[]): boolean {
     const fault = this.judge.settle(pick as Taken<T>, outcome, picks as readonly Taken<T>[])
     // Nobody is left who could do better.

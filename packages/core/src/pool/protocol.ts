@@ -25,13 +25,13 @@ export interface PickOutcome {
 
 /** What the engine asks of a pool. `picks` are all the picks of one call so far, in order. */
 export interface PoolProtocol<T = unknown> {
-  /** How many members there are. */
-  readonly size: number
   /**
    * Chooses a member that none of `picks` went to, while there are such, and lets the call through its breaker, whose test
    * may hold its place as long as `lease`. Undefined where nobody is available, or where the network is down.
    */
   take(context: unknown, picks: readonly Pick<T>[], lease: number | undefined): Pick<T> | undefined
+  /** Whether somebody is available that none of `picks` went to. */
+  hasOther(picks: readonly Pick<T>[]): boolean
   /**
    * Takes the outcome of `pick`. Tells whether it speaks of the member rather than of the request (a refused proxy, a
    * banned address): such a call fails over to another member though its error would not be retried otherwise.

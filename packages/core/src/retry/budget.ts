@@ -69,7 +69,8 @@ export class RetryBudget {
 
   /** Takes a retry, if there is one left. */
   withdraw(): boolean {
-    if (this.left < 1) return false
+    // Binary fractions must not cost a retry: 0.29 of 100 calls are 29.
+    if (this.left < 1 - 1e-9) return false
     const at = this.at()
     this.retries[at] = (this.retries[at] as number) + 1
     return true

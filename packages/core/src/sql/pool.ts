@@ -4,8 +4,8 @@ export interface TransactionClient {
   query(text: string): Promise<unknown>
   /** Gives the connection back to its pool, or has it closed. */
   release(destroy?: boolean): void
-  on(event: 'error', listener: (error: Error) => void): unknown
-  removeListener(event: 'error', listener: (error: Error) => void): unknown
+  on?(event: 'error', listener: (error: Error) => void): unknown
+  removeListener?(event: 'error', listener: (error: Error) => void): unknown
 }
 
 /** A pool of connections: `Pool` of `pg`. */

@@ -21,7 +21,7 @@ class Connection {
   constructor(client: TransactionClient, signal: AbortSignal) {
     this.client = client
     this.signal = signal
-    client.on('error', this.onError)
+    client.on?.('error', this.onError)
     signal.addEventListener('abort', this.destroy, { once: true })
   }
 
@@ -48,7 +48,7 @@ class Connection {
     this.signal.removeEventListener('abort', this.destroy)
     this.client.release(destroy || this.broken)
     // A closed connection may still tell of errors; the pool listens to the others.
-    if (!destroy && !this.broken) this.client.removeListener('error', this.onError)
+    if (!destroy && !this.broken) this.client.removeListener?.('error', this.onError)
   }
 }
 

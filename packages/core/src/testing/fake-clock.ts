@@ -65,7 +65,7 @@ export function fakeClock(options: { wall?: number } = {}): FakeClock {
         timer.fn()
         await settled()
       }
-      now = until
+      now = Math.max(now, until)
     },
     stepWall(ms) {
       offset += ms

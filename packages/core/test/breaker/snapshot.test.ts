@@ -57,6 +57,11 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     expect(after.breaker.failureCount).toBe(3)
   })
 
+  it('brings one back as it was that nothing has happened to', () => {
+    const snapshot = new CircuitBreaker({ id: 'b', ...window }).snapshot()
+    expect(CircuitBreaker.restore(snapshot, window).snapshot()).toEqual(snapshot)
+  })
+
   it('brings an open one back as it was', async () => {
     const before = await lived()
     before.breaker.trip()

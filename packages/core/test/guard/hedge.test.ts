@@ -220,4 +220,79 @@ describe('a hedge', () => {
   ])('refuses %j', (hedge, problem) => {
     expect(() => guard({ hedge: hedge as { delay: number } })).toThrow(problem)
   })
+
+  it('sends no other call once the breaker has opened', async () => {
+    const clock = fakeClock()
+    const { fn, started } = timed(clock, [500, 'first'])
+    const g = guard({ clock, retry: false, hedge: { delay: 100 }, breaker: {} })
+    const answer = g.run(fn)
+    await clock.advance(50)
+    g.breaker?.trip()
+    await clock.advance(1000)
+    expect(await answer).toBe('first')
+    expect(started).toEqual([0])
+  })
+
+  it('is no second test of a breaker that is half-open', async () => {
+    const clock = fakeClock()
+    const { fn, started } = timed(clock, [100, 'tested'])
+    const breaker = { timeoutDuration: 1000, halfOpenMax: 1 }
+    const g = guard({ clock, hedge: { delay: 10, max: 3 }, breaker })
+    g.breaker?.trip()
+    await clock.advance(1000)
+    const answer = g.run(fn)
+    await clock.advance(100)
+    expect(await answer).toBe('tested')
+    expect(started).toEqual([1000])
+  })
+
+  it('gives the one who asks for time that time', async () => {
+    const clock = fakeClock()
+    const busy = Object.assign(new Error('busy'), { status: 503, headers: { 'retry-after': '5' } })
+    const { fn, started } = timed(clock, [0, busy], [0, 'ready'])
+    const answer = guard({ clock, hedge: { delay: 100 } }).run(fn)
+    await clock.advance(6000)
+    expect(await answer).toBe('ready')
+    expect(started).toEqual([0, 5000])
+  })
+
+  it('hedges at once all the same where such wishes are not respected', async () => {
+    const clock = fakeClock()
+    const busy = Object.assign(new Error('busy'), { status: 503, headers: { 'retry-after': '5' } })
+    const { fn, started } = timed(clock, [0, busy], [0, 'ready'])
+    const answer = guard({ clock, hedge: { delay: 100 }, retry: { respectRetryAfter: false } }).run(fn)
+    await clock.advance(0)
+    expect(await answer).toBe('ready')
+    expect(started).toEqual([0, 0])
+  })
+
+  it('takes nothing of the budget where there is nobody to go to, and goes when there is', async () => {
+    const clock = fakeClock()
+    const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 1 })
+    const pool = new Pool({ id: 'p', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })
+    pool.drain('b')
+    pool.breaker('a').trip()
+    await clock.advance(30_000)
+    const { fn, started } = timed(clock, [1000, 'late'], [10, 'quick'])
+    const answer = guard({ clock, pool, budget, hedge: { delay: 100 } }).run(fn)
+    await clock.advance(450)
+    expect([budget.left, started.length]).toEqual([10, 1])
+    pool.enable('b')
+    await clock.advance(100)
+    expect(await answer).toBe('quick')
+    expect([budget.left, started.at(-1)]).toEqual([9, 30_500])
+  })
+
+  it('takes nobody where the budget is spent', async () => {
+    const clock = fakeClock()
+    const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 0 })
+    const pool = new Pool({ id: 'p', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })
+    pool.breaker('b').trip()
+    await clock.advance(30_000)
+    const { fn } = timed(clock, [1000, 'first'])
+    const answer = guard({ clock, pool, budget, hedge: { delay: 100 } }).run(fn)
+    await clock.advance(1000)
+    expect(await answer).toBe('first')
+    expect(pool.status('b')).toBe('open') // nobody has tested it
+  })
 })

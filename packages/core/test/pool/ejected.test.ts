@@ -192,4 +192,15 @@ describe('panicThreshold', () => {
     for (const id of ['a', 'b', 'c']) pool.drain(id)
     expect(pool.take(undefined, [], undefined)).toBeUndefined()
   })
+
+  it('spares some that were set aside when others leave', () => {
+    const { pool } = made({ members: called(...ids), maxEjected: 0.5 })
+    for (const id of ['a', 'b']) pool.breaker(id).trip()
+    pool.drain('c')
+    expect(pool.status('a')).toBe('available') // it was set aside first, so it is the first to be tested
+    pool.remove('d')
+    expect(calls(pool, 2)).toEqual(['a', 'a'])
+    pool.enable('c')
+    expect(calls(pool, 2)).toEqual(['c', 'a'])
+  })
 })

@@ -68,7 +68,8 @@ const STRATEGIES: Record<string, (model: Model) => Choose> = {
     ),
   sticky:
     () =>
-    (candidates, { session = '' }) => {
+    (candidates, { session = '', region }) => {
+      const local = candidates.filter(({ member }) => region !== undefined && member.region === region)
       const start = hashOf(session)
       const far = ({ member }: Entry) => {
         const hash = hashOf(member.id)
@@ -79,7 +80,7 @@ const STRATEGIES: Record<string, (model: Model) => Choose> = {
         }
         return least
       }
-      return least(candidates, far)
+      return least(local.length > 0 ? local : candidates, far)
     },
   region: (model) => {
     const everywhere = turns(({ place }) => place)
@@ -226,7 +227,7 @@ export class Model {
     return ends.length < breaker.settings.halfOpenMax ? this.now : Math.min(...ends)
   }
 
-  /** Who is set aside is decided anew after each change: first come, first out, as long as there is room. */
+  /** Who is set aside is decided anew after each change: first come, first out, as long as there is room, and first back. */
   eject(): void {
     const { maxEjected } = this.options
     if (maxEjected === undefined) return
@@ -235,7 +236,8 @@ export class Model {
     this.out = this.out.filter((entry) => open.includes(entry))
     this.spared = this.spared.filter((entry) => open.includes(entry))
     for (const entry of open) if (![...this.out, ...this.spared].includes(entry)) this.spared.push(entry)
-    while (this.spared.length > 0 && this.out.length < Math.floor(maxEjected * enabled.length + 1e-9))
-      this.out.push(this.spared.shift() as Entry)
+    const room = Math.floor(maxEjected * enabled.length + 1e-9)
+    while (this.spared.length > 0 && this.out.length < room) this.out.push(this.spared.shift() as Entry)
+    while (this.out.length > room) this.spared.push(this.out.shift() as Entry)
   }
 }

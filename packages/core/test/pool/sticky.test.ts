@@ -78,4 +78,22 @@ describe('sticky', () => {
     pool.drain('m1234')
     expect(pool.pick({ session: 'x' })).toBeUndefined()
   })
+
+  it('keeps a session in its region, and with the same member there', () => {
+    const members = called(...ids(20)).map((member, i) => ({ ...member, region: i % 2 ? 'eu' : 'us' }))
+    const { pool } = made({ strategy: 'sticky', members })
+    const inUs = new Set(members.filter(({ region }) => region === 'us').map(({ id }) => id))
+    const homes = sessions.map(({ session }) => {
+      const home = call(pool, SUCCESS, { session, region: 'us' })
+      expect(inUs.has(home)).toBe(true)
+      expect(call(pool, SUCCESS, { session, region: 'us' })).toBe(home)
+      return home
+    })
+    expect(new Set(homes).size).toBe(10)
+    // Somewhere else where nobody is there, and anywhere in the region where it has no session.
+    for (const id of inUs) pool.drain(id)
+    expect(inUs.has(call(pool, SUCCESS, { session: 'x', region: 'us' }))).toBe(false)
+    for (const id of inUs) pool.enable(id)
+    expect(calls(pool, 50, { region: 'us' }).every((id) => inUs.has(id))).toBe(true)
+  })
 })

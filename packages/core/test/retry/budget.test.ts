@@ -76,4 +76,12 @@ describe('a retry budget', () => {
   ])('refuses %j', (options, problem) => {
     expect(() => new RetryBudget(options)).toThrow(problem)
   })
+
+  it.each([0.29, 0.57, 0.58])('loses no retry to binary fractions: %d of 100 calls', (ratio) => {
+    const budget = new RetryBudget({ clock: fakeClock(), ratio, reservePerSecond: 0 })
+    for (let i = 0; i < 100; i++) budget.deposit()
+    let retries = 0
+    while (budget.withdraw()) retries++
+    expect(retries).toBe(Math.round(ratio * 100))
+  })
 })

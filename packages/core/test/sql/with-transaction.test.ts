@@ -42,6 +42,16 @@ describe('withTransaction', () => {
     expect(pool.log[0]).toBe(`1 ${begin}`)
   })
 
+  it('takes connections that tell of nothing', async () => {
+    const log: string[] = []
+    const client = {
+      query: async (text: string) => void log.push(text),
+      release: () => void log.push('released'),
+    }
+    await withTransaction({ connect: async () => client }, (db) => db.query('INSERT'))
+    expect(log).toEqual(['BEGIN', 'INSERT', 'COMMIT', 'released'])
+  })
+
   it('runs again as a whole, on another connection', async () => {
     const pool = new FakePool(failing('INSERT', pgError('40P01'), pgError('40001')))
     await withTransaction(pool, insert, NOW)

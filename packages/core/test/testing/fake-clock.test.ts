@@ -209,4 +209,15 @@ describe('an advance', () => {
     await clock.advance(25)
     expect(fired).toEqual([10, 20])
   })
+
+  it('never goes back, though two advances overlap or one lies in another', async () => {
+    const clock = fakeClock()
+    await Promise.all([clock.advance(100), clock.advance(50)])
+    expect(clock.now()).toBe(100)
+    clock.setTimer(() => void clock.advance(50), 10)
+    await clock.advance(20)
+    expect(clock.now()).toBeGreaterThanOrEqual(120)
+    await clock.advance(0)
+    expect(clock.now()).toBe(160)
+  })
 })

@@ -1,7 +1,6 @@
 import type { Random } from '../../clock.js'
 import { hashOf } from '../indexes/hash.js'
 import { Ring } from '../indexes/ring.js'
-import type { Roster } from '../roster.js'
 import { ByChance } from './random.js'
 import { wordOf } from './strategy.js'
 
@@ -11,21 +10,21 @@ import { wordOf } from './strategy.js'
  */
 export class Sticky extends ByChance {
   private readonly ring = new Ring()
-  private readonly roster: Roster
+  private readonly idOf: (slot: number) => string
 
-  constructor(random: Random, roster: Roster) {
+  constructor(random: Random, idOf: (slot: number) => string) {
     super(random)
-    this.roster = roster
+    this.idOf = idOf
   }
 
   override insert(slot: number): void {
     super.insert(slot)
-    this.ring.insert(slot, hashOf(this.roster.member(slot).id))
+    this.ring.insert(slot, hashOf(this.idOf(slot)))
   }
 
   override delete(slot: number): void {
     super.delete(slot)
-    this.ring.delete(slot, hashOf(this.roster.member(slot).id))
+    this.ring.delete(slot, hashOf(this.idOf(slot)))
   }
 
   override choose(tried: readonly number[], context: unknown, now: number): number {

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { guard, Pool } from '../../src/index.js'
+import { fakeClock } from '../../src/testing/index.js'
+
+const busy = Object.assign(new Error('busy'), { status: 429, headers: { 'retry-after': '2' } })
+
+describe('a member that asks for time', () => {
+  it.each([
+    ['are drained', (pool: Pool) => pool.drain('b')],
+    ['are open', (pool: Pool) => pool.breaker('b').trip()],
+    ['rest', (pool: Pool) => pool.rest('b', 60_000)],
+  ])('gets it where all the others %s', async (_, takeOut) => {
+    const clock = fakeClock()
+    const pool = new Pool({ id: 'p', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })
+    takeOut(pool)
+    const at: number[] = []
+    const answer = guard({ clock, pool }).run(({ member }) => {
+      at.push(clock.now())
+      if (at.length === 1) throw busy
+      return member.value
+    })
+    await clock.advance(5000)
+    expect(await answer).toBe('a')
+    expect(at).toEqual([0, 2000])
+  })
+})
