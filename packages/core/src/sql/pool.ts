@@ -1,3 +1,5 @@
+import { settled } from '../clock.js'
+
 /** A connection of `pg`, or of anything that looks like one. */
 export interface TransactionClient {
   /** Runs a statement; `command` of what it answers is the tag of the statement that ran. */
@@ -24,12 +26,22 @@ export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback
 const watched = new WeakSet<TransactionPool>()
 const ignore = () => {}
 
+/** Pools tell of each connection that they hand out. */
+interface Handing {
+  on?(event: 'acquire', listener: (client: TransactionClient) => void): unknown
+}
+
 /**
- * Listens to errors of idle connections, which would end the process if nobody did. The pool has removed the connection
- * by then; other listeners of the pool are told all the same.
+ * Listens to errors that would end the process if nobody did, and other listeners are told all the same. Of idle
+ * connections, which the pool has removed by then; and of one that is just being handed out: the pool has stopped listening,
+ * and whoever asked for it hears of it only when all that the server has sent together has been read.
  */
 export function watch(pool: TransactionPool): void {
   if (watched.has(pool)) return
   watched.add(pool)
   pool.on?.('error', ignore)
+  ;(pool as unknown as Handing).on?.('acquire', (client) => {
+    client.on?.('error', ignore)
+    void settled().then(() => client.removeListener?.('error', ignore))
+  })
 }

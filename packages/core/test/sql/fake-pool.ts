@@ -28,6 +28,7 @@ export class FakeClient extends EventEmitter {
 export class FakePool extends EventEmitter {
   readonly log: string[] = []
   readonly held = new Set<FakeClient>()
+  readonly clients: FakeClient[] = []
   reply: Reply
   private made = 0
 
@@ -40,6 +41,7 @@ export class FakePool extends EventEmitter {
     await this.reply('connect', undefined as never)
     const client = new FakeClient(++this.made, this)
     this.held.add(client)
+    this.clients.push(client)
     return client
   }
 }

@@ -42,6 +42,27 @@ describe('withTransaction', () => {
     expect(pool.log[0]).toBe(`1 ${begin}`)
   })
 
+  it('outlives a connection that is lost while it is being handed out', async () => {
+    const pool = new FakePool()
+    const connect = pool.connect.bind(pool)
+    // As pg's does: it tells of the connection, and what the server sent with its greeting comes before the promise's turn.
+    pool.connect = async () => {
+      const client = await connect()
+      pool.emit('acquire', client)
+      if (client.id === 1) {
+        client.query = async () =>
+          Promise.reject(new Error('Client has encountered a connection error and is not queryable'))
+        client.emit('error', pgError('57P01'))
+      }
+      return client
+    }
+    await withTransaction(pool, insert, NOW)
+    expect(pool.log).toEqual(['1 closed', ...on(2, 'BEGIN INSERT COMMIT released')])
+    await new Promise((resolve) => setImmediate(resolve))
+    // One that was closed may still tell of errors.
+    expect(pool.clients.map((client) => client.listenerCount('error'))).toEqual([1, 0])
+  })
+
   it('takes connections that tell of nothing', async () => {
     const log: string[] = []
     const client = {
