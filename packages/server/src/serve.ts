@@ -13,6 +13,7 @@ import type { HoldfastLike } from './hf.js'
 import type { AppOptions } from './options.js'
 import { startProbes } from './probes.js'
 import type { App } from './routes/operation.js'
+import { Unread } from './unread.js'
 
 /** What a server is made of: what an app is, and where it listens. */
 export interface ServeOptions extends AppOptions {
@@ -102,9 +103,10 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
   const built = buildApp(hf, { ...rest, host })
   const { app } = built
   const listener = getRequestListener(app.fetch as never, { errorHandler: () => MALFORMED.clone() })
+  const unread = new Unread()
   const server = makeServer(secured, (incoming, outgoing) => {
     connections.took(outgoing)
-    void listener(incoming, outgoing)
+    unread.see(incoming, outgoing, () => void listener(incoming, outgoing))
   })
   const connections = new Connections(server, secured !== undefined)
   try {

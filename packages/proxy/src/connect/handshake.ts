@@ -12,7 +12,8 @@ export interface Target {
 /** The longest head that a proxy may answer CONNECT with. */
 const LONGEST_HEAD = 16_384
 
-const END = Buffer.from('\r\n\r\n')
+/** How many answers that only say that another is to come are read. */
+const MOST_INTERIM = 10
 
 /** `host:port` as it stands in a request. */
 const authority = ({ host, port }: Target): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -23,10 +24,13 @@ export async function askForTunnel(socket: Socket, upstream: ProxyUpstream, targ
   const credentials = credentialsOf(upstream)
   const authorization = credentials === undefined ? '' : `Proxy-Authorization: ${basic(credentials)}\r\n`
   socket.write(`CONNECT ${where} HTTP/1.1\r\nHost: ${where}\r\n${authorization}\r\n`)
-  const head = await readHead(socket, `the proxy ${upstream.host}`)
-  const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(head[0] ?? '')?.[1])
-  if (status >= 200 && status < 300) return
-  throw refusal(upstream, status, head)
+  for (let interim = 0; ; interim++) {
+    const head = await readHead(socket, `the proxy ${upstream.host}`)
+    const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(head[0] ?? '')?.[1])
+    if (status >= 200 && status < 300) return
+    const more = status >= 100 && status < 200 && status !== 101
+    if (!more || interim === MOST_INTERIM) throw refusal(upstream, status, head)
+  }
 }
 
 function refusal(upstream: ProxyUpstream, status: number, head: readonly string[]): ProxyConnectionError {
@@ -44,6 +48,18 @@ function refusal(upstream: ProxyUpstream, status: number, head: readonly string[
   })
 }
 
+const LF = 10
+const CR = 13
+
+/** Where the last line before the empty one ends, and where that does; a line may end without a CR, as parsers allow. */
+function endOf(read: Buffer): { readonly end: number; readonly next: number } | undefined {
+  for (let at = read.indexOf(LF); at >= 0; at = read.indexOf(LF, at + 1)) {
+    if (read[at + 1] === LF) return { end: at + 1, next: at + 2 }
+    if (read[at + 1] === CR && read[at + 2] === LF) return { end: at + 1, next: at + 3 }
+  }
+  return undefined
+}
+
 /** Reads lines up to the empty one, and leaves what follows in the socket, which is paused. `who` sends them. */
 export function readHead(socket: Socket, who: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
@@ -58,13 +74,13 @@ export function readHead(socket: Socket, who: string): Promise<string[]> {
       fail(new ProxyConnectionError(`${who} closed the connection before it answered`))
     const onData = (chunk: Buffer): void => {
       read = read.length === 0 ? chunk : Buffer.concat([read, chunk])
-      const end = read.indexOf(END)
-      if (end >= 0)
+      const ends = endOf(read)
+      if (ends !== undefined)
         settle(() => {
           socket.pause()
-          const rest = read.subarray(end + END.length)
+          const rest = read.subarray(ends.next)
           if (rest.length > 0) socket.unshift(rest)
-          resolve(read.toString('latin1', 0, end).split('\r\n'))
+          resolve(read.toString('latin1', 0, ends.end).split(/\r?\n/).slice(0, -1))
         })
       else if (read.length > LONGEST_HEAD || !'HTTP/1.'.startsWith(read.toString('latin1', 0, 7)))
         fail(new ProxyConnectionError(`${who} does not answer in HTTP`))

@@ -2,14 +2,18 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { ProxyConnectionError } from '../errors.js'
+import { isWhole } from './bodiless.js'
 
 type Handler = Dispatcher.DispatchHandler
 type Controller = Dispatcher.DispatchController
 
-const REFUSED = 407
-
-const refused = (proxy: string): Error =>
-  new ProxyConnectionError(`the proxy ${proxy} refuses our credentials`)
+/** What statuses say of the proxy, and of nothing that those who asked could use. */
+const faultOf = (status: number, proxy: string): Error | undefined => {
+  if (status === 407) return new ProxyConnectionError(`the proxy ${proxy} refuses our credentials`)
+  if (status === 101)
+    return new ProxyConnectionError(`the proxy ${proxy} changes to a protocol that nobody asked for`)
+  return undefined
+}
 
 /** What a parser cannot read is said in the words of a proxy that fails. */
 const told = (error: Error, proxy: string): Error =>
@@ -18,8 +22,9 @@ const told = (error: Error, proxy: string): Error =>
     : error
 
 /**
- * Makes an error of a 407, which is about us and the proxy and nothing to those who asked, and of an answer that is none the
- * proxy's own fault. Handlers come in two forms, since the `fetch` of a platform brings its own.
+ * Makes an error of a 407, which is about us and the proxy and nothing to those who asked, of a protocol that nobody asked for,
+ * and of an answer that is none the proxy's own fault. Handlers come in two forms, since the `fetch` of a platform brings its
+ * own.
  */
 export const withProxyFaults = (handler: Handler, proxy: string): Handler =>
   handler.onRequestStart === undefined ? new OldHandler(handler, proxy) : new NewHandler(handler, proxy)
@@ -27,6 +32,7 @@ export const withProxyFaults = (handler: Handler, proxy: string): Handler =>
 class NewHandler implements Handler {
   private readonly inner: Handler
   private readonly proxy: string
+  private status = 0
 
   constructor(inner: Handler, proxy: string) {
     this.inner = inner
@@ -52,8 +58,10 @@ class NewHandler implements Handler {
     headers: IncomingHttpHeaders,
     message?: string,
   ): void {
-    if (status === REFUSED) controller.abort(refused(this.proxy))
-    else this.inner.onResponseStart?.(controller, status, headers, message)
+    this.status = status
+    const fault = faultOf(status, this.proxy)
+    if (fault === undefined) this.inner.onResponseStart?.(controller, status, headers, message)
+    else controller.abort(fault)
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -65,7 +73,8 @@ class NewHandler implements Handler {
   }
 
   onResponseError(controller: Controller, error: Error): void {
-    this.inner.onResponseError?.(controller, told(error, this.proxy))
+    if (isWhole(this.status, error)) this.inner.onResponseEnd?.(controller, {})
+    else this.inner.onResponseError?.(controller, told(error, this.proxy))
   }
 }
 
@@ -73,6 +82,7 @@ class OldHandler implements Handler {
   private readonly inner: Handler
   private readonly proxy: string
   private abort: (error?: Error) => void = () => {}
+  private status = 0
 
   constructor(inner: Handler, proxy: string) {
     this.inner = inner
@@ -93,8 +103,10 @@ class OldHandler implements Handler {
   }
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, message: string): boolean {
-    if (status !== REFUSED) return this.inner.onHeaders?.(status, headers, resume, message) ?? true
-    this.abort(refused(this.proxy))
+    this.status = status
+    const fault = faultOf(status, this.proxy)
+    if (fault === undefined) return this.inner.onHeaders?.(status, headers, resume, message) ?? true
+    this.abort(fault)
     return false
   }
 
@@ -107,7 +119,8 @@ class OldHandler implements Handler {
   }
 
   onError(error: Error): void {
-    this.inner.onError?.(told(error, this.proxy))
+    if (isWhole(this.status, error)) this.inner.onComplete?.([])
+    else this.inner.onError?.(told(error, this.proxy))
   }
 
   onBodySent(size: number, total: number): void {

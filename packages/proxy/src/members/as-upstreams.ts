@@ -25,10 +25,6 @@ export class Upstreams implements PoolProtocol<ProxyUpstream> {
     this.pool = pool
   }
 
-  get size(): number {
-    return this.pool.size
-  }
-
   take(
     context: unknown,
     picks: readonly Pick<ProxyUpstream>[],
@@ -40,6 +36,10 @@ export class Upstreams implements PoolProtocol<ProxyUpstream> {
 
   settle(pick: Pick<ProxyUpstream>, outcome: PickOutcome, picks: readonly Pick<ProxyUpstream>[]): boolean {
     return this.pool.settle((pick as UpstreamPick).inner, outcome, innerOf(picks))
+  }
+
+  hasOther(picks: readonly Pick<ProxyUpstream>[]): boolean {
+    return this.pool.hasOther(innerOf(picks))
   }
 
   refusal(): HoldfastError {

@@ -66,7 +66,7 @@ export class Answer {
     }
     client.writeHead(this.statusCode, this.statusMessage, this.headers)
     // A client that does not read must not hold on to it for ever.
-    client.socket?.setTimeout(idleTimeout)
+    client.req.socket.setTimeout(idleTimeout)
     if (this.complete) {
       client.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
       return

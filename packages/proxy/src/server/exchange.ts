@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { isBodiless, isWhole } from '../connect/bodiless.js'
 import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'
 import { readResponse } from './head.js'
 
@@ -57,8 +58,8 @@ export class AlreadySent extends TypeError {
 export type Outcome = Answer | JudgedAnswer
 
 /**
- * One attempt at a request. It resolves with an answer below 500; throws those that a policy may retry, unless the request
- * may not be repeated; and throws what kept it from being answered.
+ * One attempt at a request. It resolves with an answer below 500; throws those that a policy may retry, whether or not this
+ * request may be repeated, because they are failures; and throws what kept it from being answered.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -121,9 +122,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     _headers: unknown,
     statusMessage = '',
   ): void {
+    if (statusCode === 101) return controller.abort(new Error('a protocol that nobody asked for'))
     if (statusCode < 200) return
-    const { headers, contentLength } = readResponse(controller.rawHeaders as Buffer[])
+    const { headers, contentLength } = readResponse(statusCode, controller.rawHeaders as Buffer[])
     this.answer = new Answer(statusCode, statusMessage, headers, controller)
+    if (isBodiless(statusCode)) return
     // What fails is read before it is judged, as far as is sensible, so that its connection can be used again.
     if (contentLength > WHOLE || (contentLength < 0 && statusCode < 400)) this.hold(controller)
   }
@@ -141,7 +144,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    this.answer?.fail()
+    const { answer } = this
+    if (answer !== undefined && isWhole(answer.statusCode, error)) return this.onResponseEnd()
+    answer?.fail()
     this.fail(error)
   }
 
@@ -161,12 +166,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     else {
       sending.keep(number, answer)
       const passing = statusCode >= 500 || MAY_PASS.has(statusCode)
-      if (passing && sending.repeatable) this.reject(new FailedAnswer(answer))
-      else {
-        const judged = new JudgedAnswer(answer)
-        sending.ended = judged
-        this.resolve(judged)
-      }
+      const ended = passing ? new FailedAnswer(answer) : new JudgedAnswer(answer)
+      sending.ended = ended
+      if (ended instanceof FailedAnswer) this.reject(ended)
+      else this.resolve(ended)
     }
   }
 

@@ -78,8 +78,8 @@ export interface ResponseHead {
   readonly contentLength: number
 }
 
-/** Reads the head of an answer. */
-export function readResponse(raw: readonly Buffer[]): ResponseHead {
+/** Reads the head of an answer. A 204 tells no length of a body. */
+export function readResponse(status: number, raw: readonly Buffer[]): ResponseHead {
   const headers: FlatHeaders = []
   let connection = ''
   let contentLength = -1
@@ -88,8 +88,11 @@ export function readResponse(raw: readonly Buffer[]): ResponseHead {
     const value = (raw[i + 1] as Buffer).toString('latin1')
     const lower = name.toLowerCase()
     if (!RESPONSE.has(lower)) {
+      if (lower === 'content-length') {
+        if (status === 204) continue
+        contentLength = Number(value)
+      }
       headers.push(name, value)
-      if (lower === 'content-length') contentLength = Number(value)
     } else if (lower === 'connection') connection += `,${value}`
   }
   if (connection === '' || USUAL.test(connection.slice(1))) return { headers, contentLength }

@@ -72,9 +72,9 @@ export function refusalFor(error: unknown): Refusal {
 
 const bodyOf = ({ error, message }: Refusal): string => `${JSON.stringify({ error, message })}\n`
 
-/** Whether an answer can still be given. */
+/** Whether an answer can still be given. One whose turn has not come has no socket yet, but its request has. */
 export const isOpen = (res: ServerResponse): boolean =>
-  !res.destroyed && !res.writableEnded && res.socket?.writable === true
+  !res.destroyed && !res.writableEnded && res.req.socket.writable
 
 /** Answers a plain request. */
 export function refuse(res: ServerResponse, refusal: Refusal): void {

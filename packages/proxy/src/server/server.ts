@@ -118,7 +118,10 @@ function serverFor(house: House): Server {
   server.maxConnections = maxConnections
   server.on('connection', (socket: Socket) => {
     house.connections++
-    socket.once('close', () => house.connections--)
+    socket.once('close', () => {
+      house.connections--
+      unanswered.leave(socket)
+    })
   })
   const tunnels = (handle: typeof handleConnect) => (req: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.setTimeout(0)
@@ -154,27 +157,27 @@ const answerSelf = (house: House, res: ServerResponse): void =>
 
 /** Connections with requests that are not answered yet: nothing else may be written to them. */
 class Unanswered {
-  private readonly counts = new WeakMap<Socket, number>()
-  private readonly last = new WeakMap<Socket, ServerResponse>()
+  private readonly answers = new WeakMap<Socket, Set<ServerResponse>>()
 
   add(socket: Socket, res: ServerResponse): void {
-    this.counts.set(socket, this.of(socket) + 1)
-    this.last.set(socket, res)
-    res.on('close', () => this.counts.set(socket, this.of(socket) - 1))
+    const answers = this.answers.get(socket) ?? new Set()
+    this.answers.set(socket, answers.add(res))
+    res.on('close', () => answers.delete(res))
   }
 
   has(socket: Socket): boolean {
-    return this.of(socket) > 0
+    return (this.answers.get(socket)?.size ?? 0) > 0
   }
 
   /** Whether a fault in what was read would answer a request, and that one alone: the one whose body it is in. */
   owns(socket: Socket): boolean {
-    const res = this.last.get(socket)
-    return this.of(socket) === 1 && res?.headersSent === false && !res.req.complete
+    const [res, ...others] = this.answers.get(socket) ?? []
+    return others.length === 0 && res?.headersSent === false && !res.req.complete
   }
 
-  private of(socket: Socket): number {
-    return this.counts.get(socket) ?? 0
+  /** The connection is closed. Only the answer whose turn it was hears of that by itself. */
+  leave(socket: Socket): void {
+    for (const res of this.answers.get(socket) ?? []) if (res.socket === null) res.emit('close')
   }
 }
 

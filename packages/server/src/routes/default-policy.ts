@@ -25,6 +25,15 @@ const viewSchema = z.strictObject({
 
 type View = z.infer<typeof viewSchema>
 
+/** What was read can be put back: what only an answer says is passed over. */
+const requestSchema = z
+  .strictObject({
+    ...viewSchema.shape,
+    updated_at: z.unknown().optional().openapi({ type: 'string', format: 'date-time', readOnly: true }),
+    approximate: z.unknown().optional().openapi({ type: 'boolean', readOnly: true }),
+  })
+  .meta({ id: 'RetryPolicyRequest' })
+
 const answerSchema = z
   .object({
     ...viewSchema.shape,
@@ -133,10 +142,10 @@ export function defaultPolicy({ hf, operation }: Routes): void {
       role: 'admin',
       summary: 'Changes the default policy, at once and for good',
       description:
-        'Fields that are left out get the defaults given here. A `base_delay` above `max_backoff_delay` is cut to it, as ' +
+        'Fields that are left out get the defaults given here; `updated_at` and `approximate` are passed over. A `base_delay` above `max_backoff_delay` is cut to it, as ' +
         'every delay is. Takes the role admin.',
       headers: preconditions,
-      body: viewSchema.meta({ id: 'RetryPolicyRequest' }),
+      body: requestSchema,
       answers: { 200: { description: 'The default policy as it is now', schema: answerSchema } },
       errors: [412],
     },

@@ -1,8 +1,9 @@
 import { z } from '@hono/zod-openapi'
 import { Refusal } from '../answer/failure.js'
+import { pageOf } from '../answer/page.js'
 import type { Job } from '../jobs/jobs.js'
 import type { Routes } from './routes.js'
-import { id, pageSchema } from './shapes.js'
+import { id, pageSchema, paging } from './shapes.js'
 
 export const jobSchema = z
   .object({
@@ -51,9 +52,13 @@ export function jobs({ operation, jobs: all }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'Jobs of this process, newest first',
-      answers: { 200: { description: 'The jobs', schema: pageSchema(jobSchema) } },
+      query: z.strictObject(paging),
+      answers: { 200: { description: 'A page of jobs', schema: pageSchema(jobSchema) } },
     },
-    () => ({ body: { items: all.list().map(jobWire) } }),
+    ({ query }) => {
+      const { items, ...rest } = pageOf(all.list(), (job) => job.id, query)
+      return { body: { items: items.map(jobWire), ...rest } }
+    },
   )
 
   operation(

@@ -1,6 +1,5 @@
-import { createRoute, type OpenAPIHono, type RouteConfig } from '@hono/zod-openapi'
+import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { z } from 'zod'
 import type { ReadAction, Reads } from '../access/reads.js'
 import { type Caller, type Role, reaches } from '../access/roles.js'
 import { names } from '../answer/etag.js'
@@ -98,6 +97,9 @@ function headerText(text: string): string {
   }
 }
 
+/** The query of an operation that has none: a parameter that there is not is an error everywhere. */
+const NO_QUERY = z.strictObject({})
+
 /** Makes the function that adds operations to an app: each with its check of the role, and its entry in OpenAPI. */
 export function operations(app: App, reads: Reads) {
   return function operation<
@@ -116,7 +118,7 @@ export function operations(app: App, reads: Reads) {
     const { body: _, ...request } = route.request ?? {}
     const served = createRoute({
       ...route,
-      request,
+      request: { query: NO_QUERY, ...request },
       hide: true,
       middleware: async (c: Context<Env>, next: () => Promise<void>) => {
         const caller = c.get('caller')

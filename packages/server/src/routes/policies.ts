@@ -50,30 +50,19 @@ const change = z
 
 const camel = (key: string): string => key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Values that must not be below others, of a whole policy in the wire's spelling. */
-const PAIRS = [
-  ['max_delay', 'base_delay'],
-  ['jitter_max', 'jitter_min'],
-] as const
-
-/** @throws BAD_REQUEST where values do not fit together */
-function demandFit(whole: Record<string, unknown>): void {
-  const details = PAIRS.filter(([more, less]) => Number(whole[more]) < Number(whole[less])).map(
-    ([more, less]) => ({
-      in: 'body',
-      path: more,
-      message: `takes at least ${less}, which is ${whole[less]}`,
-    }),
-  )
-  const said = details.map(({ path, message }) => `${path}: ${message}`).join('; ')
-  if (details.length > 0) throw new Refusal('BAD_REQUEST', `the body does not fit: ${said}`, { details })
-}
-
 const FIELDS = new Map(Object.keys(policySchema.shape).map((key) => [camel(key), key]))
 
 /** What the runtime says of its own fields, in the wire's words. */
 const inWords = (text: string): string =>
   text.replace(/\b[a-z]+[A-Z]\w*/g, (word) => FIELDS.get(word) ?? word)
+
+/** Of two durations that contradict each other it speaks in milliseconds. */
+const inSeconds = (text: string): string =>
+  text.replace(
+    /^got ([\d.]+), takes at least (\w+), which is ([\d.]+)$/,
+    (_, got: string, least: string, ms: string) =>
+      `got ${Number(got) / 1000}, takes at least ${least}, which is ${Number(ms) / 1000}`,
+  )
 
 async function put(
   hf: HoldfastLike,
@@ -87,9 +76,12 @@ async function put(
     const details = problemsIn(error).map(({ path, message }) => ({
       in: 'body',
       path: inWords(path),
-      message: inWords(message),
+      message: inWords(inSeconds(message)),
     }))
-    throw new Refusal(error.code, inWords(error.message), { details })
+    const said = details
+      .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+      .join('; ')
+    throw new Refusal(error.code, `the body does not fit: ${said}`, { details })
   }
 }
 
@@ -162,7 +154,8 @@ export function policies({ hf, operation }: Routes): void {
       role: 'admin',
       summary: 'Creates or changes a policy, at once and for good',
       description:
-        'Fields that are left out come from the layers below: the file, its defaults, the built-in ones. ' +
+        'It replaces what an earlier one said: fields that are left out come from the layers below, which are the file, its ' +
+        'defaults and the built-in ones. What would be in force must fit together. ' +
         'If-Match takes an ETag, so that nobody overwrites what they have not seen; If-None-Match: * only creates. ' +
         'Takes the role admin.',
       headers: preconditions,
@@ -179,9 +172,8 @@ export function policies({ hf, operation }: Routes): void {
         const current = await find(params.id)
         demand(headers, current && policyCodec.encode(current))
         const { reason: _, schema: __, ...wire } = completed((await c.req.json()) as Record<string, unknown>)
-        const base = current ?? (await hf.policies.get('default'))
-        demandFit({ ...policyCodec.encode(base), ...wire })
-        const policy = await put(hf, { ...fieldsOf(wire, base), id: params.id }, by)
+        const any = current ?? (await hf.policies.get('default'))
+        const policy = await put(hf, { ...fieldsOf(wire, any), id: params.id }, by)
         const answer = policyCodec.encode(policy)
         return { body: answer, headers: { etag: etagOf(answer) } }
       }),

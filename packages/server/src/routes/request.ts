@@ -1,6 +1,7 @@
 import { attemptCodec, type RetryAttempt, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { isHoldfastError } from 'holdfast'
+import { classify, isHoldfastError, type RetryOptions } from 'holdfast'
+import { compileMatchers } from 'holdfast/engine'
 import { Refusal, retryAfter } from '../answer/failure.js'
 import { AttemptLog, StatusFailure, summary } from '../request/attempts.js'
 import { leaving } from '../request/leaving.js'
@@ -77,13 +78,11 @@ const answerSchema = z
   .meta({ id: 'ProxiedResponse' })
 
 /** Errors after which a request provably never left. */
-const UNSENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
+const isUnsent = compileMatchers(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
-/** A policy for a request that must not arrive twice: it is sent again only where it never left. */
-const careful = (policy: RetryPolicy): RetryPolicy => ({
-  ...policy,
-  retryableExceptions: UNSENT,
-  retryStatusCodes: [],
+/** For a request that must not arrive twice: of what its policy retries, that alone after which it never left. */
+const careful = ({ abortExceptions }: RetryPolicy): RetryOptions => ({
+  abortOn: [...(abortExceptions ?? []), (error) => !isUnsent(error, classify(error))],
 })
 
 const strict = new TextDecoder('utf-8', { fatal: true })
@@ -157,7 +156,8 @@ export function request({ hf, operation, settings, ending }: Routes): void {
             return log.make(attempt, () => send(outgoing, attempt.member))
           },
           {
-            policy: twice ? policy : careful(policy),
+            policy,
+            ...(twice ? {} : { retry: careful(policy) }),
             name: `request ${url.host}`,
             context: { method, host: url.host },
             correlationId: c.get('requestId'),

@@ -209,6 +209,31 @@ describe('an answer to a POST', () => {
     expect(await ask(proxy)).toBe(status)
     expect(asked).toBe(1)
   })
+
+  test.each(['default', 'pool'])('of 503 is a call that failed, by the policy of the %s', async (where) => {
+    const url = await listening(
+      createServer((question, answer) => {
+        question.resume().on('end', () => answer.writeHead(503, { 'x-own': 'kept' }).end('told'))
+      }),
+    )
+    const pools = { proxies: { policy: where, members: [{ id: 'm0', url }] } }
+    const { hf, proxy } = await forward({ policies: { default: QUICK, pool: QUICK }, pools }, [])
+    expect(await ask(proxy)).toBe(503)
+    expect(await hf.sessions.list({})).toMatchObject({
+      items: [
+        {
+          success: false,
+          totalAttempts: 1,
+          operation: 'proxy 192.0.2.1',
+          finalError: { message: 'the answer was 503' },
+        },
+      ],
+    })
+    expect(await hf.errors.list({})).toMatchObject({ items: [{ severity: 'ERROR', httpStatus: 503 }] })
+    expect(await hf.metrics.byMember({ hours: 1 })).toMatchObject({
+      proxies: { m0: { successCount: 0, failureCount: 1, totalAttempts: 1 } },
+    })
+  })
 })
 
 describe('a tunnel through the proxy of a file', () => {

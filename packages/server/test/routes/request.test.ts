@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcp } from 'node:net'
 import { startProxy } from '@holdfast/proxy'
 import { attemptSchema, Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -118,6 +118,29 @@ describe('a request', () => {
     expect(body.details).toHaveLength(3)
   })
 
+  test.each([
+    [[], 1],
+    [['ETIMEDOUT'], 1],
+    [['ECONNREFUSED'], 3],
+    [['network_error'], 3],
+  ])('that never left is sent again where its policy retries %j', async (retryableExceptions, times) => {
+    const { send } = await asks({ policies: { default: { ...POLICY, retryableExceptions } } })
+    for (const method of ['GET', 'POST', 'PATCH'])
+      expect((await send({ url: 'http://127.0.0.1:1/', method })).body.details).toHaveLength(times)
+  })
+
+  test('that may have arrived is sent once, whatever its policy lists', async () => {
+    const { url, seen } = await target((request) => request.socket.destroy())
+    const config = { ...POLICY, retryableExceptions: ['network_error'], retryStatusCodes: [503] }
+    const { send } = await asks({
+      policies: { default: config, never: { ...POLICY, abortExceptions: ['ECONNREFUSED'] } },
+    })
+    expect((await send({ url, method: 'POST' })).body.details).toHaveLength(1)
+    expect(seen).toHaveLength(1)
+    const never = await send({ url: 'http://127.0.0.1:1/', method: 'POST', policy: 'never' })
+    expect(never.body.details).toHaveLength(1)
+  })
+
   test('that takes too long is 504', async () => {
     const { url } = await target(() => {})
     const { send } = await asks({ policies: { default: { maxAttempts: 1, attemptTimeout: 50 } } })
@@ -127,6 +150,21 @@ describe('a request', () => {
       error: 'ATTEMPT_TIMEOUT',
       details: [{ attempt_number: 1, outcome: 'timeout' }],
     })
+  })
+
+  test('through a pool is answered with a 304 that tells a length', async () => {
+    const server = createTcp((socket) => {
+      socket.on('error', () => {})
+      socket.on('data', () => socket.write('HTTP/1.1 304 Not Modified\r\nContent-Length: 50\r\n\r\n'))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    closers.push(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { hf, send } = await asks({ pools: { p: { members: [{ id: 'a', url }] } } })
+    const { body } = await send({ url: 'http://192.0.2.1/', pool: 'p' })
+    expect(body).toMatchObject({ status: 304, headers: { 'content-length': '50' }, body: '' })
+    expect(body.attempts).toMatchObject([{ success: true, status_code: 304, proxy_id: 'a' }])
+    expect(hf.pools.get('p').stats('a')).toMatchObject({ successCount: 1, failureCount: 0 })
   })
 
   test('is answered as it came: bytes in base64, a redirect not followed, what is too long cut', async () => {
