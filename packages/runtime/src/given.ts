@@ -29,18 +29,32 @@ const CALL: Readonly<Record<keyof CallOptions, Check>> = {
 export const checkOperation = (operation: unknown): void =>
   check('the call cannot be made', { operation }, { operation: ['a name such as browser.save', text[1]] })
 
-/** Refuses options that a call cannot go by. @throws INVALID_OPTIONS */
-export function checkCallOptions(options: unknown): void {
-  if (options !== undefined && !isSound(options)) check('the call cannot be made', options, {}, CALL)
+/** Where an empty text says nothing: what is made, or the operation, takes its place. */
+const SAYING: ReadonlySet<string> = new Set(['correlationId', 'itemId', 'idempotencyKey', 'name'])
+
+/** Whether an option is as if it was not there. */
+export const isLeftOut = (name: string, value: unknown): boolean =>
+  value === undefined || (value === '' && SAYING.has(name))
+
+/** The options that a call goes by. @throws INVALID_OPTIONS for those that none can go by */
+export function readCallOptions(options: CallOptions | undefined): CallOptions | undefined {
+  if (options === undefined || isSound(options)) return options
+  check('the call cannot be made', options, {}, CALL)
+  const read: Record<string, unknown> = {}
+  // What options inherit counts too.
+  for (const name in options)
+    if (!isLeftOut(name, options[name as never])) read[name] = options[name as never]
+  return read
 }
 
-/** The same in a tenth of the time: it is asked of every call. */
+/** Whether options can be gone by as they are, in a tenth of the time: it is asked of every call. */
 function isSound(options: unknown): boolean {
   if (typeof options !== 'object' || options === null) return false
   for (const name in options) {
     const value = options[name as never] as unknown
     if (!Object.hasOwn(CALL, name)) return false
     if (value !== undefined && !CALL[name as keyof CallOptions][1](value)) return false
+    if (value === '' && SAYING.has(name)) return false
   }
   return true
 }
@@ -57,10 +71,10 @@ export function actorOf(given: unknown): Actor {
   return given as Actor
 }
 
-/** Refuses a call that cannot be made. @throws INVALID_OPTIONS */
-export function checkCall(fn: unknown, options: unknown): void {
+/** The options of a call that can be made. @throws INVALID_OPTIONS for one that cannot */
+export function readCall(fn: unknown, options: CallOptions | undefined): CallOptions | undefined {
   if (typeof fn !== 'function') check('the call cannot be made', { fn }, { fn: callable })
-  checkCallOptions(options)
+  return readCallOptions(options)
 }
 
 const methods =

@@ -1,6 +1,6 @@
 import type { Attempt, CircuitBreaker, Guard, GuardEvent, RunOptions } from 'holdfast'
 import type { CallOptions, Run } from './face.js'
-import { checkFunction } from './given.js'
+import { checkFunction, isLeftOut } from './given.js'
 
 /** What a guard that follows the configuration is made of. */
 export interface LiveParts {
@@ -31,7 +31,7 @@ export class LiveGuard implements Guard {
     const own = this.options
     if (options === undefined || own === undefined || Object(options) !== options)
       return this.parts.run(this.name, fn, options === undefined ? own : (options as CallOptions))
-    const given = Object.entries(options).filter(([, value]) => value !== undefined)
+    const given = Object.entries(options).filter(([name, value]) => !isLeftOut(name, value))
     return this.parts.run(this.name, fn, { ...own, ...Object.fromEntries(given) })
   }
 

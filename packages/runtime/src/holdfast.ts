@@ -223,8 +223,9 @@ export class Holdfast {
 
   /** How it is. */
   async health(): Promise<Health> {
+    const degraded = this.config.degraded || this.store.damaged === true
     return {
-      status: this.closing !== undefined ? 'closed' : this.config.degraded ? 'degraded' : 'ok',
+      status: this.closing !== undefined ? 'closed' : degraded ? 'degraded' : 'ok',
       initialized: true,
       policiesCount: (await this.policies.list()).length,
       activeSessions: this.assembly.recorder.active.count,

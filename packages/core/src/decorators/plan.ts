@@ -51,7 +51,7 @@ export function planFor(
   const shared = { ...(clock && { clock }), ...(config.random && { random: config.random }) }
   const retries = layers('Retry')
   const retry = retries && filled('Retry', retries)
-  const name = (retry ?? declared.Retry)?.name ?? (owner === undefined ? method : `${owner}.${method}`)
+  const name = (retry ?? declared.Retry)?.name || (owner === undefined ? method : `${owner}.${method}`)
   const timeouts = layers('Timeout')
   const options: GuardOptions = {
     ...shared,

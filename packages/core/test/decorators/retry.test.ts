@@ -137,6 +137,11 @@ describe('@Retry', () => {
     expect(Object.keys(bench.made)).toEqual(['graph.upsert'])
   })
 
+  it('is called as its method is where its name is empty', async () => {
+    await failing({ name: '' }).work(0)
+    expect(Object.keys(bench.made)).toEqual(['Target.work'])
+  })
+
   it('lists everything wrong with its settings', () => {
     const wrong = { maxRetries: -2, delay: 'soon', jitter: -1, retryOn: 'all', name: 7, attempts: 3 } as never
     expect(problemsOf(() => ft.Retry(wrong)).map((text) => text.split(':')[0])).toEqual([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { guard, Pool } from '../../src/index.js'
+import { guard, type HoldfastError, Pool } from '../../src/index.js'
 
 const url = 'http://user:hunter2@proxy.example:8080'
 
@@ -16,7 +16,8 @@ it.each([
   try {
     make()
   } catch (error) {
-    message = JSON.stringify({ ...(error as Error), message: (error as Error).message })
+    const { code, details, message: said } = error as HoldfastError
+    message = JSON.stringify([code, details, said])
   }
   expect(message).toContain('INVALID_OPTIONS')
   expect(message).not.toContain('hunter2')

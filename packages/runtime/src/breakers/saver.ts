@@ -81,7 +81,9 @@ export class BreakerSaver {
     const rows = breakers.map((breaker) => {
       const createdAt = this.created.get(breaker.id) ?? now
       this.created.set(breaker.id, createdAt)
-      return { snapshot: breaker.snapshot(), createdAt, updatedAt: now }
+      const { failureThreshold, windowDuration, timeoutDuration } = breaker.settings
+      const settings = { failureThreshold, windowDuration, timeoutDuration }
+      return { snapshot: breaker.snapshot(), createdAt, updatedAt: now, settings }
     })
     try {
       await store.save(rows)

@@ -1,6 +1,6 @@
 import { type Attempt, type BreakerEvent, type Guard, type GuardOptions, HoldfastError } from 'holdfast'
 import type { CallOptions, Run } from '../face.js'
-import { checkCall, checkCallOptions, checkOperation } from '../given.js'
+import { checkOperation, readCall, readCallOptions } from '../given.js'
 import { LiveGuard } from '../guard.js'
 import type { PoolSet } from '../pools/pools.js'
 import type { CallRecorder } from '../sessions/recorder.js'
@@ -49,8 +49,8 @@ export class Calls {
   /** Begins a call of an operation. What is wrong with it rejects. */
   run<T>(operation: string, fn: (attempt: Attempt) => T | PromiseLike<T>, options?: CallOptions): Promise<T> {
     try {
-      checkCall(fn, options)
-      return this.start(this.line(operation, options), fn, options)
+      const given = readCall(fn, options)
+      return this.start(this.line(operation, given), fn, given)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -77,10 +77,10 @@ export class Calls {
   }
 
   /** A guard whose every call is made by `run`, and goes by the configuration of the moment it begins. */
-  guard(operation: string, run: Run, options: CallOptions | undefined): Guard {
+  guard(operation: string, run: Run, given: CallOptions | undefined): Guard {
     const { telling } = this.parts.recorder
     checkOperation(operation)
-    checkCallOptions(options)
+    const options = readCallOptions(given)
     return new LiveGuard(
       operation,
       {
@@ -100,7 +100,7 @@ export class Calls {
     return new LiveGuard(
       name,
       {
-        run: (_, fn, given) => this.start(line, fn, given),
+        run: async (_, fn, given) => this.start(line, fn, readCall(fn, given)),
         breaker: () => line.breaker,
         on: (listener) => recorder.telling.on(name, listener),
       },

@@ -1,5 +1,5 @@
 import { classify, HoldfastError, isHoldfastError } from 'holdfast'
-import { type Check, check, natural, text } from '../check.js'
+import { type Check, check, natural, text, words } from '../check.js'
 import { chance } from '../ids.js'
 import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
@@ -24,14 +24,18 @@ const REFUSED = 'a dead letter cannot be kept'
 const NEEDED = { operation: text, itemId: text }
 const ALLOWED = {
   retryCount: natural,
-  idempotencyKey: text,
-  policyId: text,
-  sessionId: text,
-  correlationId: text,
+  idempotencyKey: words,
+  policyId: words,
+  sessionId: words,
+  correlationId: words,
 }
 /** Looked at more closely, or taken as it is. */
 const any: Check = ['anything', () => true]
 const GIVEN = { ...ALLOWED, payload: any, error: any }
+
+/** A text that says something. */
+const said = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
 
 /** Brings failed calls into the queue. */
 export class Keeper {
@@ -76,7 +80,7 @@ export class Keeper {
     try {
       const { enabled, skipKinds } = this.options()
       if (!enabled || skipKinds.includes(call.kind ?? classify(call.error).kind)) return undefined
-      const itemId = call.itemId || call.correlationId || call.operation
+      const itemId = said(call.itemId) ?? said(call.correlationId) ?? call.operation
       const entry = await this.keep({ ...call, itemId })
       if (Object(call.payload) === call.payload) this.captured.set(call.payload as object, entry.dlqId)
       return entry
@@ -92,12 +96,9 @@ export class Keeper {
   }
 
   private async keep(input: DeadLetterInput): Promise<DeadLetter> {
-    const { operation, itemId, retryCount, idempotencyKey, policyId, sessionId, correlationId } = Object(
-      input,
-    ) as DeadLetterInput
+    const { operation, itemId } = input
     // Whatever else is said of a call that failed is no reason to lose it.
-    const said = { operation, itemId, retryCount, idempotencyKey, policyId, sessionId, correlationId }
-    check(REFUSED, said, NEEDED, ALLOWED)
+    check(REFUSED, { operation, itemId }, NEEDED)
     const { maxPayload, operations } = this.options()
     if (operations !== undefined && !operations.includes(operation))
       throw new HoldfastError(
@@ -107,8 +108,13 @@ export class Keeper {
     const payload = readPayload(input.payload, operation, maxPayload)
     const at = new Date(this.kit.clock.wall())
     const id = deadLetterId(at, itemId, this.unique())
-    const made = { id, key: idempotencyKey ?? `idk_${this.unique()}`, at, payload }
-    const entry = newEntry({ ...input, policyId: policyId ?? this.policyOf(operation) }, made, this.kit)
+    const made = { id, key: said(input.idempotencyKey) ?? `idk_${this.unique()}`, at, payload }
+    const ids = {
+      policyId: said(input.policyId) ?? this.policyOf(operation),
+      sessionId: said(input.sessionId),
+      correlationId: said(input.correlationId),
+    }
+    const entry = newEntry({ ...input, ...ids }, made, this.kit)
     const added = await this.intake.add({ ...entry, originalPayload: this.vault.keys.seal(payload, id) })
     switch (added.result) {
       case 'added':

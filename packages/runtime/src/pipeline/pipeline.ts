@@ -99,6 +99,9 @@ const iterable: Check = [
   (value) => typeof beginningOf(value as Items<unknown>) === 'function',
 ]
 
+/** What was given, unless it is an empty text, which says nothing. */
+const orMade = (given: string, made: string): string => (given === '' ? made : given)
+
 /** What an item calls itself. */
 function nameOf(item: unknown, index: number): string {
   const named = typeof item === 'object' && item !== null ? (item as { id?: unknown }).id : item
@@ -192,8 +195,10 @@ export class Pipelines {
       correlationId: `pip_${unique}`,
     }
     try {
-      if (itemId !== undefined) traveller = { ...traveller, itemId: itemId(item, index) }
-      if (idempotencyKey !== undefined) traveller = { ...traveller, key: idempotencyKey(item, index) }
+      if (itemId !== undefined)
+        traveller = { ...traveller, itemId: orMade(itemId(item, index), traveller.itemId) }
+      if (idempotencyKey !== undefined)
+        traveller = { ...traveller, key: orMade(idempotencyKey(item, index), traveller.key) }
       const { itemId: named, key } = traveller
       check(`item ${index} cannot be run`, { itemId: named, key }, { itemId: text, key: text })
     } catch (error) {

@@ -54,10 +54,9 @@ export function readSteps(given: readonly Step[]): readonly NamedStep[] {
       problems.push(`${at}: takes an object with an operation and a function run`)
       continue
     }
-    const name = step.name ?? step.operation
+    const name = step.name || step.operation
     if (!isText(step.operation)) problems.push(`${at}.operation: takes a text that is not empty`)
-    if (step.name !== undefined && !isText(step.name))
-      problems.push(`${at}.name: takes a text that is not empty`)
+    if (step.name !== undefined && typeof step.name !== 'string') problems.push(`${at}.name: takes a text`)
     if (typeof step.run !== 'function') problems.push(`${at}.run: takes a function`)
     if (step.fallback !== undefined && typeof step.fallback !== 'function')
       problems.push(`${at}.fallback: takes a function`)
@@ -74,7 +73,7 @@ export function readSteps(given: readonly Step[]): readonly NamedStep[] {
     })
   return given.map((step) => ({
     ...step,
-    name: step.name ?? step.operation,
+    name: step.name || step.operation,
     run: step.run.bind(step),
     fallback: step.fallback?.bind(step),
   }))

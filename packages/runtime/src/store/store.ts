@@ -208,6 +208,8 @@ export interface StoredBreaker {
   snapshot: BreakerSnapshot
   createdAt: Date
   updatedAt: Date
+  /** What it is configured to, for people who look into the store. Nothing is restored from it, and no store need give it back. */
+  settings?: { failureThreshold: number; windowDuration: number; timeoutDuration: number } | undefined
 }
 
 /** Counters of a stretch of time as plain data: they are added up when they are read. */
@@ -247,6 +249,8 @@ export interface Store {
   readonly kind: string
   /** Whether one process alone can reach it, so that nobody else can have changed anything. */
   readonly private?: boolean
+  /** Whether it has met records that it cannot read, and leaves out of lists. */
+  readonly damaged?: boolean
   readonly sessions: SessionJournal
   readonly events: Journal<RetryEvent, EventFilter>
   readonly errors: Journal<ErrorRecord, ErrorFilter>

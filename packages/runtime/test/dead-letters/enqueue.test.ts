@@ -177,12 +177,12 @@ describe('what is handed in', () => {
   it('needs an item and an operation', async () => {
     const { queue } = await setup()
     const { code, message } = await refusal(
-      queue.enqueue({ operation: '', itemId: 7 as never, payload: 1, idempotencyKey: '' }),
+      queue.enqueue({ operation: '', itemId: 7 as never, payload: 1, idempotencyKey: 7 as never }),
     )
     expect(code).toBe('INVALID_OPTIONS')
     expect(message).toContain('operation: got an empty text')
     expect(message).toContain('itemId: got 7')
-    expect(message).toContain('idempotencyKey: got an empty text')
+    expect(message).toContain('idempotencyKey: got 7')
     expect((await refusal(queue.enqueue(undefined as never))).code).toBe('INVALID_OPTIONS')
   })
 

@@ -464,7 +464,7 @@ describe('a pipeline', () => {
     ['a step without an operation', [{ run }], 'steps[0].operation: takes'],
     ['a step that does nothing', [{ operation: 'a' }], 'steps[0].run: takes a function'],
     ['a fallback that is none', [{ operation: 'a', run, fallback: 'b' }], 'steps[0].fallback: takes'],
-    ['an empty name', [{ operation: 'a', name: '', run }], 'steps[0].name: takes'],
+    ['a name that is none', [{ operation: 'a', name: 7, run }], 'steps[0].name: takes'],
     [
       'the same step twice',
       [

@@ -21,7 +21,8 @@ it('records that lie in a row together share nothing when they are read', async 
   const context = { tags: ['a'] }
   await sessions.append([1, 2, 3].map((n) => session(n, { context })))
   const { items } = await sessions.list()
-  ;(items[0]?.context as typeof context).tags.push('b')
+  const [first] = items as [(typeof items)[0]]
+  ;(first.context as typeof context).tags.push('b')
   expect(items.map((one) => one.context)).toEqual([{ tags: ['a', 'b'] }, context, context])
 })
 

@@ -86,7 +86,7 @@ export class FilesDeadLetters implements DeadLetterStore {
         entry: known.entry,
       }
     if (index.open >= maxEntries) return { result: 'full' }
-    return { result: 'added', entry: turn.put(entry, this.entries.nextSequence()) }
+    return { result: 'added', entry: await turn.add(entry) }
   }
 
   get(id: string, now: Date): Promise<DeadLetter | undefined> {

@@ -5,13 +5,11 @@ import { type Changed, Changes } from './changes.js'
 import { codeOf, type Disk, type FileStamp } from './disk.js'
 import { each } from './each.js'
 import { readEntry, writeEntry } from './entry-file.js'
-import { pathPart } from './paths.js'
+import { type Place, reserve } from './place.js'
 import { ProcessedIds } from './processed.js'
 
 /** What is known of an entry's file without reading it. */
-export interface FileSlot extends Slot {
-  readonly folder: string
-  readonly name: string
+export interface FileSlot extends Slot, Place {
   readonly stamp: FileStamp | undefined
 }
 
@@ -206,11 +204,14 @@ export class Entries {
     return undefined
   }
 
-  /** Puts an entry's place into the index, before it is written. */
-  put(entry: DeadLetter, sequence: number, owner: string | undefined): FileSlot {
-    const known = this.index.get(entry.dlqId)
-    const folder = known?.folder ?? pathPart(entry.operationType)
-    const name = known?.name ?? `${pathPart(entry.dlqId)}.json`
+  /** A place for a new entry. `taken` are those that were given away and are not written yet. */
+  reserve(entry: DeadLetter, taken: Set<string>): Promise<Place> {
+    return reserve(entry, { disk: this.disk, root: this.root, folders: this.folders, taken })
+  }
+
+  /** Puts an entry's place into the index, before it is written. A new one has a place that was reserved. */
+  put(entry: DeadLetter, sequence: number, owner: string | undefined, reserved?: Place): FileSlot {
+    const { folder, name } = (this.index.get(entry.dlqId) ?? reserved) as Place
     const slot = { ...slotOf(entry, sequence, owner), folder, name, stamp: undefined }
     this.place(slot)
     this.suspects.set(`${folder}/${name}`, [folder, name])
@@ -220,10 +221,6 @@ export class Entries {
   remove(slot: FileSlot): void {
     this.suspects.set(`${slot.folder}/${slot.name}`, [slot.folder, slot.name])
     this.forget(`${slot.folder}/${slot.name}`, slot.id)
-  }
-
-  async ensureFolders(folders: Iterable<string>): Promise<void> {
-    for (const folder of folders) if (!this.folders.has(folder)) await this.disk.makeFolder(this.path(folder))
   }
 
   async write(slot: FileSlot, entry: DeadLetter): Promise<void> {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 
 /** The longest name that is written out; file systems take 255 bytes, and a suffix needs room. */
-const LONGEST = 120
-const KEPT = 70
+const LONGEST = 200
+const KEPT = 150
 
 /** Names that Windows gives to devices, whatever follows a dot. */
-const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
+const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
 
 const escaped = (bytes: Uint8Array) =>
-  [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+  [...bytes].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
 
 /** Half of a surrogate pair has no bytes of its own. */
 const escape = (character: string) =>
@@ -17,14 +17,15 @@ const escape = (character: string) =>
     : escaped(Buffer.from(character))
 
 /**
- * A name as one part of a path: what is no lower-case letter, digit, `_`, `-` or inner dot becomes percent signs and
- * digits. No two names share a part, even where the file system takes capitals for small letters; none is hidden, a
- * device, or leads elsewhere. Long names end in their hash.
+ * A name as one part of a path, which is the name itself where it is an ordinary one: what is no letter, digit, inner dot or
+ * one of `_-@%!~'()` becomes percent signs and digits, as in a URL. None is hidden, a device, or leads elsewhere. Long names
+ * end in their hash. Two names may share a part, and more do where the file system takes capitals for small letters: who
+ * makes a file sees to it that it is nobody else's.
  */
 export function pathPart(name: string): string {
   const part = Array.from(name, (character, i) => {
     const dot = character === '.' && i > 0 && i < name.length - 1
-    return dot || /^[a-z0-9_-]$/.test(character) ? character : escape(character)
+    return dot || /^[A-Za-z0-9_@%!~'()-]$/.test(character) ? character : escape(character)
   }).join('')
   if (part === '') return '%'
   if (part.length > LONGEST)

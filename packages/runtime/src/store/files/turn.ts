@@ -2,6 +2,7 @@ import type { DeadLetter } from '../../records/dead-letter.js'
 import { unavailable } from './disk.js'
 import { each } from './each.js'
 import type { Entries, FileSlot } from './entries.js'
+import type { Place } from './place.js'
 
 /** An entry as it is to be written; undefined where its file is to go. */
 interface Draft {
@@ -18,6 +19,7 @@ export class Turn {
   private readonly completed: string[] = []
   private readonly failures = new Map<string, unknown>()
   private touched = new Set<string>()
+  private readonly taken = new Set<string>()
   readonly entries: Entries
 
   constructor(entries: Entries) {
@@ -47,8 +49,14 @@ export class Turn {
     return this.drafts.get(slot.id)?.entry ?? this.entries.read(slot)
   }
 
-  put(entry: DeadLetter, sequence: number, owner?: string): DeadLetter {
-    const slot = this.entries.put(entry, sequence, owner)
+  /** Adds an entry that is not there yet. */
+  async add(entry: DeadLetter): Promise<DeadLetter> {
+    const place = await this.entries.reserve(entry, this.taken)
+    return this.put(entry, this.entries.nextSequence(), undefined, place)
+  }
+
+  put(entry: DeadLetter, sequence: number, owner?: string, reserved?: Place): DeadLetter {
+    const slot = this.entries.put(entry, sequence, owner, reserved)
     this.drafts.set(slot.id, { slot, entry })
     this.touched.add(slot.id)
     if (entry.status === 'completed') this.completed.push(slot.id)
@@ -68,7 +76,6 @@ export class Turn {
     const drafts = [...this.drafts.values()]
     const folders = new Set(drafts.map(({ slot }) => slot.folder))
     await entries.changes.tell(drafts.map(({ slot }) => [slot.folder, slot.name]))
-    await entries.ensureFolders(folders)
     await each(drafts, async ({ slot, entry }) => {
       try {
         await (entry === undefined ? entries.unlink(slot) : entries.write(slot, entry))

@@ -26,27 +26,39 @@ function proxyId(id: string): string {
   }
 }
 
-/** A snapshot's columns, in the table's order. What its options say is not part of it and stays empty. */
-function columns({ snapshot, createdAt, updatedAt }: StoredBreaker): Record<string, Value> {
+/** When the calls failed that a window remembers, in epoch seconds; those that it counts together are one. */
+const failuresIn = (window: readonly number[]): number[] =>
+  window
+    .filter((_, i) => i % 4 === 0 && (window[i + 2] as number) > 0)
+    .map((time) => Math.round(time * 1e3) / 1e6)
+
+/** A snapshot's columns, in the table's order. The last three hold what those that others know cannot say. */
+function columns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker): Record<string, Value> {
+  const { lastStateChange, windowType } = snapshot
   return {
     proxy_id: proxyId(snapshot.id),
     state: snapshot.state,
     failure_count: snapshot.failureCount,
-    failure_window_json: JSON.stringify(retimed(snapshot.failureWindow, (time) => time / 1000)),
+    failure_window_json: JSON.stringify(failuresIn(snapshot.failureWindow)),
     next_test_time: toSeconds(snapshot.nextTestTime),
-    last_state_change: toIso(snapshot.lastStateChange),
-    timeout_duration: toSeconds(snapshot.openDuration),
+    last_state_change: lastStateChange === undefined ? createdAt.toISOString() : toIso(lastStateChange),
+    failure_threshold: settings?.failureThreshold ?? null,
+    window_duration: windowType === 'consecutive' ? null : toSeconds(settings?.windowDuration),
+    timeout_duration: toSeconds(settings?.timeoutDuration),
     created_at: createdAt.toISOString(),
     updated_at: updatedAt.toISOString(),
     epoch: snapshot.epoch,
     opened_in_a_row: snapshot.openedInARow,
     id: snapshot.id,
     success_count: snapshot.successCount,
-    window_type: snapshot.windowType,
+    window_type: windowType,
     last_failure_time: toSeconds(snapshot.lastFailureTime),
     closed_at: toSeconds(snapshot.closedAt),
     results: snapshot.results ?? null,
     disabled: snapshot.disabled === undefined ? null : Number(snapshot.disabled),
+    window_json: JSON.stringify(retimed(snapshot.failureWindow, (time) => time / 1000)),
+    open_duration: toSeconds(snapshot.openDuration),
+    unchanged: Number(lastStateChange === undefined),
   }
 }
 
@@ -55,7 +67,8 @@ const given = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
 function stored(row: Row): StoredBreaker {
-  const window = JSON.parse(row.failure_window_json as string) as number[]
+  // A process of an earlier release leaves the last columns empty, and writes these two into those that others know.
+  const window = JSON.parse((row.window_json ?? row.failure_window_json) as string) as number[]
   const snapshot = given({
     id: row.id,
     state: row.state,
@@ -64,11 +77,14 @@ function stored(row: Row): StoredBreaker {
     failureWindow: retimed(window, (time) => toMs(time) as number),
     successCount: row.success_count,
     openedInARow: row.opened_in_a_row,
-    openDuration: toMs(row.timeout_duration),
+    openDuration: toMs(row.open_duration ?? row.timeout_duration),
     epoch: row.epoch,
     nextTestTime: toMs(row.next_test_time),
     lastFailureTime: toMs(row.last_failure_time),
-    lastStateChange: row.last_state_change == null ? undefined : Date.parse(row.last_state_change as string),
+    lastStateChange:
+      row.unchanged === 1 || row.last_state_change == null
+        ? undefined
+        : Date.parse(row.last_state_change as string),
     closedAt: toMs(row.closed_at),
     results: row.results ?? undefined,
     disabled: row.disabled === null ? undefined : row.disabled === 1,

@@ -47,9 +47,25 @@ export class Commits {
   /** How many of the next jobs go alone, to find out which of them it was that failed. */
   private alone = 0
 
+  /** Rows that cannot be read. */
+  private readonly unreadable = new Set<string>()
+
   constructor(file: string, options: CommitOptions) {
     this.file = file
     this.options = options
+  }
+
+  /** Whether rows were met that cannot be read. */
+  get damaged(): boolean {
+    return this.unreadable.size > 0
+  }
+
+  /** A row cannot be read: one that is damaged must not hide all the others. It is told of once. */
+  leaveOut(table: string, last: number): void {
+    const row = `the row ${last} of ${table}`
+    if (this.unreadable.has(row)) return
+    this.unreadable.add(row)
+    console.error(`holdfast: the SQLite file ${this.file}: ${row} is damaged, and its records are left out`)
   }
 
   async open(): Promise<void> {

@@ -24,6 +24,9 @@ export function openSqlite(file: string, { driver, lockTimeout = 10_000 }: Sqlit
   const commits = new Commits(file, { driver, lockTimeout })
   return {
     kind: 'sqlite',
+    get damaged() {
+      return commits.damaged
+    },
     sessions: new SqliteSessions(commits, sessionShape),
     events: new SqliteJournal(commits, eventShape),
     errors: new SqliteJournal(commits, errorShape),

@@ -128,6 +128,17 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
     )
   }
 
+  /** The records of a row; none where it is damaged. */
+  protected recordsOf(row: Row): unknown[] {
+    try {
+      return recordsOf(row)
+    } catch {
+      // What the parser says may quote a record.
+      this.commits.leaveOut(this.shape.table, row.last)
+      return []
+    }
+  }
+
   /** Looks at a stretch of records beyond an edge. Tells those that fit, and the edge to go on from if there is more. */
   private part(
     conditions: readonly Condition[],
@@ -157,7 +168,7 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
       ...conditions.flatMap(([, ...values]) => values),
     )
     for (const row of rows) {
-      const records = recordsOf(row)
+      const records = this.recordsOf(row)
       for (let i = 0; i < records.length; i++) {
         const index = newest ? records.length - 1 - i : i
         const seq = row.first + index
@@ -223,7 +234,7 @@ export class SqliteSessions
       const { seq } =
         sql.get<{ seq: number }>('SELECT max(seq) AS seq FROM session_ids WHERE session_id = ?', id) ?? {}
       const row = seq == null ? undefined : rowOf(sql, 'sessions', seq)
-      const wire = row && recordsOf(row)[(seq as number) - row.first]
+      const wire = row && this.recordsOf(row)[(seq as number) - row.first]
       return wire == null ? undefined : this.shape.text.revive(wire)
     })
   }

@@ -1,10 +1,10 @@
 import { HoldfastError } from 'holdfast'
 import type { Connection } from './connection.js'
-import { FIRST } from './schema.js'
+import { FIRST, THIRD } from './schema.js'
 import { SECOND } from './schema-journals.js'
 
 /** What brings a file from one version to the next. Only ever added to: a file may be at any of them. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND]
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD]
 
 /** Says that a file is ours: "Hold" in ASCII. */
 const APPLICATION = 0x486f6c64

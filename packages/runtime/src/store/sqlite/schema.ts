@@ -84,3 +84,10 @@ export const FIRST = `
   CREATE INDEX metrics_by_start ON metrics (start);
   CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `
+
+/** Version 3: what restoring a breaker needs, beside what others know the table to hold. */
+export const THIRD = `
+  ALTER TABLE circuit_breaker_states ADD COLUMN window_json TEXT;
+  ALTER TABLE circuit_breaker_states ADD COLUMN open_duration REAL;
+  ALTER TABLE circuit_breaker_states ADD COLUMN unchanged INTEGER;
+`
