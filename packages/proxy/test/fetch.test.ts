@@ -2,7 +2,7 @@ import { createServer as createTls } from 'node:https'
 import { Pool } from 'holdfast'
 import { Agent, ProxyAgent } from 'undici'
 import { describe, expect, it } from 'vitest'
-import { createProxyFetch, proxyPool } from '../src/index.js'
+import { createProxyFetch, proxyMember, proxyPool } from '../src/index.js'
 import { CERT, KEY } from './kit/certificate.js'
 import { curl, proxyFor } from './kit/clients.js'
 import { closeWithTest, startTarget } from './kit/target.js'
@@ -107,5 +107,25 @@ describe("undici's ProxyAgent", () => {
     expect(proxy.status().requests + proxy.status().tunnels).toBeGreaterThan(0)
     expect(proxy.status().connections).toBeLessThanOrEqual(2)
     await agent.destroy()
+  })
+
+  it('fails over from a proxy with which there is no TLS, and holds it against that', async () => {
+    const target = await startTarget()
+    const good = await startChain()
+    const chosenFirst = {
+      strategy: (members: readonly { id: string }[]) => members.find(({ id }) => id === 'bad') ?? members[0],
+    }
+    const selfSigned = new URL(await startSecure()).port
+    for (const port of [selfSigned, new URL(target.url).port]) {
+      const bad = proxyMember(`https://127.0.0.1:${port}`, { id: 'bad' })
+      const pool = proxyPool({
+        id: 'p',
+        members: [bad, proxyMember(good.url, { id: 'good' })],
+        ...(chosenFirst as object),
+      })
+      const get = createProxyFetch(pool, { retry })
+      expect(await (await get(`${target.url}/x`)).text()).toBe('GET /x')
+      expect(pool.stats('bad').failureCount).toBe(1)
+    }
   })
 })

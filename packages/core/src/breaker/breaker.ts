@@ -133,6 +133,7 @@ export class CircuitBreaker {
   /** Opens it now, whatever it has seen; where it is open, its time starts anew. Nothing while it is disabled. */
   trip(): void {
     if (this.phase === 'open') {
+      this.openFor = longestOpen(this.settings, this.openings) // its settings may have changed
       this.until = this.settings.clock.now() + this.openFor
       this.successes = 0 // a restored one may have some
     } else if (!this.off) this.open(this.failureCount)

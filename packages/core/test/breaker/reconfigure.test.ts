@@ -90,4 +90,17 @@ describe('a breaker that takes other settings', () => {
     to({ adaptive: false })
     expect(breaker.snapshot().results).toBeUndefined()
   })
+
+  it('stays open for as long as they say when it is tripped again', async () => {
+    const { breaker, clock, to } = made({ timeoutDuration: 800 })
+    breaker.trip()
+    to({ timeoutDuration: 60_000 })
+    await clock.advance(100)
+    breaker.trip()
+    expect(breaker.nextTestTime).toBe(clock.wall() + 60_000)
+    await clock.advance(59_999)
+    expect(breaker.admit()).toBeUndefined()
+    await clock.advance(1)
+    expect(breaker.admit()).toBeDefined()
+  })
 })

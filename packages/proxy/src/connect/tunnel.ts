@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { classify } from 'holdfast'
 import { systemClock } from 'holdfast/engine'
 import { ProxyConnectionError } from '../errors.js'
 import type { ProxyUpstream } from '../members/upstream.js'
@@ -9,10 +10,20 @@ import { askSocks } from './socks.js'
 const ignore = (): void => {}
 
 /** A connection to the proxy itself, with TLS where it speaks `https://`. */
-export function reach(upstream: ProxyUpstream, signal: AbortSignal, halfOpen = false): Promise<Socket> {
+export async function reach(upstream: ProxyUpstream, signal: AbortSignal, halfOpen = false): Promise<Socket> {
   const { hostname: host, port, protocol, tls } = upstream
-  return dial({ host, port, signal, halfOpen, tls: protocol === 'https:' ? tls : undefined })
+  try {
+    return await dial({ host, port, signal, halfOpen, tls: protocol === 'https:' ? tls : undefined })
+  } catch (cause) {
+    // A certificate that does not do speaks of a target for good; of a proxy it says that another may do better.
+    if (signal.aborted || ['network_error', 'timeout'].includes(classify(cause).kind)) throw cause
+    throw new ProxyConnectionError(`no connection to the proxy ${upstream.host}: ${messageOf(cause)}`, {
+      cause,
+    })
+  }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
  * Opens a tunnel through a proxy to the target. The socket is paused and has no listeners. Everything that goes wrong is
