@@ -2,6 +2,30 @@ const MOST = 1_000_000
 const ADDED = 100_000
 const ROUNDS = 3
 
+const STRATEGIES = /** @type {const} */ ([
+  'round_robin',
+  'weighted',
+  'least_latency',
+  'score',
+  'sticky',
+  'region',
+  'cost',
+])
+
+/**
+ * @param {string} label
+ * @param {(typeof STRATEGIES)[number]} strategy
+ * @param {boolean} regions
+ */
+const subject = (label, strategy, regions) => ({
+  label,
+  bounds: { bytes: 300, added: 300 },
+  async measure() {
+    const { adding, memory } = await import('../measure/pool.mjs')
+    return { samples: { ...memory(strategy, MOST, regions), added: adding(strategy, ADDED, ROUNDS) } }
+  },
+})
+
 /** @type {import('./index.mjs').Case} */
 export const poolMembers = {
   name: 'pool-members',
@@ -16,20 +40,9 @@ export const poolMembers = {
     { key: 'added', title: 'adding', unit: 'milliseconds', spread: true },
   ],
   rounds: 1,
-  subjects: /** @type {const} */ ([
-    'round_robin',
-    'weighted',
-    'least_latency',
-    'score',
-    'sticky',
-    'region',
-    'cost',
-  ]).map((strategy) => ({
-    label: strategy,
-    bounds: { bytes: 300, added: 300 },
-    async measure() {
-      const { adding, memory } = await import('../measure/pool.mjs')
-      return { samples: { ...memory(strategy, MOST), added: adding(strategy, ADDED, ROUNDS) } }
-    },
-  })),
+  subjects: [
+    ...STRATEGIES.map((strategy) => subject(strategy, strategy, strategy === 'region')),
+    // One finds them in each region, and once a region has nobody left among all.
+    { ...subject('sticky, with regions', 'sticky', true), bounds: { added: 300 } },
+  ],
 }

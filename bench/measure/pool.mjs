@@ -29,6 +29,9 @@ const CONTEXTS = Array.from({ length: 1024 }, (_, i) => ({
 const BROKEN = new Error('made beforehand')
 const UNKNOWN = /** @type {const} */ ({ category: 'transient', kind: 'unknown' })
 
+/** The same sessions, wherever they come from. */
+const SESSIONS = CONTEXTS.map(({ session }) => ({ session }))
+
 /** What the engine tells a pool of an attempt. @param {number} duration */
 const success = (duration) =>
   /** @type {const} */ ({
@@ -109,14 +112,16 @@ function processorTime(before) {
  *
  * @param {Strategy} strategy
  * @param {number} count
+ * @param {boolean} [regions] whether calls name a region
  * @returns {{ bytes: number[], resident: number[] }} of one member: on the heap and in buffers, and as the system sees it
  */
-export function memory(strategy, count) {
+export function memory(strategy, count, regions = true) {
   const all = members(count)
+  const contexts = regions ? CONTEXTS : SESSIONS
   const before = used()
   const pool = new Pool({ id: 'pool', members: all, strategy })
   for (let i = 0; i < count; i++) {
-    const pick = pool.take(CONTEXTS[i & 1023], NONE, undefined)
+    const pick = pool.take(contexts[i & 1023], NONE, undefined)
     if (pick === undefined) throw new Error('nobody is available')
     pool.settle(pick, i % 2 === 0 ? success(5) : failure(5), NONE)
     // Whatever the strategy prefers, each has its turn.

@@ -29,8 +29,8 @@ const MAKERS = {
   least_used: ({ roster }: Facts) => new LeastUsed(roster),
   least_latency: ({ random, averages }: Facts) => new LeastLatency(random, averages as Averages),
   score: ({ random, roster, results }: Facts) => new BestScore(random, roster.ledger, results as Results),
-  sticky: ({ random, roster }: Facts) => new Region(roster, (idOf) => new Sticky(random, idOf)),
-  region: ({ roster }: Facts) => new Region(roster, () => new RoundRobin()),
+  sticky: ({ random, roster }: Facts) => new Region(roster, (idOf) => new Sticky(random, idOf), true),
+  region: ({ roster }: Facts) => new Region(roster, () => new RoundRobin(), false),
   cost: ({ roster }: Facts) => new Cheapest(roster),
 } satisfies Record<string, (facts: Facts) => Strategy>
 
