@@ -141,6 +141,7 @@ export class Holdfast {
     this.audit = {
       list: async (filter) => {
         checkJournalFilter('audit records', filter)
+        await house.audits.flush()
         return store.audit.list(filter)
       },
       record: (...args) => house.audit(...args),

@@ -36,6 +36,7 @@ export class House implements Kit {
   readonly sessions: Outbox<RetrySession>
   readonly events: Outbox<RetryEvent>
   readonly breakerEvents: Outbox<CircuitBreakerEvent>
+  readonly audits: Outbox<AuditRecord>
   /** What this process is called where several write to one store. */
   readonly node: string
   private readonly eventIds: SortedIds
@@ -61,6 +62,7 @@ export class House implements Kit {
     this.sessions = this.outbox('sessions', (records) => store.sessions.append(records))
     this.events = this.outbox('events', (records) => store.events.append(records))
     this.breakerEvents = this.outbox('breaker events', (records) => store.breakerEvents.append(records))
+    this.audits = this.outbox('audit records', (records) => store.audit.append(records))
   }
 
   /** Goes by other settings from now on. */
@@ -115,13 +117,9 @@ export class House implements Kit {
     if (actor?.reason !== undefined) record.reason = this.redact(actor.reason)
     if (change.before !== undefined) record.before = this.redact(change.before)
     if (change.after !== undefined) record.after = this.redact(change.after)
-    try {
-      await this.store.audit.append([record])
-    } catch (error) {
-      this.complain(
-        `the audit record of ${action} by ${record.actor} could not be written: ${messageOf(error)}`,
-      )
-    }
+    this.audits.add(record)
+    // Whoever acted sees it written, unless the store is away: then it waits, and what was done is done.
+    await this.audits.flush()
   }
 
   complain(line: string): void {
@@ -136,11 +134,12 @@ export class House implements Kit {
 
   /** Writes what waits for the store. */
   async flush(): Promise<void> {
-    await Promise.all([this.sessions.flush(), this.events.flush(), this.breakerEvents.flush()])
+    const boxes = [this.sessions, this.events, this.breakerEvents, this.audits]
+    await Promise.all(boxes.map((box) => box.flush()))
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.sessions.close(), this.breakerEvents.close()])
+    await Promise.all([this.sessions.close(), this.breakerEvents.close(), this.audits.close()])
     await this.events.close()
   }
 

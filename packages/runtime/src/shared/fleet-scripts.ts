@@ -24,6 +24,16 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local live = redis.call('ZCOUNT', KEYS[1], '(' .. string.format('%.0f', now), '+inf')
 return { live, redis.call('ZSCORE', KEYS[1], ARGV[1]) and 1 or 0 }`)
 
+/** Those of some nodes that live. KEYS: live nodes. ARGV: the nodes. */
+export const LIVING = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local there = {}
+for _, node in ipairs(ARGV) do
+  if tonumber(redis.call('ZSCORE', KEYS[1], node) or '0') > now then there[#there + 1] = node end
+end
+return there`)
+
 /** A node leaves. KEYS and ARGV as above. */
 export const LEAVE = script(`
 redis.call('ZREM', KEYS[1], ARGV[1])

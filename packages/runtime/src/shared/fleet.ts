@@ -60,6 +60,7 @@ export class Fleet {
       self: () => own.describe(),
       path: parts.path,
       find: (id) => fleet?.find(id),
+      openSince: (id, at) => void parts.registry.openings.set(id, at),
       layerChanged: (from) => fleet?.readLayer(from),
     })
     fleet = new Fleet(parts, shared)

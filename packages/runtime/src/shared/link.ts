@@ -30,8 +30,10 @@ export interface LinkParts {
   count(): Promise<number | undefined>
   /** This node brought the fleet's breaker to where it stands, or found it there. */
   stands(link: SharedBreaker): void
-  /** Other settings than this node's are about. */
-  differs(link: SharedBreaker, settings: string, node: string): void
+  /** Redis knows the settings that another node has or had. */
+  found(link: SharedBreaker, settings: string, node: string): Promise<void>
+  /** It stands open since that wall time, by what the fleet says. */
+  openSince(id: string, at: number): void
 }
 
 /** What a breaker has to do with others of its name on other nodes. Calls never wait for any of it. */
@@ -41,7 +43,9 @@ export class SharedBreaker implements BreakerLink {
   epoch = 0
   /** Whether the fleet has it open. */
   fleetOpen = false
-  /** Nodes with other settings; while there are any it stands alone. */
+  /** Wall time of the fleet's opening. */
+  private openedAt = 0
+  /** Nodes that live and have other settings; while there are any it stands alone. */
   readonly strangers = new Set<string>()
   readonly breaker: CircuitBreaker
   options: ShareOptions
@@ -154,8 +158,10 @@ export class SharedBreaker implements BreakerLink {
     this.fleetOpen = view.state !== 'closed'
     const there = this.fleetOpen ? breaker.phase === 'open' : breaker.phase === 'closed'
     // One that brought it there itself is there already.
-    if (view.node !== parts.node || !there || view.off !== breaker.off)
+    if (view.node !== parts.node || !there || view.off !== breaker.off) {
       breaker.follow({ ...view, state: this.fleetOpen ? 'open' : 'closed' })
+      this.openedSince(view)
+    } else this.openedAt = breaker.lastStateChange ?? clock.wall()
     if (view.node === parts.node) parts.stands(this)
     clock.clearTimer(this.ahead)
     this.wanted = false
@@ -171,11 +177,12 @@ export class SharedBreaker implements BreakerLink {
     const left = Math.max(0, breaker.until - breaker.settings.clock.now())
     const { openFor, openings, failures, off } = breaker
     const known = this.fleetOpen ? ['open', left] : ['closed', 0]
-    const args = [this.settings, ...known, openFor, openings, failures, off ? 1 : 0]
+    const age = this.fleetOpen ? Math.max(0, breaker.settings.clock.wall() - this.openedAt) : 0
+    const args = [this.settings, ...known, openFor, openings, failures, off ? 1 : 0, age]
     const view = await this.run(HELLO, args)
-    if (view === undefined || this.closed) return
-    if (view.by === node || view.settings === this.settings) this.strangers.delete(view.by ?? '')
-    else parts.differs(this, view.settings ?? '', view.by ?? '')
+    if (view === undefined) return
+    if (view.by !== node) await parts.found(this, view.settings ?? '', view.by ?? '')
+    if (this.closed) return
     if (this.order !== undefined) this.carryOut()
     else if (view.epoch > this.epoch) this.adopt(view)
     else if (wire.up) this.changedAlone()
@@ -193,10 +200,23 @@ export class SharedBreaker implements BreakerLink {
   /** It changed without the fleet: brings the fleet what it found out, unless that knows better. */
   private changedAlone(): void {
     const { phase } = this.breaker
-    if (!this.together) return
+    if (!this.together) {
+      // A test has found out more since than the order knew that nobody could be told of.
+      if (phase === 'closed' && this.order === 'trip') this.order = undefined
+      return
+    }
     if (phase === 'closed' && this.fleetOpen) this.tell(CLOSE, [])
     else if (phase === 'open' && this.fleetOpen) return
     else if (phase !== 'closed' && !this.fleetOpen) this.opened()
+  }
+
+  /** The fleet's breaker opened when it did, and not when this node came to hear of it. */
+  private openedSince({ age }: View): void {
+    const { breaker, parts } = this
+    this.openedAt = breaker.settings.clock.wall() - (age ?? 0)
+    if (age === undefined || breaker.phase !== 'open') return
+    breaker.lastStateChange = this.openedAt
+    parts.openSince(breaker.id, this.openedAt)
   }
 
   /** Made with the first vote: most breakers never have one. */

@@ -9,6 +9,8 @@ export interface View {
   readonly state: 'closed' | 'open' | 'half_open'
   /** What is left of its open time, in milliseconds of the server. */
   readonly left: number
+  /** How long ago it opened, while it is not closed. */
+  readonly age?: number
   readonly openFor: number
   readonly openings: number
   readonly failures: number
@@ -25,11 +27,20 @@ export interface View {
   readonly by?: string
 }
 
+/** What the settings of a node for a breaker are. */
+export interface SettingsNews {
+  readonly settings: string
+  readonly of: string
+  readonly node: string
+  /** It was said to one with other settings, and is not answered. */
+  readonly answer?: boolean
+}
+
 /** All that nodes tell each other. */
 export type News =
   | View
   | { readonly ask: string; readonly round: string; readonly node: string }
-  | { readonly settings: string; readonly of: string; readonly node: string }
+  | SettingsNews
   | { readonly joined: true; readonly node: string }
   | { readonly left: true; readonly node: string }
   | RestNews

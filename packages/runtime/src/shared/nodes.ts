@@ -1,5 +1,5 @@
 import type { Kit } from '../kit.js'
-import { BEAT, LEAVE, LIVE } from './fleet-scripts.js'
+import { BEAT, LEAVE, LIVE, LIVING } from './fleet-scripts.js'
 import { timer } from './timer.js'
 import { LONGEST, type Wire } from './wire.js'
 
@@ -102,6 +102,11 @@ export class Nodes {
     } catch {
       return this.wire.up ? UNSURE : undefined
     }
+  }
+
+  /** Those of the nodes that live by what Redis knows now. @throws where it is lost */
+  async living(nodes: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set((await this.wire.run(LIVING, [KEYS[0]], nodes)) as string[])
   }
 
   /** The nodes that live; this one alone where Redis is lost. */

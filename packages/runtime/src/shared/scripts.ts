@@ -31,6 +31,7 @@ local function view(more)
   local v = { id = id, node = s.node or '', epoch = math.max(num('epoch'), 0), state = s.state or 'closed',
     left = math.max(0, num('until') - now), openFor = num('openFor'), openings = num('openings'),
     failures = num('failures'), off = s.off == '1' }
+  if v.state ~= 'closed' and s.openedAt then v.age = math.max(0, now - num('openedAt')) end
   if more then for k, x in pairs(more) do v[k] = x end end
   return cjson.encode(v)
 end
@@ -57,6 +58,7 @@ local function enter(state)
   redis.call('DEL', R, C)
 end
 local function open(openFor, openings, failures)
+  if s.state ~= 'open' then put('openedAt', now) end
   enter('open')
   put('until', now + openFor); put('openFor', openFor); put('openings', openings); put('failures', failures)
   keep(); news()
@@ -201,8 +203,9 @@ return view()`)
 
 /**
  * Says what a node knows, and learns what the fleet knows. Where Redis has forgotten, the node's word is taken; where it
- * forgot and somebody has acted since, that stands, in an epoch above all. ARGV: settings, state, left, openFor, openings,
- * failures, off.
+ * forgot and somebody has acted since, that stands, in an epoch above all. Once nodes had different settings all say theirs:
+ * whoever was a stranger may be none any more. ARGV: settings, state, left, openFor, openings, failures, off, how long ago it
+ * opened.
  */
 export const HELLO = breaker(`
 local others, by = s.settings, s.settingsBy
@@ -210,10 +213,14 @@ if stored < seen then
   if stored == 0 then
     put('state', ARGV[5]); put('until', now + tonumber(ARGV[6])); put('openFor', ARGV[7]); put('openings', ARGV[8])
     put('failures', ARGV[9]); put('off', ARGV[10]); put('node', node); put('epoch', seen)
+    put('openedAt', now - tonumber(ARGV[11]))
   else put('epoch', after(seen)); keep(); news() end
 end
 if others ~= ARGV[4] then
+  if others then put('differed', 1) end
   put('settings', ARGV[4]); put('settingsBy', node)
+end
+if others ~= ARGV[4] or s.differed then
   redis.call('PUBLISH', '${CHANNEL}', cjson.encode({ settings = ARGV[4], of = id, node = node }))
 end
 keep()

@@ -8,7 +8,8 @@ import { type News, readNews } from './news.js'
 import { type FleetNode, Nodes } from './nodes.js'
 import { Rests } from './rests.js'
 import { CHANNEL } from './scripts.js'
-import { differingFields, type ShareOptions, settingsText } from './settings.js'
+import { type ShareOptions, settingsText } from './settings.js'
+import { Strangers } from './strangers.js'
 import { EventStream, type FleetEvent } from './stream.js'
 import { timer } from './timer.js'
 import { Wire } from './wire.js'
@@ -36,6 +37,8 @@ export interface SharedStateOptions {
   path?(path: string): string
   /** A breaker of which others speak and that was not attached: the member of a pool, found when it is first needed. */
   find?(id: string): { breaker: CircuitBreaker; options: ShareOptions; calls: number } | undefined
+  /** A breaker stands open since that wall time, by what the fleet says. */
+  openSince?(id: string, at: number): void
   /** Another node has changed the layer of changes. */
   layerChanged?(node: string): void
 }
@@ -68,6 +71,7 @@ export class SharedState {
   private readonly links = new Map<string, SharedBreaker>()
   private wire!: Wire
   private members!: Nodes
+  private strangers!: Strangers
   private stream!: EventStream
   /** The rests of pools' members. */
   rests!: Rests
@@ -112,6 +116,13 @@ export class SharedState {
       forgotten: () => void state.compare([...state.links.values()]),
       beaten: () => state.beaten(),
     })
+    state.strangers = new Strangers(kit, {
+      wire: state.wire,
+      node: options.node,
+      links: () => state.links.values(),
+      living: (nodes) => state.members.living(nodes),
+      reunited: (link) => void state.greet(link),
+    })
     state.aside = new Aside(state.wire, (id) => state.find(id))
     state.rests = new Rests(state.wire, options.node, clock)
     state.stream = new EventStream(kit, state.wire, options.node)
@@ -148,7 +159,8 @@ export class SharedState {
         live: () => this.members.live,
         count: () => this.members.count(),
         stands: (mine) => this.aside.note(mine),
-        differs: (mine, theirs, node) => this.differs(mine, theirs, node),
+        found: (mine, theirs, node) => this.strangers.found(mine, theirs, node),
+        openSince: (id, at) => this.options.openSince?.(id, at),
       },
       known?.lately.calls ?? calls,
     )
@@ -238,14 +250,12 @@ export class SharedState {
     } else if (news.node === options.node) return
     else if ('settings' in news) {
       const link = this.links.get(news.of)
-      if (link === undefined) return
-      if (link.settings === news.settings) link.strangers.delete(news.node)
-      else this.differs(link, news.settings, news.node)
+      if (link !== undefined) this.strangers.heard(link, news)
     } else if ('rest' in news) this.rests.heard(news)
     else if ('layer' in news) options.layerChanged?.(news.node)
     else {
       const left = 'left' in news
-      if (left) for (const link of this.links.values()) link.strangers.delete(news.node)
+      if (left) this.strangers.left(news.node)
       kit.emit({
         eventType: left ? 'node_left' : 'node_joined',
         component: 'circuit_breaker',
@@ -269,26 +279,13 @@ export class SharedState {
     return this.links.get(id)
   }
 
-  /** Two nodes have different settings for a breaker: both decide alone. */
-  private differs(link: SharedBreaker, theirs: string, node: string): void {
-    if (link.strangers.has(node)) return
-    link.strangers.add(node)
-    const { id } = link.breaker
-    const fields = differingFields(link.settings, theirs)
-    this.kit.complain(`nodes have different settings for ${id} and decide alone: ${fields.join(', ')}`)
-    this.kit.emit({
-      eventType: 'alert',
-      component: 'circuit_breaker',
-      context: { id, reason: 'settings differ', fields, nodes: [this.options.node, node] },
-    })
-  }
-
   private beaten(): void {
     const now = this.kit.clock.now()
     for (const link of this.links.values()) {
       link.lately.rotate(now, link.breaker.settings.windowDuration)
       link.pollAgain()
     }
+    void this.strangers.check()
     if (++this.beats % COMPARE !== 0) return
     void this.compare([...this.links.values()].filter(({ fleetOpen, breaker }) => fleetOpen || breaker.off))
   }

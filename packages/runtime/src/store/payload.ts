@@ -1,18 +1,23 @@
 import { HoldfastError } from 'holdfast'
 
 /** A payload as JSON. */
-export function payloadText(payload: unknown): string {
+export const payloadText = (payload: unknown): string => jsonText(payload, 'the payload')
+
+/** A named value as JSON. */
+export const valueText = (key: string, value: unknown): string => jsonText(value, `the value of ${key}`)
+
+function jsonText(value: unknown, what: string): string {
   let text: string | undefined
   let cause: unknown
   try {
-    text = JSON.stringify(payload)
+    text = JSON.stringify(value)
   } catch (error) {
     cause = error
   }
   if (text === undefined)
     throw new HoldfastError(
       'INVALID_OPTIONS',
-      'the payload cannot be written as JSON; hand in plain data without cycles, functions and BigInts',
+      `${what} cannot be written as JSON; hand in plain data without cycles, functions and BigInts`,
       { cause },
     )
   return text

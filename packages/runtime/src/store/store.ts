@@ -63,7 +63,7 @@ export interface Journal<T, F extends PageOptions> {
   /** Adds records in the order given, durably where the store is durable. */
   append(records: readonly T[]): Promise<void>
   list(filter?: F): Promise<Page<T>>
-  /** Lets go of records older than `before`, and of the oldest beyond `maxEntries`. Tells how many. */
+  /** Lets go of records older than `before`, and then of those that came first beyond `maxEntries`. Tells how many. */
   expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number>
   count(): Promise<number>
 }
@@ -234,6 +234,7 @@ export interface MetricsStore {
 /** Small named values that must last: tokens of the server, say. */
 export interface ValueStore {
   get(key: string): Promise<unknown>
+  /** Keeps what JSON makes of a value. @throws INVALID_OPTIONS for what is no JSON, as undefined and functions are not */
   set(key: string, value: unknown): Promise<void>
   delete(key: string): Promise<void>
   /** Sorted by key. */

@@ -290,7 +290,49 @@ describe('metrics and the rest', () => {
       original_payload: { emailId: 1 },
     })
     expect(errorRecordSchema.safeParse(error).success).toBe(true)
-    expect(error).toMatchObject({ severity: 'ERROR', category: 'TRANSIENT', kind: 'unknown' })
+    expect(error).toMatchObject({ severity: 'ERROR', category: 'TRANSIENT', kind: 'timeout' })
+  })
+})
+
+describe('an error record without a kind', () => {
+  const record = {
+    timestamp: '2025-11-06T10:15:22.123Z',
+    severity: 'ERROR',
+    category: 'TRANSIENT',
+    message: 'Gmail API timeout during email fetch',
+    error_type: 'socket.timeout',
+    stack_trace: 'Traceback (most recent call last):\n  File...',
+    context: { email_id: '19a3f3f856f0b4d4', operation: 'gmail_fetch', user: 'ann@example.com' },
+    http_status: null,
+    retry_count: 2,
+  }
+
+  it.each([
+    ['socket.timeout', null, 'timeout'],
+    ['timeout', undefined, 'timeout'],
+    ['TimeoutError', null, 'timeout'],
+    ['google.api_core.exceptions.DeadlineExceeded', null, 'timeout'],
+    ['requests.exceptions.ConnectTimeout', null, 'timeout'],
+    ['ConnectionError', null, 'network_error'],
+    ['java.net.ConnectException', null, 'network_error'],
+    ['OSError', null, 'network_error'],
+    ['ResourceExhausted', null, 'rate_limited'],
+    ['PermissionError', null, 'access_denied'],
+    ['IllegalArgumentException', null, 'validation'],
+    ['HttpError', 503, 'server_error'],
+    ['HttpError', 429, 'rate_limited'],
+    ['HttpError', null, 'unknown'],
+    ['ValueError', null, 'unknown'],
+    ['transient', null, 'unknown'],
+    ['not a name (at all', null, 'unknown'],
+    ['__proto__', null, 'unknown'],
+    ['constructor', 200, 'unknown'],
+  ])('has that of %s with status %s', async (error_type, http_status, kind) => {
+    expect(await one({ ...record, error_type, http_status })).toMatchObject({ error_type, kind })
+  })
+
+  it('keeps the one it has', async () => {
+    expect(await one({ ...record, kind: 'mine' })).toMatchObject({ kind: 'mine' })
   })
 })
 

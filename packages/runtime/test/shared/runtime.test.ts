@@ -32,6 +32,33 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
   })
   afterAll(() => server?.kill())
 
+  it('say when a breaker opened, and not when they came to hear of it', async () => {
+    const config = { circuitBreakers: { clocked: { timeoutDuration: 7_200_000 } } }
+    const a = await open(config)
+    await a.breakers.trip('service:clocked', { by: 'ops' })
+    const redis = new Redis(server.url)
+    afterwards(async () => redis.disconnect())
+    const key = 'holdfast:{service:clocked}:state'
+    await until(async () => (await redis.hget(key, 'state')) === 'open')
+    // As if that had been an hour ago.
+    await redis.hincrby(key, 'openedAt', -3_600_000)
+    const opened = (await a.breakers.get('service:clocked'))?.openTimestamp?.getTime() as number
+    const minutesAgo = async (hf: Holdfast) => {
+      const { openTimestamp, lastStateChange } = (await hf.breakers.get('service:clocked')) ?? {}
+      return [openTimestamp, lastStateChange].map((at) =>
+        Math.round((opened - (at as Date).getTime()) / 60_000),
+      )
+    }
+    const late = await open(config)
+    expect(await minutesAgo(late)).toEqual([60, 60])
+    // What Redis forgets they tell it.
+    await a.close()
+    await redis.flushall()
+    await until(async () => (await redis.hget(key, 'state')) === 'open')
+    expect(await minutesAgo(await open(config))).toEqual([60, 60])
+    await late.breakers.reset('service:clocked', { by: 'ops' })
+  })
+
   it('see each other, say what they think of breakers, and say goodbye', async () => {
     const config = { circuitBreakers: { api: { failureThreshold: 2 } } }
     const a = await open({ ...config, node: { id: 'a', heartbeat: 100 } })

@@ -1,5 +1,6 @@
 import { tidySeconds } from '../../codec/leaf.js'
 import { EVENT_TYPES, SCHEMA } from '../session.js'
+import { errorKind } from './error-kind.js'
 import { isBag, type Reader } from './reader.js'
 
 type Bag = Record<string, unknown>
@@ -271,18 +272,19 @@ export function deadLetter(reader: Reader): Bag {
 
 export function errorRecord(reader: Reader): Bag {
   const [severity, category] = [reader.take('severity'), reader.take('category')]
+  const [type, status] = [reader.take('error_type'), reader.take('http_status')]
   return reader.with({
     schema: SCHEMA,
     timestamp: reader.instant('timestamp'),
     severity: typeof severity === 'string' ? severity.toUpperCase() : severity,
     category: typeof category === 'string' ? category.toUpperCase() : category,
     message: reader.take('message'),
-    error_type: reader.take('error_type'),
+    error_type: type,
     stack_trace: reader.take('stack_trace'),
     context: reader.take('context'),
-    http_status: reader.take('http_status'),
+    http_status: status,
     retry_count: reader.take('retry_count') ?? 0,
-    kind: reader.take('kind') ?? 'unknown',
+    kind: reader.take('kind') ?? errorKind(type, status),
     session_id: reader.take('session_id'),
   })
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
+import { valueText } from '../payload.js'
 import type { BreakerStore, LayerStore, LayerVersion, StoredBreaker, ValueStore } from '../store.js'
 import { type Disk, parseJson, unavailable } from './disk.js'
 import type { JsonFile } from './json-file.js'
@@ -46,7 +47,7 @@ export class FilesValues implements ValueStore {
   }
 
   async set(key: string, value: unknown): Promise<void> {
-    const copy: unknown = JSON.parse(JSON.stringify(value))
+    const copy: unknown = JSON.parse(valueText(key, value))
     await this.file.change((held) => held.set(key, copy))
   }
 

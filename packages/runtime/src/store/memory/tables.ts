@@ -1,4 +1,5 @@
 import { copied, frozen } from '../../records/own.js'
+import { valueText } from '../payload.js'
 import type {
   BreakerStore,
   LayerStore,
@@ -98,7 +99,7 @@ export class MemoryValues implements ValueStore {
   }
 
   async set(key: string, value: unknown): Promise<void> {
-    this.byKey.set(key, structuredClone(value))
+    this.byKey.set(key, JSON.parse(valueText(key, value)))
   }
 
   async delete(key: string): Promise<void> {

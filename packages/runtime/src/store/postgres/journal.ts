@@ -160,11 +160,11 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
     return this.database.write(
       async (sql) => {
         let gone = 0
+        if (before !== undefined) gone += await this.partitions.expire(sql, { before: before.getTime() })
         if (maxEntries < Number.POSITIVE_INFINITY) {
           const keep = await this.oldestKept(sql, maxEntries)
           if (keep !== undefined) gone += await this.partitions.expire(sql, { keep })
         }
-        if (before !== undefined) gone += await this.partitions.expire(sql, { before: before.getTime() })
         return gone
       },
       { lock: this.partitions.lock },

@@ -1,4 +1,5 @@
 import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
+import { valueText } from '../payload.js'
 import type {
   BreakerStore,
   LayerStore,
@@ -220,7 +221,7 @@ export class PostgresValues implements ValueStore {
   }
 
   async set(key: string, value: unknown): Promise<void> {
-    const text = JSON.stringify(value ?? null)
+    const text = valueText(key, value)
     await this.database.write((sql) =>
       sql.run(
         `INSERT INTO ${this.table} (id, key, value) VALUES ($1, $2, $3)

@@ -1,5 +1,6 @@
 import type { BreakerSnapshot } from 'holdfast'
 import type { BreakerStore, StoredBreaker } from '../store.js'
+import { fromColumn, toColumn } from '../text.js'
 import type { Commits } from './commits.js'
 import type { Row, Value } from './driver.js'
 
@@ -49,7 +50,7 @@ function columns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker): R
     updated_at: updatedAt.toISOString(),
     epoch: snapshot.epoch,
     opened_in_a_row: snapshot.openedInARow,
-    id: snapshot.id,
+    id: toColumn(snapshot.id),
     success_count: snapshot.successCount,
     window_type: windowType,
     last_failure_time: toSeconds(snapshot.lastFailureTime),
@@ -70,7 +71,7 @@ function stored(row: Row): StoredBreaker {
   // A process of an earlier release leaves the last columns empty, and writes these two into those that others know.
   const window = JSON.parse((row.window_json ?? row.failure_window_json) as string) as number[]
   const snapshot = given({
-    id: row.id,
+    id: fromColumn(row.id as string),
     state: row.state,
     failureCount: row.failure_count,
     windowType: row.window_type,
@@ -125,7 +126,8 @@ export class SqliteBreakers implements BreakerStore {
 
   async delete(ids: readonly string[]): Promise<void> {
     await this.commits.writeLater(() => {
-      for (const id of ids) this.commits.sql.run('DELETE FROM circuit_breaker_states WHERE id = ?', id)
+      for (const id of ids)
+        this.commits.sql.run('DELETE FROM circuit_breaker_states WHERE id = ?', toColumn(id))
     })
   }
 }

@@ -21,16 +21,16 @@ interface Limits {
   maxEntries?: number | undefined
 }
 
-/** Lets go of records older than `before`, and of the oldest beyond `maxEntries`. */
+/** Lets go of records older than `before`, and then of the oldest beyond `maxEntries`. */
 export async function expire(
   commits: Commits,
   shape: AnyShape,
   { before, maxEntries }: Limits,
 ): Promise<number> {
   let gone = 0
+  if (before !== undefined) gone += await removeBefore(commits, shape, before.getTime())
   if (maxEntries !== undefined && maxEntries < Number.POSITIVE_INFINITY)
     gone += await removeBeyond(commits, shape, maxEntries)
-  if (before !== undefined) gone += await removeBefore(commits, shape, before.getTime())
   return gone
 }
 

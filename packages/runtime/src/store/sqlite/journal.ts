@@ -3,6 +3,7 @@ import type { Twin } from '../../codec/twin.js'
 import type { RetrySession, sessionSchema } from '../../records/session.js'
 import { encodeCursor, readPaging } from '../cursor.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
+import { toColumn } from '../text.js'
 import { type Commits, turn } from './commits.js'
 import type { Value } from './driver.js'
 import { compress, expire, SPAN } from './history.js'
@@ -232,7 +233,10 @@ export class SqliteSessions
     return this.commits.read(() => {
       const { sql } = this.commits
       const { seq } =
-        sql.get<{ seq: number }>('SELECT max(seq) AS seq FROM session_ids WHERE session_id = ?', id) ?? {}
+        sql.get<{ seq: number }>(
+          'SELECT max(seq) AS seq FROM session_ids WHERE session_id = ?',
+          toColumn(id),
+        ) ?? {}
       const row = seq == null ? undefined : rowOf(sql, 'sessions', seq)
       const wire = row && this.recordsOf(row)[(seq as number) - row.first]
       return wire == null ? undefined : this.shape.text.revive(wire)

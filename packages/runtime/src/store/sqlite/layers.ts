@@ -1,4 +1,5 @@
 import type { LayerStore, LayerVersion } from '../store.js'
+import { fromColumn, toColumn } from '../text.js'
 import type { Commits } from './commits.js'
 
 interface LayerRow {
@@ -11,8 +12,8 @@ interface LayerRow {
 
 const versionOf = (row: LayerRow): LayerVersion => ({
   version: row.version,
-  by: row.changed_by,
-  ...(row.reason === null ? {} : { reason: row.reason }),
+  by: fromColumn(row.changed_by),
+  ...(row.reason === null ? {} : { reason: fromColumn(row.reason) }),
   at: new Date(row.at),
   layer: JSON.parse(row.layer) as unknown,
 })
@@ -47,8 +48,8 @@ export class SqliteLayers implements LayerStore {
       sql.run(
         'INSERT INTO config_layers VALUES (?, ?, ?, ?, ?)',
         after + 1,
-        by,
-        reason ?? null,
+        toColumn(by),
+        reason === undefined ? null : toColumn(reason),
         at.toISOString(),
         text,
       )

@@ -2,6 +2,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { z } from 'zod'
 import { unfold } from '../../codec/text.js'
 import type { Twin } from '../../codec/twin.js'
+import { toColumn } from '../text.js'
 import type { Connection } from './connection.js'
 import type { Value } from './driver.js'
 import type { Shape } from './journal-shapes.js'
@@ -123,7 +124,8 @@ export function writeRows<S extends z.ZodType>(
 }
 
 /** Notes where sessions lie, from a number on. */
-export function writeIds(sql: Connection, ids: readonly string[], first: number): void {
+export function writeIds(sql: Connection, given: readonly string[], first: number): void {
+  const ids = given.map(toColumn)
   const into = 'INSERT OR REPLACE INTO session_ids VALUES '
   const many = sql.statement(into + Array(IDS).fill('(?, ?)').join(', '))
   const one = sql.statement(`${into}(?, ?)`)
@@ -160,7 +162,8 @@ export function deleteRows(sql: Connection, { table }: AnyShape, lasts: readonly
         'SELECT first, session_ids AS ids FROM sessions WHERE last = ?',
         last,
       )
-      sql.run(FORGET, row?.ids ?? '[]', row?.first ?? last, last)
+      const ids = JSON.parse(row?.ids ?? '[]') as string[]
+      sql.run(FORGET, JSON.stringify(ids.map(toColumn)), row?.first ?? last, last)
     }
     sql.run(`DELETE FROM ${table} WHERE last = ?`, last)
   }
@@ -193,7 +196,7 @@ export function cut(
     if (table === 'sessions')
       sql.run(
         'DELETE FROM session_ids WHERE session_id = ? AND seq = ?',
-        (record as { sessionId: string }).sessionId,
+        toColumn((record as { sessionId: string }).sessionId),
         row.first + i,
       )
   }

@@ -1,3 +1,4 @@
+import { valueText } from '../payload.js'
 import type { ValueStore } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import type { Commits } from './commits.js'
@@ -23,7 +24,7 @@ export class SqliteValues implements ValueStore {
   }
 
   async set(key: string, value: unknown): Promise<void> {
-    const text = JSON.stringify(value ?? null)
+    const text = valueText(key, value)
     await this.commits.write(() =>
       this.commits.sql.run(
         'INSERT INTO named_values VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',

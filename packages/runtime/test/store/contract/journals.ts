@@ -165,6 +165,17 @@ export function describeJournals(bench: Bench): void {
         expect(await journal().count()).toBe(0)
       })
 
+      it('lets go of what is too old first, and then of the first beyond a number', async () => {
+        const all = [50, 1, 60, 2, 70, 3, 55].map((time, n) => record(n, at(time)))
+        await journal().append(all)
+        const left = (...places: number[]) => places.map((n) => all[n])
+        expect(await journal().expire({ before: at(10), maxEntries: 4 })).toBe(3)
+        expect((await journal().list({ order: 'oldest' })).items).toEqual(left(0, 2, 4, 6))
+        expect(await journal().expire({ before: at(52), maxEntries: 2 })).toBe(2)
+        expect((await journal().list({ order: 'oldest' })).items).toEqual(left(4, 6))
+        expect(await journal().count()).toBe(2)
+      })
+
       it('lets go of whole days, and of all', async () => {
         await journal().append(upTo(6).map((n) => record(n, at(n * 86_400))))
         expect(await journal().expire({ before: at(3 * 86_400) })).toBe(3)
@@ -275,6 +286,18 @@ export function describeJournals(bench: Bench): void {
       expect(await found({ operation: 'nobody' })).toEqual([])
       expect(await sessions.get((all[2] as { sessionId: string }).sessionId)).toEqual(all[2])
       expect(await sessions.get('nobody')).toBeUndefined()
+    })
+
+    it('finds sessions by ids that are no plain words, and forgets each alone', async () => {
+      const { sessions } = bench.store
+      const ids = ['a\0b', 'a', '\ud800', '\udfff', 'a\\b']
+      await sessions.append(ids.map((sessionId, n) => session(n, { sessionId })))
+      for (const [n, id] of ids.entries()) expect((await sessions.get(id))?.correlationId).toBe(`c${n}`)
+      await sessions.expire({ before: at(1) })
+      expect(await sessions.get('a\0b')).toBeUndefined()
+      expect((await sessions.get('a'))?.correlationId).toBe('c1')
+      await sessions.expire({ maxEntries: 0 })
+      for (const id of ids) expect(await sessions.get(id)).toBeUndefined()
     })
 
     it('forgets the id of an expired session', async () => {

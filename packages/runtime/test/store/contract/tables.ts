@@ -31,6 +31,18 @@ export function describeTables(bench: Bench): void {
       expect(await breakers.load()).toHaveLength(20)
     })
 
+    it('keeps ids as they were given', async () => {
+      const { breakers } = bench.store
+      const ids = ['service:a\0b', 'service:a', 'service:\ud800', 'service:\udfff']
+      await breakers.save(ids.map((id) => storedBreaker(id)))
+      expect((await breakers.load()).map(({ snapshot }) => snapshot.id).toSorted()).toEqual(ids.toSorted())
+      await breakers.delete(['service:a\0b', 'service:\ud800'])
+      expect((await breakers.load()).map(({ snapshot }) => snapshot.id).toSorted()).toEqual([
+        'service:a',
+        'service:\udfff',
+      ])
+    })
+
     it('keeps a snapshot with all it may carry', async () => {
       const { breakers } = bench.store
       const stored = storedBreaker('full')
@@ -39,6 +51,9 @@ export function describeTables(bench: Bench): void {
       expect(await breakers.load()).toEqual([stored])
     })
   })
+
+  /** What some columns of text do not give back as it was. */
+  const AWKWARD = ['a\0b', '\0', 'a\\u0000b', 'C:\\new\\\\x', '\ud800', 'a\udfffb', '😀', '', "o'q"]
 
   describe('metrics', () => {
     const row = (series: string, start: number, data: unknown = { calls: 1 }, node = 'n1') => ({
@@ -146,6 +161,14 @@ export function describeTables(bench: Bench): void {
       expect(await layers.latest()).toEqual(version(6))
     })
 
+    it('keeps who and why as they were given', async () => {
+      const { layers } = bench.store
+      const versions = AWKWARD.map((text, n) => ({ ...version(n + 1, { text }), by: text, reason: text }))
+      for (const [n, each] of versions.entries()) expect(await layers.append(each, n)).toBe(true)
+      expect(await layers.history()).toEqual(versions.toReversed())
+      expect(await layers.latest()).toEqual(versions.at(-1))
+    })
+
     it('counts beyond ten', async () => {
       const { layers } = bench.store
       for (let n = 1; n <= 12; n++) await layers.append(version(n), n - 1)
@@ -191,6 +214,24 @@ export function describeTables(bench: Bench): void {
       const got = (await values.get('k')) as typeof value
       got.list.push(3)
       expect(await values.get('k')).toEqual({ list: [1] })
+    })
+
+    it.each([
+      ['nothing', undefined],
+      ['a function', () => 1],
+      ['a BigInt', { n: 1n }],
+    ])('refuses %s, which is no JSON', async (_, value) => {
+      const { values } = bench.store
+      await values.set('k', 1)
+      await expect(values.set('k', value)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+      expect(await values.get('k')).toBe(1)
+      expect(await values.list('')).toEqual([{ key: 'k', value: 1 }])
+    })
+
+    it('keeps what JSON makes of a value', async () => {
+      const { values } = bench.store
+      await values.set('k', { at: at(0), gone: undefined })
+      expect(await values.get('k')).toEqual({ at: at(0).toISOString() })
     })
 
     it('keeps those of concurrent sets', async () => {

@@ -1,0 +1,29 @@
+import { type Classification, classify, type Kind } from 'holdfast'
+import { compileMatchers } from 'holdfast/engine'
+
+/** The kinds that a name of another language can mean. */
+const KINDS: readonly Kind[] = [
+  'timeout',
+  'network_error',
+  'rate_limited',
+  'access_denied',
+  'server_error',
+  'auth',
+  'validation',
+  'not_found',
+  'conflict',
+  'disk_full',
+  'cancelled',
+]
+
+/** An error that says nothing, so that only the kind can fit a name. */
+const NOTHING: unknown = Object.freeze(Object.create(null))
+
+/** The kind of an error of which only its class's name and the answer's status were written down. */
+export function errorKind(type: unknown, status: unknown): Kind {
+  if (typeof status === 'number' && status >= 400) return classify({ status }).kind
+  if (typeof type !== 'string') return 'unknown'
+  const fits = compileMatchers([type])
+  const category = '' as Classification['category']
+  return KINDS.find((kind) => fits(NOTHING, { category, kind })) ?? classify({ name: type }).kind
+}
