@@ -13,6 +13,7 @@ describe('the timers of the machine', () => {
   })
   afterEach(() => {
     vi.useRealTimers()
+    vi.resetModules() // what was loaded meanwhile has those timers for good, and other files share this process
   })
 
   /** Goes on without running through every millisecond of a month. */

@@ -12,6 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => {
   vi.useRealTimers()
+  vi.resetModules() // what was loaded meanwhile has those timers for good, and other files share this process
 })
 
 describe('on the clock of the machine', () => {
