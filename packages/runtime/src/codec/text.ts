@@ -187,10 +187,9 @@ const GONE = '-'
 /** The wire forms of records of which each was written as what it has otherwise than the one before. None shares anything. */
 export function unfold(changes: readonly Record<string, unknown>[]): Record<string, unknown>[] {
   let before: Record<string, unknown> = {}
-  return changes.map(({ [GONE]: gone = [], ...own }) => {
-    const wire = own
+  return changes.map(({ [GONE]: gone = [], ...wire }) => {
     for (const [key, value] of Object.entries(before))
-      if (!Object.hasOwn(own, key) && !(gone as string[]).includes(key)) wire[key] = copyOf(value)
+      if (!Object.hasOwn(wire, key) && !(gone as string[]).includes(key)) wire[key] = copyOf(value)
     before = wire
     return wire
   })

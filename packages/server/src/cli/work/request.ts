@@ -1,8 +1,7 @@
 import type { Context } from '../context.js'
 import { CommandFailure, EXIT, misused } from '../exit.js'
+import { type Attempt, attemptTable } from '../output/attempts.js'
 import { printJson } from '../output/print.js'
-import { table } from '../output/table.js'
-import { span } from '../output/text.js'
 import { ask, withApi } from '../source/api.js'
 
 export interface RequestOptions {
@@ -12,16 +11,6 @@ export interface RequestOptions {
   pool?: string
   policy?: string
   include?: boolean
-}
-
-interface Attempt {
-  attempt_number: number
-  outcome: string
-  duration: number
-  delay: number
-  status_code?: number | null
-  proxy_id?: string | null
-  error?: { type: string; message: string } | null
 }
 
 interface Answer {
@@ -55,18 +44,8 @@ function reworded(details: readonly unknown[]): CommandFailure {
 }
 
 /** Beside the body, which may be piped on. */
-function showAttempts({ io }: Context, attempts: readonly Attempt[]): void {
-  const rows = attempts.map((attempt) => [
-    attempt.attempt_number,
-    span(attempt.delay),
-    span(attempt.duration),
-    attempt.outcome,
-    attempt.status_code,
-    attempt.proxy_id,
-    attempt.error ? `${attempt.error.type}: ${attempt.error.message}` : null,
-  ])
-  io.err(table(io, ['attempt', 'waited', 'took', 'outcome', 'status', 'member', 'error'], rows))
-}
+const showAttempts = ({ io }: Context, attempts: readonly Attempt[]): void =>
+  io.err(attemptTable(io, attempts))
 
 const isAttempt = (detail: unknown): detail is Attempt =>
   typeof (Object(detail) as Partial<Attempt>).attempt_number === 'number'

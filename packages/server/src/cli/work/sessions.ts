@@ -1,17 +1,8 @@
 import type { Context } from '../context.js'
+import type { Attempt } from '../output/attempts.js'
 import { printJson, printList } from '../output/print.js'
 import { shown, span, when } from '../output/text.js'
 import { ask, listed, withApi } from '../source/api.js'
-
-interface Attempt {
-  attempt_number: number
-  outcome: string
-  delay: number
-  duration: number
-  proxy_id?: string | null
-  status_code?: number | null
-  error?: { type: string; message: string } | null
-}
 
 interface Session {
   session_id: string
@@ -76,20 +67,6 @@ export async function showSession(context: Context, id: string): Promise<void> {
   io.out(
     `${shown(session.operation)}  ${end} after ${span(session.total_duration)}  (policy ${shown(session.policy_id)}, correlation ${shown(session.correlation_id)})\n`,
   )
-  const { table } = await import('../output/table.js')
-  io.out(
-    table(
-      io,
-      ['attempt', 'waited', 'took', 'outcome', 'status', 'member', 'error'],
-      session.attempts.map((attempt) => [
-        attempt.attempt_number,
-        span(attempt.delay),
-        span(attempt.duration),
-        attempt.outcome,
-        attempt.status_code,
-        attempt.proxy_id,
-        attempt.error ? `${attempt.error.type}: ${attempt.error.message}` : null,
-      ]),
-    ),
-  )
+  const { attemptTable } = await import('../output/attempts.js')
+  io.out(attemptTable(io, session.attempts))
 }
