@@ -87,6 +87,25 @@ inBrowser('everybody', () => {
     }
   })
 
+  it.each([
+    ['narrow', 375, 812],
+    ['short', 1280, 240],
+  ])('sees the current view in the menu of a %s screen', async (_, width, height) => {
+    const { page } = await openTab('/', { house, context: { viewport: { width, height } } })
+    for (const path of ['/settings', '/breakers']) {
+      await page.goto(house.url + path)
+      const current = page.locator('nav [aria-current]')
+      await expect
+        .poll(() =>
+          current.evaluate((link) => {
+            const { left, right, top, bottom } = link.getBoundingClientRect()
+            return left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight
+          }),
+        )
+        .toBe(true)
+    }
+  })
+
   it('gets everywhere with the keyboard', async () => {
     const { page } = await openTab('/breakers?q=gemini', { house })
     await page.getByRole('button', { name: 'Reset service:gemini' }).waitFor()

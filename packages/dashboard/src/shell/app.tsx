@@ -12,11 +12,30 @@ import { Line, Pulse } from './line.js'
 import { TokenGate } from './token-gate.js'
 import { VIEWS } from './views.js'
 
+/**
+ * Makes a link of the menu visible: on a narrow screen the list scrolls sideways, on a short one the menu scrolls down.
+ * `scrollIntoView` would do it, but in current browsers it also moves the point from which Tab continues, so that the
+ * first Tab on a new page would skip the link to the view and all of the menu up to here.
+ */
+function scrollMenuTo(link: Element): void {
+  const target = link.getBoundingClientRect()
+  const list = link.closest('ul')
+  if (list) {
+    const { left, width } = list.getBoundingClientRect()
+    list.scrollLeft += target.left + target.width / 2 - (left + width / 2)
+  }
+  const menu = link.closest('nav')
+  if (menu) {
+    const { top, bottom } = menu.getBoundingClientRect()
+    menu.scrollTop += Math.max(target.bottom - bottom, 0) + Math.min(target.top - top, 0)
+  }
+}
+
 function Menu({ path }: { path: string }) {
   const list = useRef<HTMLUListElement>(null)
-  // On a narrow screen the menu is a line that scrolls.
   useEffect(() => {
-    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+    const link = list.current?.querySelector('[aria-current]')
+    if (link) scrollMenuTo(link)
   }, [path])
   return (
     <nav class="menu" aria-label="Views">
