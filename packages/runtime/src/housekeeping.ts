@@ -1,19 +1,9 @@
+import { RETENTION } from './config/retention.js'
 import type { Config } from './config/schema/schema.js'
 import type { House } from './house.js'
 import { messageOf } from './records/summary.js'
 import { SteadyTime } from './steady.js'
 import type { Journal, PageOptions } from './store/store.js'
-
-const DAY = 86_400_000
-
-/** How long records are kept where the file says nothing. */
-const KEPT = {
-  sessions: { maxAge: 7 * DAY, maxEntries: 1_000_000 },
-  events: { maxAge: 7 * DAY, maxEntries: 1_000_000 },
-  audit: { maxAge: 365 * DAY, maxEntries: 1_000_000 },
-  errors: { maxAge: 14 * DAY, maxEntries: 1_000_000 },
-  breakerEvents: { maxAge: 7 * DAY, maxEntries: 1_000_000 },
-} as const
 
 /** Each is the whole layer of changes made through the API, and can be gone back to. */
 const LAYERS = 1000
@@ -68,14 +58,14 @@ export class Housekeeping {
   /** Lets go of what is too old or too much. */
   async tidy(): Promise<void> {
     const { store } = this.house
-    const { sessions = {}, events = {}, audit = {}, errorLog = {} } = this.parts.config()
-    const { maxAge = KEPT.errors.maxAge } = errorLog
+    const { sessions = {}, events = {}, audit = {}, errors = {}, errorLog = {} } = this.parts.config()
+    const { maxAge: maxErrorAge = errorLog.maxAge ?? RETENTION.errors.maxAge } = errors
     const work: (() => Promise<unknown>)[] = [
-      () => this.expire(store.sessions, { ...KEPT.sessions, ...sessions }),
-      () => this.expire(store.events, { ...KEPT.events, ...events }),
-      () => this.expire(store.audit, { ...KEPT.audit, ...audit }),
-      () => this.expire(store.errors, { ...KEPT.errors, maxAge }),
-      () => this.expire(store.breakerEvents, { ...KEPT.breakerEvents, ...events }),
+      () => this.expire(store.sessions, { ...RETENTION.sessions, ...sessions }),
+      () => this.expire(store.events, { ...RETENTION.events, ...events }),
+      () => this.expire(store.audit, { ...RETENTION.audit, ...audit }),
+      () => this.expire(store.errors, { ...RETENTION.errors, ...errors, maxAge: maxErrorAge }),
+      () => this.expire(store.breakerEvents, { ...RETENTION.events, ...events }),
       () => store.layers.expire(LAYERS),
       () => this.parts.expireDeadLetters(),
       () => this.parts.checkSpace(),

@@ -62,3 +62,13 @@ export const countless = () =>
     decode: (wire) => (wire === UNLIMITED ? Number.POSITIVE_INFINITY : wire),
     encode: (count) => (count === Number.POSITIVE_INFINITY ? UNLIMITED : count),
   })
+
+/**
+ * A word of a list that later versions extend. A word that is not in the list is kept as text, so that records of a newer
+ * process stay readable. The schema for API clients names the known ones.
+ */
+export const openWord = <const Known extends string>(known: readonly Known[]) =>
+  z.string().min(1).meta({ 'x-extensible-enum': known }) as unknown as z.ZodType<
+    Known | (string & {}),
+    Known | (string & {})
+  >

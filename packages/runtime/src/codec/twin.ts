@@ -5,7 +5,7 @@ type CamelKey<S extends string> = S extends `${infer Head}_${infer Tail}`
   : S
 
 /** A wire record's twin: the same with camelCase keys. What a record or an unknown holds is left as it is. */
-type Camel<T> = T extends Date
+type Camel<T> = T extends Date | string
   ? T
   : T extends readonly (infer Item)[]
     ? Camel<Item>[]

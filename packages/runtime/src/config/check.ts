@@ -12,6 +12,7 @@ import { childOf, follow, kindOf, type Spelling, takesOf, wordsOf } from './sche
 import { mayHoldSecret, namesOf } from './secrets.js'
 import { readText } from './text/document.js'
 import { type Environment, interpolation } from './text/interpolate.js'
+import { CURRENT_VERSION } from './version.js'
 
 /** What checking a config came to. */
 export interface Checked {
@@ -78,7 +79,8 @@ function isJson(text: string): boolean {
 
 /** Checks a config that is an object of TypeScript's: camelCase, milliseconds. */
 export function checkObject(value: unknown, env: Environment = process.env): Checked {
-  const versioned = isMapping(value) && value.version === undefined ? { ...value, version: '1.1.0' } : value
+  const versioned =
+    isMapping(value) && value.version === undefined ? { ...value, version: CURRENT_VERSION } : value
   return check({ value: versioned, spelling: 'code' }, env)
 }
 
@@ -101,7 +103,8 @@ function check(source: Source, env: Environment): Checked {
     message,
   })
   if (!isMapping(source.value)) {
-    const takes = spelling === 'code' ? 'an object' : 'a mapping with at least a version: version: "1.1.0"'
+    const takes =
+      spelling === 'code' ? 'an object' : `a mapping with at least a version: version: "${CURRENT_VERSION}"`
     return { problems: [at([], `got ${show(source.value)}, takes ${takes}`)], warnings, places: {} }
   }
   const wire = prepare(configSchema, source.value, [], {
@@ -199,7 +202,7 @@ function sort(problems: readonly Problem[]): Problem[] {
  */
 function parse(wire: Mapping, onProblem: (path: readonly string[]) => void): Config | undefined {
   for (let round = 0; round < ROUNDS; round++) {
-    const result = configCodec.safeDecode(round === 0 ? wire : { version: '1.1.0', ...wire })
+    const result = configCodec.safeDecode(round === 0 ? wire : { version: CURRENT_VERSION, ...wire })
     if (result.success) return result.data
     for (const issue of result.error.issues) {
       const path = issue.path.map(String)
@@ -257,9 +260,9 @@ function placesOf(wire: Mapping, source: Source, variables: ReadonlyMap<string, 
  * ```ts
  * import { parseConfig } from '@holdfast/runtime'
  *
- * const config = parseConfig('version: "1.1.0"\npolicies: { fetch: { max_attempts: 4, base_delay: 0.2 } }')
+ * const config = parseConfig('version: "1.2.0"\npolicies: { fetch: { max_attempts: 4, base_delay: 0.2 } }')
  * config.policies?.fetch // => { maxAttempts: 4, baseDelay: 200 }
- * parseConfig('version: "1.1.0"\npolices: {}') // throws CONFIG_INVALID
+ * parseConfig('version: "1.2.0"\npolices: {}') // throws CONFIG_INVALID
  * ```
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {

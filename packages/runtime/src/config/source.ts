@@ -6,6 +6,7 @@ import { checkText } from './file/check-text.js'
 import { configInvalid } from './problem.js'
 import type { Config } from './schema/schema.js'
 import type { Environment } from './text/interpolate.js'
+import { CURRENT_VERSION } from './version.js'
 
 /** A configuration that nothing is wrong with. */
 export type SoundConfig = Checked & { readonly config: Config }
@@ -23,7 +24,7 @@ export interface Source {
   readonly failed: unknown
 }
 
-const EMPTY = { version: '1.1.0' }
+const EMPTY = { version: CURRENT_VERSION }
 
 /** Reads a configuration for the first time. @throws CONFIG_INVALID unless `fallback` */
 export async function readSource(

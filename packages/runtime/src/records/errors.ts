@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { facts, instant, opaque, tally } from '../codec/leaf.js'
+import { facts, instant, opaque, openWord, tally } from '../codec/leaf.js'
 import { codec, type Twin } from '../codec/twin.js'
 
 export const SEVERITIES = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const
@@ -49,7 +49,7 @@ export const auditSchema = z.object({
   audit_id: z.string().min(1),
   timestamp: instant(),
   actor: z.string().min(1),
-  action: z.enum(AUDIT_ACTIONS),
+  action: openWord(AUDIT_ACTIONS),
   target: z.string(),
   reason: z.string().nullish(),
   before: opaque().optional(),

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { countless, facts, instant, opaque, ordinal, seconds, tally } from '../codec/leaf.js'
+import { countless, facts, instant, opaque, openWord, ordinal, seconds, tally } from '../codec/leaf.js'
 import { codec, type Twin } from '../codec/twin.js'
 
 /** The version of all records. */
-export const SCHEMA = '1.1'
+export const SCHEMA = '1.2'
 
 const schema = z.string().optional()
 
@@ -15,13 +15,16 @@ export const errorSummarySchema = z.object({
 })
 export type ErrorSummary = Twin<typeof errorSummarySchema>
 
+/** How an attempt ended. */
+export const OUTCOMES = ['success', 'failure', 'timeout', 'circuit_open'] as const
+
 export const attemptSchema = z.object({
   schema,
   attempt_number: ordinal(),
   timestamp: instant(),
   delay: seconds(),
   success: z.boolean(),
-  outcome: z.enum(['success', 'failure', 'timeout', 'circuit_open']),
+  outcome: openWord(OUTCOMES),
   duration: seconds(),
   status_code: z.int().nullish(),
   proxy_id: z.string().nullish(),
@@ -32,7 +35,8 @@ export const attemptSchema = z.object({
 export type RetryAttempt = Twin<typeof attemptSchema>
 export const attemptCodec = codec(attemptSchema)
 
-export const stopReason = z.enum([
+/** Why a call ended. */
+export const STOP_REASONS = [
   'succeeded',
   'not_retryable',
   'attempts_spent',
@@ -45,7 +49,9 @@ export const stopReason = z.enum([
   'unwanted_value',
   'cancelled',
   'aborted',
-])
+] as const
+
+export const stopReason = openWord(STOP_REASONS)
 
 export const sessionSchema = z.object({
   schema,
@@ -97,7 +103,7 @@ export const EVENT_TYPES = [
 export const eventSchema = z.object({
   schema,
   event_id: z.string().min(1),
-  event_type: z.enum(EVENT_TYPES),
+  event_type: openWord(EVENT_TYPES),
   timestamp: instant(),
   correlation_id: z.string().min(1),
   session_id: z.string().nullish(),
@@ -107,7 +113,7 @@ export const eventSchema = z.object({
   max_attempts: countless().nullish(),
   delay: seconds().nullish(),
   error: errorSummarySchema.nullish(),
-  component: z.enum(['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']),
+  component: openWord(['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']),
   context: facts().nullish(),
 })
 /** Something that happened. */

@@ -22,7 +22,7 @@ test('an object is camelCase and milliseconds, or strings with a unit', () => {
     {},
   )
   expect(config).toEqual({
-    version: '1.1.0',
+    version: '1.2.0',
     policies: {
       a: {
         maxAttempts: Number.POSITIVE_INFINITY,
@@ -117,7 +117,7 @@ test('an object survives the way to the file and back', () => {
       expect(lines(back.problems)).toEqual([])
       expect(back.config).toEqual(config)
       expect(readConfig(config, {})).toEqual(config)
-      expect(config).toEqual({ version: '1.1.0', ...given })
+      expect(config).toEqual({ version: '1.2.0', ...given })
     }),
     { numRuns: 100 },
   )

@@ -32,22 +32,22 @@ subsystem_mappings:
 })
 
 test.each([
-  ['', 'got null, takes a mapping with at least a version: version: "1.1.0"'],
+  ['', 'got null, takes a mapping with at least a version: version: "1.2.0"'],
   ['5', 'got 5, takes a mapping'],
   ['- a', 'got a list, takes a mapping'],
-  ['debug: true', 'is not there, takes a text such as "1.1.0"'],
-  ['version: 1.1', 'got 1.1, takes a text such as "1.1.0", in quotes'],
-  ['version: "2.0.0"', 'takes 1.0.x or 1.1.x'],
-  ['version: "one"', 'takes a text such as "1.1.0"'],
+  ['debug: true', 'is not there, takes a text such as "1.2.0"'],
+  ['version: 1.1', 'got 1.1, takes a text such as "1.2.0", in quotes'],
+  ['version: "2.0.0"', 'takes 1.0.x, 1.1.x or 1.2.x'],
+  ['version: "one"', 'takes a text such as "1.2.0"'],
 ])('%j is refused', (text, message) => {
   const { config, problems } = checkConfig(text, { env: {} })
   expect(config).toBeUndefined()
   expect(lines(problems).join('\n')).toContain(message)
 })
 
-test('a newer minor version is read as 1.1 with a warning, and a section of 1.1 in a 1.0 file too', () => {
+test('a newer minor version is read as 1.2 with a warning, and a section of 1.1 in a 1.0 file too', () => {
   expect(lines(checkConfig('version: "1.4.0"', { env: {} }).warnings)).toEqual([
-    'version: got "1.4.0", which is newer than 1.1; it is read as 1.1.0',
+    'version: got "1.4.0", which is newer than 1.2; it is read as 1.2.0',
   ])
   const { config, warnings } = checkConfig('version: "1.0.3"\nstore: memory', { env: {} })
   expect(config?.store).toBe('memory')

@@ -38,7 +38,7 @@ describe('a record', () => {
       context: { email_id: '19a', userName: 'ann' },
     })
     expect(record).toEqual({
-      schema: '1.1',
+      schema: '1.2',
       timestamp: new Date(Date.UTC(2026, 0, 29, 12)),
       severity: 'ERROR',
       category: 'TRANSIENT',

@@ -30,7 +30,7 @@ export function testKit(): TestKit {
     redact,
     emit(input: EventInput) {
       const event: RetryEvent = {
-        schema: '1.1',
+        schema: '1.2',
         eventId: `evt_${events.length}`,
         timestamp: new Date(clock.wall()),
         ...input,

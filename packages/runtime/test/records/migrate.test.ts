@@ -51,7 +51,7 @@ const session = {
 }
 
 const migrated = {
-  schema: '1.1',
+  schema: '1.2',
   session_id: 'state_timeout_1769688000000',
   policy_id: 'state_timeout',
   policy_ids: ['state_timeout'],
@@ -174,7 +174,7 @@ describe('events', () => {
 
   it('of version 1.0 are taken as they are', async () => {
     const record = await one(event)
-    expect(record).toEqual({ ...event, schema: '1.1' })
+    expect(record).toEqual({ ...event, schema: '1.2' })
     expect(eventSchema.safeParse(record).success).toBe(true)
   })
 
@@ -189,7 +189,7 @@ describe('events', () => {
         context: { a: 1 },
       }),
     ).toEqual({
-      schema: '1.1',
+      schema: '1.2',
       event_id: 'e1',
       event_type: 'circuit_breaker_opened',
       timestamp: '2026-01-29T11:00:32.000Z',

@@ -140,7 +140,7 @@ const RECORDS: [string, { decode(wire: unknown): unknown }, Record<string, unkno
     'policy',
     policyCodec,
     {
-      schema: '1.1',
+      schema: '1.2',
       id: 'p',
       name: 'P',
       enabled: true,
@@ -226,7 +226,7 @@ describe('toWire', () => {
 
   it('adds the version to a policy that has none', () => {
     const { schema, ...bare } = toWire(BUILT) as Record<string, unknown>
-    expect(schema).toBe('1.1')
+    expect(schema).toBe('1.2')
     expect(bare).toMatchObject({ id: 'p', max_attempts: 3 })
   })
 

@@ -189,7 +189,7 @@ describe('a dead letter that another program wrote', () => {
     expect(await hf.deadLetters.replayBatch()).toMatchObject({ succeeded: 1 })
     await hf.deadLetters.replay(foreign.dlq_id)
     expect(replayed).toEqual([[foreign.original_payload, foreign.dlq_id, foreign.email_id]])
-    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ status: 'completed', schema: '1.1' })
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ status: 'completed', schema: '1.2' })
   })
 
   it('may have times without a zone, and is not replayed where it was processed', async () => {

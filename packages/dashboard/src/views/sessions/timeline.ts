@@ -2,7 +2,8 @@ import type { Session } from '../../api/types.js'
 
 /** A part of a session's time, as shares of the whole. */
 export interface Part {
-  readonly kind: 'wait' | 'success' | 'failure' | 'timeout' | 'circuit_open'
+  /** `wait`, or the outcome of an attempt. */
+  readonly kind: string
   /** The attempt, or the one that follows the wait. */
   readonly attempt: number
   readonly from: number

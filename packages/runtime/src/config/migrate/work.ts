@@ -4,6 +4,7 @@ import { checkConfig } from '../check.js'
 import { pathText, show } from '../problem.js'
 import { READY } from '../ready.js'
 import { readText } from '../text/document.js'
+import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, READABLE_VERSIONS } from '../version.js'
 import type { Migration, MigrationProblem } from './migrate.js'
 import { isMapping, type Mapping, strangeIn } from './plain.js'
 import { toBreaker, toPolicy } from './policy.js'
@@ -20,6 +21,8 @@ export class Work {
   private readonly mappings: Record<string, Record<string, Record<string, string>>> = named()
   private readonly problems: MigrationProblem[] = []
   private readonly found = { policies: 0, mappings: 0, breakers: 0 }
+  /** The version of the result: the oldest form that holds everything that was found. */
+  private version = '1.1.0'
   private converted = 0
   private unchanged = 0
   /** What could not be read, and whether anything could. */
@@ -88,12 +91,18 @@ export class Work {
     const [, major, minor = '0'] = /^v?(\d+)(?:\.(\d+))?(?:\.\d+)*$/.exec(said) ?? []
     if (major !== '1') {
       this.rejected++
-      const got = `got ${show(version)}, takes 1.0.x or 1.1.x`
+      const got = `got ${show(version)}, takes ${READABLE_VERSIONS}`
       this.tell(file, ['version'], `${got}: this release cannot read other versions, and left everything out`)
       return false
     }
-    if (Number(minor) > 1)
-      this.tell(file, ['version'], `got ${show(version)}, which is newer than 1.1; it was read as 1.1.0`)
+    if (isNewerMinor(Number(minor)))
+      this.tell(
+        file,
+        ['version'],
+        `got ${show(version)}, which is newer than ${CURRENT_MINOR}; it was read as ${CURRENT_VERSION}`,
+      )
+    // Sections are taken over as they are, and those of 1.2.0 need its number.
+    if (Number(minor) > 1) this.version = CURRENT_VERSION
     return true
   }
 
@@ -194,7 +203,7 @@ export class Work {
       Object.keys(held).length > 0 ? { [section]: held } : {}
     const text = stringify(
       {
-        version: '1.1.0',
+        version: this.version,
         ...this.wire,
         ...filled('policies', this.policies),
         ...filled('circuit_breakers', this.breakers),

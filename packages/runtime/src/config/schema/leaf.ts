@@ -2,6 +2,7 @@ import { matcherProblems, milliseconds } from 'holdfast/engine'
 import { z } from 'zod'
 import { toSeconds } from '../../codec/leaf.js'
 import { patternProblem } from '../../redact/patterns.js'
+import { CURRENT_VERSION } from '../version.js'
 
 /** What messages say of a place in the file besides its description. */
 export interface Said {
@@ -90,6 +91,22 @@ export const span = () => {
   )
 }
 
+const DAY_MS = 86_400_000
+const isNetworkTimeout = (value: number | string): boolean => isAbove(value) && fromSeconds(value) <= DAY_MS
+
+/** A timeout of a network connection: above 0, at most a day, so that it fits every timer of the platform. */
+export const networkTimeout = () => {
+  const [takesText = '', inCode = ''] = words('a duration above 0, up to 24h')
+  return takes(
+    z.codec(z.union([z.number(), z.string().regex(PATTERN)]).refine(isNetworkTimeout), numeric(), {
+      decode: fromSeconds,
+      encode: toSeconds,
+    }),
+    takesText,
+    { inCode, json: DURATION_JSON },
+  )
+}
+
 const UNLIMITED = 'Infinity'
 const endless = z.custom<number>((value) => value === Number.POSITIVE_INFINITY)
 
@@ -137,6 +154,10 @@ export const factor = () => takes(z.number().min(1), 'a number from 1')
 export const share = () => takes(z.number().min(0).max(1), 'a number from 0 to 1')
 export const rate = () => takes(z.number().gt(0).max(1), 'a number above 0, up to 1')
 export const port = () => takes(z.int().min(0).max(65_535), 'a port, 0 to 65535')
+export const targetPort = () => takes(z.int().min(1).max(65_535), 'a port, 1 to 65535')
+export const countUpTo = (most: number) => takes(z.int().min(1).max(most), `a whole number from 1 to ${most}`)
+export const byteCount = (least: number, most: number) =>
+  takes(z.int().min(least).max(most), `a whole number of bytes from ${least} to ${most}`)
 export const text = () => takes(z.string(), 'a text')
 export const word = () => takes(z.string().min(1), 'a text that is not empty')
 export const secret = () => takes(z.string().min(1), 'a text that is not empty', { secret: true })
@@ -202,8 +223,9 @@ export const storeUrl = () =>
     { secret: true },
   )
 
-/** A version such as 1.1.0. */
-export const version = () => takes(z.string().regex(/^\d+\.\d+\.\d+$/), 'a text such as "1.1.0", in quotes')
+/** A version such as 1.2.0. */
+export const version = () =>
+  takes(z.string().regex(/^\d+\.\d+\.\d+$/), `a text such as "${CURRENT_VERSION}", in quotes`)
 
 /** A list of what one schema describes. */
 export const list = <S extends z.ZodType>(item: S) =>

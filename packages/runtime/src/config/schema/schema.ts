@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { codec, type Twin } from '../../codec/twin.js'
+import { CURRENT_VERSION } from '../version.js'
 import { described, flag, key, storeUrl, version, word } from './leaf.js'
 import { defaultsSchema, policyEntrySchema } from './policy.js'
 import {
@@ -12,7 +13,7 @@ import {
 
 /** The one schema of the config file, in the file's own spelling. */
 export const configSchema = z.strictObject({
-  version: described(version(), 'The version of the form of this file: "1.1.0".'),
+  version: described(version(), `The version of the form of this file: "${CURRENT_VERSION}".`),
   debug: key(flag(), 'Shows stack traces in logs, records and answers. Default false.'),
   global_defaults: key(defaultsSchema, 'What policies are where they say nothing themselves.'),
   policies: key(z.record(z.string(), policyEntrySchema), 'Retry policies by id.'),

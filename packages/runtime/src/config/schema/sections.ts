@@ -1,7 +1,10 @@
 import { z } from 'zod'
+import { RETENTION } from '../retention.js'
 import {
   amount,
+  byteCount,
   count,
+  countUpTo,
   described,
   factor,
   flag,
@@ -11,6 +14,7 @@ import {
   matcher,
   maybe,
   natural,
+  networkTimeout,
   oneOf,
   pattern,
   port,
@@ -19,10 +23,16 @@ import {
   secrets,
   share,
   span,
+  targetPort,
   text,
   url,
   word,
 } from './leaf.js'
+
+const DAY_MS = 86_400_000
+
+/** More processes than this are a mistake rather than a large machine. */
+const MAX_PROXY_WORKERS = 256
 
 /** A breaker that calls share by name, and that of a pool's members. */
 export const breakerEntrySchema = z.strictObject({
@@ -113,24 +123,35 @@ export const deadLettersSchema = z.strictObject({
   ),
 })
 
-const kept = () =>
+/** How long records of one kind are kept in the store. */
+const retention = (kept: { readonly maxAge: number; readonly maxEntries: number }, more = '') =>
   z.strictObject({
-    max_age: key(span(), 'How long they are kept.'),
-    max_entries: key(count(), 'How many are kept at most.'),
+    max_age: key(span(), `How long they are kept. Default ${kept.maxAge / DAY_MS} days${more}.`),
+    max_entries: key(
+      count(),
+      `How many are kept at most; the oldest are deleted first. Default ${kept.maxEntries}.`,
+    ),
   })
 
 export const sectionsShape = {
   error_log: key(
     z.strictObject({
       dir: key(word(), 'The folder of the files. Relative to this file.'),
-      max_age: key(span(), 'How long files are kept.'),
-      max_size: key(count(), 'How many bytes are kept at most.'),
+      max_age: key(
+        span(),
+        `How long files are kept, and the error records in the store where errors.max_age is left out. Default ${RETENTION.errors.maxAge / DAY_MS} days.`,
+      ),
+      max_size: key(count(), 'How many bytes one file may have before the next is begun. Default 10485760.'),
     }),
     'Errors as JSON lines, a file for each severity and day.',
   ),
-  sessions: key(kept(), 'How long sessions are kept.'),
-  events: key(kept(), 'How long events are kept.'),
-  audit: key(kept(), 'How long audit records are kept.'),
+  sessions: key(retention(RETENTION.sessions), 'How long sessions are kept.'),
+  events: key(retention(RETENTION.events), 'How long events are kept, and the changes of breakers.'),
+  audit: key(retention(RETENTION.audit), 'How long audit records are kept.'),
+  errors: key(
+    retention(RETENTION.errors, ', or error_log.max_age where that is given'),
+    'How long error records are kept in the store.',
+  ),
   metrics: key(
     z.strictObject({
       retention_hours: key(amount(), 'How many hours are kept in detail. Default 24.'),
@@ -152,6 +173,22 @@ export const sectionsShape = {
         }),
         'Serves HTTPS.',
       ),
+      header_timeout: key(
+        networkTimeout(),
+        'How long a client may take to send the head of a request; request_timeout caps it. Default 10 seconds.',
+      ),
+      request_timeout: key(
+        networkTimeout(),
+        'How long a client may take to send a whole request, its body included. Default 60 seconds.',
+      ),
+      idle_timeout: key(
+        networkTimeout(),
+        'How long a connection without a request stays open. Default 60 seconds.',
+      ),
+      max_connections: key(
+        count(),
+        'How many connections may be open; further ones are closed at once. Default 10000.',
+      ),
     }),
     'The HTTP server.',
   ),
@@ -170,8 +207,20 @@ export const sectionsShape = {
         'Who may use it. Left out: everybody who reaches it.',
       ),
       allow_private_targets: key(flag(), 'Whether private addresses may be asked for. Default false.'),
-      max_connections: key(count(), 'How many connections may be open.'),
-      idle_timeout: key(span(), 'How long a connection may be silent.'),
+      max_connections: key(count(), 'How many connections may be open. Default 10000.'),
+      idle_timeout: key(span(), 'How long a connection may be silent. Default 120 seconds.'),
+      connect_ports: key(
+        list(targetPort()),
+        'The ports that CONNECT may open tunnels to, such as [443]. Left out: any. Empty: none.',
+      ),
+      workers: key(
+        countUpTo(MAX_PROXY_WORKERS),
+        'How many processes serve requests; they share one port and their state. Default 1.',
+      ),
+      max_header_size: key(
+        byteCount(512, 2 ** 20),
+        'The most bytes in the head of a request or of an answer. Default 65536.',
+      ),
     }),
     'The rotating forward proxy.',
   ),

@@ -1,5 +1,5 @@
 import { tidySeconds } from '../../codec/leaf.js'
-import { EVENT_TYPES, SCHEMA } from '../session.js'
+import { EVENT_TYPES } from '../session.js'
 import { errorKind } from './error-kind.js'
 import { isBag, type Reader } from './reader.js'
 
@@ -106,7 +106,7 @@ export function session(reader: Reader): Bag {
   const [told, retried] = [reader.take('total_attempts'), reader.take('retry_count')]
   const total = typeof told === 'number' ? told : attempts.length
   return reader.with({
-    schema: SCHEMA,
+    schema: reader.schema(),
     session_id: id,
     policy_id: policy,
     policy_ids: reader.take('policy_ids') ?? [policy],
@@ -133,12 +133,12 @@ export function event(reader: Reader): Bag {
   const told = reader.take('event_type', 'type')
   const type = typeof told === 'string' ? told.toLowerCase() : told
   const component = reader.take('component')
-  const known = COMPONENTS.includes(String(component))
+  const known = reader.isOwn || COMPONENTS.includes(String(component))
   const context = reader.take('context')
   const session = reader.take('session_id')
   const id = reader.take('event_id', 'id')
   return reader.with({
-    schema: SCHEMA,
+    schema: reader.schema(),
     event_id: id,
     event_type: (EVENT_TYPES as readonly unknown[]).includes(type) ? type : (OLD_TYPES[String(type)] ?? type),
     timestamp: reader.instant('timestamp'),
@@ -150,7 +150,7 @@ export function event(reader: Reader): Bag {
     max_attempts: reader.take('max_attempts'),
     delay: reader.seconds('delay', 'delay_before'),
     error: reader.error('error', 'error_message'),
-    component: known ? component : 'retry_manager',
+    component: known ? (component ?? 'retry_manager') : 'retry_manager',
     // A component that nobody has any more is kept among the facts.
     context: known || component === undefined ? context : { ...(isBag(context) ? context : {}), component },
   })
@@ -218,7 +218,7 @@ export function breaker(reader: Reader): Bag {
   ]
   const span = reader.seconds('window_duration')
   return reader.with({
-    schema: SCHEMA,
+    schema: reader.schema(),
     id: reader.take('id') ?? (named === undefined ? undefined : `${kind}:${encodeURIComponent(word(named))}`),
     proxy_id: proxy ?? named,
     policy_id: policy,
@@ -245,7 +245,7 @@ export function deadLetter(reader: Reader): Bag {
   const [created, attempted] = [reader.instant('created_at'), reader.instant('last_attempt')]
   const status = reader.take('status')
   return reader.with({
-    schema: SCHEMA,
+    schema: reader.schema(),
     dlq_id: id,
     item_id: reader.take('item_id', 'email_id'),
     operation_type: reader.take('operation_type', 'operation'),
@@ -274,7 +274,7 @@ export function errorRecord(reader: Reader): Bag {
   const [severity, category] = [reader.take('severity'), reader.take('category')]
   const [type, status] = [reader.take('error_type'), reader.take('http_status')]
   return reader.with({
-    schema: SCHEMA,
+    schema: reader.schema(),
     timestamp: reader.instant('timestamp'),
     severity: typeof severity === 'string' ? severity.toUpperCase() : severity,
     category: typeof category === 'string' ? category.toUpperCase() : category,

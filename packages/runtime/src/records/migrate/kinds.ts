@@ -4,7 +4,7 @@ import { breakerSchema } from '../breaker.js'
 import { deadLetterSchema } from '../dead-letter.js'
 import { errorRecordSchema } from '../errors.js'
 import { windowSchema } from '../metrics.js'
-import { eventSchema, sessionSchema } from '../session.js'
+import { EVENT_TYPES, eventSchema, OUTCOMES, STOP_REASONS, sessionSchema } from '../session.js'
 import { breaker, contradictionsIn, deadLetter, errorRecord, event, metrics, session } from './convert.js'
 import type { Reader } from './reader.js'
 
@@ -21,6 +21,14 @@ interface Kind {
   readonly schema: z.ZodType
   /** What the schema cannot say: a sentence a problem. */
   check?(record: Bag): string[]
+  /** The words that the record uses, each with those that a record of another program may use. */
+  words?(record: Bag): readonly UsedWord[]
+}
+
+interface UsedWord {
+  readonly path: string
+  readonly got: unknown
+  readonly known: readonly string[]
 }
 
 const KINDS: readonly Kind[] = [
@@ -34,6 +42,7 @@ const KINDS: readonly Kind[] = [
       typeof attempt === 'number' && typeof most === 'number' && attempt > most
         ? [`max_attempts: got ${most}, takes at least attempt, which is ${attempt}`]
         : [],
+    words: ({ event_type: got }) => [{ path: 'event_type', got, known: EVENT_TYPES }],
   },
   {
     name: 'sessions',
@@ -44,6 +53,14 @@ const KINDS: readonly Kind[] = [
     convert: session,
     schema: sessionSchema,
     check: contradictionsIn,
+    words: ({ stopped, attempts }) => [
+      { path: 'stopped', got: stopped, known: STOP_REASONS },
+      ...(Array.isArray(attempts) ? attempts : []).map((attempt: Bag, i) => ({
+        path: `attempts.${i}.outcome`,
+        got: attempt.outcome,
+        known: OUTCOMES,
+      })),
+    ],
   },
   {
     name: 'metrics',
@@ -64,6 +81,15 @@ const KINDS: readonly Kind[] = [
     schema: breakerSchema,
   },
 ]
+
+/**
+ * The words of a record that no version of this library ever wrote. Records with a stamp of ours may come from a newer
+ * version, whose words are kept as text; in all others an unknown word is a mistake.
+ */
+export const unknownWords = (kind: Kind, record: Bag): string[] =>
+  (kind.words?.(record) ?? [])
+    .filter(({ got, known }) => typeof got === 'string' && !known.includes(got))
+    .map(({ path, got, known }) => `${path}: expected one of ${known.join(', ')}, got ${JSON.stringify(got)}`)
 
 /** Which kind a record is, by its fields in either spelling. */
 export function kindOf(raw: Bag): Kind | undefined {

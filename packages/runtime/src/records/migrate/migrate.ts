@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { callable, check } from '../../check.js'
-import { kindOf, type MigratedKind } from './kinds.js'
+import { kindOf, type MigratedKind, unknownWords } from './kinds.js'
 import { linesOf } from './lines.js'
 import { isBag, Reader } from './reader.js'
 
@@ -127,9 +127,12 @@ function readLine(text: string): Read {
     return {
       problem: `is no record that is known; takes sessions (session_id, attempts), events (event_id), metrics (time_window_start), breakers, dead letters and error records; has ${Object.keys(raw).slice(0, 8).join(', ') || 'no fields'}`,
     }
-  const record = kind.convert(new Reader(raw))
+  const reader = new Reader(raw)
+  const record = kind.convert(reader)
   const result = kind.schema.safeParse(record)
-  const problems = result.success ? (kind.check?.(record) ?? []) : result.error.issues.map(sentence)
+  const problems = result.success
+    ? [...(reader.isOwn ? [] : unknownWords(kind, record)), ...(kind.check?.(record) ?? [])]
+    : result.error.issues.map(sentence)
   if (problems.length > 0) return { problem: `${kind.name}: ${problems.join('; ')}` }
   return { kind: kind.name, record, changed: !isDeepStrictEqual(record, raw) }
 }

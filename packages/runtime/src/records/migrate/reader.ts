@@ -27,6 +27,9 @@ function toInstant(value: unknown): unknown {
   return Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : value
 }
 
+/** The stamps of our own records. A record of an older one fits the current schema as it is, so it keeps its stamp. */
+const OWN_STAMP = /^1\.[1-9]\d?$/
+
 /** Reads an old record field by field under whatever name it has, and knows what is left over. */
 export class Reader {
   private readonly raw: Bag
@@ -34,10 +37,25 @@ export class Reader {
   /** Our own records in the TypeScript spelling have milliseconds; all others that were ever written have seconds. */
   private readonly scale: number
 
+  /** The `schema` of a record that this library wrote; undefined for all others. */
+  private readonly stamp: string | undefined
+
   constructor(raw: Bag, scale?: number) {
     this.raw = raw
-    this.scale =
-      scale ?? (raw.schema === SCHEMA && Object.keys(raw).some((key) => /[a-z][A-Z]/.test(key)) ? 1000 : 1)
+    this.stamp = typeof raw.schema === 'string' && OWN_STAMP.test(raw.schema) ? raw.schema : undefined
+    const isCamelCase = Object.keys(raw).some((key) => /[a-z][A-Z]/.test(key))
+    this.scale = scale ?? (this.stamp !== undefined && isCamelCase ? 1000 : 1)
+  }
+
+  /** Whether this library wrote the record, in this version or another one. */
+  get isOwn(): boolean {
+    return this.stamp !== undefined
+  }
+
+  /** The `schema` of the converted record. */
+  schema(): string {
+    this.taken.add('schema')
+    return this.stamp ?? SCHEMA
   }
 
   /** The first field of these that is there, in either spelling. */

@@ -1,0 +1,9 @@
+const DAY_MS = 86_400_000
+
+/** How long records are kept in the store where the file says nothing. */
+export const RETENTION = {
+  sessions: { maxAge: 7 * DAY_MS, maxEntries: 1_000_000 },
+  events: { maxAge: 7 * DAY_MS, maxEntries: 1_000_000 },
+  audit: { maxAge: 365 * DAY_MS, maxEntries: 1_000_000 },
+  errors: { maxAge: 14 * DAY_MS, maxEntries: 1_000_000 },
+} as const
