@@ -20,7 +20,10 @@ export async function handleConnect(
   head: Buffer,
 ): Promise<void> {
   const target = parseAuthority(req.url ?? '')
-  await tunnel(house, req, client, head, target, async () => ESTABLISHED)
+  await tunnel(house, req, client, head, target, async () => ({
+    switched: true,
+    told: ESTABLISHED,
+  }))
 }
 
 /** Where a tunnel leads, and the name by which that is judged. */
@@ -28,17 +31,19 @@ export interface TunnelTarget extends Target {
   readonly hostname: string
 }
 
-/**
- * Joins a client to a target by a tunnel. `begin` says what the client is told once it stands, unless that leaves before;
- * what it throws is the fault of nobody but the target.
- */
+/** What became of a tunnel: bytes pass both ways after `told`, or the client gets an answer and nothing else passes. */
+export type Begun =
+  | { readonly switched: true; readonly told: string }
+  | { readonly switched: false; readonly answer: (client: Socket) => void }
+
+/** Joins a client to a target by a tunnel. `begin` is called once it stands; an error it throws is the target's fault. */
 export async function tunnel(
   house: House,
   req: IncomingMessage,
   client: Socket,
   head: Buffer,
   target: TunnelTarget | undefined,
-  begin: (upstream: Socket, signal: AbortSignal) => Promise<string>,
+  begin: (upstream: Socket, signal: AbortSignal) => Promise<Begun>,
 ): Promise<void> {
   const { users, targets, counts } = house
   const stop = (refusal: Refusal): void => {
@@ -61,15 +66,20 @@ export async function tunnel(
     upstream = await house
       .guardFor(call)
       .run((attempt) => open(house, attempt, target), { signal: waiting.signal, context })
-    const told = await begin(upstream, waiting.signal)
+    const begun = await begin(upstream, waiting.signal)
     const early = waiting.end()
     if (!client.writable) {
       upstream.destroy()
       client.destroy()
       return
     }
+    if (!begun.switched) {
+      counts.requests++
+      begun.answer(client)
+      return
+    }
     counts.tunnels++
-    client.write(told, 'latin1')
+    client.write(begun.told, 'latin1')
     house.tunnels.join(client, upstream, early)
   } catch (error) {
     upstream?.destroy()

@@ -78,14 +78,16 @@ export interface ResponseHead {
   readonly contentLength: number
 }
 
+const textOf = (raw: Buffer | string): string => (typeof raw === 'string' ? raw : raw.toString('latin1'))
+
 /** Reads the head of an answer. A 204 tells no length of a body. */
-export function readResponse(status: number, raw: readonly Buffer[]): ResponseHead {
+export function readResponse(status: number, raw: readonly (Buffer | string)[]): ResponseHead {
   const headers: FlatHeaders = []
   let connection = ''
   let contentLength = -1
   for (let i = 0; i < raw.length; i += 2) {
-    const name = (raw[i] as Buffer).toString('latin1')
-    const value = (raw[i + 1] as Buffer).toString('latin1')
+    const name = textOf(raw[i] as Buffer | string)
+    const value = textOf(raw[i + 1] as Buffer | string)
     const lower = name.toLowerCase()
     if (!RESPONSE.has(lower)) {
       if (lower === 'content-length') {

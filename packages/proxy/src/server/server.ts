@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duration } from 'holdfast'
 import { milliseconds } from 'holdfast/engine'
@@ -12,7 +12,7 @@ import { handlePlain } from './plain.js'
 import { NOT_FOUND, refuse, refuseSocket } from './refusals.js'
 import { answerStatus, type ProxyStatus, statusOf } from './status-page.js'
 import { Tunnels } from './tunnels.js'
-import { handleUpgrade, isWebSocket } from './upgrade.js'
+import { handleWebSocket, isWebSocket, withoutUpgrade } from './upgrade.js'
 import { Users } from './users.js'
 
 /** A forward proxy that runs. */
@@ -116,7 +116,11 @@ function serverFor(house: House): Server {
     },
   )
   server.maxConnections = maxConnections
+  const known = new WeakSet<Socket>()
   server.on('connection', (socket: Socket) => {
+    // A connection is given back to the server where a request on it asked for another protocol in vain.
+    if (known.has(socket)) return
+    known.add(socket)
     house.connections++
     socket.once('close', () => {
       house.connections--
@@ -130,18 +134,18 @@ function serverFor(house: House): Server {
     else void handle(house, req, socket, head)
   }
   server.on('connect', tunnels(handleConnect))
-  const upgrade = tunnels(handleUpgrade)
+  const openWebSocket = tunnels(handleWebSocket)
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (!isOwn(req) || isWebSocket(req) || unanswered.has(socket)) return upgrade(req, socket, head)
-    // The wish for another protocol, as `curl --http2` has it, may be passed over.
-    const res = new ServerResponse(req)
-    res.shouldKeepAlive = false
-    res.assignSocket(socket)
-    res.once('finish', () => socket.destroySoon())
-    answerSelf(house, res)
+    if (isWebSocket(req) || unanswered.has(socket)) openWebSocket(req, socket, head)
+    else {
+      socket.unshift(Buffer.concat([withoutUpgrade(req), head]))
+      server.emit('connection', socket)
+    }
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const silent = unanswered.has(socket) && !unanswered.owns(socket)
+    // Bytes after a request that is the last of its connection are ignored: its response closes the connection.
+    if (error.code === 'HPE_CLOSED_CONNECTION' && unanswered.has(socket)) return
     if (silent || error.code === 'ECONNRESET') socket.destroy()
     else refuseSocket(socket, badHead(error.code))
   })

@@ -1,18 +1,15 @@
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, request, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { pipeline } from 'node:stream'
 import { abortable } from '../connect/dial.js'
-import { readHead } from '../connect/handshake.js'
 import { Limit } from '../connect/tunnel.js'
-import { tunnel } from './connect.js'
-import { readRequest } from './head.js'
+import { type Begun, tunnel } from './connect.js'
+import { readRequest, readResponse } from './head.js'
 import type { House } from './house.js'
 import { parseAbsolute, type RequestTarget } from './target.js'
 
-/**
- * Answers a request in absolute form that asks for another protocol. A WebSocket gets a tunnel in which the request is
- * sent on. What asks for anything else is sent on without that wish, as the only request of its connection.
- */
-export async function handleUpgrade(
+/** Answers a request in absolute form that asks for a WebSocket: its handshake is sent to the target over a tunnel. */
+export async function handleWebSocket(
   house: House,
   req: IncomingMessage,
   client: Socket,
@@ -20,56 +17,99 @@ export async function handleUpgrade(
 ): Promise<void> {
   const parsed = parseAbsolute(req.url ?? '')
   const target = parsed === undefined || !parsed.target.origin.startsWith('http:') ? undefined : parsed.target
-  const request = target && requestFor(req, target, parsed?.path ?? '/')
-  await tunnel(house, req, client, head, target && placeOf(target), async (upstream, signal) => {
-    upstream.write(request as string, 'latin1')
-    if (!isWebSocket(req)) return ''
-    return answerOf(upstream, signal, house.settings.responseTimeout, target?.host ?? '')
-  })
+  await tunnel(house, req, client, head, target && placeOf(target), (upstream, signal) =>
+    shakeHands(house, req, upstream, target as RequestTarget, parsed?.path ?? '/', signal),
+  )
 }
 
 function placeOf({ hostname, origin }: RequestTarget): { hostname: string; host: string; port: number } {
   return { hostname, host: hostname.replace(/^\[|\]$/g, ''), port: Number(new URL(origin).port || 80) }
 }
 
-/** Whether a request asks for a WebSocket, which nothing else can stand in for. */
-export const isWebSocket = (req: IncomingMessage): boolean =>
-  req.headers.upgrade?.toLowerCase() === 'websocket'
-
-/** The head of the request as the target gets it. */
-function requestFor(req: IncomingMessage, { host }: RequestTarget, path: string): string {
-  const { headers, chunked, contentLength } = readRequest(req.rawHeaders)
-  const own = isWebSocket(req) ? ['Connection', 'Upgrade', 'Upgrade', 'websocket'] : ['Connection', 'close']
-  const length = chunked
-    ? ['Transfer-Encoding', 'chunked']
-    : contentLength > 0
-      ? ['Content-Length', String(contentLength)]
-      : []
-  return headOf(`${req.method} ${path} HTTP/1.1`, ['Host', host, ...headers, ...own, ...length])
+/** Whether a request is the handshake of a WebSocket, which has no body. No other protocol is switched to. */
+export function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  const { upgrade, 'content-length': length = '0', 'transfer-encoding': coding } = headers
+  return method === 'GET' && upgrade?.toLowerCase() === 'websocket' && length === '0' && coding === undefined
 }
 
-function headOf(first: string, headers: readonly string[]): string {
-  let text = `${first}\r\n`
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`
-  return `${text}\r\n`
+const HEADERS_OF_AN_UPGRADE = new Set(['connection', 'upgrade', 'http2-settings'])
+
+/**
+ * The head of a request without its wish for another protocol, as the last of its connection. An HTTP server may ignore that
+ * wish, and the request is parsed anew as an ordinary one, so that nothing but its own body is taken for a part of it.
+ */
+export function withoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  let text = `${method} ${url} HTTP/${httpVersion}\r\n`
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (!HEADERS_OF_AN_UPGRADE.has((rawHeaders[i] as string).toLowerCase()))
+      text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`
+  return Buffer.from(`${text}Connection: close\r\n\r\n`, 'latin1')
 }
 
-/** The head of the target's answer. Unless the protocol is changed, nothing else may come over this connection. */
-async function answerOf(
+/** Sends the handshake to the target, and reads the head of its response. */
+async function shakeHands(
+  { settings }: House,
+  req: IncomingMessage,
   upstream: Socket,
+  { host }: RequestTarget,
+  path: string,
   signal: AbortSignal,
-  timeout: number,
-  host: string,
-): Promise<string> {
-  const limit = new Limit({ connectTimeout: timeout, host }, signal)
+): Promise<Begun> {
+  const limit = new Limit({ connectTimeout: settings.responseTimeout, host }, signal)
   const release = abortable(upstream, limit.signal)
+  const { headers } = readRequest(req.rawHeaders)
   try {
-    const lines = await readHead(upstream, host)
-    if (/^HTTP\/1\.1 101(?: |$)/.test(lines[0] ?? '')) return `${lines.join('\r\n')}\r\n\r\n`
-    const kept = lines.filter((line) => !/^(connection|keep-alive|proxy-[a-z-]+):/i.test(line))
-    return `${kept.join('\r\n')}\r\nConnection: close\r\n\r\n`
+    return await new Promise((resolve, reject) => {
+      const handshake = request({
+        createConnection: () => upstream,
+        method: 'GET',
+        path,
+        headers: ['Host', host, ...headers, 'Connection', 'Upgrade', 'Upgrade', 'websocket'],
+        setHost: false,
+        maxHeaderSize: settings.maxHeaderSize,
+      })
+      handshake.on('error', reject)
+      // The socket of a tunnel is paused, and the parser listens to it only now.
+      handshake.on('socket', (socket) => socket.resume())
+      handshake.on('upgrade', (response: IncomingMessage, _socket: Socket, early: Buffer) => {
+        if (early.length > 0) upstream.unshift(early)
+        resolve({ switched: true, told: headOf(response) })
+      })
+      handshake.on('response', (response: IncomingMessage) =>
+        resolve({
+          switched: false,
+          answer: (client) => deliver(req, response, client, settings.idleTimeout),
+        }),
+      )
+      handshake.end()
+    })
   } finally {
     release()
     limit.end()
   }
+}
+
+function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+  let text = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n`
+  for (let i = 0; i < rawHeaders.length; i += 2) text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`
+  return `${text}\r\n`
+}
+
+/** Hands the response of a target that does not switch protocols to the client, and closes both connections after it. */
+function deliver(req: IncomingMessage, response: IncomingMessage, client: Socket, idleTimeout: number): void {
+  const { statusCode = 502, statusMessage = '', rawHeaders } = response
+  const res = new ServerResponse(req)
+  res.shouldKeepAlive = false
+  res.assignSocket(client)
+  // Whatever else the client sends was meant for a protocol that is not spoken here.
+  client.on('error', () => {}).resume()
+  client.setTimeout(idleTimeout, () => client.destroy())
+  client.on('close', () => response.destroy())
+  const { headers } = readResponse(statusCode, rawHeaders)
+  res.writeHead(statusCode, statusMessage, headers)
+  pipeline(response, res, (error) => {
+    response.socket.destroy()
+    if (error) client.destroy()
+    else client.destroySoon()
+  })
 }
