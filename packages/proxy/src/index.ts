@@ -22,4 +22,10 @@ export type {
 export { type ProxyServer, startProxy } from './server/server.js'
 export type { ProxyStatus } from './server/status-page.js'
 export { isLocalName, isPrivateAddress } from './targets/address.js'
-export type { Resolve, ResolvedAddress } from './targets/targets.js'
+export {
+  PrivateTargetError,
+  type Resolve,
+  type ResolvedAddress,
+  TargetPolicy,
+  type TargetPolicyOptions,
+} from './targets/target-policy.js'

@@ -3,7 +3,7 @@ import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { isPrivateAddress } from '../src/index.js'
 import { parseAbsolute, parseAuthority } from '../src/server/target.js'
-import { type ResolvedAddress, Targets } from '../src/targets/targets.js'
+import { type ResolvedAddress, TargetPolicy } from '../src/targets/target-policy.js'
 
 const PRIVATE = [
   '0.0.0.0',
@@ -152,16 +152,16 @@ describe('the targets that are gone to', () => {
   function targetsOf(answers: Record<string, ResolvedAddress[] | Error>, allowPrivate = false) {
     const clock = fakeClock()
     const asked: string[] = []
-    const targets = new Targets(
+    const targets = new TargetPolicy({
       allowPrivate,
-      async (name) => {
+      resolve: async (name) => {
         asked.push(name)
         const found = answers[name]
         if (found instanceof Error || found === undefined) throw found ?? new Error('ENOTFOUND')
         return found
       },
       clock,
-    )
+    })
     return { targets, asked, clock, answers }
   }
 

@@ -2,7 +2,7 @@ import type { Attempt, Clock } from 'holdfast'
 import type { Agent, Dispatcher } from 'undici'
 import { upstreamOf } from '../members/member.js'
 import type { ProxyUpstream } from '../members/upstream.js'
-import type { Targets } from '../targets/targets.js'
+import type { TargetPolicy } from '../targets/target-policy.js'
 import type { ProxyCall, ProxyGuard, ProxySettings } from './options.js'
 import type { Tunnels } from './tunnels.js'
 import type { Users } from './users.js'
@@ -21,7 +21,7 @@ interface ProxyCounts {
 export interface House {
   readonly settings: ProxySettings
   readonly users: Users
-  readonly targets: Targets
+  readonly targets: TargetPolicy
   readonly guardFor: (call: ProxyCall) => ProxyGuard
   /** Sends to targets where there is no pool. */
   readonly direct: Agent

@@ -2,7 +2,7 @@ import type { Attempt, Clock, Duration, GuardOptions, Pool, RetryOptions, RunOpt
 import { milliseconds, systemClock } from 'holdfast/engine'
 import type { FetchRetryOptions } from 'holdfast/http'
 import { invalid } from '../errors.js'
-import { type Resolve, resolveBySystem } from '../targets/targets.js'
+import { type Resolve, resolveBySystem } from '../targets/target-policy.js'
 
 /** Somebody who may use the proxy. */
 export interface ProxyUser {

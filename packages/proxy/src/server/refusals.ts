@@ -1,7 +1,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { classify, isHoldfastError } from 'holdfast'
-import { PrivateTargetError } from '../targets/targets.js'
+import { PrivateTargetError } from '../targets/target-policy.js'
 
 /** An answer that the proxy gives itself. */
 export interface Refusal {

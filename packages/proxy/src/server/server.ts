@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duration } from 'holdfast'
 import { milliseconds } from 'holdfast/engine'
 import { Agent, buildConnector } from 'undici'
-import { Targets } from '../targets/targets.js'
+import { TargetPolicy } from '../targets/target-policy.js'
 import { handleConnect } from './connect.js'
 import { guardsOf } from './guards.js'
 import type { House } from './house.js'
@@ -55,7 +55,11 @@ export interface ProxyServer {
 export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServer> {
   const settings = readProxy(options)
   const { clock } = settings
-  const targets = new Targets(settings.allowPrivateTargets, settings.resolve, clock)
+  const targets = new TargetPolicy({
+    allowPrivate: settings.allowPrivateTargets,
+    resolve: settings.resolve,
+    clock,
+  })
   const house: House = {
     settings,
     clock,

@@ -135,8 +135,15 @@ describe('an upgrade that is not answered with 101', () => {
     const b = await startTarget()
     const proxy = await proxyFor({ users })
     const printed = await curl(
-      ...['--http2', '-U', 'ann:pw', '-x', proxy.url, '-b', 'session=secret'],
-      ...[`${a.url}/one`, `${b.url}/two`],
+      '--http2',
+      '-U',
+      'ann:pw',
+      '-x',
+      proxy.url,
+      '-b',
+      'session=secret',
+      `${a.url}/one`,
+      `${b.url}/two`,
     )
     expect(printed).toBe('GET /oneGET /two')
     expect([a, b].map(({ arrived }) => arrived.map(({ url }) => url))).toEqual([['/one'], ['/two']])

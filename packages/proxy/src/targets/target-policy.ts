@@ -1,6 +1,7 @@
 import { lookup as lookupDns } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Clock } from 'holdfast'
+import { systemClock } from 'holdfast/engine'
 import { isLocalName, isPrivateAddress } from './address.js'
 
 /** An address as a resolver gives it. */
@@ -32,30 +33,75 @@ interface Known {
   open: boolean
 }
 
-/** Says which targets may be gone to. Names are resolved, and what was found is believed for a few seconds. */
-export class Targets {
+/** What a {@link TargetPolicy} is made of. */
+export interface TargetPolicyOptions {
+  /** Whether private, loopback, link-local and metadata targets are allowed. @defaultValue false */
+  allowPrivate?: boolean
+  /** Resolves names, to all their addresses. @defaultValue the operating system */
+  resolve?: Resolve
+  /** Where it takes its time from. @defaultValue the machine's clock */
+  clock?: Clock
+}
+
+/**
+ * The spellings under which a host is checked: as it is, and without final dots. A proxy behind us may drop those, and a
+ * resolver here may know only one of the two.
+ */
+function spellingsOf(host: string): readonly string[] {
+  if (!host.endsWith('.')) return [host]
+  const bare = host.replace(/\.+$/, '')
+  if (bare === '') return [host]
+  // Without its dots it may be an address, in any of the ways to write one.
+  const url = `http://${bare}`
+  return [host, URL.canParse(url) ? new URL(url).hostname : bare]
+}
+
+/**
+ * Decides which targets are allowed: those at public addresses, unless private ones are allowed too. Names are resolved, and
+ * answers are remembered for ten seconds.
+ *
+ * @example
+ * ```ts
+ * import { TargetPolicy } from '@holdfast/proxy'
+ *
+ * const policy = new TargetPolicy({ resolve: async () => [{ address: '10.0.0.1', family: 4 }] })
+ * policy.allows('127.0.0.1') // => false
+ * policy.allows('8.8.8.8') // => true
+ * await policy.allows('intranet.example.') // => false
+ * ```
+ */
+export class TargetPolicy {
   private readonly allowPrivate: boolean
   private readonly resolve: Resolve
   private readonly clock: Clock
   private readonly known = new Map<string, Known>()
 
-  constructor(allowPrivate: boolean, resolve: Resolve, clock: Clock) {
+  constructor({
+    allowPrivate = false,
+    resolve = resolveBySystem,
+    clock = systemClock,
+  }: TargetPolicyOptions = {}) {
     this.allowPrivate = allowPrivate
     this.resolve = resolve
     this.clock = clock
   }
 
   /**
-   * Whether a host, as the URL parser writes it, may be gone to; a promise where it has to be resolved first. A name that
-   * does not resolve is not refused: a proxy behind us may know it, and where there is none the connection fails by itself.
+   * Whether a host, as the URL parser writes it, is allowed; a promise where it has to be resolved first. A name that does
+   * not resolve is allowed: a proxy behind us may know it, and without one the connection fails.
    */
   allows(hostname: string): boolean | Promise<boolean> {
     if (this.allowPrivate) return true
     const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-    if (isIP(host) > 0) return !isPrivateAddress(host)
-    if (isLocalName(host)) return false
-    const known = this.lookUp(host)
-    return known.open || known.addresses.then(isOpen, () => true)
+    const spellings = spellingsOf(host)
+    const address = spellings.find((one) => isIP(one) > 0)
+    if (address !== undefined) return !isPrivateAddress(address)
+    if (spellings.some(isLocalName)) return false
+    const known = spellings.map((name) => this.lookUp(name))
+    if (known.every(({ open }) => open)) return true
+    return Promise.all(known.map(({ addresses }) => addresses.then(isOpen, () => true))).then((all) =>
+      all.every(Boolean),
+    )
   }
 
   /**
