@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { HoldfastError } from 'holdfast'
-import { bodyLimit } from 'hono/body-limit'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import { gate } from './access/gate.js'
 import { type ReadAction, Reads } from './access/reads.js'
 import { type Caller, LOCAL } from './access/roles.js'
+import { limitBody } from './answer/body.js'
 import { failure, Refusal, refuseInvalid } from './answer/failure.js'
 import { redactText } from './answer/redact.js'
 import { Feed } from './events/feed.js'
@@ -85,15 +85,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   // One for all, so that it hears of every wrong token.
   const door = gate(hf, settings, local)
   app.use('/api/v1/*', door)
-  app.use(
-    '/api/v1/*',
-    bodyLimit({
-      maxSize: settings.maxBody,
-      onError: () => {
-        throw new Refusal('PAYLOAD_TOO_LARGE', `a body may have ${settings.maxBody} bytes at the most`)
-      },
-    }),
-  )
+  app.use('/api/v1/*', limitBody(settings.maxBody))
 
   addRoutes({
     hf,

@@ -1,5 +1,6 @@
 import { encodeExplanation } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
+import { readText } from '../answer/body.js'
 import { configWire } from '../answer/config.js'
 import { pageOf } from '../answer/page.js'
 import type { Routes } from './routes.js'
@@ -58,6 +59,8 @@ const validation = z
   })
   .meta({ id: 'ConfigValidation' })
 
+const NOT_UTF8 = { path: '', message: 'expected valid UTF-8, got bytes that are not' }
+
 /** The one file, and what was changed on top of it. */
 export function config({ hf, operation }: Routes): void {
   const tag = 'config'
@@ -92,7 +95,9 @@ export function config({ hf, operation }: Routes): void {
       answers: { 200: { description: 'What is wrong, and where', schema: validation } },
     },
     async ({ c }) => {
-      const { valid, errors } = await hf.config.validate(await c.req.text())
+      const text = await readText(c)
+      if (text === undefined) return { body: { valid: false, errors: [NOT_UTF8] } }
+      const { valid, errors } = await hf.config.validate(text)
       return { body: { valid, errors } }
     },
   )

@@ -2,6 +2,7 @@ import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-op
 import type { Context } from 'hono'
 import type { ReadAction, Reads } from '../access/reads.js'
 import { type Caller, type Role, reaches } from '../access/roles.js'
+import { readJson } from '../answer/body.js'
 import { names } from '../answer/etag.js'
 import { invalid, Refusal, wrong } from '../answer/failure.js'
 import { errorAnswer } from './shapes.js'
@@ -160,17 +161,9 @@ export function operations(app: App, reads: Reads) {
 async function bodyOf<P, Q, H, B>(c: Context<Env>, spec: Spec<P, Q, H, B>): Promise<unknown> {
   const schema = (spec.body ?? spec.optionalBody) as z.ZodType | undefined
   if (schema === undefined) return undefined
-  const text = await c.req.text()
-  if (text === '' && spec.body === undefined) return undefined
-  const type = c.req.header('content-type')
-  if (type !== undefined && !/^application\/([\w.-]+\+)?json\b/i.test(type))
-    throw wrong('header', 'content-type', 'the body must be JSON: send content-type: application/json')
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch {
-    throw wrong('body', '', 'the body is no JSON')
-  }
+  const json = await readJson(c)
+  if (json === undefined && spec.body === undefined) return undefined
+  if (json === undefined) throw wrong('body', '', 'expected a JSON body, got none')
   const read = schema.safeParse(json)
   if (!read.success) throw invalid(read.error, 'json')
   return read.data
