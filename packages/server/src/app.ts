@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { HoldfastError } from 'holdfast'
 import { methodNotAllowed } from 'hono/method-not-allowed'
@@ -47,6 +48,8 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   const feed = new Feed(hf, { clock, heartbeat: settings.heartbeat, buffer: settings.readerBuffer })
   const jobs = new Jobs(clock)
   const ending = new AbortController()
+  // Each request in flight listens to it, and stops listening when it ends.
+  setMaxListeners(0, ending.signal)
   const reads = new Reads(clock, (actor, action, { count, from, to }) => {
     const after = { count, from: from.toISOString(), to: to.toISOString() }
     return hf.audit.record({ by: actor }, action, READ[action], { after })
