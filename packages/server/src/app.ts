@@ -13,7 +13,7 @@ import { Feed } from './events/feed.js'
 import type { HoldfastLike } from './hf.js'
 import { Jobs } from './jobs/jobs.js'
 import { documentOf } from './openapi.js'
-import { type AppOptions, readApp } from './options.js'
+import { type AppOptions, type AppSettings, readApp } from './options.js'
 import { DOCS_STYLE, docsPage } from './pages/docs.js'
 import { dashboard } from './pages/files.js'
 import { PAGE_POLICY, securityHeaders } from './pages/headers.js'
@@ -29,6 +29,7 @@ export interface Built {
   close(): Promise<void>
   /** Ends the calls that requests still wait for, so that these are answered. */
   cancel(): void
+  readonly logger: AppSettings['logger']
 }
 
 /** What a record of reading is about. */
@@ -124,6 +125,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
 
   return {
     app,
+    logger,
     async close() {
       feed.close()
       stopMetrics()

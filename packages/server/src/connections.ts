@@ -25,6 +25,11 @@ export class Connections {
     answer.once('close', () => this.count(socket, -1))
   }
 
+  /** Whether a request of this connection is under way. */
+  isBusy(socket: Socket): boolean {
+    return (this.busy.get(socket) ?? 0) > 0
+  }
+
   /** Ends those with nothing under way, and the others once that is answered. */
   end(): void {
     this.ending = true

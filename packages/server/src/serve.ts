@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer as createPlain, type Server } from 'node:http'
 import { createServer as createSecure } from 'node:https'
@@ -10,13 +11,16 @@ import { listTokens } from './access/tokens.js'
 import { type Built, buildApp } from './app.js'
 import { Connections } from './connections.js'
 import type { HoldfastLike } from './hf.js'
+import { enforceLimits, type LimitOptions, type Limits, resolveLimits, serverOptions } from './limits.js'
+import { answerMalformed, problemOfHead, reject } from './malformed.js'
 import type { AppOptions } from './options.js'
+import { SECURITY_HEADERS } from './pages/headers.js'
 import { startProbes } from './probes.js'
 import type { App } from './routes/operation.js'
 import { Unread } from './unread.js'
 
 /** What a server is made of: what an app is, and where it listens. */
-export interface ServeOptions extends AppOptions {
+export interface ServeOptions extends AppOptions, LimitOptions {
   /** The port; 0 takes a free one. @defaultValue `server.port` of the file, else 8000 */
   port?: number | undefined
   /** The files of a certificate and its key: HTTPS. @defaultValue `server.tls` of the file */
@@ -89,7 +93,9 @@ export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promi
 /** As {@link serve} does, for who owns the runtime too. */
 export async function startServer(hf: HoldfastLike, options: ServeOptions): Promise<Started> {
   const own = hf.config.current.server ?? {}
-  const { port = own.port ?? 8000, tls = own.tls, host = own.host ?? '127.0.0.1', ...rest } = options
+  const { port = own.port ?? 8000, tls = own.tls, host = own.host ?? '127.0.0.1', ...others } = options
+  const { headerTimeout, requestTimeout, idleTimeout, maxConnections, ...rest } = others
+  const limits = resolveLimits({ headerTimeout, requestTimeout, idleTimeout, maxConnections }, own)
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw refusal('port: takes a whole number from 0 to 65535')
   if (!isLoopback(host) && (await listTokens(hf)).length === 0)
@@ -102,13 +108,22 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
     tls === undefined ? undefined : { cert: read(tls.cert ?? '', 'cert'), key: read(tls.key ?? '', 'key') }
   const built = buildApp(hf, { ...rest, host })
   const { app } = built
-  const listener = getRequestListener(app.fetch as never, { errorHandler: () => MALFORMED.clone() })
+  const listener = getRequestListener(app.fetch as never, { errorHandler: unreadable })
   const unread = new Unread()
-  const server = makeServer(secured, (incoming, outgoing) => {
+  const server = makeServer(secured, limits, (incoming, outgoing) => {
     connections.took(outgoing)
-    unread.see(incoming, outgoing, () => void listener(incoming, outgoing))
+    // RFC 9112, 6.1: such a message may hold another one.
+    if (incoming.httpVersion === '1.0' && 'transfer-encoding' in incoming.headers)
+      outgoing.shouldKeepAlive = false
+    const problem = problemOfHead(incoming)
+    unread.see(incoming, outgoing, () =>
+      problem === undefined ? void listener(incoming, outgoing) : reject(outgoing, problem),
+    )
   })
   const connections = new Connections(server, secured !== undefined)
+  const { clock = systemClock } = options
+  enforceLimits(server, connections, limits, { clock, warn: (message) => built.logger.error({}, message) })
+  answerMalformed(server)
   try {
     await listening(server, port, host)
   } catch (error) {
@@ -121,7 +136,7 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
   let closing: Promise<void> | undefined
   const end = (runtime?: () => Promise<unknown>): Promise<void> => {
     probes.close()
-    closing ??= shut({ server, connections, built, clock: options.clock ?? systemClock, runtime })
+    closing ??= shut({ server, connections, built, clock, runtime })
     return closing
   }
   return {
@@ -138,22 +153,28 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
 const KEPT =
   'tokens are kept in the store, and store: memory keeps none for another process: set store: sqlite:FILE or files:DIR, then '
 
-/** A request that cannot be read, by its address or its Host. */
-const MALFORMED = Response.json(
-  {
-    error: 'BAD_REQUEST',
-    message: 'the address or the Host header cannot be read',
-    details: [{ in: 'header', path: 'host', message: 'cannot be read, or the address cannot' }],
-  },
-  { status: 400 },
-)
+/** Answers a request whose address or Host cannot be read. */
+const unreadable = (): Response =>
+  Response.json(
+    {
+      error: 'BAD_REQUEST',
+      message: 'the address or the Host header cannot be read',
+      details: [{ in: 'header', path: 'host', message: 'cannot be read, or the address cannot' }],
+    },
+    { status: 400, headers: { ...SECURITY_HEADERS, 'x-request-id': randomUUID(), connection: 'close' } },
+  )
 
 type Listener = NonNullable<Parameters<typeof createPlain>[1]>
 
-function makeServer(secured: { cert: Buffer; key: Buffer } | undefined, listener: Listener): Server {
-  if (secured === undefined) return createPlain(listener)
+function makeServer(
+  secured: { cert: Buffer; key: Buffer } | undefined,
+  limits: Limits,
+  listener: Listener,
+): Server {
+  const options = serverOptions(limits)
+  if (secured === undefined) return createPlain(options, listener)
   try {
-    return createSecure(secured, listener) as unknown as Server
+    return createSecure({ ...options, ...secured }, listener) as unknown as Server
   } catch (error) {
     throw refusal('tls: the certificate and the key do not fit together, or are none', error)
   }

@@ -26,6 +26,13 @@ const ALWAYS: readonly (readonly [string, string])[] = [
   ['permissions-policy', 'camera=(), geolocation=(), microphone=()'],
 ]
 
+/** What an answer carries that does not come from the app. */
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
+  ...Object.fromEntries(ALWAYS),
+  'content-security-policy': API_POLICY,
+  'cache-control': 'no-store',
+})
+
 /** What every answer carries. */
 export function securityHeaders(): MiddlewareHandler<Env> {
   return async (c, next) => {

@@ -1,0 +1,114 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Clock, type Duration, HoldfastError } from 'holdfast'
+import { milliseconds } from 'holdfast/engine'
+import { z } from 'zod'
+import type { Connections } from './connections.js'
+
+/** How long connections may take and how many there may be, so that slow or silent clients cannot use up the server. */
+export interface LimitOptions {
+  /**
+   * How long a client may take to send the head of a request, counted from the connection for its first one.
+   * @defaultValue `server.header_timeout` of the file, else '10s'
+   */
+  headerTimeout?: Duration | undefined
+  /**
+   * How long a client may take to send a whole request, its body included. How long its answer takes is not limited.
+   * @defaultValue `server.request_timeout` of the file, else '60s'
+   */
+  requestTimeout?: Duration | undefined
+  /**
+   * How long a connection stays open without a request, and how long a client may leave an answer unread. Waiting for an
+   * answer or for the next event of the stream is not idle.
+   * @defaultValue `server.idle_timeout` of the file, else '60s'
+   */
+  idleTimeout?: Duration | undefined
+  /** How many connections may be open; further ones are closed at once. @defaultValue `server.max_connections` of the file, else 10000 */
+  maxConnections?: number | undefined
+}
+
+/** {@link LimitOptions} checked and filled in; milliseconds. */
+export interface Limits {
+  readonly headerTimeout: number
+  readonly requestTimeout: number
+  readonly idleTimeout: number
+  readonly maxConnections: number
+}
+
+/** The longest timeout that Node's timers take. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
+
+const timeout = (fallback: number) =>
+  z
+    .custom<Duration>(
+      (value) => milliseconds(value as Duration) > 0 && milliseconds(value as Duration) <= MAX_TIMEOUT_MS,
+      `expected a duration above 0 and at most ${MAX_TIMEOUT_MS} ms`,
+    )
+    .default(fallback)
+    .transform((value) => milliseconds(value))
+
+const schema = z.object({
+  headerTimeout: timeout(10_000),
+  requestTimeout: timeout(60_000),
+  idleTimeout: timeout(60_000),
+  maxConnections: z
+    .int('expected a whole number above 0')
+    .min(1, 'expected a whole number above 0')
+    .default(10_000),
+})
+
+/** The limits of a server: its options before its file before the defaults. @throws INVALID_OPTIONS */
+export function resolveLimits(options: LimitOptions, file: LimitOptions): Limits {
+  const { headerTimeout, requestTimeout, idleTimeout, maxConnections } = options
+  const read = schema.safeParse({
+    headerTimeout: headerTimeout ?? file.headerTimeout,
+    requestTimeout: requestTimeout ?? file.requestTimeout,
+    idleTimeout: idleTimeout ?? file.idleTimeout,
+    maxConnections: maxConnections ?? file.maxConnections,
+  })
+  if (read.success) return read.data
+  const details = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  throw new HoldfastError('INVALID_OPTIONS', `the server cannot be started: ${details.join('; ')}`, {
+    details,
+  })
+}
+
+/** The options of Node's server that follow from the limits. */
+export const serverOptions = ({ headerTimeout, requestTimeout, idleTimeout }: Limits) => ({
+  // Node requires that the head has at most the time of the whole request.
+  headersTimeout: Math.min(headerTimeout, requestTimeout),
+  requestTimeout,
+  keepAliveTimeout: idleTimeout,
+  // How often Node looks for connections whose time is up.
+  connectionsCheckingInterval: Math.min(5000, Math.max(50, Math.min(headerTimeout, requestTimeout) / 2)),
+  // A missing Host is rejected with the others, so that its answer has the headers of every answer.
+  requireHostHeader: false,
+  // Used by HTTPS alone.
+  handshakeTimeout: headerTimeout,
+})
+
+/** How often reaching the limit of connections is logged at most. */
+const LOG_EVERY_MS = 60_000
+
+/** Applies the limits that Node has no option for. */
+export function enforceLimits(
+  server: Server,
+  connections: Connections,
+  { idleTimeout, maxConnections }: Limits,
+  { clock, warn }: { clock: Clock; warn: (message: string) => void },
+): void {
+  server.maxConnections = maxConnections
+  server.timeout = idleTimeout
+  server.on('timeout', (socket: Socket) => {
+    // A request in progress waits for its answer, or reads the event stream; bytes that stay unsent are a client that does not read.
+    if (!connections.isBusy(socket) || socket.writableLength > 0) socket.destroy()
+  })
+  let loggedAt = Number.NEGATIVE_INFINITY
+  server.on('drop', () => {
+    if (clock.now() - loggedAt < LOG_EVERY_MS) return
+    loggedAt = clock.now()
+    warn(
+      `the limit of ${maxConnections} connections is reached and further ones are closed; server.max_connections raises it`,
+    )
+  })
+}

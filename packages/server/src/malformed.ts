@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { SECURITY_HEADERS } from './pages/headers.js'
+
+/** Why a request is rejected before it reaches the app. */
+interface Malformed {
+  readonly status: number
+  readonly message: string
+}
+
+const bodyOf = ({ status, message }: Malformed): string =>
+  JSON.stringify({ error: status === 413 ? 'PAYLOAD_TOO_LARGE' : 'BAD_REQUEST', message })
+
+const headersOf = (body: string): Record<string, string> => ({
+  ...SECURITY_HEADERS,
+  'x-request-id': randomUUID(),
+  'content-type': 'application/json',
+  'content-length': String(Buffer.byteLength(body)),
+  connection: 'close',
+})
+
+/** Answers a request that must not reach the app, and closes its connection. */
+export function reject(outgoing: ServerResponse, problem: Malformed): void {
+  const body = bodyOf(problem)
+  outgoing.writeHead(problem.status, headersOf(body)).end(body)
+}
+
+const countOf = (raw: readonly string[], name: string): number =>
+  raw.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length
+
+/** What is wrong with a head that Node's parser accepts. Each of these can be read in two ways by two servers in a row. */
+export function problemOfHead({ rawHeaders, headers, httpVersion }: IncomingMessage): Malformed | undefined {
+  const hosts = countOf(rawHeaders, 'host')
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1'))
+    return { status: 400, message: `expected one Host header, got ${hosts === 0 ? 'none' : 'several'}` }
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
+    return { status: 501, message: 'expected the transfer coding chunked alone, got another' }
+  return undefined
+}
+
+/** What the errors of Node's parser and timeouts are answered with; every other one is 400. */
+const PROBLEMS: Record<string, Malformed> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'the request did not arrive in time' },
+  HPE_HEADER_OVERFLOW: { status: 431, message: 'the headers of the request are too large' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: 413,
+    message: 'the chunk extensions of the request are too large',
+  },
+}
+const NOT_HTTP: Malformed = { status: 400, message: 'the request is not valid HTTP' }
+
+/** Gives the answers that Node makes for requests it cannot read the same form and headers as all others. */
+export function answerMalformed(server: Server): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const answer = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
+    // Where an answer has begun, anything written here would be taken for a part of it.
+    if (!socket.writable || error.code === 'ECONNRESET' || answer?.headersSent === true) {
+      socket.destroy()
+      return
+    }
+    const problem = PROBLEMS[error.code ?? ''] ?? NOT_HTTP
+    const body = bodyOf(problem)
+    const head = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${head.join('')}\r\n${body}`)
+    socket.destroySoon()
+  })
+  server.on('checkExpectation', (_: IncomingMessage, outgoing: ServerResponse) =>
+    reject(outgoing, { status: 417, message: 'expected no expectation but 100-continue' }),
+  )
+}
