@@ -1,6 +1,6 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { PoolProtocol } from '../pool/protocol.js'
-import type { RetryOptions } from '../retry/options.js'
+import type { FetchRetryOptions } from '../retry/options.js'
 import type { Attempt, PooledAttempt } from './attempt.js'
 import { GuardCore } from './core.js'
 import type { CallOptions } from './ending.js'
@@ -10,7 +10,7 @@ import { type GuardOptions, readGuard } from './options.js'
 /** What one call may be given besides its function. */
 export interface RunOptions extends CallOptions {
   /** Changes the guard's retrying for this call; what it leaves out stays. False: one attempt. */
-  retry?: RetryOptions | false | undefined
+  retry?: FetchRetryOptions | false | undefined
 }
 
 /** Runs calls under the policies it was made with. `A` is what its functions are told. */

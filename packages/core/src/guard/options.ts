@@ -21,7 +21,13 @@ import {
 import type { PoolProtocol } from '../pool/protocol.js'
 import { report } from '../report.js'
 import type { RetryBudget } from '../retry/budget.js'
-import { NO_RETRY, RETRY_DEFAULTS, type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
+import {
+  type FetchRetryOptions,
+  NO_RETRY,
+  RETRY_DEFAULTS,
+  type RetryPolicy,
+  readRetry,
+} from '../retry/options.js'
 import { Bulkhead, type BulkheadOptions } from './bulkhead.js'
 
 /** One breaker per key instead of one for the guard. */
@@ -53,7 +59,7 @@ export interface GuardOptions {
   /** What it is called in events, errors and sessions. */
   name?: string
   /** When and how often to try again; false: never. @defaultValue 3 attempts, exponential from 1 s, cap 30 s */
-  retry?: RetryOptions | false
+  retry?: FetchRetryOptions | false
   /** A breaker of its own, one per key, one shared with other guards, or none. @defaultValue none */
   breaker?: BreakerOptions | KeyedBreakerOptions | CircuitBreaker | false
   /** How long an attempt, and the call with all its attempts and waits, may take. @defaultValue no deadlines */

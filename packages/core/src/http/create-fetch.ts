@@ -1,8 +1,9 @@
 import type { GuardEvent } from '../guard/events.js'
+import type { FetchRetryOptions } from '../retry/options.js'
 import type { FetchBody } from './body.js'
 import { Engine } from './engine.js'
 import { Exchange, type Sender } from './exchange.js'
-import { type FetchOptions, type FetchRetryOptions, policyFor, readFetch } from './options.js'
+import { type FetchOptions, policyFor, readFetch } from './options.js'
 import { enginePolicy } from './policy.js'
 import type { FetchInput } from './target.js'
 

@@ -6,9 +6,10 @@ import { FetchContext } from './context.js'
 import type { FetchInit } from './create-fetch.js'
 import { discard } from './discard.js'
 import type { Engine } from './engine.js'
+import { addFailureCode, namesErrors, peekText } from './failure-code.js'
 import { keepFollowing } from './handover.js'
 import { hasHeader } from './headers.js'
-import { idempotencyKey, isIdempotent, isSafe, neverLeft } from './idempotency.js'
+import { idempotencyKey, isIdempotent, isSafe, neverLeft, wasNotProcessed } from './idempotency.js'
 import { asFailure } from './judge.js'
 import type { FetchFunction, RequestPolicy } from './options.js'
 import { StatusError } from './status-error.js'
@@ -37,6 +38,7 @@ export class Exchange implements Repeatable {
   private readonly body: FetchBody
   private readonly retry: RetryPolicy
   private readonly listed: ReadonlySet<number> | undefined
+  private readonly notProcessed: ReadonlySet<number>
   /** Whether it does no harm that it arrives again. */
   private readonly harmless: boolean
   /** Whether attempts send copies of a Request, whose body they could not send twice. */
@@ -65,6 +67,7 @@ export class Exchange implements Repeatable {
     this.input = input
     this.retry = retry
     this.listed = rules.retryStatusCodes
+    this.notProcessed = rules.notProcessedStatuses
     this.body = body
     this.init = init
     this.signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined
@@ -88,8 +91,12 @@ export class Exchange implements Repeatable {
   }
 
   refuses(result: unknown): boolean {
-    const { harmless, url, body } = this
-    return !((harmless || neverLeft(result, url === undefined ? undefined : urlOf(url))) && canBeSent(body))
+    const { harmless, url, body, notProcessed } = this
+    const isAllowed =
+      harmless ||
+      wasNotProcessed(result, notProcessed) ||
+      neverLeft(result, url === undefined ? undefined : urlOf(url))
+    return !(isAllowed && canBeSent(body))
   }
 
   /** Makes one attempt: an answer, or a {@link StatusError} that stands for one that tells of a failure. */
@@ -101,6 +108,7 @@ export class Exchange implements Repeatable {
     }
     const flight = engine.cuts ? (attempt as PooledAttempt as Flight) : undefined
     const response = await this.request(attempt.member?.value, flight)
+    const failure = response.status < 400 ? undefined : await this.judge(response)
     const ended = flight ?? this.signal
     if (ended?.aborted) {
       // Nobody waits for it any more, and whoever sent it did not hear of that.
@@ -111,7 +119,8 @@ export class Exchange implements Repeatable {
       keepFollowing(this.signal, response, (reason) => flight.abort(reason))
     if (this.held !== undefined) (this.rivals ??= []).push(this.held)
     this.held = response
-    return response.status < 400 ? response : this.judge(response)
+    if (failure !== undefined) throw failure
+    return response
   }
 
   /** Takes a failure of all attempts: gives the last answer where it was one, and throws it otherwise. */
@@ -149,13 +158,16 @@ export class Exchange implements Repeatable {
     if (this.copies && isRequest(input) && input.body?.locked === false) input.body.cancel().catch(() => {})
   }
 
-  /** What an answer of 400 or more is to the engine: an error, unless it is one that the caller is simply to have. */
-  private judge(response: Response): Response {
+  /**
+   * The error that an answer of 400 or more is to the engine, or undefined where the caller is simply to have the answer.
+   */
+  private async judge(response: Response): Promise<StatusError | undefined> {
     const { sender, retry, listed, context } = this
-    const { error, fails } = asFailure(response, { engine: sender.engine, retry, listed, context })
+    const { engine } = sender
+    const { error, fails } = asFailure(response, { engine, retry, listed, context })
     if (!sender.throwOnStatus) sender.silent.add(error)
-    if (fails || sender.throwOnStatus) throw error
-    return response
+    if (fails && namesErrors(retry)) addFailureCode(error, await peekText(response, engine.settings.clock))
+    return fails || sender.throwOnStatus ? error : undefined
   }
 
   /** Sends it once, to a member of the pool where there is one. */

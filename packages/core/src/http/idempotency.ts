@@ -37,6 +37,17 @@ export function neverLeft(error: unknown, url: URL | undefined): boolean {
   return tunnelStatus(error) !== undefined
 }
 
+/**
+ * Whether an answer proves that the server did not process the request: its status is one of those that say so. The
+ * answer to a request that was redirected says so of the last request only, and a redirected POST may have become a GET.
+ */
+export function wasNotProcessed(result: unknown, statuses: ReadonlySet<number>): boolean {
+  if (statuses.size === 0 || !isBag(result)) return false
+  const { status, response } = result
+  const { redirected } = (isBag(response) ? response : result) as { redirected?: unknown }
+  return typeof status === 'number' && statuses.has(status) && redirected !== true
+}
+
 const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 }
 
 /** Whether a host is an address, so that the one that was tried can be compared with it. */

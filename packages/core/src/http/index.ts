@@ -1,5 +1,6 @@
+export type { FetchRetryOptions } from '../retry/options.js'
 export type { FetchBody } from './body.js'
 export { createFetch, type FetchInit, type ResilientFetch } from './create-fetch.js'
-export type { FetchFunction, FetchOptions, FetchRetryOptions } from './options.js'
+export type { FetchFunction, FetchOptions } from './options.js'
 export { type Answer, StatusError } from './status-error.js'
 export type { FetchInput, FetchTarget } from './target.js'

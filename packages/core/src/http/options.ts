@@ -2,21 +2,15 @@ import { isHoldfastError } from '../errors.js'
 import { type FallbackInfo, type GuardOptions, type GuardSettings, readGuard } from '../guard/options.js'
 import { type Rule, read, refuse, type Spec, typed } from '../options.js'
 import type { PoolProtocol } from '../pool/protocol.js'
-import { NO_RETRY, RETRY_DEFAULTS, type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
+import {
+  type FetchRetryOptions,
+  NO_RETRY,
+  RETRY_DEFAULTS,
+  type RetryOptions,
+  type RetryPolicy,
+  readRetry,
+} from '../retry/options.js'
 import type { FetchTarget } from './target.js'
-
-/** When a request is sent again: what a guard takes, and what is HTTP's own. */
-export interface FetchRetryOptions extends RetryOptions {
-  /** Statuses to retry: 408, 425, 429 and 5xx. Absent: those classified as transient. Empty: none. */
-  retryStatusCodes?: readonly number[]
-  /** Whether POST, PATCH and unknown methods are sent again too, though they may have arrived. @defaultValue false */
-  retryNonIdempotent?: boolean
-  /**
-   * Whether a request that changes something and has no Idempotency-Key gets one, the same on every attempt; with a key
-   * any method may be sent again. @defaultValue false
-   */
-  idempotencyKey?: boolean
-}
 
 /** What {@link createFetch} takes: a guard's options, and a few of its own. */
 export interface FetchOptions extends Omit<GuardOptions, 'retry' | 'pool' | 'fallback'> {
@@ -40,6 +34,8 @@ interface Rules {
   readonly retryStatusCodes: ReadonlySet<number> | undefined
   readonly retryNonIdempotent: boolean
   readonly idempotencyKey: boolean
+  /** Statuses after which any method may be sent again. */
+  readonly notProcessedStatuses: ReadonlySet<number>
 }
 
 /** What a request that is sent again obeys. */
@@ -62,6 +58,15 @@ const statuses: Rule = [
   (value) => (Array.isArray(value) && value.every(isRepeatable) ? new Set(value) : value),
 ]
 
+const failureStatuses: Rule = [
+  'an array of statuses from 400 to 599',
+  (value: unknown) => value instanceof Set,
+  (value) => (Array.isArray(value) && value.every(isFailureStatus) ? new Set(value) : value),
+]
+
+const isFailureStatus = (status: unknown): boolean =>
+  Number.isInteger(status) && (status as number) >= 400 && (status as number) < 600
+
 const isRepeatable = (status: unknown): boolean =>
   Number.isInteger(status) &&
   ([408, 425, 429].includes(status as number) || Math.floor((status as number) / 100) === 5)
@@ -70,16 +75,23 @@ const RULES: Spec = {
   retryStatusCodes: [undefined, statuses],
   retryNonIdempotent: [false, typed('boolean')],
   idempotencyKey: [false, typed('boolean')],
+  notProcessedStatuses: [undefined, failureStatuses],
 }
 
 const OWN: Spec = { fetch: [undefined, typed('function')], throwOnStatus: [false, typed('boolean')] }
 
-const NO_RULES: Rules = { retryStatusCodes: undefined, retryNonIdempotent: false, idempotencyKey: false }
+const NO_RULES: Rules = {
+  retryStatusCodes: undefined,
+  retryNonIdempotent: false,
+  idempotencyKey: false,
+  notProcessedStatuses: new Set(),
+}
 
 /** What HTTP adds to a guard's retrying, taken apart from the rest. */
 function readRules(given: object, base: Rules, problems: string[]): { rules: Rules; rest: RetryOptions } {
-  const { retryStatusCodes, retryNonIdempotent, idempotencyKey, ...rest } = given as FetchRetryOptions
-  const own = { retryStatusCodes, retryNonIdempotent, idempotencyKey }
+  const { retryStatusCodes, retryNonIdempotent, idempotencyKey, notProcessedStatuses, ...rest } =
+    given as FetchRetryOptions
+  const own = { retryStatusCodes, retryNonIdempotent, idempotencyKey, notProcessedStatuses }
   return { rules: read('retry', own, base, RULES, problems), rest }
 }
 

@@ -8,17 +8,22 @@ import { StatusError } from './status-error.js'
  */
 export function enginePolicy({ retry, rules }: RequestPolicy): RetryPolicy {
   const { retryIf, wanted } = retry
-  const codes = rules.retryStatusCodes
-  if (retryIf === undefined && codes === undefined) return retry
+  const { retryStatusCodes: codes, notProcessedStatuses } = rules
+  const adds = wanted === undefined && notProcessedStatuses.size > 0
+  if (retryIf === undefined && codes === undefined && !adds) return retry
   return {
     ...retry,
     retryIf: retryIf && ((outcome) => retryIf(asValue(outcome))),
     wanted:
-      codes === undefined
+      codes === undefined && !adds
         ? wanted
         : (error, known) => {
-            if (error instanceof StatusError) return codes.has(error.status)
-            return wanted === undefined ? known.category === 'transient' : wanted(error, known)
+            if (error instanceof StatusError && codes !== undefined) return codes.has(error.status)
+            if (wanted !== undefined) return wanted(error, known)
+            return (
+              known.category === 'transient' ||
+              (error instanceof StatusError && notProcessedStatuses.has(error.status))
+            )
           },
   }
 }

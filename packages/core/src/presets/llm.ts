@@ -1,12 +1,15 @@
 import { classify } from '../classify/index.js'
-import type { RetryOptions } from '../retry/options.js'
+import type { FetchRetryOptions } from '../retry/options.js'
 import { freeze, type ServicePreset } from './preset.js'
 import { BREAKER } from './services.js'
 
 /** Both services answer 409 where a lock was not had in time, and their own clients retry it. */
 const isLockTimeout = (error: unknown): boolean => classify(error).httpStatus === 409
 
-const RETRY: RetryOptions = {
+/** Both reject what they will not process with these: too many requests, no capacity, overloaded. */
+const NOT_PROCESSED = [429, 503, 529]
+
+const RETRY: FetchRetryOptions = {
   maxAttempts: 4,
   backoffType: 'exponential',
   baseDelay: 500,
@@ -34,7 +37,12 @@ const RETRY: RetryOptions = {
  */
 export const openai: ServicePreset = freeze({
   name: 'openai',
-  retry: { ...RETRY, retryOn: [...(RETRY.retryOn ?? [])], abortOn: ['insufficient_quota'] },
+  retry: {
+    ...RETRY,
+    retryOn: [...(RETRY.retryOn ?? [])],
+    abortOn: ['insufficient_quota', 'billing_not_active', 'billing_hard_limit_reached'],
+    notProcessedStatuses: [...NOT_PROCESSED],
+  },
   breaker: { ...BREAKER },
   timeout: { attempt: 600_000 },
 })
@@ -52,7 +60,7 @@ export const openai: ServicePreset = freeze({
  */
 export const anthropic: ServicePreset = freeze({
   name: 'anthropic',
-  retry: { ...RETRY, retryOn: [...(RETRY.retryOn ?? [])] },
+  retry: { ...RETRY, retryOn: [...(RETRY.retryOn ?? [])], notProcessedStatuses: [...NOT_PROCESSED] },
   breaker: { ...BREAKER },
   timeout: { attempt: 600_000 },
 })

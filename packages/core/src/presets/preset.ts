@@ -1,12 +1,12 @@
 import type { BreakerOptions } from '../breaker/options.js'
-import type { RetryOptions } from '../retry/options.js'
+import type { FetchRetryOptions } from '../retry/options.js'
 
 /** Options for a guard, frozen through and through, to be given as they are or spread and changed. */
 export interface Preset {
   /** What the guard is called. */
   readonly name: string
   /** When it tries again. */
-  readonly retry: Readonly<RetryOptions>
+  readonly retry: Readonly<FetchRetryOptions>
 }
 
 /** A preset for a service behind a network, with a breaker and a deadline for each attempt. */

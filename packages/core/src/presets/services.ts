@@ -38,7 +38,11 @@ export const BREAKER: BreakerOptions = {
  */
 export const gmail: ServicePreset = freeze({
   name: 'gmail',
-  retry: { ...RETRY, retryOn: ['socket.timeout', 'ConnectionError', 'HttpError'] },
+  retry: {
+    ...RETRY,
+    retryOn: ['socket.timeout', 'ConnectionError', 'HttpError'],
+    notProcessedStatuses: [429],
+  },
   breaker: { ...BREAKER },
   timeout: { attempt: 30_000 },
 })
@@ -56,7 +60,11 @@ export const gmail: ServicePreset = freeze({
  */
 export const gemini: ServicePreset = freeze({
   name: 'gemini',
-  retry: { ...RETRY, retryOn: ['ResourceExhausted', 'DeadlineExceeded', 'ConnectionError'] },
+  retry: {
+    ...RETRY,
+    retryOn: ['ResourceExhausted', 'DeadlineExceeded', 'ConnectionError'],
+    notProcessedStatuses: [429, 503, 529],
+  },
   breaker: { ...BREAKER },
   timeout: { attempt: 60_000 },
 })
@@ -74,7 +82,7 @@ export const gemini: ServicePreset = freeze({
  */
 export const notion: ServicePreset = freeze({
   name: 'notion',
-  retry: { ...RETRY, retryOn: ['APIResponseError'] },
+  retry: { ...RETRY, retryOn: ['APIResponseError'], notProcessedStatuses: [429, 529] },
   breaker: { ...BREAKER },
   timeout: { attempt: 30_000 },
 })

@@ -71,6 +71,25 @@ export interface RetryOptions {
   maxRetryAfter?: Duration
 }
 
+/** When a request is sent again: what a guard takes, and what is HTTP's own. */
+export interface FetchRetryOptions extends RetryOptions {
+  /** Statuses to retry: 408, 425, 429 and 5xx. Absent: those classified as transient. Empty: none. */
+  retryStatusCodes?: readonly number[] | undefined
+  /** Whether POST, PATCH and unknown methods are sent again too, though they may have arrived. @defaultValue false */
+  retryNonIdempotent?: boolean | undefined
+  /**
+   * Whether a request that changes something and has no Idempotency-Key gets one, the same on every attempt; with a key
+   * any method may be sent again. @defaultValue false
+   */
+  idempotencyKey?: boolean | undefined
+  /**
+   * Statuses from 400 to 599 with which the server says that it did not process the request: after them any method is
+   * sent again. `abortOn` still wins, and where `retryOn` or `retryStatusCodes` is given, that must ask for the retry.
+   * @defaultValue none
+   */
+  notProcessedStatuses?: readonly number[] | undefined
+}
+
 /** Tells whether an error matches a compiled list. */
 export type Match = (error: unknown, classification: Classification) => boolean
 
@@ -96,10 +115,13 @@ export interface RetryPolicy {
 
 /** A list of matchers, of which each is looked at by {@link matcherProblems}. */
 export const matchers: Rule = [
-  'an array of error classes, names, codes, kinds, categories and predicates',
+  'an array of matchers',
   Array.isArray,
   (value) => (Array.isArray(value) ? [...value] : value),
 ]
+
+/** Options that only a fetch reads. A guard accepts them, so that one set of options, such as a preset, fits both. */
+const ignored: Rule = ['', () => true, () => undefined]
 
 const SPEC = {
   maxAttempts: [3, countless],
@@ -119,7 +141,11 @@ const SPEC = {
   retryIf: [undefined, typed('function')],
   respectRetryAfter: [true, typed('boolean')],
   maxRetryAfter: [60_000, deadline],
-} satisfies SpecOf<RetryOptions>
+  retryStatusCodes: [undefined, ignored],
+  retryNonIdempotent: [undefined, ignored],
+  idempotencyKey: [undefined, ignored],
+  notProcessedStatuses: [undefined, ignored],
+} satisfies SpecOf<FetchRetryOptions>
 
 /** The defaults of {@link RetryOptions}. */
 export const RETRY_DEFAULTS = standards(SPEC) as RetryPolicy

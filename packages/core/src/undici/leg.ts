@@ -1,5 +1,7 @@
 import { type Clock, settled } from '../clock.js'
 import { LONGEST_DRAIN, MOST_DRAINED } from '../http/discard.js'
+import { MAX_PEEK_BYTES, mayBeJson, PEEK_TIMEOUT_MS } from '../http/failure-code.js'
+import { decodedText } from './coding.js'
 import type { DispatchController, DispatchHandler, DispatchHeaders, OldDispatchHandler } from './dispatch.js'
 import { parsed } from './headers.js'
 import { OldController } from './old-controller.js'
@@ -45,6 +47,8 @@ export class Leg implements DispatchHandler, OldDispatchHandler {
   private ended: End | undefined
   private receiver: Receiver | undefined
   private reason: Error | undefined
+  /** Hears that more of the answer was kept, or that it ended. */
+  private onKept: (() => void) | undefined
 
   constructor(pauses: (status: number) => boolean, started: (context: unknown) => void) {
     this.pauses = pauses
@@ -78,18 +82,23 @@ export class Leg implements DispatchHandler, OldDispatchHandler {
   }
 
   onResponseData(_: DispatchController, chunk: Uint8Array): void {
-    if (this.receiver === undefined) this.kept.push(chunk)
-    else this.receiver.data(chunk)
+    if (this.receiver !== undefined) this.receiver.data(chunk)
+    else {
+      this.kept.push(chunk)
+      this.onKept?.()
+    }
   }
 
   onResponseEnd(controller: DispatchController, trailers: DispatchHeaders): void {
     this.ended = { trailers, raw: controller.rawTrailers }
+    this.onKept?.()
     this.receiver?.end(trailers, controller.rawTrailers)
   }
 
   onResponseError(_: DispatchController | undefined, error: Error): void {
     this.ended = { error }
     this.reject(error)
+    this.onKept?.()
     this.receiver?.error(error)
   }
 
@@ -128,6 +137,30 @@ export class Leg implements DispatchHandler, OldDispatchHandler {
     if (this.ended === undefined) return
     if ('error' in this.ended) receiver.error(this.ended.error)
     else receiver.end(this.ended.trailers, this.ended.raw)
+  }
+
+  /** Reads the beginning of the answer's body where it may be JSON, and keeps it for whoever takes the answer. */
+  async peekText(clock: Clock): Promise<string> {
+    const { controller, kept, headers } = this
+    const coding = headers?.['content-encoding']
+    const isEnough = () =>
+      this.ended !== undefined ||
+      kept.reduce((size, { byteLength }) => size + byteLength, 0) >= MAX_PEEK_BYTES ||
+      (coding === undefined && !mayBeJson(new TextDecoder().decode(kept[0])))
+    if (!isEnough()) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.setTimer(resolve, PEEK_TIMEOUT_MS)
+        this.onKept = () => {
+          if (!isEnough()) return
+          clock.clearTimer(timer)
+          resolve()
+        }
+        controller?.resume()
+      })
+      this.onKept = undefined
+      if (this.ended === undefined) controller?.pause()
+    }
+    return decodedText(kept, coding, MAX_PEEK_BYTES)
   }
 
   /** Ends it, as soon as it has begun. */

@@ -3,7 +3,8 @@ import type { Call } from '../guard/call.js'
 import type { Repeatable } from '../http/careful-pool.js'
 import { FetchContext } from '../http/context.js'
 import type { Engine } from '../http/engine.js'
-import { idempotencyKey, isIdempotent, isSafe, neverLeft } from '../http/idempotency.js'
+import { addFailureCode, namesErrors } from '../http/failure-code.js'
+import { idempotencyKey, isIdempotent, isSafe, neverLeft, wasNotProcessed } from '../http/idempotency.js'
 import { asFailure } from '../http/judge.js'
 import type { RequestPolicy } from '../http/options.js'
 import { StatusError } from '../http/status-error.js'
@@ -87,7 +88,9 @@ export class DispatchedRequest implements Repeatable {
 
   refuses(result: unknown): boolean {
     const url = this.direct ? urlOf(this.options.origin ?? '') : undefined
-    return !((this.harmless || neverLeft(result, url)) && this.body.canBeSent())
+    const { notProcessedStatuses } = this.relay.policy.rules
+    const isAllowed = this.harmless || wasNotProcessed(result, notProcessedStatuses) || neverLeft(result, url)
+    return !(isAllowed && this.body.canBeSent())
   }
 
   private readonly send = async (attempt: PooledAttempt<FetchTarget>): Promise<LegAnswer> => {
@@ -109,6 +112,8 @@ export class DispatchedRequest implements Repeatable {
       if (answer.status < 400) return answer
       const listed = policy.rules.retryStatusCodes
       const { error, fails } = asFailure(answer, { engine, retry, listed, context: this.context })
+      if (fails && namesErrors(retry)) addFailureCode(error, await leg.peekText(engine.settings.clock))
+      if (engine.cuts && attempt.signal.aborted) throw attempt.signal.reason
       if (fails) throw error
       return answer
     } finally {

@@ -5,7 +5,11 @@ import OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 import { createFetch } from '../../src/http/index.js'
 import { CircuitBreaker } from '../../src/index.js'
-import { openai as openaiPreset } from '../../src/presets/index.js'
+import {
+  anthropic as anthropicPreset,
+  notion as notionPreset,
+  openai as openaiPreset,
+} from '../../src/presets/index.js'
 import { type Act, immediate, nobody, serve } from './server.js'
 
 const json = (value: unknown, status = 200, headers: Record<string, string> = {}): Act => ({
@@ -88,6 +92,36 @@ describe('openai', () => {
     expect(server.seen).toHaveLength(2)
   })
 
+  it('is sent again by the preset alone after 429, 503 and 529, but not when the quota is used up', async () => {
+    const wait = { 'retry-after-ms': '1' }
+    const server = await serve(limited, json({}, 503, wait), json({}, 529, wait), json(completion))
+    const answer = await client(server.url, createFetch({ ...openaiPreset })).chat.completions.create({
+      model: 'm',
+      messages,
+    })
+    expect(answer.choices[0]?.message.content).toBe('hello')
+    expect(server.seen).toHaveLength(4)
+
+    const quota = { message: 'You exceeded your current quota', type: 'insufficient_quota', code: null }
+    const poor = await serve(json({ error: { ...quota, code: 'insufficient_quota' } }, 429, wait))
+    const asked = client(poor.url, createFetch({ ...openaiPreset })).chat.completions.create({
+      model: 'm',
+      messages,
+    })
+    await expect(asked).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' })
+    expect(poor.seen).toHaveLength(1)
+  })
+
+  it('is not sent again by the preset alone after 500', async () => {
+    const server = await serve(json({}, 500, { 'retry-after-ms': '1' }))
+    const asked = client(server.url, createFetch({ ...openaiPreset })).chat.completions.create({
+      model: 'm',
+      messages,
+    })
+    await expect(asked).rejects.toMatchObject({ status: 500 })
+    expect(server.seen).toHaveLength(1)
+  })
+
   it('is told that the breaker is open', async () => {
     const breaker = new CircuitBreaker()
     breaker.trip()
@@ -107,8 +141,16 @@ describe('@anthropic-ai/sdk', () => {
     usage: { input_tokens: 1, output_tokens: 1 },
   }
   const question = { model: 'c', max_tokens: 9, messages: [{ role: 'user' as const, content: 'hi' }] }
-  const client = (baseURL: string) =>
-    new Anthropic({ apiKey: 'secret', baseURL, fetch: keyed(), maxRetries: 0 })
+  const client = (baseURL: string, fetch = keyed()) =>
+    new Anthropic({ apiKey: 'secret', baseURL, fetch, maxRetries: 0 })
+
+  it('is sent again by the preset alone after 429, 503 and 529', async () => {
+    const wait = { 'retry-after-ms': '1' }
+    const server = await serve(json({}, 529, wait), limited, json({}, 503, wait), json(message))
+    const answer = await client(server.url, createFetch({ ...anthropicPreset })).messages.create(question)
+    expect(answer.content[0]).toMatchObject({ text: 'hello' })
+    expect(server.seen).toHaveLength(4)
+  })
 
   it('gets its answer from a server that limits, resets and fails', async () => {
     const server = await serve('reset', json({}, 529), limited, json(message))
@@ -140,8 +182,17 @@ describe('@anthropic-ai/sdk', () => {
 
 describe('@notionhq/client', () => {
   const page = { object: 'page', id: 'p' }
-  const client = (baseUrl: string) =>
-    new Notion({ auth: 'secret', baseUrl, fetch: keyed() as never, retry: false })
+  const client = (baseUrl: string, fetch = keyed()) =>
+    new Notion({ auth: 'secret', baseUrl, fetch: fetch as never, retry: false })
+
+  it('writes by the preset alone through a server that limits and is overloaded', async () => {
+    const wait = { 'retry-after-ms': '1' }
+    const server = await serve(limited, json({ code: 'service_overload' }, 529, wait), json(page))
+    const notion = client(server.url, createFetch({ ...notionPreset }))
+    const parent = { page_id: 'q' }
+    expect(await notion.pages.create({ parent, properties: {} })).toMatchObject(page)
+    expect(server.seen.map(({ method }) => method)).toEqual(Array(3).fill('POST'))
+  })
 
   it('reads and writes through a server that limits, resets and fails', async () => {
     const server = await serve(limited, 'reset', down, json(page), 'reset', json(page))

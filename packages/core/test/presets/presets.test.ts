@@ -35,13 +35,18 @@ const llm = {
   respectRetryAfter: true,
   maxRetryAfter: 60_000,
   retryOn: ['transient', expect.any(Function)],
+  notProcessedStatuses: [429, 503, 529],
 }
 
 describe('the figures of', () => {
   it('gmail', () => {
     expect(gmail).toEqual({
       name: 'gmail',
-      retry: { ...retry, retryOn: ['socket.timeout', 'ConnectionError', 'HttpError'] },
+      retry: {
+        ...retry,
+        retryOn: ['socket.timeout', 'ConnectionError', 'HttpError'],
+        notProcessedStatuses: [429],
+      },
       breaker,
       timeout: { attempt: 30_000 },
     })
@@ -50,7 +55,11 @@ describe('the figures of', () => {
   it('gemini', () => {
     expect(gemini).toEqual({
       name: 'gemini',
-      retry: { ...retry, retryOn: ['ResourceExhausted', 'DeadlineExceeded', 'ConnectionError'] },
+      retry: {
+        ...retry,
+        retryOn: ['ResourceExhausted', 'DeadlineExceeded', 'ConnectionError'],
+        notProcessedStatuses: [429, 503, 529],
+      },
       breaker,
       timeout: { attempt: 60_000 },
     })
@@ -59,7 +68,7 @@ describe('the figures of', () => {
   it('notion', () => {
     expect(notion).toEqual({
       name: 'notion',
-      retry: { ...retry, retryOn: ['APIResponseError'] },
+      retry: { ...retry, retryOn: ['APIResponseError'], notProcessedStatuses: [429, 529] },
       breaker,
       timeout: { attempt: 30_000 },
     })
@@ -118,7 +127,7 @@ describe('the figures of', () => {
   it('openai', () => {
     expect(openai).toEqual({
       name: 'openai',
-      retry: { ...llm, abortOn: ['insufficient_quota'] },
+      retry: { ...llm, abortOn: ['insufficient_quota', 'billing_not_active', 'billing_hard_limit_reached'] },
       breaker,
       timeout: { attempt: 600_000 },
     })

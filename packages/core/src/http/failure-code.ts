@@ -1,0 +1,91 @@
+import type { Clock } from '../clock.js'
+import type { RetryPolicy } from '../retry/options.js'
+
+/** How much of a body is read for the code in it. */
+export const MAX_PEEK_BYTES = 65_536
+
+/** How long the body may take to arrive before it is left unread: the next attempt waits for it. */
+export const PEEK_TIMEOUT_MS = 1000
+
+/** What services name their failures by in JSON: the code, and under `name` the type. */
+export interface FailureCode {
+  readonly code?: string
+  readonly name?: string
+}
+
+/** Whether a policy names errors, so that a code in the body of a failure may decide whether it is retried. */
+export const namesErrors = ({ retryOn, abortOn }: RetryPolicy): boolean =>
+  [retryOn, abortOn].some((list) => list !== undefined && list.length > 0)
+
+/** A code must look like one, and not like a SQLSTATE: matchers look at it. */
+const codeIn = (...values: unknown[]): string | undefined =>
+  values.find((value): value is string => typeof value === 'string' && /^[a-z_]\w{2,99}$/i.test(value))
+
+/**
+ * The code and type that a service gives in the body of a failure: `{ error: { code, type } }` of OpenAI and Anthropic,
+ * `{ code }` of Notion, `{ error: { status } }` of Google, `{ error }` of OAuth.
+ */
+export function failureCodeOf(text: string): FailureCode | undefined {
+  const { code, type } = fieldsOf(text)
+  if (code === undefined && type === undefined) return undefined
+  return { ...(code && { code }), ...(type && { name: type }) }
+}
+
+function fieldsOf(text: string): { code: string | undefined; type: string | undefined } {
+  try {
+    const body = Object(JSON.parse(text))
+    const inner = Object(body.error)
+    return {
+      code: codeIn(inner.code, body.code, inner.status, body.error, inner.type, body.type),
+      type: codeIn(inner.type, body.type),
+    }
+  } catch {
+    // It was cut off, or is something else than JSON. Quotes in a text are escaped, so a field is not found in one.
+    const find = (field: string) => codeIn(new RegExp(`"${field}"\\s*:\\s*"(\\w+)"`).exec(text)?.[1])
+    return { code: find('code') ?? find('type'), type: find('type') }
+  }
+}
+
+/** Adds the code in an answer's body to the error that stands for the answer: matchers look at the cause of an error. */
+export function addFailureCode(error: Error, text: string | undefined): void {
+  const cause = text === undefined ? undefined : failureCodeOf(text)
+  if (cause !== undefined)
+    Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true })
+}
+
+/**
+ * Reads the beginning of a response's body where it may be JSON. The response itself stays unread: the text comes from a
+ * copy, and what was read of that is kept for the response's reader.
+ */
+export async function peekText(response: Response, clock: Clock): Promise<string | undefined> {
+  let copy: ReadableStream<Uint8Array> | null | undefined
+  try {
+    copy = response.bodyUsed ? undefined : response.clone().body
+  } catch {
+    return undefined // something less than a Response, or one whose body is in use
+  }
+  if (typeof copy?.getReader !== 'function') return undefined
+  const reader = copy.getReader()
+  const cancel = () => void reader.cancel().catch(() => {})
+  const timer = clock.setTimer(cancel, PEEK_TIMEOUT_MS)
+  const decoder = new TextDecoder()
+  let text = ''
+  let left = MAX_PEEK_BYTES
+  try {
+    while (left > 0 && mayBeJson(text)) {
+      const { done, value } = await reader.read()
+      if (done) break
+      text += decoder.decode(value.subarray(0, left), { stream: true })
+      left -= value.byteLength
+    }
+  } catch {
+    // The connection was lost: what arrived before is all there is.
+  } finally {
+    clock.clearTimer(timer)
+    cancel()
+  }
+  return text
+}
+
+/** Whether a text is empty so far or begins as an object does: nothing else holds a code. */
+export const mayBeJson = (text: string): boolean => /^\s*({|$)/.test(text)
