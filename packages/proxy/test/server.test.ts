@@ -23,7 +23,7 @@ describe('the options', () => {
       headTimeout: 10_000,
       connectTimeout: 10_000,
       responseTimeout: 60_000,
-      maxHeaderSize: 16_384,
+      maxHeaderSize: 65_536,
     })
     expect(readProxy({ idleTimeout: '5m' }).idleTimeout).toBe(300_000)
   })

@@ -10,6 +10,7 @@ export { BREAKER_DEFAULTS, type BreakerSettings, readBreaker } from '../breaker/
 export type { Pass, Verdict } from '../breaker/permit.js'
 export { compileMatchers, matcherProblems } from '../classify/index.js'
 export { startStamp, systemClock, systemRandom } from '../clock.js'
+export { CredentialThrottle } from '../credential-throttle.js'
 export { milliseconds } from '../duration.js'
 export { refusal } from '../errors.js'
 export { Flight } from '../guard/attempt.js'

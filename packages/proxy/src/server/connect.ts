@@ -4,10 +4,11 @@ import { type Attempt, HoldfastError } from 'holdfast'
 import { dial } from '../connect/dial.js'
 import type { Target } from '../connect/handshake.js'
 import { Limit, openTunnel } from '../connect/tunnel.js'
+import { authenticate, isRefusal } from './authenticate.js'
 import { readRequest } from './head.js'
 import { type House, upstreamFor } from './house.js'
 import type { ProxyCall } from './options.js'
-import { BAD_TARGET, FORBIDDEN, type Refusal, refusalFor, refuseSocket, UNAUTHORIZED } from './refusals.js'
+import { BAD_TARGET, FORBIDDEN, PORT_FORBIDDEN, type Refusal, refusalFor, refuseSocket } from './refusals.js'
 import { parseAuthority } from './target.js'
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
@@ -45,7 +46,7 @@ export async function tunnel(
   target: TunnelTarget | undefined,
   begin: (upstream: Socket, signal: AbortSignal) => Promise<Begun>,
 ): Promise<void> {
-  const { users, targets, counts } = house
+  const { targets, counts, settings } = house
   const stop = (refusal: Refusal): void => {
     counts.refused++
     refuseSocket(client, refusal)
@@ -53,9 +54,12 @@ export async function tunnel(
   const waiting = new Waiting(client, head)
   house.tunnels.expect(client)
   if (target === undefined) return stop(BAD_TARGET)
-  const { authorization, policy } = readRequest(req.rawHeaders)
-  const caller = users.admit(authorization)
-  if (caller === undefined) return stop(UNAUTHORIZED)
+  const { authorization, policy, problem } = readRequest(req.rawHeaders)
+  if (problem !== undefined) return stop(problem)
+  const caller = authenticate(house, authorization, client)
+  if (isRefusal(caller)) return stop(caller)
+  if (req.method === 'CONNECT' && settings.connectPorts?.includes(target.port) === false)
+    return stop(PORT_FORBIDDEN)
   if (!(await targets.allows(target.hostname))) return stop(FORBIDDEN)
   const { user, context } = caller
   const host = `${target.hostname}:${target.port}`

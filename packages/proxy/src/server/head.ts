@@ -1,3 +1,5 @@
+import { type Refusal, SEVERAL_HOSTS, UNKNOWN_CODING } from './refusals.js'
+
 /** Header names and values by turns, as on the wire. */
 export type FlatHeaders = string[]
 
@@ -9,6 +11,8 @@ export interface RequestHead {
   contentLength: number
   chunked: boolean
   idempotencyKey: boolean
+  /** Why the request is refused: others could take it for something else than this proxy does. */
+  problem: Refusal | undefined
 }
 
 /** What belongs to one connection and not to the message. */
@@ -53,8 +57,10 @@ export function readRequest(raw: readonly string[]): RequestHead {
     contentLength: 0,
     chunked: false,
     idempotencyKey: false,
+    problem: undefined,
   }
   let connection = ''
+  let hosts = 0
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string
     const value = raw[i + 1] as string
@@ -66,7 +72,12 @@ export function readRequest(raw: readonly string[]): RequestHead {
     else if (lower === 'proxy-authorization') head.authorization = value
     else if (lower === 'x-holdfast-policy') head.policy = value
     else if (lower === 'content-length') head.contentLength = Number(value)
-    else if (lower === 'transfer-encoding') head.chunked = true
+    else if (lower === 'host') {
+      if (++hosts > 1) head.problem = SEVERAL_HOSTS
+    } else if (lower === 'transfer-encoding') {
+      if (head.chunked || value.trim().toLowerCase() !== 'chunked') head.problem = UNKNOWN_CODING
+      head.chunked = true
+    }
   }
   if (connection === '' || USUAL.test(connection.slice(1))) return head
   return { ...head, headers: withoutNamed(headers, connection) }

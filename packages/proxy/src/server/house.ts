@@ -1,4 +1,5 @@
 import type { Attempt, Clock } from 'holdfast'
+import type { CredentialThrottle } from 'holdfast/engine'
 import type { Agent, Dispatcher } from 'undici'
 import { upstreamOf } from '../members/member.js'
 import type { ProxyUpstream } from '../members/upstream.js'
@@ -21,6 +22,7 @@ interface ProxyCounts {
 export interface House {
   readonly settings: ProxySettings
   readonly users: Users
+  readonly throttle: CredentialThrottle
   readonly targets: TargetPolicy
   readonly guardFor: (call: ProxyCall) => ProxyGuard
   /** Sends to targets where there is no pool. */

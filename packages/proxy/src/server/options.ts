@@ -76,6 +76,8 @@ export interface ProxyOptions {
   users?: readonly ProxyUser[]
   /** Whether private, loopback, link-local and metadata targets may be gone to. @defaultValue false */
   allowPrivateTargets?: boolean
+  /** The ports that CONNECT may open tunnels to, such as [443]; an empty list allows none. @defaultValue any */
+  connectPorts?: readonly number[]
   /** How many connections of clients there may be; more are closed at once. @defaultValue 10000 */
   maxConnections?: number
   /** How long a tunnel, a kept connection or a body may be silent. @defaultValue '2m' */
@@ -86,7 +88,7 @@ export interface ProxyOptions {
   connectTimeout?: Duration
   /** How long an answer may let wait once the request is sent. @defaultValue '60s' */
   responseTimeout?: Duration
-  /** The most bytes in the head of a request. @defaultValue 16384 */
+  /** The most bytes in the head of a request or of a response. @defaultValue 65536 */
   maxHeaderSize?: number
   /** Resolves names, to all their addresses. @defaultValue the operating system */
   resolve?: Resolve
@@ -96,8 +98,8 @@ export interface ProxyOptions {
 
 /** {@link ProxyOptions} checked and filled in. */
 export interface ProxySettings
-  extends Required<Omit<ProxyOptions, 'pool' | 'guard' | Times>>,
-    Pick<ProxyOptions, 'pool' | 'guard'>,
+  extends Required<Omit<ProxyOptions, 'pool' | 'guard' | 'connectPorts' | Times>>,
+    Pick<ProxyOptions, 'pool' | 'guard' | 'connectPorts'>,
     Readonly<Record<Times, number>> {}
 
 type Times = 'idleTimeout' | 'headTimeout' | 'connectTimeout' | 'responseTimeout'
@@ -115,7 +117,7 @@ export const PROXY_DEFAULTS = Object.freeze({
   headTimeout: 10_000,
   connectTimeout: 10_000,
   responseTimeout: 60_000,
-  maxHeaderSize: 16_384,
+  maxHeaderSize: 65_536,
   resolve: resolveBySystem,
   clock: systemClock,
 })
@@ -158,6 +160,10 @@ const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
     (value) => Array.isArray(value) && value.every(isUser),
   ],
   allowPrivateTargets: yesOrNo,
+  connectPorts: [
+    'an array of ports from 1 to 65535',
+    (value) => Array.isArray(value) && value.every(whole(1, 65_535)[1]),
+  ],
   maxConnections: whole(1, 2 ** 31 - 1),
   idleTimeout: span,
   headTimeout: span,

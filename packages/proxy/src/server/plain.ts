@@ -2,11 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { HoldfastError, type RunOptions } from 'holdfast'
 import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'
+import { authenticate, isRefusal } from './authenticate.js'
 import { AlreadySent, exchange, Sending } from './exchange.js'
-import { type RequestHead, readRequest } from './head.js'
+import type { RequestHead } from './head.js'
 import { dispatcherFor, type House } from './house.js'
 import type { ProxyCall, ProxyGuard } from './options.js'
-import { BAD_TARGET, FORBIDDEN, type Refusal, refusalFor, refuse, UNAUTHORIZED } from './refusals.js'
+import { BAD_TARGET, FORBIDDEN, type Refusal, refusalFor, refuse } from './refusals.js'
 import { parseAbsolute } from './target.js'
 
 /** Methods that mean the same however often they arrive. */
@@ -15,8 +16,13 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 const gone = (): Error => new HoldfastError('CANCELLED', 'the client went away')
 
 /** Answers a request in absolute form. */
-export function handlePlain(house: House, req: IncomingMessage, res: ServerResponse): void {
-  const { users, targets, counts } = house
+export function handlePlain(
+  house: House,
+  req: IncomingMessage,
+  res: ServerResponse,
+  head: RequestHead,
+): void {
+  const { targets, counts } = house
   const stop = (refusal: Refusal): void => {
     counts.refused++
     refuse(res, refusal)
@@ -24,9 +30,8 @@ export function handlePlain(house: House, req: IncomingMessage, res: ServerRespo
   if (house.closing) res.shouldKeepAlive = false
   const parsed = parseAbsolute(req.url ?? '')
   if (parsed === undefined) return stop(BAD_TARGET)
-  const head = readRequest(req.rawHeaders)
-  const caller = users.admit(head.authorization)
-  if (caller === undefined) return stop(UNAUTHORIZED)
+  const caller = authenticate(house, head.authorization, req.socket)
+  if (isRefusal(caller)) return stop(caller)
   const { target, path } = parsed
   const go = (): void => {
     const { method = 'GET' } = req

@@ -17,6 +17,39 @@ export const UNAUTHORIZED: Refusal = {
   message: 'this proxy asks for a user name and a password it knows (Proxy-Authorization: Basic)',
   headers: { 'proxy-authenticate': 'Basic realm="holdfast"' },
 }
+/** The same for the pages of the proxy itself, where it is no proxy but a server. */
+export const UNAUTHORIZED_PAGE: Refusal = {
+  status: 401,
+  error: 'UNAUTHORIZED',
+  message: 'this page takes the name and the password of a user of the proxy (Authorization: Basic)',
+  headers: { 'www-authenticate': 'Basic realm="holdfast"' },
+}
+
+/** Too many wrong passwords came from an address; `wait` is in milliseconds. */
+export const tooManyGuesses = (wait: number): Refusal => ({
+  status: 429,
+  error: 'RATE_LIMITED',
+  message: 'too many wrong passwords from this address',
+  headers: { 'retry-after': String(Math.ceil(wait / 1000)) },
+})
+
+export const PORT_FORBIDDEN: Refusal = {
+  status: 403,
+  error: 'FORBIDDEN',
+  message: 'this proxy opens no tunnels to this port (connectPorts, in the file proxy.connect_ports)',
+}
+export const UNKNOWN_CODING: Refusal = {
+  status: 501,
+  error: 'NOT_IMPLEMENTED',
+  message: 'expected the transfer coding chunked alone, got another one',
+  headers: { connection: 'close' },
+}
+export const SEVERAL_HOSTS: Refusal = {
+  status: 400,
+  error: 'BAD_REQUEST',
+  message: 'expected one Host header, got several',
+  headers: { connection: 'close' },
+}
 export const FORBIDDEN: Refusal = {
   status: 403,
   error: 'FORBIDDEN',
@@ -70,6 +103,13 @@ export function refusalFor(error: unknown): Refusal {
   return { status: 502, error: 'UPSTREAM_FAILED', message: 'no answer could be had from the target' }
 }
 
+/** What keeps a browser from taking an answer of the proxy for something else, and from showing it inside a page. */
+export const BROWSER_HEADERS: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
 const bodyOf = ({ error, message }: Refusal): string => `${JSON.stringify({ error, message })}\n`
 
 /** Whether an answer can still be given. One whose turn has not come has no socket yet, but its request has. */
@@ -90,6 +130,7 @@ export function refuse(res: ServerResponse, refusal: Refusal): void {
   res.writeHead(refusal.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
+    ...BROWSER_HEADERS,
     ...refusal.headers,
   })
   res.end(res.req.method === 'HEAD' ? undefined : body)

@@ -1,16 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duration } from 'holdfast'
-import { milliseconds } from 'holdfast/engine'
+import { CredentialThrottle, milliseconds } from 'holdfast/engine'
 import { Agent, buildConnector } from 'undici'
 import { TargetPolicy } from '../targets/target-policy.js'
 import { handleConnect } from './connect.js'
 import { guardsOf } from './guards.js'
+import { readRequest } from './head.js'
 import type { House } from './house.js'
 import { type ProxyOptions, readProxy } from './options.js'
 import { handlePlain } from './plain.js'
-import { NOT_FOUND, refuse, refuseSocket } from './refusals.js'
-import { answerStatus, type ProxyStatus, statusOf } from './status-page.js'
+import { refuse, refuseSocket } from './refusals.js'
+import { answerOwn, type ProxyStatus, statusOf } from './status-page.js'
 import { Tunnels } from './tunnels.js'
 import { handleWebSocket, isWebSocket, withoutUpgrade } from './upgrade.js'
 import { Users } from './users.js'
@@ -65,6 +66,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
     clock,
     targets,
     users: new Users(settings.users),
+    throttle: new CredentialThrottle(clock),
     guardFor: guardsOf(settings),
     direct: new Agent({
       connect: buildConnector({ timeout: settings.connectTimeout, lookup: targets.lookup }),
@@ -115,8 +117,19 @@ function serverFor(house: House): Server {
       unanswered.add(req.socket, res)
       // A connection is kept for nobody while the proxy is being closed.
       res.on('close', () => house.closing && setImmediate(() => server.closeIdleConnections()))
-      if (isOwn(req)) answerSelf(house, res)
-      else handlePlain(house, req, res)
+      // A request after one that closes the connection is not read: it may be a part of that one to others.
+      if (unanswered.isLast(req.socket)) return
+      const head = readRequest(req.rawHeaders)
+      const { problem, chunked } = head
+      if (problem !== undefined || (chunked && req.httpVersionMinor === 0)) {
+        res.shouldKeepAlive = false
+        unanswered.setLast(req.socket)
+      }
+      if (problem !== undefined) {
+        house.counts.refused++
+        refuse(res, problem)
+      } else if (isOwn(req)) answerOwn(house, res)
+      else handlePlain(house, req, res, head)
     },
   )
   server.maxConnections = maxConnections
@@ -159,18 +172,24 @@ function serverFor(house: House): Server {
 /** Whether a request is for the proxy itself, and not to be sent on. */
 const isOwn = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
 
-/** Answers for the proxy itself. */
-const answerSelf = (house: House, res: ServerResponse): void =>
-  res.req.url === '/' ? answerStatus(house, res.req.headers.accept, res) : refuse(res, NOT_FOUND)
-
 /** Connections with requests that are not answered yet: nothing else may be written to them. */
 class Unanswered {
   private readonly answers = new WeakMap<Socket, Set<ServerResponse>>()
+  private readonly last = new WeakSet<Socket>()
 
   add(socket: Socket, res: ServerResponse): void {
     const answers = this.answers.get(socket) ?? new Set()
     this.answers.set(socket, answers.add(res))
     res.on('close', () => answers.delete(res))
+  }
+
+  /** Nothing more is read from the connection: the response to what was read closes it. */
+  setLast(socket: Socket): void {
+    this.last.add(socket)
+  }
+
+  isLast(socket: Socket): boolean {
+    return this.last.has(socket)
   }
 
   has(socket: Socket): boolean {

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { MemberStatus } from 'holdfast'
+import { authenticate, isRefusal } from './authenticate.js'
 import type { House } from './house.js'
+import { BROWSER_HEADERS, NOT_FOUND, refuse, UNAUTHORIZED, UNAUTHORIZED_PAGE } from './refusals.js'
 
 /** What the proxy says of itself: counts, and nothing that names a proxy, a user or a target. */
 export interface ProxyStatus {
@@ -33,8 +35,17 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.
 const row = (name: string, value: number | string): string =>
   `<tr><th>${escaped(name)}</th><td>${escaped(String(value))}</td></tr>`
 
+/** Answers a request for the proxy itself, to users alone where there are any. */
+export function answerOwn(house: House, res: ServerResponse): void {
+  const { url, headers, socket } = res.req
+  const admitted = authenticate(house, headers.authorization ?? headers['proxy-authorization'], socket)
+  if (isRefusal(admitted)) refuse(res, admitted === UNAUTHORIZED ? UNAUTHORIZED_PAGE : admitted)
+  else if (url === '/') answerStatus(house, headers.accept, res)
+  else refuse(res, NOT_FOUND)
+}
+
 /** Answers `/`: as JSON where that is asked for, else as a page. */
-export function answerStatus(house: House, accept: string | undefined, res: ServerResponse): void {
+function answerStatus(house: House, accept: string | undefined, res: ServerResponse): void {
   const status = statusOf(house)
   const json = accept?.includes('application/json') === true
   const { pool, openTunnels, ...counts } = status
@@ -52,6 +63,7 @@ export function answerStatus(house: House, accept: string | undefined, res: Serv
     'content-type': json ? 'application/json' : 'text/html; charset=utf-8',
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
+    ...BROWSER_HEADERS,
   })
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }

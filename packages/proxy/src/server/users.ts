@@ -29,6 +29,14 @@ function parametersOf(text: string): ProxyContext | undefined {
   return context
 }
 
+/** The name and the password in `Basic` credentials; empty where there are none. */
+function decode(authorization: string): readonly [name: string, password: string] {
+  const encoded = /^basic +([a-z0-9+/=_-]+) *$/i.exec(authorization)?.[1]
+  const [, name = '', password = ''] =
+    encoded === undefined ? [] : (/^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [])
+  return [name, password]
+}
+
 /** Lets callers in by Proxy-Authorization, and reads the parameters in their names. */
 export class Users {
   private readonly passwords = new Map<string, Buffer>()
@@ -44,18 +52,25 @@ export class Users {
   admit(authorization: string | undefined): Caller | undefined {
     const open = this.passwords.size === 0
     if (authorization === undefined) return open ? ANYBODY : undefined
-    const encoded = /^basic +([a-z0-9+/=_-]+) *$/i.exec(authorization)?.[1]
-    const [, given = '', password = ''] =
-      encoded === undefined ? [] : (/^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [])
+    const [given, password] = decode(authorization)
     if (open) {
       const at = given.search(PARAMETER)
       return { user: undefined, context: (at < 0 ? undefined : parametersOf(given.slice(at))) ?? NOTHING }
     }
-    const user = this.longest.find((name) => given === name || given.startsWith(`${name}-`))
+    const user = this.find(given)
     const context = user === undefined ? undefined : parametersOf(given.slice(user.length))
     // The comparison takes its time whether the name is known or not.
     const expected = user === undefined ? undefined : this.passwords.get(user)
     const right = timingSafeEqual(digest(password), expected ?? digest(''))
     return right && expected !== undefined && context !== undefined ? { user, context } : undefined
+  }
+
+  /** The user whose name is in the credentials, right or wrong; undefined if they name none of them. */
+  userIn(authorization: string): string | undefined {
+    return this.find(decode(authorization)[0])
+  }
+
+  private find(given: string): string | undefined {
+    return this.longest.find((name) => given === name || given.startsWith(`${name}-`))
   }
 }

@@ -1,9 +1,9 @@
+import { CredentialThrottle } from 'holdfast/engine'
 import type { MiddlewareHandler } from 'hono'
 import { Refusal, retryAfter } from '../answer/failure.js'
 import type { HoldfastLike } from '../hf.js'
 import type { AppSettings } from '../options.js'
 import type { Env } from '../routes/operation.js'
-import { Failures } from './failures.js'
 import { demandThisMachine, isLoopback } from './machine.js'
 import type { Caller } from './roles.js'
 import { knownTokens, whoShows } from './tokens.js'
@@ -24,7 +24,7 @@ function demandQuiet(wait: number): void {
 
 /** Finds out who asks, or refuses. `local` is who is let in where no token is needed. */
 export function gate(hf: HoldfastLike, settings: AppSettings, local: Caller): MiddlewareHandler<Env> {
-  const failures = new Failures(settings.clock)
+  const throttle = new CredentialThrottle(settings.clock)
   const open = isLoopback(settings.host)
   return async (c, next) => {
     const header = (name: string) => c.req.header(name)
@@ -35,7 +35,8 @@ export function gate(hf: HoldfastLike, settings: AppSettings, local: Caller): Mi
     const caller = whoShows(known, shown)
     if (caller !== undefined) {
       // Behind a proxy on this machine everybody has its address, and nobody may lock out the others.
-      if (remote !== undefined && !isLoopback(remote)) demandQuiet(failures.admit(address, caller.name))
+      if (remote !== undefined && !isLoopback(remote))
+        demandQuiet(throttle.recordSuccess(address, caller.name))
       c.set('caller', caller)
     } else if (known.length === 0 && open) {
       const { host, protocol } = new URL(c.req.url)
@@ -50,7 +51,7 @@ export function gate(hf: HoldfastLike, settings: AppSettings, local: Caller): Mi
       demandThisMachine(from, settings.allowedHosts)
       c.set('caller', local)
     } else {
-      if (shown !== undefined) demandQuiet(failures.note(address))
+      if (shown !== undefined) demandQuiet(throttle.recordFailure(address))
       throw new Refusal(
         'UNAUTHORIZED',
         shown === undefined
