@@ -78,7 +78,8 @@ export class Database {
         failureThreshold: 2 * connections + 4,
         timeoutDuration: 500,
         timeoutMultiplier: 2,
-        maxTimeoutDuration: 10_000,
+        // What waits on this machine's disk is to be moved within seconds of the server's return.
+        maxTimeoutDuration: 2000,
         // A test counts however long it may take.
         probeLease: options.connectTimeout + options.statementTimeout + 2 * GRACE,
       },

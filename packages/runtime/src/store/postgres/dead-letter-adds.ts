@@ -5,6 +5,7 @@ import type { Added } from '../store.js'
 import type { Database } from './database.js'
 import { counting } from './dead-letter-counts.js'
 import { CHANGING, changing, type DeadLetterRow, FIXED, fixed, heldOf, turned } from './dead-letter-rows.js'
+import { isDataError } from './failure.js'
 import { Gather } from './gather.js'
 import { LOCKS } from './locks.js'
 import type { Sql } from './sql.js'
@@ -16,6 +17,9 @@ const TOGETHER = 512
 const NEAR = 10_000
 
 type Cell = string | number | null
+
+/** What became of an entry that was to be inserted: `rejected` is one that the database cannot hold. */
+export type Inserted = Added | { result: 'rejected'; error: unknown }
 
 interface Waiting {
   entry: DeadLetter
@@ -34,13 +38,13 @@ const keyOf = ({ row }: Waiting) => row[1] as string
 /** Adds entries. Whatever is to be added within a turn, or while others are added, goes into one transaction. */
 export class DeadLetterAdds {
   private readonly database: Database
-  private readonly gather: Gather<Waiting, Added>
+  private readonly gather: Gather<Waiting, Inserted>
   /** Whether the limit was near when last seen, so that whoever adds must count, alone. */
   private near = false
 
   constructor(database: Database) {
     this.database = database
-    this.gather = new Gather((waiting) => this.insert(waiting), {
+    this.gather = new Gather((waiting) => this.insertOrSplit(waiting), {
       most: TOGETHER,
       lanes: 2,
       size: ({ row }) => (row[8] as string).length,
@@ -51,7 +55,8 @@ export class DeadLetterAdds {
     return this.gather.idle()
   }
 
-  async add(entries: readonly DeadLetter[], maxEntries: number): Promise<Added[]> {
+  /** Adds entries, each with its own result: one that cannot be stored does not fail the others. */
+  async add(entries: readonly DeadLetter[], maxEntries: number): Promise<Inserted[]> {
     const waiting = entries.map((entry) => ({
       entry,
       maxEntries,
@@ -61,6 +66,18 @@ export class DeadLetterAdds {
     for (let at = 0; at < waiting.length; at += TOGETHER)
       added.push(this.gather.put(waiting.slice(at, at + TOGETHER)))
     return (await Promise.all(added)).flat()
+  }
+
+  private async insertOrSplit(waiting: readonly Waiting[]): Promise<Inserted[]> {
+    try {
+      return await this.insert(waiting)
+    } catch (error) {
+      if (!isDataError((error as Error).cause)) throw error
+      if (waiting.length === 1) return [{ result: 'rejected', error }]
+      const half = Math.ceil(waiting.length / 2)
+      const first = await this.insertOrSplit(waiting.slice(0, half))
+      return [...first, ...(await this.insertOrSplit(waiting.slice(half)))]
+    }
   }
 
   private async insert(waiting: readonly Waiting[]): Promise<Added[]> {

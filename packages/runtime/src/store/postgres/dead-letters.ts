@@ -5,7 +5,6 @@ import { queryOf } from '../dead-letter-index.js'
 import { completedAt, isHeld, leasedTo, seenAt, settledTo, standingOf } from '../dead-letter-rules.js'
 import { payloadText } from '../payload.js'
 import type {
-  Added,
   DeadLetterFilter,
   DeadLetterStats,
   DeadLetterStore,
@@ -15,7 +14,7 @@ import type {
 } from '../store.js'
 import { toColumn } from '../text.js'
 import type { Database } from './database.js'
-import { DeadLetterAdds } from './dead-letter-adds.js'
+import { DeadLetterAdds, type Inserted } from './dead-letter-adds.js'
 import { type Change, DeadLetterChanges } from './dead-letter-changes.js'
 import { counting } from './dead-letter-counts.js'
 import { freeOnes, type Place, placesOf, Values, type Wanted } from './dead-letter-queries.js'
@@ -28,7 +27,7 @@ import { requestsChannel } from './wakeups.js'
 const SLICE = 200
 
 /** Dead letters in a table. Every change is a transaction that is on the server's disk when its promise resolves. */
-export class PostgresDeadLetters implements DeadLetterStore {
+export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   private readonly database: Database
   private readonly table: string
   private readonly adds: DeadLetterAdds
@@ -47,7 +46,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
     await Promise.all([this.adds.idle(), this.changes.idle()])
   }
 
-  add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
+  add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Inserted[]> {
     return this.adds.add(entries, limits.maxEntries)
   }
 

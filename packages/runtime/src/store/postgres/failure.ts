@@ -31,8 +31,20 @@ export function sqlState(error: unknown): string | undefined {
   return /^[0-9A-Z]{5}$/.test(code) && 'severity' in Object(error) ? code : undefined
 }
 
-/** Whether the server is well and it is what was asked that is wrong: asking less at a time may help. */
-export const isAboutData = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error) ?? '')
+/**
+ * Whether the server works and cannot hold what it was given: a value it cannot represent (class 22), a constraint that
+ * the row violates (23, 44), a row beyond its limits (54). Storing the same again would fail again.
+ */
+export const isDataError = (error: unknown): boolean => /^(22|23|44|54)/.test(sqlState(error) ?? '')
+
+/**
+ * Whether a write failed because of the server as a whole, so that any other write would fail too: it gave no answer, the
+ * connection broke (08), it accepts no writes (25006), no login (28), has no such database (3D) or shuts down (57P).
+ */
+export function isServerUnavailable(error: unknown): boolean {
+  const state = sqlState(error) ?? sqlState((error as { cause?: unknown } | undefined)?.cause)
+  return state === undefined || /^(08|25006|28|3D|57P)/.test(state)
+}
 
 /** Whether a statement was ended for its length: doing it again would take as long. */
 export const isTooSlow = (error: unknown): boolean => sqlState(error) === '57014'

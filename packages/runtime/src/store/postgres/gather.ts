@@ -1,4 +1,4 @@
-import { isAboutData } from './failure.js'
+import { isDataError } from './failure.js'
 
 interface Waiting<Item, Result> {
   items: readonly Item[]
@@ -90,7 +90,7 @@ export class Gather<Item, Result> {
     } catch (error) {
       const { cause } = Object(error) as { cause?: unknown }
       // One that cannot be stored must not take the others with it.
-      if (calls.length > 1 && isAboutData(cause)) for (const call of calls) await this.serve([call])
+      if (calls.length > 1 && isDataError(cause)) for (const call of calls) await this.serve([call])
       else for (const { fail } of calls) fail(error)
     }
   }

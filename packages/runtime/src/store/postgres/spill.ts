@@ -8,12 +8,17 @@ import { messageOf } from '../../records/summary.js'
 import { filesStore } from '../files/index.js'
 import { isSealed, samePayload } from '../payload.js'
 import type { Added, DeadLetterStore, Store } from '../store.js'
+import type { Inserted } from './dead-letter-adds.js'
+import { isServerUnavailable } from './failure.js'
 
-/** How many entries are moved at a time. */
-const SLICE = 250
+/** How many entries are moved in one transaction. */
+const MOVE_BATCH_SIZE = 250
 
-/** How long to wait before the next try to move, in milliseconds, at first and at the most. */
-const PAUSE = { first: 250, longest: 2000 } as const
+/** How long to wait before the next attempt to move, in milliseconds: at first, and at most. */
+const MOVE_DELAY_MS = { first: 250, max: 2000 } as const
+
+/** How many rejected statements end an attempt to move: a database that rejects everything is not asked for each entry. */
+const MAX_REJECTIONS = 16
 
 /** Leases play no part here: the spill only holds what waits. */
 const NEVER = new Date(0)
@@ -22,7 +27,8 @@ const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
 
 /** Where entries are moved to. */
 interface SpillTarget {
-  add: DeadLetterStore['add']
+  /** Inserts entries. One that the database cannot hold is `rejected`; any other failure throws. */
+  add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Inserted[]>
   /** Those of the ids that were completed ever. Fails soon where the database cannot be had. */
   processed(ids: readonly string[]): Promise<ReadonlySet<string>>
   /** Notes that what was acknowledged as one is another, which was there before. */
@@ -43,6 +49,9 @@ interface SpillOptions {
 /**
  * Keeps dead letters on this machine's disk while the database cannot be had, and moves them over when it can. It is a store
  * of files, so an entry is flushed before it is acknowledged, and is found again by the next process after a crash.
+ *
+ * An entry is given up on, until the next process or until it is asked for by its id, only where the database says that it
+ * cannot hold this very entry. Every other failure is retried, and an entry that fails holds up no other.
  */
 export class Spill {
   private readonly options: SpillOptions
@@ -50,11 +59,16 @@ export class Spill {
   private files: Promise<Store> | undefined
   private moving: Promise<void> | undefined
   private timer: unknown
-  private pause: number = PAUSE.first
+  private delay: number = MOVE_DELAY_MS.first
   private closed = false
-  /** Ids of those that the database refused though it is well: told of once, and left where they are. */
-  private readonly refused = new Set<string>()
+  /** Whether it was said that entries are kept here, since there were none. */
+  private warned = false
+  /** Ids of entries that the database cannot hold, or that nobody here can compare: reported once, and left on the disk. */
+  private readonly unmovable = new Set<string>()
+  /** Ids of entries whose own insert failed for another reason. They are tried last, the longest untried first. */
+  private readonly suspects = new Set<string>()
   private compare: ((a: DeadLetter, b: DeadLetter) => boolean) | undefined
+  private moved: (() => void) | undefined
 
   constructor(options: SpillOptions) {
     this.options = options
@@ -64,13 +78,14 @@ export class Spill {
   /** Takes up what an earlier process left. */
   resume(): void {
     this.closed = false
+    this.unmovable.clear()
     if (!existsSync(join(this.options.dir, 'dlq'))) return
     // Opened at once: what waits there can be asked for.
     this.open().catch((error: unknown) => this.options.warn(messageOf(error)))
-    this.soon(0)
+    this.schedule(0)
   }
 
-  /** Moves what can be moved, and lets go. */
+  /** Moves what can be moved, and closes the files. */
   async close(): Promise<void> {
     this.closed = true
     this.clock.clearTimer(this.timer)
@@ -84,15 +99,21 @@ export class Spill {
   /** Hands in who can tell whether two entries have the same payload, though it may be encrypted. */
   compareWith(same: (a: DeadLetter, b: DeadLetter) => boolean): void {
     this.compare = same
-    if (this.files !== undefined) this.soon(0)
+    if (this.files !== undefined) this.schedule(0)
+  }
+
+  /** Hands in what is called when entries were moved: the database takes writes again. */
+  onMoved(listener: () => void): void {
+    this.moved = listener
   }
 
   /** Keeps entries, with the results the database would have given as far as they can be known here. */
   async keep(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
-    const first = this.files === undefined
     const results = await (await this.open()).deadLetters.add(entries, limits)
-    if (first) this.options.warn(`dead letters are kept in ${this.options.dir} until PostgreSQL is back`)
-    this.soon(this.pause)
+    if (!this.warned)
+      this.options.warn(`dead letters are kept in ${this.options.dir} until PostgreSQL accepts them`)
+    this.warned = true
+    this.schedule(this.delay)
     return results
   }
 
@@ -101,22 +122,49 @@ export class Spill {
     return this.files === undefined ? undefined : (await this.files).deadLetters.get(id, NEVER)
   }
 
-  /** Hears that the database answers again: what waits need not wait any longer. */
+  /** Deletes entries that have not been moved yet. Tells how many. */
+  async purge(filter: Parameters<DeadLetterStore['purge']>[0]): Promise<number> {
+    return this.files === undefined ? 0 : (await this.files).deadLetters.purge(filter, NEVER)
+  }
+
+  /** Moves an entry that is asked for now, even one that was given up on. */
+  async retry(id: string): Promise<void> {
+    this.unmovable.delete(id)
+    // What is under way may have passed it already.
+    await this.moving
+    await this.move()
+  }
+
+  /** The error for something that needs an entry in the database while it is still here. */
+  notMoved(id: string): HoldfastError {
+    return new HoldfastError(
+      'STORE_UNAVAILABLE',
+      `the dead letter ${id} is on this machine's disk, in ${this.options.dir}, and PostgreSQL has not accepted it yet`,
+      { status: 503, retryAfter: this.delay },
+    )
+  }
+
+  /** Moves at once because the database takes writes again. */
   nudge(): void {
-    if (this.timer === undefined || this.pause === PAUSE.first) return
+    if (this.timer === undefined || this.delay === MOVE_DELAY_MS.first) return
     this.clock.clearTimer(this.timer)
     this.timer = undefined
-    this.pause = PAUSE.first
-    this.soon(0)
+    this.delay = MOVE_DELAY_MS.first
+    this.schedule(0)
   }
 
   /** Moves what is there, now. Resolves when it is moved, or could not be. */
   async move(): Promise<void> {
     // What is under way may have looked before the last entry came.
-    if (this.moving !== undefined) this.soon(this.pause)
+    if (this.moving !== undefined) this.schedule(this.delay)
     this.moving ??= this.moveAll().finally(() => {
       this.moving = undefined
     })
+    await this.moving
+  }
+
+  /** Resolves when nothing is being moved. */
+  async idle(): Promise<void> {
     await this.moving
   }
 
@@ -137,7 +185,7 @@ export class Spill {
     return this.files
   }
 
-  private soon(ms: number): void {
+  private schedule(ms: number): void {
     if (this.closed || this.timer !== undefined) return
     this.timer = this.clock.setTimer(() => {
       this.timer = undefined
@@ -146,47 +194,105 @@ export class Spill {
   }
 
   private async moveAll(): Promise<void> {
+    const pass = { moved: 0, rejections: 0 }
     try {
       const { deadLetters } = await this.open()
-      let moved = 0
+      const earlier = [...this.suspects]
+      const suspects = new Map<string, DeadLetter>()
+      let left = 0
       for (let cursor: string | undefined; ; ) {
-        const page = await deadLetters.list({ limit: SLICE, cursor }, NEVER)
-        const gone = await this.over(page.items.filter(({ dlqId }) => !this.refused.has(dlqId)))
-        await deadLetters.purge({ ids: gone }, NEVER)
-        moved += gone.length
+        const page = await deadLetters.list({ limit: MOVE_BATCH_SIZE, cursor }, NEVER)
+        const fresh: DeadLetter[] = []
+        for (const entry of page.items)
+          if (this.suspects.has(entry.dlqId)) suspects.set(entry.dlqId, entry)
+          else if (!this.unmovable.has(entry.dlqId)) fresh.push(entry)
+          else left++
+        await this.moveSome(fresh, pass)
         cursor = page.cursor
         if (cursor === undefined) break
       }
-      if (moved > 0)
-        this.options.warn(`${moved} dead letters kept in ${this.options.dir} were moved to PostgreSQL`)
-      this.pause = PAUSE.first
-    } catch {
-      this.pause = Math.min(2 * this.pause, PAUSE.longest)
-      this.soon(this.pause)
+      // Another process may have moved some of them.
+      for (const id of earlier) if (!suspects.has(id)) this.suspects.delete(id)
+      const again = earlier.flatMap((id) => suspects.get(id) ?? [])
+      for (let at = 0; at < again.length; at += MOVE_BATCH_SIZE)
+        await this.moveSome(again.slice(at, at + MOVE_BATCH_SIZE), pass)
+      if (this.suspects.size > 0) this.retryLater()
+      else this.delay = MOVE_DELAY_MS.first
+      this.warned &&= this.suspects.size + left > 0
+    } catch (error) {
+      this.retryLater((error as { retryAfter?: unknown }).retryAfter)
     }
+    if (pass.moved === 0) return
+    this.options.warn(`${pass.moved} dead letters kept in ${this.options.dir} were moved to PostgreSQL`)
+    this.moved?.()
   }
 
-  /** Hands entries to the database. Gives the ids of those it has. Throws where it cannot be had. */
-  private async over(entries: readonly DeadLetter[]): Promise<string[]> {
-    if (entries.length === 0) return []
+  /** Waits longer than the last time, but no longer than the database itself says. */
+  private retryLater(retryAfter?: unknown): void {
+    this.delay = Math.min(2 * this.delay, MOVE_DELAY_MS.max)
+    this.schedule(typeof retryAfter === 'number' ? Math.min(retryAfter, this.delay) : this.delay)
+  }
+
+  /**
+   * Moves entries together. Where the server reports that it did not insert them, they are tried in halves, down to the
+   * single entry whose insert fails. Throws where the server cannot be had, or rejects too much.
+   */
+  private async moveSome(
+    entries: readonly DeadLetter[],
+    pass: { moved: number; rejections: number },
+  ): Promise<void> {
+    if (entries.length === 0) return
+    let gone: readonly string[]
+    try {
+      gone = await this.insert(entries)
+    } catch (error) {
+      const [first] = entries
+      if (entries.length === 1 && first !== undefined && !isServerUnavailable(error)) {
+        this.suspects.delete(first.dlqId)
+        this.suspects.add(first.dlqId)
+      }
+      if (isServerUnavailable(error) || ++pass.rejections >= MAX_REJECTIONS) throw error
+      const half = Math.ceil(entries.length / 2)
+      if (entries.length === 1) return
+      await this.moveSome(entries.slice(0, half), pass)
+      await this.moveSome(entries.slice(half), pass)
+      return
+    }
+    await (await this.open()).deadLetters.purge({ ids: gone }, NEVER)
+    for (const id of gone) this.suspects.delete(id)
+    pass.moved += gone.length
+  }
+
+  /** Inserts entries into the database. Gives the ids of those it has. */
+  private async insert(entries: readonly DeadLetter[]): Promise<string[]> {
     const { target } = this.options
     const gone = new Set(entries.map(({ dlqId }) => dlqId))
-    // One that was moved, completed and let go of before this process knew must not come back.
+    // One that was moved, completed and purged before this process knew must not come back.
     const done = await target.processed([...gone])
     const fresh = entries.filter(({ dlqId }) => !done.has(dlqId))
-    const results = await target.add(fresh, NO_LIMIT).catch(() => this.oneByOne(fresh))
+    const results = fresh.length === 0 ? [] : await target.add(fresh, NO_LIMIT)
     const others: DeadLetter[] = []
     const aliases = new Map<string, string>()
     for (const [i, entry] of fresh.entries()) {
-      const there = heldBy(results[i])
+      const there = this.heldBy(entry, results[i])
       const same = there && (there.dlqId === entry.dlqId || this.isSame(entry, there))
       if (same === undefined) gone.delete(entry.dlqId)
       else if (!same) others.push(apart(entry))
       else if (there?.dlqId !== entry.dlqId) aliases.set(entry.dlqId, there?.dlqId as string)
     }
-    if (others.length > 0) await target.add(others, NO_LIMIT)
+    if (others.length > 0) {
+      const added = await target.add(others, NO_LIMIT)
+      for (const [i, entry] of others.entries())
+        if (this.heldBy(entry, added[i]) === undefined) gone.delete(entry.dlqId)
+    }
     if (aliases.size > 0) await target.alias(aliases)
     return [...gone]
+  }
+
+  /** The entry that the database has under an entry's id or key; undefined where it has none. */
+  private heldBy(entry: DeadLetter, inserted: Inserted | undefined): DeadLetter | undefined {
+    if (inserted?.result === 'rejected') this.giveUpOn(entry, inserted.error)
+    return inserted !== undefined && 'entry' in inserted ? inserted.entry : undefined
   }
 
   /** Whether two entries with one key are the same thing to do; undefined where nobody here can tell. */
@@ -197,33 +303,17 @@ export class Spill {
     try {
       return this.compare?.(entry, there)
     } catch (error) {
-      this.stays(entry, error)
+      this.giveUpOn(entry, error)
       return undefined
     }
   }
 
-  private async oneByOne(entries: readonly DeadLetter[]): Promise<(Added | undefined)[]> {
-    const results: (Added | undefined)[] = []
-    for (const entry of entries)
-      try {
-        results.push(...(await this.options.target.add([entry], NO_LIMIT)))
-      } catch (error) {
-        // This asks the database something harmless: where that fails too, it is not the entry's fault.
-        await this.options.target.processed([entry.dlqId])
-        this.stays(entry, error)
-        results.push(undefined)
-      }
-    return results
-  }
-
-  private stays({ dlqId }: DeadLetter, error: unknown): void {
-    this.refused.add(dlqId)
+  private giveUpOn({ dlqId }: DeadLetter, error: unknown): void {
+    this.suspects.delete(dlqId)
+    this.unmovable.add(dlqId)
     this.options.warn(`the dead letter ${dlqId} stays in ${this.options.dir}: ${messageOf(error)}`)
   }
 }
-
-const heldBy = (added: Added | undefined): DeadLetter | undefined =>
-  added === undefined || added.result === 'full' ? undefined : added.entry
 
 /** Writes down whose entries lie in a folder. @throws STORE_UNAVAILABLE where they are another database's */
 async function claim(dir: string, of: string): Promise<void> {

@@ -4,8 +4,9 @@ import type { DeadLetter } from '../../records/dead-letter.js'
 import type { Added, DeadLetterStore } from '../store.js'
 import type { Aliases } from './aliases.js'
 import type { Database } from './database.js'
+import type { Inserted } from './dead-letter-adds.js'
 import type { PostgresDeadLetters } from './dead-letters.js'
-import { isAboutData } from './failure.js'
+import { isDataError } from './failure.js'
 import type { Spill } from './spill.js'
 import type { Wakeups } from './wakeups.js'
 
@@ -38,7 +39,7 @@ export function spilling(parts: Parts): WakingDeadLetters {
     isHoldfastError(error, 'CIRCUIT_OPEN') ||
     (database.isOpen &&
       isHoldfastError(error, 'STORE_UNAVAILABLE') &&
-      !isAboutData((error as { cause?: unknown }).cause))
+      !isDataError((error as { cause?: unknown }).cause))
 
   // Whoever adds has a failed call in hand, and there is another place to put it: one of them finds that the database does
   // not answer, and the others go there at once. What was given up on may still be added; it has the same id then.
@@ -60,6 +61,9 @@ export function spilling(parts: Parts): WakingDeadLetters {
     },
   })
 
+  // Nobody else need go there any more.
+  spill.onMoved(() => adding.breaker?.reset())
+
   /** Asks for an entry, and where there is none, for the one that its id is an alias of. */
   async function either<T>(id: string, ask: (id: string) => Promise<T>, missed: (answer: T) => boolean) {
     const answer = await ask(id)
@@ -69,6 +73,35 @@ export function spilling(parts: Parts): WakingDeadLetters {
   }
   const isNothing = (answer: unknown) => answer === undefined
 
+  /**
+   * The same for what changes an entry in the database: one that is still in the spill is moved first.
+   *
+   * @throws STORE_UNAVAILABLE where it cannot be moved
+   */
+  async function movedFirst<T>(
+    id: string,
+    ask: (id: string) => Promise<T>,
+    missed: (answer: T) => boolean,
+  ): Promise<T> {
+    const answer = await either(id, ask, missed)
+    if (!missed(answer) || (await spill.get(id)) === undefined) return answer
+    await spill.retry(id)
+    const again = await either(id, ask, missed)
+    if (missed(again) && (await spill.get(id)) !== undefined) throw spill.notMoved(id)
+    return again
+  }
+
+  /** Keeps those entries in the spill that the database cannot hold, rather than lose them. */
+  async function keepRejected(
+    entries: readonly DeadLetter[],
+    inserted: readonly Inserted[],
+    limits: { maxEntries: number },
+  ): Promise<Added[]> {
+    const rejected = entries.filter((_, i) => inserted[i]?.result === 'rejected')
+    const kept = rejected.length === 0 ? [] : await spill.keep(rejected, limits)
+    return inserted.map((each) => (each.result === 'rejected' ? (kept.shift() as Added) : each))
+  }
+
   async function find(id: string, now: Date): Promise<DeadLetter | undefined> {
     const found = (await queue.get(id, now)) ?? (await spill.get(id))
     // It may have been moved between the two looks.
@@ -77,15 +110,16 @@ export function spilling(parts: Parts): WakingDeadLetters {
 
   return {
     async add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
+      let inserted: Inserted[]
       try {
-        const added = await adding.run(() => queue.add(entries, limits))
-        spill.nudge()
-        return added
+        inserted = await adding.run(() => queue.add(entries, limits))
       } catch (error) {
         if (!isOutage(error)) throw error
         if (isHoldfastError(error, 'TOTAL_TIMEOUT')) void database.check()
         return spill.keep(entries, limits)
       }
+      spill.nudge()
+      return keepRejected(entries, inserted, limits)
     },
     async get(id, now) {
       try {
@@ -98,7 +132,7 @@ export function spilling(parts: Parts): WakingDeadLetters {
     },
     list: (filter, now) => queue.list(filter, now),
     lease: (id, owner, until, now) =>
-      either(
+      movedFirst(
         id,
         (each) => queue.lease(each, owner, until, now),
         ({ result }) => result === 'missing',
@@ -106,8 +140,8 @@ export function spilling(parts: Parts): WakingDeadLetters {
     leaseNext: (want, owner, until, now) => queue.leaseNext(want, owner, until, now),
     renew: (id, owner, until, now) => queue.renew(id, owner, until, now),
     settle: (id, owner, settlement) => queue.settle(id, owner, settlement),
-    complete: (id, at) => either(id, (each) => queue.complete(each, at), isNothing),
-    request: (id, at) => either(id, (each) => queue.request(each, at), isNothing),
+    complete: (id, at) => movedFirst(id, (each) => queue.complete(each, at), isNothing),
+    request: (id, at) => movedFirst(id, (each) => queue.request(each, at), isNothing),
     isProcessed: (id) =>
       either(
         id,
@@ -118,7 +152,8 @@ export function spilling(parts: Parts): WakingDeadLetters {
       const { ids } = filter
       if (ids === undefined) return queue.purge(filter, now)
       const others = await aliases.of(ids)
-      return queue.purge({ ...filter, ids: ids.map((id) => others.get(id) ?? id) }, now)
+      const purged = await queue.purge({ ...filter, ids: ids.map((id) => others.get(id) ?? id) }, now)
+      return purged + (await spill.purge(filter))
     },
     stats: (now) => queue.stats(now),
     rewrite: (id, payload) => queue.rewrite(id, payload),
