@@ -1,3 +1,5 @@
+import { runOutsideContext } from './async-context.js'
+
 /**
  * The two clocks and the timer that everything in Holdfast is given, so that tests can hold time in their hand.
  * `now` is monotonic and decides; `wall` is epoch milliseconds and is only ever written down.
@@ -99,7 +101,7 @@ export function startStamp(clock: Clock): number {
     left = BURST_CALLS
     if (now - armedAt > 100) {
       armedAt = now
-      setTimeout(endBurst, 1)
+      runOutsideContext(() => setTimeout(endBurst, 1))
     }
   }
   stamp = now

@@ -1,10 +1,13 @@
+import { bindContext } from './async-context.js'
 import { refuse, show } from './options.js'
 import { report } from './report.js'
 
 /** Functions to tell of events, one event at a time. One that throws is reported once and holds up nobody. */
 export class Listeners<E> {
   private list: readonly ((event: E) => void)[] = []
-  private readonly queue: E[] = []
+  private isEmitting = false
+  /** Delivers events that came about while another was delivered. */
+  private readonly queue: (() => void)[] = []
   private readonly whose: string
 
   constructor(whose: string) {
@@ -35,10 +38,18 @@ export class Listeners<E> {
 
   /** Tells each of them; of an event that a listener brings about, after the one it was told of. */
   emit(event: E): void {
-    if (this.queue.push(event) > 1) return
-    for (let next: E | undefined = event; next !== undefined; next = this.queue[0]) {
-      for (const entry of this.list) entry(next)
-      this.queue.shift()
+    if (this.isEmitting) {
+      // The caller that this event belongs to may not be the one whose event is being delivered.
+      this.queue.push(bindContext(() => this.deliver(event)))
+      return
     }
+    this.isEmitting = true
+    this.deliver(event)
+    for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) next()
+    this.isEmitting = false
+  }
+
+  private deliver(event: E): void {
+    for (const entry of this.list) entry(event)
   }
 }

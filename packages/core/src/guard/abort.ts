@@ -1,3 +1,5 @@
+import { type AsyncScope, captureContext, runInContext } from '../async-context.js'
+
 /** Something that ends when a signal is aborted. */
 export interface Abortable {
   abort(reason: unknown): void
@@ -7,7 +9,8 @@ const followers = new WeakMap<AbortSignal, Followers>()
 
 /** Everything that follows one signal, under one listener, however many calls share the signal. */
 class Followers {
-  private readonly set = new Set<Abortable>()
+  /** Each with the async context in which it began to follow. */
+  private readonly followers = new Map<Abortable, AsyncScope | undefined>()
   private readonly signal: AbortSignal
 
   constructor(signal: AbortSignal) {
@@ -17,22 +20,23 @@ class Followers {
 
   handleEvent(): void {
     followers.delete(this.signal)
-    for (const follower of this.set) follower.abort(this.signal.reason)
+    for (const [follower, scope] of this.followers)
+      runInContext(scope, () => follower.abort(this.signal.reason))
   }
 
   add(follower: Abortable): void {
-    this.set.add(follower)
+    this.followers.set(follower, captureContext())
   }
 
   delete(follower: Abortable): void {
-    this.set.delete(follower)
-    if (this.set.size > 0) return
+    this.followers.delete(follower)
+    if (this.followers.size > 0) return
     this.signal.removeEventListener('abort', this)
     followers.delete(this.signal)
   }
 }
 
-/** Aborts `follower` with the signal's reason when the signal is aborted. */
+/** Aborts `follower` with the signal's reason when the signal is aborted, in the async context of this moment. */
 export function follow(signal: AbortSignal, follower: Abortable): void {
   let here = followers.get(signal)
   if (here === undefined) {

@@ -1,3 +1,5 @@
+import { bindContext } from '../async-context.js'
+
 /** How many calls may run at a time. */
 export interface BulkheadOptions {
   /** The calls that may run. */
@@ -9,7 +11,8 @@ export interface BulkheadOptions {
 /** A fixed number of places. Whoever finds none waits for one, as long as there is room to wait. */
 export class Bulkhead {
   private taken = 0
-  private readonly waiting = new Set<() => void>()
+  /** Who waits, each with the function that enters in its own async context and not in that of who made room. */
+  private readonly waiting = new Map<() => void, () => void>()
   private readonly limit: number
   private readonly queue: number
 
@@ -26,7 +29,7 @@ export class Bulkhead {
       return true
     }
     if (this.waiting.size >= this.queue) return false
-    this.waiting.add(enter)
+    this.waiting.set(enter, bindContext(enter))
     return true
   }
 
@@ -37,9 +40,9 @@ export class Bulkhead {
 
   /** Hands a place to the next who waits, or frees it. */
   free(): void {
-    for (const enter of this.waiting) {
+    for (const [enter, enterBound] of this.waiting) {
       this.waiting.delete(enter)
-      enter()
+      enterBound()
       return
     }
     this.taken--

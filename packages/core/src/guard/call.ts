@@ -1,3 +1,4 @@
+import { bindContext } from '../async-context.js'
 import type { Classification } from '../classify/index.js'
 import { settled, startStamp } from '../clock.js'
 import { type HoldfastError, refusal } from '../errors.js'
@@ -214,7 +215,11 @@ export class Call<T> extends Ending<T> {
     const due = Math.min(now + attemptTimeout, this.totalDue)
     if (due < this.totalDue && attemptTimeout === settings.attemptTimeout) attemptDeadlines.add(this, now)
     else if (this.number === 1) totalDeadlines.add(this, now)
-    else if (due < Infinity) this.timer = settings.clock.setTimer(() => this.expire(due), due - now)
+    else if (due < Infinity)
+      this.timer = settings.clock.setTimer(
+        bindContext(() => this.expire(due)),
+        due - now,
+      )
   }
 
   /** Goes by other rules from here on; attempts and time are counted over the whole call all the same. */
@@ -321,7 +326,11 @@ export class Call<T> extends Ending<T> {
       void settled().then(() => this.proceed(0, false, undefined))
       return false
     }
-    this.timer = clock.setTimer(() => this.proceed(0, false, undefined), wait)
+    // A clock of the user's may fire all its timers from one place.
+    this.timer = clock.setTimer(
+      bindContext(() => this.proceed(0, false, undefined)),
+      wait,
+    )
     return false
   }
 

@@ -1,3 +1,4 @@
+import { type AsyncScope, captureContext, setSharedTimer } from '../async-context.js'
 import type { Clock } from '../clock.js'
 
 /** Something that ends when its time is up. The links are the list's. */
@@ -10,6 +11,8 @@ export abstract class Timed {
   after: Timed | undefined = undefined
   /** @internal The list it is in. */
   list: Deadlines | undefined = undefined
+  /** @internal The async context of its caller: the timer is shared and has none. */
+  scope: AsyncScope | undefined = undefined
 
   /** @internal Its time was up at `due`; the list has forgotten it. */
   abstract expire(due: number): void
@@ -40,6 +43,7 @@ export class Deadlines {
   add(timed: Timed, now: number): void {
     timed.startedAt = now
     timed.list = this
+    timed.scope = captureContext()
     timed.before = this.tail
     if (this.tail === undefined) this.head = timed
     else this.tail.after = timed
@@ -68,7 +72,8 @@ export class Deadlines {
     const now = clock.now()
     for (let first = this.head; first !== undefined && first.startedAt + duration <= now; first = this.head) {
       this.remove(first)
-      first.expire(first.startedAt + duration)
+      if (first.scope === undefined) first.expire(first.startedAt + duration)
+      else first.scope.runInAsyncScope(first.expire, first, first.startedAt + duration)
     }
     // What expired may have begun new calls, and one of those may have set the timer.
     if (this.head === undefined || this.timer !== undefined) return
@@ -77,7 +82,7 @@ export class Deadlines {
   }
 
   private arm(ms: number): void {
-    this.timer = this.clock.setTimer(this.look, ms)
+    this.timer = setSharedTimer(this.clock, this.look, ms)
   }
 
   private disarm(): void {

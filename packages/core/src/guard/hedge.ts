@@ -1,3 +1,4 @@
+import { bindContext } from '../async-context.js'
 import type { Classification } from '../classify/index.js'
 import { isHoldfastError } from '../errors.js'
 import { Flight } from './attempt.js'
@@ -45,7 +46,7 @@ export function hedged<T>(call: Call<T>): Promise<unknown> {
       if (!start() && live.size > 0 && hedge?.delay) wait()
     }
     const wait = () => {
-      timer = clock.setTimer(join, hedge?.delay ?? 0)
+      timer = clock.setTimer(bindContext(join), hedge?.delay ?? 0)
     }
     /** Sends another call, where breaker, pool and budget have nothing against it. */
     const start = (): boolean => {

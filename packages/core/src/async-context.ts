@@ -1,0 +1,46 @@
+import type { Clock } from './clock.js'
+
+/** A saved async context, as Node's AsyncResource keeps it. */
+export interface AsyncScope {
+  runInAsyncScope<This, Args extends unknown[], R>(
+    fn: (this: This, ...args: Args) => R,
+    thisArg?: This,
+    ...args: Args
+  ): R
+}
+
+type AsyncHooks = { AsyncResource: new (type: string, options: object) => AsyncScope }
+
+/**
+ * Node's async_hooks, without an import that browsers and bundlers would have to resolve. Undefined where the platform
+ * has no async context, and before Node 20.16 and 22.3.
+ */
+const hooks = (
+  globalThis as { process?: { getBuiltinModule?(name: string): AsyncHooks | undefined } }
+).process?.getBuiltinModule?.('node:async_hooks')
+
+const OPTIONS = { requireManualDestroy: true }
+
+/** Saves the current async context (what AsyncLocalStorage reads). Undefined where the platform has none. */
+export const captureContext = (): AsyncScope | undefined =>
+  hooks === undefined ? undefined : new hooks.AsyncResource('HOLDFAST', OPTIONS)
+
+/** Calls `fn` in a saved context. */
+export const runInContext = <R>(scope: AsyncScope | undefined, fn: () => R): R =>
+  scope === undefined ? fn() : scope.runInAsyncScope(fn)
+
+/** A function that calls `fn` in the async context of this moment, wherever it is called from. */
+export function bindContext(fn: () => void): () => void {
+  const scope = captureContext()
+  return scope === undefined ? fn : () => scope.runInAsyncScope(fn)
+}
+
+/** The context in which this module was loaded: that of no call. */
+const outside = captureContext()
+
+/** Calls `fn` outside the context of any call, so that what it starts neither sees nor retains the caller's. */
+export const runOutsideContext = <R>(fn: () => R): R => runInContext(outside, fn)
+
+/** Sets a timer for work that is not part of one call: it is created and fires outside the context of any call. */
+export const setSharedTimer = (clock: Clock, fn: () => void, ms: number): unknown =>
+  runOutsideContext(() => clock.setTimer(() => runOutsideContext(fn), ms))
