@@ -2,9 +2,7 @@ import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import { type Classification, classify } from '../classify/index.js'
 import { startStamp } from '../clock.js'
 import { Listeners } from '../listeners.js'
-import { refuse } from '../options.js'
 import { report } from '../report.js'
-import { type RetryOptions, type RetryPolicy, readRetry } from '../retry/options.js'
 import { type Attempt, Flight } from './attempt.js'
 import { Call, type Guarded } from './call.js'
 import { Deadlines } from './deadlines.js'
@@ -12,6 +10,7 @@ import type { GuardEvent } from './events.js'
 import { FirstTry } from './first-try.js'
 import type { Guard, RunOptions } from './guard.js'
 import type { GuardSettings } from './options.js'
+import { readRunOptions } from './run-options.js'
 import { sessionsKept } from './session.js'
 
 /** The arguments of calls without any. */
@@ -218,8 +217,8 @@ export class GuardCore implements Guard {
     if (watched && options === undefined && (breaker === undefined || breaker.phase === 'closed'))
       return new FirstTry<T>(this, fn, self, args).start()
     try {
+      const policy = options === undefined ? retry : readRunOptions(options, retry)
       if (!enabled) return Promise.resolve((args ? fn.apply(self, args) : fn(new Flight(1, undefined))) as T)
-      const policy = options?.retry === undefined ? retry : policyFor(options.retry, retry)
       return new Call<T>(this, fn, self, args, policy, options).start()
     } catch (error) {
       return Promise.reject(error)
@@ -239,13 +238,4 @@ export class GuardCore implements Guard {
     this.unhear?.()
     this.unhear = hear && breaker?.on(hear)
   }
-}
-
-/** The guard's policy with what one call changes. */
-function policyFor(retry: RetryOptions | false, base: RetryPolicy): RetryPolicy {
-  if (retry === false) return { ...base, maxAttempts: 1, retryIf: undefined }
-  const problems: string[] = []
-  const policy = readRetry(retry, base, problems)
-  refuse('the call', problems)
-  return policy
 }

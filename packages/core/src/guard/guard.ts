@@ -24,7 +24,8 @@ export interface Guard<A extends Attempt = Attempt> {
   /**
    * Calls `fn` until it succeeds or the policies say stop, and then throws the last attempt's error as it came, unless a
    * fallback makes a value of it. A call that is refused before its first attempt throws CIRCUIT_OPEN, BULKHEAD_FULL,
-   * POOL_UNAVAILABLE or NETWORK_DOWN. `fn` may be asynchronous, return a thenable or a plain value, or throw.
+   * POOL_UNAVAILABLE or NETWORK_DOWN. `fn` may be asynchronous, return a thenable or a plain value, or throw. Options
+   * that are unknown or wrong reject with INVALID_OPTIONS, which lists all of them.
    */
   run<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
   /** A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a promise. */

@@ -1,0 +1,57 @@
+import { either, type Rule, read, refuse, type SpecOf, typed } from '../options.js'
+import { type RetryPolicy, readRetry } from '../retry/options.js'
+import type { RunOptions } from './guard.js'
+
+const anything: Rule = ['anything', () => true]
+
+const SPEC = {
+  signal: [
+    undefined,
+    [
+      'an AbortSignal',
+      // A signal that is null means none, as in fetch.
+      (value: AbortSignal | null) => value === null || typeof value.addEventListener === 'function',
+    ],
+  ],
+  context: [undefined, anything],
+  retry: [undefined, either(typed('object'), ['false', (value: unknown) => value === false])],
+} satisfies SpecOf<RunOptions>
+
+/** Whether options can be used as they are. It is asked of every call that has options, so it builds nothing. */
+function isValid(options: RunOptions): boolean {
+  if (typeof options !== 'object' || options === null) return false
+  for (const name in options) {
+    if (name === 'context') continue
+    if (name !== 'signal') return false
+    const { signal } = options
+    if (signal && typeof signal.addEventListener !== 'function') return false
+  }
+  return true
+}
+
+/**
+ * The retry policy of a call with options of its own.
+ *
+ * @throws INVALID_OPTIONS that lists every option that is unknown or wrong
+ */
+export function readRunOptions(options: RunOptions, base: RetryPolicy): RetryPolicy {
+  if (isValid(options)) return base
+  const problems: string[] = []
+  const { retry } = read<RunOptions>('', withInherited(options), {}, SPEC, problems)
+  const policy =
+    retry === false
+      ? { ...base, maxAttempts: 1, retryIf: undefined }
+      : retry === undefined
+        ? base
+        : readRetry(retry, base, problems)
+  refuse('the call', problems)
+  return policy
+}
+
+/** Options with those that they inherit, which count too. */
+function withInherited(options: RunOptions): RunOptions {
+  if (Object(options) !== options || Array.isArray(options)) return options
+  const all: Record<string, unknown> = {}
+  for (const name in options) all[name] = options[name as keyof RunOptions]
+  return all
+}
