@@ -18,14 +18,43 @@ export interface Clock {
 /** A source of chance: a number in [0, 1). */
 export type Random = () => number
 
-/** Kept, because looking the global up costs as much as reading the clock. */
-const { performance } = globalThis
+/** What the platform offered when this module was loaded. `performance` is a getter that costs as much as the reading. */
+const platform = { performance: globalThis.performance, Date, setTimeout }
+
+/**
+ * Whether a test runner has replaced the timers. Both are plain globals, which the compiler treats as constants until
+ * somebody replaces them: asking costs nothing.
+ */
+const isFaked = (): boolean => setTimeout !== platform.setTimeout || Date !== platform.Date
+
+/** The replaced clock in use, and what is added to its readings so that time goes on from where it was. */
+let faked: { now(): number } | undefined
+let fakedOffset = 0
+
+/** Monotonic time where timers are replaced: by the replaced `performance`; else, where only the others are, by `Date`. */
+function readFakedTime(): number {
+  const { performance } = globalThis
+  const { performance: real } = platform
+  const isPerformanceReal = performance === real
+  const isDateLeading = isPerformanceReal && setTimeout !== platform.setTimeout && Date !== platform.Date
+  if (isPerformanceReal && !isDateLeading) return real.now()
+  const source = isDateLeading ? Date : performance
+  if (source !== faked) {
+    faked = source
+    // A replaced `performance` counts from 0, a replaced `Date` from the present. In whole milliseconds, so that sums of
+    // readings and durations stay exact.
+    fakedOffset = Math.round(real.now() - (isDateLeading ? platform.Date.now() : 0))
+  }
+  return source.now() + fakedOffset
+}
+
+const readTime = (): number => (isFaked() ? readFakedTime() : platform.performance.now())
 
 /** The longest wait that a platform timer takes; a longer one would fire at once. */
 const LONGEST = 2 ** 31 - 1
 
 /** Platform timers run on a clock of whole milliseconds and may fire this much before their time. */
-const EARLY = 2
+export const EARLY_MS = 2
 
 class SystemTimer {
   private handle: ReturnType<typeof setTimeout> | undefined
@@ -34,7 +63,7 @@ class SystemTimer {
 
   constructor(fn: () => void, ms: number) {
     this.fn = fn
-    this.due = performance.now() + ms
+    this.due = readTime() + ms
     this.arm(ms)
   }
 
@@ -43,9 +72,9 @@ class SystemTimer {
   }
 
   private readonly fire = (chunk: boolean): void => {
-    const left = this.due - performance.now()
+    const left = this.due - readTime()
     // A last chunk that is far too early means that the platform's timers are faked: they are right then.
-    if (chunk ? left > 0 : left > 0 && left <= EARLY) this.arm(left)
+    if (chunk ? left > 0 : left > 0 && left <= EARLY_MS) this.arm(left)
     else this.fn()
   }
 
@@ -61,7 +90,7 @@ class SystemTimer {
 
 /** The clock of the machine: the default everywhere. */
 export const systemClock: Clock = {
-  now: () => performance.now(),
+  now: readTime,
   wall: () => Date.now(),
   setTimer: (fn, ms) => new SystemTimer(fn, ms > 0 ? ms : 0),
   clearTimer: (handle) => {
@@ -91,12 +120,12 @@ function endBurst(): void {
  * the clock. Only the system's clock is ever spared.
  */
 export function startStamp(clock: Clock): number {
-  if (clock !== systemClock) return clock.now()
+  if (clock !== systemClock || isFaked()) return clock.now()
   if (left > 0) {
     left--
     return stamp
   }
-  const now = performance.now()
+  const now = platform.performance.now()
   if (now - stamp < BURST_GAP) {
     left = BURST_CALLS
     if (now - armedAt > 100) {
@@ -113,7 +142,7 @@ let aheadAt = Number.NEGATIVE_INFINITY
 
 /** How far the wall clock is ahead of the other; of the system's clock it is looked up once a millisecond at the most. */
 export function wallAhead(clock: Clock, now: number): number {
-  if (clock !== systemClock) return clock.wall() - now
+  if (clock !== systemClock || isFaked()) return clock.wall() - now
   if (!(now - aheadAt < 1)) {
     ahead = Date.now() - now
     aheadAt = now
@@ -125,7 +154,25 @@ type Defer = (fn: () => void) => unknown
 
 const turn: Defer = (globalThis as { setImmediate?: Defer }).setImmediate ?? ((fn) => setTimeout(fn, 0))
 
-/** Resolves after every promise that can settle by itself has settled. */
+/** Resolves after one turn of the event loop, in which promises that wait for nothing else settle. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => turn(resolve))
+}
+
+/** How many calls are between two attempts, waiting for nothing but a turn of the event loop. */
+let yielding = 0
+
+/** Gives the event loop a turn between two attempts of a call. */
+export async function yieldTurn(): Promise<void> {
+  yielding++
+  await settled()
+  yielding--
+}
+
+/** After so many turns a call is taken for one whose attempts never end. */
+const MAX_TURNS = 250
+
+/** Resolves when every call has got as far as it can without time passing. */
+export async function allSettled(): Promise<void> {
+  for (let turns = 0; turns === 0 || (yielding > 0 && turns < MAX_TURNS); turns++) await settled()
 }

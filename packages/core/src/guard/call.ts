@@ -1,6 +1,6 @@
 import { bindContext } from '../async-context.js'
 import type { Classification } from '../classify/index.js'
-import { settled, startStamp } from '../clock.js'
+import { startStamp, yieldTurn } from '../clock.js'
 import { type HoldfastError, refusal } from '../errors.js'
 import { asksAgain, isRetryable, nextDelay, type StopReason } from '../retry/decide.js'
 import type { RetryPolicy } from '../retry/options.js'
@@ -323,7 +323,7 @@ export class Call<T> extends Ending<T> {
     if (this.ended) return false
     if (wait === 0) {
       if (number % BREATHE !== 0) return true
-      void settled().then(() => this.proceed(0, false, undefined))
+      void yieldTurn().then(() => this.proceed(0, false, undefined))
       return false
     }
     // A clock of the user's may fire all its timers from one place.

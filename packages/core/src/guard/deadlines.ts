@@ -1,5 +1,5 @@
 import { type AsyncScope, captureContext, setSharedTimer } from '../async-context.js'
-import type { Clock } from '../clock.js'
+import { type Clock, EARLY_MS } from '../clock.js'
 
 /** Something that ends when its time is up. The links are the list's. */
 export abstract class Timed {
@@ -33,6 +33,8 @@ export class Deadlines {
   private tail: Timed | undefined = undefined
   private timer: unknown = undefined
   private long = false
+  /** When the timer is due. */
+  private timerDue = 0
 
   constructor(clock: Clock, duration: number) {
     this.clock = clock
@@ -48,7 +50,7 @@ export class Deadlines {
     if (this.tail === undefined) this.head = timed
     else this.tail.after = timed
     this.tail = timed
-    if (this.timer === undefined) this.arm(Math.min(this.duration, FIRST_LOOK))
+    if (this.timer === undefined) this.arm(Math.min(this.duration, FIRST_LOOK), now)
   }
 
   /** Forgets `timed`, if it is still here. */
@@ -69,7 +71,9 @@ export class Deadlines {
     this.timer = undefined
     this.long = false
     const { clock, duration } = this
-    const now = clock.now()
+    let now = clock.now()
+    // A timer that is far too early means that only the platform's timers are faked, and not its clock.
+    if (this.timerDue - now > EARLY_MS) now = this.timerDue
     for (let first = this.head; first !== undefined && first.startedAt + duration <= now; first = this.head) {
       this.remove(first)
       if (first.scope === undefined) first.expire(first.startedAt + duration)
@@ -78,10 +82,11 @@ export class Deadlines {
     // What expired may have begun new calls, and one of those may have set the timer.
     if (this.head === undefined || this.timer !== undefined) return
     this.long = true
-    this.arm(this.head.startedAt + duration - now)
+    this.arm(this.head.startedAt + duration - now, now)
   }
 
-  private arm(ms: number): void {
+  private arm(ms: number, now: number): void {
+    this.timerDue = now + ms
     this.timer = setSharedTimer(this.clock, this.look, ms)
   }
 

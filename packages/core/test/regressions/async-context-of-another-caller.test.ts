@@ -147,7 +147,10 @@ describe('the async context of a call', () => {
     const pool = new Pool({
       id: 'p',
       clock,
-      members: [{ id: 'm' }, { id: 'n' }],
+      members: [
+        { id: 'm', value: 1 },
+        { id: 'n', value: 2 },
+      ],
       strategy: choose,
       memberFault: () => {
         see()
@@ -322,7 +325,7 @@ describe('the async context of a call', () => {
       }
     }
     await Promise.all(['a', 'b'].map((name) => caller.run(name, () => new Mail().send())))
-    expect(seen.toSorted()).toEqual(['a', 'a', 'a', 'b', 'b', 'b'])
+    expect(seen.map(String).toSorted()).toEqual(['a', 'a', 'a', 'b', 'b', 'b'])
   })
 
   it('is kept by a fetch, its inner fetch and the bodies of its attempts', async () => {
