@@ -14,11 +14,13 @@ rmSync(report, { force: true })
 const steps = [
   { name: 'build', command: ['node', 'scripts/build.mjs'] },
   { name: 'format', command: ['biome', 'check', '--error-on-warnings', '--reporter=summary'] },
+  // Tests that need a Redis are skipped where there is none: this step says why.
+  { name: 'redis', command: ['node', 'scripts/servers/redis.mjs'], optional: true },
   {
     name: 'tests',
     command: ['vitest', 'run', '--reporter=dot', '--reporter=json', `--outputFile.json=${report}`],
     count: () => countTests(JSON.parse(readFileSync(report, 'utf8'))),
-    after: ['build'],
+    after: ['build', 'redis'],
   },
   { name: 'types', command: ['tsc', '-b'], needs: ['build'] },
   { name: 'lint', command: ['oxlint'], after: ['build'] },
@@ -33,7 +35,6 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(si
 const marks = { passed: 'ok', failed: 'FAILED', skipped: 'skipped' }
 const results = await runSteps(steps, {
   env: {
-    ...process.env,
     PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter),
     NO_COLOR: '1',
   },

@@ -25,7 +25,6 @@ const VIEWS = /** @type {const} */ ([
 ])
 
 const browser = await launch()
-if (browser === undefined) process.exit(1)
 mkdirSync(folder, { recursive: true })
 const house = await openHouse({ past: true })
 const { hf } = house

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { root } from '../scripts/packages.mjs'
-import { findRedis } from '../scripts/redis.mjs'
+import { findRedis } from '../scripts/servers/redis.mjs'
 
 const run = promisify(execFile)
 const example = async (name: string, ...args: string[]) =>
@@ -40,7 +40,7 @@ it('proxy-rotator: bad proxies are set aside, and stay so when the process that 
   expect(out).toContain('480 requests: 480 × 200; 0 attempts arrived at bad proxies')
 })
 
-const redis = findRedis(root)
+const redis = await findRedis(root)
 if (typeof redis === 'string') console.warn(`the example of a fleet is SKIPPED: ${redis}`)
 
 it.skipIf(typeof redis === 'string')(

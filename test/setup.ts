@@ -4,3 +4,7 @@ import { afterAll, vi } from 'vitest'
 afterAll(() => {
   vi.useRealTimers()
 })
+
+/** A worker whose vitest was killed ends, and the servers that it started end with it. */
+if (process.listenerCount('disconnect') === 0)
+  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))

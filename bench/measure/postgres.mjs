@@ -47,7 +47,6 @@ const DONE = `UPDATE letters SET status = 'completed', leased_until = NULL WHERE
 async function withStore(work) {
   const { openPostgres, PostgresServer } = await load()
   const server = await PostgresServer.start({ fsync: 'on' })
-  if (server === undefined) throw new Error('no PostgreSQL could be started here')
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
   const store = openPostgres(server.url, { spillDir: join(dir, 'spill') })
   const raw = new pg.Client({ connectionString: server.url })

@@ -1,5 +1,5 @@
 // Runs commands, two at a time, each when those it waits for are done, and tells how each went.
-import { spawn } from 'node:child_process'
+import { SupervisedProcess } from '../servers/supervise.mjs'
 
 /**
  * @typedef {object} Step
@@ -8,6 +8,7 @@ import { spawn } from 'node:child_process'
  * @property {string[]} [after] steps that must have ended
  * @property {string[]} [needs] steps that must have passed; else this one is skipped
  * @property {(passed: boolean) => Counts} [count] what it adds to the sum; one, unless told otherwise
+ * @property {boolean} [optional] a failure counts as skipped, with the last line of its output as the reason
  *
  * @typedef {{ passed: number, failed: number, skipped: number, note?: string }} Counts
  * @typedef {Counts & { name: string, status: 'passed' | 'failed' | 'skipped', seconds: number, output: string }} Result
@@ -15,11 +16,14 @@ import { spawn } from 'node:child_process'
 
 /**
  * @param {Step[]} steps
- * @param {{ parallel?: number, limit?: number, env?: NodeJS.ProcessEnv, onResult?: (result: Result) => void }} [options]
- *   `limit` is how many milliseconds a step may take
+ * @param {{ parallel?: number, limit?: number, env?: NodeJS.ProcessEnv, onResult?: (result: Result) => void, onOutput?: (text: string) => void }} [options]
+ *   `limit` is how many milliseconds a step may take, `env` is added to the environment of this process
  * @returns {Promise<Result[]>}
  */
-export async function runSteps(steps, { parallel = 2, limit = 1_500_000, env = process.env, onResult } = {}) {
+export async function runSteps(
+  steps,
+  { parallel = 2, limit = 1_500_000, env = {}, onResult, onOutput } = {},
+) {
   /** @type {Map<string, Result>} */
   const done = new Map()
   /** @type {Set<Step>} */
@@ -38,7 +42,7 @@ export async function runSteps(steps, { parallel = 2, limit = 1_500_000, env = p
       const result = { name: step.name, seconds: 0, output: '', note: `needs ${missing}` }
       return finish({ ...result, status: 'skipped', passed: 0, failed: 0, skipped: 1 })
     }
-    const run = runStep(step, limit, env).then((result) => {
+    const run = runStep(step, limit, env, onOutput).then((result) => {
       running.delete(run)
       finish(result)
     })
@@ -59,11 +63,15 @@ export async function runSteps(steps, { parallel = 2, limit = 1_500_000, env = p
   return [...done.values()]
 }
 
-/** @param {Step} step @param {number} limit @param {NodeJS.ProcessEnv} env @returns {Promise<Result>} */
-async function runStep(step, limit, env) {
+/** @param {Step} step @param {number} limit @param {NodeJS.ProcessEnv} env @param {(text: string) => void} [onOutput] @returns {Promise<Result>} */
+async function runStep(step, limit, env, onOutput) {
   const started = performance.now()
-  const { problem, output } = await execute(step.command, limit, env)
+  const { problem, output } = await execute(step.command, limit, env, onOutput)
   const seconds = (performance.now() - started) / 1000
+  if (problem !== undefined && step.optional) {
+    const note = output.trim().split('\n').at(-1) || problem
+    return { name: step.name, status: 'skipped', seconds, passed: 0, failed: 0, skipped: 1, note, output }
+  }
   let counts = { passed: problem ? 0 : 1, failed: problem ? 1 : 0, skipped: 0 }
   let why = problem
   try {
@@ -79,45 +87,37 @@ async function runStep(step, limit, env) {
 }
 
 /**
+ * Runs a command that ends with this process at the latest.
+ *
  * @param {string[]} command
  * @param {number} limit
  * @param {NodeJS.ProcessEnv} env
+ * @param {(text: string) => void} [onOutput]
  * @returns {Promise<{ problem: string | undefined, output: string }>}
  */
-function execute([program = '', ...args], limit, env) {
-  return new Promise((resolve) => {
-    // Its own process group, so that a step that hangs can be ended with all its children.
-    const child = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    let late = false
-    const end = () => child.pid !== undefined && endGroup(child.pid)
-    const timer = setTimeout(() => {
-      late = true
-      end()
-    }, limit)
-    process.once('exit', end)
-    child.stdout.on('data', (text) => (output += text))
-    child.stderr.on('data', (text) => (output += text))
-
-    const settle = (/** @type {string | undefined} */ problem) => {
-      clearTimeout(timer)
-      process.off('exit', end)
-      resolve({ problem, output })
-    }
-    child.on('error', (error) => settle(`could not be started: ${error.message}`))
-    child.on('close', (code, signal) => {
-      if (late) settle(`took longer than ${limit / 1000} s and was ended`)
-      else if (signal !== null) settle(`was ended by ${signal}`)
-      else settle(code === 0 ? undefined : `ended with exit code ${code}`)
-    })
+async function execute([program = '', ...args], limit, env, onOutput) {
+  const child = new SupervisedProcess({ command: program, args, env })
+  let output = ''
+  let isLate = false
+  child.onOutput((text) => {
+    output += text
+    onOutput?.(text)
   })
-}
-
-/** @param {number} pid */
-function endGroup(pid) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
   try {
-    process.kill(-pid, 'SIGKILL')
-  } catch {
-    // It has ended by itself.
+    await child.started
+    timer = setTimeout(() => {
+      isLate = true
+      void child.killAll()
+    }, limit)
+    const { code, signal } = await child.exited
+    if (isLate) return { problem: `took longer than ${limit / 1000} s and was ended`, output }
+    if (signal !== null) return { problem: `was ended by ${signal}`, output }
+    return { problem: code === 0 ? undefined : `ended with exit code ${code}`, output }
+  } catch (error) {
+    return { problem: /** @type {Error} */ (error).message, output }
+  } finally {
+    clearTimeout(timer)
   }
 }

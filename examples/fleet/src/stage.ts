@@ -1,9 +1,10 @@
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PostgresServer } from '../../../scripts/servers/postgres.mjs'
+import { findRedis, RedisServer } from '../../../scripts/servers/redis.mjs'
 import type { NodeReport } from './node.js'
 import { Part } from './part.js'
-import { PostgresServer, RedisServer } from './servers.js'
 import type { TargetReport } from './target.js'
 
 const NODES = ['node-1', 'node-2', 'node-3', 'node-4']
@@ -40,11 +41,11 @@ export class Stage {
   }
 
   static async set(script: string, here: string): Promise<Stage> {
+    const program = await findRedis(join(here, '../..'))
+    if (typeof program === 'string') throw new Error(`this example needs a Redis: ${program}`)
+    const redis = await RedisServer.start(program)
+    const postgres = await PostgresServer.start()
     const dir = await mkdtemp(join(tmpdir(), 'fleet-'))
-    const [redis, postgres] = await Promise.all([
-      RedisServer.start(join(here, '../..')),
-      PostgresServer.start(),
-    ])
     const stage = new Stage(dir, script, here, redis, postgres)
     try {
       stage.target = await Part.start(script, [here, 'target'], {})

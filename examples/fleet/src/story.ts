@@ -128,7 +128,7 @@ async function redisIsLost(stage: Stage): Promise<void> {
   const shown = await stage.api<{ shared?: { up: boolean } }>('/api/v1/nodes')
   check('the server says so', shown.shared?.up === false)
   check('and so do its metrics', /^holdfast_shared_state_up 0$/m.test(await stage.api<string>('/metrics')))
-  await stage.redis.begin()
+  await stage.redis.up()
   check(
     'it comes back, empty, and they come together',
     await until(() => stage.all(({ connected }) => connected)),

@@ -26,7 +26,7 @@ const FIND = (expected: string) => `
 /** Compares what is stored with what was to be. */
 export async function check(server: Server, documents: readonly Document[]): Promise<Findings> {
   const expected = documents.map(({ id, chunks, entities }) => ({ id, chunks: chunks.length, entities }))
-  const { rows } = await server.admin(FIND(JSON.stringify(expected).replaceAll("'", "''")), 'rag')
+  const rows = await server.admin(FIND(JSON.stringify(expected).replaceAll("'", "''")), 'rag')
   const [row] = rows as Record<keyof Findings, string>[]
   return { missing: Number(row?.missing), duplicate: Number(row?.duplicate), partial: Number(row?.partial) }
 }

@@ -15,7 +15,6 @@ const LOOKS = 11
 const GROWTH = { bytes: 3_000_000, nodes: 2000 }
 
 const browser = await launch()
-if (browser === undefined) process.exit(1)
 for (const line of await measure(browser)) console.log(line)
 const house = await openHouse()
 const page = await (await browser.newContext({ locale: 'en-GB' })).newPage()

@@ -138,7 +138,6 @@ export async function measure(browser) {
 
 if (process.argv[1]?.endsWith('visit.mjs')) {
   const browser = await launch()
-  if (browser === undefined) process.exit(1)
   try {
     for (const line of await measure(browser)) console.log(line)
   } finally {

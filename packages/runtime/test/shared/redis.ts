@@ -1,93 +1,27 @@
-import { spawn } from 'node:child_process'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { findRedis } from '../../../../scripts/redis.mjs'
+import { findRedis, RedisServer } from '../../../../scripts/servers/redis.mjs'
 
-const program = findRedis(fileURLToPath(new URL('../../../..', import.meta.url)))
+export { findFreePort as freePort } from '../../../../scripts/servers/ports.mjs'
+
+const program = await findRedis(fileURLToPath(new URL('../../../..', import.meta.url)))
 
 /** Why tests with a real Redis are skipped; undefined where they are not. */
 export const missing: string | undefined = typeof program === 'string' ? program : undefined
 
 if (missing !== undefined) console.warn(`tests with a real Redis are SKIPPED: ${missing}`)
 
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 export const QUIET = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
-const plain = (port: number) => ['--port', String(port), ...QUIET]
 
-/** A Redis of its own, which keeps nothing on disk. */
-export class RealRedis {
-  readonly port: number
-  private readonly args: readonly string[]
-  private child: ReturnType<typeof spawn> | undefined
-
-  private constructor(port: number, args: readonly string[]) {
-    this.port = port
-    this.args = args
-  }
-
-  /** Starts one; `args` are what it is told besides, for its port. */
-  static async start(args: (port: number) => readonly string[] = plain): Promise<RealRedis> {
-    for (let tries = 0; ; tries++) {
-      const port = await freePort()
-      const redis = new RealRedis(port, args(port))
-      try {
-        await redis.up()
-        return redis
-      } catch (error) {
-        if (tries === 4) throw error // somebody else may have taken the port
-      }
-    }
-  }
-
-  get url(): string {
-    return `redis://127.0.0.1:${this.port}/0`
-  }
-
-  /** Starts it, empty. */
-  async up(): Promise<void> {
+/** A Redis of a test's own, which writes nothing to the disk. */
+export const RealRedis = {
+  /** Starts one; `args` are its arguments, for its port. */
+  async start(args?: (port: number) => readonly string[]): Promise<RedisServer> {
     if (typeof program === 'string') throw new Error(program)
-    const child = spawn(program.file, this.args, {
-      cwd: tmpdir(), // a replica writes what it is sent to where it stands
-      env: program.env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    this.child = child
-    const reap = () => child.kill('SIGKILL') // a test that timed out closes nothing
-    process.once('exit', reap)
-    child.once('exit', () => process.removeListener('exit', reap))
-    await new Promise<void>((resolve, reject) => {
-      let said = ''
-      child.stdout.on('data', (text) => {
-        said += text
-        if (/Ready to accept connections|Sentinel ID is/.test(said)) resolve()
-      })
-      child.once('exit', () => reject(new Error(`redis-server ended: ${said}`)))
-    })
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.child?.kill(signal)
-  }
-
-  /** Kills it, as a crash would. */
-  async kill(): Promise<void> {
-    const { child } = this
-    this.child = undefined
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const gone = new Promise((resolve) => child.once('exit', resolve))
-    child.kill('SIGKILL')
-    await gone
-  }
+    return RedisServer.start(program, args)
+  },
 }
+export type RealRedis = RedisServer
 
 /** A way to a server that can be cut and slowed down. */
 export class FaultProxy {

@@ -11,7 +11,7 @@ import { PostgresServer } from './postgres-server.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 const DAY = 86_400
-const server = (await PostgresServer.start()) as PostgresServer
+const server = await PostgresServer.start()
 
 describe('the address of a PostgreSQL store', () => {
   it('is shown without its credentials', () => {
@@ -99,7 +99,7 @@ describe('what is gathered', () => {
   })
 })
 
-describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
+describe('a store in PostgreSQL', () => {
   afterAll(() => server.remove())
 
   let schemas = 0

@@ -6,13 +6,9 @@ import { expect, it } from 'vitest'
 const run = promisify(execFile)
 const driver = fileURLToPath(new URL('../../crash/postgres.mjs', import.meta.url))
 
-it('loses nothing, completes nothing twice and leaves nothing behind, when workers, connections and the server end', async (test) => {
+it('loses nothing, completes nothing twice and leaves nothing behind, when workers, connections and the server end', async () => {
   const { stdout, stderr } = await run(process.execPath, [driver, '80', '3'])
   console.log(stdout, stderr)
-  if (stdout.includes('skipped:')) {
-    process.stderr.write(`SKIPPED: ${stderr}\n`)
-    return test.skip('no PostgreSQL could be started')
-  }
   expect(stdout).toContain('none lost, none twice, none stuck')
   // Processes and servers are started on a machine that may be busy with other things.
 }, 400_000)

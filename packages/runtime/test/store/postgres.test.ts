@@ -9,13 +9,13 @@ import { PostgresServer } from './postgres-server.js'
 const server = await PostgresServer.start()
 let schemas = 0
 
-describe.skipIf(server === undefined)('with PostgreSQL', () => {
-  afterAll(() => server?.remove())
+describe('with PostgreSQL', () => {
+  afterAll(() => server.remove())
 
   describeStore(
     'postgres',
     async () => {
-      const { url, admin } = { url: server?.url ?? '', admin: (text: string) => server?.admin(text) }
+      const { url, admin } = { url: server.url, admin: (text: string) => server.admin(text) }
       const dir = await makeFolder()
       const schema = `contract_${schemas++}`
       return {

@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { root } from '../packages.mjs'
+import { PostgresServer } from '../servers/postgres.mjs'
+import { findRedis, RedisServer } from '../servers/redis.mjs'
+import { startServer } from '../servers/supervise.mjs'
+
+const CHILD = fileURLToPath(new URL('servers-child.mjs', import.meta.url))
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** Starts a process that starts a server; both are there when this resolves. */
+async function startChild(kind: string) {
+  const child = spawn(process.execPath, [CHILD, kind], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [line] = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line') as Promise<string[]>,
+    once(child, 'exit').then(() => Promise.reject(new Error('the child ended before its server was ready'))),
+  ])
+  const { pid, folder } = JSON.parse(line ?? '') as { pid: number; folder?: string }
+  expect(isRunning(pid)).toBe(true)
+  return { child, pid, folder }
+}
+
+const isGone = (pid: number) => expect.poll(() => isRunning(pid), { timeout: 50_000 }).toBe(false)
+
+const redis = await findRedis(root)
+if (typeof redis === 'string') console.warn(`tests with a real Redis are SKIPPED: ${redis}`)
+
+describe('a server', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+    'ends when the process that started it ends by %s',
+    async (signal) => {
+      const { child, pid } = await startChild('program')
+      child.kill(signal)
+      await isGone(pid)
+    },
+  )
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+    'of a test worker ends when the gate ends by %s',
+    async (signal) => {
+      const { child, pid } = await startChild('gate')
+      child.kill(signal)
+      await isGone(pid)
+    },
+  )
+
+  it.skipIf(typeof redis === 'string')('ends when its process is killed: Redis', async () => {
+    const { child, pid } = await startChild('redis')
+    child.kill('SIGKILL')
+    await isGone(pid)
+  })
+
+  it('ends with its folder when its process is killed, even while it is stopped: PostgreSQL', async () => {
+    const { child, pid, folder = '' } = await startChild('postgres')
+    expect(existsSync(folder)).toBe(true)
+    child.kill('SIGKILL')
+    await isGone(pid)
+    await expect.poll(() => existsSync(folder), { timeout: 50_000 }).toBe(false)
+  })
+
+  it('ends when its process is killed: the browser', async () => {
+    const { child, pid } = await startChild('browser')
+    child.kill('SIGKILL')
+    await isGone(pid)
+  })
+})
+
+describe('a server that cannot start', () => {
+  const start = (command: string, args: string[], timeoutMs?: number) =>
+    startServer({
+      name: 'the server',
+      command,
+      args,
+      isReady: (output) => output.includes('ready'),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    })
+
+  it('is reported with its exit code and its output', async () => {
+    await expect(
+      start(process.execPath, ['-e', 'console.error("no space"); process.exit(7)']),
+    ).rejects.toThrow('the server does not start: ended with exit code 7 before it was ready\nno space')
+  })
+
+  it('is reported where its program is missing or may not be executed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-servers-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'program')
+    await expect(start(file, [])).rejects.toThrow(
+      /the server does not start: .*program could not be started: .*ENOENT/,
+    )
+    writeFileSync(file, '#!/bin/sh\n', { mode: 0o600 })
+    await expect(start(file, [])).rejects.toThrow(/EACCES/)
+  })
+
+  it('is killed and reported where it is not ready in time', async () => {
+    const failure = await start(
+      process.execPath,
+      ['-e', 'console.log("pid", process.pid); setInterval(() => {}, 1000)'],
+      2000,
+    ).catch(String)
+    expect(failure).toContain('the server does not start: not ready after 2 s')
+    await isGone(Number(/pid (\d+)/.exec(failure as string)?.[1] ?? 0))
+  })
+
+  it('is reported with what PostgreSQL says', async () => {
+    await expect(PostgresServer.start({ no_such_setting: '1' })).rejects.toThrow(
+      /PostgreSQL does not start: ended with exit code 1[^]*no_such_setting/,
+    )
+  })
+
+  it.skipIf(typeof redis === 'string')('is reported with what Redis says', async () => {
+    await expect(
+      RedisServer.start(redis as Exclude<typeof redis, string>, () => ['--no-such-option', '1']),
+    ).rejects.toThrow(/Redis does not start: ended with exit code 1[^]*no-such-option/)
+  })
+})
