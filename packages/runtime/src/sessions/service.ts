@@ -3,6 +3,7 @@ import { actorOf } from '../given.js'
 import type { Actor, Kit } from '../kit.js'
 import type { RetrySession } from '../records/session.js'
 import { checkJournalFilter } from '../store/filter.js'
+import { matchesFilter, sessionNature } from '../store/fits.js'
 import type { Page, SessionFilter } from '../store/store.js'
 import type { CallRecorder } from './recorder.js'
 
@@ -44,18 +45,8 @@ export class Sessions implements SessionService {
   }
 
   private running(filter: SessionFilter): RetrySession[] {
-    const { operation, subsystem, policyId, correlationId, from, to, order } = filter
-    const all = this.recorder
-      .running()
-      .filter(
-        (session) =>
-          (operation === undefined || session.operation === operation) &&
-          (subsystem === undefined || session.subsystem === subsystem) &&
-          (policyId === undefined || session.policyIds.includes(policyId)) &&
-          (correlationId === undefined || session.correlationId === correlationId) &&
-          (from === undefined || session.startTime >= from) &&
-          (to === undefined || session.startTime < to),
-      )
+    const { order } = filter
+    const all = this.recorder.running().filter((session) => matchesFilter(sessionNature, session, filter))
     return (order === 'oldest' ? all.toReversed() : all).slice(0, filter.limit ?? all.length)
   }
 }

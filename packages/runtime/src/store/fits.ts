@@ -1,7 +1,14 @@
 import type { CircuitBreakerEvent } from '../records/breaker.js'
 import type { AuditRecord, ErrorRecord } from '../records/errors.js'
 import type { RetryEvent, RetrySession } from '../records/session.js'
-import type { AuditFilter, BreakerEventFilter, ErrorFilter, EventFilter, SessionFilter } from './store.js'
+import type {
+  AuditFilter,
+  BreakerEventFilter,
+  ErrorFilter,
+  EventFilter,
+  SessionFilter,
+  TimeRange,
+} from './store.js'
 
 /** What a journal must know of its records: when each was, and whether it fits a filter but for the time. */
 export interface Nature<T, F> {
@@ -9,10 +16,22 @@ export interface Nature<T, F> {
   fits(record: T, filter: F): boolean
 }
 
+/** Whether a record is one that a filter asks for, by its time and by everything else. The one rule of all stores and of what runs. */
+export function matchesFilter<T, F extends TimeRange>(
+  { time, fits }: Nature<T, F>,
+  record: T,
+  filter: F,
+): boolean {
+  const { from, to } = filter
+  if (from !== undefined && time(record) < from) return false
+  if (to !== undefined && time(record) >= to) return false
+  return fits(record, filter)
+}
+
 /** Whether a value is the one asked for, or nothing was asked. */
 const is = <V>(value: V, wanted: V | undefined): boolean => wanted === undefined || value === wanted
 
-/** A session's time is its beginning. */
+/** A session's time is its beginning, its policy that of its last decision, as in metrics. */
 export const sessionNature: Nature<RetrySession, SessionFilter> = {
   time: (session) => session.startTime,
   fits: (session, filter) =>

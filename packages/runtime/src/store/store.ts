@@ -19,7 +19,7 @@ export interface PageOptions {
   order?: 'oldest' | 'newest' | undefined
 }
 
-interface TimeRange {
+export interface TimeRange {
   /** At or after. */
   from?: Date | undefined
   /** Before. */
@@ -29,6 +29,7 @@ interface TimeRange {
 export interface SessionFilter extends PageOptions, TimeRange {
   operation?: string | undefined
   subsystem?: string | undefined
+  /** The policy of the last decision: the record's `policyId`. */
   policyId?: string | undefined
   correlationId?: string | undefined
   success?: boolean | undefined

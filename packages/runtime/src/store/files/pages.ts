@@ -1,6 +1,6 @@
 import type { Codec } from '../../codec/twin.js'
 import { encodeCursor, readPaging } from '../cursor.js'
-import type { Nature } from '../fits.js'
+import { matchesFilter, type Nature } from '../fits.js'
 import type { Page, PageOptions } from '../store.js'
 import { type Found, type Shelf, type Spot, START } from './shelf.js'
 
@@ -115,11 +115,8 @@ async function* fitting<T, F extends Range>(
     if (!needles.every((some) => some.some((needle) => found.text.includes(needle)))) continue
     const record = decodeLine(form, found.text)
     if (record === undefined) continue
-    const time = form.nature.time(record)
-    if (filter?.from !== undefined && time < filter.from) continue
-    if (filter?.to !== undefined && time >= filter.to) continue
-    if (filter !== undefined && !form.nature.fits(record, filter)) continue
-    yield { ...found, shelf: index, time: time.getTime(), record }
+    if (filter !== undefined && !matchesFilter(form.nature, record, filter)) continue
+    yield { ...found, shelf: index, time: form.nature.time(record).getTime(), record }
   }
 }
 

@@ -1,7 +1,7 @@
 import { copied } from '../../records/own.js'
 import type { RetrySession } from '../../records/session.js'
 import { encodeCursor, readPaging } from '../cursor.js'
-import type { Nature } from '../fits.js'
+import { matchesFilter, type Nature } from '../fits.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
 
 interface Range extends PageOptions {
@@ -45,7 +45,7 @@ export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
     let i = this.begin(newest, last)
     for (; i >= this.head && i < this.records.length; i += step) {
       const record = this.records[i] as T
-      if (filter !== undefined && !this.fits(record, filter)) continue
+      if (filter !== undefined && !matchesFilter(this.nature, record, filter)) continue
       if (items.length === limit) return { items, cursor: encodeCursor(newest, [end]) }
       items.push(copied(record))
       end = this.numbers[i] as number
@@ -68,16 +68,6 @@ export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
       else high = middle
     }
     return low
-  }
-
-  private fits(record: T, filter: F): boolean {
-    const { from, to } = filter
-    if (from !== undefined || to !== undefined) {
-      const time = this.nature.time(record)
-      if (from !== undefined && time < from) return false
-      if (to !== undefined && time >= to) return false
-    }
-    return this.nature.fits(record, filter)
   }
 
   async expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number> {

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Twin } from '../../codec/twin.js'
 import { sessionCodec, type sessionSchema } from '../../records/session.js'
 import { encodeCursor, readPaging } from '../cursor.js'
+import { matchesFilter } from '../fits.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
 import { toColumn } from '../text.js'
 import type { Database } from './database.js'
@@ -130,7 +131,7 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
       for (const { seq, body } of rows) {
         edge = Number(seq)
         const record = codec.decode(JSON.parse(body))
-        if (filter !== undefined && !nature.fits(record, filter)) continue
+        if (filter !== undefined && !matchesFilter(nature, record, filter)) continue
         if (items.length === limit) return { items, cursor: encodeCursor(newest, [last]) }
         items.push(record)
         last = edge

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Twin } from '../../codec/twin.js'
 import type { RetrySession, sessionSchema } from '../../records/session.js'
 import { encodeCursor, readPaging } from '../cursor.js'
+import { matchesFilter } from '../fits.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
 import { toColumn } from '../text.js'
 import { type Commits, turn } from './commits.js'
@@ -120,15 +121,6 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
     ]
   }
 
-  private fits(record: Twin<S>, filter: F): boolean {
-    const { nature } = this.shape
-    const time = nature.time(record)
-    const { from, to } = filter
-    return (
-      (from === undefined || time >= from) && (to === undefined || time < to) && nature.fits(record, filter)
-    )
-  }
-
   /** The records of a row; none where it is damaged. */
   protected recordsOf(row: Row): unknown[] {
     try {
@@ -175,7 +167,7 @@ export class SqliteJournal<S extends z.ZodType, F extends Range> implements Jour
         const seq = row.first + index
         if (seq < from || seq >= to || records[index] === null) continue
         const record = text.revive(records[index])
-        if (filter !== undefined && !this.fits(record, filter)) continue
+        if (filter !== undefined && !matchesFilter(this.shape.nature, record, filter)) continue
         found.push([seq, record])
         if (found.length === want) return { found, edge: seq }
       }
