@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Holdfast } from '@holdfast/runtime'
 import { systemClock, systemRandom } from 'holdfast/engine'
@@ -30,11 +31,20 @@ const ABOUT = {
   mail: 'a pipeline whose failures become dead letters and are replayed',
 }
 
+/** The config file of the demonstration, in its data folder. */
+const CONFIG_FILE = 'demo.yaml'
+
+/** Makes the folder of the records, which hold payloads, for its owner alone. A folder that was made for another purpose stays as it is. */
+async function makeDataFolder(data: string): Promise<void> {
+  const made = await mkdir(data, { recursive: true, mode: 0o700 })
+  if (made !== undefined || existsSync(join(data, CONFIG_FILE))) await chmod(data, 0o700)
+}
+
 /** Starts local services of every quality, a server over them, and traffic between them. */
 export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo> {
   const parts = { clock: systemClock, random: systemRandom }
   const data = join(dir, 'data')
-  await mkdir(data, { recursive: true })
+  await makeDataFolder(data)
   const services: Local[] = []
   const start = async (made: Promise<Local>): Promise<Local> => {
     const local = await made
@@ -62,7 +72,7 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
       { id: 'slow', region: 'us', url: slow.url },
       { id: 'good', region: 'eu', url: good.url },
     ]
-    const file = join(data, 'demo.yaml')
+    const file = join(data, CONFIG_FILE)
     await writeFile(file, demoConfig({ proxies }))
     const hf = await Holdfast.open(file)
     const running = await startAll(hf, { ...options, nextPort: true })

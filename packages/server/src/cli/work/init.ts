@@ -107,7 +107,7 @@ export async function init(
       hint: 'add --force to write over it, or --config FILE for another name',
     })
   const answers = yes || !io.asks || shared.json ? DEFAULTS : await asked(io)
-  await put(context, path, fileText(answers), { fresh: !force })
+  await put(context, path, fileText(answers), { fresh: !force, isPublic: true })
   if (shared.json) printJson(context, { file: path, ...answers })
   else io.err('next: holdfast check, then holdfast serve\n')
 }

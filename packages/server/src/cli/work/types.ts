@@ -50,5 +50,5 @@ export async function types(context: Context, { out }: { out?: string }): Promis
     union('ServiceName', 'A circuit breaker, as `service` of a call takes it.', names.services),
     union('PoolId', 'A pool, as `pool` of a call takes it.', names.pools),
   ].join('\n')
-  await put(context, out, text)
+  await put(context, out, text, { isPublic: true })
 }

@@ -3,14 +3,29 @@ import { resolve } from 'node:path'
 import type { Context } from '../context.js'
 import { CommandFailure, EXIT } from '../exit.js'
 
-/** A file that is written piece by piece. What may hold payloads is for its owner alone. */
+/** What may hold payloads or credentials is readable by its owner alone, everything else by all. */
+const PRIVATE_MODE = 0o600
+const PUBLIC_MODE = 0o644
+
+interface WriteOptions {
+  /** Whether the file must not exist yet. */
+  fresh?: boolean
+  /** Whether others may read it: only for what can hold no secret. */
+  isPublic?: boolean
+}
+
+/** A file that is written piece by piece. */
 export async function lines(
   { io }: Context,
   path: string,
-  { fresh = false }: { fresh?: boolean } = {},
+  { fresh = false, isPublic = false }: WriteOptions = {},
 ): Promise<{ write(text: string): Promise<unknown>; close(): Promise<void> }> {
   try {
-    const handle = await open(resolve(io.cwd, path), fresh ? 'wx' : 'w', 0o600)
+    const handle = await open(
+      resolve(io.cwd, path),
+      fresh ? 'wx' : 'w',
+      isPublic ? PUBLIC_MODE : PRIVATE_MODE,
+    )
     return { write: (text) => handle.write(text), close: () => handle.close() }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -28,7 +43,7 @@ export async function put(
   context: Context,
   path: string | undefined,
   text: string,
-  options: { fresh?: boolean } = {},
+  options: WriteOptions = {},
 ): Promise<void> {
   if (path === undefined) return context.io.out(text)
   const file = await lines(context, path, options)
