@@ -8,6 +8,7 @@ import type { FieldOrigin } from './resolve.js'
 import type { ResolvedConfig } from './resolved.js'
 import { type Schedule, scheduleOf } from './schedule.js'
 import { policyEntryCodec } from './schema/schema.js'
+import { unknownNames } from './unknown-operation.js'
 
 /** A value, and where it comes from. */
 export interface ExplainedValue extends FieldOrigin {
@@ -35,7 +36,7 @@ export interface Explanation {
   /** False where calls go straight through. */
   readonly enabled: boolean
   readonly policies: readonly ExplainedPolicy[]
-  /** What may surprise: values that a change through the API hides, such changes that are left out, classes that nobody declared. */
+  /** What may surprise: names that the configuration does not know, values that a change through the API hides, such changes that are left out, classes that nobody declared. */
   readonly notes: readonly string[]
 }
 
@@ -72,6 +73,7 @@ export function explain(
       explainPolicy(resolved, kind, id),
     ),
     notes: [
+      ...unknownNames(resolved, operation),
       ...hidden.map(hiddenNote),
       ...[...used].flatMap((id) => leftOut.get(id) ?? []),
       ...undeclared(resolved.config.overrides, methods).map(

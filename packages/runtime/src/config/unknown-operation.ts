@@ -1,0 +1,47 @@
+import { nearest } from './nearest.js'
+import { show } from './problem.js'
+import { DEFAULT_POLICY } from './ready.js'
+import type { ResolvedConfig } from './resolved.js'
+
+const own = <T>(holder: { readonly [key: string]: T } | undefined, key: string): T | undefined =>
+  holder !== undefined && Object.hasOwn(holder, key) ? holder[key] : undefined
+
+/** The known name that was probably meant, as the end of a sentence. */
+function suggestion(name: string, known: readonly string[]): string {
+  const near = nearest(name, known)
+  return near === undefined ? '' : `; did you mean ${show(near)}?`
+}
+
+/**
+ * What the configuration does not know of an operation's name, one sentence each: such a name is allowed, and falls back to the
+ * default policy, which is also what a misspelled one does.
+ */
+export function unknownNames({ config, policies }: ResolvedConfig, operation: string): string[] {
+  const [first = '', second, ...rest] = operation.split('.')
+  const subsystems = [
+    ...new Set([...Object.keys(config.subsystemMappings ?? {}), ...Object.keys(config.subsystems ?? {})]),
+  ]
+  const falls = `so the policy ${DEFAULT_POLICY} applies`
+  if (second === undefined) {
+    if (policies.has(operation)) return []
+    if (subsystems.includes(operation)) {
+      const operations = Object.keys(own(config.subsystemMappings, operation) ?? {})
+      return [
+        `${show(operation)} is a subsystem, not an operation: name one as ${operation}.${operations[0] ?? 'OPERATION'}`,
+      ]
+    }
+    return [`no policy is called ${show(operation)}, ${falls}${suggestion(operation, [...policies.keys()])}`]
+  }
+  if (!subsystems.includes(first))
+    return [`the configuration has no subsystem ${show(first)}, ${falls}${suggestion(first, subsystems)}`]
+  const operations = own(config.subsystemMappings, first)
+  if (operations === undefined) return []
+  const kinds = own(operations, second)
+  if (kinds === undefined)
+    return [
+      `the subsystem ${show(first)} maps no operation ${show(second)}, ${falls}${suggestion(second, Object.keys(operations))}`,
+    ]
+  const kind = rest.join('.')
+  if (kind === '' || Object.hasOwn(kinds, kind)) return []
+  return [`${first}.${second} maps no kind ${show(kind)}${suggestion(kind, Object.keys(kinds))}`]
+}
