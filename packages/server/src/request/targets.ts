@@ -3,7 +3,7 @@ import { PrivateTargetError, TargetPolicy } from '@holdfast/proxy'
 import { Refusal } from '../answer/failure.js'
 
 function refused(host: string): Refusal {
-  const message = `${host} is a private address or name, which requests may not go to unless the file says proxy.allow_private_targets`
+  const message = `${host} is a private address or name; proxy.allow_private_targets: true in the config file allows it`
   return new Refusal('FORBIDDEN', message, {
     details: [{ in: 'body', path: 'url', message: 'takes an address of the public network' }],
   })

@@ -67,6 +67,19 @@ describe('dead letters on a store', () => {
     expect(one.out).toContain('still down')
   })
 
+  it('says that --retry-failed replays what failed before, where nothing else is left', async () => {
+    const world = await letters('bad')
+    const first = await world.run(['dlq', 'replay'])
+    expect(first.err).not.toContain('--retry-failed')
+    const again = await world.run(['dlq', 'replay'])
+    expect([again.code, again.out]).toEqual([EXIT.ok, '0 replayed, 0 failed, 0 left\n'])
+    expect(again.err).toContain('nothing is pending; 1 failed before and is replayed with --retry-failed')
+    expect((await world.run(['dlq', 'replay', '--operation', 'save'])).err).toContain('--retry-failed')
+    expect((await world.run(['dlq', 'replay', '--operation', 'load'])).err).toBe('')
+    const retried = await world.run(['dlq', 'replay', '--retry-failed'])
+    expect([retried.out, retried.err]).toEqual(['0 replayed, 1 failed, 0 left\n', ''])
+  })
+
   it('stops at Ctrl-C with nothing lost, and goes on with the same command', async () => {
     const names = Array.from({ length: 30 }, (_, i) => `m${String(i).padStart(2, '0')}`)
     const world = await letters(...names)

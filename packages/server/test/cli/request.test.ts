@@ -70,6 +70,17 @@ describe('request', () => {
   })
 })
 
+it.each(['http://127.0.0.1:1/', 'http://localhost:1/', 'http://[::1]:1/', 'http://localhost.:1/'])(
+  'request to %s says which key allows it',
+  async (url) => {
+    const world = new World({ 'holdfast.yaml': 'version: "1.1.0"\nstore: memory\n' })
+    const { code, err } = await world.run(['request', url])
+    expect(code).toBe(EXIT.failure)
+    expect(err).toContain('proxy.allow_private_targets: true')
+    expect(err).toContain('to allow it, add proxy: { allow_private_targets: true } to the config file')
+  },
+)
+
 const openssl = ['/usr/bin/openssl', '/usr/local/bin/openssl'].find(existsSync)
 
 describe('a server with a certificate of its own', () => {

@@ -5,6 +5,7 @@ import { pathText, show } from '../problem.js'
 import { READY } from '../ready.js'
 import { readText } from '../text/document.js'
 import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, READABLE_VERSIONS } from '../version.js'
+import { translateLibraryOptions } from './libraries.js'
 import type { Migration, MigrationProblem } from './migrate.js'
 import { isMapping, type Mapping, strangeIn } from './plain.js'
 import { toBreaker, toPolicy } from './policy.js'
@@ -109,7 +110,7 @@ export class Work {
   /** Settings in other words, at any depth: subsystem, operation and kind by the names that lead there. */
   private settings(file: string | undefined, path: readonly string[], value: Mapping): void {
     const id = path.join('_').replace(/[^\w-]+/g, '_') || 'default'
-    if (looksLikePolicy(value)) {
+    if (looksLikePolicy(translateLibraryOptions(value)?.value ?? value)) {
       this.policy(file, path, id, value)
       const [subsystem, operation, ...kind] = path
       if (subsystem !== undefined && operation !== undefined)
@@ -134,10 +135,20 @@ export class Work {
   private policy(file: string | undefined, path: readonly string[], id: string, old: Mapping): void {
     this.found.policies++
     const tell = (key: string, message: string) => this.tell(file, [...path, key], message)
-    const { policy, breaker } = toPolicy(old, tell)
+    const translated = translateLibraryOptions(old)
+    for (const [key, message] of translated?.notes ?? []) tell(key, message)
+    const { policy, breaker } = toPolicy(translated?.value ?? old, tell)
     if (breaker !== undefined) {
       this.found.breakers++
-      const made = toBreaker(breaker, (key, message) => tell(`circuit_breaker.${key}`, message))
+      const tellBreaker = (key: string, message: string) =>
+        this.tell(file, [...path, 'circuit_breaker', key], message)
+      const inner = translateLibraryOptions(breaker)
+      for (const [key, message] of inner?.notes ?? []) tellBreaker(key, message)
+      const { circuit_breaker = breaker, attempt_timeout_ms, bulkhead } = inner?.value ?? {}
+      const made = toBreaker(circuit_breaker as Mapping, tellBreaker)
+      // What the library has beside its breaker belongs to the call.
+      if (typeof attempt_timeout_ms === 'number') policy.attempt_timeout ??= attempt_timeout_ms / 1000
+      if (bulkhead !== undefined) policy.bulkhead ??= bulkhead
       if (made.enabled) {
         const name = this.free(this.breakers, made.name ?? id)
         this.breakers[name] = made.breaker

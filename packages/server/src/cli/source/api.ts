@@ -53,7 +53,7 @@ const HINTS: Record<string, string> = {
   POLICY_NOT_FOUND: 'holdfast policies lists them',
 }
 
-const TARGET_HINT = 'where that is meant: proxy: { allow_private_targets: true } in the config file'
+const TARGET_HINT = 'to allow it, add proxy: { allow_private_targets: true } to the config file'
 
 /** What is in an answer, as JSON. @throws CommandFailure for a refusal, and for what no server of ours says */
 export async function answered<T>(answer: Response): Promise<T> {

@@ -53,6 +53,23 @@ async function single(context: Context, api: Api, id: string, { reason }: Replay
   return entry.status === 'failed' ? EXIT.failure : EXIT.ok
 }
 
+interface Stats {
+  by_status: { failed: number }
+  by_operation: Record<string, { failed: number }>
+}
+
+/** Says how entries are replayed whose replay failed before: a batch takes pending ones alone. */
+async function hintFailed({ io }: Context, api: Api, operation: string | undefined): Promise<void> {
+  const { by_status, by_operation } = await ask<Stats>(api, 'GET', '/dead-letters/stats')
+  const counts =
+    operation === undefined ? by_status : Object.hasOwn(by_operation, operation) && by_operation[operation]
+  const failed = counts ? counts.failed : 0
+  if (failed > 0)
+    io.err(
+      `nothing is pending; ${failed} failed before and ${failed === 1 ? 'is' : 'are'} replayed with --retry-failed\n`,
+    )
+}
+
 /** Follows a job to its end. Ctrl-C ends it after what is under way, and what is left stays for the next time. */
 async function batch(context: Context, api: Api, options: ReplayOptions): Promise<number> {
   const { io, shared } = context
@@ -82,6 +99,8 @@ async function batch(context: Context, api: Api, options: ReplayOptions): Promis
     return EXIT.interrupted
   }
   if (job.status === 'failed') throw new CommandFailure(EXIT.failure, job.message ?? 'the replay failed')
+  if (!retryFailed && !shared.json && succeeded + failed + skipped === 0)
+    await hintFailed(context, api, operation)
   if (skipped > 0 && !shared.json)
     io.err(
       'left: their handler is in another process, which takes them up, or the breaker opened; look at holdfast breakers\n',
