@@ -2,24 +2,35 @@ import { type FetchInput, urlOf } from './target.js'
 
 /**
  * What events, the fallback, a breaker's `key` and a pool's strategy are told of a request, besides what `init.context`
- * adds. The path and the query are left out: they may hold secrets.
+ * adds. It is plain data without secrets.
  */
-export class FetchContext {
+export interface FetchContext {
   /** The method, in capitals. */
   readonly method: string
-  /** A pool's `sticky` sends requests of one session to one member. */
-  declare readonly session?: string
-  /** Where a pool's `region` prefers members to be. */
-  declare readonly region?: string
-  readonly #input: FetchInput
-
-  constructor(method: string, input: FetchInput) {
-    this.method = method
-    this.#input = input
-  }
-
   /** Where the request goes, `'https://api.example'`; empty where that cannot be read. */
-  get origin(): string {
-    return urlOf(this.#input)?.origin ?? ''
-  }
+  readonly origin: string
+  /** The address without credentials, fragment, the values of the query, and parts of the path that look like a key. */
+  readonly url: string
+  /** A pool's `sticky` sends requests of one session to one member. */
+  readonly session?: string
+  /** Where a pool's `region` prefers members to be. */
+  readonly region?: string
 }
+
+const REDACTED = '[redacted]'
+
+/** Makes the context of a request. */
+export function contextOf(method: string, input: FetchInput): FetchContext {
+  const url = urlOf(input)
+  if (url !== undefined) return { method, origin: url.origin, url: url.origin + shown(url) }
+  // A relative address where there is no page: only a pool's origin makes it one.
+  const relative = URL.canParse(`${String(input)}`, 'http://relative')
+    ? new URL(String(input), 'http://relative')
+    : undefined
+  return { method, origin: '', url: relative === undefined ? '' : shown(relative) }
+}
+
+/** Services that take a key in the path have long ones, of letters and digits. */
+const shown = ({ pathname, search }: URL): string =>
+  pathname.replace(/[^/]{20,}/g, (part) => (/\d/.test(part) && /[a-z]/i.test(part) ? REDACTED : part)) +
+  search.replace(/([?&])([^&=]*=)?[^&]+/g, (_, mark: string, name = '') => `${mark}${name}${REDACTED}`)

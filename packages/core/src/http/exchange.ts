@@ -2,7 +2,8 @@ import type { Flight, PooledAttempt } from '../guard/attempt.js'
 import type { RetryPolicy } from '../retry/options.js'
 import { canBeSent, type FetchBody, isOneShot } from './body.js'
 import type { Repeatable } from './careful-pool.js'
-import { FetchContext } from './context.js'
+import { targetOf } from './check-target.js'
+import { contextOf, type FetchContext } from './context.js'
 import type { FetchInit } from './create-fetch.js'
 import { discard } from './discard.js'
 import type { Engine } from './engine.js'
@@ -12,6 +13,7 @@ import { hasHeader } from './headers.js'
 import { idempotencyKey, isIdempotent, isSafe, neverLeft, wasNotProcessed } from './idempotency.js'
 import { asFailure } from './judge.js'
 import type { FetchFunction, RequestPolicy } from './options.js'
+import { followRedirects, outliveRedirects } from './redirects.js'
 import { StatusError } from './status-error.js'
 import { atOrigin, type FetchInput, type FetchTarget, isRequest, partsOf, urlOf } from './target.js'
 
@@ -45,6 +47,8 @@ export class Exchange implements Repeatable {
   private readonly copies: boolean
   /** Where the last attempt went by itself; undefined where somebody else connects. */
   private url: FetchInput | undefined
+  /** Whether the last attempt was redirected, so that it has arrived whatever became of it. */
+  private isRedirected = false
   /** The last answer, as long as it is not certain that it is the one to hand over. */
   private held: Response | undefined
   /** Other answers to a hedged request, until one of them has won. */
@@ -86,8 +90,8 @@ export class Exchange implements Repeatable {
     this.twice = this.harmless && !isOneShot(body)
     const once = retry.maxAttempts === 1 && sender.engine.settings.hedge === undefined
     this.copies = !once && body == null && request !== undefined && request.body !== null
-    const facts = new FetchContext(method, input)
-    this.context = context === undefined ? facts : Object.assign(facts, context)
+    const facts = contextOf(method, input)
+    this.context = context === undefined ? facts : { ...facts, ...context }
   }
 
   refuses(result: unknown): boolean {
@@ -95,7 +99,7 @@ export class Exchange implements Repeatable {
     const isAllowed =
       harmless ||
       wasNotProcessed(result, notProcessed) ||
-      neverLeft(result, url === undefined ? undefined : urlOf(url))
+      (!this.isRedirected && neverLeft(result, url === undefined ? undefined : urlOf(url)))
     return !(isAllowed && canBeSent(body))
   }
 
@@ -107,7 +111,7 @@ export class Exchange implements Repeatable {
       if (this.held !== undefined) await this.letGo()
     }
     const flight = engine.cuts ? (attempt as PooledAttempt as Flight) : undefined
-    const response = await this.request(attempt.member?.value, flight)
+    const response = await this.request(targetOf(attempt.member), flight)
     const failure = response.status < 400 ? undefined : await this.judge(response)
     const ended = flight ?? this.signal
     if (ended?.aborted) {
@@ -174,26 +178,57 @@ export class Exchange implements Repeatable {
   private async request(target: FetchTarget | undefined, flight: Flight | undefined): Promise<Response> {
     const { body } = this
     const { origin, dispatcher } = target ?? {}
+    const memberHeaders = target?.headers === undefined ? undefined : new Headers(target.headers)
     const send = target?.fetch ?? this.sender.fetch ?? globalThis.fetch
     let { input, init } = this
     if (isRequest(input)) {
       const copy = this.copies ? input.clone() : input
-      if (origin === undefined) input = copy
+      if (origin === undefined && memberHeaders === undefined) input = copy
       else {
         const own = body == null && copy.body !== null ? { body: await copy.arrayBuffer() } : undefined
         init = { ...partsOf(copy), ...init, ...own }
-        input = atOrigin(copy, origin)
+        input = origin === undefined ? copy.url : atOrigin(copy, origin)
       }
     } else if (origin !== undefined) input = atOrigin(input, origin)
     const direct = target?.fetch === undefined && dispatcher === undefined && !('dispatcher' in init)
     this.url = direct ? input : undefined
+    this.isRedirected = false
     if (typeof body === 'function') {
       const made = await body()
       init = { ...init, body: made ?? null, ...(isOneShot(made) && HALF) }
     }
     if (dispatcher !== undefined) init = { ...init, dispatcher } as RequestInit
     if (flight !== undefined) init = withSignal(init, flight)
-    return send(input, init)
+    return memberHeaders === undefined ? send(input, init) : this.sendFor(memberHeaders, send, input, init)
+  }
+
+  /** Sends it with a member's headers. */
+  private sendFor(
+    memberHeaders: Headers,
+    send: FetchFunction,
+    input: FetchInput,
+    init: RequestInit,
+  ): Promise<Response> {
+    const callerHeaders = new Headers(init.headers)
+    const headers = new Headers(callerHeaders)
+    for (const [name, value] of memberHeaders) headers.set(name, value)
+    const url = urlOf(input)
+    const isFollowed = (init.redirect ?? 'follow') === 'follow'
+    if (url === undefined || !isFollowed || !outliveRedirects(memberHeaders))
+      return send(input, { ...init, headers })
+    const onRedirect = () => {
+      this.isRedirected = true
+    }
+    const { clock } = this.sender.engine.settings
+    return followRedirects({
+      send,
+      url,
+      init: { ...init, headers },
+      callerHeaders,
+      memberHeaders,
+      clock,
+      onRedirect,
+    })
   }
 }
 

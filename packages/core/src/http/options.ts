@@ -10,6 +10,7 @@ import {
   type RetryPolicy,
   readRetry,
 } from '../retry/options.js'
+import { poolProblems } from './check-target.js'
 import type { FetchTarget } from './target.js'
 
 /** What {@link createFetch} takes: a guard's options, and a few of its own. */
@@ -101,7 +102,7 @@ export function readRequests(
   given: Omit<FetchOptions, 'fetch' | 'throwOnStatus'>,
   problems: string[],
 ): { guard: GuardSettings; policy: RequestPolicy } {
-  const { retry } = Object(given) as FetchOptions
+  const { retry, pool } = Object(given) as FetchOptions
   const isObject = typeof retry === 'object' && retry !== null
   const { rules, rest } = isObject ? readRules(retry, NO_RULES, problems) : { rules: NO_RULES, rest: retry }
   let guard: GuardSettings | undefined
@@ -111,6 +112,7 @@ export function readRequests(
     if (!isHoldfastError(error, 'INVALID_OPTIONS') || error.details === undefined) throw error
     problems.push(...error.details)
   }
+  problems.push(...poolProblems(pool))
   refuse(what, problems)
   const settings = guard as GuardSettings
   return { guard: settings, policy: { retry: settings.retry, rules } }

@@ -1,13 +1,24 @@
 import type { FetchFunction } from './options.js'
 
-/** A pool's member as a fetch uses it. What it leaves out stays as it is in the request. */
+/**
+ * A pool's member as a fetch uses it: at least one of these. What it leaves out stays as it is in the request. A plain
+ * object may have no other keys; an object of a class may.
+ */
 export interface FetchTarget {
-  /** Another origin for the same path: `'https://eu.example'`. */
+  /**
+   * Another origin for the same path and query: `'https://eu.example'`. A path in it goes before that of the request:
+   * `'https://eu.example/v1'` and `/chat` make `https://eu.example/v1/chat`, with one slash between the two.
+   */
   readonly origin?: string | URL | undefined
   /** Another fetch to send with. */
   readonly fetch?: FetchFunction | undefined
   /** What undici's fetch sends through: an Agent, a ProxyAgent. */
   readonly dispatcher?: object | undefined
+  /**
+   * Headers for this member, such as its API key. They replace those of the same name that the caller gave, are not sent
+   * along with a redirect to another origin, and are in no event, error or session.
+   */
+  readonly headers?: RequestInit['headers'] | undefined
 }
 
 /** Where a request goes, or to. */
@@ -28,15 +39,17 @@ export function urlOf(input: FetchInput): URL | undefined {
   return URL.canParse(address, page) ? new URL(address, page) : undefined
 }
 
-/** The same path and query at another origin. */
+/** The same path and query at another origin, behind the path that the origin has. */
 export function atOrigin(input: FetchInput, origin: string | URL): URL {
-  const url = urlOf(input)
-  const { pathname, search } = url ?? new URL(addressOf(input), origin)
   const target = new URL(origin)
-  target.pathname = pathname
+  const { pathname, search } = urlOf(input) ?? new URL(addressOf(input), target.origin)
+  target.pathname = joinPaths(target.pathname, pathname)
   target.search = search
   return target
 }
+
+/** A path behind another, with one slash between the two. */
+export const joinPaths = (base: string, path: string): string => base.replace(/\/$/, '') + path
 
 const KEPT = [
   'method',

@@ -45,6 +45,7 @@ export interface OldDispatchHandler {
 /** What is to be sent, as far as it matters here; everything else is passed on. */
 export interface DispatchOptions {
   readonly origin?: string | URL
+  readonly path?: string
   readonly method: string
   readonly headers?: unknown
   readonly body?: unknown

@@ -52,3 +52,9 @@ export const withHeader = (headers: unknown, name: string, value: string): unkno
   name,
   value,
 ]
+
+/** A request's headers with others in place of those of the same names, as a flat list. */
+export function withHeaders(headers: unknown, others: readonly (readonly [string, string])[]): unknown[] {
+  const names = new Set(others.map(([name]) => name.toLowerCase()))
+  return [...pairsOf(headers).filter(([name]) => !names.has(name.toLowerCase())), ...others].flat()
+}

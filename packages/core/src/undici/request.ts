@@ -1,19 +1,20 @@
 import type { PooledAttempt } from '../guard/attempt.js'
 import type { Call } from '../guard/call.js'
 import type { Repeatable } from '../http/careful-pool.js'
-import { FetchContext } from '../http/context.js'
+import { targetOf } from '../http/check-target.js'
+import { contextOf, type FetchContext } from '../http/context.js'
 import type { Engine } from '../http/engine.js'
 import { addFailureCode, namesErrors } from '../http/failure-code.js'
 import { idempotencyKey, isIdempotent, isSafe, neverLeft, wasNotProcessed } from '../http/idempotency.js'
 import { asFailure } from '../http/judge.js'
 import type { RequestPolicy } from '../http/options.js'
 import { StatusError } from '../http/status-error.js'
-import { type FetchTarget, urlOf } from '../http/target.js'
+import { type FetchTarget, joinPaths, urlOf } from '../http/target.js'
 import type { RetryPolicy } from '../retry/options.js'
 import { RequestBody } from './body.js'
 import { Delivery } from './delivery.js'
 import type { Dispatch, DispatchHandler, DispatchOptions } from './dispatch.js'
-import { hasHeader, withHeader } from './headers.js'
+import { hasHeader, withHeader, withHeaders } from './headers.js'
 import { Leg, type LegAnswer } from './leg.js'
 
 const KEY = 'idempotency-key'
@@ -59,7 +60,7 @@ export class DispatchedRequest implements Repeatable {
     this.body = new RequestBody(options.body, headers)
     this.options = { ...options, headers, body: this.body.content }
     this.harmless = keyed || rules.retryNonIdempotent || isIdempotent(method)
-    this.context = new FetchContext(method, options.origin ?? '')
+    this.context = contextOf(method, `${options.origin ?? ''}${options.path ?? ''}`)
     this.delivery = new Delivery(handler, (reason) => this.abort(reason))
   }
 
@@ -105,7 +106,7 @@ export class DispatchedRequest implements Repeatable {
     if (engine.cuts) watch(attempt.signal, leg)
     this.legs.add(leg)
     try {
-      this.launch(leg, attempt.member?.value)
+      this.launch(leg, targetOf(attempt.member))
       const answer = await leg.answer
       if (engine.cuts && attempt.signal.aborted) throw attempt.signal.reason
       this.hold(leg)
@@ -128,8 +129,14 @@ export class DispatchedRequest implements Repeatable {
   }
 
   private launch(leg: Leg, target: FetchTarget | undefined): void {
-    const { origin, dispatcher } = target ?? {}
-    const options = origin === undefined ? this.options : { ...this.options, origin }
+    const { origin, dispatcher, headers } = target ?? {}
+    let { options } = this
+    if (origin !== undefined) {
+      const { origin: own, pathname } = new URL(origin)
+      options = { ...options, origin: own, path: joinPaths(pathname, options.path ?? '/') }
+    }
+    if (headers !== undefined)
+      options = { ...options, headers: withHeaders(options.headers, [...new Headers(headers)]) }
     this.direct = dispatcher === undefined && origin === undefined
     this.flowing =
       dispatcher === undefined

@@ -18,9 +18,10 @@ export class MemberTarget {
     return urls.get(this) ?? ''
   }
 
-  /** Another origin for the same path, as `createFetch` takes it. */
+  /** Another origin for the same path, as `createFetch` takes it: with the path of the url, which goes before. */
   get origin(): string {
-    return new URL(this.url).origin
+    const { origin, pathname } = new URL(this.url)
+    return pathname === '/' ? origin : origin + pathname
   }
 
   toString(): string {

@@ -1,0 +1,90 @@
+import { nearest } from '../nearest.js'
+import { refuse, show } from '../options.js'
+import type { Member } from '../pool/member.js'
+import type { FetchTarget } from './target.js'
+
+const KEYS = ['origin', 'fetch', 'dispatcher', 'headers'] as const
+const LIST = KEYS.join(', ')
+
+const isObject = (value: unknown): value is object => Object(value) === value && typeof value !== 'function'
+
+/** Whether an object was written down as it is, so that each of its keys is meant for the fetch. */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
+}
+
+function isOrigin(value: unknown): boolean {
+  if (!(typeof value === 'string' || value instanceof URL) || !URL.canParse(value)) return false
+  const { protocol, username, password, search, hash } = new URL(value)
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === ''
+}
+
+function areHeaders(value: unknown): boolean {
+  try {
+    return isObject(value) && new Headers(value as RequestInit['headers']) !== undefined
+  } catch {
+    return false
+  }
+}
+
+type Rule = readonly [expected: string, fits: (value: unknown) => boolean]
+
+const RULES: { readonly [K in keyof FetchTarget]-?: Rule } = {
+  origin: [
+    'an http or https origin with or without a path, without credentials, query and fragment',
+    isOrigin,
+  ],
+  fetch: ['a function', (value) => typeof value === 'function'],
+  dispatcher: ['an object', isObject],
+  headers: ['headers as fetch takes them', areHeaders],
+}
+
+/** What is wrong with the value of a member, a sentence for each problem. Headers are secrets, and are not shown. */
+function problemsOf({ id, value }: Member): string[] {
+  const path = `pool.${id}`
+  if (!isObject(value)) return [`${path}: expected an object with one of ${LIST}, got ${show(value)}`]
+  const problems: string[] = []
+  if (isPlain(value)) {
+    for (const [key, given] of Object.entries(value)) {
+      const rule = Object.hasOwn(RULES, key) ? RULES[key as keyof FetchTarget] : undefined
+      if (rule === undefined) {
+        const close = nearest(key, KEYS)
+        const hint = close === undefined ? '' : `; did you mean ${close}?`
+        problems.push(`${path}.${key}: expected one of ${LIST}, got an unknown key${hint}`)
+      } else if (given !== undefined && !rule[1](given))
+        problems.push(`${path}.${key}: expected ${rule[0]}, got ${show(given)}`)
+    }
+  }
+  // What a class makes when it is first read is not made to look at it.
+  const has = (key: (typeof KEYS)[number]) =>
+    key in value && (!isPlain(value) || (value as FetchTarget)[key] !== undefined)
+  if (problems.length === 0 && !KEYS.some(has))
+    problems.push(`${path}: expected one of ${LIST}, got none of them`)
+  return problems
+}
+
+const sound = new WeakSet<object>()
+
+/** What is wrong with the values of a pool's members as far as it tells who they are; those added later are checked in use. */
+export function poolProblems(pool: unknown): string[] {
+  const { members } = Object(pool) as { members?: unknown }
+  if (typeof members !== 'function') return []
+  const list: unknown = members.call(pool)
+  return Array.isArray(list) ? list.flatMap((member: Member) => checked(member)) : []
+}
+
+function checked(member: Member): string[] {
+  const { value } = member
+  if (isObject(value) && sound.has(value)) return []
+  const problems = problemsOf(member)
+  if (problems.length === 0) sound.add(value as object)
+  return problems
+}
+
+/** The value of a member that an attempt goes to. @throws INVALID_OPTIONS where a fetch cannot use it */
+export function targetOf(member: Member | undefined): FetchTarget | undefined {
+  if (member === undefined) return undefined
+  refuse('the attempt', checked(member))
+  return member.value as FetchTarget
+}

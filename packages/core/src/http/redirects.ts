@@ -1,0 +1,103 @@
+import type { Clock } from '../clock.js'
+import { isOneShot } from './body.js'
+import { discard } from './discard.js'
+import type { FetchFunction } from './options.js'
+
+/** As many as the fetch standard allows. */
+const MAX_REDIRECTS = 20
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+/** Headers that every fetch leaves out when a redirect leads to another origin. */
+const LEFT_OUT = ['authorization', 'proxy-authorization', 'cookie', 'host']
+
+/** Headers about a body, which go with it. */
+const ABOUT_BODY = [
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'content-type',
+  'content-length',
+]
+
+/** Whether headers include some that a fetch would send along with a redirect to another origin. */
+export const outliveRedirects = (headers: Headers): boolean =>
+  [...headers.keys()].some((name) => !LEFT_OUT.includes(name))
+
+/** One request whose redirects are followed here. */
+export interface RedirectedRequest {
+  readonly send: FetchFunction
+  readonly url: URL
+  readonly init: RequestInit & { readonly headers: Headers }
+  /** What the caller gave in place of the member's headers. */
+  readonly callerHeaders: Headers
+  readonly memberHeaders: Headers
+  readonly clock: Clock
+  /** Called when the first redirect is followed: from then on the request has arrived. */
+  readonly onRedirect: () => void
+}
+
+/**
+ * Sends a request and follows redirects as fetch does, but leaves the member's headers out where one leads to another
+ * origin. A platform that does not show redirects follows them itself.
+ */
+export async function followRedirects(request: RedirectedRequest): Promise<Response> {
+  const { send, memberHeaders, callerHeaders, clock, onRedirect } = request
+  let { url } = request
+  let init: RequestInit & { headers: Headers } = { ...request.init, redirect: 'manual' }
+  for (let count = 0; ; count++) {
+    const response = await send(url, init)
+    if (response.type === 'opaqueredirect') return send(url, { ...init, redirect: 'follow' })
+    const next = locationOf(response, url)
+    if (next === undefined) return count === 0 ? response : asRedirected(response)
+    void discard(response, clock)
+    onRedirect()
+    if (count === MAX_REDIRECTS) throw failure('redirect count exceeded')
+    init = afterRedirect(response.status, init)
+    if (next.origin !== url.origin) {
+      const headers = new Headers(init.headers)
+      for (const name of memberHeaders.keys()) {
+        const own = callerHeaders.get(name)
+        if (own === null) headers.delete(name)
+        else headers.set(name, own)
+      }
+      for (const name of LEFT_OUT) headers.delete(name)
+      return asRedirected(await send(next, { ...init, headers, redirect: 'follow' }))
+    }
+    url = next
+  }
+}
+
+/** Where an answer redirects to; undefined where it is to be returned. */
+function locationOf({ status, headers }: Response, from: URL): URL | undefined {
+  const location = REDIRECTS.has(status) ? headers.get('location') : null
+  if (location === null) return undefined
+  const next = URL.canParse(location, from) ? new URL(location, from) : undefined
+  if (next === undefined || !/^https?:$/.test(next.protocol))
+    throw failure('URL scheme must be a HTTP(S) scheme')
+  if (next.username || next.password) throw failure('URL must not include credentials')
+  return next
+}
+
+/** What is sent after a redirect: most of them turn a POST into a GET without a body. */
+function afterRedirect(
+  status: number,
+  init: RequestInit & { headers: Headers },
+): RequestInit & { headers: Headers } {
+  const method = (init.method ?? 'GET').toUpperCase()
+  const becomesGet =
+    status === 303 ? method !== 'GET' && method !== 'HEAD' : status < 303 && method === 'POST'
+  if (becomesGet) {
+    const headers = new Headers(init.headers)
+    for (const name of ABOUT_BODY) headers.delete(name)
+    return { ...init, method: 'GET', body: null, headers }
+  }
+  if (isOneShot(init.body)) throw failure('a redirect of a streamed body cannot be followed')
+  return init
+}
+
+/** The last answer of several: fetch would say that it was redirected. */
+const asRedirected = (response: Response): Response =>
+  response.redirected ? response : Object.defineProperty(response, 'redirected', { value: true })
+
+const failure = (reason: string): TypeError => new TypeError('fetch failed', { cause: new Error(reason) })
