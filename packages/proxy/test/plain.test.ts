@@ -294,12 +294,15 @@ describe('the proxy answers itself', () => {
     })
     pool.breaker('p2.example:1').trip()
     const proxy = await proxyFor({ pool, users: [{ name: 'ann', password: 'hunter2' }] })
-    const page = await fetch(proxy.url)
+    const authorization = basic('ann', 'hunter2')
+    const page = await fetch(proxy.url, { headers: { authorization } })
     const text = await page.text()
     expect(page.status).toBe(200)
     expect(text).toContain('p&#60;')
     expect(text).not.toMatch(/hunter2|p1\.example|ann/)
-    const json = await (await fetch(proxy.url, { headers: { accept: 'application/json' } })).json()
+    const json = await (
+      await fetch(proxy.url, { headers: { authorization, accept: 'application/json' } })
+    ).json()
     expect(json).toMatchObject({ requests: 0, pool: { id: 'p<', members: { available: 1, open: 1 } } })
   })
 

@@ -20,16 +20,18 @@ export class UpstreamDispatcher extends Dispatcher {
   private readonly plain: Pool | undefined
   private readonly tunnels: Agent
 
-  constructor(upstream: ProxyUpstream) {
+  /** Without `maxHeaderSize`, the head of a response may be as long as Node allows. */
+  constructor(upstream: ProxyUpstream, maxHeaderSize?: number) {
     super()
     const credentials = credentialsOf(upstream)
+    const options = { pipelining: 1, ...(maxHeaderSize !== undefined && { maxHeaderSize }) }
     this.upstream = upstream
     this.authorization = credentials && basic(credentials)
     this.plain =
       upstream.protocol === 'socks5:'
         ? undefined
-        : new Pool(`http://${upstream.host}`, { connect: this.toProxy, pipelining: 1 })
-    this.tunnels = new Agent({ connect: this.toTarget, pipelining: 1 })
+        : new Pool(`http://${upstream.host}`, { connect: this.toProxy, ...options })
+    this.tunnels = new Agent({ connect: this.toTarget, ...options })
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {

@@ -46,7 +46,7 @@ export class ProxyUpstream {
   /** How long reaching it may take, in milliseconds. */
   readonly connectTimeout: number
   #tls: ConnectionOptions
-  #dispatcher: UpstreamDispatcher | undefined
+  readonly #dispatchers = new Map<number | undefined, UpstreamDispatcher>()
 
   /** @throws INVALID_OPTIONS that says what is wrong with the URL, without repeating it: it may hold a password */
   constructor(url: string | URL, { connectTimeout = '10s', tls = {} }: UpstreamOptions = {}) {
@@ -62,8 +62,14 @@ export class ProxyUpstream {
 
   /** A dispatcher of undici's that sends through this proxy; made when first read. */
   get dispatcher(): Dispatcher {
-    this.#dispatcher ??= new UpstreamDispatcher(this)
-    return this.#dispatcher
+    return this.dispatcherFor(undefined)
+  }
+
+  /** @internal The dispatcher for responses whose heads have at most so many bytes; made when first asked for. */
+  dispatcherFor(maxHeaderSize: number | undefined): Dispatcher {
+    const found = this.#dispatchers.get(maxHeaderSize) ?? new UpstreamDispatcher(this, maxHeaderSize)
+    this.#dispatchers.set(maxHeaderSize, found)
+    return found
   }
 
   /** @internal */
@@ -105,12 +111,12 @@ function parse(given: string | URL): Parsed {
   const text = String(given)
   if (!URL.canParse(text))
     throw invalid('a proxy cannot be made', [
-      'url: got something that is no URL, takes http://, https:// or socks5:// with a host and a port',
+      'url: got something that is no URL, takes http://, https://, socks5:// or socks5h:// with a host and a port',
     ])
   const scheme = new URL(text).protocol.replace('socks5h:', 'socks5:').replace('socks:', 'socks5:')
   if (!Object.hasOwn(PORTS, scheme))
     throw invalid('a proxy cannot be made', [
-      `url: got the scheme ${JSON.stringify(scheme.slice(0, 20))}, takes http://, https:// or socks5://`,
+      `url: got the scheme ${JSON.stringify(scheme.slice(0, 20))}, takes http://, https://, socks5:// or socks5h://`,
     ])
   const protocol = scheme as ProxyProtocol
   // The rules for the host's spelling are those of http, whatever the scheme.

@@ -1,4 +1,4 @@
-import { type Refusal, SEVERAL_HOSTS, UNKNOWN_CODING } from './refusals.js'
+import { type Refusal, SEVERAL_HOSTS, UNFRAMED, UNKNOWN_CODING } from './refusals.js'
 
 /** Header names and values by turns, as on the wire. */
 export type FlatHeaders = string[]
@@ -45,6 +45,13 @@ function withoutNamed(headers: FlatHeaders, connection: string): FlatHeaders {
   return kept
 }
 
+/** What is wrong with a line of Transfer-Encoding that comes after others, or not. Only chunks say where a body ends. */
+function problemOfCoding(hasOthers: boolean, value: string): Refusal | undefined {
+  const codings = value.toLowerCase().split(',')
+  if (codings.at(-1)?.trim() !== 'chunked') return UNFRAMED
+  return hasOthers || codings.length > 1 ? UNKNOWN_CODING : undefined
+}
+
 const USUAL = /^\s*(keep-alive|close)\s*$/i
 
 /** Reads the head of a request. */
@@ -75,7 +82,7 @@ export function readRequest(raw: readonly string[]): RequestHead {
     else if (lower === 'host') {
       if (++hosts > 1) head.problem = SEVERAL_HOSTS
     } else if (lower === 'transfer-encoding') {
-      if (head.chunked || value.trim().toLowerCase() !== 'chunked') head.problem = UNKNOWN_CODING
+      head.problem = problemOfCoding(head.chunked, value)
       head.chunked = true
     }
   }

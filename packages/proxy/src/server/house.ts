@@ -42,4 +42,4 @@ export const upstreamFor = ({ member }: Attempt): ProxyUpstream | undefined =>
 
 /** What an attempt is sent with. */
 export const dispatcherFor = (house: House, attempt: Attempt): Dispatcher =>
-  upstreamFor(attempt)?.dispatcher ?? house.direct
+  upstreamFor(attempt)?.dispatcherFor(house.settings.maxHeaderSize) ?? house.direct

@@ -44,6 +44,12 @@ export const UNKNOWN_CODING: Refusal = {
   message: 'expected the transfer coding chunked alone, got another one',
   headers: { connection: 'close' },
 }
+export const UNFRAMED: Refusal = {
+  status: 400,
+  error: 'BAD_REQUEST',
+  message: 'expected chunked as the last transfer coding, got another one',
+  headers: { connection: 'close' },
+}
 export const SEVERAL_HOSTS: Refusal = {
   status: 400,
   error: 'BAD_REQUEST',

@@ -10,6 +10,7 @@ import { readRequest } from './head.js'
 import type { House } from './house.js'
 import { type ProxyOptions, readProxy } from './options.js'
 import { handlePlain } from './plain.js'
+import { encodeUrl } from './raw-url.js'
 import { refuse, refuseSocket } from './refusals.js'
 import { answerOwn, type ProxyStatus, statusOf } from './status-page.js'
 import { Tunnels } from './tunnels.js'
@@ -71,6 +72,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
     direct: new Agent({
       connect: buildConnector({ timeout: settings.connectTimeout, lookup: targets.lookup }),
       pipelining: 1,
+      maxHeaderSize: settings.maxHeaderSize,
     }),
     tunnels: new Tunnels(settings.idleTimeout, clock),
     counts: { requests: 0, tunnels: 0, refused: 0 },
@@ -100,6 +102,11 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
   }
 }
 
+interface ParserError extends NodeJS.ErrnoException {
+  /** The bytes that the parser was reading. */
+  readonly rawPacket?: Buffer
+}
+
 function serverFor(house: House): Server {
   const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = house.settings
   const unanswered = new Unanswered()
@@ -121,7 +128,12 @@ function serverFor(house: House): Server {
       if (unanswered.isLast(req.socket)) return
       const head = readRequest(req.rawHeaders)
       const { problem, chunked } = head
-      if (problem !== undefined || (chunked && req.httpVersionMinor === 0)) {
+      unanswered.noteEnd(req)
+      if (
+        problem !== undefined ||
+        (chunked && req.httpVersionMinor === 0) ||
+        unanswered.isRecovered(req.socket)
+      ) {
         res.shouldKeepAlive = false
         unanswered.setLast(req.socket)
       }
@@ -159,11 +171,21 @@ function serverFor(house: House): Server {
       server.emit('connection', socket)
     }
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+  server.on('clientError', (error: ParserError, socket: Socket) => {
     const silent = unanswered.has(socket) && !unanswered.owns(socket)
     // Bytes after a request that is the last of its connection are ignored: its response closes the connection.
     if (error.code === 'HPE_CLOSED_CONNECTION' && unanswered.has(socket)) return
-    if (silent || error.code === 'ECONNRESET') socket.destroy()
+    // The parser that did not take a URL is gone, and so is its time for the head of the request.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && unanswered.isRecovered(socket)) return
+    const request = error.code === 'HPE_INVALID_URL' ? unanswered.recover(socket, error.rawPacket) : undefined
+    if (request !== undefined) {
+      // Another parser reads the request anew. One that reads a connection past its stream stops at the first listener to that.
+      socket.on('data', () => {})
+      socket.removeAllListeners('data').removeAllListeners('end').pause()
+      socket.unshift(request)
+      server.emit('connection', socket)
+      socket.resume()
+    } else if (silent || error.code === 'ECONNRESET') socket.destroy()
     else refuseSocket(socket, badHead(error.code))
   })
   return server
@@ -176,6 +198,9 @@ const isOwn = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === tr
 class Unanswered {
   private readonly answers = new WeakMap<Socket, Set<ServerResponse>>()
   private readonly last = new WeakSet<Socket>()
+  /** How many bytes of a connection were read when its last request was complete. */
+  private readonly ends = new WeakMap<Socket, number>()
+  private readonly recovered = new WeakSet<Socket>()
 
   add(socket: Socket, res: ServerResponse): void {
     const answers = this.answers.get(socket) ?? new Set()
@@ -190,6 +215,31 @@ class Unanswered {
 
   isLast(socket: Socket): boolean {
     return this.last.has(socket)
+  }
+
+  /** Remembers where a request ends. */
+  noteEnd(req: IncomingMessage): void {
+    const { socket } = req
+    const note = (): void => void this.ends.set(socket, socket.bytesRead)
+    if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) note()
+    else req.once('end', note)
+  }
+
+  /**
+   * What a parser has to read in place of a request whose URL another did not take; undefined where nothing is to be done about
+   * it. That request is the last of its connection.
+   */
+  recover(socket: Socket, packet: Buffer | undefined): Buffer | undefined {
+    if (packet === undefined || this.has(socket) || this.recovered.has(socket)) return undefined
+    // The first line must begin with the packet: what is before it cannot be read again.
+    if (socket.bytesRead - packet.length !== (this.ends.get(socket) ?? 0)) return undefined
+    const encoded = encodeUrl(packet)
+    if (encoded !== undefined) this.recovered.add(socket)
+    return encoded
+  }
+
+  isRecovered(socket: Socket): boolean {
+    return this.recovered.has(socket)
   }
 
   has(socket: Socket): boolean {

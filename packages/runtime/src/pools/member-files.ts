@@ -10,12 +10,12 @@ import { messageOf } from '../records/summary.js'
 /** The members that files list, by pool. */
 export type Listed = ReadonlyMap<string, readonly MemberEntry[]>
 
-const SCHEMES = new Set(['http:', 'https:', 'socks5:'])
+const SCHEMES = new Set(['http:', 'https:', 'socks5:', 'socks5h:'])
 
 function entryOf(listed: ListedMember): MemberEntry {
   const { url, tags, id, weight, region, cost } = listed
   if (!URL.canParse(url) || !SCHEMES.has(new URL(url).protocol))
-    throw new Error('takes a url that begins with http://, https:// or socks5://')
+    throw new Error('takes a url that begins with http://, https://, socks5:// or socks5h://')
   const problem = id === undefined ? undefined : idProblem(id)
   if (problem !== undefined) throw new Error(`id: ${problem}`)
   return {

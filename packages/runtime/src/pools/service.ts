@@ -116,5 +116,5 @@ const wrong = (problem: string) =>
 /** What a member is called that has no name. The url is not repeated where it is wrong: it may hold a password. */
 function hostOf(given: NewMember): string {
   if (typeof given?.url === 'string' && URL.canParse(given.url)) return new URL(given.url).host
-  throw wrong('url: takes a url that begins with http:// or https:// or socks5://')
+  throw wrong('url: takes a url that begins with http:// or https:// or socks5:// or socks5h://')
 }

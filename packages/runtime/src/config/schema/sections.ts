@@ -67,7 +67,10 @@ export const errorKindsSchema = z.record(z.string(), list(matcher()))
 /** A member of a pool. */
 export const memberSchema = z.strictObject({
   id: key(word(), 'What it is called. Host and port of its url where this is left out.'),
-  url: described(url('http', 'https', 'socks5'), 'Where it is; may hold credentials.'),
+  url: described(
+    url('http', 'https', 'socks5', 'socks5h'),
+    'Where it is; may hold credentials. socks5:// and socks5h:// mean the same: the proxy resolves names.',
+  ),
   weight: key(amount(), 'How often it is chosen beside the others. Default 1.'),
   region: key(text(), 'Where it stands.'),
   cost: key(amount(), 'What a call through it costs. Default 0.'),

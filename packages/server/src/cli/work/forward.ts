@@ -76,5 +76,7 @@ export function startForward(hf: Holdfast, options: ForwardOptions = {}): Promis
     ...(said.users === undefined ? {} : { users: said.users }),
     ...(said.maxConnections === undefined ? {} : { maxConnections: said.maxConnections }),
     ...(said.idleTimeout === undefined ? {} : { idleTimeout: said.idleTimeout }),
+    ...(said.connectPorts === undefined ? {} : { connectPorts: said.connectPorts }),
+    ...(said.maxHeaderSize === undefined ? {} : { maxHeaderSize: said.maxHeaderSize }),
   })
 }

@@ -1,0 +1,98 @@
+import { connect } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { proxyPool } from '../../src/index.js'
+import { encodeUrl } from '../../src/server/raw-url.js'
+import { ask, proxyFor, raw } from '../kit/clients.js'
+import { startTarget } from '../kit/target.js'
+import { startChain, startSocks } from '../kit/upstreams.js'
+
+describe('a path with bytes outside ASCII', () => {
+  it('is sent to the target percent-encoded, byte by byte', async () => {
+    const target = await startTarget()
+    const pools = [[(await startChain()).url], [(await startSocks()).url]].map((members) =>
+      proxyPool({ id: 'p', members }),
+    )
+    for (const pool of [undefined, ...pools]) {
+      const proxy = await proxyFor(pool && { pool })
+      const request = (path: string | Buffer): Promise<string> =>
+        raw(
+          proxy,
+          Buffer.concat([
+            Buffer.from(`GET ${target.url}/`),
+            Buffer.from(path),
+            Buffer.from(' HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'),
+          ]),
+        )
+      expect(await request('tür/日本?q=é%20ü')).toMatch(
+        /^HTTP\/1\.1 200 [^]*GET \/t%C3%BCr\/%E6%97%A5%E6%9C%AC\?q=%C3%A9%20%C3%BC$/,
+      )
+      // Latin-1 is not UTF-8, and its bytes stay what they are.
+      expect(await request(Buffer.from([0x66, 0xfc, 0x72]))).toMatch(/^HTTP\/1\.1 200 [^]*GET \/f%FCr$/)
+    }
+  })
+
+  it.each(['\x85', '\xa0', '\x80\x8d\x8a'])(
+    'cannot end the line or begin another request (%j)',
+    async (bytes) => {
+      const target = await startTarget()
+      const proxy = await proxyFor()
+      const request = `GET ${target.url}/a${bytes}HTTP/1.1${bytes}X:1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
+      await raw(proxy, Buffer.from(request, 'latin1'))
+      expect(target.arrived).toHaveLength(1)
+      expect(target.arrived[0]?.url).toMatch(/^\/a(%[89A-F][0-9A-F])+HTTP\/1\.1(%[89A-F][0-9A-F])+X:1$/)
+    },
+  )
+
+  it('is taken after other requests on the connection, and is the last of it', async () => {
+    const target = await startTarget()
+    const proxy = await proxyFor({ headTimeout: 1000 })
+    const socket = connect(proxy.port, '127.0.0.1')
+    let got = ''
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()))
+    socket
+      .on('error', () => {})
+      .on('data', (chunk) => {
+        got += chunk.toString('latin1')
+        if (got.endsWith('GET /first'))
+          socket.write(`POST ${target.url}/second HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi`)
+        if (got.endsWith('POST /second hi'))
+          socket.write(`PUT ${target.url}/third/ü HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nho`)
+      })
+    socket.write(`GET ${target.url}/first HTTP/1.1\r\nHost: a\r\n\r\n`)
+    await closed
+    expect(target.arrived.map(({ url, body }) => `${url} ${body}`)).toEqual([
+      '/first ',
+      '/second hi',
+      '/third/%C3%BC ho',
+    ])
+    expect(got.match(/^connection: close\r$/gim)).toHaveLength(1)
+  })
+
+  it('is refused where its line is not read at once, and in a host', async () => {
+    const target = await startTarget()
+    const proxy = await proxyFor()
+    const socket = connect(proxy.port, '127.0.0.1')
+    let got = ''
+    socket.write(`GET ${target.url}/a`)
+    while (proxy.status().connections === 0) await new Promise((resolve) => setImmediate(resolve))
+    const closed = new Promise<void>((resolve) =>
+      socket.on('data', (chunk) => (got += chunk)).on('close', () => resolve()),
+    )
+    // By the time another request is answered, the bytes that were sent before it have been read.
+    await ask(proxy, target.url)
+    socket.write(`GET ${target.url}/ü HTTP/1.1\r\nHost: a\r\n\r\n`)
+    await closed
+    expect(got).toMatch(/^HTTP\/1\.1 400 /)
+    expect(await raw(proxy, 'GET http://exämple/ HTTP/1.1\r\nHost: a\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
+    expect(target.arrived).toHaveLength(1)
+  })
+
+  it.each([
+    'GET /ü HTTP/1.1\n',
+    'GET http://a/ü',
+    'GET http://ä/ü HTTP/1.1\n',
+    'GET http://a/ü b HTTP/1.1\n',
+    'GET http://a/\x01ü HTTP/1.1\n',
+    '\xff\n',
+  ])('is not encoded in %j', (packet) => expect(encodeUrl(Buffer.from(packet, 'latin1'))).toBeUndefined())
+})
