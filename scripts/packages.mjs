@@ -4,6 +4,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** The command of a package; its `bin/` starts what is built from it. */
+const COMMAND_SOURCE = 'src/cli/main.ts'
+
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
@@ -26,7 +29,7 @@ export function packages() {
         dir,
         private: manifest.private === true,
         entries: entries(dir, manifest.name, manifest.exports ?? {}),
-        commands: Object.values(manifest.bin ?? {}).map((file) => source(dir, /** @type {string} */ (file))),
+        commands: [join(dir, COMMAND_SOURCE)].filter((file) => existsSync(file)),
       }
     })
 }
