@@ -214,7 +214,8 @@ export class Configuration {
   /** Overrides of decorated methods: those of the environment over the file's. */
   overrides(method?: DecoratedMethod): Record<string, unknown> {
     if (method !== undefined) this.methods.set(`${method.owner}/${method.method}`, method)
-    return decoratorOverrides(this.current.overrides, this.parts.env, method === undefined ? [] : [method])
+    const { overrideVariables = {} } = this.inForce.loaded
+    return decoratorOverrides(this.current.overrides, overrideVariables, method === undefined ? [] : [method])
   }
 
   /** A path of the file, which begins where the file lies. */

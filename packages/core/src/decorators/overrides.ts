@@ -33,6 +33,17 @@ export function tableOf(overrides: Overrides, problems: string[]): OverrideTable
   return table
 }
 
+/** The places of overrides that concern a decorator of a method, the least specific first. */
+export function overridePlaces(
+  kind: string,
+  owner: string | undefined,
+  method: string | undefined,
+): readonly string[] {
+  if (owner === undefined) return [kind]
+  if (method === undefined) return [kind, `${owner}/${kind}`]
+  return [kind, `${owner}/${kind}`, `${owner}/${method}/${kind}`]
+}
+
 /** What was said about a decorator of a method, the least specific first; undefined where it is switched off. */
 export function layersFor<K extends Kind>(
   table: OverrideTable,
@@ -41,8 +52,7 @@ export function layersFor<K extends Kind>(
   kind: K,
   declared: Settings[K],
 ): Settings[K][] | undefined {
-  const places = owner === undefined ? [kind] : [kind, `${owner}/${kind}`, `${owner}/${method}/${kind}`]
-  const layers = places.flatMap((place) => table.get(place) ?? [])
+  const layers = overridePlaces(kind, owner, method).flatMap((place) => table.get(place) ?? [])
   if (layers.findLast(({ enabled }) => enabled !== undefined)?.enabled === false) return undefined
   return [declared, ...layers.map(({ settings }) => settings as Settings[K])]
 }

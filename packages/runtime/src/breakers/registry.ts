@@ -23,6 +23,8 @@ interface Entry {
   readonly breaker: CircuitBreaker
   readonly owner: BreakerOwner
   persist: boolean
+  /** The errors that count, as they were given. */
+  failureOn: BreakerOptions['failureOn']
 }
 
 export interface RegistryOptions {
@@ -63,7 +65,9 @@ export class BreakerRegistry {
     const settings = this.settings(id, given)
     const known = this.entries.get(id)
     if (known !== undefined) {
-      if (!sameSettings(known.breaker.settings, settings)) known.breaker.reconfigure(settings)
+      if (!sameSettings(known.breaker.settings, settings) || !sameMatchers(known.failureOn, given.failureOn))
+        known.breaker.reconfigure(settings)
+      known.failureOn = given.failureOn
       known.persist = persist
       return known.breaker
     }
@@ -72,7 +76,7 @@ export class BreakerRegistry {
     const breaker = saved
       ? CircuitBreaker.restore(saved, { ...given, id, clock })
       : new CircuitBreaker({ id }, settings)
-    const entry: Entry = { breaker, owner, persist }
+    const entry: Entry = { breaker, owner, persist, failureOn: given.failureOn }
     breaker.on((event) => this.options.changed(event, owner, entry.persist))
     this.entries.set(id, entry)
     return breaker
@@ -109,6 +113,9 @@ const FIELDS = Object.keys(BREAKER_DEFAULTS).filter(
 
 const sameSettings = (a: BreakerSettings, b: BreakerSettings) =>
   FIELDS.every((field) => a[field] === b[field])
+
+const sameMatchers = (a: BreakerOptions['failureOn'] = [], b: BreakerOptions['failureOn'] = []) =>
+  a.length === b.length && a.every((matcher, i) => matcher === b[i])
 
 const date = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
 

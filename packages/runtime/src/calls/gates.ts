@@ -26,15 +26,6 @@ export function policyGate(
 ): CircuitBreaker | undefined {
   if (record.circuitBreaker) return serviceGate(ruling, registry, record.circuitBreaker)
   if (!record.enableCircuitBreaker) return undefined
-  const { id, circuitBreakerThreshold, circuitBreakerTimeout } = owner.enableCircuitBreaker ? owner : record
-  return registry.ensure(
-    { policyId: id },
-    {
-      windowType: 'consecutive',
-      failureThreshold: circuitBreakerThreshold,
-      timeoutDuration: circuitBreakerTimeout,
-      successThreshold: 1,
-    },
-    false,
-  )
+  const policy = owner.enableCircuitBreaker ? owner : record
+  return registry.ensure({ policyId: policy.id }, ruling.ownBreaker(policy), false)
 }

@@ -23,9 +23,11 @@ export class Limits {
     this.shared = shared
   }
 
-  bulkhead(record: RetryPolicy, owner: RetryPolicy): Bulkhead | undefined {
-    const { id, bulkhead } = owner.bulkhead ? owner : record
+  /** `place` is where overrides gave its limits, if they did: calls of other places have another. */
+  bulkhead(record: RetryPolicy, owner: RetryPolicy, place: string): Bulkhead | undefined {
+    const { id: policyId, bulkhead } = owner.bulkhead ? owner : record
     if (!bulkhead) return undefined
+    const id = JSON.stringify([policyId, place])
     const key = JSON.stringify(bulkhead)
     const known = this.bulkheads.get(id)
     if (known?.key === key) return known.bulkhead

@@ -9,7 +9,7 @@ import type { Limits } from './limits.js'
 import type { Line, LineRules, Tally } from './line.js'
 import { LineCore } from './line-core.js'
 import { deadlineOf, enginePolicy, policyOver } from './policy.js'
-import { baseId, type OperationRules, type Ruling } from './ruling.js'
+import { baseId, type CallPolicy, type OperationRules, type Ruling } from './ruling.js'
 
 /** The breakers and limits that policies share over all their calls, whatever becomes of the configuration. */
 interface Shared {
@@ -59,9 +59,37 @@ function contentOf(value: unknown): string | undefined {
 interface Owned {
   readonly record: RetryPolicy
   readonly owner: RetryPolicy
+  readonly bulkheadPlace: string
 }
 
-const alone = (record: RetryPolicy): Owned => ({ record, owner: record })
+const alone = ({ policy, bulkheadPlace }: CallPolicy): Owned => ({
+  record: policy,
+  owner: policy,
+  bulkheadPlace,
+})
+
+/** The policies that the calls of an operation go by, each with the overrides that concern them. */
+class OperationPolicies {
+  private readonly ruling: Ruling
+  private readonly policyOf: (id: string) => CallPolicy | undefined
+  private readonly known = new Map<string, CallPolicy>()
+
+  constructor(ruling: Ruling, operation: string) {
+    this.ruling = ruling
+    this.policyOf = ruling.policiesOf(operation)
+  }
+
+  /** @throws POLICY_NOT_FOUND */
+  get(id: string): CallPolicy {
+    const found = this.known.get(id) ?? this.policyOf(id)
+    if (found === undefined) {
+      const known = [...this.ruling.policies.keys()].slice(0, 20).join(', ')
+      throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${id}; there are ${known}`)
+    }
+    this.known.set(id, found)
+    return found
+  }
+}
 
 /** Makes the lines of one configuration, each when it is first asked for. */
 export class Lines {
@@ -96,7 +124,10 @@ export class Lines {
     const { breakers } = parts.shared
     const ids = new Set<string>()
     for (const name of ruling.breakers.keys()) ids.add(serviceGate(ruling, breakers, name).id)
-    for (const record of ruling.policies.values()) {
+    const policyOf = ruling.policiesOf('')
+    for (const id of ruling.policies.keys()) {
+      const record = policyOf(id)?.policy
+      if (record === undefined) continue
       const gate = policyGate(ruling, breakers, record, record)
       if (gate !== undefined) ids.add(gate.id)
     }
@@ -126,21 +157,23 @@ export class Lines {
     const { ruling, parts } = this
     const { clock, random } = parts
     const rules = ruling.operation(operation)
-    const given = this.givenPolicy(operation, options, rules)
+    const policies = new OperationPolicies(ruling, operation)
+    const given = this.givenPolicy(policies, operation, options, rules)
     const kinds = given === undefined ? rules.kinds : new Map<string, string>()
     if (options.service !== undefined) serviceGate(ruling, parts.shared.breakers, options.service)
     const made = new Map<RetryPolicy, LineRules>()
-    const rulesOf = (record: RetryPolicy, owner = record) => {
-      const known = made.get(record) ?? this.rules(record, owner, options.service)
-      made.set(record, known)
+    const rulesOf = (owned: Owned) => {
+      const known = made.get(owned.record) ?? this.rules(owned, options.service)
+      made.set(owned.record, known)
       return known
     }
-    const { record, owner } = given ?? alone(this.record(baseId(rules)))
-    const base = rulesOf(record, owner)
+    const first = given ?? alone(policies.get(baseId(rules)))
+    const { record, owner, bulkheadPlace } = first
+    const base = rulesOf(first)
     const byKind = new Map<string, LineRules>()
-    for (const [kind, id] of kinds) byKind.set(kind, rulesOf(this.record(id)))
+    for (const [kind, id] of kinds) byKind.set(kind, rulesOf(alone(policies.get(id))))
     // A kind that is not mapped goes by the fallback, which need not be what the first attempt goes by.
-    const rest = given === undefined ? rulesOf(this.record(rules.fallbackPolicyId)) : base
+    const rest = given === undefined ? rulesOf(alone(policies.get(rules.fallbackPolicyId))) : base
     const enabled = given === undefined ? rules.enabled : rules.switchedOn && record.enabled
     const all = [...made.values()]
     const gates = new Set(all.map(({ gate }) => gate).filter((gate) => gate !== undefined))
@@ -160,7 +193,7 @@ export class Lines {
       {
         ...settings,
         retry: base.policy,
-        bulkhead: looksOn ? undefined : limits.bulkhead(record, owner),
+        bulkhead: looksOn ? undefined : limits.bulkhead(record, owner, bulkheadPlace),
         budget: looksOn ? undefined : limits.budget(record, owner),
       },
       rules.errorKinds,
@@ -181,41 +214,39 @@ export class Lines {
     }
   }
 
-  private givenPolicy(operation: string, options: CallOptions, rules: OperationRules): Owned | undefined {
+  private givenPolicy(
+    policies: OperationPolicies,
+    operation: string,
+    options: CallOptions,
+    rules: OperationRules,
+  ): Owned | undefined {
     const { policy, pool } = options
-    if (typeof policy === 'string') return alone(this.record(policy))
-    if (policy !== undefined) return this.custom(operation, policy, rules)
+    if (typeof policy === 'string') return alone(policies.get(policy))
+    if (policy !== undefined) return this.custom(policies, operation, policy, rules)
     const ofPool = pool === undefined || rules.mapped ? undefined : this.ruling.poolPolicy(pool)
-    return ofPool === undefined ? undefined : alone(this.record(ofPool))
+    return ofPool === undefined ? undefined : alone(policies.get(ofPool))
   }
 
   /**
    * A policy that a call brings along: over the one of its id, else over the operation's, else over the default one. One
    * without an id is called what its operation is.
    */
-  private custom(operation: string, policy: Partial<RetryPolicy>, rules: OperationRules): Owned {
-    const { policies } = this.ruling
-    if (policy.id === undefined) {
-      const owner = this.record(baseId(rules))
-      return { record: policyOver(owner, { id: operation, ...policy }), owner }
-    }
-    const owner = policies.get(policy.id)
-    return owner === undefined
-      ? alone(policyOver(this.record('default'), policy))
-      : { record: policyOver(owner, policy), owner }
-  }
-
-  private record(id: string): RetryPolicy {
-    const record = this.ruling.policies.get(id)
-    if (record === undefined) {
-      const known = [...this.ruling.policies.keys()].slice(0, 20).join(', ')
-      throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${id}; there are ${known}`)
-    }
-    return record
+  private custom(
+    policies: OperationPolicies,
+    operation: string,
+    policy: Partial<RetryPolicy>,
+    rules: OperationRules,
+  ): Owned {
+    const id = policy.id
+    const isKnown = id !== undefined && this.ruling.policies.has(id)
+    const under = policies.get(isKnown ? id : id === undefined ? baseId(rules) : 'default')
+    const record = policyOver(under.policy, id === undefined ? { id: operation, ...policy } : policy)
+    const owner = isKnown || id === undefined ? under.policy : record
+    return { record, owner, bulkheadPlace: under.bulkheadPlace }
   }
 
   /** A policy as calls go by it: one that is off or only looks on makes one attempt and has no deadline. */
-  private rules(record: RetryPolicy, owner: RetryPolicy, service: string | undefined): LineRules {
+  private rules({ record, owner, bulkheadPlace }: Owned, service: string | undefined): LineRules {
     const policy = enginePolicy(record)
     const attemptTimeout = deadlineOf(record.attemptTimeout)
     const totalTimeout = deadlineOf(record.totalTimeout)
@@ -236,7 +267,7 @@ export class Lines {
     }
     if (!record.enabled) return once
     const gate = gateIn(shadows)
-    const bulkhead = shadows.limits.bulkhead(record, owner)
+    const bulkhead = shadows.limits.bulkhead(record, owner, bulkheadPlace)
     const budget = shadows.limits.budget(record, owner)
     return { ...once, shadow: { policy, attemptTimeout, totalTimeout, gate, bulkhead, budget } }
   }

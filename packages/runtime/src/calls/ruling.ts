@@ -23,11 +23,22 @@ interface NamedBreaker {
   readonly persist: boolean
 }
 
+/** A policy with the overrides that concern the calls of an operation. */
+export interface CallPolicy {
+  readonly policy: RetryPolicy
+  /** Where the limits of its bulkhead were said, if by overrides: calls of other places do not share it. */
+  readonly bulkheadPlace: string
+}
+
 /** One configuration, as far as calls are concerned. */
 export interface Ruling {
   readonly policies: ReadonlyMap<string, RetryPolicy>
   operation(name: string): OperationRules
   readonly breakers: ReadonlyMap<string, NamedBreaker>
+  /** The policies as calls of an operation have them. @throws INVALID_OPTIONS for overrides that are wrong */
+  policiesOf(operation: string): (id: string) => CallPolicy | undefined
+  /** The options of the breaker of a policy's own. */
+  ownBreaker(policy: RetryPolicy): BreakerOptions
   /** The policy of calls through a pool that nothing else decides. */
   poolPolicy(pool: string): string | undefined
 }

@@ -3,6 +3,7 @@ import { type Check, check as checkOptions, words } from '../check.js'
 import { camelKey } from '../codec/twin.js'
 import { applyEnvironment } from './environment.js'
 import { nearest } from './nearest.js'
+import { overrideVariables } from './overrides.js'
 import { freeze, type Places, placeKey } from './places.js'
 import { prepare } from './prepare.js'
 import { configInvalid, type Place, type Problem, pathText, show, withoutSecrets } from './problem.js'
@@ -23,6 +24,8 @@ export interface Checked {
   /** What is not wrong, but worth knowing. */
   readonly warnings: readonly Problem[]
   readonly places: Places
+  /** The variables of the environment that can be overrides. */
+  readonly overrideVariables?: Environment
 }
 
 /** How a text is read. */
@@ -179,6 +182,7 @@ function check(source: Source, env: Environment): Checked {
     problems: sorted,
     warnings: sort(warnings),
     places,
+    overrideVariables: overrideVariables(env),
   }
 }
 
@@ -243,6 +247,11 @@ function placesOf(wire: Mapping, source: Source, variables: ReadonlyMap<string, 
     }
   }
   for (const field of Object.keys(Object(wire.global_defaults))) note(['global_defaults', field])
+  for (const key of Object.keys(Object(wire.overrides)))
+    if (source.locate) {
+      const { line, column } = source.locate(['overrides', key])
+      places[placeKey('overrides', key)] = `${source.file}:${line}:${column}`
+    }
   for (const [id, entry] of Object.entries(Object(wire.policies)))
     for (const field of Object.keys(entry as object)) note(['policies', id, field])
   return places

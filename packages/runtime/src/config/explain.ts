@@ -1,7 +1,9 @@
-import { HoldfastError } from 'holdfast'
+import { type Duration, HoldfastError } from 'holdfast'
+import { milliseconds } from 'holdfast/engine'
 import { snakeKey } from '../codec/twin.js'
 import { type HiddenValue, hiddenValues } from './layer/hidden.js'
 import { resolveOperation } from './operations.js'
+import { mappedOperations, OverriddenPolicies, type OverriddenPolicy, type OwnBreaker } from './overridden.js'
 import { type DecoratedMethod, undeclared } from './overrides.js'
 import { show } from './problem.js'
 import type { FieldOrigin } from './resolve.js'
@@ -63,25 +65,37 @@ export function explain(
   if (typeof operation !== 'string')
     throw new HoldfastError('INVALID_OPTIONS', `operation: got ${show(operation)}, takes a name`)
   const { subsystem, enabled, kinds, fallbackPolicyId } = resolveOperation(resolved, operation)
+  const overridden = new OverriddenPolicies(resolved)
+  const policyOf = overridden.forOperation(operation)
   const used = new Set([...kinds.values(), fallbackPolicyId])
   const hidden = hiddenValues(resolved).filter(({ policyId }) => used.has(policyId))
+  const explained = [...kinds, ['default', fallbackPolicyId] as const].map(([kind, id]) =>
+    explainPolicy(overridden, policyOf, kind, id),
+  )
   return {
     operation,
     ...(subsystem !== undefined && { subsystem }),
     enabled,
-    policies: [...kinds, ['default', fallbackPolicyId] as const].map(([kind, id]) =>
-      explainPolicy(resolved, kind, id),
-    ),
+    policies: explained.map(({ policy }) => policy),
     notes: [
       ...unknownNames(resolved, operation),
       ...hidden.map(hiddenNote),
       ...[...used].flatMap((id) => leftOut.get(id) ?? []),
-      ...undeclared(resolved.config.overrides, methods).map(
-        (place) => `overrides name ${place}, of which no decorated method is known yet`,
-      ),
+      ...new Set(explained.flatMap(({ notes }) => notes)),
+      ...undeclaredNotes(resolved, methods, [operation]),
     ],
   }
 }
+
+/** Says which classes overrides name that are neither decorated methods nor operations, as far as that is known. */
+export const undeclaredNotes = (
+  { config, policies }: Pick<ResolvedConfig, 'config' | 'policies'>,
+  methods: Iterable<DecoratedMethod> = [],
+  operations: readonly string[] = [],
+): string[] =>
+  undeclared(config.overrides, methods, [...operations, ...policies.keys(), ...mappedOperations(config)]).map(
+    (place) => `overrides name ${place}, of which no decorated method is known yet`,
+  )
 
 /** Says that a change through the API hides a value of the file. */
 export function hiddenNote({ policyId, field, value, below, where }: HiddenValue): string {
@@ -92,8 +106,18 @@ export function hiddenNote({ policyId, field, value, below, where }: HiddenValue
   return `policies.${policyId}.${key}: the ${written(below)} of the config${place} is hidden by ${written(value)}, a change through the API`
 }
 
-function explainPolicy({ policies }: ResolvedConfig, kind: string, policyId: string): ExplainedPolicy {
-  const found = policies.get(policyId)
+interface Explained {
+  readonly policy: ExplainedPolicy
+  readonly notes: readonly string[]
+}
+
+function explainPolicy(
+  overridden: OverriddenPolicies,
+  policyOf: (id: string) => OverriddenPolicy | undefined,
+  kind: string,
+  policyId: string,
+): Explained {
+  const found = policyOf(policyId)
   if (found === undefined)
     throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${JSON.stringify(policyId)}`)
   const { policy, origins } = found
@@ -101,12 +125,47 @@ function explainPolicy({ policies }: ResolvedConfig, kind: string, policyId: str
   for (const [field, origin] of Object.entries(origins))
     values[field] = { value: policy[field as keyof typeof policy] ?? null, ...origin }
   const breaker = breakerIdOf(policy)
+  const notes = [...found.notes]
+  if (breaker !== undefined && policy.circuitBreaker == null)
+    notes.push(...explainBreaker(overridden.ownBreaker(policy), breaker, values))
   return {
-    kind,
-    policyId,
-    enabled: policy.enabled,
-    values,
-    schedule: scheduleOf(policy),
-    ...(breaker !== undefined && { breaker }),
+    policy: {
+      kind,
+      policyId,
+      enabled: policy.enabled,
+      values,
+      schedule: scheduleOf(policy),
+      ...(breaker !== undefined && { breaker }),
+    },
+    notes,
   }
+}
+
+/** Puts the overrides of a policy's own breaker among its values, and says those that a policy has no field for. */
+function explainBreaker(
+  { options, overrides }: OwnBreaker,
+  id: string,
+  values: Record<string, ExplainedValue>,
+): string[] {
+  const notes: string[] = []
+  for (const [word, { key, origin }] of overrides) {
+    const value = options[word as keyof typeof options]
+    const field = BREAKER_FIELDS[word]
+    if (field !== undefined)
+      values[field] = {
+        value: word === 'timeoutDuration' ? milliseconds(value as Duration) : value,
+        ...origin,
+      }
+    else
+      notes.push(
+        `the breaker ${id} has ${word} ${JSON.stringify(value)} by ${origin.origin === 'environment' ? origin.where : `overrides[${JSON.stringify(key)}]`}`,
+      )
+  }
+  return notes
+}
+
+/** The fields of a policy for options of its own breaker. */
+const BREAKER_FIELDS: { readonly [word: string]: string } = {
+  failureThreshold: 'circuitBreakerThreshold',
+  timeoutDuration: 'circuitBreakerTimeout',
 }

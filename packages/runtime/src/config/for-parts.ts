@@ -4,6 +4,7 @@ import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../dead-letters/op
 import type { ErrorLogOptions } from '../error-log/files.js'
 import { breakerOptions } from '../pools/pools.js'
 import { resolveOperation } from './operations.js'
+import { OverriddenPolicies } from './overridden.js'
 import { DEFAULT_POLICY } from './ready.js'
 import type { ResolvedConfig } from './resolved.js'
 import type { Config } from './schema/schema.js'
@@ -14,7 +15,10 @@ type Path = (path: string) => string
 /** A configuration as far as calls are concerned. */
 export function rulingOf(resolved: ResolvedConfig): Ruling {
   const { config } = resolved
+  const overridden = new OverriddenPolicies(resolved)
   return {
+    policiesOf: (operation) => overridden.forOperation(operation),
+    ownBreaker: (policy) => overridden.ownBreaker(policy).options,
     policies: new Map([...resolved.policies].map(([id, { policy }]) => [id, policy])),
     operation: (name): OperationRules => {
       const plan = resolveOperation(resolved, name)

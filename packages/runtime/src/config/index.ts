@@ -1,6 +1,6 @@
 // The configuration alone, for whoever reads files and makes no calls: the command starts in a fraction of the time.
 export { type Checked, checkConfig, type ParseOptions } from './check.js'
-export { type Explanation, explain } from './explain.js'
+export { type Explanation, explain, undeclaredNotes } from './explain.js'
 export type { Layer } from './layer/layer.js'
 export { layeredMembers } from './layer/members.js'
 export { migrateConfig } from './migrate/migrate.js'

@@ -1,7 +1,10 @@
-import { isHoldfastError } from 'holdfast'
-import { Bulkhead, CircuitBreaker, Fallback, Retry, Timeout } from 'holdfast/decorators'
+import { HoldfastError, isHoldfastError } from 'holdfast'
+import { Bulkhead, CircuitBreaker, Retry, Timeout } from 'holdfast/decorators'
+import { overridePlaces } from 'holdfast/engine'
 import { variableName } from './environment.js'
 import { nearest } from './nearest.js'
+import { type Places, placeKey } from './places.js'
+import type { FieldOrigin } from './resolve.js'
 import { type Environment, scalarOf } from './text/interpolate.js'
 
 /** The decorators, each as the function that refuses settings that are wrong. */
@@ -9,7 +12,6 @@ const CHECKS: { readonly [decorator: string]: (settings: never) => unknown } = {
   Retry,
   CircuitBreaker,
   Timeout,
-  Fallback,
   Bulkhead,
 }
 
@@ -19,8 +21,6 @@ const BESIDE: { readonly [setting: string]: object } = {
   'CircuitBreaker/slowCallDuration': { slowCallRate: 1 },
   'CircuitBreaker/maxTimeoutDuration': { timeoutDuration: 1 },
   'Retry/maxDelay': { delay: 0 },
-  'Fallback/applyOn': { fallbackMethod: 'any' },
-  'Fallback/skipOn': { fallbackMethod: 'any' },
 }
 
 /** Every setting that an override can have, by decorator. */
@@ -64,6 +64,11 @@ const SETTINGS: { readonly [decorator: string]: readonly string[] } = {
   Bulkhead: ['enabled', 'value', 'waitingTaskQueue'],
 }
 
+/** Every setting that an override can have, as `Decorator/setting`. */
+const SETTING_KEYS = Object.entries(SETTINGS).flatMap(([decorator, settings]) =>
+  settings.map((setting) => `${decorator}/${setting}`),
+)
+
 /** What is wrong with an override, in a sentence; undefined where nothing is. */
 export function overrideProblem(
   key: string,
@@ -76,6 +81,8 @@ export function overrideProblem(
     return 'takes Class/method/Decorator/setting, Class/Decorator/setting or Decorator/setting'
   if (!Object.hasOwn(SETTINGS, decorator))
     return `${JSON.stringify(decorator)} is no decorator, takes ${oneOf(decorator, Object.keys(SETTINGS))}`
+  if (decorator === 'Fallback')
+    return 'a config cannot override fallbacks: operations have none of their own, and those of decorated methods are overridden by configureDecorators({ overrides })'
   const known = SETTINGS[decorator] ?? []
   if (!known.includes(setting))
     return `${decorator} has no setting ${JSON.stringify(setting)}, takes ${oneOf(setting, known)}`
@@ -112,18 +119,93 @@ export function environmentOverrides(
   known: Iterable<string>,
   methods: Iterable<DecoratedMethod> = [],
 ): Map<string, { variable: string; value: unknown }> {
+  const found = new Map<string, { variable: string; value: unknown }>()
+  if (Object.keys(env).length === 0) return found
   const places = ['', ...[...methods].flatMap(({ owner, method }) => [`${owner}/`, `${owner}/${method}/`])]
   const keys = new Set(known)
-  for (const place of places)
-    for (const [decorator, settings] of Object.entries(SETTINGS))
-      for (const setting of settings) keys.add(`${place}${decorator}/${setting}`)
-  const found = new Map<string, { variable: string; value: unknown }>()
+  for (const place of places) for (const setting of SETTING_KEYS) keys.add(`${place}${setting}`)
   for (const key of keys) {
     const variable = variableName(key)
     const text = Object.hasOwn(env, variable) ? env[variable] : undefined
     if (text !== undefined) found.set(key, { variable, value: valueOf(key, text) })
   }
   return found
+}
+
+/** The ends of the names of variables that can be overrides. */
+const VARIABLE_ENDS = SETTING_KEYS.map(variableName)
+
+/** The variables that can be overrides: those whose names end as one does. Which of them are depends on names of classes. */
+export function overrideVariables(env: Environment): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const [name, text] of Object.entries(env))
+    if (text !== undefined && VARIABLE_ENDS.some((end) => name === end || name.endsWith(`_${end}`)))
+      found[name] = text
+  return found
+}
+
+/** An override that concerns an operation. */
+export interface OverrideValue {
+  /** As the file writes it: `mail/send/Retry/maxRetries`. */
+  readonly key: string
+  /** What it was said of: `mail/send`, `mail`, or nothing for every operation. */
+  readonly place: string
+  readonly value: unknown
+  readonly origin: FieldOrigin
+}
+
+/** The overrides that concern an operation, by `Decorator/setting`. */
+export type OperationOverrides = ReadonlyMap<string, OverrideValue>
+
+const NO_OVERRIDES: OperationOverrides = new Map()
+
+/** What overrides are read from. */
+export interface OverrideSource {
+  readonly config: { readonly overrides?: { readonly [key: string]: unknown } | undefined }
+  readonly places?: Places | undefined
+  /** See {@link overrideVariables}. */
+  readonly overrideVariables?: Environment | undefined
+}
+
+/**
+ * The overrides that concern calls of an operation, the most specific of each setting: `subsystem.operation` is to them what
+ * `Class/method` is, and a name without a dot stands where the class would. The empty name has those of every operation.
+ *
+ * @throws INVALID_OPTIONS where a variable gives a value that its setting does not take
+ */
+export function overridesFor(source: OverrideSource, operation: string): OperationOverrides {
+  const { places = {}, overrideVariables: variables = {} } = source
+  const { overrides = {} } = source.config
+  const hasVariables = Object.keys(variables).length > 0
+  if (!hasVariables && Object.keys(overrides).length === 0) return NO_OVERRIDES
+  const [owner, method] = operation.split('.').map((name) => name || undefined)
+  const found = new Map<string, OverrideValue>()
+  for (const setting of SETTING_KEYS) {
+    const [decorator = '', word = ''] = setting.split('/')
+    for (const at of overridePlaces(decorator, owner, method)) {
+      const key = `${at}/${word}`
+      const place = key.slice(0, -setting.length - 1)
+      const variable = hasVariables ? variableName(key) : ''
+      if (hasVariables && Object.hasOwn(variables, variable)) {
+        const value = valueOf(key, variables[variable] ?? '')
+        refuseVariable(operation, key, variable, value)
+        found.set(setting, { key, place, value, origin: { origin: 'environment', where: variable } })
+      } else if (Object.hasOwn(overrides, key)) {
+        const where = places[placeKey('overrides', key)]
+        const origin = { origin: 'overrides', ...(where !== undefined && { where }) } as const
+        found.set(setting, { key, place, value: overrides[key], origin })
+      }
+    }
+  }
+  return found
+}
+
+/** Variables that name a class or an operation that the config does not know are first read when that is called. */
+function refuseVariable(operation: string, key: string, variable: string, value: unknown): void {
+  const wrong = overrideProblem(key, value, () => 'a value that it does not take')
+  if (wrong === undefined) return
+  const details = [`${variable}: ${wrong}`]
+  throw new HoldfastError('INVALID_OPTIONS', `${operation} cannot be called: ${details[0]}`, { details })
 }
 
 /** The overrides of a config with those of the environment over them: what decorators are given. */
@@ -137,12 +219,21 @@ export function decoratorOverrides(
   return result
 }
 
-/** The classes that overrides name and that no decorated method belongs to: not yet, or never. */
+/**
+ * The classes that overrides name, that no decorated method belongs to, not yet or never, and that are no operations of the
+ * config either.
+ */
 export function undeclared(
   overrides: { readonly [key: string]: unknown } | undefined,
   methods: Iterable<DecoratedMethod>,
+  operations: Iterable<string> = [],
 ): string[] {
   const known = new Set([...methods].flatMap(({ owner, method }) => [owner, `${owner}/${method}`]))
+  for (const operation of operations) {
+    const [owner = '', method] = operation.split('.')
+    known.add(owner)
+    if (method !== undefined) known.add(`${owner}/${method}`)
+  }
   const named = Object.keys(overrides ?? {}).map((key) => key.split('/').slice(0, -2).join('/'))
   return [...new Set(named)].filter((place) => place !== '' && !known.has(place))
 }

@@ -7,6 +7,19 @@ import { type Config, type PolicyEntry, policyEntryCodec } from './schema/schema
 /** The layers a value can come from, the weakest first. */
 type Origin = 'built-in' | 'global_defaults' | 'policy' | 'overrides' | 'environment' | 'api'
 
+/** How strong each layer is. */
+export const ORIGIN_RANK: Readonly<Record<Origin, number>> = {
+  'built-in': 0,
+  global_defaults: 1,
+  policy: 2,
+  overrides: 3,
+  environment: 4,
+  api: 5,
+}
+
+/** Where values of policies that need no file come from. */
+export const READY_POLICY = 'ready policy'
+
 /** Where one value comes from. */
 export interface FieldOrigin {
   readonly origin: Origin
@@ -118,7 +131,7 @@ function originsOf(
     originAt('global_defaults', places[placeKey('global_defaults', field)]),
   )
   note(entry, (field) =>
-    originAt('policy', own === undefined ? 'ready policy' : places[placeKey('policies', id, field)]),
+    originAt('policy', own === undefined ? READY_POLICY : places[placeKey('policies', id, field)]),
   )
   note(change, () => ({ origin: 'api' }))
   return Object.freeze(origins)

@@ -2,6 +2,7 @@ import type { Layer } from './layer/layer.js'
 import type { OperationTable } from './operations.js'
 import type { Problem } from './problem.js'
 import { type PolicySource, resolvePolicies } from './resolve.js'
+import type { Environment } from './text/interpolate.js'
 
 /** A config with its policies filled in: everything that calls ask of it, worked out once. */
 export interface ResolvedConfig extends OperationTable, PolicySource {
@@ -9,12 +10,15 @@ export interface ResolvedConfig extends OperationTable, PolicySource {
   readonly warnings: readonly Problem[]
   /** The file it was read from, where there is one. */
   readonly file?: string | undefined
+  /** The variables of the environment that can be overrides. */
+  readonly overrideVariables?: Environment | undefined
 }
 
 /** A config that was read. */
 export interface Loaded extends PolicySource {
   readonly warnings?: readonly Problem[] | undefined
   readonly file?: string | undefined
+  readonly overrideVariables?: Environment | undefined
 }
 
 /** Puts the layer of the API's changes on a config, and fills in all policies. */

@@ -70,7 +70,9 @@ describe('words of a later version', () => {
     )
     expect(records).toEqual([session, event])
     expect(report).toMatchObject({ unchanged: 2, problems: [] })
-    const foreign = [session, event].map((record) => JSON.stringify({ ...record, schema: undefined })).join('\n')
+    const foreign = [session, event]
+      .map((record) => JSON.stringify({ ...record, schema: undefined }))
+      .join('\n')
     const { report: rejected } = await migrateRecords(foreign)
     expect(rejected.problems.map(({ message }) => message.slice(0, 40))).toEqual([
       'sessions: stopped: expected one of succe',

@@ -26,6 +26,28 @@ describe('check', () => {
     expect(json.errors[0]).toMatchObject({ path: 'policies.fetch.max_attempts', line: 3, column: 26 })
   })
 
+  it('notes classes that overrides name and that are no operations of the file', async () => {
+    const text = `version: "1.2.0"
+policies: { fetch: {} }
+overrides: { "fetch/Retry/maxRetries": 1, "Graph/save/Retry/maxRetries": 1, "Retry/enabled": false }
+`
+    const note = 'overrides name Graph/save, of which no decorated method is known yet'
+    const { code, out } = await new World({ 'holdfast.yaml': text }).run(['check'])
+    expect([code, out]).toEqual([
+      EXIT.ok,
+      `note   overrides: ${note}\nok     holdfast.yaml: 1 policy, 0 breakers, 0 pools\n`,
+    ])
+    const { json } = await new World({ 'holdfast.yaml': text }).run(['check', '--json'])
+    expect(json.warnings).toEqual([{ path: 'overrides', message: note }])
+  })
+
+  it('rejects an override of fallbacks', async () => {
+    const text = 'version: "1.2.0"\noverrides: { "Fallback/enabled": false }\n'
+    const { code, out } = await new World({ 'holdfast.yaml': text }).run(['check'])
+    expect(code).toBe(EXIT.config)
+    expect(out).toContain('a config cannot override fallbacks')
+  })
+
   it('ends with 3 where there is no file, and says how to make one', async () => {
     const { code, err } = await new World().run(['check'])
     expect(code).toBe(EXIT.config)
@@ -41,6 +63,16 @@ describe('explain', () => {
     expect(out).toContain('fetch  for failures of the kind timeout')
     expect(out).toMatch(/base_delay +0\.2 +policy +holdfast\.yaml:3:\d+/)
     expect(out).toMatch(/attempt 4 +▒+ +0 s – 800 ms/)
+  })
+
+  it('shows overrides of the file and of the environment', async () => {
+    const text =
+      'version: "1.2.0"\npolicies: { fetch: { max_attempts: 9 } }\noverrides: { "Retry/enabled": false }\n'
+    const { out } = await new World({ 'holdfast.yaml': text }).run(['explain', 'fetch'], {
+      env: { FETCH_TIMEOUT_VALUE: '2s' },
+    })
+    expect(out).toMatch(/max_attempts +1 +overrides +holdfast\.yaml:3:\d+/)
+    expect(out).toMatch(/attempt_timeout +2 +environment +FETCH_TIMEOUT_VALUE/)
   })
 
   it('fits the terminal', async () => {

@@ -42,7 +42,7 @@ export const configSchema = z.strictObject({
   store: key(storeUrl(), 'Where records are kept: memory, files:DIR or sqlite:FILE.'),
   overrides: key(
     z.record(z.string(), z.unknown()),
-    'Settings of decorated methods: Class/method/Retry/maxRetries, Class/Retry/maxRetries, Retry/maxRetries.',
+    'Settings of operations and decorated methods: subsystem/operation/Retry/maxRetries, Class/Retry/maxRetries, Retry/maxRetries.',
   ),
   ...sectionsShape,
 })

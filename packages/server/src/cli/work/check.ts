@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { checkConfig, lineOf } from '@holdfast/runtime/config'
+import { checkConfig, lineOf, type Problem, resolveConfig, undeclaredNotes } from '@holdfast/runtime/config'
 import type { Context } from '../context.js'
 import { EXIT } from '../exit.js'
 import { printJson } from '../output/print.js'
@@ -18,8 +18,16 @@ export async function check(context: Context, path: string | undefined): Promise
   const { file, text } =
     given === '-' ? { file: 'stdin', text: readFileSync(0, 'utf8') } : await readHere(context, given)
   const name = given === '-' ? file : calledHere(context, file)
-  const { config, problems, warnings } = checkConfig(text, { file: name, env: fileEnv(context) })
+  const checked = checkConfig(text, { file: name, env: fileEnv(context) })
+  const { config, problems } = checked
   const valid = config !== undefined
+  const warnings: Problem[] = [
+    ...checked.warnings,
+    ...(config === undefined ? [] : undeclaredNotes(resolveConfig({ config }))).map((message) => ({
+      path: 'overrides',
+      message,
+    })),
+  ]
   if (shared.json) printJson(context, { valid, errors: problems, warnings })
   else {
     const hue = paint(io.colours)
