@@ -44,3 +44,11 @@ export const runOutsideContext = <R>(fn: () => R): R => runInContext(outside, fn
 /** Sets a timer for work that is not part of one call: it is created and fires outside the context of any call. */
 export const setSharedTimer = (clock: Clock, fn: () => void, ms: number): unknown =>
   runOutsideContext(() => clock.setTimer(() => runOutsideContext(fn), ms))
+
+/** A clock for work that is not part of one call: what its timers call runs outside the context of any call. */
+export const backgroundClock = (clock: Clock): Clock => ({
+  now: () => clock.now(),
+  wall: () => clock.wall(),
+  setTimer: (fn, ms) => setSharedTimer(clock, fn, ms),
+  clearTimer: (handle) => clock.clearTimer(handle),
+})

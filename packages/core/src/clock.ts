@@ -170,7 +170,7 @@ export async function yieldTurn(): Promise<void> {
 }
 
 /** After so many turns a call is taken for one whose attempts never end. */
-const MAX_TURNS = 250
+const MAX_TURNS = 150
 
 /** Resolves when every call has got as far as it can without time passing. */
 export async function allSettled(): Promise<void> {

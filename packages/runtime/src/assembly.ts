@@ -66,7 +66,7 @@ export class Assembly {
     const log = new RetryLog(options.logger)
     this.counted = new Metrics(clock)
     this.saver = new BreakerSaver({
-      clock,
+      clock: house.clock,
       store: store.breakers,
       failed: (error) => house.complain(`the state of breakers could not be saved: ${messageOf(error)}`),
     })

@@ -1,6 +1,6 @@
 import type { Attempt, Guard, GuardOptions } from 'holdfast'
 import type { DecoratedMethod } from 'holdfast/decorators'
-import { systemClock, systemRandom } from 'holdfast/engine'
+import { runOutsideContext, systemClock, systemRandom } from 'holdfast/engine'
 import { Assembly } from './assembly.js'
 import { Breakers } from './breakers/service.js'
 import type { Config } from './config/schema/schema.js'
@@ -88,6 +88,11 @@ export class Holdfast {
    * @throws CONFIG_INVALID that lists everything wrong with the file, unless `fallback` is set
    */
   static async open(given: string | OpenOptions = {}): Promise<Holdfast> {
+    // One that is opened by the first call that needs it still belongs to all.
+    return runOutsideContext(() => Holdfast.openOutside(given))
+  }
+
+  private static async openOutside(given: string | OpenOptions): Promise<Holdfast> {
     const options: OpenOptions = typeof given === 'string' ? { config: given } : given
     checkOpen(options)
     const { clock = systemClock, random = systemRandom, env = process.env } = options

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { BreakerEvent, Clock, Random } from 'holdfast'
+import { backgroundClock } from 'holdfast/engine'
 import { breakerEventRecord } from './breakers/service.js'
 import { Complaints } from './error-log/complaints.js'
 import { EventBus } from './events/bus.js'
@@ -47,7 +48,8 @@ export class House implements Kit {
   private readonly said = new Map<string, number>()
 
   constructor({ clock, random, logger, store }: HouseOptions) {
-    this.clock = clock
+    // What the parts of a runtime do later is done for many calls, and in the async context of none.
+    this.clock = backgroundClock(clock)
     this.random = random
     this.logger = logger ?? SILENT
     this.store = store

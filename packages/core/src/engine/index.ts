@@ -5,6 +5,15 @@
  * @packageDocumentation
  */
 
+export {
+  type AsyncScope,
+  backgroundClock,
+  bindContext,
+  captureContext,
+  runInContext,
+  runOutsideContext,
+  setSharedTimer,
+} from '../async-context.js'
 export { counts } from '../breaker/counts.js'
 export { BREAKER_DEFAULTS, type BreakerSettings, readBreaker } from '../breaker/options.js'
 export type { Pass, Verdict } from '../breaker/permit.js'

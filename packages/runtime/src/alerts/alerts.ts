@@ -1,3 +1,4 @@
+import { runOutsideContext } from 'holdfast/engine'
 import { Complaints } from '../error-log/complaints.js'
 import type { Kit } from '../kit.js'
 import { type ErrorSummary, eventCodec, type RetryEvent } from '../records/session.js'
@@ -78,8 +79,7 @@ export class Alerts {
     const held = this.pending.size < MOST_PENDING ? this.limiter.admit(key) : undefined
     if (held === undefined) return
     const body = JSON.stringify({ ...eventCodec.encode(this.kit.redact(event)), suppressed: held })
-    const sending = this.webhook
-      .send(options, body, this.ending.signal)
+    const sending = runOutsideContext(() => this.webhook.send(options, body, this.ending.signal))
       .catch((error: unknown) => this.complain(error))
       .finally(() => this.pending.delete(sending))
     this.pending.add(sending)

@@ -5,7 +5,17 @@ import {
   type RetryOptions,
   type StopReason,
 } from 'holdfast'
-import { Call, type Guarded, type Pass, type Rules, readRetry, report, verdictOf } from 'holdfast/engine'
+import {
+  Call,
+  captureContext,
+  type Guarded,
+  type Pass,
+  type Rules,
+  readRetry,
+  report,
+  runInContext,
+  verdictOf,
+} from 'holdfast/engine'
 import type { CallOptions } from '../face.js'
 import { copied } from '../records/own.js'
 import type { ErrorSummary } from '../records/session.js'
@@ -147,6 +157,7 @@ export class RuntimeCall<T> extends Call<T> implements Active {
   }
 
   override start(): Promise<T> {
+    this.saveContext()
     this.recorder.began(this)
     try {
       return super.start()
@@ -156,9 +167,14 @@ export class RuntimeCall<T> extends Call<T> implements Active {
     }
   }
 
+  /** Saves the async context of the caller, in which it ends when somebody else cancels it. */
+  saveContext(): void {
+    this.scope = captureContext()
+  }
+
   /** The operator, or the end of the runtime, stops it. */
   cancel(message: string): void {
-    this.leaveOff(new HoldfastError('CANCELLED', message), 'cancelled')
+    runInContext(this.scope, () => this.leaveOff(new HoldfastError('CANCELLED', message), 'cancelled'))
   }
 
   /** How many attempts were written down. */

@@ -49,7 +49,10 @@ export class FirstTry<T> implements Active {
         this.resolve(value)
       },
       (error: unknown) => {
-        if (!this.ended) this.becomeCall().proceed(1, true, error)
+        if (this.ended) return
+        const call = this.becomeCall()
+        call.saveContext()
+        call.proceed(1, true, error)
       },
     )
     return promise

@@ -1,6 +1,6 @@
 import type { Attempt, Member } from 'holdfast'
 import { HoldfastError } from 'holdfast'
-import { Flight } from 'holdfast/engine'
+import { bindContext, Flight } from 'holdfast/engine'
 import type { Active, Recorder } from './recorder.js'
 
 /**
@@ -43,7 +43,7 @@ export class StraightCall<T> implements Active {
     this.stop(new HoldfastError('CANCELLED', message))
   }
 
-  private readonly abort = (): void => this.stop(this.signal?.reason)
+  private readonly abort = bindContext(() => this.stop(this.signal?.reason))
 
   private stop(reason: unknown): void {
     this.leave(() => {

@@ -1,5 +1,5 @@
 import { HoldfastError } from 'holdfast'
-import { report } from 'holdfast/engine'
+import { type AsyncScope, captureContext, report, runInContext } from 'holdfast/engine'
 import { handedOut } from '../records/own.js'
 import { EVENT_TYPES, type EventType, type RetryEvent } from '../records/session.js'
 
@@ -18,7 +18,7 @@ type Dropped = (count: number, type: EventType | '*') => void
 
 /** One listener with the events it has not heard yet. It gets the next one when it is done with the last. */
 class Subscriber {
-  private queue: RetryEvent[] = []
+  private queue: { event: RetryEvent; scope: AsyncScope | undefined }[] = []
   private busy = false
   /** How many were dropped since it last kept up, and how many of them have been told of. */
   private lost = 0
@@ -36,9 +36,10 @@ class Subscriber {
   offer(event: RetryEvent): void {
     if (this.type !== '*' && this.type !== event.eventType) return
     if (this.queue.length >= PATIENCE) this.drop(event)
+    else if (this.busy) this.queue.push({ event, scope: captureContext() })
     else {
-      this.queue.push(event)
-      if (!this.busy) this.next()
+      this.queue.push({ event, scope: undefined })
+      this.next()
     }
   }
 
@@ -62,11 +63,12 @@ class Subscriber {
   }
 
   private next(): void {
-    for (let event = this.queue.shift(); event !== undefined; event = this.queue.shift()) {
+    for (let entry = this.queue.shift(); entry !== undefined; entry = this.queue.shift()) {
+      const { event, scope } = entry
       this.busy = true
       let told: unknown
       try {
-        told = this.listener(forOne(event))
+        told = runInContext(scope, () => this.listener(forOne(event)))
       } catch (error) {
         report('a listener of events', this.listener, error)
       }

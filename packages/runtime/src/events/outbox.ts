@@ -1,4 +1,5 @@
 import type { Clock } from 'holdfast'
+import { runOutsideContext } from 'holdfast/engine'
 
 /** How long records wait for company, and how many are written at once. */
 const LINGER = 100
@@ -59,7 +60,8 @@ export class Outbox<T> {
   flush(): Promise<void> {
     this.disarm()
     // Whoever comes while records are written waits for the same writing: it goes on until nothing waits.
-    this.writing ??= this.drain()
+    // Records of many calls are written together, in the async context of none of them.
+    this.writing ??= runOutsideContext(() => this.drain())
     return this.writing
   }
 

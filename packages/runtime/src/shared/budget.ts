@@ -1,4 +1,5 @@
 import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
+import { runOutsideContext } from 'holdfast/engine'
 import { BORROW } from './fleet-scripts.js'
 import type { Wire } from './wire.js'
 
@@ -81,10 +82,14 @@ export class SharedBudget extends RetryBudget {
     return Math.min(MOST, Math.max(FEWEST, Math.round((reservePerSecond * window) / 10_000)))
   }
 
-  /** Reports calls and borrows a slice. */
+  /** Reports calls and borrows a slice, for all callers and in the async context of none. */
   async borrow(): Promise<void> {
     if (this.borrowing || !this.wire.up) return
     this.borrowing = true
+    await runOutsideContext(() => this.exchange())
+  }
+
+  private async exchange(): Promise<void> {
     const [, , window] = this.terms
     const calls = this.unreported
     const want = Math.max(0, this.size - this.slice)

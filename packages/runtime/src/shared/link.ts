@@ -1,5 +1,5 @@
 import type { CircuitBreaker } from 'holdfast'
-import type { Pass, Verdict } from 'holdfast/engine'
+import { type Pass, runOutsideContext, type Verdict } from 'holdfast/engine'
 import { type Counted, Counts } from './counts.js'
 import { Lately } from './lately.js'
 import type { View } from './news.js'
@@ -133,7 +133,7 @@ export class SharedBreaker implements BreakerLink {
       return
     }
     if (this.options.share !== 'quorum') this.tell(OPEN, openingOf(this.breaker))
-    else void this.votes.poll()
+    else runOutsideContext(() => void this.votes.poll())
   }
 
   /** Asks the others once more, if it asked them before it could be sure how many there are. */
@@ -259,7 +259,7 @@ export class SharedBreaker implements BreakerLink {
       this.waitUntil = now + Math.min(LATER, view.wait ?? 0)
       if (breaker.phase !== 'closed') breaker.due(this.waitUntil)
     }
-    void this.run(GRANT, [halfOpenMax, HOLD, AHEAD]).then(answered)
+    this.request(GRANT, [halfOpenMax, HOLD, AHEAD], answered)
   }
 
   /** Nobody came to make the test. */
@@ -293,7 +293,7 @@ export class SharedBreaker implements BreakerLink {
   private carryOut(): void {
     const { order } = this
     if (order === undefined || !this.together) return
-    void this.run(ORDER, [order, ...openingOf(this.breaker)]).then((view) => {
+    this.request(ORDER, [order, ...openingOf(this.breaker)], (view) => {
       if (view === undefined) return
       if (this.order === order) this.order = undefined
       this.adopt(view)
@@ -310,11 +310,20 @@ export class SharedBreaker implements BreakerLink {
 
   private tell(script: Script, args: (string | number)[], then?: (view: View) => void): void {
     if (!this.together) return
-    void this.run(script, args).then((view) => {
+    this.request(script, args, (view) => {
       if (view === undefined) return
       then?.(view)
       this.adopt(view)
     })
+  }
+
+  /** Runs a script and hands its answer on, outside the async context of the call that brought it about. */
+  private request(
+    script: Script,
+    args: readonly (string | number)[],
+    answered: (view: View | undefined) => void,
+  ): void {
+    runOutsideContext(() => void this.run(script, args).then(answered))
   }
 
   /** What a script answers; undefined where Redis is lost, which is told elsewhere. */

@@ -1,8 +1,9 @@
 import type { Clock } from 'holdfast'
+import { setSharedTimer } from 'holdfast/engine'
 
-/** A timer that keeps no process alive. */
+/** A timer that keeps no process alive, and that is part of no call. */
 export function timer(clock: Clock, fn: () => void, ms: number): unknown {
-  const handle = clock.setTimer(fn, ms)
+  const handle = setSharedTimer(clock, fn, ms)
   ;(handle as { unref?(): void } | undefined)?.unref?.()
   return handle
 }

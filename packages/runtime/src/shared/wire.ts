@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock, Random } from 'holdfast'
+import { runOutsideContext } from 'holdfast/engine'
 import { loadRedis, makeClient, type RedisClient } from './redis.js'
 import { refusesAll, TRIAL, trialKey, wordsOf } from './refusal.js'
 import { timer } from './timer.js'
@@ -146,7 +147,12 @@ export class Wire {
     this.again()
   }
 
-  private async ask(client: RedisClient, command: string, args: (string | number)[]): Promise<unknown> {
+  /** Sends a command outside the async context of the call that needs it: the loss of Redis is everybody's. */
+  private ask(client: RedisClient, command: string, args: (string | number)[]): Promise<unknown> {
+    return runOutsideContext(() => this.askNow(client, command, args))
+  }
+
+  private async askNow(client: RedisClient, command: string, args: (string | number)[]): Promise<unknown> {
     this.sent++
     try {
       return await this.answered(client.call(command, ...args))

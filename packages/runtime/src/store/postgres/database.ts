@@ -1,5 +1,5 @@
 import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
-import { systemClock, systemRandom } from 'holdfast/engine'
+import { runOutsideContext, systemClock, systemRandom } from 'holdfast/engine'
 import { hashOf } from '../text.js'
 import type { Address } from './address.js'
 import { type Client, type ClientPool, type Driver, loadDriver } from './driver.js'
@@ -213,7 +213,8 @@ export class Database {
     // What an attempt made whose COMMIT was not answered.
     const lost: { value?: T; is: boolean } = { is: false }
     const attempt = async (): Promise<T> => {
-      const client = await pool.connect()
+      // A connection outlives the call for which it is made.
+      const client = await runOutsideContext(() => pool.connect())
       let broken: Error | undefined
       let finished = false
       const sql = sqlOf(client, (value) => {
