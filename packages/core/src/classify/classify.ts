@@ -3,8 +3,9 @@ import { isHoldfastError } from '../errors.js'
 import { MOST } from './chain.js'
 import { byGrpc } from './grpc.js'
 import { byStatus, statusOf } from './http.js'
+import { byMongo } from './mongodb.js'
 import { byMessage, byNames } from './names.js'
-import { type Now, retryAfterOf } from './retry-after.js'
+import { isRateLimited, type Now, retryAfterOf } from './retry-after.js'
 import { bySql } from './sql.js'
 import { byIssues } from './validation.js'
 import {
@@ -30,9 +31,13 @@ function isError(value: unknown): boolean {
   }
 }
 
-/** What an HTTP error says. The services of AWS tell limits and timeouts by name while their status is 400. */
+/**
+ * What an HTTP error says. GitHub tells its limits by headers while the status is 403, the services of AWS theirs and
+ * timeouts by name while it is 400.
+ */
 function byHttp(error: Bag, status: number): Classification {
   const found = byStatus(status)
+  if (status === 403 && isRateLimited(error)) return { ...byStatus(429), httpStatus: status }
   const { $metadata, $retryable, name } = error
   if ($metadata === undefined) return found
   const named = isBag($retryable)
@@ -52,7 +57,7 @@ function inspect(error: Bag): Classification | undefined {
   }
   const status = statusOf(error)
   if (status !== undefined && (status >= 400 || !isError(error))) return byHttp(error, status)
-  return bySql(error) ?? byGrpc(error) ?? byIssues(error) ?? byNames(error)
+  return bySql(error) ?? byGrpc(error) ?? byIssues(error) ?? byNames(error) ?? byMongo(error)
 }
 
 /** Clients report a signal's timeout as an abort; the reason tells. */

@@ -50,6 +50,16 @@ function readHeaders(headers: Bag, now: Now): number | undefined {
   )
 }
 
+/** Whether the headers of an answer say that it is about a rate limit: when to come back, or that no calls are left. */
+export const isRateLimited = (source: Bag): boolean =>
+  [source, source.response, source.$response].some(
+    (owner) =>
+      isBag(owner) &&
+      isBag(owner.headers) &&
+      (valuesOf(owner.headers, 'x-ratelimit-remaining').some((value) => amount(value) === 0) ||
+        valuesOf(owner.headers, 'retry-after').some((value) => seconds(value, 0) !== undefined)),
+  )
+
 /**
  * How many milliseconds the other side wants to be left alone, read from an error's `headers`, the headers of its
  * `response`, a `Response` itself, or `retryAfter`, which is milliseconds. Of a source's headers `retry-after-ms` comes

@@ -13,7 +13,7 @@ import {
 /**
  * What a word says, by the first row that fits it. A word is the code, name or class name of an error (of an operating
  * system, Node.js, Bun, undici, an HTTP client, an SDK; endings are customary), or one of `http:` with a
- * status, `sql:` with a SQLSTATE, `grpc:` with a status, `own:` with a code of Holdfast's.
+ * status, `sql:` with a SQLSTATE, `grpc:` with a status, `mongo:` with a code or label, `own:` with a code of Holdfast's.
  */
 const TABLE: readonly (readonly [Classification, RegExp])[] = [
   [TIMEOUT, /^(http:408|sql:57014|grpc:DEADL.*)$|TIMED?OUT$|_timeout$|Timeout(Error|Exception)?$/],
@@ -33,8 +33,8 @@ const TABLE: readonly (readonly [Classification, RegExp])[] = [
   [verdict('critical', 'auth'), /^(http:401|sql:28|grpc:UNAUTH)/],
   [verdict('permanent', 'auth'), /^http:407/],
   [verdict('transient', 'disk_full'), /^(sql:53100|ENOSPC|EDQUOT)$/],
-  [verdict('transient', 'conflict'), /^(sql:(40|55P03)|grpc:ABORT)/],
-  [verdict('transient', 'server_error'), /^(http:5(?!01|05)|sql:5[378]|grpc:UNAV|own:STORE)/],
+  [verdict('transient', 'conflict'), /^(sql:(40|55P03)|grpc:ABORT|mongo:Tra)/],
+  [verdict('transient', 'server_error'), /^(http:5(?!01|05)|sql:5[378]|grpc:UNAV|own:STORE|mongo:Ret)/],
   [verdict('permanent', 'server_error'), /^(http:5|grpc:(UN|INT|DATA))/],
   [verdict('permanent', 'network_error'), /^own:NETW/],
   [verdict('permanent', 'cancelled'), /^own:CANC/],
@@ -42,7 +42,7 @@ const TABLE: readonly (readonly [Classification, RegExp])[] = [
   [verdict('permanent', 'not_found'), /^(http:4(04|10)|(grpc|own):.*NOT_FOUND|ENOENT$|ENOTDIR$)/],
   [
     verdict('permanent', 'conflict'),
-    /^(http:4(09|12|23)|sql:23|grpc:ALR|own:.*(CONFLICT|USE|LEASED)|EEXIST$|ENOTEMPTY$)/,
+    /^(http:4(09|12|23)|sql:23|grpc:ALR|own:.*(CONFLICT|USE|LEASED)|mongo:1100[01]$|EEXIST$|ENOTEMPTY$)/,
   ],
   [
     verdict('permanent', 'validation'),

@@ -57,7 +57,8 @@ describe.each(Object.entries(CLIENTS))('%s', (_, client) => {
     [408, 'transient', 'timeout'],
     [400, 'permanent', 'validation'],
     [401, 'critical', 'auth'],
-    [403, 'permanent', 'access_denied'],
+    // 403 with a Retry-After is how GitHub limits rates; without one it is permanent.
+    [403, 'transient', 'rate_limited'],
     [404, 'permanent', 'not_found'],
     [409, 'permanent', 'conflict'],
     [501, 'permanent', 'server_error'],

@@ -36,7 +36,7 @@ describe.each(Object.entries(SDKS))('the SDK of %s', (_, call) => {
     [503, 'service_unavailable', 'transient', 'server_error'],
     [429, 'rate_limited', 'transient', 'rate_limited'],
     [401, 'unauthorized', 'critical', 'auth'],
-    [403, 'restricted_resource', 'permanent', 'access_denied'],
+    [403, 'restricted_resource', 'transient', 'rate_limited'],
     [404, 'object_not_found', 'permanent', 'not_found'],
     [409, 'conflict_error', 'permanent', 'conflict'],
     [400, 'validation_error', 'permanent', 'validation'],

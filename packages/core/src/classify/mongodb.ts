@@ -1,0 +1,10 @@
+import type { Bag, Classification } from './verdict.js'
+import { byWord } from './words.js'
+
+/** What the code and the labels of an error of MongoDB's driver say; undefined where the error is another or says nothing. */
+export function byMongo({ name, code, errorLabels }: Bag): Classification | undefined {
+  if (!`${name}`.startsWith('Mongo')) return undefined
+  // A duplicate key stays one whatever the labels say.
+  const words: unknown[] = [code, ...(Array.isArray(errorLabels) ? errorLabels : [])]
+  return words.map((word) => byWord(`mongo:${word}`)).find((found) => found !== undefined)
+}
