@@ -132,7 +132,7 @@ export function stateOf(
   const record: CircuitBreakerState = {
     schema: SCHEMA,
     id: breaker.id,
-    proxyId: member ?? serviceName ?? policyId ?? '',
+    proxyId: member ?? null,
     state: breaker.state,
     failureCount: breaker.failureCount,
     successCount: breaker.successes,

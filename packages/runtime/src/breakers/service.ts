@@ -31,12 +31,13 @@ function decode(part: string): string {
   }
 }
 
+/** The member of a pool that a breaker is of; null for every other breaker. */
+const proxyIdOf = (id: string): string | null => ownerOf(id).member ?? null
+
 /** A change of a breaker's state as a record. */
 export function breakerEventRecord(event: BreakerEvent): CircuitBreakerEvent {
   const { id, fromState, toState, failureCount, timestamp } = event
-  const { policyId, serviceName, member } = ownerOf(id)
-  const proxyId = member ?? serviceName ?? policyId ?? ''
-  return { id, proxyId, fromState, toState, timestamp: new Date(timestamp), failureCount }
+  return { id, proxyId: proxyIdOf(id), fromState, toState, timestamp: new Date(timestamp), failureCount }
 }
 
 const FILTER: Readonly<Record<keyof BreakerFilter, Check>> = {
@@ -124,7 +125,9 @@ export class Breakers implements BreakerService {
   async events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>> {
     checkJournalFilter('changes of breakers', filter)
     await this.flush()
-    return this.kit.store.breakerEvents.list(filter)
+    const page = await this.kit.store.breakerEvents.list(filter)
+    // Earlier releases wrote the name of the policy or service there.
+    return { ...page, items: page.items.map((event) => ({ ...event, proxyId: proxyIdOf(event.id) })) }
   }
 
   private async change(

@@ -4,10 +4,13 @@ import { codec, type Twin } from '../codec/twin.js'
 
 const state = z.enum(['closed', 'open', 'half_open'])
 
+/** The member of a pool; null for the breaker of a policy or a service, whose id does not begin with `pool:`. */
+const proxyId = z.string().nullable()
+
 export const breakerSchema = z.object({
   schema: z.string().optional(),
   id: z.string().min(1),
-  proxy_id: z.string(),
+  proxy_id: proxyId,
   policy_id: z.string().nullish(),
   service_name: z.string().nullish(),
   state,
@@ -23,13 +26,13 @@ export const breakerSchema = z.object({
   open_timestamp: instant().nullish(),
   last_state_change: instant(),
 })
-/** Where a circuit breaker stands. `proxyId` is the pool's member, or the name of the policy or service. */
+/** Where a circuit breaker stands. `proxyId` is the pool's member, null for every other breaker. */
 export type CircuitBreakerState = Twin<typeof breakerSchema>
 export const breakerCodec = codec(breakerSchema)
 
 export const breakerEventSchema = z.object({
   id: z.string(),
-  proxy_id: z.string(),
+  proxy_id: proxyId,
   from_state: state,
   to_state: state,
   timestamp: instant(),

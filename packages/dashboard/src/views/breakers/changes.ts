@@ -35,7 +35,7 @@ export function changeOf({ timestamp, context }: FeedEvent): BreakerChange {
   }
   return {
     id,
-    proxy_id: id,
+    proxy_id: null,
     from_state: fromState,
     to_state: toState,
     timestamp,

@@ -217,10 +217,12 @@ export function breaker(reader: Reader): Bag {
     reader.instant('open_timestamp'),
   ]
   const span = reader.seconds('window_duration')
+  const id =
+    reader.take('id') ?? (named === undefined ? undefined : `${kind}:${encodeURIComponent(word(named))}`)
   return reader.with({
     schema: reader.schema(),
-    id: reader.take('id') ?? (named === undefined ? undefined : `${kind}:${encodeURIComponent(word(named))}`),
-    proxy_id: proxy ?? named,
+    id,
+    proxy_id: typeof id === 'string' && id.startsWith('pool:') ? (proxy ?? null) : null,
     policy_id: policy,
     service_name: service,
     state: typeof state === 'string' ? state.toLowerCase() : state,
