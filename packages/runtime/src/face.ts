@@ -1,4 +1,4 @@
-import type { Attempt, Clock, Member, Pool, Random, RetryOptions } from 'holdfast'
+import type { Attempt, Clock, Member, MemberStatus, Pool, Random, RetryOptions } from 'holdfast'
 import type { Actor, Logger } from './kit.js'
 import type { CircuitBreakerEvent, CircuitBreakerState } from './records/breaker.js'
 import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from './records/metrics.js'
@@ -126,6 +126,18 @@ export interface NewMember {
   tags?: string[] | undefined
 }
 
+/** What may be changed of a member. */
+export interface MemberUpdate {
+  /** False disables it until it is enabled. */
+  enabled?: boolean | undefined
+  /** True drains it, as before it is removed or restarted. */
+  draining?: boolean | undefined
+  weight?: number | undefined
+}
+
+/** How a member stands: `drained` is one that is draining, `disabled` one that was disabled. */
+export type PoolMemberStatus = MemberStatus | 'disabled'
+
 /** The pools of the configuration. Changes of their members take effect at once and survive a restart. */
 export interface PoolService {
   /** @throws INVALID_OPTIONS for an unknown pool */
@@ -133,13 +145,13 @@ export interface PoolService {
   list(): Promise<Pool[]>
   /** @throws INVALID_OPTIONS that lists what is wrong with it; an id that another member has is wrong too */
   addMember(pool: string, member: NewMember, actor?: Actor): Promise<Member>
-  /** `enabled: false` sends no more calls to it; those in flight end. @throws INVALID_OPTIONS for an unknown member */
-  changeMember(
-    pool: string,
-    member: string,
-    change: { enabled?: boolean | undefined; weight?: number | undefined },
-    actor?: Actor,
-  ): Promise<Member>
+  /**
+   * `enabled: false` and `draining: true` both send no more calls to it, and let those in flight end; `memberStatus` tells them
+   * apart. `enabled: true` ends either, `draining: false` ends draining alone. @throws INVALID_OPTIONS for an unknown member
+   */
+  changeMember(pool: string, member: string, change: MemberUpdate, actor?: Actor): Promise<Member>
+  /** How a member stands: as its pool has it, and `disabled` where it was disabled. @throws INVALID_OPTIONS for an unknown member */
+  memberStatus(pool: string, member: string): PoolMemberStatus
   /** @throws INVALID_OPTIONS for an unknown member */
   removeMember(pool: string, member: string, actor?: Actor): Promise<void>
 }

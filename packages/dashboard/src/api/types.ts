@@ -64,7 +64,7 @@ export interface Member {
   url?: string | null
   weight: number
   region?: string | null
-  status: 'available' | 'open' | 'half_open' | 'resting' | 'drained'
+  status: 'available' | 'open' | 'half_open' | 'resting' | 'drained' | 'disabled'
   total_attempts: number
   success_rate?: number | null
   avg_latency: number

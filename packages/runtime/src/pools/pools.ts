@@ -181,7 +181,7 @@ export class PoolSet {
 
 /** Sends no calls to those whom the configuration says so of, and calls again to those it says so of no more. */
 function switchOnAndOff({ pool, disabled }: Held, members: readonly LayeredMember[]): void {
-  const off = new Set(members.filter(({ enabled }) => !enabled).map(({ entry }) => memberId(entry)))
+  const off = new Set(members.filter(({ isInUse }) => !isInUse).map(({ entry }) => memberId(entry)))
   if (off.size === 0 && disabled.size === 0) return
   const known = new Set(members.map(({ entry }) => memberId(entry)))
   for (const id of disabled)

@@ -3,7 +3,7 @@ import type { MemberChange } from '../config/layer/member-schema.js'
 import { addMember, changeMember, idProblem, memberId, removeMember } from '../config/layer/members.js'
 import { show } from '../config/problem.js'
 import type { Configuration } from '../configuration.js'
-import type { NewMember, PoolService } from '../face.js'
+import type { MemberUpdate, NewMember, PoolMemberStatus, PoolService } from '../face.js'
 import type { Actor, Kit } from '../kit.js'
 import type { PoolSet } from './pools.js'
 
@@ -20,6 +20,8 @@ export class Pools implements PoolService {
   private readonly kit: Kit
   private readonly config: Configuration
   private readonly pools: PoolSet
+  /** Disabled members that were added in code, by pool: the configuration does not know them. */
+  private readonly disabledHere = new Map<string, Set<string>>()
 
   constructor(kit: Kit, config: Configuration, pools: PoolSet) {
     this.kit = kit
@@ -57,36 +59,55 @@ export class Pools implements PoolService {
     return member
   }
 
-  async changeMember(
-    poolId: string,
-    id: string,
-    { enabled, weight }: { enabled?: boolean | undefined; weight?: number | undefined },
-    actor?: Actor,
-  ): Promise<Member> {
+  async changeMember(poolId: string, id: string, update: MemberUpdate, actor?: Actor): Promise<Member> {
     const found = this.find(poolId, id)
-    if (enabled === undefined && weight === undefined) return found
-    const before = shown(found, this.get(poolId).status(id))
+    const { weight } = update
+    const mode = modeAfter(update, this.memberStatus(poolId, id))
+    if (mode === undefined && weight === undefined) return found
+    const before = shown(found, this.memberStatus(poolId, id))
     const { config } = this
-    const given: MemberChange = {
-      ...(enabled !== undefined && { enabled }),
-      ...(weight !== undefined && { weight }),
-    }
     if (this.isConfigured(poolId, id))
-      await config.changeLayer((layer) => changeMember(layer, poolId, id, given), actor)
-    else if (weight !== undefined) this.get(poolId).revise({ ...this.find(poolId, id), weight })
+      await config.changeLayer((layer) => {
+        const wasDraining = layer.pools?.[poolId]?.members?.[id]?.draining != null
+        return changeMember(layer, poolId, id, {
+          ...(mode !== undefined && { enabled: mode !== 'disabled' }),
+          ...(mode !== undefined &&
+            (mode === 'draining' || wasDraining) && { draining: mode === 'draining' }),
+          ...(weight !== undefined && { weight }),
+        })
+      }, actor)
+    else {
+      if (weight !== undefined) this.get(poolId).revise({ ...this.find(poolId, id), weight })
+      if (mode !== undefined) this.setDisabledHere(poolId, id, mode === 'disabled')
+    }
     const pool = this.get(poolId)
     // Whoever drained it, what is wished for now holds.
-    if (enabled === false) pool.drain(id)
-    else if (enabled === true) pool.enable(id)
+    if (mode === 'in_use') pool.enable(id)
+    else if (mode !== undefined) pool.drain(id)
     const member = this.find(poolId, id)
-    const after = shown(member, pool.status(id))
+    const after = shown(member, this.memberStatus(poolId, id))
     await this.kit.audit(actor, 'member.change', `${poolId}/${id}`, { before, after })
     return member
   }
 
+  memberStatus(poolId: string, id: string): PoolMemberStatus {
+    const status = this.get(poolId).status(id)
+    if (status !== 'drained') return status
+    const change = this.config.layer.pools?.[poolId]?.members?.[id]
+    return change?.enabled === false || this.disabledHere.get(poolId)?.has(id) ? 'disabled' : status
+  }
+
+  private setDisabledHere(poolId: string, id: string, isDisabled: boolean): void {
+    const ids = this.disabledHere.get(poolId) ?? new Set()
+    this.disabledHere.set(poolId, ids)
+    if (isDisabled) ids.add(id)
+    else ids.delete(id)
+  }
+
   async removeMember(poolId: string, id: string, actor?: Actor): Promise<void> {
-    const before = shown(this.find(poolId, id), this.get(poolId).status(id))
+    const before = shown(this.find(poolId, id), this.memberStatus(poolId, id))
     const { config } = this
+    this.disabledHere.get(poolId)?.delete(id)
     if (this.isConfigured(poolId, id))
       await config.changeLayer((layer) => removeMember(layer, poolId, config.filedMembers(poolId), id), actor)
     else this.get(poolId).remove(id)
@@ -106,6 +127,18 @@ export class Pools implements PoolService {
     const name = typeof id === 'string' && idProblem(id) !== undefined ? 'of that id' : show(id)
     throw wrong(`member: the pool ${poolId} has no member ${name}`)
   }
+}
+
+type Mode = 'in_use' | 'draining' | 'disabled'
+
+/** Whether a member is in use after an update; undefined where the update does not change that. */
+function modeAfter({ enabled, draining }: MemberUpdate, status: PoolMemberStatus): Mode | undefined {
+  if (enabled === true && draining === true)
+    throw wrong('draining: expected a member that is enabled or draining, got both')
+  if (enabled === false) return 'disabled'
+  if (draining === true) return 'draining'
+  if (enabled === true) return 'in_use'
+  return draining === false && status !== 'disabled' ? 'in_use' : undefined
 }
 
 const wrong = (problem: string) =>

@@ -104,7 +104,7 @@ test('each change is a version that can be gone back to, and is written down wit
     ['config.rollback', 'version 1', 'ann'],
     ['config.clear', 'layer', 'ann'],
   ])
-  expect(items[1]).toMatchObject({ before: { status: 'available' }, after: { status: 'drained' } })
+  expect(items[1]).toMatchObject({ before: { status: 'available' }, after: { status: 'disabled' } })
   expect(JSON.stringify(items)).not.toMatch(/hunter/)
 })
 

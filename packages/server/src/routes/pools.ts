@@ -6,7 +6,7 @@ import { pageOf } from '../answer/page.js'
 import type { Routes } from './routes.js'
 import { id, pageSchema, paging } from './shapes.js'
 
-const statuses = z.enum(['available', 'open', 'half_open', 'resting', 'drained'])
+const statuses = z.enum(['available', 'open', 'half_open', 'resting', 'drained', 'disabled'])
 
 const poolSchema = z
   .object({
@@ -25,6 +25,10 @@ const memberSchema = z
     cost: z.number().nullish(),
     tags: z.array(z.string()).nullish(),
     status: statuses,
+    enabled: z.boolean().describe('False where it was disabled: it gets no calls until it is enabled.'),
+    draining: z
+      .boolean()
+      .describe('Whether it is draining: it gets no new calls, as before it is removed or restarted.'),
     total_attempts: z.int(),
     success_count: z.int(),
     failure_count: z.int(),
@@ -68,12 +72,13 @@ function addressOf(value: unknown): string | undefined {
   return /^[a-z][a-z\d+.-]*:\/\/[^\s@]*$/i.test(shown) ? shown : undefined
 }
 
-function memberWire(pool: Pool, member: Member) {
+function memberWire(hf: Routes['hf'], pool: Pool, member: Member) {
   const { totalAttempts, successCount, failureCount, avgLatency, circuitBreakerOpens, score } = pool.stats(
     member.id,
   )
   const counted = successCount + failureCount
   const url = addressOf(member.value)
+  const status = hf.pools.memberStatus(pool.id, member.id)
   return {
     id: member.id,
     ...(url === undefined ? {} : { url }),
@@ -81,7 +86,9 @@ function memberWire(pool: Pool, member: Member) {
     ...(member.region === undefined ? {} : { region: member.region }),
     ...(member.cost === undefined ? {} : { cost: member.cost }),
     ...(member.tags === undefined ? {} : { tags: member.tags }),
-    status: pool.status(member.id),
+    status,
+    enabled: status !== 'disabled',
+    draining: status === 'drained',
     total_attempts: totalAttempts,
     success_count: successCount,
     failure_count: failureCount,
@@ -92,10 +99,10 @@ function memberWire(pool: Pool, member: Member) {
   }
 }
 
-function poolWire(pool: Pool) {
+function poolWire(hf: Routes['hf'], pool: Pool) {
   const by_status: Record<string, number> = {}
   for (const { id: member } of pool.members()) {
-    const status = pool.status(member)
+    const status = hf.pools.memberStatus(pool.id, member)
     by_status[status] = (by_status[status] ?? 0) + 1
   }
   return { id: pool.id, size: pool.size, by_status }
@@ -134,7 +141,7 @@ export function pools({ hf, operation }: Routes): void {
     },
     async ({ query }) => {
       const { items, ...rest } = pageOf(await hf.pools.list(), (pool) => pool.id, query)
-      return { body: { items: items.map(poolWire), ...rest } }
+      return { body: { items: items.map((pool) => poolWire(hf, pool)), ...rest } }
     },
   )
 
@@ -153,7 +160,7 @@ export function pools({ hf, operation }: Routes): void {
     ({ params, query }) => {
       const pool = poolOf(hf, params.id)
       const { items, ...rest } = pageOf(pool.members(), (member) => member.id, query)
-      return { body: { items: items.map((member) => memberWire(pool, member)), ...rest } }
+      return { body: { items: items.map((member) => memberWire(hf, pool, member)), ...rest } }
     },
   )
 
@@ -176,7 +183,7 @@ export function pools({ hf, operation }: Routes): void {
       // Says what is wrong with the url without repeating it.
       const { id: named } = proxyMember(body.url)
       const member = await hf.pools.addMember(pool.id, { id: named, ...given }, by)
-      return { status: 201, body: memberWire(poolOf(hf, pool.id), member) }
+      return { status: 201, body: memberWire(hf, poolOf(hf, pool.id), member) }
     },
   )
 
@@ -192,17 +199,19 @@ export function pools({ hf, operation }: Routes): void {
       ...one,
       method: 'patch',
       id: 'changePoolMember',
-      summary: 'Drains a member, enables it again, or gives it another weight',
+      summary: 'Disables or drains a member, enables it again, or gives it another weight',
+      description:
+        'A member that is disabled or draining gets no new calls; those in flight end. `enabled: true` ends either, ' +
+        '`draining: false` ends draining alone. Takes the role operator.',
       body: changed,
       answers: { 200: { description: 'The member', schema: memberSchema } },
     },
     async ({ params, body, by }) => {
       const pool = poolOf(hf, params.id)
       memberOf(pool, params.member)
-      const { weight: heavy, draining } = body
-      const enabled = body.enabled ?? (draining === undefined ? undefined : !draining)
-      const member = await hf.pools.changeMember(pool.id, params.member, { enabled, weight: heavy }, by)
-      return { body: memberWire(poolOf(hf, pool.id), member) }
+      const { reason: _, ...update } = body
+      const member = await hf.pools.changeMember(pool.id, params.member, update, by)
+      return { body: memberWire(hf, poolOf(hf, pool.id), member) }
     },
   )
 

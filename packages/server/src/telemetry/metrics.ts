@@ -44,7 +44,7 @@ export const METRICS = {
   },
   holdfast_pool_members: {
     type: 'gauge',
-    help: 'Members of a pool by status: available, open, half_open, resting, drained.',
+    help: 'Members of a pool by status: available, open, half_open, resting, drained, disabled.',
     labels: ['pool', 'status'],
   },
   holdfast_pool_open_ratio: {

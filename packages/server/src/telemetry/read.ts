@@ -11,7 +11,7 @@ const BREAKERS = 500
 
 const LEVELS = { closed: 0, half_open: 1, open: 2 } as const
 const STATES = ['closed', 'half_open', 'open'] as const
-const STATUSES = ['available', 'open', 'half_open', 'resting', 'drained'] as const
+const STATUSES = ['available', 'open', 'half_open', 'resting', 'drained', 'disabled'] as const
 
 type Counters = ReturnType<HoldfastLike['metrics']['counters']>
 type Durations = { bounds: readonly number[]; counts: ArrayLike<number>; sum: number }
@@ -81,11 +81,11 @@ function* fromNone<T>(
 
 const UNCHANGED = { closed: 0, half_open: 0, open: 0 }
 
-function* members(pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
+function* members(hf: HoldfastLike, pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
   for (const pool of pools.slice(0, POOLS)) {
     const counts = new Map<string, number>(STATUSES.map((status) => [status, 0]))
     for (const { id } of pool.members()) {
-      const status = pool.status(id)
+      const status = hf.pools.memberStatus(pool.id, id)
       counts.set(status, (counts.get(status) ?? 0) + 1)
     }
     yield { pool: pool.id, counts, size: pool.size }
@@ -128,7 +128,7 @@ function fleetOf(hf: HoldfastLike) {
 export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clock): Promise<Reading> {
   const { operations, breakers } = hf.metrics.counters()
   const { counts, oldest } = await letters(hf, clock.wall())
-  const pools = [...members(await hf.pools.list())]
+  const pools = [...members(hf, await hf.pools.list())]
   const policies = await hf.policies.list()
   const standing = await states(hf, policies)
   const known = standing.map(({ labels }) => labels.id as string)

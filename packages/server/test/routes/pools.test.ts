@@ -26,18 +26,18 @@ describe('members of a pool', () => {
     expect(JSON.stringify([answer.body, listed, items])).not.toContain('hunter2')
   })
 
-  test('are drained, enabled and weighed; a breaker that is open stays so', async () => {
+  test('are disabled, enabled and weighed; a breaker that is open stays so', async () => {
     const { ask, hf } = await open()
     expect(await ask('PATCH', `${PATH}/p1`, { body: { enabled: false } })).toMatchObject({
       status: 200,
-      body: { status: 'drained' },
+      body: { status: 'disabled' },
     })
     expect((await ask('PATCH', `${PATH}/p1`, { body: { weight: 7 } })).body).toMatchObject({
       weight: 7,
-      status: 'drained',
+      status: 'disabled',
       region: 'eu',
     })
-    expect((await ask('PATCH', `${PATH}/p1`, { body: { draining: false } })).body).toMatchObject({
+    expect((await ask('PATCH', `${PATH}/p1`, { body: { enabled: true } })).body).toMatchObject({
       status: 'available',
     })
     await ask('POST', '/api/v1/circuit-breakers/pool%3Aproxies%3Ap1/trip')

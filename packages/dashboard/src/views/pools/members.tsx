@@ -11,6 +11,9 @@ import { say } from '../../parts/notice.js'
 import { address } from '../../route.js'
 import { Add } from './add.js'
 
+/** Whether a member gets no calls until it is enabled. */
+const isOut = ({ status }: Member): boolean => status === 'drained' || status === 'disabled'
+
 /** The members of a pool, and how each does. */
 export function Members({ pool, onChange }: { pool: string; onChange: () => void }) {
   const path = `/pools/${encodeURIComponent(pool)}/members`
@@ -35,7 +38,7 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
         : 'It gets attempts again at once.',
       action: draining ? 'Drain' : 'Enable',
       async run(reason) {
-        await call('PATCH', at(id), { body: { draining }, reason })
+        await call('PATCH', at(id), { body: draining ? { draining } : { enabled: true }, reason })
         say(draining ? `${id} is drained.` : `${id} is in use again.`)
         changed()
       },
@@ -121,10 +124,10 @@ export function Members({ pool, onChange }: { pool: string; onChange: () => void
                       <button
                         type="button"
                         class="small secondary"
-                        aria-label={`${member.status === 'drained' ? 'Enable' : 'Drain'} ${member.id}`}
-                        onClick={() => drain(member.id, member.status !== 'drained')}
+                        aria-label={`${isOut(member) ? 'Enable' : 'Drain'} ${member.id}`}
+                        onClick={() => drain(member.id, !isOut(member))}
                       >
-                        {member.status === 'drained' ? 'Enable' : 'Drain'}
+                        {isOut(member) ? 'Enable' : 'Drain'}
                       </button>
                       <button
                         type="button"

@@ -9,7 +9,10 @@ import { memberSchema } from '../schema/sections.js'
 export const memberChangeSchema = memberSchema
   .omit({ id: true })
   .partial()
-  .extend({ enabled: key(flag(), 'False keeps calls from it.') })
+  .extend({
+    enabled: key(flag(), 'False keeps calls from it.'),
+    draining: key(flag(), 'True keeps new calls from it, because it is about to be removed or restarted.'),
+  })
 
 export type MemberChange = Twin<typeof memberChangeSchema>
 

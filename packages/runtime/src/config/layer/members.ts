@@ -10,8 +10,8 @@ export type MemberEntry = NonNullable<NonNullable<Config['pools']>[string]['memb
 /** A member as it is in force. */
 export interface LayeredMember {
   readonly entry: MemberEntry
-  /** False where no calls are sent to it. */
-  readonly enabled: boolean
+  /** False where no calls are sent to it: it is disabled, or draining. */
+  readonly isInUse: boolean
 }
 
 /** What a member is called. */
@@ -35,14 +35,14 @@ export function idProblem(id: string): string | undefined {
 /** The members of a pool with the changes made through the API; `below` are those of the files. */
 export function layeredMembers(layer: Layer, pool: string, below: readonly MemberEntry[]): LayeredMember[] {
   const changes = new Map(Object.entries(layer.pools?.[pool]?.members ?? {}))
-  if (changes.size === 0) return below.map((entry) => ({ entry, enabled: true }))
+  if (changes.size === 0) return below.map((entry) => ({ entry, isInUse: true }))
   const members: LayeredMember[] = []
   for (const entry of below) {
     const id = memberId(entry)
     const change = changes.get(id)
     changes.delete(id)
     if (change === null) continue
-    members.push(change === undefined ? { entry, enabled: true } : changed(id, entry, change))
+    members.push(change === undefined ? { entry, isInUse: true } : changed(id, entry, change))
   }
   // Those that the files do not have: what was only changed of one that they no longer have is of no use.
   for (const [id, change] of changes) if (change?.url) members.push(changed(id, undefined, change))
@@ -50,9 +50,9 @@ export function layeredMembers(layer: Layer, pool: string, below: readonly Membe
 }
 
 function changed(id: string, below: MemberEntry | undefined, change: WireMemberChange): LayeredMember {
-  const { enabled, ...said } = memberChangeCodec.decode(change)
+  const { enabled, draining, ...said } = memberChangeCodec.decode(change)
   const whole = said.url === undefined ? below : undefined
-  return { entry: { ...whole, ...said, id } as MemberEntry, enabled: enabled ?? true }
+  return { entry: { ...whole, ...said, id } as MemberEntry, isInUse: enabled !== false && draining !== true }
 }
 
 const withMember = (layer: Layer, pool: string, id: string, change: WireMemberChange | null): Layer => ({
