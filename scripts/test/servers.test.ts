@@ -1,13 +1,15 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { root } from '../packages.mjs'
-import { PostgresServer } from '../servers/postgres.mjs'
+import { findServerUser, makeReachable, PostgresServer } from '../servers/postgres.mjs'
 import { findRedis, RedisServer } from '../servers/redis.mjs'
 import { startServer } from '../servers/supervise.mjs'
 
@@ -78,6 +80,30 @@ describe('a server', () => {
     await isGone(pid)
   })
 })
+
+it.skipIf(process.getuid?.() !== 0)(
+  'a PostgreSQL in a folder that other users cannot enter is copied for its user',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-servers-')) // mode 0700
+    const version = `test-${randomUUID()}`
+    mkdirSync(join(folder, 'native/bin'), { recursive: true })
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ version }))
+    writeFileSync(join(folder, 'native/bin/postgres'), '#!/bin/sh\necho "I am $(id -un)"\n', { mode: 0o700 })
+    const user = await findServerUser()
+    const [reachable, again] = await Promise.all(
+      [1, 2].map(() => makeReachable(join(folder, 'native'), user)),
+    )
+    onTestFinished(() => {
+      for (const path of [folder, reachable as string]) rmSync(path, { recursive: true })
+    })
+    expect(again).toBe(reachable)
+    const { stdout } = await promisify(execFile)(join(reachable as string, 'bin/postgres'), [], {
+      ...user,
+      cwd: '/',
+    })
+    expect(stdout).toBe('I am nobody\n')
+  },
+)
 
 describe('a server that cannot start', () => {
   const start = (command: string, args: string[], timeoutMs?: number) =>
