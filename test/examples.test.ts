@@ -40,13 +40,19 @@ it('proxy-rotator: bad proxies are set aside, and stay so when the process that 
   expect(out).toContain('480 requests: 480 × 200; 0 attempts arrived at bad proxies')
 })
 
+it('llm-failover: three providers that fail in turn, and a cheaper one', async () => {
+  const out = await example('llm-failover')
+  expect(out).not.toContain('NO ')
+  expect(out.match(/^ {2}yes /gm)).toHaveLength(8)
+})
+
 const redis = await findRedis(root)
 if (typeof redis === 'string') console.warn(`the example of a fleet is SKIPPED: ${redis}`)
 
 it.skipIf(typeof redis === 'string')(
   'fleet: one node, the target, Redis, a process and PostgreSQL break in turn, and every order is held',
   async () => {
-    const out = await example('fleet', '--short')
+    const out = await example('fleet')
     expect(out).not.toContain('FAIL')
     expect(out.match(/^ {2}ok /gm)).toHaveLength(22)
     expect(out).toMatch(/the dashboard is at http:\/\/127\.0\.0\.1:\d+/)

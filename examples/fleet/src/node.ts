@@ -13,6 +13,8 @@ export interface NodeReport {
   /** Calls that its breaker refused; they are dead letters, as all that failed. */
   refused: number
   failed: number
+  /** Why the last call failed that its breaker did not refuse. */
+  lastFailure: string
   /** The longest that a call has taken since the last report, in milliseconds. */
   slowest: number
   /** How often its breaker has opened. */
@@ -27,7 +29,7 @@ export interface Order {
 }
 
 /** Orders that a node takes in a second. */
-const RATE = 10
+const RATE = 5
 
 /** An address of this machine at which nobody listens. */
 async function nowhere(): Promise<string> {
@@ -44,7 +46,7 @@ export async function work(here: string): Promise<void> {
   const taker = `${NODE_ID}.${process.pid}`
   let target = TARGET_URL
   const hf = await Holdfast.open(CONFIG)
-  const seen = { orders: 0, saved: 0, refused: 0, failed: 0, slowest: 0, opened: 0 }
+  const seen = { orders: 0, saved: 0, refused: 0, failed: 0, lastFailure: '', slowest: 0, opened: 0 }
   let taking = true
   hf.events.on('circuit_breaker_opened', () => seen.opened++)
 
@@ -74,7 +76,10 @@ export async function work(here: string): Promise<void> {
       seen.saved++
     } catch (error) {
       if ((error as { code?: string }).code === 'CIRCUIT_OPEN') seen.refused++
-      else seen.failed++
+      else {
+        seen.failed++
+        seen.lastFailure = String(error)
+      }
     }
     seen.slowest = Math.max(seen.slowest, now() - began)
   }

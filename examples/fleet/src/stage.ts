@@ -40,14 +40,18 @@ export class Stage {
     this.postgres = postgres
   }
 
-  static async set(script: string, here: string): Promise<Stage> {
+  /** Starts everything; `starting` is called with what is started next. */
+  static async set(script: string, here: string, starting: (what: string) => void): Promise<Stage> {
+    starting('Redis')
     const program = await findRedis(join(here, '../..'))
     if (typeof program === 'string') throw new Error(`this example needs a Redis: ${program}`)
     const redis = await RedisServer.start(program)
+    starting('PostgreSQL')
     const postgres = await PostgresServer.start()
     const dir = await mkdtemp(join(tmpdir(), 'fleet-'))
     const stage = new Stage(dir, script, here, redis, postgres)
     try {
+      starting('the service, the server and four nodes')
       stage.target = await Part.start(script, [here, 'target'], {})
       stage.server = await stage.part('server', 'server')
       stage.nodes = await Promise.all(NODES.map((id) => stage.part('node', id)))

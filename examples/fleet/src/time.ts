@@ -9,15 +9,28 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Waits until something is so; false where it is not after a minute, or after a minute in which it came no nearer. */
+/** How often a long wait is reported. */
+const REPORT_EVERY_MS = 5000
+
+/**
+ * Waits until something is so; false where it is not after a minute, or after a minute in which it came no nearer. A wait
+ * that takes long is reported.
+ */
 export async function until(isSo: () => unknown, nearness?: () => Promise<number>): Promise<boolean> {
-  let end = now() + 60_000
+  const startedAt = now()
+  let reportAt = startedAt + REPORT_EVERY_MS
+  let end = startedAt + 60_000
   let nearest = 0
   while (now() < end) {
     if (await isSo()) return true
     const near = (await nearness?.()) ?? 0
     if (near > nearest) end = now() + 60_000
     nearest = Math.max(nearest, near)
+    if (now() > reportAt) {
+      const progress = nearness === undefined ? '' : `, ${near} are there`
+      console.log(`  …    waiting for ${Math.round((now() - startedAt) / 1000)} s${progress}`)
+      reportAt = now() + REPORT_EVERY_MS
+    }
     await sleep(20)
   }
   return false

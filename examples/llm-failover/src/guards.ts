@@ -23,7 +23,8 @@ export function guardModels(providers: Readonly<Record<string, Provider>>, cheap
     budget,
     retry: { maxAttempts: 3, backoffType: 'immediate' as const },
     timeout: { total: '20s' as const },
-    hedge: { delay: '150ms' as const },
+    // Longer than a healthy provider takes, even on a busy machine: each hedge is paid for twice.
+    hedge: { delay: '1s' as const },
   }
   const never = (): AbortSignal => new AbortController().signal
   // A fallback is asked for with what it needs: the question is the call's context.

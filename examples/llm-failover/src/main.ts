@@ -41,8 +41,12 @@ const ask = async (question: string): Promise<string> => {
 
 console.log('all is well: each in turn')
 mood('well', 'well', 'well')
-const three = [await ask('who are you?'), await ask('who are you?'), await ask('who are you?')]
-check('three models answered', new Set(three).size === 3)
+// Three questions are enough where each is answered at once. A slow answer makes the guard ask a second model beside the
+// first one, and then the turns shift.
+const answers = new Set<string>()
+for (let questions = 0; questions < 12 && answers.size < 3; questions++)
+  answers.add(await ask('who are you?'))
+check('three models answered', answers.size === 3)
 
 console.log('the first is at its limit: it rests, and others answer')
 mood('rate limited', 'well', 'well')
@@ -50,7 +54,7 @@ for (let i = 0; i < 4; i++) await ask('what is a limit?')
 check('it was asked once', servers.first.asked === 1)
 check('it rests, with nothing held against it', models.pool.status('first') === 'resting')
 
-console.log('the first says nothing: after 150 ms another is asked beside it')
+console.log('the first says nothing: after a second another is asked beside it')
 mood('silent', 'well', 'well')
 const quick = [await ask('are you there?'), await ask('are you there?'), await ask('are you there?')]
 check(
