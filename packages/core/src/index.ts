@@ -3,6 +3,7 @@ export type { BreakerKey } from './breaker/keyed.js'
 export type { BreakerOptions, CircuitBreakerOptions, WindowType } from './breaker/options.js'
 export type { Permit } from './breaker/permit.js'
 export type { BreakerSnapshot } from './breaker/snapshot.js'
+export type { BulkheadOptions } from './bulkhead/bulkhead.js'
 export { type Category, type Classification, classify, type Kind, type Matcher } from './classify/index.js'
 export type { Clock, Random } from './clock.js'
 export type { Duration } from './duration.js'
@@ -12,9 +13,8 @@ export {
   type HoldfastErrorOptions,
   isHoldfastError,
 } from './errors.js'
-export type { Attempt, PooledAttempt } from './guard/attempt.js'
-export type { BulkheadOptions } from './guard/bulkhead.js'
-export type { CallOptions } from './guard/ending.js'
+export type { Attempt, PooledAttempt } from './execution/attempt.js'
+export type { CallOptions } from './execution/execution.js'
 export type {
   AttemptFailedEvent,
   BreakerChangedEvent,
@@ -25,7 +25,6 @@ export type {
 } from './guard/events.js'
 export { type Guard, guard, type RunOptions } from './guard/guard.js'
 export type { FallbackInfo, GuardOptions, HedgeOptions, KeyedBreakerOptions } from './guard/options.js'
-export { type AttemptRecord, type Session, sessionOf } from './guard/session.js'
 export type { MemberStatus } from './pool/availability.js'
 export type {
   MemberBreakerEvent,
@@ -42,3 +41,4 @@ export type { StrategyName } from './pool/strategies/index.js'
 export { RetryBudget, type RetryBudgetOptions } from './retry/budget.js'
 export type { StopReason } from './retry/decide.js'
 export type { Backoff, FetchRetryOptions, Jitter, Outcome, RetryOptions } from './retry/options.js'
+export { type AttemptRecord, type Session, sessionOf } from './session/session.js'

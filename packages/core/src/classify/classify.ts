@@ -46,6 +46,11 @@ function byHttp(error: Bag, status: number): Classification {
   return named?.category === 'transient' ? { ...named, httpStatus: status } : found
 }
 
+/** Whether an error is a bare `new Error(message)`, as most thrown errors are: only its message can be inspected. */
+const isBareError = (error: Bag): boolean =>
+  Object.getPrototypeOf(error) === Error.prototype &&
+  Object.getOwnPropertyNames(error).every((name) => name === 'stack' || name === 'message')
+
 /** What one error says by itself, leaving its causes aside. The order is that of the most telling sign. */
 function inspect(error: Bag): Classification | undefined {
   const { code } = error
@@ -90,6 +95,11 @@ function judge(error: unknown, now: Now | undefined): Classification {
   try {
     for (let node = error; isBag(node) && visits < MOST; node = node.cause) {
       visits++
+      if (isBareError(node)) {
+        const told = byMessage(node.message)
+        if (told !== undefined) return hinted(told, retryAfter)
+        break
+      }
       retryAfter ??= retryAfterOf(node, now ?? systemClock.wall)
       const found = inspect(node)
       if (found === CANCELLED && (timedOut(node) || timedOut(error as Bag))) return TIMEOUT

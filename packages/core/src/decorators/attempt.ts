@@ -1,4 +1,4 @@
-import type { Attempt } from '../guard/attempt.js'
+import type { Attempt } from '../execution/attempt.js'
 
 let current: Attempt | undefined
 

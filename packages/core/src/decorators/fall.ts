@@ -1,6 +1,6 @@
 import { classify, compileMatchers } from '../classify/index.js'
 import { HoldfastError } from '../errors.js'
-import { withCause } from '../guard/fallback.js'
+import { withCause } from '../fallback/fallback.js'
 import type { FallbackSettings } from './settings/fallback.js'
 
 /** What becomes of a failed call: a value, or an error. */

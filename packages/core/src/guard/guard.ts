@@ -1,10 +1,10 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
+import type { Attempt, PooledAttempt } from '../execution/attempt.js'
+import type { CallOptions } from '../execution/execution.js'
 import type { PoolProtocol } from '../pool/protocol.js'
 import type { FetchRetryOptions } from '../retry/options.js'
-import type { Attempt, PooledAttempt } from './attempt.js'
-import { GuardCore } from './core.js'
-import type { CallOptions } from './ending.js'
 import type { GuardEvent } from './events.js'
+import { GuardExecutor } from './guard-executor.js'
 import { type GuardOptions, readGuard } from './options.js'
 
 /** What one call may be given besides its function. */
@@ -60,5 +60,5 @@ export interface Guard<A extends Attempt = Attempt> {
 export function guard<M>(options: GuardOptions & { pool: PoolProtocol<M> }): Guard<PooledAttempt<M>>
 export function guard(options?: GuardOptions): Guard
 export function guard(options: GuardOptions = {}): Guard {
-  return new GuardCore(readGuard(options))
+  return new GuardExecutor(readGuard(options))
 }

@@ -1,6 +1,7 @@
 import { CircuitBreaker } from '../breaker/breaker.js'
 import { type BreakerKey, KeyedBreakers } from '../breaker/keyed.js'
 import { BREAKER_DEFAULTS, type BreakerOptions, readBreaker } from '../breaker/options.js'
+import { Bulkhead, type BulkheadOptions } from '../bulkhead/bulkhead.js'
 import type { Classification } from '../classify/index.js'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import type { Duration } from '../duration.js'
@@ -28,7 +29,6 @@ import {
   type RetryPolicy,
   readRetry,
 } from '../retry/options.js'
-import { Bulkhead, type BulkheadOptions } from './bulkhead.js'
 
 /** One breaker per key instead of one for the guard. */
 export interface KeyedBreakerOptions extends BreakerOptions {

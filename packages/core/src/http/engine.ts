@@ -1,8 +1,8 @@
 import { byStatus } from '../classify/http.js'
-import { Flight, type PooledAttempt } from '../guard/attempt.js'
-import { Call } from '../guard/call.js'
-import { GuardCore } from '../guard/core.js'
+import { AttemptContext, type PooledAttempt } from '../execution/attempt.js'
+import { Execution } from '../execution/execution.js'
 import type { GuardEvent } from '../guard/events.js'
+import { GuardExecutor } from '../guard/guard-executor.js'
 import type { GuardSettings } from '../guard/options.js'
 import type { RetryPolicy } from '../retry/options.js'
 import { CarefulPool, type Repeatable, register } from './careful-pool.js'
@@ -13,9 +13,9 @@ export class Engine {
   readonly settings: GuardSettings
   /** Whether an attempt may be ended before its answer, so that it needs a signal. */
   readonly cuts: boolean
-  private readonly core: GuardCore
+  private readonly core: GuardExecutor
   /** The same guard for requests that must not be there twice. */
-  private readonly unhedged: GuardCore
+  private readonly unhedged: GuardExecutor
 
   constructor(settings: GuardSettings) {
     const { pool, hedge, classify } = settings
@@ -28,24 +28,24 @@ export class Engine {
       },
     }
     this.settings = careful
-    this.core = new GuardCore(careful)
-    this.unhedged = hedge === undefined ? this.core : new GuardCore({ ...careful, hedge: undefined })
-    this.cuts = this.core.timed || hedge !== undefined
+    this.core = new GuardExecutor(careful)
+    this.unhedged = hedge === undefined ? this.core : new GuardExecutor({ ...careful, hedge: undefined })
+    this.cuts = this.core.hasDeadline || hedge !== undefined
   }
 
   /** What the guard takes an error for. */
-  classify(error: unknown): ReturnType<GuardCore['classify']> {
+  classify(error: unknown): ReturnType<GuardExecutor['classify']> {
     return this.core.classify(error, true)
   }
 
-  /** Makes a request's call; {@link Call.start} begins it. */
+  /** Makes a request's call; {@link Execution.start} begins it. */
   call<T, M>(
     request: Repeatable,
     send: (attempt: PooledAttempt<M>) => T | PromiseLike<T>,
     retry: RetryPolicy,
     twice: boolean,
     signal: AbortSignal | undefined,
-  ): Call<T> {
+  ): Execution<T> {
     const { unwanted } = retry
     const { context } = request
     const policy: RetryPolicy = {
@@ -54,12 +54,12 @@ export class Engine {
     }
     if (this.settings.pool !== undefined) register(request)
     const core = twice ? this.core : this.unhedged
-    return new Call<T>(core, send, undefined, undefined, policy, { context, signal })
+    return new Execution<T>(core, send, undefined, undefined, policy, { context, signal })
   }
 
   /** The one attempt of a guard that is switched off. */
   straight<T, M>(send: (attempt: PooledAttempt<M>) => T): T {
-    return send(new Flight(1, undefined))
+    return send(new AttemptContext(1, undefined))
   }
 
   /** Tells `listener` what happens to all requests, until the function it returns is called. */

@@ -1,4 +1,4 @@
-import type { Flight, PooledAttempt } from '../guard/attempt.js'
+import type { AttemptContext, PooledAttempt } from '../execution/attempt.js'
 import type { RetryPolicy } from '../retry/options.js'
 import { canBeSent, type FetchBody, isOneShot } from './body.js'
 import type { Repeatable } from './careful-pool.js'
@@ -110,7 +110,7 @@ export class Exchange implements Repeatable {
       this.attempt = attempt.number
       if (this.held !== undefined) await this.letGo()
     }
-    const flight = engine.cuts ? (attempt as PooledAttempt as Flight) : undefined
+    const flight = engine.cuts ? (attempt as PooledAttempt as AttemptContext) : undefined
     const response = await this.request(targetOf(attempt.member), flight)
     const failure = response.status < 400 ? undefined : await this.judge(response)
     const ended = flight ?? this.signal
@@ -175,7 +175,10 @@ export class Exchange implements Repeatable {
   }
 
   /** Sends it once, to a member of the pool where there is one. */
-  private async request(target: FetchTarget | undefined, flight: Flight | undefined): Promise<Response> {
+  private async request(
+    target: FetchTarget | undefined,
+    flight: AttemptContext | undefined,
+  ): Promise<Response> {
     const { body } = this
     const { origin, dispatcher } = target ?? {}
     const memberHeaders = target?.headers === undefined ? undefined : new Headers(target.headers)
@@ -244,7 +247,7 @@ function plainInit(given: FetchInit): RequestInit {
 const HALF = { duplex: 'half' }
 
 /** What a request is sent with, and the signal of its attempt, which is made when it is read: few things cost as much. */
-function withSignal(init: RequestInit, flight: Flight): RequestInit {
+function withSignal(init: RequestInit, flight: AttemptContext): RequestInit {
   return {
     ...init,
     get signal() {

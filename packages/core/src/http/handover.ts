@@ -1,4 +1,4 @@
-import { follow, unfollow } from '../guard/abort.js'
+import { offAbort, onAbort } from '../execution/abort.js'
 
 interface Link {
   readonly signal: AbortSignal
@@ -6,7 +6,7 @@ interface Link {
 }
 
 /** Forgets the callers' signals that bodies followed which nobody has any more. */
-const links = new FinalizationRegistry<Link>(({ signal, follower }) => unfollow(signal, follower))
+const links = new FinalizationRegistry<Link>(({ signal, follower }) => offAbort(signal, follower))
 
 /**
  * Lets the caller's signal end the reading of a body, as it would with fetch alone, though the request was sent with the
@@ -19,6 +19,6 @@ export function keepFollowing(
 ): void {
   if (Object(body) !== body) return
   const follower = { abort }
-  follow(signal, follower)
+  onAbort(signal, follower)
   links.register(body as object, { signal, follower })
 }

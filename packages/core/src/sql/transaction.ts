@@ -1,4 +1,4 @@
-import type { Attempt } from '../guard/attempt.js'
+import type { Attempt } from '../execution/attempt.js'
 import { commit, isRefused, isUnsent, unknownCommit } from './commit.js'
 import type { TransactionPlan } from './options.js'
 import type { TransactionClient, TransactionPool } from './pool.js'

@@ -1,5 +1,5 @@
 import { isHoldfastError } from '../errors.js'
-import type { Attempt } from '../guard/attempt.js'
+import type { Attempt } from '../execution/attempt.js'
 import { guard } from '../guard/guard.js'
 import { isUnknownCommit, unknownCommit } from './commit.js'
 import { readTransaction, type TransactionOptions } from './options.js'

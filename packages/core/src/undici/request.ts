@@ -1,5 +1,5 @@
-import type { PooledAttempt } from '../guard/attempt.js'
-import type { Call } from '../guard/call.js'
+import type { PooledAttempt } from '../execution/attempt.js'
+import type { Execution } from '../execution/execution.js'
 import type { Repeatable } from '../http/careful-pool.js'
 import { targetOf } from '../http/check-target.js'
 import { contextOf, type FetchContext } from '../http/context.js'
@@ -39,7 +39,7 @@ export class DispatchedRequest implements Repeatable {
   /** What inner interceptors say of the request; the handler has it from the start. */
   private readonly told: object = {}
   private readonly legs = new Set<Leg>()
-  private call: Call<LegAnswer> | undefined
+  private call: Execution<LegAnswer> | undefined
   /** Whether the last attempt connected by itself. */
   private direct = true
   /** The last answer, as long as it is not certain that it is the one to hand over. */

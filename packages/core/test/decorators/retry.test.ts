@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as ft from '../../src/decorators/index.js'
-import { sessionOf } from '../../src/guard/session.js'
+import { sessionOf } from '../../src/session/session.js'
 import { problemsOf, setUp } from './setup.js'
 
 const bench = setUp()

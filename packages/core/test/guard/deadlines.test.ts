@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Deadlines, Timed } from '../../src/guard/deadlines.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { type DeadlineEntry, DeadlineQueue } from '../../src/timeout/deadline-queue.js'
 
-class Entry extends Timed {
-  private readonly onExpire: () => void
+class Entry implements DeadlineEntry {
+  startedAt = 0
+  prev: DeadlineEntry | undefined = undefined
+  next: DeadlineEntry | undefined = undefined
+  queue: DeadlineQueue | undefined = undefined
+  scope: DeadlineEntry['scope'] = undefined
+  readonly onDeadline: () => void
 
-  constructor(onExpire: () => void) {
-    super()
-    this.onExpire = onExpire
-  }
-
-  override expire(): void {
-    this.onExpire()
+  constructor(onDeadline: () => void) {
+    this.onDeadline = onDeadline
   }
 }
 
@@ -36,7 +36,7 @@ function setUp(duration: number) {
       clock.clearTimer(handle)
     },
   }
-  return { clock, list: new Deadlines(counted, duration), pending: () => pending }
+  return { clock, list: new DeadlineQueue(counted, duration), pending: () => pending }
 }
 
 describe('a list of deadlines', () => {
@@ -80,12 +80,12 @@ describe('a list of deadlines', () => {
     list.remove(entry)
     list.remove(entry)
     list.remove(other)
-    expect(entry.list).toBeUndefined()
+    expect(entry.queue).toBeUndefined()
   })
 
   it('does not take an entry out of another list', async () => {
     const { clock, list } = setUp(100)
-    const other = new Deadlines(clock, 50)
+    const other = new DeadlineQueue(clock, 50)
     const expired: number[] = []
     const entry = new Entry(() => expired.push(clock.now()))
     other.add(entry, 0)
@@ -128,7 +128,7 @@ describe('a list of deadlines', () => {
     list.add(new Entry(() => list.remove(second)), 0)
     list.add(second, 0)
     await clock.advance(100)
-    expect(second.list).toBeUndefined()
+    expect(second.queue).toBeUndefined()
   })
 
   it('has one timer, however many entries', () => {

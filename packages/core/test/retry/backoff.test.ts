@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Backoff, RetryOptions } from '../../src/index.js'
-import { backoff } from '../../src/retry/backoff.js'
-import { delayBefore } from '../../src/retry/delay.js'
+import { backoff, delayBefore } from '../../src/retry/delay.js'
 import { always, policy } from './policy.js'
 
 const first = (count: number, options: RetryOptions) =>

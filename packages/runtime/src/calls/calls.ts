@@ -6,11 +6,10 @@ import type { PoolSet } from '../pools/pools.js'
 import type { CallRecorder } from '../sessions/recorder.js'
 import { RuntimeCall } from './call.js'
 import { lineOf } from './decorated.js'
-import { FirstTry } from './first-try.js'
+import { PassthroughCall, TrackedFirstAttempt } from './first-attempt.js'
 import type { Line } from './line.js'
 import { type LineParts, Lines } from './lines.js'
 import type { Ruling } from './ruling.js'
-import { StraightCall } from './straight.js'
 
 export interface CallsParts {
   lines: LineParts
@@ -65,15 +64,17 @@ export class Calls {
     if (this.closed) return Promise.reject(new HoldfastError('CANCELLED', 'the runtime is closed'))
     if (!line.enabled) {
       const { pool, context, signal } = options ?? {}
+      if (signal?.aborted) return Promise.reject(signal.reason)
       const member = pool === undefined ? undefined : pools.get(pool).pick(context)
-      return new StraightCall<T>(recorder, member, signal).start(fn)
+      return line.core.startTracked(fn, new PassthroughCall(recorder, member, signal))
     }
     const refused = options?.payload === undefined ? undefined : this.parts.refuses()
     if (refused !== undefined) return Promise.reject(refused)
     const { signal, retry } = options ?? {}
     const watched = signal !== undefined || retry !== undefined || recorder.telling.any
-    const Kind = line.plain && !watched ? FirstTry : RuntimeCall
-    return new Kind<T>(recorder, line, fn, options).start()
+    return line.plain && !watched
+      ? line.core.startTracked(fn, new TrackedFirstAttempt(recorder, line, options))
+      : new RuntimeCall(recorder, line, fn, options).start()
   }
 
   /** A guard whose every call is made by `run`, and goes by the configuration of the moment it begins. */

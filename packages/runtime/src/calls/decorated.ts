@@ -1,8 +1,7 @@
 import type { CircuitBreaker, GuardOptions } from 'holdfast'
-import { readGuard } from 'holdfast/engine'
+import { GuardExecutor, readGuard } from 'holdfast/engine'
 import type { RetryPolicy } from '../records/policy.js'
 import type { Line, LineRules } from './line.js'
-import { LineCore } from './line-core.js'
 import type { LineParts } from './lines.js'
 
 /** A guard's own options as a policy of the records: `name` is its id. */
@@ -48,7 +47,7 @@ export function lineOf(
     subsystem: undefined,
     enabled,
     plain: false,
-    core: new LineCore({ ...settings, breaker: undefined }, {}, breaker !== undefined),
+    core: new GuardExecutor({ ...settings, breaker: undefined }, { hasOtherBreakers: breaker !== undefined }),
     rules: new Map(),
     rest: rules,
     base: rules,

@@ -1,16 +1,16 @@
 import type { CircuitBreaker, RetryBudget } from 'holdfast'
-import type { Bulkhead, GuardCore, Rules } from 'holdfast/engine'
+import type { Bulkhead, EffectivePolicy, GuardExecutor } from 'holdfast/engine'
 import type { RetryPolicy } from '../records/policy.js'
 
 /** What a policy would go by that only looks on. All of it is its own: it sees what happens and is asked for nothing. */
-interface Shadow extends Rules {
+interface Shadow extends EffectivePolicy {
   readonly gate: CircuitBreaker | undefined
   readonly bulkhead: Bulkhead | undefined
   readonly budget: RetryBudget | undefined
 }
 
 /** What follows a failure of one kind: a policy of the file, as the engine takes it. */
-export interface LineRules extends Rules {
+export interface LineRules extends EffectivePolicy {
   /** The policy as the file has it. */
   readonly record: RetryPolicy
   /** The breaker that counts the failures it decides over. */
@@ -44,7 +44,7 @@ export interface Line {
   readonly enabled: boolean
   /** Whether a first attempt needs nothing but to be made. */
   readonly plain: boolean
-  readonly core: GuardCore
+  readonly core: GuardExecutor
   /** By the kind of a failure; `rest` for every other kind; `base` before the first failure. */
   readonly rules: ReadonlyMap<string, LineRules>
   readonly rest: LineRules

@@ -1,13 +1,13 @@
 import { type Clock, HoldfastError, type Pool, type Random } from 'holdfast'
-import { readGuard } from 'holdfast/engine'
+import { GuardExecutor, readGuard } from 'holdfast/engine'
 import type { BreakerRegistry } from '../breakers/registry.js'
 import type { CallOptions } from '../face.js'
 import { checkOperation } from '../given.js'
 import type { RetryPolicy } from '../records/policy.js'
+import { refineByKinds } from './error-kinds.js'
 import { policyGate, serviceGate } from './gates.js'
 import type { Limits } from './limits.js'
 import type { Line, LineRules, Tally } from './line.js'
-import { LineCore } from './line-core.js'
 import { deadlineOf, enginePolicy, policyOver } from './policy.js'
 import { baseId, type CallPolicy, type OperationRules, type Ruling } from './ruling.js'
 
@@ -189,21 +189,20 @@ export class Lines {
       ...(options.pool !== undefined && { pool: parts.pool(options.pool) }),
       ...(record.hedge && !looksOn && { hedge: record.hedge }),
     })
-    const core = new LineCore(
+    const core = new GuardExecutor(
       {
         ...settings,
         retry: base.policy,
         bulkhead: looksOn ? undefined : limits.bulkhead(record, owner, bulkheadPlace),
         budget: looksOn ? undefined : limits.budget(record, owner),
       },
-      rules.errorKinds,
-      gates.size > 0 || shadows.length > 0,
+      { refine: refineByKinds(rules.errorKinds), hasOtherBreakers: gates.size + shadows.length > 0 },
     )
     return {
       operation,
       subsystem: rules.subsystem,
       enabled,
-      plain: core.timeless && !core.settings.bulkhead && !core.settings.budget,
+      plain: core.useFastPath && gates.size + shadows.length === 0,
       core,
       rules: byKind,
       base,

@@ -1,5 +1,5 @@
 import type { CircuitBreaker, Classification, HoldfastError, Random, StopReason } from 'holdfast'
-import { isRetryable, nextDelay, type Pass, refusal, verdictOf } from 'holdfast/engine'
+import { breakerOutcome, isRetryable, nextDelay, type Pass, refusal } from 'holdfast/engine'
 import type { Line, LineRules } from './line.js'
 
 /** What a policy that only looks on would have done with a call. */
@@ -77,7 +77,7 @@ export class Onlooker {
     const cut = this.cutOff(now)
     const { threw, result, known, rules } = cut?.outcome ?? outcome
     for (const [gate, pass] of this.passes) {
-      const verdict = verdictOf(gate, threw, result, known)
+      const verdict = breakerOutcome(gate, threw, result, known)
       gate.settle(pass, verdict === 'failure' && gate !== rules.shadow?.gate ? undefined : verdict, cut?.at)
     }
     this.passes.clear()
@@ -112,10 +112,10 @@ export class Onlooker {
     const bulkhead = this.line.base.shadow?.bulkhead
     if (bulkhead === undefined) return true
     const enter = () => {
-      this.leave = () => bulkhead.free()
+      this.leave = () => bulkhead.releaseSlot()
     }
-    this.leave = () => bulkhead.leave(enter)
-    const joined = bulkhead.join(enter)
+    this.leave = () => bulkhead.cancelWait(enter)
+    const joined = bulkhead.acquireSlot(enter)
     if (!joined) this.leave = undefined
     return joined
   }

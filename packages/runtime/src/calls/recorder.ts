@@ -21,9 +21,9 @@ export interface Recorder {
   /** A call that nothing needed to watch succeeded with its first attempt. */
   firstTry(call: Active, line: Line, given: CallOptions | undefined, startedAt: number): void
   /** An attempt failed; what becomes of it is not decided yet. */
-  failed(call: RuntimeCall<unknown>, threw: boolean, result: unknown, known: Classification | undefined): void
+  failed(call: RuntimeCall, threw: boolean, result: unknown, known: Classification | undefined): void
   /** Another attempt comes after `wait`. */
-  waits(call: RuntimeCall<unknown>, wait: number): void
+  waits(call: RuntimeCall, wait: number): void
   /** The call ended. A failed one rejects once the promise has settled. */
-  ended(call: RuntimeCall<unknown>, stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined
+  ended(call: RuntimeCall, stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined
 }

@@ -28,7 +28,7 @@ export class ActiveCalls {
   }
 
   /** Those that have failed at least once, newest first. */
-  *failing(): Iterable<RuntimeCall<unknown>> {
+  *failing(): Iterable<RuntimeCall> {
     for (const call of this.all()) if (call.draft !== undefined && call instanceof RuntimeCall) yield call
   }
 

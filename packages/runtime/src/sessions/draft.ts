@@ -6,7 +6,7 @@ import type { Shaping } from './session.js'
 
 /** What a session begins with, when its call has failed for the first time. */
 export function newDraft(
-  { present, given, history }: RuntimeCall<unknown>,
+  { present, given, history }: RuntimeCall,
   { clock, random, shaping }: { clock: Clock; random: Random; shaping: Shaping },
 ): Draft {
   const startTime = new Date(history[0]?.timestamp ?? clock.wall())

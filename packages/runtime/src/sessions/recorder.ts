@@ -22,11 +22,11 @@ export interface RecorderPorts {
   emit(event: EventInput): void
   session(record: RetrySession): void
   /** An attempt failed, and it is known what became of it. */
-  error(call: RuntimeCall<unknown>, draft: Draft, failure: Failure, willRetry: boolean): void
+  error(call: RuntimeCall, draft: Draft, failure: Failure, willRetry: boolean): void
   /** A member of a pool ended an attempt. */
   member(pool: string, member: string, ok: boolean, duration: number): void
   /** Keeps a failed call's payload; resolves when it is kept, or when it cannot be. */
-  deadLetter(call: RuntimeCall<unknown>, draft: Draft, error: unknown): Promise<unknown> | undefined
+  deadLetter(call: RuntimeCall, draft: Draft, error: unknown): Promise<unknown> | undefined
   /** Something in here went wrong: it is told, and the call goes on. */
   trouble(error: unknown): void
 }
@@ -62,12 +62,7 @@ export class CallRecorder implements Recorder {
     if (this.ports.log.heard) this.ports.log.first(given?.name ?? line.operation)
   }
 
-  failed(
-    call: RuntimeCall<unknown>,
-    threw: boolean,
-    result: unknown,
-    known: Classification | undefined,
-  ): void {
+  failed(call: RuntimeCall, threw: boolean, result: unknown, known: Classification | undefined): void {
     const error = threw ? result : undefined
     try {
       const draft = (call.draft ??= this.draft(call))
@@ -93,7 +88,7 @@ export class CallRecorder implements Recorder {
     }
   }
 
-  waits(call: RuntimeCall<unknown>, wait: number): void {
+  waits(call: RuntimeCall, wait: number): void {
     const { clock, log, emit } = this.ports
     try {
       const { draft, present, line, given, number } = call
@@ -126,13 +121,13 @@ export class CallRecorder implements Recorder {
     }
   }
 
-  ended(call: RuntimeCall<unknown>, stopped: StopReason, result: unknown): Promise<unknown> | undefined {
-    const { line, given, startedAt, pick } = call
+  ended(call: RuntimeCall, stopped: StopReason, result: unknown): Promise<unknown> | undefined {
+    const { line, given, startedAt, member } = call
     this.tellShadow(call)
     if (call.draft === undefined && stopped === 'succeeded') {
       this.firstTry(call, line, given, startedAt)
       if (this.telling.any) this.tell(call, 'succeeded', 1, {})
-      if (pick !== undefined) this.member(call, true, this.ports.clock.now() - startedAt)
+      if (member !== undefined) this.member(call, true, this.ports.clock.now() - startedAt)
       return undefined
     }
     this.active.remove(call)
@@ -160,21 +155,21 @@ export class CallRecorder implements Recorder {
   }
 
   /** The record of one that runs. */
-  recordOf(call: RuntimeCall<unknown>): RetrySession {
+  recordOf(call: RuntimeCall): RetrySession {
     const { clock, shaping } = this.ports
     return sessionRecord(call, call.draft as Draft, undefined, clock.wall(), shaping())
   }
 
-  find(sessionId: string): RuntimeCall<unknown> | undefined {
+  find(sessionId: string): RuntimeCall | undefined {
     for (const call of this.active.failing()) if (call.draft?.sessionId === sessionId) return call
     return undefined
   }
 
   /** Tells what a policy that only looks on would have done, where that is not told yet. */
-  private tellShadow(call: RuntimeCall<unknown>): void {
-    const { foreseen, draft } = call
+  private tellShadow(call: RuntimeCall): void {
+    const { draft } = call
+    const foreseen = call.admission?.takeForesight()
     if (foreseen === undefined) return
-    call.foreseen = undefined
     const { error, happened } = foreseen
     const { shaping, emit, trouble } = this.ports
     try {
@@ -186,7 +181,7 @@ export class CallRecorder implements Recorder {
   }
 
   private tell(
-    call: RuntimeCall<unknown>,
+    call: RuntimeCall,
     type: 'attempt_failed' | 'retry_scheduled' | 'succeeded' | 'gave_up',
     attempt: number,
     facts: object,
@@ -194,18 +189,18 @@ export class CallRecorder implements Recorder {
     this.telling.call(call, this.ports.clock.wall(), type, attempt, facts)
   }
 
-  private attempt(call: RuntimeCall<unknown>, ok: boolean, duration: number, kind?: string): void {
+  private attempt(call: RuntimeCall, ok: boolean, duration: number, kind?: string): void {
     call.line.tally.attempt(ok, duration, kind)
-    if (call.pick !== undefined) this.member(call, ok, duration)
+    if (call.member !== undefined) this.member(call, ok, duration)
   }
 
-  private member(call: RuntimeCall<unknown>, ok: boolean, duration: number): void {
-    const { pick, given } = call
-    if (pick !== undefined && given?.pool !== undefined)
-      this.ports.member(given.pool, pick.member.id, ok, Math.max(0, duration))
+  private member(call: RuntimeCall, ok: boolean, duration: number): void {
+    const { member, given } = call
+    if (member !== undefined && given?.pool !== undefined)
+      this.ports.member(given.pool, member.id, ok, Math.max(0, duration))
   }
 
-  private finish(call: RuntimeCall<unknown>, draft: Draft, stopped: StopReason, result: unknown): void {
+  private finish(call: RuntimeCall, draft: Draft, stopped: StopReason, result: unknown): void {
     const { clock, log, emit, shaping } = this.ports
     const { line, history } = call
     const success = stopped === 'succeeded'
@@ -243,11 +238,7 @@ export class CallRecorder implements Recorder {
   }
 
   /** Keeps the payload of a call that ended in failure, whatever became of its records. */
-  private keep(
-    call: RuntimeCall<unknown>,
-    stopped: StopReason,
-    error: unknown,
-  ): Promise<unknown> | undefined {
+  private keep(call: RuntimeCall, stopped: StopReason, error: unknown): Promise<unknown> | undefined {
     const { given, draft } = call
     if (given?.payload === undefined || draft === undefined) return undefined
     if (stopped === 'succeeded' || stopped === 'aborted' || stopped === 'unwanted_value') return undefined
@@ -261,7 +252,7 @@ export class CallRecorder implements Recorder {
 
   /** Writes the error of the last failed attempt, now that it is known what became of it. */
   private settle(
-    call: RuntimeCall<unknown>,
+    call: RuntimeCall,
     willRetry: boolean,
     refusal?: { error: unknown; kind: StopReason },
   ): Failure | undefined {
@@ -288,7 +279,7 @@ export class CallRecorder implements Recorder {
     return known
   }
 
-  private draft(call: RuntimeCall<unknown>): Draft {
+  private draft(call: RuntimeCall): Draft {
     const { clock, random, shaping } = this.ports
     return newDraft(call, { clock, random, shaping: shaping() })
   }

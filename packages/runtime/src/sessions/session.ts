@@ -38,7 +38,7 @@ function attemptOf(record: AttemptRecord, shaping: Shaping, { summaries }: Draft
 
 /** The record of a call that failed at least once; without `stopped`, of one that still runs. */
 export function sessionRecord(
-  call: RuntimeCall<unknown>,
+  call: RuntimeCall,
   draft: Draft,
   end: { stopped: StopReason; result: unknown; at: number } | undefined,
   now: number,

@@ -6,7 +6,7 @@ import type { ErrorSummary } from '../records/session.js'
 
 /** Tells what a policy that only looks on would have done with a call. */
 export function shadowEvent(
-  { line, given, draft }: RuntimeCall<unknown>,
+  { line, given, draft }: RuntimeCall,
   { policyId, attempt, maxAttempts, next, error, happened }: Foresight,
   summary: ErrorSummary,
 ): EventInput {

@@ -24,13 +24,7 @@ export class Telling {
   }
 
   /** Something happened to a call. */
-  call(
-    call: RuntimeCall<unknown>,
-    timestamp: number,
-    type: CallEvent['type'],
-    attempt: number,
-    facts: object,
-  ): void {
+  call(call: RuntimeCall, timestamp: number, type: CallEvent['type'], attempt: number, facts: object): void {
     const { given, line } = call
     const name = given?.name ?? line.operation
     this.heard

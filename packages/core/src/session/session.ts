@@ -39,84 +39,84 @@ export interface Session {
   readonly inner?: Session[]
 }
 
-interface Kept {
+interface SessionEntry {
   readonly session: Session
   readonly guard: object
-  /** Its place in the order of all sessions. */
-  readonly place: number
+  /** Its position in the order of all sessions. */
+  readonly sequence: number
 }
 
-/** Its constructor hands back what it is given, so that a class that extends it lays its private field in there. */
-class Given {
+/** Returns the given object from its constructor, so that a subclass adds its private field to that object. */
+class ReturnsObject {
   constructor(object: object) {
     return object
   }
 }
 
 /**
- * Sessions lie in their errors, where nobody else can see them: no key, no symbol, nothing that is copied or printed. A
- * WeakMap does the same, and costs as much as an attempt.
+ * Stores a session in a private field of its error: invisible, not copied and not printed. A WeakMap does the same and costs
+ * as much as an attempt.
  */
-class Marked extends Given {
-  #kept: Kept
+class ErrorWithSession extends ReturnsObject {
+  #entry: SessionEntry
 
-  private constructor(error: object, kept: Kept) {
+  private constructor(error: object, entry: SessionEntry) {
     super(error)
-    this.#kept = kept
+    this.#entry = entry
   }
 
-  static keep(error: object, kept: Kept): void {
-    if (#kept in error) error.#kept = kept
-    else new Marked(error, kept)
+  static set(error: object, entry: SessionEntry): void {
+    if (#entry in error) error.#entry = entry
+    else new ErrorWithSession(error, entry)
   }
 
-  static of(error: object): Kept | undefined {
-    return #kept in error ? error.#kept : undefined
+  static get(error: object): SessionEntry | undefined {
+    return #entry in error ? error.#entry : undefined
   }
 }
 
-/** Those behind objects that take no more fields, where an engine holds that against private ones too. */
-const others = new WeakMap<object, Kept>()
-let count = 0
-const NONE: readonly Session[] = []
+/** Sessions of objects that are not extensible, where an engine refuses private fields on them too. */
+const entriesOfFrozen = new WeakMap<object, SessionEntry>()
+let lastSequence = 0
+const NO_SESSIONS: readonly Session[] = []
 
 const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function'
 
-/** How many sessions were ever kept. */
-export const sessionsKept = (): number => count
+/** The sequence number of the latest session. */
+export const sessionSequence = (): number => lastSequence
 
-/** Remembers the session behind an error that a guard throws; one that is no object cannot be remembered. */
-export function keepSession(error: unknown, session: Session, guard: object): void {
-  const kept: Kept = { session, guard, place: ++count }
+/** Attaches a session to the error that a guard throws. A thrown value that is not an object has no session. */
+export function attachSession(error: unknown, session: Session, guard: object): void {
+  const entry: SessionEntry = { session, guard, sequence: ++lastSequence }
   if (!isObject(error)) return
   try {
-    Marked.keep(error, kept)
+    ErrorWithSession.set(error, entry)
   } catch {
-    others.set(error, kept)
+    entriesOfFrozen.set(error, entry)
   }
 }
 
-/** Lets another error stand for the same session. */
-export function passSessionOn(from: unknown, to: unknown): void {
-  const kept = keptFor(from)
-  if (kept !== undefined && to !== from) keepSession(to, kept.session, kept.guard)
+/** Attaches the session of one error to another. */
+export function transferSession(from: unknown, to: unknown): void {
+  const entry = entryOf(from)
+  if (entry !== undefined && to !== from) attachSession(to, entry.session, entry.guard)
 }
 
-const keptFor = (error: unknown): Kept | undefined =>
-  isObject(error) ? (Marked.of(error) ?? others.get(error)) : undefined
+const entryOf = (error: unknown): SessionEntry | undefined =>
+  isObject(error) ? (ErrorWithSession.get(error) ?? entriesOfFrozen.get(error)) : undefined
 
 /**
- * The sessions of other guards' calls that ended after `since` with this error or with one behind it: those inside the
- * attempt. One that lies inside another of them is listed there.
+ * The sessions of other guards' calls that ended after `since` with this error or one of its causes: those inside the
+ * attempt. A session that is an inner session of another is listed there.
  */
 export function innerSessions(error: unknown, guard: object, since: number): readonly Session[] {
-  if (count === since) return NONE
+  if (lastSequence === since) return NO_SESSIONS
   const found: Session[] = []
   for (const node of chainOf(error).nodes) {
-    const kept = keptFor(node)
-    if (kept === undefined || kept.guard === guard || kept.place <= since) continue
-    if (!found.some(({ inner }) => inner?.includes(kept.session))) found.push(kept.session)
+    const entry = entryOf(node)
+    if (entry === undefined || entry.guard === guard || entry.sequence <= since) continue
+    if (!found.some(({ inner }) => inner?.includes(entry.session))) found.push(entry.session)
   }
   return found
 }
@@ -139,5 +139,5 @@ export function innerSessions(error: unknown, guard: object, since: number): rea
  * ```
  */
 export function sessionOf(error: unknown): Session | undefined {
-  return keptFor(error)?.session
+  return entryOf(error)?.session
 }

@@ -3,15 +3,15 @@ import { counts } from '../breaker/counts.js'
 import type { Verdict } from '../breaker/permit.js'
 import type { Classification } from '../classify/index.js'
 
-/** What an attempt that the caller called off is taken for: it says nothing about anybody. */
-export const CALLED_OFF: Classification = { category: 'permanent', kind: 'cancelled' }
+/** The classification of an attempt that the caller aborted: it counts for nothing. */
+export const CANCELLED_ATTEMPT: Classification = { category: 'permanent', kind: 'cancelled' }
 
-/** Whether a value is an answer with an HTTP status, which may tell of a failure. */
+/** Whether a returned value has an HTTP status, which may report a failure. */
 export const hasStatus = (value: unknown): boolean =>
   typeof (value as { status?: unknown } | null | undefined)?.status === 'number'
 
-/** What an outcome is to a breaker, by its own rules or the usual ones. */
-export function verdictOf(
+/** What an outcome means to a breaker, by the breaker's own rules or the default ones; undefined is ignored. */
+export function breakerOutcome(
   breaker: CircuitBreaker | undefined,
   threw: boolean,
   result: unknown,

@@ -1,0 +1,50 @@
+import { bindContext } from '../async-context.js'
+
+/** How many calls may run at the same time. */
+export interface BulkheadOptions {
+  /** How many calls may run. */
+  limit: number
+  /** How many calls may wait for a slot; more are rejected. @defaultValue 0 */
+  queue?: number
+}
+
+/** A fixed number of slots and a bounded first-in-first-out queue of callers that wait for one. */
+export class Bulkhead {
+  private usedSlots = 0
+  /** The callers in the queue, each with a function that runs it in its own async context. */
+  private readonly waiting = new Map<() => void, () => void>()
+  private readonly limit: number
+  private readonly queue: number
+
+  constructor(limit: number, queue: number) {
+    this.limit = limit
+    this.queue = queue
+  }
+
+  /** Calls `onSlot` with a slot, now or when one is released; false where the queue is full. */
+  acquireSlot(onSlot: () => void): boolean {
+    if (this.usedSlots < this.limit) {
+      this.usedSlots++
+      onSlot()
+      return true
+    }
+    if (this.waiting.size >= this.queue) return false
+    this.waiting.set(onSlot, bindContext(onSlot))
+    return true
+  }
+
+  /** Removes a caller from the queue. */
+  cancelWait(onSlot: () => void): void {
+    this.waiting.delete(onSlot)
+  }
+
+  /** Gives a slot to the next caller in the queue, or frees it. */
+  releaseSlot(): void {
+    for (const [onSlot, runInItsContext] of this.waiting) {
+      this.waiting.delete(onSlot)
+      runInItsContext()
+      return
+    }
+    this.usedSlots--
+  }
+}

@@ -1,0 +1,76 @@
+import type { CircuitBreaker } from '../breaker/breaker.js'
+import type { Pass } from '../breaker/permit.js'
+import type { Classification } from '../classify/index.js'
+import type { HoldfastError } from '../errors.js'
+import { breakerOutcome } from './outcome.js'
+
+/** Grants permits to the attempts of one execution, and records how they ended. */
+export interface Admission {
+  /** Acquires a permit for an attempt; returns the error where it is rejected. */
+  acquirePermit(now: number): HoldfastError | undefined
+  /** Records the outcome of the attempt that holds the permit. `at` is when it ended, where that was not just now. */
+  recordOutcome(
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+    at: number | undefined,
+  ): void
+  /** Takes over the permit of a first attempt that was admitted in `epoch`. */
+  resumePermit(epoch: number): void
+  /** Returns the permit without an outcome. */
+  releasePermit(): void
+  /** Whether a breaker opened since the permit was granted, so that a retry would be rejected. */
+  isOpen(): boolean
+  /** Whether a further parallel call may be made, as hedging does. */
+  isClosed(): boolean
+}
+
+/** The {@link Admission} of a guard with one breaker. It is also the breaker's permit. */
+export class BreakerAdmission implements Admission, Pass {
+  epoch = 0
+  startedAt = 0
+  leaseEnd = 0
+  private readonly breaker: CircuitBreaker
+  private readonly lease: number | undefined
+  /** Whether the breaker uses another clock, on which the guard's times mean nothing. */
+  private readonly hasOwnClock: boolean
+
+  constructor(breaker: CircuitBreaker, lease: number | undefined, hasOwnClock: boolean) {
+    this.breaker = breaker
+    this.lease = lease
+    this.hasOwnClock = hasOwnClock
+  }
+
+  acquirePermit(now: number): HoldfastError | undefined {
+    const { breaker } = this
+    return breaker.admits(this, this.lease, this.hasOwnClock ? undefined : now)
+      ? undefined
+      : breaker.refusal()
+  }
+
+  resumePermit(epoch: number): void {
+    this.epoch = epoch
+  }
+
+  recordOutcome(
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+    at: number | undefined,
+  ): void {
+    const { breaker } = this
+    breaker.settle(this, breakerOutcome(breaker, threw, result, known), this.hasOwnClock ? undefined : at)
+  }
+
+  releasePermit(): void {
+    this.breaker.settle(this, undefined)
+  }
+
+  isOpen(): boolean {
+    return this.breaker.phase === 'open'
+  }
+
+  isClosed(): boolean {
+    return this.breaker.phase === 'closed'
+  }
+}

@@ -1,0 +1,66 @@
+import type { Classification } from '../classify/index.js'
+import { wallAhead } from '../clock.js'
+import type { GuardExecutor } from '../guard/guard-executor.js'
+import type { StopReason } from '../retry/decide.js'
+import { type AttemptRecord, attachSession, innerSessions, type Session } from '../session/session.js'
+import type { AttemptRun } from './attempt.js'
+
+type Writable<R> = { -readonly [K in keyof R]: R[K] }
+
+/** The records of an execution's attempts. Created with the first failure: an execution that succeeds at once has none. */
+export class AttemptLog {
+  readonly records: AttemptRecord[] = []
+  /** When the last attempt ended. */
+  endedAt = 0
+  /** How far the wall clock is ahead of the monotonic one. */
+  private wallOffset: number | undefined = undefined
+  declare private inner: Session[] | undefined
+
+  /** Appends a record and returns the attempt's duration. `sequence` tells which sessions began inside the attempt. */
+  append(
+    executor: GuardExecutor,
+    run: AttemptRun,
+    delay: number,
+    outcome: AttemptRecord['outcome'],
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+    sequence: number,
+  ): number {
+    const { clock } = executor.settings
+    const { number, startedAt, context, selection } = run
+    this.endedAt = clock.now()
+    this.wallOffset ??= wallAhead(clock, this.endedAt)
+    const duration = this.endedAt - startedAt
+    const timestamp = Math.round(startedAt + this.wallOffset)
+    // Most records need no further fields, and an object literal is cheaper than fields added later.
+    const record: Writable<AttemptRecord> = threw
+      ? { number, timestamp, delay, duration, outcome, error: result }
+      : { number, timestamp, delay, duration, outcome }
+    if (known?.httpStatus !== undefined) record.statusCode = known.httpStatus
+    if (selection !== undefined) record.memberId = selection.member.id
+    if (context?.notes !== undefined) record.context = context.notes
+    this.records.push(record)
+    const inner = innerSessions(result, executor, sequence)
+    if (inner.length > 0) this.inner = [...(this.inner ?? []), ...inner]
+    return duration
+  }
+
+  /** Attaches the session to the error that the execution ends with. */
+  attachSession(executor: GuardExecutor, error: unknown, stopped: StopReason): void {
+    const { records: attempts, inner } = this
+    const { name } = executor.settings
+    const session: Writable<Session> =
+      name === undefined
+        ? { attempts, success: false, stopped }
+        : { operation: name, attempts, success: false, stopped }
+    if (inner !== undefined) session.inner = inner
+    attachSession(error, session, executor)
+  }
+
+  /** The last error as a `cause` option, also where an unwanted value came after it. */
+  lastError(): { cause?: unknown } {
+    const failed = this.records.findLast((record) => 'error' in record)
+    return failed === undefined ? {} : { cause: failed.error }
+  }
+}

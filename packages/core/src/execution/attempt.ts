@@ -1,0 +1,79 @@
+import type { Member } from '../pool/member.js'
+import type { Pick } from '../pool/protocol.js'
+import { report } from '../report.js'
+
+/** What the guarded function is given about its attempt. */
+export interface Attempt<M = unknown> {
+  /** 1 for the first attempt. */
+  readonly number: number
+  /** Aborted when a deadline passes, the caller aborts, or another call of a hedge was faster. Created when first read. */
+  readonly signal: AbortSignal
+  /** The pool member to call, where the guard has a pool. */
+  readonly member?: Member<M>
+  /**
+   * Adds facts to the attempt's record. Later facts replace earlier ones of the same name; facts that cannot be read are
+   * reported and ignored.
+   */
+  note(context: object): void
+}
+
+/** The attempt of a guard that has a pool. */
+export interface PooledAttempt<M = unknown> extends Attempt<M> {
+  /** The pool member to call. */
+  readonly member: Member<M>
+}
+
+/** The {@link Attempt} object of one attempt, and the way to abort it. */
+export class AttemptContext implements Attempt {
+  readonly number: number
+  // Fields that few attempts need are declared and not set, so that the other attempts stay small.
+  // oxlint-disable-next-line no-explicit-any -- the call's pool knows the type
+  declare readonly member: any
+  /** What the function passed to `note`. */
+  declare notes: object | undefined
+  declare private controller: AbortController | undefined
+
+  constructor(number: number, member: Member | undefined) {
+    this.number = number
+    if (member !== undefined) this.member = member
+  }
+
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController()
+    return this.controller.signal
+  }
+
+  /** Whether the signal is aborted; does not create one. */
+  get aborted(): boolean {
+    return this.controller !== undefined && this.controller.signal.aborted
+  }
+
+  /** Returns a bound function, so that `note` can be destructured like the other fields. */
+  get note(): (context: object) => void {
+    return (context) => {
+      try {
+        this.notes = { ...this.notes, ...context }
+      } catch (error) {
+        report('a note', context, error)
+      }
+    }
+  }
+
+  /** Aborts the signal of the function, whose result is no longer awaited. */
+  abort(reason: unknown): void {
+    this.controller ??= new AbortController()
+    this.controller.abort(reason)
+  }
+}
+
+/** One call of the guarded function: an attempt, or one of the parallel calls of a hedged attempt. */
+export interface AttemptRun {
+  readonly number: number
+  readonly startedAt: number
+  /** What the function was given; undefined for wrapped functions, which only get their arguments. */
+  context: AttemptContext | undefined
+  /** The pool member it was sent to. */
+  readonly selection: Pick | undefined
+  /** Whether the outcome was the member's fault rather than the request's; undefined until that was asked. */
+  isMemberFault: boolean | undefined
+}

@@ -1,0 +1,120 @@
+import type { AsyncScope } from '../async-context.js'
+import type { GuardExecutor } from '../guard/guard-executor.js'
+import type { Member } from '../pool/member.js'
+import { sessionSequence } from '../session/session.js'
+import type { DeadlineEntry, DeadlineQueue } from '../timeout/deadline-queue.js'
+import type { AttemptContext } from './attempt.js'
+import { createDeferred, type Deferred } from './deferred.js'
+import { Execution, type GuardedFunction } from './execution.js'
+
+/** Follows first attempts on behalf of a layer above the guard, such as the runtime. */
+export interface FirstAttemptTracker {
+  /** The pool member that the function is given. */
+  readonly member?: Member | undefined
+  onStart(attempt: FirstAttempt<unknown>): void
+  /** The function returned a value; the execution is complete. */
+  onSuccess(attempt: FirstAttempt<unknown>): void
+  /** The attempt failed or was cancelled: the execution that goes on from here, or undefined to end with the error. */
+  createExecution(attempt: FirstAttempt<unknown>): Execution<unknown> | undefined
+}
+
+/**
+ * A first attempt that can end before its function settles: by a deadline, or by a tracker that cancels it. Most calls are
+ * no more than this, so it is small. One that fails continues as an {@link Execution}.
+ */
+export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
+  resolve!: (value: T | PromiseLike<T>) => void
+  reject!: (error: unknown) => void
+  startedAt = 0
+  prev: DeadlineEntry | undefined = undefined
+  next: DeadlineEntry | undefined = undefined
+  queue: DeadlineQueue | undefined = undefined
+  scope: AsyncScope | undefined = undefined
+  readonly fn: GuardedFunction
+  private readonly executor: GuardExecutor
+  private readonly self: unknown
+  private readonly args: unknown[] | undefined
+  private readonly context: AttemptContext | undefined
+  private readonly epoch: number
+  private readonly sequence = sessionSequence()
+  private isEnded = false
+  declare private tracker: FirstAttemptTracker | undefined
+
+  constructor(
+    executor: GuardExecutor,
+    fn: GuardedFunction,
+    self: unknown,
+    args: unknown[] | undefined,
+    context: AttemptContext | undefined,
+    epoch: number,
+    tracker: FirstAttemptTracker | undefined,
+  ) {
+    this.executor = executor
+    this.fn = fn
+    this.self = self
+    this.args = args
+    this.context = context
+    this.epoch = epoch
+    if (tracker !== undefined) this.tracker = tracker
+  }
+
+  start(startedAt: number): Promise<T> {
+    const { executor } = this
+    this.startedAt = startedAt
+    if (executor.hasDeadline) executor.firstDeadlines.add(this, startedAt)
+    this.tracker?.onStart(this as FirstAttempt<unknown>)
+    return createDeferred(this)
+  }
+
+  awaitResult(promise: Promise<T>): void {
+    promise.then(this.onSuccess.bind(this), this.onFailure.bind(this))
+  }
+
+  onDeadline(dueAt: number): void {
+    this.createExecution()?.onDeadline(dueAt)
+  }
+
+  /** Ends the attempt at once with `reason`. */
+  cancel(reason: unknown): void {
+    if (this.isEnded) return
+    const execution = this.createExecution()
+    if (execution !== undefined) execution.cancel(reason, 'cancelled')
+    else {
+      this.reject(reason)
+      this.context?.abort(reason)
+    }
+  }
+
+  private onSuccess(value: T): void {
+    const { queue, executor, epoch, tracker } = this
+    if (this.isEnded) return
+    this.isEnded = true
+    queue?.remove(this)
+    executor.recordSuccess(epoch)
+    tracker?.onSuccess(this as FirstAttempt<unknown>)
+    this.resolve(value)
+  }
+
+  private onFailure(error: unknown): void {
+    if (this.isEnded) return
+    const execution = this.createExecution()
+    if (execution !== undefined) execution.onAttemptSettled(1, true, error)
+    else this.reject(error)
+  }
+
+  /** Creates the execution that goes on from this attempt and settles its promise. */
+  private createExecution(): Execution<T> | undefined {
+    const { executor, fn, self, args, context, epoch, startedAt, sequence, tracker } = this
+    this.isEnded = true
+    this.queue?.remove(this)
+    const execution = (
+      tracker === undefined
+        ? new Execution(executor, fn, self, args, executor.settings.retry, undefined)
+        : tracker.createExecution(this as FirstAttempt<unknown>)
+    ) as Execution<T> | undefined
+    if (execution === undefined) return undefined
+    execution.resolve = this.resolve
+    execution.reject = this.reject
+    return execution.resumeFirstAttempt(context, epoch, startedAt, sequence)
+  }
+}

@@ -1,0 +1,25 @@
+import type { Classification } from '../classify/index.js'
+import type { StopReason } from '../retry/decide.js'
+import type { RetryPolicy } from '../retry/options.js'
+import type { Admission } from './admission.js'
+
+/** The policy and timeouts that apply to an execution from one failure to the next. */
+export interface EffectivePolicy {
+  readonly policy: RetryPolicy
+  readonly attemptTimeout: number
+  readonly totalTimeout: number
+}
+
+/** What a layer above the guard, such as the runtime, adds to an execution. */
+export interface ExecutionHooks {
+  /** Replaces the guard's own breaker. */
+  readonly admission: Admission | undefined
+  /** Chooses the policy that applies after a failure; undefined keeps the current one. */
+  policyFor(known: Classification | undefined): EffectivePolicy | undefined
+  /** An attempt failed and was recorded. */
+  onAttemptFailed(threw: boolean, result: unknown, known: Classification | undefined): void
+  /** The next attempt starts after `delay` milliseconds. */
+  onRetryScheduled(delay: number): void
+  /** The execution ended. One that failed rejects only after the returned promise has settled. */
+  onSettled(stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined
+}

@@ -1,0 +1,277 @@
+import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
+import { type Classification, classify } from '../classify/index.js'
+import { startStamp } from '../clock.js'
+import { type Admission, BreakerAdmission } from '../execution/admission.js'
+import { type Attempt, AttemptContext } from '../execution/attempt.js'
+import { Execution, type GuardedFunction } from '../execution/execution.js'
+import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
+import { Listeners } from '../listeners.js'
+import { report } from '../report.js'
+import { sessionSequence } from '../session/session.js'
+import { DeadlineQueue } from '../timeout/deadline-queue.js'
+import type { GuardEvent } from './events.js'
+import type { Guard, RunOptions } from './guard.js'
+import type { GuardSettings } from './options.js'
+import { readRunOptions } from './run-options.js'
+
+/** The argument count of a function that takes the attempt instead of arguments. */
+const TAKES_ATTEMPT = -1
+
+/** The arguments of a wrapped function that was called without any. */
+const NO_ARGS: unknown[] = []
+
+/** Adapts a guard for a layer above it, such as the runtime. */
+export interface ExecutorOptions {
+  /** Refines the classification of errors. */
+  readonly refine?: ((error: unknown, known: Classification) => Classification) | undefined
+  /** Whether executions have breakers that the guard's settings do not include. */
+  readonly hasOtherBreakers?: boolean | undefined
+}
+
+/** The implementation of {@link Guard}: starts first attempts, and executions for calls that need more. */
+export class GuardExecutor implements Guard {
+  readonly settings: GuardSettings
+  readonly breaker: CircuitBreaker | undefined
+  readonly attemptDeadlines: DeadlineQueue
+  readonly totalDeadlines: DeadlineQueue
+  /** The queue of first attempts. */
+  readonly firstDeadlines: DeadlineQueue
+  readonly hasDeadline: boolean
+  /** Whether calls that begin shortly after each other may share one reading of the clock. */
+  readonly canShareStartTime: boolean
+  /** How long a probe of the breaker may hold its permit. */
+  readonly lease: number | undefined
+  readonly listeners = new Listeners<GuardEvent>('a guard')
+  hasListeners = false
+  /**
+   * Whether a call may begin with its first attempt alone, because nothing must be acquired or reported: no pool, bulkhead,
+   * budget or listener. All other calls, and all failures, need an {@link Execution}. A disabled guard has nothing else.
+   */
+  useFastPath: boolean
+  /** The breaker that must be closed for the fast path. */
+  private readonly fastPathBreaker: CircuitBreaker | undefined
+  private readonly isPlainRetry: boolean
+  /** Whether a success changes nothing while the breaker is closed. */
+  private readonly ignoresSuccess: boolean
+  private readonly breakerHasOwnClock: boolean
+  private readonly refine: ExecutorOptions['refine']
+  private readonly wall: () => number
+  private stopBreakerEvents: (() => void) | undefined = undefined
+
+  constructor(settings: GuardSettings, { refine, hasOtherBreakers = false }: ExecutorOptions = {}) {
+    const {
+      clock,
+      attemptTimeout,
+      totalTimeout,
+      retry,
+      breaker,
+      keyed,
+      bulkhead,
+      budget,
+      pool,
+      hedge,
+      enabled,
+    } = settings
+    const { windowType = 'rolling', adaptive = false, slowCallDuration } = breaker?.settings ?? {}
+    this.settings = settings
+    this.breaker = breaker
+    this.refine = refine
+    this.wall = () => clock.wall()
+    this.attemptDeadlines = new DeadlineQueue(clock, attemptTimeout)
+    this.totalDeadlines = new DeadlineQueue(clock, totalTimeout)
+    this.firstDeadlines = attemptTimeout < totalTimeout ? this.attemptDeadlines : this.totalDeadlines
+    this.hasDeadline = enabled && (attemptTimeout < Infinity || totalTimeout < Infinity)
+    this.canShareStartTime = !(this.hasDeadline || breaker || keyed || pool || hedge || hasOtherBreakers)
+    this.lease = attemptTimeout < Infinity ? attemptTimeout : undefined
+    this.breakerHasOwnClock = breaker !== undefined && breaker.settings.clock !== clock
+    this.ignoresSuccess = breaker === undefined || (windowType === 'rolling' && !adaptive)
+    this.isPlainRetry = !(keyed ?? retry.retryIf ?? slowCallDuration ?? bulkhead ?? budget ?? pool ?? hedge)
+    this.useFastPath = this.isPlainRetry || !enabled
+    this.fastPathBreaker = enabled ? breaker : undefined
+  }
+
+  get name(): string | undefined {
+    return this.settings.name
+  }
+
+  get breakers(): ReadonlyMap<string, CircuitBreaker> | undefined {
+    return this.settings.keyed?.map
+  }
+
+  run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+    return options === undefined
+      ? this.start(fn, undefined, TAKES_ATTEMPT, undefined, undefined, undefined)
+      : this.startExecution(fn, undefined, undefined, options)
+  }
+
+  wrap<This, Args extends unknown[], R>(
+    fn: (this: This, ...args: Args) => R,
+  ): (this: This, ...args: Args) => Promise<Awaited<R>> {
+    // oxlint-disable-next-line no-this-alias -- the function below has a `this` of its own
+    const executor = this
+    // Up to three arguments are passed one by one: an array of them would cost a tenth of the call.
+    function wrapped(this: unknown, a: unknown, b: unknown, c: unknown): Promise<Awaited<R>> {
+      const { length } = arguments
+      if (length <= 3) return executor.start(fn as GuardedFunction, this, length, a, b, c)
+      const args = Array.prototype.slice.call(arguments)
+      return executor.start(
+        () => fn.apply(this as This, args as Args),
+        undefined,
+        0,
+        undefined,
+        undefined,
+        undefined,
+      )
+    }
+    return wrapped as (this: unknown, ...args: unknown[]) => Promise<Awaited<R>>
+  }
+
+  /**
+   * Starts a call: with a first attempt alone where the fast path allows it, else as an execution. `argCount` says how many of
+   * `a`, `b` and `c` are arguments. A tracker may only be given where the fast path is used.
+   */
+  private start<T>(
+    fn: GuardedFunction,
+    self: unknown,
+    argCount: number,
+    a: unknown,
+    b: unknown,
+    c: unknown,
+    tracker?: FirstAttemptTracker,
+  ): Promise<T> {
+    const { fastPathBreaker: breaker, settings } = this
+    if (!this.useFastPath || (breaker !== undefined && breaker.phase !== 'closed'))
+      return this.startExecution(fn, self, argumentsOf(argCount, a, b, c), undefined)
+    const epoch = breaker === undefined ? 0 : breaker.epoch
+    const context = argCount === TAKES_ATTEMPT ? new AttemptContext(1, tracker?.member) : undefined
+    const sequence = sessionSequence()
+    let startedAt: number
+    let tracked: FirstAttempt<T> | undefined
+    let promise: Promise<T> | undefined
+    if (this.hasDeadline || tracker !== undefined) {
+      startedAt = this.hasDeadline ? settings.clock.now() : startStamp(settings.clock)
+      const args = argumentsOf(argCount, a, b, c)
+      tracked = new FirstAttempt<T>(this, fn, self, args, context, epoch, tracker)
+      promise = tracked.start(startedAt)
+    } else startedAt = startStamp(settings.clock)
+    let returned: unknown
+    try {
+      if (argCount === TAKES_ATTEMPT) returned = fn(context)
+      else if (argCount === 1) returned = fn.call(self, a)
+      else if (argCount === 0) returned = fn.call(self)
+      else returned = argCount === 2 ? fn.call(self, a, b) : fn.call(self, a, b, c)
+    } catch (error) {
+      returned = Promise.reject(error)
+    }
+    const result = (returned instanceof Promise ? returned : Promise.resolve(returned)) as Promise<T>
+    if (tracked !== undefined) {
+      tracked.awaitResult(result)
+      return promise as Promise<T>
+    }
+    if (!settings.enabled) return result
+    return result.then<T, T>(this.ignoresSuccess ? undefined : this.countSuccess(epoch), (error) => {
+      const args = argumentsOf(argCount, a, b, c)
+      const execution = new Execution<T>(this, fn, self, args, settings.retry, undefined)
+      const { promise } = execution.resumeFirstAttempt(context, epoch, startedAt, sequence)
+      // The function is called from here: each stack frame costs an error that it creates up to a microsecond.
+      if (execution.prepareNextAttempt(1, true, error))
+        try {
+          execution.awaitResult(
+            args === undefined ? fn(execution.createAttemptContext()) : fn.apply(self, args),
+          )
+        } catch (thrown) {
+          execution.awaitResult(Promise.reject(thrown))
+        }
+      return promise
+    })
+  }
+
+  /** Starts a call whose first attempt is tracked. Only where the fast path is used. */
+  startTracked<T>(fn: GuardedFunction, tracker: FirstAttemptTracker): Promise<T> {
+    return this.start(fn, undefined, TAKES_ATTEMPT, undefined, undefined, undefined, tracker)
+  }
+
+  on(listener: (event: GuardEvent) => void): () => void {
+    const off = this.listeners.add(listener)
+    this.onListenersChanged()
+    return () => {
+      off()
+      this.onListenersChanged()
+    }
+  }
+
+  /** Classifies an error, or a value that is treated as a failure. */
+  classify(result: unknown, threw: boolean): Classification {
+    const { settings, refine } = this
+    const known = classify(result, this.wall)
+    if (!threw) return known
+    const classified = settings.classify === undefined ? known : merge(known, settings.classify, result)
+    return refine === undefined ? classified : refine(result, classified)
+  }
+
+  /** Records a success of a first attempt that the breaker admitted in that epoch. */
+  recordSuccess(epoch: number): void {
+    if (!this.ignoresSuccess && this.breaker?.epoch === epoch) this.breaker.result(false, false)
+  }
+
+  createAdmission(context: unknown): Admission | undefined {
+    const { keyed, breaker } = this.settings
+    const own = keyed === undefined ? breaker : keyed.forContext(context)
+    return own && new BreakerAdmission(own, this.lease, this.breakerHasOwnClock)
+  }
+
+  private countSuccess(epoch: number): <T>(value: T) => T {
+    return (value) => {
+      this.recordSuccess(epoch)
+      return value
+    }
+  }
+
+  private startExecution<T>(
+    fn: GuardedFunction,
+    self: unknown,
+    args: unknown[] | undefined,
+    options: RunOptions | undefined,
+  ): Promise<T> {
+    const { retry, enabled } = this.settings
+    try {
+      const policy = options === undefined ? retry : readRunOptions(options, retry)
+      if (!enabled) return this.start(fn, self, TAKES_ATTEMPT, undefined, undefined, undefined)
+      return new Execution<T>(this, fn, self, args, policy, options).start()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  private onListenersChanged(): void {
+    const { breaker, listeners, settings } = this
+    const { keyed } = settings
+    this.hasListeners = listeners.size > 0
+    this.useFastPath = !settings.enabled || (this.isPlainRetry && !this.hasListeners)
+    const onBreakerEvent = this.hasListeners
+      ? (event: BreakerEvent) => listeners.emit({ type: 'breaker_changed', ...event })
+      : undefined
+    if (keyed !== undefined) keyed.listener = onBreakerEvent
+    this.stopBreakerEvents?.()
+    this.stopBreakerEvents = onBreakerEvent && breaker?.on(onBreakerEvent)
+  }
+}
+
+const argumentsOf = (count: number, a: unknown, b: unknown, c: unknown): unknown[] | undefined =>
+  count === TAKES_ATTEMPT ? undefined : count === 0 ? NO_ARGS : count === 1 ? [a] : [a, b, c].slice(0, count)
+
+/** The classification with what the user's function says of the error. A function that throws is reported once. */
+function merge(
+  known: Classification,
+  ask: NonNullable<GuardSettings['classify']>,
+  error: unknown,
+): Classification {
+  try {
+    const own = ask(error)
+    const { category = known.category, kind = known.kind } = own ?? {}
+    return { ...known, ...own, category, kind }
+  } catch (thrown) {
+    report('classify', ask, thrown)
+    return known
+  }
+}

@@ -1,0 +1,138 @@
+import { bindContext } from '../async-context.js'
+import type { Classification } from '../classify/index.js'
+import { isHoldfastError } from '../errors.js'
+import { AttemptContext, type AttemptRun } from '../execution/attempt.js'
+import type { GuardSettings } from '../guard/options.js'
+import type { Pick } from '../pool/protocol.js'
+
+/** What the signals of slower calls are aborted with. */
+const LOSER_ABORT_REASON = new DOMException('Another call of the hedge was quicker', 'AbortError')
+
+/** What hedging needs from the execution whose attempt it runs. */
+export interface HedgeHost {
+  /** Calls the guarded function. */
+  callFunction(context: AttemptContext): Promise<unknown>
+  /** Reserves another call: its member, undefined where there is no pool, false where it is not allowed. */
+  selectForHedge(): Pick | undefined | false
+  /** Handles the failure of one call; returns its classification and whether another may be started at once. */
+  onHedgeFailed(run: AttemptRun, error: unknown): { known: Classification; shouldHedge: boolean }
+  /** Adds a failed call to the log while others are still running. */
+  recordHedge(run: AttemptRun, error: unknown, known: Classification): void
+  /** Handles the end of a call whose result is no longer needed. A deadline counts against its member, an abort does not. */
+  cancelHedge(run: AttemptRun, reason: unknown, isDeadline: boolean): void
+  /** Makes this call the one that the attempt is recorded as. */
+  promoteRun(run: AttemptRun): void
+}
+
+interface HedgedRun extends AttemptRun {
+  readonly context: AttemptContext
+}
+
+/**
+ * One attempt of several parallel calls. Another call starts after each `delay` without an answer, and at once after a
+ * failure, while `max` and the budget allow it. The first success wins and the other calls are aborted. When the last
+ * call has failed, the attempt fails with its error.
+ */
+export class HedgedAttempt {
+  private readonly host: HedgeHost
+  private readonly settings: GuardSettings
+  private readonly first: AttemptRun
+  private readonly running = new Set<HedgedRun>()
+  private callsLeft: number
+  private timer: unknown = undefined
+  private isOver = false
+  private resolve!: (value: unknown) => void
+  private reject!: (error: unknown) => void
+
+  constructor(host: HedgeHost, settings: GuardSettings, first: AttemptRun) {
+    this.host = host
+    this.settings = settings
+    this.first = first
+    this.callsLeft = settings.hedge?.max ?? 0
+  }
+
+  start(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+      this.startRun(this.first.selection)
+    })
+  }
+
+  /** Records an attempt that is cut off as its oldest call that is still running. */
+  promoteOldestRun(): void {
+    const [oldest] = this.running
+    if (oldest !== undefined && !this.isOver) this.promote(oldest)
+  }
+
+  /** Aborts all calls. A deadline counts against their members; the caller's abort does not. */
+  cancel(reason: unknown): void {
+    if (this.isOver) return
+    this.finish(reason, isHoldfastError(reason))
+    this.reject(reason)
+  }
+
+  private promote(run: HedgedRun): void {
+    this.running.delete(run)
+    this.host.promoteRun(run)
+  }
+
+  private finish(reason: unknown, isDeadline: boolean): void {
+    this.isOver = true
+    this.settings.clock.clearTimer(this.timer)
+    for (const run of this.running) {
+      this.host.cancelHedge(run, reason, isDeadline)
+      run.context.abort(reason)
+    }
+  }
+
+  private readonly startNextHedge = (): void => {
+    this.settings.clock.clearTimer(this.timer)
+    if (this.isOver || this.callsLeft === 0) return
+    const selection = this.host.selectForHedge()
+    if (selection !== false) {
+      this.callsLeft--
+      this.startRun(selection)
+    } else if (this.running.size > 0 && this.settings.hedge?.delay) this.waitForNextHedge()
+  }
+
+  private waitForNextHedge(): void {
+    this.timer = this.settings.clock.setTimer(
+      bindContext(this.startNextHedge),
+      this.settings.hedge?.delay ?? 0,
+    )
+  }
+
+  private startRun(selection: Pick | undefined): void {
+    const { number } = this.first
+    const context = new AttemptContext(number, selection?.member)
+    const startedAt = this.settings.clock.now()
+    const run: HedgedRun = { number, startedAt, context, selection, isMemberFault: undefined }
+    this.running.add(run)
+    if (this.callsLeft > 0) this.waitForNextHedge()
+    this.host.callFunction(context).then(
+      (value) => {
+        if (this.isOver) return
+        this.promote(run)
+        this.finish(LOSER_ABORT_REASON, false)
+        this.resolve(value)
+      },
+      (error: unknown) => {
+        if (!this.isOver) this.onRunFailed(run, error)
+      },
+    )
+  }
+
+  private onRunFailed(run: HedgedRun, error: unknown): void {
+    this.running.delete(run)
+    const { known, shouldHedge } = this.host.onHedgeFailed(run, error)
+    if (shouldHedge) this.startNextHedge()
+    else this.callsLeft = 0
+    if (this.running.size > 0) this.host.recordHedge(run, error, known)
+    else {
+      this.promote(run)
+      this.finish(error, false)
+      this.reject(error)
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { type AsyncScope, captureContext, setSharedTimer } from '../async-context.js'
+import { type Clock, EARLY_MS } from '../clock.js'
+
+/** A place in a {@link DeadlineQueue}. The links belong to the queue. */
+export interface DeadlineEntry {
+  /** When the measured time began. */
+  startedAt: number
+  prev: DeadlineEntry | undefined
+  next: DeadlineEntry | undefined
+  /** The queue that holds the entry; undefined once it expired or was removed. */
+  queue: DeadlineQueue | undefined
+  /** The async context of the caller, in which `onDeadline` is called: the timer is shared and has none. */
+  scope: AsyncScope | undefined
+  /** Called when the deadline has passed, after the entry left the queue. */
+  onDeadline(dueAt: number): void
+}
+
+/** The first timer of a queue fires this soon: most calls have ended by then and need no timer of their own. */
+const FIRST_CHECK_MS = 5
+
+/**
+ * Deadlines of calls that all have the same timeout. The first to be added is the first to expire, so the queue is a linked
+ * list with one timer. The first timer fires soon and usually finds an empty queue; a second one is set for the first entry
+ * that is due and cleared with the last entry, so that it never keeps a process alive.
+ */
+export class DeadlineQueue {
+  private readonly clock: Clock
+  private readonly timeout: number
+  private head: DeadlineEntry | undefined = undefined
+  private tail: DeadlineEntry | undefined = undefined
+  private timer: unknown = undefined
+  /** Whether the timer is set for the first entry that is due, and no longer for the first check. */
+  private isTimerExact = false
+  /** When the timer is due. */
+  private timerDueAt = 0
+
+  constructor(clock: Clock, timeout: number) {
+    this.clock = clock
+    this.timeout = timeout
+  }
+
+  /** Adds an entry that expires one timeout after `now`. */
+  add(entry: DeadlineEntry, now: number): void {
+    entry.startedAt = now
+    entry.queue = this
+    entry.scope = captureContext()
+    entry.prev = this.tail
+    if (this.tail === undefined) this.head = entry
+    else this.tail.next = entry
+    this.tail = entry
+    if (this.timer === undefined) this.setTimer(Math.min(this.timeout, FIRST_CHECK_MS), now)
+  }
+
+  /** Removes an entry; does nothing where it is not in this queue. */
+  remove(entry: DeadlineEntry): void {
+    if (entry.queue !== this) return
+    entry.queue = undefined
+    const { prev, next } = entry
+    if (prev === undefined) this.head = next
+    else prev.next = next
+    if (next === undefined) this.tail = prev
+    else next.prev = prev
+    entry.prev = undefined
+    entry.next = undefined
+    if (this.head === undefined && this.isTimerExact) this.clearTimer()
+  }
+
+  private readonly onTimer = (): void => {
+    this.timer = undefined
+    this.isTimerExact = false
+    const { clock, timeout } = this
+    let now = clock.now()
+    // A timer that is far too early means that only the platform's timers are faked, and not its clock.
+    if (this.timerDueAt - now > EARLY_MS) now = this.timerDueAt
+    for (let first = this.head; first !== undefined && first.startedAt + timeout <= now; first = this.head) {
+      this.remove(first)
+      if (first.scope === undefined) first.onDeadline(first.startedAt + timeout)
+      else first.scope.runInAsyncScope(first.onDeadline, first, first.startedAt + timeout)
+    }
+    // An expired call may have started new calls, and one of those may have set the timer.
+    if (this.head === undefined || this.timer !== undefined) return
+    this.isTimerExact = true
+    this.setTimer(this.head.startedAt + timeout - now, now)
+  }
+
+  private setTimer(ms: number, now: number): void {
+    this.timerDueAt = now + ms
+    this.timer = setSharedTimer(this.clock, this.onTimer, ms)
+  }
+
+  private clearTimer(): void {
+    this.clock.clearTimer(this.timer)
+    this.timer = undefined
+    this.isTimerExact = false
+  }
+}

@@ -1,0 +1,101 @@
+import type { CircuitBreaker, Classification, HoldfastError } from 'holdfast'
+import { type Admission, breakerOutcome, type Pass, report } from 'holdfast/engine'
+import type { RuntimeCall } from './call.js'
+import { type Foresight, Onlooker } from './onlooker.js'
+
+/** Grants permits of every breaker of an operation, and lets its policies in shadow mode watch. */
+export class OperationAdmission implements Admission {
+  private readonly call: RuntimeCall
+  private readonly shadow: Onlooker | undefined
+  private permits: Pass[] | undefined = undefined
+  private foresight: Foresight | undefined = undefined
+
+  constructor(call: RuntimeCall) {
+    const { line } = call
+    this.call = call
+    this.shadow = line.shadows.length === 0 ? undefined : new Onlooker(line, line.core.settings.random)
+  }
+
+  acquirePermit(now: number): HoldfastError | undefined {
+    const { shadow, breakers } = this
+    if (shadow !== undefined) this.foresight = this.runIsolated(() => shadow.begins(now))
+    const { lease } = this.call.line.core
+    const permits: Pass[] = []
+    for (const breaker of breakers) {
+      const permit: Pass = { epoch: 0, startedAt: 0, leaseEnd: 0 }
+      if (!breaker.admits(permit, lease, now)) {
+        const error = breaker.refusal()
+        for (const [i, acquired] of permits.entries()) breakers[i]?.settle(acquired, undefined)
+        return error
+      }
+      permits.push(permit)
+    }
+    this.permits = permits
+    return undefined
+  }
+
+  /** The fast path is not used for operations with breakers, so that there is no permit to take over. */
+  resumePermit(): void {}
+
+  recordOutcome(
+    threw: boolean,
+    result: unknown,
+    known: Classification | undefined,
+    at: number | undefined,
+  ): void {
+    const { permits, shadow, breakers, call } = this
+    const { present: rules, line } = call
+    if (shadow !== undefined) {
+      const now = line.core.settings.clock.now()
+      this.foresight ??= this.runIsolated(() => shadow.ends({ threw, result, known, rules }, now))
+    }
+    this.permits = undefined
+    for (const [i, permit] of (permits ?? []).entries()) {
+      const breaker = breakers[i]
+      if (breaker === undefined) continue
+      const outcome = breakerOutcome(breaker, threw, result, known)
+      // A failure counts for the breaker of the policy that decides about it, and for no other.
+      breaker.settle(permit, outcome === 'failure' && breaker !== rules.gate ? undefined : outcome, at)
+    }
+  }
+
+  releasePermit(): void {
+    this.shadow?.excused()
+    for (const [i, permit] of (this.permits ?? []).entries()) this.breakers[i]?.settle(permit, undefined)
+    this.permits = undefined
+  }
+
+  isOpen(): boolean {
+    return this.breakers.some(({ state }) => state === 'open')
+  }
+
+  isClosed(): boolean {
+    return this.breakers.every(({ state }) => state === 'closed')
+  }
+
+  /** The call ended. */
+  end(): void {
+    this.shadow?.left()
+  }
+
+  /** What a policy in shadow mode would have done, once. */
+  takeForesight(): Foresight | undefined {
+    const { foresight } = this
+    this.foresight = undefined
+    return foresight
+  }
+
+  private get breakers(): readonly CircuitBreaker[] {
+    return this.call.line.gates
+  }
+
+  /** A policy in shadow mode must not fail the call that it watches. */
+  private runIsolated<R>(watch: () => R): R | undefined {
+    try {
+      return watch()
+    } catch (error) {
+      report('a policy in shadow mode', this.call.line, error)
+      return undefined
+    }
+  }
+}

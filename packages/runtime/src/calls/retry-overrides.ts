@@ -1,0 +1,68 @@
+import { HoldfastError, type RetryOptions } from 'holdfast'
+import { readRetry } from 'holdfast/engine'
+import { copied } from '../records/own.js'
+import type { LineRules } from './line.js'
+
+/** The `retry` options of a call, as they were when the call began. Policies with them are compiled once. */
+export class RetryOverrides {
+  private readonly retry: RetryOptions | false
+  private readonly compiled = new WeakMap<LineRules, LineRules>()
+
+  constructor(retry: RetryOptions | false) {
+    // The caller may change its object while the call runs.
+    this.retry = copied(retry)
+  }
+
+  /** The policy with these options. @throws INVALID_OPTIONS */
+  applyTo(rules: LineRules): LineRules {
+    const compiled = this.compiled.get(rules) ?? compile(rules, this.retry)
+    this.compiled.set(rules, compiled)
+    return compiled
+  }
+
+  /** Whether the caller's object still has the same content. */
+  isSameAs(retry: object): boolean {
+    const before: Record<string, unknown> = { ...this.retry }
+    const now = Object.entries(retry)
+    return (
+      now.length === Object.keys(before).length && now.every(([field, value]) => isSame(before[field], value))
+    )
+  }
+}
+
+const isSame = (a: unknown, b: unknown): boolean =>
+  a === b ||
+  (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => item === b[i]))
+
+const NO_RETRY = new RetryOverrides(false)
+const cache = new WeakMap<object, RetryOverrides>()
+
+/** The overrides of a call. Calls that pass the same object share them. */
+export function overridesFor(retry: RetryOptions | false): RetryOverrides {
+  if (retry === false) return NO_RETRY
+  const cached = Object(retry) === retry ? cache.get(retry) : undefined
+  if (cached?.isSameAs(retry)) return cached
+  const overrides = new RetryOverrides(retry)
+  if (Object(retry) === retry) cache.set(retry, overrides)
+  return overrides
+}
+
+/** A policy that is disabled or in shadow mode makes one attempt, whatever the call says. */
+function compile(rules: LineRules, retry: RetryOptions | false): LineRules {
+  const { record, shadow, policy } = rules
+  if (shadow !== undefined)
+    return { ...rules, shadow: { ...shadow, policy: policyWith(shadow.policy, retry) } }
+  const own = policyWith(policy, retry)
+  return record.enabled ? { ...rules, policy: own } : rules
+}
+
+function policyWith(policy: LineRules['policy'], retry: RetryOptions | false): LineRules['policy'] {
+  if (retry === false) return { ...policy, maxAttempts: 1 }
+  const problems: string[] = []
+  const read = readRetry(retry, policy, problems)
+  if (problems.length > 0)
+    throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
+      details: problems,
+    })
+  return read
+}
