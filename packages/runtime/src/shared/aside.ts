@@ -1,5 +1,6 @@
 import { ASIDE, BACK, WHO_IS_ASIDE } from './fleet-scripts.js'
 import type { SharedBreaker } from './link.js'
+import { parseScored } from './replies.js'
 import type { Wire } from './wire.js'
 
 /** As long as the state of a breaker is kept. */
@@ -18,9 +19,16 @@ export class Aside {
   /** Shares the breaker of that id; resolves with how it is shared when it stands where the fleet's does. */
   private readonly share: (id: string) => Promise<SharedBreaker | undefined>
 
-  constructor(wire: Wire, share: (id: string) => Promise<SharedBreaker | undefined>) {
+  private readonly onInvalidReply: (problem: string) => void
+
+  constructor(
+    wire: Wire,
+    share: (id: string) => Promise<SharedBreaker | undefined>,
+    onInvalidReply: (problem: string) => void,
+  ) {
     this.wire = wire
     this.share = share
+    this.onInvalidReply = onInvalidReply
   }
 
   /** Looks after the members of these pools, and of no others. */
@@ -46,14 +54,17 @@ export class Aside {
   private async read(pool: string): Promise<void> {
     const key = keyOf(`pool:${encodeURIComponent(pool)}`)
     try {
-      const all = (await this.wire.run(WHO_IS_ASIDE, key, [])) as string[]
-      const ids = all.filter((_, i) => i % 2 === 0)
+      const parsed = parseScored(await this.wire.run(WHO_IS_ASIDE, key, []))
+      if ('problem' in parsed) {
+        this.onInvalidReply(parsed.problem)
+        return
+      }
       await Promise.all(
-        ids.map(async (id, i) => {
+        parsed.value.map(async ([id, epoch]) => {
           const link = await this.share(id)
           // Whoever closed it did not come to say so.
           if (link !== undefined && this.wire.up && !link.fleetOpen && !link.breaker.off)
-            await this.wire.run(BACK, key, [id, all[2 * i + 1] as string])
+            await this.wire.run(BACK, key, [id, epoch])
         }),
       )
     } catch {

@@ -1,6 +1,7 @@
 import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
 import { runOutsideContext } from 'holdfast/engine'
 import { BORROW } from './fleet-scripts.js'
+import { parseLoan } from './replies.js'
 import type { Wire } from './wire.js'
 
 /** The fewest and the most retries that are borrowed at a time. */
@@ -38,8 +39,16 @@ export class SharedBudget extends RetryBudget {
   private readonly clock: Clock
   private readonly terms: readonly [ratio: number, reservePerSecond: number, window: number]
 
-  constructor(id: string, wire: Wire, options: RetryBudgetOptions & { window: number; clock: Clock }) {
+  private readonly onInvalidReply: (problem: string) => void
+
+  constructor(
+    id: string,
+    wire: Wire,
+    options: RetryBudgetOptions & { window: number; clock: Clock },
+    onInvalidReply: (problem: string) => void = () => {},
+  ) {
     super(options)
+    this.onInvalidReply = onInvalidReply
     const { ratio = 0.2, reservePerSecond = 10, window, clock } = options
     this.key = `holdfast:{budget:${id}}:window`
     this.wire = wire
@@ -97,8 +106,12 @@ export class SharedBudget extends RetryBudget {
     const lately = Math.round(calls * Math.min(1, window / (this.clock.now() - this.lentAt)))
     this.unreported = 0
     try {
-      const answer = await this.wire.run(BORROW, [this.key], [lately, want, ...this.terms])
-      const [lent = 0, rest = 0] = answer as number[]
+      const parsed = parseLoan(await this.wire.run(BORROW, [this.key], [lately, want, ...this.terms]))
+      if ('problem' in parsed) {
+        this.onInvalidReply(parsed.problem)
+        throw new Error(parsed.problem)
+      }
+      const [lent, rest] = [Math.min(parsed.value[0], want), parsed.value[1]]
       this.slice += lent
       this.rest = rest
       this.spent = lent < want

@@ -93,6 +93,11 @@ redis.call('ZREM', KEYS[1], ARGV[3])
 news(0)
 return 1`)
 
+/** For how long a member rests; 0 where it does not. ARGV: node, pool, member. */
+export const REST_OF = script(`${RESTING}
+local ends = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[3]) or '0')
+return { { ARGV[3], math.max(0, ends - now) } }`)
+
 /** Who rests, and for how long. */
 export const RESTS = script(`${RESTING}
 local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
@@ -113,9 +118,10 @@ redis.call('HINCRBY', KEYS[1], 'c' .. part, ARGV[1])
 local calls, taken = 0, 0
 local all = redis.call('HGETALL', KEYS[1])
 for i = 1, #all, 2 do
-  if tonumber(string.sub(all[i], 2)) <= part - 32 then redis.call('HDEL', KEYS[1], all[i])
-  elseif string.sub(all[i], 1, 1) == 'c' then calls = calls + tonumber(all[i + 1])
-  else taken = taken + tonumber(all[i + 1]) end
+  local of, amount = tonumber(string.sub(all[i], 2)) or 0, tonumber(all[i + 1]) or 0
+  if of <= part - 32 or of > part then redis.call('HDEL', KEYS[1], all[i])
+  elseif string.sub(all[i], 1, 1) == 'c' then calls = calls + amount
+  else taken = taken + amount end
 end
 local left = math.floor(tonumber(ARGV[3]) * calls + tonumber(ARGV[4]) * window / 1000 - taken)
 local lent = math.max(0, math.min(left, tonumber(ARGV[2])))

@@ -36,6 +36,7 @@ export class Fleet {
   /** Breakers that are being compared with the fleet's. */
   private attaching: Promise<unknown> = Promise.resolve()
   private reading: Promise<void> = Promise.resolve()
+  private isReadingQueued = false
 
   private constructor(parts: FleetParts, shared: SharedState) {
     this.parts = parts
@@ -150,7 +151,11 @@ export class Fleet {
 
   private readLayer(node: string): void {
     const { house, readLayer } = this.parts
+    // One reading that has not begun yet serves all messages before it, however many there are.
+    if (this.isReadingQueued) return
+    this.isReadingQueued = true
     this.reading = this.reading.then(async () => {
+      this.isReadingQueued = false
       try {
         await readLayer()
         house.emit({

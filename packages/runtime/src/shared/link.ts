@@ -2,9 +2,9 @@ import type { CircuitBreaker } from 'holdfast'
 import { type Pass, runOutsideContext, type Verdict } from 'holdfast/engine'
 import { type Counted, Counts } from './counts.js'
 import { Lately } from './lately.js'
-import type { View } from './news.js'
 import { nextOpening, openingOf } from './opening.js'
-import { CLOSE, COUNT, EXTEND, GRANT, HELLO, keysOf, OPEN, ORDER, SETTLE, VOTE } from './scripts.js'
+import { parseView, type View } from './replies.js'
+import { CLOSE, COUNT, EXTEND, GRANT, HELLO, keysOf, OPEN, ORDER, READ, SETTLE, VOTE } from './scripts.js'
 import { type ShareOptions, settingsText } from './settings.js'
 import { timer } from './timer.js'
 import { Votes } from './votes.js'
@@ -20,6 +20,9 @@ const AHEAD = 150
 /** How soon to come back while leave is being asked for, and the longest to wait before asking again. */
 const SOON = 20
 const LATER = 1000
+/** Epochs are never less than the time of Redis, in tenths of a millisecond, and hardly ever more. */
+const EPOCHS_PER_MS = 10
+const MAX_EPOCH_AHEAD_MS = 86_400_000
 
 export interface LinkParts {
   readonly wire: Wire
@@ -34,6 +37,8 @@ export interface LinkParts {
   found(link: SharedBreaker, settings: string, node: string): Promise<void>
   /** It stands open since that wall time, by what the fleet says. */
   openSince(id: string, at: number): void
+  /** Redis answered what no script of this release answers. */
+  onInvalidReply(problem: string): void
 }
 
 /** What a breaker has to do with others of its name on other nodes. Calls never wait for any of it. */
@@ -62,6 +67,9 @@ export class SharedBreaker implements BreakerLink {
   private ahead: unknown = undefined
   private readonly counts: Counts
   private voting: Votes | undefined = undefined
+  /** Whether a change was published that has not been read yet, and whether it is being read. */
+  private isOutdated = false
+  private isReading = false
   private closed = false
 
   constructor(breaker: CircuitBreaker, options: ShareOptions, parts: LinkParts, calls = 0) {
@@ -144,6 +152,29 @@ export class SharedBreaker implements BreakerLink {
   /** Answers those who ask whether it fails. */
   vote(round: string): void {
     if (this.options.share === 'quorum') this.votes.answer(round)
+  }
+
+  /**
+   * Another node published that the fleet's breaker has changed. A message is only a hint, because whoever reaches Redis can
+   * publish one: what Redis holds is read and taken over.
+   */
+  onChangePublished({ node, epoch, state }: View): void {
+    if (epoch === this.epoch && state === 'half_open' && this.waitUntil > 0) this.tryNow()
+    // What this node changed itself is in the answer that it gets.
+    if (epoch <= this.epoch || node === this.parts.node || this.strangers.size > 0) return
+    this.isOutdated = true
+    if (!this.isReading) void this.readFleetState()
+  }
+
+  /** Reads where the fleet stands, and once more where a change was published meanwhile. */
+  private async readFleetState(): Promise<void> {
+    this.isReading = true
+    while (this.isOutdated && this.together) {
+      this.isOutdated = false
+      const view = await this.run(READ, [])
+      if (view !== undefined) this.adopt(view)
+    }
+    this.isReading = false
   }
 
   /** Takes over what the fleet says, if that is news. */
@@ -330,10 +361,20 @@ export class SharedBreaker implements BreakerLink {
   private async run(script: Script, args: readonly (string | number)[]): Promise<View | undefined> {
     const { wire, node } = this.parts
     const { id } = this.breaker
+    let reply: unknown
     try {
-      return JSON.parse((await wire.run(script, keysOf(id), [node, id, this.epoch, ...args])) as string)
+      reply = await wire.run(script, keysOf(id), [node, id, this.epoch, ...args])
     } catch {
       return undefined
     }
+    const parsed = parseView(reply)
+    if ('problem' in parsed) {
+      this.parts.onInvalidReply(parsed.problem)
+      return undefined
+    }
+    const { value: view } = parsed
+    // An epoch that is ahead of the time of Redis counts as none there too: else nothing would ever be news.
+    if (view.now !== undefined && this.epoch > (view.now + MAX_EPOCH_AHEAD_MS) * EPOCHS_PER_MS) this.epoch = 0
+    return view
   }
 }

@@ -1,5 +1,6 @@
 import type { Kit } from '../kit.js'
 import { BEAT, LEAVE, LIVE, LIVING } from './fleet-scripts.js'
+import { type Parsed, parseBeat, parseLive, parseNodeIds, parseNodeRecord } from './replies.js'
 import { timer } from './timer.js'
 import { LONGEST, type Wire } from './wire.js'
 
@@ -33,6 +34,8 @@ export interface NodesOptions {
   forgotten(): void
   /** After each heartbeat. */
   beaten(): void
+  /** Redis answered what no script of this release answers. */
+  onInvalidReply(problem: string): void
 }
 
 /** Says that this node lives, and knows who else does. */
@@ -75,8 +78,8 @@ export class Nodes {
       const { id, ...record } = options.self()
       const args = [id, JSON.stringify(record), options.heartbeat * SILENCE]
       try {
-        const [known, live] = (await wire.run(BEAT, KEYS, args)) as number[]
-        this.live = live ?? UNKNOWN
+        const [known, live] = this.read(parseBeat(await wire.run(BEAT, KEYS, args)))
+        this.live = live
         const forgotten = this.known && known === 0
         // After one heartbeat all others have said that they live. Those who lost Redis must find their way back first.
         if (forgotten || this.sureFrom === Number.POSITIVE_INFINITY)
@@ -97,7 +100,8 @@ export class Nodes {
    */
   async count(): Promise<number | undefined> {
     try {
-      const [live, known] = (await this.wire.run(LIVE, [KEYS[0]], [this.options.self().id])) as number[]
+      const reply = await this.wire.run(LIVE, [KEYS[0]], [this.options.self().id])
+      const [live, known] = this.read(parseLive(reply))
       return known === 1 && this.kit.clock.now() >= this.sureFrom ? live : UNSURE
     } catch {
       return this.wire.up ? UNSURE : undefined
@@ -106,26 +110,30 @@ export class Nodes {
 
   /** Those of the nodes that live by what Redis knows now. @throws where it is lost */
   async living(nodes: readonly string[]): Promise<ReadonlySet<string>> {
-    return new Set((await this.wire.run(LIVING, [KEYS[0]], nodes)) as string[])
+    return new Set(this.read(parseNodeIds(await this.wire.run(LIVING, [KEYS[0]], nodes))))
   }
 
   /** The nodes that live; this one alone where Redis is lost. */
   async list(): Promise<FleetNode[]> {
     try {
-      const all = (await this.wire.send('HGETALL', KEYS[1])) as string[]
-      const pairs = Array.from(
-        { length: all.length / 2 },
-        (_, i) => [all[2 * i], all[2 * i + 1]] as [string, string],
-      )
-      return pairs
-        .map(([id, text]) => {
-          const { version, startedAt, lastSeen, opinions } = JSON.parse(text)
-          return { id, version, startedAt: new Date(startedAt), lastSeen: new Date(lastSeen), opinions }
-        })
-        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      const all = (await this.wire.send('HGETALL', KEYS[1])) as unknown[]
+      const nodes: FleetNode[] = []
+      for (let i = 0; i < all.length; i += 2) {
+        const parsed = parseNodeRecord(all[i + 1])
+        if ('value' in parsed) nodes.push({ id: String(all[i]), ...parsed.value })
+        else this.options.onInvalidReply(parsed.problem)
+      }
+      return nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     } catch {
       return [this.options.self()]
     }
+  }
+
+  /** @throws where it is not valid, which is told */
+  private read<T>(parsed: Parsed<T>): T {
+    if ('value' in parsed) return parsed.value
+    this.options.onInvalidReply(parsed.problem)
+    throw new Error(parsed.problem)
   }
 
   /** Redis was lost. */

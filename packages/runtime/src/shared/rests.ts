@@ -1,16 +1,16 @@
 import type { Clock, Pool } from 'holdfast'
-import { REST, RESTS, ROUSE } from './fleet-scripts.js'
-import type { Wire } from './wire.js'
-
-/** A member of a pool rests for so many milliseconds; 0 where its rest was ended by hand. */
-export interface RestNews {
-  readonly rest: string
-  readonly member: string
-  readonly left: number
-  readonly node: string
-}
+import { REST, REST_OF, RESTS, ROUSE } from './fleet-scripts.js'
+import { parseRests, type RestNews } from './replies.js'
+import type { Script, Wire } from './wire.js'
 
 const keyOf = (pool: string) => [`holdfast:{pool:${encodeURIComponent(pool)}}:rests`]
+
+export interface RestsOptions {
+  readonly node: string
+  readonly clock: Clock
+  /** Redis answered what no script of this release answers. */
+  onInvalidReply(problem: string): void
+}
 
 interface Held {
   readonly pool: Pool
@@ -26,10 +26,13 @@ export class Rests {
   private readonly node: string
   private readonly clock: Clock
 
-  constructor(wire: Wire, node: string, clock: Clock) {
+  private readonly onInvalidReply: (problem: string) => void
+
+  constructor(wire: Wire, { node, clock, onInvalidReply }: RestsOptions) {
     this.wire = wire
     this.node = node
     this.clock = clock
+    this.onInvalidReply = onInvalidReply
   }
 
   /** Shares the rests of these pools, and of no others; `shares` says for which members. */
@@ -46,12 +49,24 @@ export class Rests {
     await Promise.all(fresh.map(({ id }) => this.read(id)))
   }
 
-  /** Takes over what another node says. */
+  /** Another node published that a member rests, or rests no more: what Redis holds of it is read and taken over. */
   heard({ rest, member, left }: RestNews): void {
-    const held = this.held.get(rest)
-    if (held === undefined || !held.shares(member)) return
-    if (left > 0) held.pool.rest(member, left)
-    else held.pool.rouse(member)
+    if (this.held.get(rest)?.shares(member)) void this.readOne(rest, member, left === 0)
+  }
+
+  private async readOne(pool: string, member: string, isEnded: boolean): Promise<void> {
+    const [found] = await this.ask(REST_OF, pool, [this.node, pool, member])
+    if (found === undefined) return
+    const [, left] = found
+    if (left > 0) this.take(pool, member, left)
+    // One that Redis has not been told of yet goes on.
+    else if (isEnded && !this.untold.has(JSON.stringify([pool, member])))
+      this.held.get(pool)?.pool.rouse(member)
+  }
+
+  private take(pool: string, member: string, left: number): void {
+    const held = this.held.get(pool)
+    if (held?.shares(member) && left > 0) held.pool.rest(member, left)
   }
 
   /** Tells what could not be told, and learns what others said meanwhile. */
@@ -88,11 +103,19 @@ export class Rests {
   }
 
   private async read(pool: string): Promise<void> {
+    for (const [member, left] of await this.ask(RESTS, pool, [])) this.take(pool, member, left)
+  }
+
+  private async ask(script: Script, pool: string, args: readonly string[]): Promise<[string, number][]> {
+    let reply: unknown
     try {
-      const pairs = (await this.wire.run(RESTS, keyOf(pool), [])) as [string, number][]
-      for (const [member, left] of pairs) this.heard({ rest: pool, member, left, node: '' })
+      reply = await this.wire.run(script, keyOf(pool), args)
     } catch {
-      // Redis is lost, which is told elsewhere.
+      return [] // Redis is lost, which is told elsewhere.
     }
+    const parsed = parseRests(reply)
+    if ('value' in parsed) return parsed.value
+    this.onInvalidReply(parsed.problem)
+    return []
   }
 }

@@ -13,24 +13,38 @@ export const keysOf = (id: string) => [
 /**
  * What every script of a breaker begins with. KEYS are its state, its round of votes and its counts; ARGV are the node, the
  * breaker's id, and the last epoch that the node knows of. An epoch is never less than the time, in tenths of a millisecond: so
- * they grow even where Redis has forgotten the last ones, all of them or some, and nobody who is left knows.
+ * they grow even where Redis has forgotten the last ones, all of them or some, and nobody who is left knows. For the same reason
+ * an epoch that is a day ahead of the time was written by somebody else, or by a clock that was wrong: it counts as none, so that
+ * it cannot keep the fleet where it stands. Other numbers that cannot be are read as 0.
  */
 const BREAKER = `
 local K, R, C = KEYS[1], KEYS[2], KEYS[3]
-local node, id, seen = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local node, id = ARGV[1], ARGV[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local day = 86400000
+local function sane(text, most)
+  local n = tonumber(text or '0')
+  if not n or n ~= n or n < 0 or n > most then return 0 end
+  return n
+end
+local function saneEpoch(text) return math.floor(sane(text, (now + day) * 10)) end
+local seen = saneEpoch(ARGV[3])
 local s = {}
 local raw = redis.call('HGETALL', K)
 for i = 1, #raw, 2 do s[raw[i]] = raw[i + 1] end
-local function num(field) return tonumber(s[field] or '0') end
+local function num(field)
+  if field == 'epoch' then return saneEpoch(s.epoch) end
+  return sane(s[field], now + 366 * day)
+end
+if s.state ~= 'open' and s.state ~= 'half_open' then s.state = s.state and 'closed' end
 local stored = num('epoch')
 local epoch = math.max(stored, seen)
 local function after(last) return math.max(last + 1, time[1] * 10000 + math.floor(time[2] / 100)) end
 local function view(more)
   local v = { id = id, node = s.node or '', epoch = math.max(num('epoch'), 0), state = s.state or 'closed',
     left = math.max(0, num('until') - now), openFor = num('openFor'), openings = num('openings'),
-    failures = num('failures'), off = s.off == '1' }
+    failures = num('failures'), off = s.off == '1', now = now }
   if v.state ~= 'closed' and s.openedAt then v.age = math.max(0, now - num('openedAt')) end
   if more then for k, x in pairs(more) do v[k] = x end end
   return cjson.encode(v)
@@ -44,7 +58,7 @@ local function leases(drop)
   local live, first = 0, math.huge
   for field, value in pairs(s) do
     if string.sub(field, 1, 6) == 'lease:' then
-      local ends = tonumber(value)
+      local ends = sane(value, now + 366 * day)
       if drop or ends <= now then redis.call('HDEL', K, field); s[field] = nil
       else live = live + 1; first = math.min(first, ends) end
     end
@@ -70,6 +84,9 @@ end
 `
 
 const breaker = (text: string) => script(BREAKER + text)
+
+/** Tells where the fleet stands, and changes nothing. */
+export const READ = breaker('return view()')
 
 /** Opens it, unless the fleet has moved on. ARGV: openFor, openings, failures. */
 export const OPEN = breaker(`
@@ -149,7 +166,7 @@ export const VOTE = breaker(`
 local quorum, vote, round = tonumber(ARGV[7]), ARGV[8], ARGV[9]
 if stored > seen or (s.state or 'closed') ~= 'closed' then return view() end
 local at = redis.call('HGET', R, 'at')
-if vote == 'f' and round == '' and now - tonumber(at or '0') > 1000 then
+if vote == 'f' and round == '' and now - sane(at, now) > 1000 then
   round = string.format('%.0f', now)
   redis.call('DEL', R)
   redis.call('HSET', R, 'at', round)
@@ -164,7 +181,7 @@ local failing, voters, answers, live = 0, 0, 0, 2
 local all = redis.call('HGETALL', R)
 for i = 1, #all, 2 do
   local one = all[i + 1]
-  if all[i] == 'live' then live = tonumber(one)
+  if all[i] == 'live' then live = math.max(1, tonumber(one) or 2)
   elseif all[i] ~= 'at' then
     answers = answers + 1
     if one == 'f' then failing = failing + 1 end
@@ -192,9 +209,10 @@ redis.call('PEXPIRE', C, math.ceil(window * 2))
 local calls, failures = 0, 0
 local all = redis.call('HGETALL', C)
 for i = 1, #all, 2 do
-  if tonumber(string.sub(all[i], 2)) < part - 32 then redis.call('HDEL', C, all[i])
-  elseif string.sub(all[i], 1, 1) == 'c' then calls = calls + tonumber(all[i + 1])
-  else failures = failures + tonumber(all[i + 1]) end
+  local of = tonumber(string.sub(all[i], 2)) or 0
+  if of < part - 32 or of > part then redis.call('HDEL', C, all[i])
+  elseif string.sub(all[i], 1, 1) == 'c' then calls = calls + sane(all[i + 1], 1e12)
+  else failures = failures + sane(all[i + 1], 1e12) end
 end
 local enough = failures >= tonumber(ARGV[7])
 if rate > 0 then enough = calls >= tonumber(ARGV[9]) and failures / calls >= rate end

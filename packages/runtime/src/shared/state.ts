@@ -1,11 +1,12 @@
 import type { CircuitBreaker, RetryBudgetOptions } from 'holdfast'
+import { Complaints } from '../error-log/complaints.js'
 import type { Kit } from '../kit.js'
 import type { RetryEvent } from '../records/session.js'
 import { Aside } from './aside.js'
 import { SharedBudget } from './budget.js'
 import { SharedBreaker } from './link.js'
-import { type News, readNews } from './news.js'
 import { type FleetNode, Nodes } from './nodes.js'
+import { type News, parseNews } from './replies.js'
 import { Rests } from './rests.js'
 import { CHANNEL } from './scripts.js'
 import { type ShareOptions, settingsText } from './settings.js'
@@ -85,10 +86,13 @@ export class SharedState {
   private lostAt: Date | undefined = undefined
   private losses = 0
   private closed = false
+  /** Says that something from Redis was ignored, at most once a minute. */
+  private readonly invalid: Complaints
 
   private constructor(kit: Kit, options: SharedStateOptions) {
     this.kit = kit
     this.options = options
+    this.invalid = new Complaints(kit.clock, (line) => kit.complain(line))
   }
 
   /** Connects. Where Redis is not there the node begins alone. @throws INVALID_OPTIONS for a url it cannot read */
@@ -104,17 +108,19 @@ export class SharedState {
       random,
       channel: CHANNEL,
       path: options.path ?? ((path) => path),
-      heard: (text) => state.heard(readNews(text)),
+      heard: (text) => state.onMessage(text),
       changed: (up, reason) => {
         state.changed(up, reason)
         ready()
       },
     })
+    const onInvalidReply = (problem: string) => state.onInvalidReply(problem)
     state.members = new Nodes(kit, state.wire, {
       heartbeat: options.heartbeat ?? HEARTBEAT,
       self: () => options.self(),
       forgotten: () => void state.compare([...state.links.values()]),
       beaten: () => state.beaten(),
+      onInvalidReply,
     })
     state.strangers = new Strangers(kit, {
       wire: state.wire,
@@ -123,9 +129,9 @@ export class SharedState {
       living: (nodes) => state.members.living(nodes),
       reunited: (link) => void state.greet(link),
     })
-    state.aside = new Aside(state.wire, (id) => state.find(id))
-    state.rests = new Rests(state.wire, options.node, clock)
-    state.stream = new EventStream(kit, state.wire, options.node)
+    state.aside = new Aside(state.wire, (id) => state.find(id), onInvalidReply)
+    state.rests = new Rests(state.wire, { node: options.node, clock, onInvalidReply })
+    state.stream = new EventStream(kit, state.wire, options.node, onInvalidReply)
     const late = timer(clock, ready, FIRST_WORD)
     await first
     clock.clearTimer(late)
@@ -161,6 +167,7 @@ export class SharedState {
         stands: (mine) => this.aside.note(mine),
         found: (mine, theirs, node) => this.strangers.found(mine, theirs, node),
         openSince: (id, at) => this.options.openSince?.(id, at),
+        onInvalidReply: (problem) => this.onInvalidReply(problem),
       },
       known?.lately.calls ?? calls,
     )
@@ -182,7 +189,9 @@ export class SharedState {
 
   /** A retry budget that the whole fleet draws on. */
   budget(id: string, options: RetryBudgetOptions & { window: number }): SharedBudget {
-    return new SharedBudget(id, this.wire, { ...options, clock: this.kit.clock })
+    return new SharedBudget(id, this.wire, { ...options, clock: this.kit.clock }, (problem) =>
+      this.onInvalidReply(problem),
+    )
   }
 
   /** The nodes that live; this one alone where Redis is lost. */
@@ -241,27 +250,44 @@ export class SharedState {
     this.options.layerChanged?.(node)
   }
 
-  private heard(news: News | undefined): void {
-    if (news === undefined || this.closed) return
-    const { kit, options } = this
-    if ('epoch' in news) this.link(news.id)?.adopt(news)
+  private onMessage(text: string): void {
+    if (this.closed) return
+    const parsed = parseNews(text)
+    if ('value' in parsed) this.onNews(parsed.value)
+    else this.invalid.say(`a message in Redis that is none of this fleet's was ignored: ${parsed.problem}`)
+  }
+
+  private onInvalidReply(problem: string): void {
+    this.invalid.say(`an answer of Redis that no script of this release gives was ignored: ${problem}`)
+  }
+
+  private onNews(news: News): void {
+    const { options } = this
+    if ('epoch' in news) this.link(news.id)?.onChangePublished(news)
     else if ('ask' in news) {
       if (news.node !== options.node) this.link(news.ask)?.vote(news.round)
     } else if (news.node === options.node) return
     else if ('settings' in news) {
       const link = this.links.get(news.of)
-      if (link !== undefined) this.strangers.heard(link, news)
+      if (link !== undefined) void this.strangers.heard(link, news)
     } else if ('rest' in news) this.rests.heard(news)
     else if ('layer' in news) options.layerChanged?.(news.node)
-    else {
-      const left = 'left' in news
-      if (left) this.strangers.left(news.node)
-      kit.emit({
-        eventType: left ? 'node_left' : 'node_joined',
-        component: 'circuit_breaker',
-        context: { node: news.node },
-      })
+    else void this.onNodeChange(news.node, 'joined' in news)
+  }
+
+  /** A node is said to have joined or left: Redis knows whether it lives. */
+  private async onNodeChange(node: string, hasJoined: boolean): Promise<void> {
+    try {
+      if ((await this.members.living([node])).has(node) !== hasJoined) return
+    } catch {
+      return // Redis is lost, which is told elsewhere.
     }
+    if (!hasJoined) this.strangers.left(node)
+    this.kit.emit({
+      eventType: hasJoined ? 'node_joined' : 'node_left',
+      component: 'circuit_breaker',
+      context: { node },
+    })
   }
 
   private link(id: string): SharedBreaker | undefined {

@@ -1,6 +1,6 @@
 import type { Kit } from '../kit.js'
 import type { SharedBreaker } from './link.js'
-import type { SettingsNews } from './news.js'
+import type { SettingsNews } from './replies.js'
 import { differingFields } from './settings.js'
 import type { Wire } from './wire.js'
 
@@ -28,12 +28,13 @@ export class Strangers {
     this.parts = parts
   }
 
-  /** A node says what its settings are. */
-  heard(link: SharedBreaker, { settings, node, answer }: SettingsNews): void {
+  /** A node is said to have these settings. One that does not live says nothing: somebody else does in its name. */
+  async heard(link: SharedBreaker, { settings, node, answer }: SettingsNews): Promise<void> {
     if (link.settings === settings) {
       this.forget(link, node)
       return
     }
+    if (!(await this.lives(node)) || link.settings === settings) return
     const { wire, node: own } = this.parts
     // One that is answered by many is told of the first.
     this.add(link, settings, node, answer === true && link.strangers.size > 0)

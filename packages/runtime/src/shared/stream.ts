@@ -32,10 +32,13 @@ export class EventStream {
   private readonly wire: Wire
   private readonly node: string
 
-  constructor(kit: Kit, wire: Wire, node: string) {
+  private readonly onInvalidReply: (problem: string) => void
+
+  constructor(kit: Kit, wire: Wire, node: string, onInvalidReply: (problem: string) => void) {
     this.kit = kit
     this.wire = wire
     this.node = node
+    this.onInvalidReply = onInvalidReply
   }
 
   add(event: RetryEvent): void {
@@ -56,17 +59,25 @@ export class EventStream {
   } = {}): Promise<FleetEvent[]> {
     const start = after === undefined ? '-' : `(${after}`
     try {
-      const entries = (await this.wire.send('XRANGE', KEY, start, '+', 'COUNT', limit)) as [
-        string,
-        string[],
-      ][]
-      return entries.map(([place, [, node = '', , text = '']]) => ({
-        place,
-        node,
-        event: eventCodec.decode(JSON.parse(text)) as RetryEvent,
-      }))
+      const entries = (await this.wire.send('XRANGE', KEY, start, '+', 'COUNT', limit)) as unknown[]
+      return entries.flatMap((entry) => this.read(entry) ?? [])
     } catch {
       return []
+    }
+  }
+
+  /** One entry of the stream; undefined for what is no event of a node. */
+  private read(entry: unknown): FleetEvent | undefined {
+    try {
+      const [place, [, node, , text]] = entry as [string, string[]]
+      return {
+        place: String(place),
+        node: String(node),
+        event: eventCodec.decode(JSON.parse(text ?? '')) as RetryEvent,
+      }
+    } catch {
+      this.onInvalidReply('events: expected an event of a node')
+      return undefined
     }
   }
 

@@ -160,6 +160,8 @@ export const byteCount = (least: number, most: number) =>
   takes(z.int().min(least).max(most), `a whole number of bytes from ${least} to ${most}`)
 export const text = () => takes(z.string(), 'a text')
 export const word = () => takes(z.string().min(1), 'a text that is not empty')
+export const shortWord = (most: number) =>
+  takes(z.string().min(1).max(most), `a text of 1 to ${most} characters`)
 export const secret = () => takes(z.string().min(1), 'a text that is not empty', { secret: true })
 
 /** One secret, or several. */

@@ -22,6 +22,7 @@ import {
   secret,
   secrets,
   share,
+  shortWord,
   span,
   targetPort,
   text,
@@ -33,6 +34,9 @@ const DAY_MS = 86_400_000
 
 /** More processes than this are a mistake rather than a large machine. */
 const MAX_PROXY_WORKERS = 256
+
+/** Other nodes ignore longer ones. */
+const MAX_NODE_ID_LENGTH = 512
 
 /** A breaker that calls share by name, and that of a pool's members. */
 export const breakerEntrySchema = z.strictObject({
@@ -244,8 +248,11 @@ export const sectionsShape = {
   shared: maybe(url('redis', 'rediss'), 'The Redis through which a fleet shares what it knows.'),
   node: key(
     z.strictObject({
-      id: key(word(), 'What this process is called in the fleet.'),
-      heartbeat: key(span(), 'How often it says that it lives.'),
+      id: key(
+        shortWord(MAX_NODE_ID_LENGTH),
+        'What this process is called in the fleet. Default: host, process id and a random part.',
+      ),
+      heartbeat: key(span(), 'How often it says that it lives. Default 2 seconds.'),
     }),
     'This process in a fleet.',
   ),
