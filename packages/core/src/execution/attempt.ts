@@ -31,6 +31,8 @@ export class AttemptContext implements Attempt {
   declare readonly member: any
   /** What the function passed to `note`. */
   declare notes: object | undefined
+  /** @internal Called when the attempt is aborted. Cheaper than a signal, which then need not be created. */
+  declare onAbort: ((reason: unknown) => void) | undefined
   declare private controller: AbortController | undefined
 
   constructor(number: number, member: Member | undefined) {
@@ -61,6 +63,7 @@ export class AttemptContext implements Attempt {
 
   /** Aborts the signal of the function, whose result is no longer awaited. */
   abort(reason: unknown): void {
+    this.onAbort?.(reason)
     this.controller ??= new AbortController()
     this.controller.abort(reason)
   }

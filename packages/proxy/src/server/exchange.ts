@@ -1,3 +1,5 @@
+import type { Attempt } from 'holdfast'
+import { AttemptContext } from 'holdfast/engine'
 import type { Dispatcher } from 'undici'
 import { isBodiless, isWhole } from '../connect/bodiless.js'
 import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'
@@ -65,44 +67,36 @@ export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   sending: Sending,
-  number: number,
-  signal: AbortSignal,
+  attempt: Attempt,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(options, new Exchange(sending, number, signal, resolve, reject))
+    dispatcher.dispatch(options, new Exchange(sending, attempt, resolve, reject))
   })
 }
 
 class Exchange implements Dispatcher.DispatchHandler {
   private readonly sending: Sending
-  private readonly number: number
-  private readonly signal: AbortSignal
+  private readonly attempt: Attempt
   private readonly resolve: (outcome: Outcome) => void
   private readonly reject: (error: Error) => void
   private controller: Dispatcher.DispatchController | undefined = undefined
   private answer: Answer | undefined = undefined
   private settled = false
-  private readonly abort = (): void => {
-    const { signal, controller } = this
-    const { reason } = signal
-    this.fail(reason instanceof Error ? reason : new Error(String(reason)))
-    controller?.abort(reason)
-  }
+  /** Of an attempt that is not the engine's. */
+  private signal: AbortSignal | undefined = undefined
+  private readonly onSignal = (): void => this.abort(this.signal?.reason)
 
   constructor(
     sending: Sending,
-    number: number,
-    signal: AbortSignal,
+    attempt: Attempt,
     resolve: (outcome: Outcome) => void,
     reject: (error: Error) => void,
   ) {
     this.sending = sending
-    this.number = number
-    this.signal = signal
+    this.attempt = attempt
     this.resolve = resolve
     this.reject = reject
-    if (signal.aborted) this.abort()
-    else signal.addEventListener('abort', this.abort, { once: true })
+    this.follow(attempt)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -157,14 +151,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   private settle(): void {
-    const { answer, sending, number } = this
+    const { answer, sending, attempt } = this
     if (this.settled || answer === undefined) return
     this.settled = true
     const { statusCode } = answer
-    if (answer.complete) this.signal.removeEventListener('abort', this.abort)
+    if (answer.complete) this.unfollow()
     if (statusCode < 400) this.resolve(answer)
     else {
-      sending.keep(number, answer)
+      sending.keep(attempt.number, answer)
       const passing = statusCode >= 500 || MAY_PASS.has(statusCode)
       const ended = passing ? new FailedAnswer(answer) : new JudgedAnswer(answer)
       sending.ended = ended
@@ -173,8 +167,28 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
+  /** Ends the exchange when the attempt is aborted. An attempt of the engine tells that without a signal, which is slow to make. */
+  private follow(attempt: Attempt): void {
+    if (!(attempt instanceof AttemptContext)) {
+      this.signal = attempt.signal
+      if (this.signal.aborted) this.abort(this.signal.reason)
+      else this.signal.addEventListener('abort', this.onSignal, { once: true })
+    } else if (attempt.aborted) this.abort(attempt.signal.reason)
+    else attempt.onAbort = (reason) => this.abort(reason)
+  }
+
+  private unfollow(): void {
+    if (this.attempt instanceof AttemptContext) this.attempt.onAbort = undefined
+    else this.signal?.removeEventListener('abort', this.onSignal)
+  }
+
+  private abort(reason: unknown): void {
+    this.fail(reason instanceof Error ? reason : new Error(String(reason)))
+    this.controller?.abort(reason as Error)
+  }
+
   private fail(error: Error): void {
-    this.signal.removeEventListener('abort', this.abort)
+    this.unfollow()
     if (this.settled) return
     this.settled = true
     if (!(error instanceof AlreadySent)) this.sending.ended = error

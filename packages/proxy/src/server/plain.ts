@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { HoldfastError, type RunOptions } from 'holdfast'
+import type { RunOptions } from 'holdfast'
 import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'
 import { authenticate, isRefusal } from './authenticate.js'
 import { AlreadySent, exchange, Sending } from './exchange.js'
@@ -13,14 +13,13 @@ import { parseAbsolute } from './target.js'
 /** Methods that mean the same however often they arrive. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 
-const gone = (): Error => new HoldfastError('CANCELLED', 'the client went away')
-
-/** Answers a request in absolute form. */
+/** Answers a request in absolute form. `signal` is aborted when the client is gone. */
 export function handlePlain(
   house: House,
   req: IncomingMessage,
   res: ServerResponse,
   head: RequestHead,
+  signal: AbortSignal,
 ): void {
   const { targets, counts } = house
   const stop = (refusal: Refusal): void => {
@@ -38,7 +37,7 @@ export function handlePlain(
     const { user, context } = caller
     const call: ProxyCall = { kind: 'request', method, host: target.host, policy: head.policy, user, context }
     counts.requests++
-    forward(house, req, res, head, call, target.origin, path).catch((error: unknown) =>
+    forward(house, req, res, head, call, target.origin, path, signal).catch((error: unknown) =>
       stop(refusalFor(error)),
     )
   }
@@ -56,20 +55,17 @@ async function forward(
   call: ProxyCall,
   origin: string,
   path: string,
+  signal: AbortSignal,
 ): Promise<void> {
   const { settings, guardFor } = house
   const guard = guardFor(call)
-  const client = new AbortController()
-  res.on('close', () => {
-    if (!res.writableFinished) client.abort(gone())
-  })
   const small = !head.chunked && head.contentLength <= WHOLE
   if (head.chunked || head.contentLength > 0) limitBody(req, settings.idleTimeout)
   // Where the upstream fails, the client's connection must survive to be told.
   const body = !small
     ? Readable.from(req.iterator({ destroyOnReturn: false }), { objectMode: false })
     : head.contentLength > 0
-      ? await wholeBody(req, client.signal)
+      ? await wholeBody(req, signal)
       : null
   const sending = new Sending(small && (mayRepeat(head, call) || (await repeatsAll(house, guard))))
   const headers = head.headers
@@ -84,13 +80,13 @@ async function forward(
     headersTimeout: settings.responseTimeout,
     bodyTimeout: settings.idleTimeout,
   }
-  const options: RunOptions = { signal: client.signal, context: call.context }
+  const options: RunOptions = { signal, context: call.context }
   if (!sending.repeatable) options.retry = { abortOn: [() => sending.begun] }
   const last = await guard
     .run((attempt) => {
       sending.demand()
       sending.discardBefore(attempt.number)
-      return exchange(dispatcherFor(house, attempt), request, sending, attempt.number, attempt.signal)
+      return exchange(dispatcherFor(house, attempt), request, sending, attempt)
     }, options)
     .catch((error: unknown) => error)
   // A guard that does not know when to stop went on in vain: what counts is what came of the sending.
@@ -130,9 +126,13 @@ function limitBody(req: IncomingMessage, idleTimeout: number): void {
 function wholeBody(req: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
-    req.on('end', () => resolve(Buffer.concat(chunks)))
+    req.on('end', () => {
+      signal.removeEventListener('abort', onAbort)
+      resolve(Buffer.concat(chunks))
+    })
     req.on('error', reject)
-    signal.addEventListener('abort', () => reject(gone()), { once: true })
   })
 }

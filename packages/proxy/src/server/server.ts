@@ -4,13 +4,13 @@ import type { Duration } from 'holdfast'
 import { CredentialThrottle, milliseconds } from 'holdfast/engine'
 import { Agent, buildConnector } from 'undici'
 import { TargetPolicy } from '../targets/target-policy.js'
+import { ClientConnections } from './client-connection.js'
 import { handleConnect } from './connect.js'
 import { guardsOf } from './guards.js'
 import { readRequest } from './head.js'
 import type { House } from './house.js'
 import { type ProxyOptions, readProxy } from './options.js'
 import { handlePlain } from './plain.js'
-import { encodeUrl } from './raw-url.js'
 import { refuse, refuseSocket } from './refusals.js'
 import { answerOwn, type ProxyStatus, statusOf } from './status-page.js'
 import { Tunnels } from './tunnels.js'
@@ -109,7 +109,7 @@ interface ParserError extends NodeJS.ErrnoException {
 
 function serverFor(house: House): Server {
   const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = house.settings
-  const unanswered = new Unanswered()
+  const connections = new ClientConnections()
   const server = createServer(
     {
       maxHeaderSize,
@@ -121,63 +121,62 @@ function serverFor(house: House): Server {
       insecureHTTPParser: false,
     },
     (req: IncomingMessage, res: ServerResponse) => {
-      unanswered.add(req.socket, res)
-      // A connection is kept for nobody while the proxy is being closed.
-      res.on('close', () => house.closing && setImmediate(() => server.closeIdleConnections()))
-      // A request after one that closes the connection is not read: it may be a part of that one to others.
-      if (unanswered.isLast(req.socket)) return
+      const connection = connections.get(req.socket)
       const head = readRequest(req.rawHeaders)
-      const { problem, chunked } = head
-      unanswered.noteEnd(req)
-      if (
-        problem !== undefined ||
-        (chunked && req.httpVersionMinor === 0) ||
-        unanswered.isRecovered(req.socket)
-      ) {
+      const { problem, chunked, contentLength } = head
+      connection.add(req, res, chunked || contentLength > 0)
+      res.on('close', () => {
+        connection.delete(res)
+        // A connection is kept for nobody while the proxy is being closed.
+        if (house.closing) setImmediate(() => server.closeIdleConnections())
+      })
+      // A request after one that closes the connection is not read: it may be a part of that one to others.
+      if (connection.isLast) return
+      if (problem !== undefined || (chunked && req.httpVersionMinor === 0) || connection.isRecovered) {
         res.shouldKeepAlive = false
-        unanswered.setLast(req.socket)
+        connection.isLast = true
       }
       if (problem !== undefined) {
         house.counts.refused++
         refuse(res, problem)
       } else if (isOwn(req)) answerOwn(house, res)
-      else handlePlain(house, req, res, head)
+      else handlePlain(house, req, res, head, connection.signal)
     },
   )
   server.maxConnections = maxConnections
-  const known = new WeakSet<Socket>()
   server.on('connection', (socket: Socket) => {
-    // A connection is given back to the server where a request on it asked for another protocol in vain.
-    if (known.has(socket)) return
-    known.add(socket)
+    // A connection is given back to the server where a request on it has to be parsed anew.
+    if (connections.has(socket)) return
+    const connection = connections.get(socket)
     house.connections++
     socket.once('close', () => {
       house.connections--
-      unanswered.leave(socket)
+      connection.close()
     })
   })
   const tunnels = (handle: typeof handleConnect) => (req: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.setTimeout(0)
     // An answer to an earlier request would end up inside the tunnel.
-    if (unanswered.has(socket)) socket.destroy()
+    if (connections.get(socket).hasPending) socket.destroy()
     else void handle(house, req, socket, head)
   }
   server.on('connect', tunnels(handleConnect))
   const openWebSocket = tunnels(handleWebSocket)
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (isWebSocket(req) || unanswered.has(socket)) openWebSocket(req, socket, head)
+    if (isWebSocket(req) || connections.get(socket).hasPending) openWebSocket(req, socket, head)
     else {
       socket.unshift(Buffer.concat([withoutUpgrade(req), head]))
       server.emit('connection', socket)
     }
   })
   server.on('clientError', (error: ParserError, socket: Socket) => {
-    const silent = unanswered.has(socket) && !unanswered.owns(socket)
+    const connection = connections.get(socket)
+    const silent = connection.hasPending && !connection.ownsError
     // Bytes after a request that is the last of its connection are ignored: its response closes the connection.
-    if (error.code === 'HPE_CLOSED_CONNECTION' && unanswered.has(socket)) return
+    if (error.code === 'HPE_CLOSED_CONNECTION' && connection.hasPending) return
     // The parser that did not take a URL is gone, and so is its time for the head of the request.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && unanswered.isRecovered(socket)) return
-    const request = error.code === 'HPE_INVALID_URL' ? unanswered.recover(socket, error.rawPacket) : undefined
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && connection.isRecovered) return
+    const request = error.code === 'HPE_INVALID_URL' ? connection.recover(error.rawPacket) : undefined
     if (request !== undefined) {
       // Another parser reads the request anew. One that reads a connection past its stream stops at the first listener to that.
       socket.on('data', () => {})
@@ -193,70 +192,6 @@ function serverFor(house: House): Server {
 
 /** Whether a request is for the proxy itself, and not to be sent on. */
 const isOwn = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
-
-/** Connections with requests that are not answered yet: nothing else may be written to them. */
-class Unanswered {
-  private readonly answers = new WeakMap<Socket, Set<ServerResponse>>()
-  private readonly last = new WeakSet<Socket>()
-  /** How many bytes of a connection were read when its last request was complete. */
-  private readonly ends = new WeakMap<Socket, number>()
-  private readonly recovered = new WeakSet<Socket>()
-
-  add(socket: Socket, res: ServerResponse): void {
-    const answers = this.answers.get(socket) ?? new Set()
-    this.answers.set(socket, answers.add(res))
-    res.on('close', () => answers.delete(res))
-  }
-
-  /** Nothing more is read from the connection: the response to what was read closes it. */
-  setLast(socket: Socket): void {
-    this.last.add(socket)
-  }
-
-  isLast(socket: Socket): boolean {
-    return this.last.has(socket)
-  }
-
-  /** Remembers where a request ends. */
-  noteEnd(req: IncomingMessage): void {
-    const { socket } = req
-    const note = (): void => void this.ends.set(socket, socket.bytesRead)
-    if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) note()
-    else req.once('end', note)
-  }
-
-  /**
-   * What a parser has to read in place of a request whose URL another did not take; undefined where nothing is to be done about
-   * it. That request is the last of its connection.
-   */
-  recover(socket: Socket, packet: Buffer | undefined): Buffer | undefined {
-    if (packet === undefined || this.has(socket) || this.recovered.has(socket)) return undefined
-    // The first line must begin with the packet: what is before it cannot be read again.
-    if (socket.bytesRead - packet.length !== (this.ends.get(socket) ?? 0)) return undefined
-    const encoded = encodeUrl(packet)
-    if (encoded !== undefined) this.recovered.add(socket)
-    return encoded
-  }
-
-  isRecovered(socket: Socket): boolean {
-    return this.recovered.has(socket)
-  }
-
-  has(socket: Socket): boolean {
-    return (this.answers.get(socket)?.size ?? 0) > 0
-  }
-
-  /** Whether a fault in what was read would answer a request, and that one alone: the one whose body it is in. */
-  owns(socket: Socket): boolean {
-    const [res, ...others] = this.answers.get(socket) ?? []
-    return others.length === 0 && res?.headersSent === false && !res.req.complete
-  }
-
-  /** The connection is closed. Only the answer whose turn it was hears of that by itself. */
-  leave(socket: Socket): void {
-    for (const res of this.answers.get(socket) ?? []) if (res.socket === null) res.emit('close')
-  }
-}
 
 function badHead(code: string | undefined): { status: number; error: string; message: string } {
   if (code === 'HPE_HEADER_OVERFLOW')

@@ -11,37 +11,54 @@ import type { Attempt, Pool, RetryOptions, RunOptions } from 'holdfast'
 /** What the proxy's calls are to the config. */
 const OPERATION = 'proxy'
 
-/** Runs the proxy's calls under the rules of the config, so that they are counted and recorded as all others are. */
-function guardOf(hf: Holdfast, pool: string | undefined, call: ProxyCall): ProxyGuard {
-  const id = call.policy ?? (pool === undefined ? undefined : hf.config.current.pools?.[pool]?.policy)
-  /** The policy as it is in force. */
-  const record = async (): Promise<RetryPolicy> => {
-    if (id !== undefined) return hf.policies.get(id)
-    const policies = await hf.policies.list()
-    return policies.find((policy) => policy.id === OPERATION) ?? hf.policies.get('default')
+/** Runs a call of the proxy under the rules of the config, so that it is counted and recorded as all others are. */
+class ConfiguredGuard implements ProxyGuard {
+  private readonly hf: Holdfast
+  private readonly pool: string | undefined
+  private readonly call: ProxyCall
+  /** The policy that the call or its pool names. */
+  private readonly policy: string | undefined
+
+  constructor(hf: Holdfast, pool: string | undefined, call: ProxyCall) {
+    this.hf = hf
+    this.pool = pool
+    this.call = call
+    this.policy = call.policy ?? (pool === undefined ? undefined : hf.config.current.pools?.[pool]?.policy)
   }
-  /** What is different for this call: a tunnel that names no policy goes to everybody, and some requests must not go twice. */
-  const retryFor = async (given: RunOptions['retry']): Promise<RetryOptions | false | undefined> => {
+
+  run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
+    const { hf, pool, policy, call } = this
+    const { method, host, context, user } = call
+    const given: CallOptions = {
+      name: `proxy ${host}`,
+      context: { method, host, ...context, ...(user && { user }) },
+      signal: options.signal,
+      ...(pool === undefined ? {} : { pool }),
+      ...(policy === undefined ? {} : { policy }),
+    }
+    const run = (retry?: RetryOptions | false): Promise<T> =>
+      hf.run(OPERATION, fn as (attempt: unknown) => T | PromiseLike<T>, { ...given, retry })
+    // A tunnel that names no policy goes to everybody.
     if (call.kind === 'tunnel' && call.policy === undefined && pool !== undefined)
-      return untilOneStands(await record(), hf.pools.get(pool).size)
-    return given
-      ? { ...given, abortOn: [...((await record()).abortExceptions ?? []), ...(given.abortOn ?? [])] }
-      : given
+      return this.record().then((record) => run(untilOneStands(record, hf.pools.get(pool).size)))
+    const { retry } = options
+    if (!retry) return run(retry)
+    // What the call must not repeat comes besides what the policy does not.
+    return this.record().then(({ abortExceptions }) =>
+      run({ ...retry, abortOn: [...(abortExceptions ?? []), ...(retry.abortOn ?? [])] }),
+    )
   }
-  return {
-    async run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
-      const { method, host, context, user } = call
-      const given: CallOptions = {
-        name: `proxy ${host}`,
-        context: { method, host, ...context, ...(user && { user }) },
-        signal: options?.signal,
-        retry: await retryFor(options?.retry),
-        ...(pool === undefined ? {} : { pool }),
-        ...(id === undefined ? {} : { policy: id }),
-      }
-      return hf.run(OPERATION, (attempt) => fn(attempt as Attempt), given)
-    },
-    retryNonIdempotent: async () => (await record()).retryNonIdempotent,
+
+  async retryNonIdempotent(): Promise<boolean> {
+    return (await this.record()).retryNonIdempotent
+  }
+
+  /** The policy as it is in force. */
+  private async record(): Promise<RetryPolicy> {
+    const { hf, policy } = this
+    if (policy !== undefined) return hf.policies.get(policy)
+    const policies = await hf.policies.list()
+    return policies.find(({ id }) => id === OPERATION) ?? hf.policies.get('default')
   }
 }
 
@@ -70,7 +87,7 @@ export function startForward(hf: Holdfast, options: ForwardOptions = {}): Promis
   return startProxy({
     host,
     port,
-    guard: (call) => guardOf(hf, pool, call),
+    guard: (call) => new ConfiguredGuard(hf, pool, call),
     allowPrivateTargets: said.allowPrivateTargets ?? false,
     ...(pool === undefined ? {} : { pool: hf.pools.get(pool) as Pool<unknown> }),
     ...(said.users === undefined ? {} : { users: said.users }),
