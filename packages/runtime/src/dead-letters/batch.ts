@@ -2,6 +2,8 @@ import { ACTOR, abortable, above, callable, check, count, countless, flag, text 
 import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
 import type { Handlers } from './handlers.js'
+import { LeaseBuffer } from './lease-buffer.js'
+import { Recordings } from './recordings.js'
 import { isClosedDoor, type Owners, type Replays, type Served } from './replays.js'
 import { wait } from './wait.js'
 
@@ -52,6 +54,8 @@ const OPTIONS = {
   ...ACTOR,
 }
 
+const DEFAULT_CONCURRENCY = 4
+
 interface Parts {
   readonly kit: Kit
   readonly handlers: Handlers
@@ -74,8 +78,10 @@ export class Batch {
   private told = true
   /** Operations with a handler here whose door has not closed. */
   private readonly willing = new Set<string>()
-  /** Entries this batch is done with, though they are not completed. */
-  private readonly seen = new Set<string>()
+  /** Entries that are replayed now, and those this batch is done with though they could be leased again. */
+  private readonly passed = new Set<string>()
+  private readonly leases: LeaseBuffer
+  private readonly recordings: Recordings
   private readonly parts: Parts
   private readonly options: BatchOptions
 
@@ -84,13 +90,30 @@ export class Batch {
     check('a batch cannot be replayed', options, {}, OPTIONS)
     this.parts = parts
     this.options = options
+    const { kit, owners, replays } = parts
+    this.leases = new LeaseBuffer({
+      kit,
+      owners,
+      replays,
+      concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+      rate: options.rate,
+      want: async () =>
+        this.stopped || this.willing.size === 0
+          ? undefined
+          : { operations: [...this.willing], statuses: this.statuses, except: this.passed },
+      free: (callers) => callers,
+      most: (callers) => callers + this.total - this.begun,
+      isWanted: ({ operationType }) => !this.stopped && this.willing.has(operationType),
+    })
+    this.recordings = new Recordings(kit)
   }
 
   async run(): Promise<BatchResult> {
     const elsewhere = await this.survey()
-    const lanes = Math.min(this.options.concurrency ?? 4, this.total)
+    const lanes = Math.min(this.options.concurrency ?? DEFAULT_CONCURRENCY, this.total)
     const ended = await Promise.allSettled(Array.from({ length: lanes }, () => this.lane()))
-    const broken = ended.find((lane) => lane.status === 'rejected')
+    ended.push(...(await Promise.allSettled([this.recordings.idle(), this.leases.close()])))
+    const broken = ended.find((part) => part.status === 'rejected')
     if (broken !== undefined) throw broken.reason
     const { succeeded, failed, total } = this
     return {
@@ -134,15 +157,12 @@ export class Batch {
       this.begun++
       await (this.turn = this.turn.then(() => this.pace(clock)))
       if (this.stopped) return
-      let served: Served | undefined
       try {
-        served = await this.next()
+        if (!(await this.replayNext())) return
       } catch (error) {
         this.halted = true
         throw error
       }
-      if (served === undefined) return
-      this.note(served)
     }
   }
 
@@ -155,25 +175,37 @@ export class Batch {
     await wait(clock, start - clock.now(), [signal, this.parts.closing])
   }
 
-  private async next(): Promise<Served | undefined> {
-    const { handlers, kit, owners, replays } = this.parts
-    const owner = owners.next()
-    const [entry] = await kit.store.deadLetters.leaseNext(
-      { operations: [...this.willing], statuses: this.statuses, limit: 1, except: this.seen },
-      owner,
-      replays.leaseEnd(),
-      replays.now(),
-    )
-    if (entry === undefined) return undefined
-    this.seen.add(entry.dlqId)
+  /** False where nothing is left. */
+  private async replayNext(): Promise<boolean> {
+    const { handlers, replays } = this.parts
+    const leased = await this.leases.next()
+    if (leased === undefined) return false
+    const { entry, owner } = leased
+    this.passed.add(entry.dlqId)
     const replayer = await handlers.find(entry.operationType)
-    return replayer && replays.serve(entry, owner, replayer, true)
+    if (replayer === undefined) {
+      this.leases.giveBack(leased)
+      return true
+    }
+    const replayed = await replays.execute(entry, owner, replayer, true)
+    if (isClosedDoor(replayed.error)) this.willing.delete(entry.operationType)
+    await this.recordings.add(async () => {
+      try {
+        this.note(await replayed.record())
+      } catch (error) {
+        this.halted = true
+        throw error
+      }
+    })
+    return true
   }
 
-  private note({ end, entry, error }: Served): void {
+  private note({ end, entry }: Served): void {
     if (end === 'completed') this.succeeded++
     else if (end === 'failed') this.failed++
-    else if (end === 'put_back' && isClosedDoor(error)) this.willing.delete(entry.operationType)
+    // No lease is ever given on it again to this batch, so that it need not be passed over.
+    if (end === 'completed' || (end === 'failed' && !this.options.retryFailed))
+      this.passed.delete(entry.dlqId)
     const { succeeded, failed, total } = this
     try {
       this.options.onProgress?.({ succeeded, failed, total, entry })
@@ -194,7 +226,7 @@ export class Batch {
         if (left <= 0 || this.stopped) return requested
         const filter = { operation, status: this.statuses, limit: Math.min(left, 500), cursor }
         const page = await kit.store.deadLetters.list(filter, replays.now())
-        for (const { dlqId } of page.items) await kit.store.deadLetters.request(dlqId, replays.now())
+        await Promise.all(page.items.map(({ dlqId }) => kit.store.deadLetters.request(dlqId, replays.now())))
         requested += page.items.length
         left -= page.items.length
         cursor = page.cursor

@@ -31,6 +31,14 @@ export interface Served {
   readonly error?: unknown
 }
 
+/** A replay whose handler has ended, and whose result is not recorded yet. */
+export interface Replayed {
+  /** What the handler threw, or why it was not called. */
+  readonly error?: unknown
+  /** Ends the lease with the result. */
+  record(): Promise<Served>
+}
+
 /** Whoever takes a lease, each time another: two replays of one process are strangers to each other. */
 export class Owners {
   private count = 0
@@ -68,16 +76,21 @@ export class Replays {
     return new Date(this.kit.clock.wall() + LEASE)
   }
 
-  /**
-   * Replays an entry that `owner` holds. `patient` puts it back where nothing could be tried; otherwise that is a failure
-   * like others.
-   */
+  /** Replays an entry that `owner` holds, and records the result. */
   async serve(leased: DeadLetter, owner: string, replayer: Replayer, patient: boolean): Promise<Served> {
+    return (await this.execute(leased, owner, replayer, patient)).record()
+  }
+
+  /**
+   * Replays an entry that `owner` holds. Its lease is renewed until the result is recorded. `patient` puts it back where
+   * nothing could be tried; otherwise that is a failure like others.
+   */
+  async execute(leased: DeadLetter, owner: string, replayer: Replayer, patient: boolean): Promise<Replayed> {
     let entry: DeadLetter
     try {
       entry = this.vault.open(leased)
     } catch (error) {
-      return this.putBack(leased, owner, error)
+      return { error, record: () => this.putBack(leased, owner, error) }
     }
     const { operationType: operation, itemId, correlationId } = entry
     let retries = 0
@@ -92,16 +105,14 @@ export class Replays {
       )
     const stop = this.renewing(entry, owner)
     try {
-      try {
-        await replayer(entry, through)
-      } catch (error) {
-        const untried = isHoldfastError(error, 'CANCELLED') || (patient && isOneOf(error, UNTRIED))
-        return await (untried ? this.putBack(entry, owner, error) : this.failed(entry, owner, error, retries))
-      }
-      return await this.completed(entry, owner)
-    } finally {
-      stop()
+      await replayer(entry, through)
+    } catch (error) {
+      const untried = isHoldfastError(error, 'CANCELLED') || (patient && isOneOf(error, UNTRIED))
+      const record = () =>
+        untried ? this.putBack(entry, owner, error) : this.failed(entry, owner, error, retries)
+      return { error, record: () => record().finally(stop) }
     }
+    return { record: () => this.completed(entry, owner).finally(stop) }
   }
 
   /** Ends the lease as if nothing had been. */

@@ -1,8 +1,9 @@
 import { abortable, above, check, count } from '../check.js'
 import type { Kit } from '../kit.js'
-import type { DeadLetter } from '../records/dead-letter.js'
 import { messageOf } from '../records/summary.js'
 import type { Handlers } from './handlers.js'
+import { LeaseBuffer, type LeasedEntry } from './lease-buffer.js'
+import { Recordings } from './recordings.js'
 import { isClosedDoor, type Owners, type Replays } from './replays.js'
 import { wait } from './wait.js'
 
@@ -44,6 +45,9 @@ export class Worker {
   private readonly parts: Parts
   private readonly options: WorkOptions
   private readonly interval: number
+  private readonly concurrency: number
+  private readonly leases: LeaseBuffer
+  private readonly recordings: Recordings
 
   /** @throws INVALID_OPTIONS */
   constructor(parts: Parts, options: WorkOptions) {
@@ -51,25 +55,48 @@ export class Worker {
     this.parts = parts
     this.options = options
     this.interval = options.interval ?? 1000
+    this.concurrency = options.concurrency ?? 4
+    const { kit, owners, replays } = parts
+    this.leases = new LeaseBuffer({
+      kit,
+      owners,
+      replays,
+      concurrency: this.concurrency,
+      want: async () => {
+        const operations = await this.willing()
+        return operations.length === 0 || this.stopped
+          ? undefined
+          : { operations, statuses: ['pending', 'failed'], requested: true }
+      },
+      free: () => this.concurrency - this.running.size,
+      most: () => Number.POSITIVE_INFINITY,
+      isWanted: ({ operationType }) => !this.stopped && !this.resting.has(operationType),
+    })
+    this.recordings = new Recordings(kit)
+  }
+
+  private get stopped(): boolean {
+    return this.options.signal?.aborted === true || this.parts.closing.aborted
   }
 
   /** Resolves when the signal is aborted or the queue closes, and what was under way has ended. */
   async run(): Promise<void> {
-    const { closing, kit } = this.parts
-    const { concurrency = 4, signal } = this.options
-    const leave = kit.store.deadLetters.onRequest?.(() => this.wake())
+    const leave = this.parts.kit.store.deadLetters.onRequest?.(() => this.wake())
     try {
-      while (signal?.aborted !== true && !closing.aborted) {
-        const room = concurrency - this.running.size
+      while (!this.stopped) {
+        if (this.running.size >= this.concurrency) {
+          await Promise.race(this.running)
+          continue
+        }
         this.woken = false
-        const taken = room > 0 ? await this.take(room) : 0
-        if (room === 0) await Promise.race(this.running)
-        else if (taken < room) await this.idle()
+        if (!(await this.startNext()) || this.leases.isDrained) await this.idle()
       }
     } finally {
       leave?.()
     }
     await Promise.all(this.running)
+    await this.leases.close()
+    await this.recordings.idle()
   }
 
   private wake(): void {
@@ -90,44 +117,48 @@ export class Worker {
     this.bell = undefined
   }
 
-  private async take(limit: number): Promise<number> {
-    const { handlers, kit, owners, replays } = this.parts
+  /** The operations that are served here and can be had now. */
+  private async willing(): Promise<string[]> {
+    const now = this.parts.kit.clock.now()
+    for (const [operation, until] of this.resting) if (until <= now) this.resting.delete(operation)
+    return (await this.parts.handlers.operations()).filter((each) => !this.resting.has(each))
+  }
+
+  /** Begins a replay. False where there is nothing to replay. */
+  private async startNext(): Promise<boolean> {
     try {
-      const now = kit.clock.now()
-      for (const [operation, until] of this.resting) if (until <= now) this.resting.delete(operation)
-      const operations = (await handlers.operations()).filter((each) => !this.resting.has(each))
-      if (operations.length === 0) return 0
-      const owner = owners.next()
-      const entries = await kit.store.deadLetters.leaseNext(
-        { operations, statuses: ['pending', 'failed'], requested: true, limit },
-        owner,
-        replays.leaseEnd(),
-        replays.now(),
-      )
+      const leased = await this.leases.next()
       this.complained = false
-      for (const entry of entries) {
-        const replay = this.serve(entry, owner).finally(() => this.running.delete(replay))
-        this.running.add(replay)
-      }
-      return entries.length
+      if (leased === undefined) return false
+      const replay = this.serve(leased).finally(() => this.running.delete(replay))
+      this.running.add(replay)
+      return true
     } catch (error) {
       this.complain(error)
-      return 0
+      return false
     }
   }
 
-  private async serve(entry: DeadLetter, owner: string): Promise<void> {
-    const { completed, handlers, kit, replays } = this.parts
+  private async serve(leased: LeasedEntry): Promise<void> {
+    const { handlers, kit, replays } = this.parts
+    const { entry, owner } = leased
     try {
       const replayer = await handlers.find(entry.operationType)
-      if (replayer === undefined) return
-      const { end, error } = await replays.serve(entry, owner, replayer, true)
-      if (end === 'completed') await completed()
-      if (end !== 'put_back') return
-      const { retryAfter = this.interval } = (error ?? {}) as { retryAfter?: number }
-      // Nobody's door is knocked at twice in a row; an entry that cannot be read holds up its own operation alone.
-      this.resting.set(entry.operationType, kit.clock.now() + Math.max(this.interval, retryAfter))
-      if (!isClosedDoor(error)) this.complain(error)
+      if (replayer === undefined) return this.leases.giveBack(leased)
+      const replayed = await replays.execute(entry, owner, replayer, true)
+      await this.recordings.add(async () => {
+        try {
+          const { end, error } = await replayed.record()
+          if (end === 'completed') await this.parts.completed()
+          if (end !== 'put_back') return
+          const { retryAfter = this.interval } = (error ?? {}) as { retryAfter?: number }
+          // Nobody's door is knocked at twice in a row; an entry that cannot be read holds up its own operation alone.
+          this.resting.set(entry.operationType, kit.clock.now() + Math.max(this.interval, retryAfter))
+          if (!isClosedDoor(error)) this.complain(error)
+        } catch (error) {
+          this.complain(error)
+        }
+      })
     } catch (error) {
       this.complain(error)
     }

@@ -120,6 +120,11 @@ export interface DeadLetterStats {
  */
 export interface DeadLetterStore {
   /**
+   * How many entries are best leased together, and settled together, by a process whose handlers are that fast: for a store
+   * where each change costs a round trip and a flush. @defaultValue 1
+   */
+  readonly leaseBatch?: number | undefined
+  /**
    * Adds entries, each with its own result. `maxEntries` limits those that are not completed. Entries of one call of
    * `add` are flushed together.
    */

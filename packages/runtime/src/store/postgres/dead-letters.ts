@@ -116,11 +116,14 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
     const free = freeOnes(this.table, wanted, now.getTime(), most, values)
     if (free === undefined) return []
     const token = randomUUID()
-    const rows = await this.database.write(
+    const table = this.table
+    const { rows } = await this.database.write<{ rows: DeadLetterRow[] }>(
+      // Others wait for the counts until it is committed, so that is not left for another round trip.
       (sql) =>
-        sql.all<DeadLetterRow>(
+        sql.finishInto<DeadLetterRow, { rows: DeadLetterRow[] }>(
+          { rows: [] },
           `WITH free AS MATERIALIZED (${free}), taken AS (
-            UPDATE ${this.table} AS stored SET status = 'replaying', leased_until = ${until.getTime()},
+            UPDATE ${table} AS stored SET status = 'replaying', leased_until = ${until.getTime()},
                 lease_owner = ${values.add(toColumn(owner))}, change = ${values.add(token)}
               FROM free WHERE stored.seq = free.seq RETURNING stored.*
           ), counted AS (
@@ -133,10 +136,14 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
           ...values.list,
         ),
       {
-        proof: async (sql, [first]) =>
-          first !== undefined &&
-          (await sql.all(`SELECT 1 FROM ${this.table} WHERE seq = $1 AND change = $2`, first.seq, token))
-            .length > 0,
+        // Where the answer was lost, so were the entries that it told of.
+        proof: async (sql, taken) => {
+          taken.rows = await sql.all<DeadLetterRow>(
+            `SELECT * FROM ${table} WHERE status = 'replaying' AND change = $1 ORDER BY created_at, seq`,
+            token,
+          )
+          return taken.rows.length > 0
+        },
       },
     )
     const held = rows.map(heldOf)

@@ -33,13 +33,18 @@ export class Partitions {
   async make(times: readonly number[]): Promise<void> {
     const wanted = [...new Set(times.map((time) => Math.floor(time / this.width)))]
     if (wanted.every((number) => this.known.has(number))) return
-    await this.database.write(
-      async (sql) => {
-        const there = new Set((await this.list(sql)).map(({ from }) => from / this.width))
-        for (const number of wanted) if (!there.has(number)) await this.add(sql, number)
-      },
-      { lock: this.lock },
-    )
+    const missing = async (sql: Sql) => {
+      const there = new Set((await this.list(sql)).map(({ from }) => from / this.width))
+      return wanted.filter((number) => !there.has(number))
+    }
+    // Of many processes that start together only those take the lock, which all who append wait for, that find one missing.
+    if ((await this.database.read(missing)).length > 0)
+      await this.database.write(
+        async (sql) => {
+          for (const number of await missing(sql)) await this.add(sql, number)
+        },
+        { lock: this.lock },
+      )
     for (const number of wanted) this.known.add(number)
   }
 

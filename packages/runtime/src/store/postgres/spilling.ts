@@ -15,6 +15,9 @@ export interface WakingDeadLetters extends DeadLetterStore {
   onRequest(listener: () => void): () => void
 }
 
+/** How many leases are taken, or ended, in one transaction by a process that gets through them fast. */
+const LEASE_BATCH_SIZE = 100
+
 interface Parts {
   database: Database
   queue: PostgresDeadLetters
@@ -109,6 +112,7 @@ export function spilling(parts: Parts): WakingDeadLetters {
   }
 
   return {
+    leaseBatch: LEASE_BATCH_SIZE,
     async add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
       let inserted: Inserted[]
       try {

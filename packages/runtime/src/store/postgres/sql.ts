@@ -9,6 +9,8 @@ export interface Sql {
   run(text: string, ...values: Value[]): Promise<number>
   /** Runs the last statement of a transaction and its COMMIT at a stroke. `value` is what the transaction comes to. */
   finish<T>(value: T, text: string, ...values: Value[]): Promise<T>
+  /** The same for a statement whose rows are wanted: they are put into `value`. */
+  finishInto<R, T extends { rows: R[] }>(value: T, text: string, ...values: Value[]): Promise<T>
 }
 
 /** Takes back what a failed attempt did. Gives the error where the connection is no good any more. */
@@ -28,17 +30,27 @@ const one = (result: Awaited<ReturnType<Client['query']>>) =>
   Array.isArray(result) ? (result.at(-1) as Exclude<typeof result, unknown[]>) : result
 
 /** What a transaction on a connection works with. `finishing` is told before its last statement. */
-export const sqlOf = (client: Client, finishing: (value: unknown) => void): Sql => ({
-  all: async <R>(text: string, ...values: Value[]) => one(await client.query(text, values)).rows as R[],
-  run: async (text, ...values) => one(await client.query(text, values)).rowCount ?? 0,
-  async finish(value, text, ...values) {
+export function sqlOf(client: Client, finishing: (value: unknown) => void): Sql {
+  async function finish(value: unknown, text: string, values: Value[]): Promise<Row[]> {
     finishing(value)
     const done = client.query(text, values)
     // After a statement that failed it only ends the transaction.
     const committed = client.query('COMMIT')
     committed.catch(() => {})
-    await done
+    const { rows } = one(await done)
     await committed
-    return value
-  },
-})
+    return rows
+  }
+  return {
+    all: async <R>(text: string, ...values: Value[]) => one(await client.query(text, values)).rows as R[],
+    run: async (text, ...values) => one(await client.query(text, values)).rowCount ?? 0,
+    async finish(value, text, ...values) {
+      await finish(value, text, values)
+      return value
+    },
+    async finishInto<R, T extends { rows: R[] }>(value: T, text: string, ...values: Value[]) {
+      value.rows = (await finish(value, text, values)) as R[]
+      return value
+    },
+  }
+}
