@@ -12,12 +12,17 @@ import type { RetryEvent } from '../../src/records/session.js'
 import { openStore } from '../../src/store/open.js'
 import type { Store } from '../../src/store/store.js'
 
-/** The places a queue can be kept in. */
-export const STORES = ['memory', 'files', 'sqlite'] as const
+/** The places a queue can be kept in. `batches` is memory that has leases taken in batches, as PostgreSQL does. */
+export const STORES = ['memory', 'batches', 'files', 'sqlite'] as const
 
 /** A store of its own for a test, gone when the test is. */
 export async function freshStore(kind: (typeof STORES)[number] = 'memory'): Promise<Store> {
   if (kind === 'memory') return openStore('memory')
+  if (kind === 'batches') {
+    const store = await openStore('memory')
+    Object.assign(store.deadLetters, { leaseBatch: 100 })
+    return store
+  }
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-dead-letters-'))
   const store = await openStore(kind === 'files' ? `files:${dir}` : `sqlite:${join(dir, 'holdfast.db')}`)
   onTestFinished(async () => {
