@@ -190,7 +190,8 @@ export class Assembly {
     this.calls.closed = true
     const { recorder, house, saver, counted } = this
     const { clock } = house
-    await this.config.close()
+    // It may be reading the store, which is not to hold up the limit below.
+    const configured = this.config.close()
     let timer: unknown
     const grace = new Promise<void>((resolve) => {
       timer = clock.setTimer(resolve, GRACE)
@@ -200,6 +201,9 @@ export class Assembly {
     await Promise.race([recorder.active.drained(), grace])
     clock.clearTimer(timer)
     for (const call of recorder.active.all()) call.cancel('the runtime is closing')
+    // From here on nothing but the store is waited for.
+    this.store.startClosing?.()
+    await configured
     await recorder.settled()
     await letters
     await this.housekeeping.stop()

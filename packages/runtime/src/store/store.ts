@@ -270,6 +270,11 @@ export interface Store {
   readonly values: ValueStore
   /** Makes ready: folders, tables, migrations. */
   open(): Promise<void>
+  /**
+   * Says that {@link close} follows when the last records are written: a store that may not answer limits the time for both
+   * together. Absent where a store always answers.
+   */
+  startClosing?(): void
   /** Flushes and lets go. */
   close(): Promise<void>
   /** Bytes free where it lies, where that can be known. */

@@ -42,6 +42,20 @@ describe('the address of a PostgreSQL store', () => {
     for (const folder of folders) expect(folder).toMatch(/^[\w.-]+$/)
   })
 
+  it.each(['Mine', '1st', 'my-schema', 'a b', '', 'ä', 'x'.repeat(41)])(
+    'rejects the schema %j and says what it may hold',
+    (name) => {
+      const url = `postgres://db/app?schema=${encodeURIComponent(name)}`
+      expect(() => readAddress(url)).toThrow(
+        `expected 1 to 40 of the characters a to z, 0 to 9 and _, beginning with a letter or _, got ${JSON.stringify(name)}`,
+      )
+    },
+  )
+
+  it.each(['a', '_', '_9', 'holdfast_2', 'x'.repeat(40)])('accepts the schema %j', (name) => {
+    expect(readAddress(`postgres://db/app?schema=${name}`).schema).toBe(name)
+  })
+
   it.each(['postgres:db', 'mysql://ann:secret@db/app', 'postgres://ann:secret@db/app?schema=Robert";--'])(
     'is refused for %j, without what may be secret',
     (url) => {

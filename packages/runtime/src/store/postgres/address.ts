@@ -27,7 +27,7 @@ export function readAddress(text: string, schema?: string): Address {
   const named = schema ?? url.searchParams.get('schema') ?? 'holdfast'
   if (!SCHEMA.test(named))
     throw refuse(
-      `names the schema ${JSON.stringify(named)}; it takes up to 40 small letters, digits and underscores`,
+      `names a schema that is not valid: expected 1 to 40 of the characters a to z, 0 to 9 and _, beginning with a letter or _, got ${JSON.stringify(named)}`,
     )
   url.searchParams.delete('schema')
   const shown = `${url.host === '' ? 'localhost' : url.host}${url.pathname}`

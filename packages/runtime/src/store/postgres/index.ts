@@ -28,7 +28,7 @@ export interface PostgresOptions {
   connectTimeout?: number | undefined
   /** How long a dead letter waits for the database before it is kept in the spill, in milliseconds. @defaultValue 1000 */
   addTimeout?: number | undefined
-  /** How long the end waits for answers, in milliseconds. @defaultValue 3000 */
+  /** How long the last records and the end wait for answers, together, in milliseconds. @defaultValue 2500 */
   closeTimeout?: number | undefined
   /** Hears of dead letters that are kept apart, and moved. @defaultValue a line on stderr */
   warn?: ((line: string) => void) | undefined
@@ -44,7 +44,7 @@ export interface PostgresStore extends Store {
 /** A store in one schema of a PostgreSQL database, for any number of processes on any number of machines. */
 export function openPostgres(url: string, options: PostgresOptions): PostgresStore {
   const { connections = 8, statementTimeout = 5000, connectTimeout = 2000, clock, random } = options
-  const { addTimeout = 1000, closeTimeout = 3000 } = options
+  const { addTimeout = 1000, closeTimeout = 2500 } = options
   const { spillDir, warn = (line: string) => console.error(`holdfast: ${line}`) } = options
   const time = clock ?? systemClock
   const address = readAddress(url, options.schema)
@@ -70,6 +70,11 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
   const audit = new PostgresJournal(database, auditShape, true)
   const breakerEvents = new PostgresJournal(database, breakerEventShape)
   const busy = [queue, sessions, events, errors, audit, breakerEvents]
+  let cut: unknown
+  /** A server that stands still would never answer. */
+  const startClosing = () => {
+    cut ??= time.setTimer(() => database.cut(), closeTimeout)
+  }
   return {
     kind: 'postgres',
     sessions,
@@ -92,14 +97,15 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
       }
       spill.resume()
     },
+    startClosing,
     async close() {
-      // A server that stands still would never answer.
-      const cut = time.setTimer(() => database.cut(), closeTimeout)
+      startClosing()
       await wakeups.close()
       await Promise.all(busy.map((part) => part.idle()))
       await spill.close()
       await database.close()
       time.clearTimer(cut)
+      cut = undefined
     },
     // Whoever runs the server watches its disk; the one here is not what it lies on.
     freeSpace: async () => undefined,
