@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { ErrorCode } from './answer/codes.js'
 import { SECURITY_HEADERS } from './pages/headers.js'
 
 /** Why a request is rejected before it reaches the app. */
@@ -9,8 +10,11 @@ interface Malformed {
   readonly message: string
 }
 
+/** The codes of statuses that have one of their own. */
+const CODES: Record<number, ErrorCode> = { 405: 'METHOD_NOT_ALLOWED', 413: 'PAYLOAD_TOO_LARGE' }
+
 const bodyOf = ({ status, message }: Malformed): string =>
-  JSON.stringify({ error: status === 413 ? 'PAYLOAD_TOO_LARGE' : 'BAD_REQUEST', message })
+  JSON.stringify({ error: CODES[status] ?? 'BAD_REQUEST', message })
 
 const headersOf = (body: string): Record<string, string> => ({
   ...SECURITY_HEADERS,
@@ -51,20 +55,31 @@ const PROBLEMS: Record<string, Malformed> = {
 }
 const NOT_HTTP: Malformed = { status: 400, message: 'the request is not valid HTTP' }
 
+const NO_TUNNELS: Malformed = {
+  status: 405,
+  message:
+    'expected a request to the API, got CONNECT; the forward proxy listens on another port (proxy.port)',
+}
+
+/** Answers on a connection that has no response object, and closes it. */
+function answerOn(socket: Socket, problem: Malformed): void {
+  const body = bodyOf(problem)
+  const head = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${head.join('')}\r\n${body}`)
+  socket.destroySoon()
+}
+
 /** Gives the answers that Node makes for requests it cannot read the same form and headers as all others. */
 export function answerMalformed(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const answer = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
     // Where an answer has begun, anything written here would be taken for a part of it.
-    if (!socket.writable || error.code === 'ECONNRESET' || answer?.headersSent === true) {
-      socket.destroy()
-      return
-    }
-    const problem = PROBLEMS[error.code ?? ''] ?? NOT_HTTP
-    const body = bodyOf(problem)
-    const head = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`)
-    socket.write(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${head.join('')}\r\n${body}`)
-    socket.destroySoon()
+    if (!socket.writable || error.code === 'ECONNRESET' || answer?.headersSent === true) socket.destroy()
+    else answerOn(socket, PROBLEMS[error.code ?? ''] ?? NOT_HTTP)
+  })
+  server.on('connect', (_: IncomingMessage, socket: Socket) => {
+    socket.on('error', () => socket.destroy())
+    answerOn(socket, NO_TUNNELS)
   })
   server.on('checkExpectation', (_: IncomingMessage, outgoing: ServerResponse) =>
     reject(outgoing, { status: 417, message: 'expected no expectation but 100-continue' }),

@@ -197,6 +197,14 @@ describe('a request that can be read in two ways', () => {
     },
   )
 
+  test('(CONNECT, which is for the forward proxy) is answered 405 with a hint', async () => {
+    const { port } = await start()
+    const said = await untilClosed(port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n')
+    expect(said).toMatch(/^HTTP\/1\.1 405 /)
+    for (const header of SAFE) expect(said).toMatch(header)
+    expect(said).toContain('proxy.port')
+  })
+
   test('(HTTP/1.0 with chunks) is the last of its connection', async () => {
     const { port } = await start()
     const head = 'POST /api/v1/config/validate HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n'
