@@ -1,6 +1,6 @@
 export type { Role } from './access/roles.js'
 export { createToken, listTokens, revokeToken, type TokenInfo, type TokenKeeper } from './access/tokens.js'
-export { type ClosableApp, createApp } from './app.js'
+export { type ClosableApp, createApp, type HttpApp } from './app.js'
 export type { HoldfastLike } from './hf.js'
 export type { LimitOptions } from './limits.js'
 export type { AppOptions } from './options.js'

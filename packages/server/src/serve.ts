@@ -8,7 +8,8 @@ import { type Clock, HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/engine'
 import { isLoopback } from './access/machine.js'
 import { listTokens } from './access/tokens.js'
-import { type Built, buildApp } from './app.js'
+import type { HttpApp } from './app.js'
+import { type Built, buildApp } from './build-app.js'
 import { Connections } from './connections.js'
 import type { HoldfastLike } from './hf.js'
 import { enforceLimits, type LimitOptions, type Limits, resolveLimits, serverOptions } from './limits.js'
@@ -16,7 +17,6 @@ import { answerMalformed, problemOfHead, reject } from './malformed.js'
 import type { AppOptions } from './options.js'
 import { SECURITY_HEADERS } from './pages/headers.js'
 import { startProbes } from './probes.js'
-import type { App } from './routes/operation.js'
 import { Unread } from './unread.js'
 
 /** What a server is made of: what an app is, and where it listens. */
@@ -29,7 +29,7 @@ export interface ServeOptions extends AppOptions, LimitOptions {
 
 /** A server that runs. */
 export interface RunningServer {
-  readonly app: App
+  readonly app: HttpApp
   /** Where it is: `http://127.0.0.1:8000`. */
   readonly url: string
   readonly host: string
