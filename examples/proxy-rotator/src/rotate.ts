@@ -169,7 +169,8 @@ async function fromCode({ dir, url, fleet }: Stage): Promise<void> {
   const members = parseProxyList(await readFile(join(dir, 'proxies.txt'), 'utf8'))
   const pool = proxyPool({ id: 'proxies', strategy: 'score', members, breaker: { failureThreshold: 2 } })
   const get = createProxyFetch(pool, {
-    retry: { maxAttempts: 8, backoffType: 'immediate' },
+    // A new pool knows no proxy yet, and on a busy machine good ones exceed the second that an attempt may take.
+    retry: { maxAttempts: 20, backoffType: 'immediate' },
     timeout: { attempt: '1s' },
   })
   const pages = await many(100, async () => {
