@@ -24,6 +24,7 @@ describe('the options', () => {
       connectTimeout: 10_000,
       responseTimeout: 60_000,
       maxHeaderSize: 65_536,
+      workers: 1,
     })
     expect(readProxy({ idleTimeout: '5m' }).idleTimeout).toBe(300_000)
   })

@@ -20,3 +20,11 @@ export const credentialsOf = (upstream: ProxyUpstream): Credentials | undefined 
 /** The value of Proxy-Authorization. */
 export const basic = ({ username, password }: Credentials): string =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+
+/** The URL of a proxy with its credentials: for another process of this program, and for nothing that is shown or kept. */
+export function urlWithCredentials(upstream: ProxyUpstream): string {
+  const credentials = secrets.get(upstream)
+  if (credentials === undefined) return upstream.toString()
+  const { username, password } = credentials
+  return `${upstream.protocol}//${encodeURIComponent(username)}:${encodeURIComponent(password)}@${upstream.host}`
+}

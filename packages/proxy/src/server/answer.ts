@@ -94,16 +94,24 @@ export class Answer {
   }
 }
 
-/** An answer that a policy may take for a failure. It is delivered where there is no better one in the end. */
-export class FailedAnswer extends Error {
+/** A response that a policy may take for a failure, wherever it is. */
+export class StatusFailure extends Error {
   readonly status: number
   readonly headers: Record<string, string>
+
+  constructor(status: number, headers: Record<string, string>) {
+    super(`the answer was ${status}`)
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** An answer that a policy may take for a failure. It is delivered where there is no better one in the end. */
+export class FailedAnswer extends StatusFailure {
   readonly answer: Answer
 
   constructor(answer: Answer) {
-    super(`the answer was ${answer.statusCode}`)
-    this.status = answer.statusCode
-    this.headers = byName(answer.headers)
+    super(answer.statusCode, byName(answer.headers))
     this.answer = answer
   }
 }

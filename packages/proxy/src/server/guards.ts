@@ -1,7 +1,7 @@
 import { classify, type GuardOptions, guard, HoldfastError, type Pool, type RetryOptions } from 'holdfast'
 import { proxies } from 'holdfast/presets'
 import { invalid, ProxyConnectionError } from '../errors.js'
-import { FailedAnswer } from './answer.js'
+import { StatusFailure } from './answer.js'
 import type { ProxyCall, ProxyGuard, ProxyPolicy, ProxyRetryOptions, ProxySettings } from './options.js'
 
 /** The next proxy is not the one that failed, so that waits are short. */
@@ -82,8 +82,9 @@ function byStatus({ retryStatusCodes: codes, ...retry }: ProxyRetryOptions): Pro
     problems.push('retry.retryNonIdempotent: takes true or false')
   if (problems.length > 0) throw invalid('a policy of the proxy', problems)
   if (codes === undefined) return retry
-  const listed = (error: unknown): boolean => error instanceof FailedAnswer && codes.includes(error.status)
-  const unlisted = (error: unknown): boolean => error instanceof FailedAnswer && !codes.includes(error.status)
+  const listed = (error: unknown): boolean => error instanceof StatusFailure && codes.includes(error.status)
+  const unlisted = (error: unknown): boolean =>
+    error instanceof StatusFailure && !codes.includes(error.status)
   const others: RetryOptions['retryOn'] = retryOn ?? [(error) => classify(error).category === 'transient']
   return { ...retry, retryOn: [listed, ...others], abortOn: [...abortOn, unlisted] }
 }

@@ -90,6 +90,11 @@ export interface ProxyOptions {
   responseTimeout?: Duration
   /** The most bytes in the head of a request or of a response. @defaultValue 65536 */
   maxHeaderSize?: number
+  /**
+   * How many processes serve connections, for machines with several cores. With 1 it is this process; with more, `resolve`
+   * and `clock` cannot be given. @defaultValue 1
+   */
+  workers?: number
   /** Resolves names, to all their addresses. @defaultValue the operating system */
   resolve?: Resolve
   /** Where it takes its time from. @defaultValue the machine's clock */
@@ -118,6 +123,7 @@ export const PROXY_DEFAULTS = Object.freeze({
   connectTimeout: 10_000,
   responseTimeout: 60_000,
   maxHeaderSize: 65_536,
+  workers: 1,
   resolve: resolveBySystem,
   clock: systemClock,
 })
@@ -148,6 +154,9 @@ const isUser = (user: unknown): boolean => {
   )
 }
 
+/** As many as the file takes. */
+const MAX_WORKERS = 256
+
 const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
   pool: ['a Pool', (value) => isObject(value) && 'take' in value],
   policies: ['an object of guard options by id', isObject],
@@ -170,6 +179,7 @@ const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
   connectTimeout: span,
   responseTimeout: span,
   maxHeaderSize: whole(512, 2 ** 20),
+  workers: whole(1, MAX_WORKERS),
   resolve: fn,
   clock: [
     'a Clock with now, wall, setTimer and clearTimer',
@@ -198,6 +208,11 @@ export function readProxy(given: ProxyOptions): ProxySettings {
   if (typeof host === 'string' && !LOOPBACK.test(host) && Array.isArray(users) && users.length === 0)
     problems.push(
       `host: got ${host}, which others can reach, while anybody may use the proxy; give users, or a loopback address`,
+    )
+  const { workers, resolve, clock } = settings as unknown as ProxySettings
+  if (workers > 1 && (resolve !== PROXY_DEFAULTS.resolve || clock !== PROXY_DEFAULTS.clock))
+    problems.push(
+      'workers: expected 1 where resolve or clock is given, since functions cannot be sent to processes',
     )
   if (problems.length > 0) throw invalid('a proxy cannot be started', problems)
   return settings as unknown as ProxySettings

@@ -1,21 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import type { Duration } from 'holdfast'
-import { CredentialThrottle, milliseconds } from 'holdfast/engine'
-import { Agent, buildConnector } from 'undici'
-import { TargetPolicy } from '../targets/target-policy.js'
-import { ClientConnections } from './client-connection.js'
-import { handleConnect } from './connect.js'
-import { guardsOf } from './guards.js'
-import { readRequest } from './head.js'
-import type { House } from './house.js'
-import { type ProxyOptions, readProxy } from './options.js'
-import { handlePlain } from './plain.js'
-import { refuse, refuseSocket } from './refusals.js'
-import { answerOwn, type ProxyStatus, statusOf } from './status-page.js'
-import { Tunnels } from './tunnels.js'
-import { handleWebSocket, isWebSocket, withoutUpgrade } from './upgrade.js'
-import { Users } from './users.js'
+import { milliseconds } from 'holdfast/engine'
+import { startWorkers } from '../workers/primary.js'
+import { createHouse } from './house.js'
+import { createHttpServer, shutdown } from './http-server.js'
+import { type ProxyOptions, type ProxySettings, readProxy } from './options.js'
+import { type ProxyStatus, statusOf } from './status-page.js'
 
 /** A forward proxy that runs. */
 export interface ProxyServer {
@@ -38,6 +28,8 @@ export interface ProxyServer {
  * Starts a forward proxy that sends each request through a member of a pool of proxies. Plain HTTP is retried by the policy;
  * CONNECT goes on to other members until a tunnel stands. Without a pool it connects to targets itself.
  *
+ * With `workers` above 1 that many processes serve connections; policies, breakers, the pool and sessions stay in this one.
+ *
  * It listens on loopback unless there are users, and does not go to private targets unless it may.
  *
  * @throws INVALID_OPTIONS that lists everything wrong with the options; the error of `listen`, such as EADDRINUSE
@@ -56,30 +48,12 @@ export interface ProxyServer {
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServer> {
   const settings = readProxy(options)
-  const { clock } = settings
-  const targets = new TargetPolicy({
-    allowPrivate: settings.allowPrivateTargets,
-    resolve: settings.resolve,
-    clock,
-  })
-  const house: House = {
-    settings,
-    clock,
-    targets,
-    users: new Users(settings.users),
-    throttle: new CredentialThrottle(clock),
-    guardFor: guardsOf(settings),
-    direct: new Agent({
-      connect: buildConnector({ timeout: settings.connectTimeout, lookup: targets.lookup }),
-      pipelining: 1,
-      maxHeaderSize: settings.maxHeaderSize,
-    }),
-    tunnels: new Tunnels(settings.idleTimeout, clock),
-    counts: { requests: 0, tunnels: 0, refused: 0 },
-    connections: 0,
-    closing: false,
+  if (settings.workers > 1) {
+    const workers = await startWorkers(settings)
+    return runningProxy(settings, workers.server, workers.status, (timeout) => workers.close(timeout))
   }
-  const server = serverFor(house)
+  const house = createHouse(settings)
+  const server = createHttpServer(house)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(settings.port, settings.host, () => {
@@ -87,130 +61,30 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
       resolve()
     })
   })
+  return runningProxy(
+    settings,
+    server,
+    () => statusOf(house),
+    (timeout) => shutdown(house, server, timeout),
+  )
+}
+
+function runningProxy(
+  { host }: ProxySettings,
+  server: Server,
+  status: () => ProxyStatus,
+  end: (timeoutMs: number) => Promise<void>,
+): ProxyServer {
   const { port } = server.address() as AddressInfo
-  const { host } = settings
   let closed: Promise<void> | undefined
   return {
     host,
     port,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    status: () => statusOf(house),
+    status,
     close({ timeout = '10s' } = {}) {
-      closed ??= closeDown(house, server, milliseconds(timeout))
+      closed ??= end(milliseconds(timeout))
       return closed
     },
   }
-}
-
-interface ParserError extends NodeJS.ErrnoException {
-  /** The bytes that the parser was reading. */
-  readonly rawPacket?: Buffer
-}
-
-function serverFor(house: House): Server {
-  const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = house.settings
-  const connections = new ClientConnections()
-  const server = createServer(
-    {
-      maxHeaderSize,
-      keepAliveTimeout: idleTimeout,
-      headersTimeout: headTimeout,
-      requestTimeout: 0,
-      connectionsCheckingInterval: Math.min(5000, Math.max(100, headTimeout / 2)),
-      noDelay: true,
-      insecureHTTPParser: false,
-    },
-    (req: IncomingMessage, res: ServerResponse) => {
-      const connection = connections.get(req.socket)
-      const head = readRequest(req.rawHeaders)
-      const { problem, chunked, contentLength } = head
-      connection.add(req, res, chunked || contentLength > 0)
-      res.on('close', () => {
-        connection.delete(res)
-        // A connection is kept for nobody while the proxy is being closed.
-        if (house.closing) setImmediate(() => server.closeIdleConnections())
-      })
-      // A request after one that closes the connection is not read: it may be a part of that one to others.
-      if (connection.isLast) return
-      if (problem !== undefined || (chunked && req.httpVersionMinor === 0) || connection.isRecovered) {
-        res.shouldKeepAlive = false
-        connection.isLast = true
-      }
-      if (problem !== undefined) {
-        house.counts.refused++
-        refuse(res, problem)
-      } else if (isOwn(req)) answerOwn(house, res)
-      else handlePlain(house, req, res, head, connection.signal)
-    },
-  )
-  server.maxConnections = maxConnections
-  server.on('connection', (socket: Socket) => {
-    // A connection is given back to the server where a request on it has to be parsed anew.
-    if (connections.has(socket)) return
-    const connection = connections.get(socket)
-    house.connections++
-    socket.once('close', () => {
-      house.connections--
-      connection.close()
-    })
-  })
-  const tunnels = (handle: typeof handleConnect) => (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    socket.setTimeout(0)
-    // An answer to an earlier request would end up inside the tunnel.
-    if (connections.get(socket).hasPending) socket.destroy()
-    else void handle(house, req, socket, head)
-  }
-  server.on('connect', tunnels(handleConnect))
-  const openWebSocket = tunnels(handleWebSocket)
-  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (isWebSocket(req) || connections.get(socket).hasPending) openWebSocket(req, socket, head)
-    else {
-      socket.unshift(Buffer.concat([withoutUpgrade(req), head]))
-      server.emit('connection', socket)
-    }
-  })
-  server.on('clientError', (error: ParserError, socket: Socket) => {
-    const connection = connections.get(socket)
-    const silent = connection.hasPending && !connection.ownsError
-    // Bytes after a request that is the last of its connection are ignored: its response closes the connection.
-    if (error.code === 'HPE_CLOSED_CONNECTION' && connection.hasPending) return
-    // The parser that did not take a URL is gone, and so is its time for the head of the request.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && connection.isRecovered) return
-    const request = error.code === 'HPE_INVALID_URL' ? connection.recover(error.rawPacket) : undefined
-    if (request !== undefined) {
-      // Another parser reads the request anew. One that reads a connection past its stream stops at the first listener to that.
-      socket.on('data', () => {})
-      socket.removeAllListeners('data').removeAllListeners('end').pause()
-      socket.unshift(request)
-      server.emit('connection', socket)
-      socket.resume()
-    } else if (silent || error.code === 'ECONNRESET') socket.destroy()
-    else refuseSocket(socket, badHead(error.code))
-  })
-  return server
-}
-
-/** Whether a request is for the proxy itself, and not to be sent on. */
-const isOwn = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
-
-function badHead(code: string | undefined): { status: number; error: string; message: string } {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return { status: 431, error: 'BAD_REQUEST', message: 'the head of the request is too long' }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { status: 408, error: 'BAD_REQUEST', message: 'the request took too long to come' }
-  return { status: 400, error: 'BAD_REQUEST', message: 'this is no well-formed HTTP/1.1 request' }
-}
-
-async function closeDown(house: House, server: Server, timeout: number): Promise<void> {
-  const { tunnels, clock, direct } = house
-  house.closing = true
-  const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
-  const timer = clock.setTimer(() => {
-    tunnels.destroyAll()
-    server.closeAllConnections()
-  }, timeout)
-  await Promise.all([stopped, tunnels.emptied()])
-  clock.clearTimer(timer)
-  await direct.destroy()
 }

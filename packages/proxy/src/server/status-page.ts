@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { MemberStatus } from 'holdfast'
+import type { MemberStatus, Pool } from 'holdfast'
 import { authenticate, isRefusal } from './authenticate.js'
 import type { House } from './house.js'
 import { BROWSER_HEADERS, NOT_FOUND, refuse, UNAUTHORIZED, UNAUTHORIZED_PAGE } from './refusals.js'
@@ -18,9 +18,11 @@ export interface ProxyStatus {
   readonly pool?: { readonly id: string; readonly members: Readonly<Partial<Record<MemberStatus, number>>> }
 }
 
-export function statusOf({ settings, counts, tunnels, connections }: House): ProxyStatus {
-  const { pool } = settings
-  const status = { ...counts, connections, openTunnels: tunnels.size }
+export const statusOf = ({ settings, counts, tunnels, connections }: House): ProxyStatus =>
+  withPool({ ...counts, connections, openTunnels: tunnels.size }, settings.pool)
+
+/** Adds the state of the pool to what was counted. */
+export function withPool(status: ProxyStatus, pool: Pool | undefined): ProxyStatus {
   if (pool === undefined) return status
   const members: Partial<Record<MemberStatus, number>> = {}
   for (const { id } of pool.members()) {
@@ -40,13 +42,17 @@ export function answerOwn(house: House, res: ServerResponse): void {
   const { url, headers, socket } = res.req
   const admitted = authenticate(house, headers.authorization ?? headers['proxy-authorization'], socket)
   if (isRefusal(admitted)) refuse(res, admitted === UNAUTHORIZED ? UNAUTHORIZED_PAGE : admitted)
-  else if (url === '/') answerStatus(house, headers.accept, res)
+  else if (url === '/' && house.readStatus !== undefined)
+    house.readStatus().then(
+      (status) => answerStatus(status, headers.accept, res),
+      () => res.destroy(),
+    )
+  else if (url === '/') answerStatus(statusOf(house), headers.accept, res)
   else refuse(res, NOT_FOUND)
 }
 
 /** Answers `/`: as JSON where that is asked for, else as a page. */
-function answerStatus(house: House, accept: string | undefined, res: ServerResponse): void {
-  const status = statusOf(house)
+function answerStatus(status: ProxyStatus, accept: string | undefined, res: ServerResponse): void {
   const json = accept?.includes('application/json') === true
   const { pool, openTunnels, ...counts } = status
   const rows = [

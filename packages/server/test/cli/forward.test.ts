@@ -275,3 +275,23 @@ describe('a tunnel through the proxy of a file', () => {
     expect(all.map(({ asked }) => asked())).toEqual([1, 1, 1, 1, 1])
   })
 })
+
+describe('a proxy with workers', () => {
+  test('runs every call by the one runtime: sessions, breakers and policies see all of them', async () => {
+    const good = await upstream(0)
+    const config = { proxy: { port: 0, pool: 'proxies', allowPrivateTargets: true, workers: 2 } }
+    const { hf, proxy } = await forward(config, [await closedPort(), good.url])
+    const statuses = await Promise.all(Array.from({ length: 8 }, () => ask(proxy)))
+    expect(statuses).toEqual(statuses.map(() => 200))
+    expect(good.seen).toHaveLength(8)
+    const pool = hf.pools.get('proxies')
+    expect(pool.stats('m1').successCount).toBe(8)
+    const failed = pool.stats('m0').failureCount
+    expect(failed).toBeGreaterThan(0)
+    const { items } = await hf.sessions.list({ limit: 20 })
+    expect(items.filter(({ attempts }) => attempts.some(({ proxyId }) => proxyId === 'm0'))).toHaveLength(
+      failed,
+    )
+    expect(await ask(proxy, { headers: { 'x-holdfast-policy': 'none' } })).toBe(400)
+  })
+})

@@ -95,5 +95,6 @@ export function startForward(hf: Holdfast, options: ForwardOptions = {}): Promis
     ...(said.idleTimeout === undefined ? {} : { idleTimeout: said.idleTimeout }),
     ...(said.connectPorts === undefined ? {} : { connectPorts: said.connectPorts }),
     ...(said.maxHeaderSize === undefined ? {} : { maxHeaderSize: said.maxHeaderSize }),
+    ...(said.workers === undefined ? {} : { workers: said.workers }),
   })
 }

@@ -1,0 +1,131 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { ClientConnections } from './client-connection.js'
+import { handleConnect } from './connect.js'
+import { readRequest } from './head.js'
+import type { House } from './house.js'
+import { handlePlain } from './plain.js'
+import { refuse, refuseSocket } from './refusals.js'
+import { answerOwn } from './status-page.js'
+import { handleWebSocket, isWebSocket, withoutUpgrade } from './upgrade.js'
+
+interface ParserError extends NodeJS.ErrnoException {
+  /** The bytes that the parser was reading. */
+  readonly rawPacket?: Buffer
+}
+
+/** The HTTP server of a proxy. It may listen, or be given connections by emitting `connection`. */
+export function createHttpServer(house: House): Server {
+  const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = house.settings
+  const connections = new ClientConnections()
+  const server = createServer(
+    {
+      maxHeaderSize,
+      keepAliveTimeout: idleTimeout,
+      headersTimeout: headTimeout,
+      requestTimeout: 0,
+      connectionsCheckingInterval: Math.min(5000, Math.max(100, headTimeout / 2)),
+      noDelay: true,
+      insecureHTTPParser: false,
+    },
+    (req: IncomingMessage, res: ServerResponse) => {
+      const connection = connections.get(req.socket)
+      const head = readRequest(req.rawHeaders)
+      const { problem, chunked, contentLength } = head
+      connection.add(req, res, chunked || contentLength > 0)
+      res.on('close', () => {
+        connection.delete(res)
+        // A connection is kept for nobody while the proxy is being closed.
+        if (house.closing) setImmediate(() => server.closeIdleConnections())
+      })
+      // A request after one that closes the connection is not read: it may be a part of that one to others.
+      if (connection.isLast) return
+      if (problem !== undefined || (chunked && req.httpVersionMinor === 0) || connection.isRecovered) {
+        res.shouldKeepAlive = false
+        connection.isLast = true
+      }
+      if (problem !== undefined) {
+        house.counts.refused++
+        refuse(res, problem)
+      } else if (isOwn(req)) answerOwn(house, res)
+      else handlePlain(house, req, res, head, connection.signal)
+    },
+  )
+  server.maxConnections = maxConnections
+  server.on('connection', (socket: Socket) => {
+    // A connection is given back to the server where a request on it has to be parsed anew.
+    if (connections.has(socket)) return
+    const connection = connections.get(socket)
+    house.connections++
+    socket.once('close', () => {
+      house.connections--
+      connection.close()
+      if (house.connections === 0) house.onIdle?.()
+    })
+  })
+  const tunnels = (handle: typeof handleConnect) => (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    socket.setTimeout(0)
+    // An answer to an earlier request would end up inside the tunnel.
+    if (connections.get(socket).hasPending) socket.destroy()
+    else void handle(house, req, socket, head)
+  }
+  server.on('connect', tunnels(handleConnect))
+  const openWebSocket = tunnels(handleWebSocket)
+  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (isWebSocket(req) || connections.get(socket).hasPending) openWebSocket(req, socket, head)
+    else {
+      socket.unshift(Buffer.concat([withoutUpgrade(req), head]))
+      server.emit('connection', socket)
+    }
+  })
+  server.on('clientError', (error: ParserError, socket: Socket) => {
+    const connection = connections.get(socket)
+    const silent = connection.hasPending && !connection.ownsError
+    // Bytes after a request that is the last of its connection are ignored: its response closes the connection.
+    if (error.code === 'HPE_CLOSED_CONNECTION' && connection.hasPending) return
+    // The parser that did not take a URL is gone, and so is its time for the head of the request.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && connection.isRecovered) return
+    const request = error.code === 'HPE_INVALID_URL' ? connection.recover(error.rawPacket) : undefined
+    if (request !== undefined) {
+      // Another parser reads the request anew. One that reads a connection past its stream stops at the first listener to that.
+      socket.on('data', () => {})
+      socket.removeAllListeners('data').removeAllListeners('end').pause()
+      socket.unshift(request)
+      server.emit('connection', socket)
+      socket.resume()
+    } else if (silent || error.code === 'ECONNRESET') socket.destroy()
+    else refuseSocket(socket, badHead(error.code))
+  })
+  return server
+}
+
+/** Whether a request is for the proxy itself, and not to be sent on. */
+const isOwn = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
+
+function badHead(code: string | undefined): { status: number; error: string; message: string } {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return { status: 431, error: 'BAD_REQUEST', message: 'the head of the request is too long' }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { status: 408, error: 'BAD_REQUEST', message: 'the request took too long to come' }
+  return { status: 400, error: 'BAD_REQUEST', message: 'this is no well-formed HTTP/1.1 request' }
+}
+
+/** Lets requests and tunnels end for as long as `timeout` (ms), and ends the rest. */
+export async function shutdown(house: House, server: Server, timeout: number): Promise<void> {
+  const { tunnels, clock, direct } = house
+  house.closing = true
+  const isIdle = new Promise<void>((resolve) => {
+    house.onIdle = resolve
+    if (house.connections === 0) resolve()
+  })
+  // A server that is given its connections never listened.
+  const stopped = server.listening ? new Promise<void>((resolve) => server.close(() => resolve())) : undefined
+  server.closeIdleConnections()
+  const timer = clock.setTimer(() => {
+    tunnels.destroyAll()
+    server.closeAllConnections()
+  }, timeout)
+  await Promise.all([stopped, isIdle, tunnels.emptied()])
+  clock.clearTimer(timer)
+  await direct.destroy()
+}

@@ -1,0 +1,344 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { createServer, type Server, type Socket } from 'node:net'
+import { type Attempt, HoldfastError, type RunOptions } from 'holdfast'
+import { urlWithCredentials } from '../members/credentials.js'
+import { upstreamOf } from '../members/member.js'
+import { guardsOf } from '../server/guards.js'
+import type { ProxyCounts } from '../server/house.js'
+import type { ProxyCall, ProxyGuard, ProxySettings } from '../server/options.js'
+import { type ProxyStatus, withPool } from '../server/status-page.js'
+import { Channel, type ChannelEnd } from './channel.js'
+import {
+  CONNECTION,
+  decodeError,
+  encodeError,
+  type PrimaryMessage,
+  type WireMember,
+  type WireOutcome,
+  type WorkerCounts,
+  type WorkerMessage,
+  type WorkerSettings,
+} from './protocol.js'
+
+/** A worker that ends sooner than this is not replaced before as much time has passed: it may never start. */
+const RESTART_DELAY_MS = 1000
+/** How long a worker may take to end after the time it was given. */
+const EXIT_GRACE_MS = 2000
+
+/** The program of a worker, as it is shipped. */
+const findProgram = (): string => createRequire(import.meta.url).resolve('@holdfast/proxy/worker')
+
+/** Processes that serve the connections of one proxy. */
+export interface Workers {
+  /** What accepts connections. */
+  readonly server: Server
+  status(): ProxyStatus
+  close(timeoutMs: number): Promise<void>
+}
+
+const NO_COUNTS: WorkerCounts = { requests: 0, tunnels: 0, refused: 0, closed: 0, openTunnels: 0 }
+
+/**
+ * Starts the workers of a proxy. They read requests and make attempts; this process accepts connections, hands them out in turn,
+ * and runs every call under its one guard, so that breakers, the pool, limits and records are those of one process.
+ */
+export async function startWorkers(settings: ProxySettings): Promise<Workers> {
+  const primary = new Primary(settings)
+  try {
+    await primary.start()
+  } catch (error) {
+    await primary.close(0)
+    throw error
+  }
+  return primary
+}
+
+class Primary implements Workers {
+  readonly server: Server
+  readonly guardFor: (call: ProxyCall) => ProxyGuard
+  readonly settings: ProxySettings
+  private readonly workers = new Set<WorkerProcess>()
+  /** What workers had done that are gone. */
+  private past: ProxyCounts = { requests: 0, tunnels: 0, refused: 0 }
+  private waiting: Socket[] = []
+  private isClosing = false
+  private readonly restarts = new Set<unknown>()
+
+  constructor(settings: ProxySettings) {
+    this.settings = settings
+    this.guardFor = guardsOf(settings)
+    this.server = createServer({ pauseOnConnect: true }, (socket) => this.accept(socket))
+  }
+
+  async start(): Promise<void> {
+    const { server, settings } = this
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(settings.port, settings.host, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+    await Promise.all(Array.from({ length: settings.workers }, () => this.add().ready))
+  }
+
+  readonly status = (): ProxyStatus => {
+    const sum = { ...this.past, connections: 0, openTunnels: 0 }
+    for (const { counts, connections } of this.workers) {
+      sum.requests += counts.requests
+      sum.tunnels += counts.tunnels
+      sum.refused += counts.refused
+      sum.openTunnels += counts.openTunnels
+      sum.connections += connections
+    }
+    return withPool(sum, this.settings.pool)
+  }
+
+  async close(timeoutMs: number): Promise<void> {
+    const { clock } = this.settings
+    this.isClosing = true
+    for (const timer of this.restarts) clock.clearTimer(timer)
+    for (const socket of this.waiting.splice(0)) socket.destroy()
+    // It accepts nothing from here on; the connections it handed over are the workers' to end.
+    if (this.server.listening) this.server.close()
+    await Promise.all([...this.workers].map((worker) => worker.close(timeoutMs)))
+  }
+
+  /** Tells the other workers which credentials were right or wrong. */
+  share(from: WorkerProcess, message: WorkerMessage & { type: 'credentials' }): void {
+    for (const worker of this.workers) if (worker !== from) worker.channel.send(message)
+  }
+
+  private accept(socket: Socket): void {
+    socket.on('error', () => {})
+    if (this.isClosing || this.status().connections >= this.settings.maxConnections) {
+      socket.destroy()
+      return
+    }
+    // The worker with the fewest connections takes the next one.
+    let least: WorkerProcess | undefined
+    for (const worker of this.workers)
+      if (worker.isReady && (least === undefined || worker.connections < least.connections)) least = worker
+    if (least === undefined) this.waiting.push(socket)
+    else least.take(socket)
+  }
+
+  private add(): WorkerProcess {
+    const { clock } = this.settings
+    const startedAt = clock.now()
+    const worker = new WorkerProcess(this, () => {
+      this.workers.delete(worker)
+      const { counts } = worker
+      this.past = {
+        requests: this.past.requests + counts.requests,
+        tunnels: this.past.tunnels + counts.tunnels,
+        refused: this.past.refused + counts.refused,
+      }
+      if (this.isClosing) return
+      process.emitWarning(`a worker of the proxy (process ${worker.pid}) ended and is replaced`)
+      const wait = Math.max(0, startedAt + RESTART_DELAY_MS - clock.now())
+      const timer = clock.setTimer(() => {
+        this.restarts.delete(timer)
+        this.add().ready.then(
+          () => {
+            for (const socket of this.waiting.splice(0)) this.accept(socket)
+          },
+          () => {},
+        )
+      }, wait)
+      this.restarts.add(timer)
+    })
+    this.workers.add(worker)
+    return worker
+  }
+}
+
+/** A worker as the primary sees it. */
+class WorkerProcess {
+  readonly channel: Channel<PrimaryMessage>
+  readonly pid: number | undefined
+  /** Resolves when it takes connections; rejects where it ends before. */
+  readonly ready: Promise<void>
+  isReady = false
+  counts: WorkerCounts = NO_COUNTS
+  /** How many connections were handed to it. */
+  private taken = 0
+  private readonly child: ChildProcess
+  private readonly primary: Primary
+  private readonly exited: Promise<void>
+  private readonly calls = new Map<number, RemoteCall>()
+  private onReady = (): void => {}
+
+  constructor(primary: Primary, onExit: () => void) {
+    this.primary = primary
+    this.child = fork(findProgram(), { serialization: 'advanced', execArgv: [] })
+    this.pid = this.child.pid
+    this.channel = new Channel(this.child as ChannelEnd)
+    this.exited = new Promise((resolve) => this.child.once('exit', () => resolve()))
+    this.ready = new Promise((resolve, reject) => {
+      this.onReady = resolve
+      const failed = (): void => reject(new Error('a worker of the proxy ended before it was ready'))
+      this.child.once('error', failed).once('exit', failed)
+    })
+    // A failure to start is reported by those who wait for it.
+    this.ready.catch(() => {})
+    this.child.on('error', () => {})
+    this.child.on('message', (messages) => {
+      for (const message of messages as unknown as WorkerMessage[]) this.handle(message)
+    })
+    this.child.once('exit', () => {
+      this.isReady = false
+      for (const call of this.calls.values()) call.cancel('its worker process ended')
+      onExit()
+    })
+    const { pool: _, policies: __, guard: ___, resolve: ____, clock: _____, ...settings } = primary.settings
+    this.channel.send({ type: 'start', settings: settings as WorkerSettings })
+  }
+
+  /** How many of its connections are open. */
+  get connections(): number {
+    return this.taken - this.counts.closed
+  }
+
+  /** Hands a connection over. */
+  take(socket: Socket): void {
+    this.taken++
+    this.child.send(CONNECTION, socket, { keepOpen: false }, (error) => {
+      if (error === null) return
+      this.taken--
+      socket.destroy()
+    })
+  }
+
+  async close(timeoutMs: number): Promise<void> {
+    const { clock } = this.primary.settings
+    this.channel.send({ type: 'close', timeout: timeoutMs })
+    const timer = clock.setTimer(() => this.child.kill('SIGKILL'), timeoutMs + EXIT_GRACE_MS)
+    await this.exited
+    clock.clearTimer(timer)
+  }
+
+  private handle(message: WorkerMessage): void {
+    const { calls, channel, primary } = this
+    switch (message.type) {
+      case 'ready':
+        this.isReady = true
+        this.onReady()
+        break
+      case 'run': {
+        const call = new RemoteCall(message, channel)
+        calls.set(message.id, call)
+        void call.run(primary.guardFor).finally(() => calls.delete(message.id))
+        break
+      }
+      case 'outcome':
+        calls.get(message.id)?.settle(message.key, message.outcome)
+        break
+      case 'cancel':
+        calls.get(message.id)?.cancel('the client went away')
+        break
+      case 'repeats':
+        void this.answerRepeats(message.id, message.call)
+        break
+      case 'status':
+        channel.send({ type: 'status', id: message.id, status: primary.status() })
+        break
+      case 'counts':
+        this.counts = message.counts
+        break
+      case 'credentials':
+        primary.share(this, message)
+    }
+  }
+
+  /** Says whether a request that may do harm twice may be repeated. What is wrong with the call shows when it runs. */
+  private async answerRepeats(id: number, call: ProxyCall): Promise<void> {
+    const { guardFor, settings } = this.primary
+    let value: boolean = settings.retryNonIdempotent
+    try {
+      value = (await guardFor(call).retryNonIdempotent?.()) ?? value
+    } catch {
+      value = false
+    }
+    this.channel.send({ type: 'repeats', id, value })
+  }
+}
+
+const KEY = Symbol('the attempt that an outcome is of')
+
+/** A call whose attempts a worker makes, and which is decided here. */
+class RemoteCall {
+  private readonly id: number
+  private readonly call: ProxyCall
+  /** Whether there are outcomes after which it must not be repeated. */
+  private readonly isOnce: boolean
+  private readonly channel: Channel<PrimaryMessage>
+  private readonly controller = new AbortController()
+  private readonly attempts = new Map<number, { resolve(value: object): void; reject(error: Error): void }>()
+  private lastKey = 0
+  /** Whether the worker said that nothing may be sent any more. */
+  private mustNotRepeat = false
+
+  constructor({ id, call, isOnce }: WorkerMessage & { type: 'run' }, channel: Channel<PrimaryMessage>) {
+    this.id = id
+    this.call = call
+    this.isOnce = isOnce
+    this.channel = channel
+  }
+
+  async run(guardFor: (call: ProxyCall) => ProxyGuard): Promise<void> {
+    const { id, call, channel } = this
+    const options: RunOptions = {
+      signal: this.controller.signal,
+      context: call.context,
+      ...(this.isOnce && { retry: { abortOn: [() => this.mustNotRepeat] } }),
+    }
+    try {
+      const value = await guardFor(call).run((attempt) => this.attempt(attempt), options)
+      channel.send({ type: 'end', id, key: keyOf(value) })
+    } catch (error) {
+      channel.send({ type: 'end', id, key: keyOf(error), error: encodeError(error) })
+    }
+  }
+
+  settle(key: number, outcome: WireOutcome): void {
+    const attempt = this.attempts.get(key)
+    this.attempts.delete(key)
+    this.mustNotRepeat = outcome.mustNotRepeat
+    if (!outcome.ok) attempt?.reject(Object.assign(decodeError(outcome.error), { [KEY]: key }))
+    else {
+      const { status, headers } = outcome
+      // A value without a status is not classified.
+      attempt?.resolve(status === undefined ? { [KEY]: key } : { status, headers, [KEY]: key })
+    }
+  }
+
+  cancel(why: string): void {
+    this.controller.abort(new HoldfastError('CANCELLED', why))
+  }
+
+  private attempt(attempt: Attempt): Promise<object> {
+    const { id, channel } = this
+    const key = ++this.lastKey
+    return new Promise((resolve, reject) => {
+      this.attempts.set(key, { resolve, reject })
+      attempt.signal.addEventListener('abort', () => {
+        if (!this.attempts.delete(key)) return
+        const { reason } = attempt.signal
+        channel.send({ type: 'abort', id, key, reason: encodeError(reason) })
+        reject(reason)
+      })
+      const member = attempt.member && wireMember(attempt.member.id, attempt.member.value)
+      channel.send({ type: 'attempt', id, key, number: attempt.number, member })
+    })
+  }
+}
+
+const keyOf = (outcome: unknown): number | undefined => (Object(outcome) as { [KEY]?: number })[KEY]
+
+function wireMember(id: string, value: unknown): WireMember {
+  const upstream = upstreamOf(value)
+  const { connectTimeout, tls } = upstream
+  return { id, url: urlWithCredentials(upstream), connectTimeout, tls }
+}

@@ -1,0 +1,153 @@
+import { HoldfastError, type HoldfastErrorCode, isHoldfastError } from 'holdfast'
+import { ProxyConnectionError } from '../errors.js'
+import { StatusFailure } from '../server/answer.js'
+import type { ProxyCounts } from '../server/house.js'
+import type { ProxyCall, ProxySettings } from '../server/options.js'
+import type { ProxyStatus } from '../server/status-page.js'
+import { PrivateTargetError } from '../targets/target-policy.js'
+
+/** The settings that a worker needs: plain data. Everything that decides stays in the primary. */
+export type WorkerSettings = Omit<ProxySettings, 'pool' | 'policies' | 'guard' | 'resolve' | 'clock'>
+
+/** A proxy of the pool, with its credentials. */
+export interface WireMember {
+  readonly id: string
+  readonly url: string
+  readonly connectTimeout: number
+  readonly tls: object
+}
+
+/** What an attempt came to, as far as it decides anything. */
+export type WireOutcome =
+  | {
+      readonly ok: true
+      readonly mustNotRepeat: boolean
+      readonly status?: number
+      readonly headers?: Record<string, string>
+    }
+  | { readonly ok: false; readonly mustNotRepeat: boolean; readonly error: WireError }
+
+/** From a worker to the primary. */
+export type WorkerMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'run'; readonly id: number; readonly call: ProxyCall; readonly isOnce: boolean }
+  | { readonly type: 'outcome'; readonly id: number; readonly key: number; readonly outcome: WireOutcome }
+  | { readonly type: 'cancel'; readonly id: number }
+  | { readonly type: 'repeats'; readonly id: number; readonly call: ProxyCall }
+  | { readonly type: 'status'; readonly id: number }
+  | { readonly type: 'counts'; readonly counts: WorkerCounts }
+  | CredentialsMessage
+
+/** From the primary to a worker. A connection comes as the handle of a message of its own. */
+export type PrimaryMessage =
+  | { readonly type: 'start'; readonly settings: WorkerSettings }
+  | {
+      readonly type: 'attempt'
+      readonly id: number
+      readonly key: number
+      readonly number: number
+      readonly member: WireMember | undefined
+    }
+  | { readonly type: 'abort'; readonly id: number; readonly key: number; readonly reason: WireError }
+  /** The call ended with the outcome of the attempt `key`, or with an error that no attempt had. */
+  | {
+      readonly type: 'end'
+      readonly id: number
+      readonly key: number | undefined
+      readonly error?: WireError
+    }
+  | { readonly type: 'repeats'; readonly id: number; readonly value: boolean }
+  | { readonly type: 'status'; readonly id: number; readonly status: ProxyStatus }
+  | { readonly type: 'close'; readonly timeout: number }
+  | CredentialsMessage
+
+/** Credentials were right or wrong at one worker, which the others have to know. */
+export interface CredentialsMessage {
+  readonly type: 'credentials'
+  readonly address: string
+  readonly name: string | undefined
+  readonly right: boolean
+}
+
+/** The work of one worker. */
+export interface WorkerCounts extends ProxyCounts {
+  /** Connections that were handed to it and are closed. */
+  closed: number
+  openTunnels: number
+}
+
+export const CONNECTION = 'connection'
+
+/** An error as it is sent to another process, with what it is classified by. */
+export interface WireError {
+  readonly kind: 'holdfast' | 'proxy' | 'status' | 'private' | 'mistake' | 'other'
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly cause: WireError | undefined
+}
+
+/** What of an error classification and refusals read. */
+const FIELDS = ['code', 'errno', 'syscall', 'status', 'statusCode', 'headers', 'retryAfter'] as const
+const MAX_CAUSES = 5
+
+function kindOf(error: Error): WireError['kind'] {
+  if (isHoldfastError(error)) return 'holdfast'
+  if (error instanceof ProxyConnectionError) return 'proxy'
+  if (error instanceof StatusFailure) return 'status'
+  if (error instanceof PrivateTargetError) return 'private'
+  return error instanceof TypeError ? 'mistake' : 'other'
+}
+
+/** Makes an error plain data. */
+export function encodeError(given: unknown, depth = 0): WireError {
+  const error = given instanceof Error ? given : new Error(String(given))
+  const fields: Record<string, unknown> = {}
+  for (const name of FIELDS) {
+    const value = (error as unknown as Record<string, unknown>)[name]
+    if (['string', 'number'].includes(typeof value) || (name === 'headers' && isPlain(value)))
+      fields[name] = value
+  }
+  const { name, message, stack, cause } = error
+  return {
+    kind: kindOf(error),
+    name,
+    message,
+    stack,
+    fields,
+    cause: cause === undefined || depth === MAX_CAUSES ? undefined : encodeError(cause, depth + 1),
+  }
+}
+
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string')
+
+/** Makes an error of the data again. */
+export function decodeError(wire: WireError): Error {
+  const { kind, name, message, stack, fields } = wire
+  const options = wire.cause === undefined ? {} : { cause: decodeError(wire.cause) }
+  const error = create(kind, message, fields, options)
+  if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true })
+  if (stack !== undefined) error.stack = stack
+  return Object.assign(error, kind === 'holdfast' || kind === 'status' ? {} : fields)
+}
+
+function create(
+  kind: WireError['kind'],
+  message: string,
+  fields: WireError['fields'],
+  options: { cause?: Error },
+): Error {
+  const { code, status, headers, retryAfter } = fields as {
+    code: HoldfastErrorCode
+    status: number
+    headers: Record<string, string>
+    retryAfter: number
+  }
+  if (kind === 'holdfast') return new HoldfastError(code, message, { ...options, retryAfter, status })
+  if (kind === 'proxy') return new ProxyConnectionError(message, { ...options, status, headers })
+  if (kind === 'status') return new StatusFailure(status, headers ?? {})
+  if (kind === 'private') return new PrivateTargetError(message, options)
+  return kind === 'mistake' ? new TypeError(message, options) : new Error(message, options)
+}

@@ -1,0 +1,146 @@
+import type { Attempt, RunOptions } from 'holdfast'
+import { ProxyUpstream } from '../members/upstream.js'
+import { JudgedAnswer } from '../server/answer.js'
+import type { ProxyCall, ProxyGuard } from '../server/options.js'
+import type { Channel } from './channel.js'
+import {
+  decodeError,
+  encodeError,
+  type PrimaryMessage,
+  type WireMember,
+  type WireOutcome,
+  type WorkerMessage,
+} from './protocol.js'
+
+/** How many proxies of the pool a worker keeps connections to. */
+const MAX_UPSTREAMS = 100_000
+
+type Outcome = { readonly ok: boolean; readonly value: unknown }
+
+interface RunningCall {
+  readonly fn: (attempt: Attempt) => unknown
+  readonly options: RunOptions
+  readonly outcomes: Map<number, Outcome>
+  readonly attempts: Map<number, AbortController>
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+/** Gives guards that let the primary decide, and makes the attempts that it asks for. */
+export class RemoteGuards {
+  private readonly channel: Channel<WorkerMessage>
+  private readonly calls = new Map<number, RunningCall>()
+  private readonly questions = new Map<number, (value: boolean) => void>()
+  private readonly upstreams = new Map<string, ProxyUpstream>()
+  private lastId = 0
+
+  constructor(channel: Channel<WorkerMessage>) {
+    this.channel = channel
+  }
+
+  create(call: ProxyCall): ProxyGuard {
+    return {
+      run: <T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options: RunOptions = {}) =>
+        this.run(call, fn, options) as Promise<T>,
+      retryNonIdempotent: () =>
+        new Promise((resolve) => {
+          const id = ++this.lastId
+          this.questions.set(id, resolve)
+          this.channel.send({ type: 'repeats', id, call })
+        }),
+    }
+  }
+
+  handle(message: PrimaryMessage): void {
+    if (message.type === 'attempt') void this.attempt(message)
+    else if (message.type === 'abort')
+      this.calls.get(message.id)?.attempts.get(message.key)?.abort(decodeError(message.reason))
+    else if (message.type === 'end') this.end(message)
+    else if (message.type === 'repeats') {
+      this.questions.get(message.id)?.(message.value)
+      this.questions.delete(message.id)
+    }
+  }
+
+  private run(call: ProxyCall, fn: (attempt: Attempt) => unknown, options: RunOptions): Promise<unknown> {
+    const { channel, calls } = this
+    const { signal } = options
+    const id = ++this.lastId
+    const cancel = (): void => channel.send({ type: 'cancel', id })
+    return new Promise((resolve, reject) => {
+      calls.set(id, { fn, options, outcomes: new Map(), attempts: new Map(), resolve, reject })
+      channel.send({ type: 'run', id, call, isOnce: abortMatchers(options).length > 0 })
+      if (signal?.aborted) cancel()
+      else signal?.addEventListener('abort', cancel, { once: true })
+    }).finally(() => {
+      signal?.removeEventListener('abort', cancel)
+      calls.delete(id)
+    })
+  }
+
+  /** Makes one attempt, and tells the primary what it came to. */
+  private async attempt(message: PrimaryMessage & { type: 'attempt' }): Promise<void> {
+    const { id, key, number, member } = message
+    const call = this.calls.get(id)
+    if (call === undefined) return
+    const controller = new AbortController()
+    call.attempts.set(key, controller)
+    const attempt: Attempt = {
+      number,
+      signal: controller.signal,
+      note: () => {},
+      ...(member && { member: { id: member.id, value: this.upstreamFor(member) } }),
+    }
+    let outcome: Outcome
+    try {
+      outcome = { ok: true, value: await call.fn(attempt) }
+    } catch (error) {
+      outcome = { ok: false, value: error }
+    }
+    call.attempts.delete(key)
+    // The call may have ended without this attempt, while its outcome was on the way.
+    if (this.calls.get(id) !== call) return discard(outcome)
+    call.outcomes.set(key, outcome)
+    this.channel.send({ type: 'outcome', id, key, outcome: wireOutcome(outcome, call.options) })
+  }
+
+  private end({ id, key, error }: PrimaryMessage & { type: 'end' }): void {
+    const call = this.calls.get(id)
+    if (call === undefined) return
+    this.calls.delete(id)
+    for (const [other, outcome] of call.outcomes) if (other !== key) discard(outcome)
+    const chosen = key === undefined ? undefined : call.outcomes.get(key)
+    if (chosen?.ok) call.resolve(chosen.value)
+    else call.reject(chosen === undefined && error !== undefined ? decodeError(error) : chosen?.value)
+  }
+
+  private upstreamFor({ id, url, connectTimeout, tls }: WireMember): ProxyUpstream {
+    const name = `${id} ${url} ${connectTimeout}`
+    const found = this.upstreams.get(name) ?? new ProxyUpstream(url, { connectTimeout, tls })
+    // In the order of their last use: the first is the one that was used longest ago.
+    this.upstreams.delete(name)
+    this.upstreams.set(name, found)
+    if (this.upstreams.size > MAX_UPSTREAMS)
+      this.upstreams.delete(this.upstreams.keys().next().value as string)
+    return found
+  }
+}
+
+/** Closes the connection of an attempt that another one was preferred to. Responses are discarded by those who kept them. */
+function discard({ ok, value }: Outcome): void {
+  const { destroy } = Object(value) as { destroy?: unknown }
+  if (ok && typeof destroy === 'function') (value as { destroy(): void }).destroy()
+}
+
+function wireOutcome({ ok, value }: Outcome, options: RunOptions): WireOutcome {
+  const mustNotRepeat = abortMatchers(options).some(
+    (matches) => typeof matches === 'function' && (matches as (outcome: unknown) => boolean)(value),
+  )
+  if (!ok) return { ok, mustNotRepeat, error: encodeError(value) }
+  if (!(value instanceof JudgedAnswer)) return { ok, mustNotRepeat }
+  const { status, headers } = value
+  return { ok, mustNotRepeat, status, headers }
+}
+
+/** What a call must not be repeated after. Functions stay in this process, which asks them for the primary. */
+const abortMatchers = ({ retry }: RunOptions): readonly unknown[] => (retry ? (retry.abortOn ?? []) : [])

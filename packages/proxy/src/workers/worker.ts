@@ -1,0 +1,147 @@
+/**
+ * The program of a worker process of the forward proxy, which `startProxy({ workers })` starts. Applications do not import it.
+ *
+ * @packageDocumentation
+ */
+import type { Socket } from 'node:net'
+import { CredentialThrottle, systemClock } from 'holdfast/engine'
+import { createHouse, type House } from '../server/house.js'
+import { createHttpServer, shutdown } from '../server/http-server.js'
+import type { ProxyStatus } from '../server/status-page.js'
+import { resolveBySystem } from '../targets/target-policy.js'
+import { Channel, type ChannelEnd } from './channel.js'
+import { CONNECTION, type PrimaryMessage, type WorkerMessage, type WorkerSettings } from './protocol.js'
+import { RemoteGuards } from './remote-guard.js'
+
+/** How often a worker reports what it counted, where that changed. */
+const REPORT_EVERY_MS = 100
+
+/** Shares with the other workers which credentials were right or wrong, so that guesses are limited over all of them. */
+class SharedThrottle {
+  private readonly local = new CredentialThrottle(systemClock)
+  private readonly channel: Channel<WorkerMessage>
+  private readonly shared = new Set<string>()
+
+  constructor(channel: Channel<WorkerMessage>) {
+    this.channel = channel
+  }
+
+  recordSuccess(address: string, name: string): number {
+    const wait = this.local.recordSuccess(address, name)
+    const client = `${address} ${name}`
+    if (wait === 0 && !this.shared.has(client)) {
+      if (this.shared.size >= 10_000) this.shared.clear()
+      this.shared.add(client)
+      this.channel.send({ type: 'credentials', address, name, right: true })
+    }
+    return wait
+  }
+
+  recordFailure(address: string, name?: string): number {
+    this.channel.send({ type: 'credentials', address, name, right: false })
+    return this.local.recordFailure(address, name)
+  }
+
+  /** Another worker recorded this. */
+  apply({ address, name, right }: PrimaryMessage & { type: 'credentials' }): void {
+    if (!right) this.local.recordFailure(address, name)
+    else if (name !== undefined) this.local.recordSuccess(address, name)
+  }
+}
+
+/** Serves the connections that the primary hands over. */
+class Worker {
+  private readonly channel = new Channel<WorkerMessage>(process as ChannelEnd)
+  private readonly guards = new RemoteGuards(this.channel)
+  private readonly throttle = new SharedThrottle(this.channel)
+  private readonly statusRequests = new Map<number, (status: ProxyStatus) => void>()
+  private statusId = 0
+  private house: House | undefined
+  private server: ReturnType<typeof createHttpServer> | undefined
+  private closed = 0
+  private reported = ''
+
+  handle(message: PrimaryMessage): void {
+    if (message.type === 'start') this.start(message.settings)
+    else if (message.type === 'close') void this.close(message.timeout)
+    else if (message.type === 'credentials') this.throttle.apply(message)
+    else if (message.type === 'status') {
+      this.statusRequests.get(message.id)?.(message.status)
+      this.statusRequests.delete(message.id)
+    } else this.guards.handle(message)
+  }
+
+  /** Takes a connection. */
+  accept(socket: Socket): void {
+    // As the sockets of an HTTP server are.
+    socket.allowHalfOpen = true
+    socket.setNoDelay(true)
+    socket.once('close', () => this.leave())
+    this.server?.emit('connection', socket)
+    socket.resume()
+  }
+
+  /** A connection that was handed over is closed. */
+  leave(): void {
+    this.closed++
+    this.report()
+  }
+
+  private start(settings: WorkerSettings): void {
+    const complete = { ...settings, policies: {}, clock: systemClock, resolve: resolveBySystem }
+    this.house = createHouse(complete, {
+      guardFor: (call) => this.guards.create(call),
+      throttle: this.throttle,
+      readStatus: () => this.readStatus(),
+    })
+    this.server = createHttpServer(this.house)
+    // It never listens, but from this event on it watches over its connections and their timeouts.
+    this.server.emit('listening')
+    this.channel.send({ type: 'ready' })
+    this.reportRegularly()
+  }
+
+  private readStatus(): Promise<ProxyStatus> {
+    this.report()
+    const id = this.statusId++
+    return new Promise((resolve) => {
+      this.statusRequests.set(id, resolve)
+      this.channel.send({ type: 'status', id })
+    })
+  }
+
+  private reportRegularly(): void {
+    this.report()
+    systemClock.setTimer(() => this.reportRegularly(), REPORT_EVERY_MS)
+  }
+
+  private report(): void {
+    if (this.house === undefined) return
+    const { counts, tunnels } = this.house
+    const now = { ...counts, closed: this.closed, openTunnels: tunnels.size }
+    const text = JSON.stringify(now)
+    if (text === this.reported) return
+    this.reported = text
+    this.channel.send({ type: 'counts', counts: now })
+  }
+
+  private async close(timeout: number): Promise<void> {
+    if (this.house !== undefined && this.server !== undefined)
+      await shutdown(this.house, this.server, timeout)
+    this.report()
+    setImmediate(() => setImmediate(() => process.exit(0)))
+  }
+}
+
+const worker = new Worker()
+process.on('message', (message, socket) => {
+  if (message === CONNECTION) {
+    // A client that left on the way has no connection any more.
+    if (socket === undefined) worker.leave()
+    else worker.accept(socket as Socket)
+  } else for (const one of message as unknown as PrimaryMessage[]) worker.handle(one)
+})
+// A terminal interrupts all processes of its group; the primary says when to end.
+process.on('SIGINT', () => {})
+process.on('SIGTERM', () => {})
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,207 @@
+import { ChildProcess } from 'node:child_process'
+import { connect } from 'node:net'
+import { HoldfastError } from 'holdfast'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ProxyConnectionError, type ProxyServer, proxyPool, startProxy } from '../src/index.js'
+import { StatusFailure } from '../src/server/answer.js'
+import { PrivateTargetError } from '../src/targets/target-policy.js'
+import { decodeError, encodeError } from '../src/workers/protocol.js'
+import { ask, askThroughTunnel, basic, proxyFor, raw } from './kit/clients.js'
+import { startTarget } from './kit/target.js'
+import { closedPort, startChain, startFaulty, startSocks } from './kit/upstreams.js'
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await turn()
+}
+
+/** The process ids of the workers that this process has. */
+const workerIds = (): number[] =>
+  (process as unknown as { _getActiveHandles(): unknown[] })
+    ._getActiveHandles()
+    .filter((one): one is ChildProcess => one instanceof ChildProcess)
+    .filter(
+      ({ spawnargs, exitCode }) =>
+        exitCode === null && spawnargs.some((arg) => arg.includes('workers/worker')),
+    )
+    .map(({ pid }) => pid as number)
+
+describe('a proxy with workers', () => {
+  it('serves requests, tunnels and WebSockets through every kind of member, and counts them all', async () => {
+    const target = await startTarget()
+    const members = [(await startChain({ username: 'u', password: 'p' })).url, (await startSocks()).url]
+    const pool = proxyPool({ id: 'p', members })
+    const proxy = await proxyFor({ pool, workers: 2 })
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(proxy, `${target.url}/${i}`)))
+    expect(answers.map(({ body }) => body)).toEqual(answers.map((_, i) => `GET /${i}`))
+    expect(
+      (await ask(proxy, `${target.url}/post`, { method: 'POST', body: 'x'.repeat(200_000) })).body,
+    ).toHaveLength(200_011)
+    for (let i = 0; i < 4; i++) expect((await askThroughTunnel(proxy, `${target.url}/t`)).body).toBe('GET /t')
+    expect(target.arrived).toHaveLength(25)
+    await until(() => proxy.status().requests === 21)
+    await until(() => proxy.status().connections === 0)
+    expect(proxy.status()).toMatchObject({ tunnels: 4, refused: 0, pool: { members: { available: 2 } } })
+    const sum = pool.members().reduce((all, { id }) => all + pool.stats(id).successCount, 0)
+    expect(sum).toBe(25)
+    const page = await (await fetch(proxy.url, { headers: { accept: 'application/json' } })).json()
+    expect(page).toMatchObject({ requests: 21, tunnels: 4, pool: { id: 'p' } })
+  })
+
+  it('has one breaker for each member and one policy for all workers', async () => {
+    const target = await startTarget()
+    const dead = `http://127.0.0.1:${await closedPort()}`
+    const pool = proxyPool({
+      id: 'p',
+      members: [dead, (await startChain()).url],
+      breaker: { failureThreshold: 3, timeoutDuration: '1h' },
+    })
+    const proxy = await proxyFor({ pool, workers: 3 })
+    for (let i = 0; i < 12; i++) expect((await ask(proxy, target.url)).status).toBe(200)
+    const [first] = pool.members()
+    expect(pool.status(first?.id as string)).toBe('open')
+    expect(pool.stats(first?.id as string).failureCount).toBe(3)
+  })
+
+  it('retries by status and by policy, answers what the last attempt got, and refuses unknown policies', async () => {
+    const answers = [503, 503, 200]
+    const target = await startTarget((_request, response) => {
+      response.statusCode = answers.shift() ?? 500
+      response.end('body')
+    })
+    const retry = { maxAttempts: 3, backoffType: 'immediate' as const, retryStatusCodes: [503] }
+    const proxy = await proxyFor({ workers: 2, policies: { thrice: { retry } } })
+    const got = await ask(proxy, target.url, { headers: { 'x-holdfast-policy': 'thrice' } })
+    expect([got.status, got.body, target.arrived.length]).toEqual([200, 'body', 3])
+    const last = await ask(proxy, target.url, { headers: { 'x-holdfast-policy': 'thrice' } })
+    expect([last.status, target.arrived.length]).toEqual([500, 4])
+    expect((await ask(proxy, target.url, { headers: { 'x-holdfast-policy': 'other' } })).status).toBe(400)
+    answers.push(503, 503)
+    const post = await ask(proxy, target.url, {
+      method: 'POST',
+      body: 'x',
+      headers: { 'x-holdfast-policy': 'thrice' },
+    })
+    expect([post.status, target.arrived.length]).toEqual([503, 5])
+  })
+
+  it('ends an attempt at its deadline, and the call of a client that leaves', async () => {
+    const target = await startTarget(() => {})
+    const proxy = await proxyFor({
+      workers: 2,
+      policies: { hasty: { retry: false, timeout: { total: 100 } } },
+    })
+    const late = await ask(proxy, target.url, { headers: { 'x-holdfast-policy': 'hasty' } })
+    expect(late.status).toBe(504)
+    const client = connect(proxy.port, '127.0.0.1').on('error', () => {})
+    client.write(`GET ${target.url}/ HTTP/1.1\r\nHost: a\r\n\r\n`)
+    await until(() => target.arrived.length === 2)
+    const closed = new Promise<void>((resolve) => target.server.getConnections(() => resolve()))
+    client.destroy()
+    await closed
+    await until(() => proxy.status().connections === 0)
+  })
+
+  it('refuses with the words of one process', async () => {
+    const proxy = await proxyFor({ workers: 2, allowPrivateTargets: false })
+    expect((await ask(proxy, 'http://127.0.0.1:1/')).status).toBe(403)
+    const pool = proxyPool({ id: 'p', members: [(await startFaulty({ status: 407 })).url] })
+    const refusing = await proxyFor({ workers: 2, pool })
+    expect((await ask(refusing, 'http://a.example/')).status).toBe(502)
+    const empty = await proxyFor({ workers: 2, pool: proxyPool({ id: 'e' }) })
+    expect(JSON.parse((await ask(empty, 'http://a.example/')).body)).toMatchObject({
+      error: 'POOL_UNAVAILABLE',
+    })
+  })
+
+  it('limits guessed passwords over all workers', async () => {
+    const target = await startTarget()
+    const proxy = await proxyFor({ workers: 2, users: [{ name: 'ann', password: 'right' }] })
+    const as = (password: string) => ({ headers: { 'proxy-authorization': basic('ann', password) } })
+    for (let i = 0; i < 10; i++) expect((await ask(proxy, target.url, as(`guess ${i}`))).status).toBe(407)
+    // Each connection goes to another worker, and the word of a guess takes a moment to reach it.
+    await until(async () => {
+      const statuses = await Promise.all([1, 2, 3, 4].map(() => ask(proxy, target.url, as('guess'))))
+      return statuses.every(({ status }) => status === 429)
+    })
+    expect((await ask(proxy, target.url, as('right'))).status).toBe(429)
+  })
+
+  it('limits connections over all workers', async () => {
+    const proxy = await proxyFor({ workers: 2, maxConnections: 3 })
+    const held = [1, 2, 3].map(() => connect(proxy.port, '127.0.0.1').on('error', () => {}))
+    await until(() => proxy.status().connections === 3)
+    expect(await raw(proxy, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).toBe('')
+    for (const socket of held) socket.destroy()
+    await until(() => proxy.status().connections === 0)
+    expect((await fetch(proxy.url)).status).toBe(200)
+  })
+
+  it('replaces a worker that ends, ends its calls, and keeps what it counted', async () => {
+    const held = new Set<() => void>()
+    const target = await startTarget(({ url }, response) => {
+      if (url === '/held') held.add(() => response.end())
+      else response.end('ok')
+    })
+    const replaced: number[] = []
+    const onWarning = ({ message }: Error): void => {
+      const pid = /worker of the proxy \(process (\d+)\)/.exec(message)?.[1]
+      if (pid !== undefined) replaced.push(Number(pid))
+    }
+    process.on('warning', onWarning)
+    onTestFinished(() => void process.off('warning', onWarning))
+    const proxy = await proxyFor({ workers: 2 })
+    for (let i = 0; i < 4; i++) expect((await ask(proxy, target.url)).status).toBe(200)
+    await until(() => proxy.status().requests === 4)
+    const broken = ask(proxy, `${target.url}/held`).catch((error: Error) => error)
+    await until(() => held.size === 1)
+    const pids = workerIds()
+    expect(pids).toHaveLength(2)
+    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    expect(await broken).toBeInstanceOf(Error)
+    await until(() => replaced.length === 2)
+    expect(replaced.toSorted()).toEqual(pids.toSorted())
+    for (let i = 0; i < 4; i++) expect((await ask(proxy, target.url)).status).toBe(200)
+    await until(() => proxy.status().requests >= 8)
+  })
+
+  it('lets requests end when it is closed, and leaves no process', async () => {
+    let answer = (): void => {}
+    const target = await startTarget((_request, response) => {
+      answer = () => response.end('late')
+    })
+    const proxy = await startProxy({ port: 0, workers: 2, allowPrivateTargets: true })
+    const asked = ask(proxy, target.url)
+    await until(() => target.arrived.length === 1)
+    const closing = proxy.close()
+    answer()
+    expect((await asked).body).toBe('late')
+    await closing
+    expect(workerIds()).toEqual([])
+    await expect(ask(proxy, target.url)).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('is refused where functions would have to be sent to its processes', async () => {
+    await expect(startProxy({ port: 0, workers: 2, resolve: async () => [] })).rejects.toMatchObject({
+      code: 'INVALID_OPTIONS',
+    })
+  })
+})
+
+describe('an error between processes', () => {
+  it.each([
+    new HoldfastError('POOL_UNAVAILABLE', 'none', { retryAfter: 500 }),
+    new ProxyConnectionError('refused', { status: 503, headers: { 'retry-after': '1' } }),
+    new StatusFailure(503, { 'retry-after': '2' }),
+    new PrivateTargetError('private'),
+    new TypeError('mistake'),
+    Object.assign(new Error('reset', { cause: new Error('behind') }), { code: 'ECONNRESET', errno: -104 }),
+  ])('stays what it is: %s', (error) => {
+    const decoded = decodeError(structuredClone(encodeError(error)))
+    expect(decoded).toBeInstanceOf(error.constructor)
+    expect(Object.entries(decoded)).toEqual(Object.entries(error))
+    expect([decoded.message, decoded.stack, decoded.name]).toEqual([error.message, error.stack, error.name])
+    expect(String(decoded.cause)).toBe(String(error.cause))
+  })
+})
