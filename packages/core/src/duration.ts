@@ -1,5 +1,16 @@
-/** A number of milliseconds, or a string with a unit: `'500ms'`, `'30s'`, `'5m'`, `'24h'`, `'30d'`. */
-export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
+type Unit = 'ms' | 's' | 'm' | 'h' | 'd'
+
+/** Digits, with or without a fraction, and a unit. `bigint` keeps out what `number` lets in: spaces and exponents. */
+type Amount = `${bigint}${Unit}` | `${bigint}.${'' | '0' | '00'}${bigint}${Unit}`
+
+/** What keeps out a sign and numbers in hexadecimal, which `bigint` lets in. */
+type Decimal = `${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}${string}` | `0.${string}`
+
+/**
+ * A number of milliseconds, or a string with a unit: `'500ms'`, `'30s'`, `'5m'`, `'24h'`, `'30d'`, `'1.5s'`. Nothing
+ * stands between the number and the unit.
+ */
+export type Duration = number | `0${Unit}` | (Amount & Decimal)
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 

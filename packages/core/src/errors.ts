@@ -49,9 +49,9 @@ const BRAND = Symbol.for('holdfast.error')
  * error.retryAfter // => 500
  * ```
  */
-export class HoldfastError extends Error {
+export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> extends Error {
   /** Which of the errors this is. */
-  readonly code: HoldfastErrorCode
+  readonly code: C
   /** Milliseconds after which another try makes sense, where that is known. */
   declare readonly retryAfter?: number
   /** The HTTP status this error would be answered with, where there is one. */
@@ -59,7 +59,7 @@ export class HoldfastError extends Error {
   /** Each thing that is wrong, one sentence a problem, where there are several. */
   declare readonly details?: readonly string[]
 
-  constructor(code: HoldfastErrorCode, message: string, options?: HoldfastErrorOptions) {
+  constructor(code: C, message: string, options?: HoldfastErrorOptions) {
     super(message, options !== undefined && 'cause' in options ? { cause: options.cause } : undefined)
     this.code = code
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
@@ -74,7 +74,7 @@ Object.defineProperties(HoldfastError.prototype, {
 })
 
 /**
- * Whether an error is one of Holdfast's, and of that code where one is given. It also knows errors of another copy of
+ * Whether an error is one of Holdfast's, and of that code where one is given, which its type then has. It also knows errors of another copy of
  * the package, for which `instanceof` says no.
  *
  * @example
@@ -85,7 +85,10 @@ Object.defineProperties(HoldfastError.prototype, {
  * isHoldfastError(new Error('boom')) // => false
  * ```
  */
-export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error is HoldfastError {
+export function isHoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode>(
+  error: unknown,
+  code?: C,
+): error is HoldfastError<C> {
   if (!isObject(error)) return false
   try {
     return BRAND in error && (code === undefined || (error as { code?: unknown }).code === code)

@@ -11,6 +11,9 @@ export type Rule = readonly [
 /** For each option what it is where it is not given, and its rule. */
 export type Spec = { readonly [name: string]: readonly [standard: unknown, rule: Rule] }
 
+/** Options with every one of them given. */
+export type Filled<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> }
+
 /** A spec for each option of an interface. */
 export type SpecOf<T> = { readonly [K in keyof T]-?: readonly [standard: unknown, rule: Rule] }
 

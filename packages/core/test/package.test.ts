@@ -39,3 +39,17 @@ test('imports nothing but its own files', () => {
   expect(code.length).toBeGreaterThan(0)
   expect(imported.filter((specifier) => !specifier?.startsWith('.'))).toEqual([])
 })
+
+// A typed array has a type parameter since TypeScript 5.7, and older compilers cannot read declarations that give it one.
+test('declares nothing that TypeScript 5.4 cannot read', () => {
+  const declarations = readdirSync(here('../dist'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.d.ts'),
+  )
+  const found = declarations.filter((file) =>
+    /\b(?:Int|Uint|Float|Big)\w*Array<|\bArrayBufferView</.test(
+      readFileSync(here(`../dist/${file}`), 'utf8'),
+    ),
+  )
+  expect(declarations.length).toBeGreaterThan(0)
+  expect(found).toEqual([])
+})

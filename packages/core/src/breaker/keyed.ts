@@ -6,8 +6,7 @@ import type { BreakerSettings } from './options.js'
 const LOOK_AT = 16
 
 /** Names the breaker of a call by its context: a host, a tenant, a model. */
-// oxlint-disable-next-line no-explicit-any -- its caller knows what the context of its calls is
-export type BreakerKey = (context: any) => string
+export type BreakerKey = (context: unknown) => string
 
 /**
  * One breaker per key, made when first asked for. Beyond `maxKeys` the least recently used closed one is forgotten; an

@@ -24,46 +24,46 @@ export type WindowType = 'rolling' | 'consecutive' | 'rate'
 /** When a breaker opens, how long it stays open and what closes it again. */
 export interface BreakerOptions {
   /** How many failures in the window open it. @defaultValue 5 */
-  failureThreshold?: number
+  failureThreshold?: number | undefined
   /**
    * `rolling` counts the failures of the last `windowDuration`, `consecutive` those since the last success, `rate` the
    * share of calls in the last `windowDuration` that failed or were slow. @defaultValue 'rolling'
    */
-  windowType?: WindowType
+  windowType?: WindowType | undefined
   /** How far back a rolling or rate window looks. @defaultValue 60000 */
-  windowDuration?: Duration
+  windowDuration?: Duration | undefined
   /** The share of failed calls, above 0 and up to 1, that opens it; means `windowType: 'rate'`, which takes 0.5. */
-  failureRate?: number
+  failureRate?: number | undefined
   /** How many calls a rate window must hold before it is judged. @defaultValue 10 */
-  minimumCalls?: number
+  minimumCalls?: number | undefined
   /** A call that takes at least this long is slow; goes with `slowCallRate`. */
-  slowCallDuration?: Duration
+  slowCallDuration?: Duration | undefined
   /** The share of slow calls that opens it; means `windowType: 'rate'`; goes with `slowCallDuration`. */
-  slowCallRate?: number
+  slowCallRate?: number | undefined
   /** How long it stays open before a call may test it. @defaultValue 30000 */
-  timeoutDuration?: Duration
+  timeoutDuration?: Duration | undefined
   /** The factor by which the open time grows with each opening in a row. @defaultValue 1 */
-  timeoutMultiplier?: number
+  timeoutMultiplier?: number | undefined
   /** The longest open time that growth may reach; at least `timeoutDuration`. @defaultValue a year */
-  maxTimeoutDuration?: Duration
+  maxTimeoutDuration?: Duration | undefined
   /** How many successful tests close it. @defaultValue 1 */
-  successThreshold?: number
+  successThreshold?: number | undefined
   /** How many tests may be in flight at a time. @defaultValue 1 */
-  halfOpenMax?: number
+  halfOpenMax?: number | undefined
   /** How long a test may hold its place. @defaultValue the attempt's timeout, else `timeoutDuration` */
-  probeLease?: Duration
+  probeLease?: Duration | undefined
   /** Lowers the threshold of a target that has long been unreliable. @defaultValue false */
-  adaptive?: boolean
+  adaptive?: boolean | undefined
   /** Errors that count. Absent: transient and critical ones but rate limits. */
-  failureOn?: readonly Matcher[]
+  failureOn?: readonly Matcher[] | undefined
 }
 
 /** Options of a breaker of its own. */
 export interface CircuitBreakerOptions extends BreakerOptions {
   /** What it is called in events and errors. @defaultValue '' */
-  id?: string
+  id?: string | undefined
   /** Where it takes its time from. @defaultValue the machine's clock */
-  clock?: Clock
+  clock?: Clock | undefined
 }
 
 /** {@link BreakerOptions} checked and filled in. Breakers with the same options share one. */

@@ -5,7 +5,7 @@ export interface BulkheadOptions {
   /** How many calls may run. */
   limit: number
   /** How many calls may wait for a slot; more are rejected. @defaultValue 0 */
-  queue?: number
+  queue?: number | undefined
 }
 
 /** A fixed number of slots and a bounded first-in-first-out queue of callers that wait for one. */

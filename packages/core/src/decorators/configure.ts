@@ -29,23 +29,23 @@ export interface DecoratorRuntime {
 /** What all decorated methods share. */
 export interface DecoratorOptions {
   /** Where overrides come from, what makes the guards, and who is told what happens. */
-  runtime?: DecoratorRuntime
+  runtime?: DecoratorRuntime | undefined
   /** Where methods take their time from. @defaultValue the machine's clock */
-  clock?: Clock
+  clock?: Clock | undefined
   /** Where methods take chance from. @defaultValue the machine's */
-  random?: Random
+  random?: Random | undefined
   /** False calls every method straight through, fallbacks included. @defaultValue true */
-  enabled?: boolean
+  enabled?: boolean | undefined
   /** Settings that win over those written at the decorators. */
-  overrides?: Overrides
+  overrides?: Overrides | undefined
 }
 
 /** {@link DecoratorOptions} checked. Each call of {@link configureDecorators} makes another. */
 export interface Configuration {
   readonly enabled: boolean
-  readonly clock?: Clock
-  readonly random?: Random
-  readonly runtime?: DecoratorRuntime
+  readonly clock?: Clock | undefined
+  readonly random?: Random | undefined
+  readonly runtime?: DecoratorRuntime | undefined
   /** What {@link configureDecorators} was given itself. */
   readonly overrides: Overrides
 }

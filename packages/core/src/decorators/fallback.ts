@@ -1,5 +1,23 @@
-import { type AsyncMethodDecorator, decorate } from './decorate.js'
+import { type AsyncMethod, decorate } from './decorate.js'
 import type { FallbackFunction, FallbackSettings } from './settings/fallback.js'
+
+/** Anything; written so that a literal keeps its type. */
+type Answer = string | number | bigint | boolean | symbol | object | null | undefined | void
+
+/** Nothing for a method whose promise may be one of what the fallback gives. */
+type IfAnswers<F extends AsyncMethod, R> = Awaited<R> extends Awaited<ReturnType<F>> ? unknown : never
+
+/** A decorator of asynchronous methods that return what the fallback gives, `R`, or more. */
+export interface FallbackDecorator<R> {
+  /** As a standard decorator. */
+  <This, F extends AsyncMethod>(method: F & IfAnswers<F, R>, context: ClassMethodDecoratorContext<This, F>): F
+  /** As TypeScript's `experimentalDecorators` call it. */
+  <F extends AsyncMethod>(
+    target: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<F> & IfAnswers<F, R>,
+  ): TypedPropertyDescriptor<F>
+}
 
 /**
  * Answers a call that failed, when all retries have ended: with another method of the object, given the same arguments,
@@ -31,6 +49,8 @@ import type { FallbackFunction, FallbackSettings } from './settings/fallback.js'
  * await new Prices().all('north') // => [true, 'north']
  * ```
  */
-export function Fallback(settings: FallbackFunction | FallbackSettings): AsyncMethodDecorator {
+export function Fallback<R extends Answer = never>(
+  settings: FallbackFunction<R> | FallbackSettings<R>,
+): FallbackDecorator<R> {
   return decorate('Fallback', typeof settings === 'function' ? { value: settings } : settings)
 }

@@ -8,7 +8,7 @@ export {
   type DecoratorRuntime,
 } from './configure.js'
 export type { AsyncMethod, AsyncMethodDecorator } from './decorate.js'
-export { Fallback } from './fallback.js'
+export { Fallback, type FallbackDecorator } from './fallback.js'
 export type { Overrides } from './overrides.js'
 export { Retry } from './retry.js'
 export type { BulkheadSettings } from './settings/bulkhead.js'

@@ -29,7 +29,7 @@ export interface ExecutorOptions {
 }
 
 /** The implementation of {@link Guard}: starts first attempts, and executions for calls that need more. */
-export class GuardExecutor implements Guard {
+export class GuardExecutor implements Omit<Guard, 'wrap'> {
   readonly settings: GuardSettings
   readonly breaker: CircuitBreaker | undefined
   readonly attemptDeadlines: DeadlineQueue

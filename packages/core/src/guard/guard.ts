@@ -13,8 +13,59 @@ export interface RunOptions extends CallOptions {
   retry?: FetchRetryOptions | false | undefined
 }
 
-/** Runs calls under the policies it was made with. `A` is what its functions are told. */
-export interface Guard<A extends Attempt = Attempt> {
+/** A function whose result is a promise, so that a guard without a fallback does not change its type. */
+// oxlint-disable-next-line no-explicit-any -- whatever the function takes
+type AsyncFunction = (this: any, ...args: any[]) => Promise<unknown>
+
+/** What a guard makes of a function's result: a promise of it or of what the fallback gives. */
+type Guarded<R, F> = Promise<Awaited<R> | F>
+
+/** One signature of an overloaded function under a guard; nothing where there was none to infer. */
+type Signature<This, Args, R, F> = unknown extends R
+  ? unknown
+  : Args extends unknown[]
+    ? (this: This, ...args: Args) => Guarded<R, F>
+    : unknown
+
+/** An overloaded function under a guard: two to four signatures, of which TypeScript can tell no more. */
+type Overloaded<Fn, F> = Fn extends {
+  (this: infer T1, ...args: infer A1): infer R1
+  (this: infer T2, ...args: infer A2): infer R2
+  (this: infer T3, ...args: infer A3): infer R3
+  (this: infer T4, ...args: infer A4): infer R4
+}
+  ? Signature<T1, A1, R1, F> & Signature<T2, A2, R2, F> & Signature<T3, A3, R3, F> & Signature<T4, A4, R4, F>
+  : Fn extends {
+        (this: infer T1, ...args: infer A1): infer R1
+        (this: infer T2, ...args: infer A2): infer R2
+        (this: infer T3, ...args: infer A3): infer R3
+      }
+    ? Signature<T1, A1, R1, F> & Signature<T2, A2, R2, F> & Signature<T3, A3, R3, F>
+    : Fn extends {
+          (this: infer T1, ...args: infer A1): infer R1
+          (this: infer T2, ...args: infer A2): infer R2
+        }
+      ? Signature<T1, A1, R1, F> & Signature<T2, A2, R2, F>
+      : never
+
+/** Nothing for a function of several signatures, so that it can be told from one of a single signature. */
+type IfOverloaded<Fn> = Fn extends {
+  (this: infer _T1, ...args: infer _A1): infer R1
+  (this: infer _T2, ...args: infer _A2): unknown
+}
+  ? unknown extends R1
+    ? never
+    : unknown
+  : never
+
+/** Nothing for a guard without a fallback. */
+type IfNoFallback<F> = [F] extends [never] ? unknown : never
+
+/**
+ * Runs calls under the policies it was made with. `A` is what its functions are told, `F` what its fallback gives: `never`
+ * where it has none.
+ */
+export interface Guard<A extends Attempt = Attempt, F = never> {
   /** The name it was given. */
   readonly name: string | undefined
   /** Its breaker, where it has one for all its calls. */
@@ -27,11 +78,17 @@ export interface Guard<A extends Attempt = Attempt> {
    * POOL_UNAVAILABLE or NETWORK_DOWN. `fn` may be asynchronous, return a thenable or a plain value, or throw. Options
    * that are unknown or wrong reject with INVALID_OPTIONS, which lists all of them.
    */
-  run<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
-  /** A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a promise. */
+  run<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<T | F>
+  /**
+   * A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a promise. Without
+   * a fallback an asynchronous function keeps its type, overloads and type parameters included.
+   */
+  wrap<Fn extends AsyncFunction>(fn: Fn & IfNoFallback<F>): Fn
+  // oxlint-disable-next-line no-explicit-any -- whatever the function takes
+  wrap<Fn extends (this: any, ...args: any[]) => unknown>(fn: Fn & IfOverloaded<Fn>): Overloaded<Fn, F>
   wrap<This, Args extends unknown[], R>(
     fn: (this: This, ...args: Args) => R,
-  ): (this: This, ...args: Args) => Promise<Awaited<R>>
+  ): (this: This, ...args: Args) => Guarded<R, F>
   /** Tells `listener` what happens, until the function it returns is called. */
   on(listener: (event: GuardEvent) => void): () => void
 }
@@ -57,8 +114,10 @@ export interface Guard<A extends Attempt = Attempt> {
  * calls // => [1, 2, 3]
  * ```
  */
-export function guard<M>(options: GuardOptions & { pool: PoolProtocol<M> }): Guard<PooledAttempt<M>>
-export function guard(options?: GuardOptions): Guard
-export function guard(options: GuardOptions = {}): Guard {
+export function guard<M, F = never>(
+  options: GuardOptions<F> & { pool: PoolProtocol<M> },
+): Guard<PooledAttempt<M>, F>
+export function guard<F = never>(options?: GuardOptions<F>): Guard<Attempt, F>
+export function guard(options: GuardOptions<unknown> = {}): Guard<Attempt, unknown> {
   return new GuardExecutor(readGuard(options))
 }

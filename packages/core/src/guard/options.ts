@@ -11,6 +11,7 @@ import {
   deadline,
   delay,
   either,
+  type Filled,
   natural,
   read,
   refuse,
@@ -35,7 +36,7 @@ export interface KeyedBreakerOptions extends BreakerOptions {
   /** Names the breaker of a call by its context: a host, a tenant, a model. */
   key: BreakerKey
   /** How many are kept; beyond it the least recently used closed one is forgotten. @defaultValue 10000 */
-  maxKeys?: number
+  maxKeys?: number | undefined
 }
 
 /** What a fallback is told besides the error. */
@@ -51,37 +52,40 @@ export interface HedgeOptions {
   /** How long to wait for an answer; a failure does not wait. */
   delay: Duration
   /** How many calls may join the first. @defaultValue 1 */
-  max?: number
+  max?: number | undefined
 }
 
-/** What a guard does for the calls it runs. Options are copied when the guard is made. */
-export interface GuardOptions {
+/**
+ * What a guard does for the calls it runs. Options are copied when the guard is made. `F` is what the fallback gives; it is
+ * inferred where options are written at the call of `guard`, and `never` stands for a guard without one.
+ */
+export interface GuardOptions<F = never> {
   /** What it is called in events, errors and sessions. */
-  name?: string
+  name?: string | undefined
   /** When and how often to try again; false: never. @defaultValue 3 attempts, exponential from 1 s, cap 30 s */
-  retry?: FetchRetryOptions | false
+  retry?: FetchRetryOptions | false | undefined
   /** A breaker of its own, one per key, one shared with other guards, or none. @defaultValue none */
-  breaker?: BreakerOptions | KeyedBreakerOptions | CircuitBreaker | false
+  breaker?: BreakerOptions | KeyedBreakerOptions | CircuitBreaker | false | undefined
   /** How long an attempt, and the call with all its attempts and waits, may take. @defaultValue no deadlines */
-  timeout?: { attempt?: Duration; total?: Duration }
+  timeout?: { attempt?: Duration | undefined; total?: Duration | undefined } | undefined
   /** How many calls may run at a time, and how many may wait. @defaultValue no limit */
-  bulkhead?: BulkheadOptions
+  bulkhead?: BulkheadOptions | undefined
   /** How much retrying there may be, over all calls of all guards that share it. @defaultValue no limit */
-  budget?: RetryBudget
+  budget?: RetryBudget | undefined
   /** Where calls go: each attempt to one of the pool's members, another one where there is one. */
-  pool?: PoolProtocol
+  pool?: PoolProtocol | undefined
   /** A second call where the first takes long, and the first answer wins. @defaultValue none */
-  hedge?: HedgeOptions
+  hedge?: HedgeOptions | undefined
   /** Makes a value of a failure. Skipped where the caller aborts. What it throws is thrown, with the error as its cause. */
-  fallback?: (error: unknown, info: FallbackInfo) => unknown
+  fallback?: ((error: unknown, info: FallbackInfo) => F | PromiseLike<F>) | undefined
   /** Says what kind of error this is; what it leaves out, or undefined, is for the built-in classification. */
-  classify?: (error: unknown) => Partial<Classification> | undefined
+  classify?: ((error: unknown) => Partial<Classification> | undefined) | undefined
   /** Where it takes its time from. @defaultValue the machine's clock */
-  clock?: Clock
+  clock?: Clock | undefined
   /** Where it takes chance from. @defaultValue the machine's */
-  random?: Random
+  random?: Random | undefined
   /** False calls straight through, and does not even follow the caller's signal. @defaultValue true */
-  enabled?: boolean
+  enabled?: boolean | undefined
 }
 
 /** {@link GuardOptions} checked and filled in. */
@@ -96,7 +100,7 @@ export interface GuardSettings {
   readonly budget: RetryBudget | undefined
   readonly pool: PoolProtocol | undefined
   readonly hedge: { readonly delay: number; readonly max: number } | undefined
-  readonly fallback: GuardOptions['fallback'] | undefined
+  readonly fallback: GuardOptions<unknown>['fallback'] | undefined
   readonly classify: GuardOptions['classify'] | undefined
   readonly clock: Clock
   readonly random: Random
@@ -131,9 +135,9 @@ const BULKHEAD: Spec = { limit: [undefined, count], queue: [0, natural] }
 const HEDGE: Spec = { delay: [undefined, delay], max: [1, count] }
 
 /** Checks a guard's options, or throws INVALID_OPTIONS that lists everything wrong with them. */
-export function readGuard(given: GuardOptions): GuardSettings {
+export function readGuard(given: GuardOptions<unknown>): GuardSettings {
   const problems: string[] = []
-  const options = read('', given, standards(SPEC) as Required<GuardOptions>, SPEC, problems)
+  const options = read('', given, standards(SPEC) as Filled<GuardOptions<unknown>>, SPEC, problems)
   const { name, retry, breaker, timeout, clock, bulkhead, hedge } = options
   const limits = read('timeout', timeout, standards(TIMEOUT) as Limits, TIMEOUT, problems)
   const policy = retry === false ? NO_RETRY : readRetry(retry, RETRY_DEFAULTS, problems)
@@ -180,7 +184,8 @@ function required(
   problems: string[],
 ): Record<string, unknown> {
   const options = read(path, given, standards(spec) as Record<string, unknown>, spec, problems)
-  if (!(name in given)) problems.push(`${path}.${name}: got undefined, takes ${spec[name]?.[1][0]}`)
+  if ((given as Record<string, unknown>)[name] === undefined)
+    problems.push(`${path}.${name}: got undefined, takes ${spec[name]?.[1][0]}`)
   return options
 }
 

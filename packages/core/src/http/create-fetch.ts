@@ -10,13 +10,13 @@ import type { FetchInput } from './target.js'
 /** What one request may be given: all that fetch takes, and what changes the retrying of this one. */
 export interface FetchInit extends Omit<RequestInit, 'body'> {
   /** The body, or a function that makes one for each attempt. */
-  body?: FetchBody
+  body?: FetchBody | undefined
   /** Changes the retrying for this request; what it leaves out stays. False: one attempt. */
   retry?: FetchRetryOptions | false | undefined
   /** Added to what events, the fallback, the breaker's key and the pool are told: `{ session, region }`. */
   context?: object | undefined
   /** What fetch asks for where the body is a stream. */
-  duplex?: 'half'
+  duplex?: 'half' | undefined
 }
 
 /** A `fetch` that keeps requests alive: same arguments, same answers. */

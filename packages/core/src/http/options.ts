@@ -16,15 +16,15 @@ import type { FetchTarget } from './target.js'
 /** What {@link createFetch} takes: a guard's options, and a few of its own. */
 export interface FetchOptions extends Omit<GuardOptions, 'retry' | 'pool' | 'fallback'> {
   /** When and how often to send again; false: never. @defaultValue 3 attempts, exponential from 1 s, cap 30 s */
-  retry?: FetchRetryOptions | false
+  retry?: FetchRetryOptions | false | undefined
   /** Where requests go: each attempt to one of the members. */
-  pool?: PoolProtocol<FetchTarget>
+  pool?: PoolProtocol<FetchTarget> | undefined
   /** What sends a request. @defaultValue the global fetch, as it is when the request is made */
-  fetch?: FetchFunction
+  fetch?: FetchFunction | undefined
   /** Whether an answer of 400 or more is thrown, as a StatusError, instead of returned. @defaultValue false */
-  throwOnStatus?: boolean
+  throwOnStatus?: boolean | undefined
   /** Makes an answer of a failure: of an error, and with `throwOnStatus` of a status. Skipped where the caller aborts. */
-  fallback?: (error: unknown, info: FallbackInfo) => Response | PromiseLike<Response>
+  fallback?: ((error: unknown, info: FallbackInfo) => Response | PromiseLike<Response>) | undefined
 }
 
 /** Sends a request: `fetch`, or anything that can be called like it. */

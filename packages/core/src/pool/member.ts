@@ -7,15 +7,15 @@ export interface Member<T = unknown> {
   /** What a call needs to reach it. */
   readonly value: T
   /** How often it is chosen beside others, by `weighted`. @defaultValue 1 */
-  readonly weight?: number
+  readonly weight?: number | undefined
   /** Where it is, for `region`. */
-  readonly region?: string
+  readonly region?: string | undefined
   /** What it costs, for `cost`: cheaper ones are chosen first. @defaultValue 0 */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** Words to find it by. */
-  readonly tags?: readonly string[]
+  readonly tags?: readonly string[] | undefined
   /** Anything else about it. */
-  readonly metadata?: object
+  readonly metadata?: object | undefined
   /** Breaker settings of its own, over the pool's. */
-  readonly breaker?: BreakerOptions
+  readonly breaker?: BreakerOptions | undefined
 }

@@ -8,6 +8,7 @@ import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import {
   clockRule,
   either,
+  type Filled,
   oneOf,
   type Rule,
   read,
@@ -38,28 +39,28 @@ export interface PoolOptions<T = unknown> {
   /** What it is called in errors and in the ids of its breakers. */
   id: string
   /** Who is in it at first. @defaultValue none */
-  members?: readonly Member<T>[]
+  members?: readonly Member<T>[] | undefined
   /** How a member is chosen: a word, or a function of those that may be chosen and the call's context. @defaultValue 'round_robin' */
-  strategy?: StrategyName | Chooser<T>
+  strategy?: StrategyName | Chooser<T> | undefined
   /** When a member is set aside, and for how long; members may have settings of their own. @defaultValue a breaker's defaults */
-  breaker?: BreakerOptions
+  breaker?: BreakerOptions | undefined
   /** The share of members, 0 to 1, that may be set aside at once; openings beyond it change no choice. @defaultValue no limit */
-  maxEjected?: number
+  maxEjected?: number | undefined
   /** Where a smaller share than this is available, the choice is among all that are not drained. @defaultValue never */
-  panicThreshold?: number
+  panicThreshold?: number | undefined
   /** Statuses that speak of the member and not of the request, such as 403, 407, 429 and 451 of proxies. @defaultValue none */
-  memberFaults?: readonly number[]
+  memberFaults?: readonly number[] | undefined
   /** Says whether an outcome speaks of the member and not of the request. */
-  memberFault?: (outcome: MemberOutcome<T>) => boolean
+  memberFault?: ((outcome: MemberOutcome<T>) => boolean) | undefined
   /** Where it takes its time from. @defaultValue the machine's clock */
-  clock?: Clock
+  clock?: Clock | undefined
   /** Where it takes chance from. @defaultValue the machine's */
-  random?: Random
+  random?: Random | undefined
 }
 
 /** What may be other in a pool that is in use; its breakers are reconfigured, and its members come and go. */
 export interface PoolShape extends Pick<PoolOptions, 'maxEjected' | 'memberFaults'> {
-  strategy?: StrategyName
+  strategy?: StrategyName | undefined
 }
 
 /** {@link PoolOptions} checked and filled in. */
@@ -127,12 +128,12 @@ const MEMBER = {
   breaker: [undefined, typed('object')],
 } satisfies SpecOf<Member>
 
-const POOL_DEFAULTS = standards(SPEC) as Required<PoolOptions>
+const POOL_DEFAULTS = standards(SPEC) as Filled<PoolOptions>
 const NOTHING = Object.freeze({})
 
 /** Checks the options of a pool but for its members. */
 export function readPool<T>(given: PoolOptions<T>, problems: string[]): PoolSettings<T> {
-  const options = read('', given, POOL_DEFAULTS as Required<PoolOptions<T>>, SPEC, problems)
+  const options = read('', given, POOL_DEFAULTS as Filled<PoolOptions<T>>, SPEC, problems)
   if (options.id === undefined && given?.id === undefined)
     problems.push(`id: got undefined, takes ${name[0]}`)
   const { clock, memberFaults } = options

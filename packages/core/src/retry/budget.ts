@@ -1,18 +1,18 @@
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
 import { HoldfastError } from '../errors.js'
-import { clockRule, positive, read, refuse, type SpecOf, span, standards } from '../options.js'
+import { clockRule, type Filled, positive, read, refuse, type SpecOf, span, standards } from '../options.js'
 
 /** How much retrying there may be. */
 export interface RetryBudgetOptions {
   /** Retries allowed per call made in the window. @defaultValue 0.2 */
-  ratio?: number
+  ratio?: number | undefined
   /** Retries allowed per second whatever the calls, so that a quiet program may retry too. @defaultValue 10 */
-  reservePerSecond?: number
+  reservePerSecond?: number | undefined
   /** How far back calls and retries are counted. @defaultValue 10000 */
-  window?: Duration
+  window?: Duration | undefined
   /** Where it takes its time from. @defaultValue the machine's clock */
-  clock?: Clock
+  clock?: Clock | undefined
 }
 
 const SPEC = {
@@ -41,7 +41,7 @@ const PARTS = 100
  * ```
  */
 export class RetryBudget {
-  private readonly settings: Required<RetryBudgetOptions> & { window: number }
+  private readonly settings: Filled<RetryBudgetOptions> & { readonly window: number }
   /** Calls and retries in each part of the window, and the number of the part that is being written. */
   private readonly calls = new Float64Array(PARTS)
   private readonly retries = new Float64Array(PARTS)

@@ -42,33 +42,33 @@ export interface Outcome {
 /** When a failed call is tried again, and how long it waits before. */
 export interface RetryOptions {
   /** How many attempts there are in all, the first included; Infinity is allowed. @defaultValue 3 */
-  maxAttempts?: number
+  maxAttempts?: number | undefined
   /** How the wait grows from one retry to the next. @defaultValue 'exponential' */
-  backoffType?: Backoff
+  backoffType?: Backoff | undefined
   /** The wait before the first retry. @defaultValue 1000, or `maxDelay` where that is less */
-  baseDelay?: Duration
+  baseDelay?: Duration | undefined
   /** The factor of exponential growth. @defaultValue 2 */
-  multiplier?: number
+  multiplier?: number | undefined
   /** No wait is longer, jitter included. @defaultValue 30000 */
-  maxDelay?: Duration
+  maxDelay?: Duration | undefined
   /** How chance spreads the waits. @defaultValue 'none' */
-  jitterType?: Jitter
+  jitterType?: Jitter | undefined
   /** The share of the wait, 0 to 1, that chance decides. @defaultValue 0.1 */
-  jitterAmount?: number
+  jitterAmount?: number | undefined
   /** The least that additive jitter adds. @defaultValue 0 */
-  jitterMin?: Duration
+  jitterMin?: Duration | undefined
   /** The most that additive jitter adds. @defaultValue 0 */
-  jitterMax?: Duration
+  jitterMax?: Duration | undefined
   /** Errors to retry. Absent: those classified as transient. Empty: none. */
-  retryOn?: readonly Matcher[]
+  retryOn?: readonly Matcher[] | undefined
   /** Errors never to retry; wins over everything else. */
-  abortOn?: readonly Matcher[]
+  abortOn?: readonly Matcher[] | undefined
   /** Asks for another attempt, whatever the other rules say but `abortOn`; also on a value that is not wanted. */
-  retryIf?: (outcome: Outcome) => boolean
+  retryIf?: ((outcome: Outcome) => boolean) | undefined
   /** Whether a server's Retry-After replaces the wait. @defaultValue true */
-  respectRetryAfter?: boolean
+  respectRetryAfter?: boolean | undefined
   /** A Retry-After beyond this stops the call instead. @defaultValue 60000 */
-  maxRetryAfter?: Duration
+  maxRetryAfter?: Duration | undefined
 }
 
 /** When a request is sent again: what a guard takes, and what is HTTP's own. */

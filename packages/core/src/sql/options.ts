@@ -4,20 +4,21 @@ import { oneOf, read, refuse, type Spec, typed } from '../options.js'
 import { postgres } from '../presets/postgres.js'
 
 /** How a transaction is begun and repeated. What a guard takes is taken here too, but for what makes no sense. */
-export interface TransactionOptions extends Omit<GuardOptions, 'breaker' | 'bulkhead' | 'hedge' | 'pool'> {
+export interface TransactionOptions<F = never>
+  extends Omit<GuardOptions<F>, 'breaker' | 'bulkhead' | 'hedge' | 'pool'> {
   /** The isolation level. @defaultValue the database's */
-  isolation?: 'read committed' | 'repeatable read' | 'serializable'
+  isolation?: 'read committed' | 'repeatable read' | 'serializable' | undefined
   /** Whether the transaction only reads. @defaultValue false */
-  readOnly?: boolean
+  readOnly?: boolean | undefined
   /**
    * Whether a transaction of which nobody knows whether it was committed is run again: for those that may run twice.
    * @defaultValue false
    */
-  retryUnknownCommit?: boolean
+  retryUnknownCommit?: boolean | undefined
   /** A breaker, shared with other transactions. @defaultValue none */
-  breaker?: CircuitBreaker
+  breaker?: CircuitBreaker | undefined
   /** Ends the call at once when aborted, with the signal's reason. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Handed to events and the fallback. */
   context?: unknown
 }
@@ -27,7 +28,7 @@ export interface TransactionPlan {
   /** The statement that begins it. */
   readonly begin: string
   readonly retryUnknownCommit: boolean
-  readonly guard: GuardOptions
+  readonly guard: GuardOptions<unknown>
   readonly run: { readonly signal?: AbortSignal | undefined; readonly context?: unknown }
 }
 
@@ -39,8 +40,12 @@ const SPEC: Spec = {
 
 const SENSELESS = ['bulkhead', 'hedge', 'pool'] as const
 
+/** Options without those that are undefined, which count as absent. */
+const given = <T extends object>(options: T | undefined): Partial<T> =>
+  Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
+
 /** Checks what is a transaction's own; a guard checks the rest. */
-export function readTransaction(options: TransactionOptions): TransactionPlan {
+export function readTransaction(options: TransactionOptions<unknown>): TransactionPlan {
   const { isolation, readOnly, retryUnknownCommit, signal, context, ...rest } = options
   const problems: string[] = []
   read('', { isolation, readOnly, retryUnknownCommit }, {}, SPEC, problems)
@@ -54,8 +59,8 @@ export function readTransaction(options: TransactionOptions): TransactionPlan {
     guard: {
       name: 'a transaction',
       ...rest,
-      retry: retry === false ? false : { ...postgres.retry, ...retry },
-      timeout: { ...postgres.timeout, ...timeout },
+      retry: retry === false ? false : { ...postgres.retry, ...given(retry) },
+      timeout: { ...postgres.timeout, ...given(timeout) },
     },
     run: { signal, context },
   }

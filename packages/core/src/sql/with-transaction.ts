@@ -33,11 +33,11 @@ import { type Progress, transact } from './transaction.js'
  * said // => ['BEGIN ISOLATION LEVEL SERIALIZABLE', 'UPDATE …', 'COMMIT', 'released']
  * ```
  */
-export async function withTransaction<P extends TransactionPool, T>(
+export async function withTransaction<P extends TransactionPool, T, F = never>(
   pool: P,
   fn: (client: ClientOf<P>, attempt: Attempt) => T | PromiseLike<T>,
-  options: TransactionOptions = {},
-): Promise<T> {
+  options: TransactionOptions<F> = {},
+): Promise<T | F> {
   const plan = readTransaction(options)
   const { retryUnknownCommit, run } = plan
   const progress: Progress = { committing: false, late: false }
@@ -48,7 +48,8 @@ export async function withTransaction<P extends TransactionPool, T>(
   )
   watch(pool)
   try {
-    return await guarded.run((attempt) => transact(pool, fn, plan, attempt, progress), run)
+    const result = guarded.run((attempt) => transact(pool, fn, plan, attempt, progress), run)
+    return await (result as Promise<T | F>)
   } catch (error) {
     // A deadline passed while COMMIT was under way.
     if (progress.late && isHoldfastError(error) && error.code.endsWith('_TIMEOUT'))

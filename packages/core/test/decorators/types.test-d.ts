@@ -33,6 +33,19 @@ class Good {
     throw id
   }
 
+  @ft.Fallback(() => 'small')
+  async size(): Promise<'small' | 'large'> {
+    return 'large'
+  }
+
+  @ft.Fallback({ value: async () => null, skipOn: ['timeout'] })
+  async find(id: string): Promise<string | null> {
+    return id
+  }
+
+  @ft.Fallback(() => {})
+  async save(): Promise<void> {}
+
   @ft.Retry()
   protected async hidden(): Promise<void> {}
 
@@ -68,6 +81,18 @@ class Bad {
   @ft.Retry()
   get later(): Promise<number> {
     return Promise.resolve(1)
+  }
+
+  // @ts-expect-error -- the fallback gives another type than the method
+  @ft.Fallback(() => 'none')
+  async count(): Promise<number> {
+    return 1
+  }
+
+  // @ts-expect-error -- and so does this one, in settings and as a promise
+  @ft.Fallback({ value: async () => ['none'] })
+  async sizes(): Promise<number[]> {
+    return [1]
   }
 
   // @ts-expect-error -- neither is a field

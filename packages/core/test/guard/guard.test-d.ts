@@ -1,5 +1,19 @@
 import { expectTypeOf } from 'vitest'
-import { type Attempt, type Duration, type Guard, guard, type Session, sessionOf } from '../../src/index.js'
+import { createFetch } from '../../src/http/index.js'
+import {
+  type Attempt,
+  type Duration,
+  type Guard,
+  type GuardOptions,
+  guard,
+  type HoldfastError,
+  isHoldfastError,
+  Pool,
+  type Session,
+  sessionOf,
+} from '../../src/index.js'
+import { openai } from '../../src/presets/index.js'
+import { type TransactionPool, withTransaction } from '../../src/sql/index.js'
 
 declare const api: Guard
 
@@ -130,3 +144,108 @@ const off = api.on((event) => {
 expectTypeOf(off).toEqualTypeOf<() => void>()
 
 expectTypeOf(sessionOf(new Error('down'))).toEqualTypeOf<Session | undefined>()
+
+// What a fallback gives is part of the result.
+const safe = guard({ fallback: () => 'x' })
+expectTypeOf(safe).toEqualTypeOf<Guard<Attempt, string>>()
+expectTypeOf(safe.run((): number => 1)).toEqualTypeOf<Promise<number | string>>()
+expectTypeOf(safe.run(async () => ({ id: 7 }))).toEqualTypeOf<Promise<{ id: number } | string>>()
+expectTypeOf(safe.wrap((id: number) => id)).toEqualTypeOf<
+  (this: unknown, id: number) => Promise<number | string>
+>()
+expectTypeOf(safe.wrap(async (id: number) => id)).returns.toEqualTypeOf<Promise<number | string>>()
+expectTypeOf(guard({ fallback: async () => null }).run(() => 5)).toEqualTypeOf<Promise<number | null>>()
+expectTypeOf(guard({ fallback: undefined }).run(() => 5)).toEqualTypeOf<Promise<number>>()
+expectTypeOf(guard({ ...openai, fallback: () => [] as string[] }).run(() => 5)).toEqualTypeOf<
+  Promise<number | string[]>
+>()
+expectTypeOf(guard({ fallback: (error) => Promise.reject(error) }).run(() => 5)).toEqualTypeOf<
+  Promise<number>
+>()
+declare const pool: Pool<{ url: string }>
+expectTypeOf(guard({ pool, fallback: () => 'x' }).run(({ member }) => member.value.url.length)).toEqualTypeOf<
+  Promise<number | string>
+>()
+declare const options: GuardOptions
+expectTypeOf(guard(options).run(() => 5)).toEqualTypeOf<Promise<number>>()
+declare const client: TransactionPool
+expectTypeOf(withTransaction(client, () => 5, { fallback: () => 'x' })).toEqualTypeOf<
+  Promise<number | string>
+>()
+
+// wrap keeps overloads, type parameters and the type of an asynchronous function.
+declare function load(id: number): Promise<{ id: number }>
+declare function load(name: string, depth?: number): Promise<{ name: string }[]>
+expectTypeOf(api.wrap(load)).toEqualTypeOf<typeof load>()
+expectTypeOf(api.wrap(load)(1)).toEqualTypeOf<Promise<{ id: number }>>()
+expectTypeOf(api.wrap(load)('a', 2)).toEqualTypeOf<Promise<{ name: string }[]>>()
+expectTypeOf(safe.wrap(load)(1)).toEqualTypeOf<Promise<{ id: number } | string>>()
+expectTypeOf(safe.wrap(load)('a')).toEqualTypeOf<Promise<{ name: string }[] | string>>()
+// @ts-expect-error there is no such overload
+void api.wrap(load)(true)
+// @ts-expect-error there is no such overload
+void safe.wrap(load)(true)
+declare function parse(text: string): number
+declare function parse(text: string, all: true): number[]
+declare function parse(text: number[]): string
+expectTypeOf(api.wrap(parse)('1')).toEqualTypeOf<Promise<number>>()
+expectTypeOf(api.wrap(parse)('1', true)).toEqualTypeOf<Promise<number[]>>()
+expectTypeOf(api.wrap(parse)([1])).toEqualTypeOf<Promise<string>>()
+const identity = api.wrap(async <T>(value: T) => value)
+expectTypeOf(identity(5 as const)).toEqualTypeOf<Promise<5>>()
+const safeFirst = safe.wrap(<T>(list: readonly T[]) => list[0])
+expectTypeOf(safeFirst([1])).resolves.toEqualTypeOf<number | undefined | string>()
+
+// An option may be undefined, which counts as absent.
+guard({
+  name: undefined,
+  retry: { maxAttempts: undefined, baseDelay: undefined, retryOn: undefined, retryIf: undefined },
+  breaker: { failureThreshold: undefined, windowType: undefined },
+  timeout: { attempt: undefined, total: undefined },
+  bulkhead: { limit: 1, queue: undefined },
+  hedge: { delay: 1, max: undefined },
+  fallback: undefined,
+  classify: undefined,
+  clock: undefined,
+  random: undefined,
+  enabled: undefined,
+})
+guard({
+  retry: undefined,
+  breaker: undefined,
+  timeout: undefined,
+  bulkhead: undefined,
+  budget: undefined,
+  hedge: undefined,
+})
+new Pool({
+  id: 'p',
+  members: [{ id: 'a', value: 1, weight: undefined, region: undefined }],
+  strategy: undefined,
+})
+createFetch({ fetch: undefined, throwOnStatus: undefined, retry: { notProcessedStatuses: undefined } })
+
+// A code that was asked for is the error's.
+declare const thrown: unknown
+if (isHoldfastError(thrown, 'CIRCUIT_OPEN')) expectTypeOf(thrown.code).toEqualTypeOf<'CIRCUIT_OPEN'>()
+if (isHoldfastError(thrown)) expectTypeOf(thrown).toEqualTypeOf<HoldfastError>()
+if (isHoldfastError(thrown, 'CANCELLED') || isHoldfastError(thrown, 'NETWORK_DOWN'))
+  expectTypeOf(thrown.code).toEqualTypeOf<'CANCELLED' | 'NETWORK_DOWN'>()
+// @ts-expect-error there is no such code
+isHoldfastError(thrown, 'CIRCUIT_CLOSED')
+
+// A duration is what can be read as one.
+expectTypeOf<'0s' | '0.5s' | '1.005s' | '1.50h' | '100ms' | '10.25m'>().toExtend<Duration>()
+expectTypeOf<'10 s'>().not.toExtend<Duration>()
+expectTypeOf<' 10s'>().not.toExtend<Duration>()
+expectTypeOf<'1.5 s'>().not.toExtend<Duration>()
+expectTypeOf<'-5s'>().not.toExtend<Duration>()
+expectTypeOf<'1e3s'>().not.toExtend<Duration>()
+expectTypeOf<'0x10s'>().not.toExtend<Duration>()
+expectTypeOf<'.5s'>().not.toExtend<Duration>()
+expectTypeOf<'5.s'>().not.toExtend<Duration>()
+// @ts-expect-error there is a space before the unit
+guard({ timeout: { attempt: '10 s' } })
+
+// What a key function gets is for it to look at.
+guard({ breaker: { key: (context) => (expectTypeOf(context).toEqualTypeOf<unknown>(), 'a') } })

@@ -143,7 +143,7 @@ async function reality(h: History): Promise<Ending> {
   const controller = new AbortController()
   const began: number[] = []
   const { respectRetryAfter, maxRetryAfter, maxAttempts, backoffType, baseDelay, multiplier } = h
-  const options: GuardOptions = {
+  const options: GuardOptions<string> = {
     clock,
     random: seededRandom(h.seed),
     timeout: { attempt: h.attempt, total: h.total },

@@ -174,3 +174,11 @@ describe('a guard is made', () => {
     expect(call.error).toMatchObject({ code: 'TOTAL_TIMEOUT' })
   })
 })
+
+it('misses an option that must be given and is undefined', () => {
+  const given = { hedge: { delay: undefined }, bulkhead: { limit: undefined } }
+  expect(problemsOf(given)).toEqual([
+    expect.stringContaining('bulkhead.limit: got undefined'),
+    expect.stringContaining('hedge.delay: got undefined'),
+  ])
+})

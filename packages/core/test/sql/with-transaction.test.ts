@@ -201,6 +201,22 @@ describe('withTransaction', () => {
     expect(await withTransaction(pool, insert, { fallback, context: 'c' })).toEqual(['23505', 'c'])
   })
 
+  it('takes an option that is undefined for one that is absent', async () => {
+    const pool = new FakePool(failing('INSERT', ...Array.from({ length: 9 }, () => pgError('40001'))))
+    const retry = { maxAttempts: undefined, baseDelay: 0, jitterMax: 0, maxDelay: 0 }
+    const attempts: number[] = []
+    const failed = withTransaction(
+      pool,
+      (client, { number }) => {
+        attempts.push(number)
+        return insert(client)
+      },
+      { retry, timeout: { total: undefined } },
+    )
+    await expect(failed).rejects.toMatchObject({ code: '40001' })
+    expect(attempts).toEqual([1, 2, 3, 4])
+  })
+
   it('lists everything wrong with its options', async () => {
     const wrong = {
       isolation: 'snapshot; DROP TABLE users',

@@ -55,7 +55,7 @@ export interface ProxyRetryOptions
 /** A policy that clients may name: options of a guard, whose retrying knows statuses and methods besides. */
 export interface ProxyPolicy extends Omit<GuardOptions, 'retry'> {
   /** When and how often to send again; false: never. */
-  retry?: ProxyRetryOptions | false
+  retry?: ProxyRetryOptions | false | undefined
 }
 
 /** What a forward proxy is made of. */

@@ -3,9 +3,9 @@ import { count, natural, type SpecOf } from '../../options.js'
 /** How many calls of a method may run at a time. */
 export interface BulkheadSettings {
   /** The calls that may run. @defaultValue 10 */
-  value?: number
+  value?: number | undefined
   /** The calls that may wait for one to end; more are refused with BULKHEAD_FULL. @defaultValue 10 */
-  waitingTaskQueue?: number
+  waitingTaskQueue?: number | undefined
 }
 
 export const BULKHEAD = {

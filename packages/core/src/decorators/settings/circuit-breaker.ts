@@ -10,15 +10,15 @@ import { matchers } from '../../retry/options.js'
  */
 export interface CircuitBreakerSettings extends BreakerOptions {
   /** How many calls the window must hold before it is judged; `minimumCalls`. @defaultValue 20 */
-  requestVolumeThreshold?: number
+  requestVolumeThreshold?: number | undefined
   /** The share of failed calls, above 0 and up to 1, that opens it; `failureRate`. @defaultValue 0.5 */
-  failureRatio?: number
+  failureRatio?: number | undefined
   /** How long it stays open before a call may test it; `timeoutDuration`. @defaultValue 5000 */
-  delay?: Duration
+  delay?: Duration | undefined
   /** Errors that count; `failureOn`. Absent: transient and critical ones but rate limits. */
-  failOn?: readonly Matcher[]
+  failOn?: readonly Matcher[] | undefined
   /** Errors that never count; wins over `failOn`. */
-  skipOn?: readonly Matcher[]
+  skipOn?: readonly Matcher[] | undefined
 }
 
 const SPEC: Spec = {

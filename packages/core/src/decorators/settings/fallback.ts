@@ -12,18 +12,18 @@ export interface FallbackCall {
 
 /** Makes a value of a failure; `this` is the method's. */
 // oxlint-disable-next-line typescript/no-explicit-any -- `this` is whatever the class is
-export type FallbackFunction = (this: any, error: unknown, call: FallbackCall) => unknown
+export type FallbackFunction<R = unknown> = (this: any, error: unknown, call: FallbackCall) => R
 
-/** What a method answers instead of failing. */
-export interface FallbackSettings {
+/** What a method answers instead of failing. `R` is what the function in `value` gives. */
+export interface FallbackSettings<R = unknown> {
   /** The method of the same object to call instead, with the same arguments. */
-  fallbackMethod?: string | symbol
+  fallbackMethod?: string | symbol | undefined
   /** A function to call instead, with the error. One of the two is needed. */
-  value?: FallbackFunction
+  value?: FallbackFunction<R> | undefined
   /** Errors it is for. Absent: all. */
-  applyOn?: readonly Matcher[]
+  applyOn?: readonly Matcher[] | undefined
   /** Errors it is not for; wins over `applyOn`. */
-  skipOn?: readonly Matcher[]
+  skipOn?: readonly Matcher[] | undefined
 }
 
 export const FALLBACK = {

@@ -6,21 +6,21 @@ import { matchers, type RetryOptions } from '../../retry/options.js'
 /** When a method that failed is tried again: MicroProfile's words and defaults. */
 export interface RetrySettings {
   /** How many tries may follow the first; -1 and Infinity: without end. @defaultValue 3 */
-  maxRetries?: number
+  maxRetries?: number | undefined
   /** The wait before the first retry; each later one is twice as long. @defaultValue 0 */
-  delay?: Duration
+  delay?: Duration | undefined
   /** No wait is longer, jitter included. @defaultValue none but `maxDuration` */
-  maxDelay?: Duration
+  maxDelay?: Duration | undefined
   /** How long the call may take in all; 0 and Infinity: as long as it likes. @defaultValue 180000 */
-  maxDuration?: Duration
+  maxDuration?: Duration | undefined
   /** The most that chance adds to a wait. @defaultValue 200 */
-  jitter?: Duration
+  jitter?: Duration | undefined
   /** Errors to retry. Absent: those classified as transient. Empty: none. */
-  retryOn?: readonly Matcher[]
+  retryOn?: readonly Matcher[] | undefined
   /** Errors never to retry; wins over `retryOn`. */
-  abortOn?: readonly Matcher[]
+  abortOn?: readonly Matcher[] | undefined
   /** What the method is called in events, errors and sessions. @defaultValue `Class.method` */
-  name?: string
+  name?: string | undefined
 }
 
 const endless: Rule = ['-1 for no end', (value: unknown) => value === -1 || value === Infinity]

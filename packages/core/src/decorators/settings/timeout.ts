@@ -4,7 +4,7 @@ import { deadline, type SpecOf } from '../../options.js'
 /** How long each try of a method may take. */
 export interface TimeoutSettings {
   /** The time of one try; Infinity means none. @defaultValue 1000 */
-  value?: Duration
+  value?: Duration | undefined
 }
 
 export const TIMEOUT = { value: [1000, deadline] } satisfies SpecOf<TimeoutSettings>

@@ -11,9 +11,9 @@ function draw(random: Random, count: number): number {
 /** A set of slots without gaps, so that one can be drawn by its number. The last fills the gap of one that goes. */
 export class Dense implements Growing {
   /** The slots, in no order; only the first `size` count. */
-  slots = new Int32Array(0)
+  slots: Int32Array = new Int32Array(0)
   size = 0
-  private places = new Int32Array(0)
+  private places: Int32Array = new Int32Array(0)
 
   insert(slot: number): void {
     this.places[slot] = this.size

@@ -8,7 +8,7 @@ const SIZES = [4, 16, 64, 100]
  * begins and how many numbers it holds.
  */
 export class Blocks {
-  numbers = new Float32Array(1024)
+  numbers: Float32Array = new Float32Array(1024)
   private end = 0
   /** Where the blocks that are free begin, by size. */
   private readonly left: number[][] = SIZES.map(() => [])
