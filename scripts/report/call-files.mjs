@@ -21,6 +21,7 @@ function positionAt(code, offset) {
 
 /** @param {ScriptCoverage[]} scripts @returns {string[]} the source files with at least one executed function */
 function executedSources(scripts) {
+  /** @type {Set<string>} */
   const sources = new Set()
   for (const { url, functions } of scripts) {
     if (!url.startsWith('file:') || !url.includes('/packages/core/dist/')) continue
@@ -38,7 +39,7 @@ function executedSources(scripts) {
         sources.add(relative(join(root, 'packages/core/src'), resolve(dirname(file), entry.originalSource)))
     }
   }
-  return [...sources].filter((source) => !source.startsWith('testing/')).toSorted()
+  return [...sources].toSorted((a, b) => a.localeCompare(b))
 }
 
 /** @param {() => Promise<unknown>} call @returns {Promise<string[]>} */

@@ -50,7 +50,10 @@ it('takes less than 2.5 MB for 10,000 attempts and 100 breakers, and no more for
     platform: 'node',
     format: 'esm',
     write: false,
-    alias: { holdfast: fileURLToPath(new URL('../../../core/src/index.ts', import.meta.url)) },
+    alias: {
+      holdfast: fileURLToPath(new URL('../../../core/src/index.ts', import.meta.url)),
+      'holdfast/engine': fileURLToPath(new URL('../../../core/src/engine/index.ts', import.meta.url)),
+    },
   })
   const code = outputFiles[0]?.text ?? ''
   const told = JSON.parse(
