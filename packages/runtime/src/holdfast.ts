@@ -1,4 +1,4 @@
-import type { Attempt, Guard, GuardOptions } from 'holdfast'
+import { type Attempt, type Guard, type GuardOptions, HoldfastError, isHoldfastError } from 'holdfast'
 import type { DecoratedMethod } from 'holdfast/decorators'
 import { runOutsideContext, systemClock, systemRandom } from 'holdfast/engine'
 import { Assembly } from './assembly.js'
@@ -34,6 +34,17 @@ import type { AuditFilter, Page, Store } from './store/store.js'
 
 /** Where the records of a file lie that says nothing. */
 const DEFAULT_STORE = 'sqlite:data/holdfast.db'
+
+/** Why the store cannot be opened that nobody chose, in one line, and how to choose another. */
+function defaultStoreError(url: string, error: unknown): unknown {
+  if (!isHoldfastError(error)) return error
+  const [reason = ''] = error.message.split('\n')
+  return new HoldfastError(
+    error.code,
+    `the default store ${url} cannot be opened: ${reason}; to use another one, set store in the config: files:DIR, sqlite:FILE, postgres://HOST/DATABASE or memory`,
+    { cause: error, ...(error.status !== undefined && { status: error.status }) },
+  )
+}
 
 /**
  * One configuration for every call of a process, and records of what happened to them.
@@ -100,7 +111,10 @@ export class Holdfast {
     const storeOf = (config: Config) =>
       options.store ?? config.store ?? (source.file ? DEFAULT_STORE : 'memory')
     const url = storeOf(source.checked.config)
-    const store = await openStore(url, { dir: source.dir })
+    const isChosen = options.store !== undefined || source.checked.config.store !== undefined
+    const store = await openStore(url, { dir: source.dir }).catch((error: unknown) => {
+      throw isChosen ? error : defaultStoreError(url, error)
+    })
     try {
       const assembly = new Assembly({ clock, random, options, source, store, url, storeOf })
       await assembly.begin(options.watch !== false)

@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Changes } from '../../src/store/files/changes.js'
 import { Disk } from '../../src/store/files/disk.js'
 import { Lock } from '../../src/store/files/lock.js'
+import { compile } from '../dead-letters/compile.js'
 import { tempFolder } from './place.js'
 
-/** A process that does something with the database of a lock, and what it says first. */
-async function another(file: string, work: string): Promise<[child: ChildProcess, said: string]> {
-  const libsql = createRequire(import.meta.url).resolve('libsql')
-  const code = `const db = new (require(${JSON.stringify(libsql)}))(${JSON.stringify(file)})\n${work}`
-  const child = spawn(process.execPath, ['-e', code], { stdio: ['pipe', 'pipe', 'inherit'] })
+const program = await compile('packages/runtime/test/store/lock-child.ts', 'lock-child')
+
+/** A process that does something with a lock, and what it says first. */
+async function another(file: string, what: 'hold' | 'try'): Promise<[child: ChildProcess, said: string]> {
+  const child = spawn(process.execPath, [program, file, what], { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [said] = (await once(child.stdout, 'data')) as [Buffer]
   return [child, said.toString().trim()]
@@ -21,17 +21,13 @@ async function another(file: string, work: string): Promise<[child: ChildProcess
 
 /** A process that takes a lock, says so, and keeps it. */
 async function holder(file: string): Promise<ChildProcess> {
-  const [child] = await another(
-    file,
-    "db.exec('BEGIN EXCLUSIVE'); console.log('held'); process.stdin.resume()",
-  )
+  const [child] = await another(file, 'hold')
   return child
 }
 
 /** Whether another process can have the lock. */
 async function tried(file: string): Promise<string> {
-  const work = `try { db.exec('BEGIN EXCLUSIVE'); console.log('free') } catch { console.log('busy') }`
-  const [, said] = await another(file, work)
+  const [, said] = await another(file, 'try')
   return said
 }
 
@@ -79,6 +75,41 @@ describe('a lock between processes', () => {
     await waiting
     expect(await tried(file)).toBe('free')
     await Promise.all([one.close(), two.close()])
+  })
+
+  it('keeps a process out that is stopped, and lets nobody in meanwhile', async () => {
+    const file = join(await tempFolder(), 'lock')
+    const child = await holder(file)
+    child.kill('SIGSTOP')
+    expect(await tried(file)).toBe('busy')
+    child.kill('SIGKILL')
+    const lock = new Lock(file)
+    expect(await lock.hold(async () => 1)).toBe(1)
+    await lock.close()
+  })
+
+  it('is had by one process at a time, of many that are killed at any moment', async () => {
+    const folder = await tempFolder()
+    const file = join(folder, 'lock')
+    const counter = join(folder, 'counter')
+    await writeFile(counter, '0')
+    const children = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, [program, file, 'count', counter], { stdio: ['pipe', 'pipe', 'inherit'] }),
+    )
+    onTestFinished(() => {
+      for (const child of children) child.kill('SIGKILL')
+    })
+    let said = ''
+    for (const child of children) child.stdout.on('data', (data) => (said += String(data)))
+    const ends = children.map((child) => once(child, 'exit'))
+    for (const [i, child] of children.entries()) {
+      const most = said.length + 200
+      while (said.length < most && child.exitCode === null) await once(child.stdout, 'data')
+      if (i < 2) child.kill('SIGKILL')
+    }
+    for (const child of children.slice(2)) child.stdin.end()
+    await Promise.all(ends)
+    expect(said).not.toContain('!')
   })
 
   it('lets one in at a time, and each of several in its turn', async () => {

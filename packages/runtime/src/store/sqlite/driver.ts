@@ -1,3 +1,5 @@
+import { HoldfastError } from 'holdfast'
+
 /** What a column holds. Neither driver may be handed anything else: one of them ends the process over a boolean. */
 export type Value = string | number | null | Uint8Array
 
@@ -46,7 +48,30 @@ export async function openDriver(file: string, name?: DriverName): Promise<Drive
   const node = name === 'libsql' ? undefined : builtIn()
   if (node !== undefined) return ofNode(node, file)
   if (name === 'node:sqlite') throw new Error('this Node.js has no node:sqlite')
-  return ofLibsql(file)
+  return ofLibsql(file, await loadLibsql())
+}
+
+/** libsql, as far as it is used here. */
+type LibsqlDatabase = new (
+  file: string,
+) => {
+  exec(sql: string): unknown
+  prepare(sql: string): Libsql
+  close(): unknown
+}
+
+/** Loads libsql, which has a native part for each platform. @throws STORE_UNAVAILABLE that says what to install */
+async function loadLibsql(): Promise<LibsqlDatabase> {
+  try {
+    return ((await import('libsql')) as unknown as { default: LibsqlDatabase }).default
+  } catch (cause) {
+    const [reason = ''] = String((cause as Error | undefined)?.message ?? cause).split('\n')
+    throw new HoldfastError(
+      'STORE_UNAVAILABLE',
+      `a store in SQLite needs the package libsql, which cannot be loaded (${reason}); install it with npm install libsql, use Node.js 22.13 or later, which has SQLite built in, or choose another store, such as files:DIR`,
+      { cause, status: 503 },
+    )
+  }
 }
 
 function ofNode({ DatabaseSync }: NodeSqlite, file: string): Driver {
@@ -65,8 +90,7 @@ function ofNode({ DatabaseSync }: NodeSqlite, file: string): Driver {
   }
 }
 
-async function ofLibsql(file: string): Promise<Driver> {
-  const { default: Database } = await import('libsql')
+function ofLibsql(file: string, Database: LibsqlDatabase): Driver {
   const database = new Database(file)
   return {
     exec: (sql) => void database.exec(sql),
@@ -74,7 +98,7 @@ async function ofLibsql(file: string): Promise<Driver> {
       // A statement that has gone through `all` answers its next `get` with what it was bound to before, so each has its
       // own. One array is taken as it is; spread values would be copied into one.
       const made: Record<string, Libsql> = {}
-      const use = (way: string) => (made[way] ??= database.prepare(sql) as unknown as Libsql)
+      const use = (way: string) => (made[way] ??= database.prepare(sql))
       return {
         run: (values) => use('run').run(values).changes,
         get: (values) => bytes(use('get').get(values)),

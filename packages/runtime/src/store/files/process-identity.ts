@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/** Whether a process lives, as far as this one can know. */
+export type Liveness = 'alive' | 'dead' | 'unknown'
+
+const NOTHING = '-'
+
+/** What a file or link of the system says; `-` where there is none. */
+function readSystem(read: () => string): string {
+  try {
+    return read().trim() || NOTHING
+  } catch {
+    return NOTHING
+  }
+}
+
+/** State and start time of a process of Linux: the third and the 22nd field, after a name that may hold anything. */
+function statOf(pid: string): { state: string; startedAt: string } | undefined {
+  const text = readSystem(() => readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const [state, startedAt] = [fields[0], fields[19]]
+  return text === NOTHING || state === undefined || startedAt === undefined ? undefined : { state, startedAt }
+}
+
+const shortHash = (text: string): string =>
+  text === NOTHING ? text : createHash('sha256').update(text).digest('hex').slice(0, 10)
+
+/** Which process it is: number and start, the boot of its machine, the namespace of its number, and the name of the machine. */
+interface Identity {
+  readonly pid: string
+  readonly startedAt: string
+  readonly boot: string
+  readonly namespace: string
+  readonly host: string
+}
+
+const SELF: Identity = {
+  pid: `${process.pid}`,
+  startedAt: statOf(`${process.pid}`)?.startedAt ?? NOTHING,
+  boot: shortHash(readSystem(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'))),
+  namespace: shortHash(readSystem(() => readlinkSync('/proc/self/ns/pid'))),
+  host: shortHash(hostname()),
+}
+
+const textOf = ({ pid, startedAt, boot, namespace, host }: Identity): string =>
+  [pid, startedAt, boot, namespace, host].join(' ')
+
+/** This process, as it is written down. */
+export const THIS_PROCESS = textOf(SELF)
+
+function parseIdentity(text: string): Identity | undefined {
+  const [pid, startedAt, boot, namespace, host] = text.split(' ')
+  if (!/^\d+$/.test(pid ?? '') || host === undefined) return undefined
+  return { pid, startedAt, boot, namespace, host } as Identity
+}
+
+/** Whether a process of that number exists. One of another user's does, though it may not be sent a signal. */
+function hasProcess(pid: string): boolean {
+  try {
+    process.kill(Number(pid), 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+/** Whether the process lives that was written down. */
+export function livenessOf(text: string, self: Identity = SELF): Liveness {
+  const owner = parseIdentity(text)
+  if (owner === undefined) return 'unknown'
+  const isSameHost = owner.host === self.host
+  if (owner.boot === NOTHING || self.boot === NOTHING) {
+    if (!isSameHost || owner.boot !== self.boot) return 'unknown'
+    return hasProcess(owner.pid) ? 'alive' : 'dead'
+  }
+  // The machine was started again since; another machine has another name.
+  if (owner.boot !== self.boot) return isSameHost ? 'dead' : 'unknown'
+  if (owner.namespace !== self.namespace) return 'unknown'
+  const stat = statOf(owner.pid)
+  if (stat === undefined) return hasProcess(owner.pid) ? 'alive' : 'dead'
+  const hasEnded = stat.state === 'Z' || stat.state === 'X'
+  return hasEnded || stat.startedAt !== owner.startedAt ? 'dead' : 'alive'
+}

@@ -1,0 +1,31 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { Lock } from '../../src/store/files/lock.js'
+import { ProcessLock } from '../../src/store/files/process-lock.js'
+
+// node lock-child.mjs FILE hold|try|count [COUNTER]: what it does with a lock, on stdout.
+const [, , file = '', what = '', counter = ''] = process.argv
+const lock = new Lock(file)
+
+if (what === 'hold') {
+  process.stdin.resume()
+  void lock.hold(async () => {
+    console.log('held')
+    await new Promise(() => {})
+  })
+} else if (what === 'try') {
+  const held = new ProcessLock(`${file}.held`)
+  console.log(held.tryAcquire() ? 'free' : 'busy')
+  held.release()
+} else {
+  let isOver = false
+  process.stdin.on('end', () => (isOver = true)).resume()
+  // One number at a time: what another process writes in between is an exclamation mark.
+  while (!isOver)
+    await lock.hold(async () => {
+      const before = Number(readFileSync(counter, 'utf8'))
+      writeFileSync(counter, String(before + 1))
+      await new Promise((resolve) => setImmediate(resolve))
+      process.stdout.write(Number(readFileSync(counter, 'utf8')) === before + 1 ? '.' : '!')
+    })
+  process.exit(0)
+}

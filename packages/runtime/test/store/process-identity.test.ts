@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { livenessOf, THIS_PROCESS } from '../../src/store/files/process-identity.js'
+
+const [pid = '', startedAt = '', boot = '', namespace = '', host = ''] = THIS_PROCESS.split(' ')
+const text = (fields: object) => Object.values({ pid, startedAt, boot, namespace, host, ...fields }).join(' ')
+const self = { pid, startedAt, boot, namespace, host }
+const UNKNOWN_SYSTEM = { boot: '-', namespace: '-', startedAt: '-' }
+
+/** The number of a process that has ended. */
+async function endedPid(): Promise<string> {
+  const child = spawn(process.execPath, ['-e', ''])
+  await once(child, 'exit')
+  return `${child.pid}`
+}
+
+describe('a process that was written down', () => {
+  it('is alive while it runs', () => {
+    expect(livenessOf(THIS_PROCESS)).toBe('alive')
+  })
+
+  it('is dead once it has ended', async () => {
+    expect(livenessOf(text({ pid: await endedPid() }))).toBe('dead')
+  })
+
+  it.runIf(process.platform === 'linux')('is dead if another process has its number now', () => {
+    expect(livenessOf(text({ startedAt: '1' }))).toBe('dead')
+  })
+
+  it('is dead if the machine was started again since', () => {
+    expect(livenessOf(text({ boot: 'another' }), { ...self, boot: 'this' })).toBe('dead')
+  })
+
+  it('is unknown on another machine and in another container', () => {
+    expect(livenessOf(text({ boot: 'another', host: 'other' }), { ...self, boot: 'this' })).toBe('unknown')
+    expect(livenessOf(text({ boot: 'b', namespace: 'other' }), { ...self, boot: 'b' })).toBe('unknown')
+  })
+
+  it('is looked up by its number where the system tells no more', async () => {
+    const here = { ...self, ...UNKNOWN_SYSTEM }
+    expect(livenessOf(text(UNKNOWN_SYSTEM), here)).toBe('alive')
+    expect(livenessOf(text({ ...UNKNOWN_SYSTEM, pid: await endedPid() }), here)).toBe('dead')
+    expect(livenessOf(text({ ...UNKNOWN_SYSTEM, host: 'other' }), here)).toBe('unknown')
+  })
+
+  it.each(['', 'nonsense', '1 2', '-1 2 3 4 5'])('is unknown where %j was written', (written) => {
+    expect(livenessOf(written)).toBe('unknown')
+  })
+})
