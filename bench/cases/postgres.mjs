@@ -41,4 +41,21 @@ export const postgres = [
       },
     ],
   },
+  {
+    name: 'postgres-replays',
+    title: 'Replaying dead letters in PostgreSQL by several processes',
+    note:
+      'Two thousand entries, replayed by 1, 2, 4 and 8 processes with handlers that do nothing, from the moment all are ready; against ' +
+      'as many processes with a plain loop, in turns: BEGIN, SELECT … FOR UPDATE SKIP LOCKED LIMIT 1, UPDATE, COMMIT. Both flush. ' +
+      '1.67 times as long is 60 % of the rate. Time per entry should fall with more processes for as long as there are cores for them.',
+    metrics,
+    rounds: 1,
+    subjects: /** @type {const} */ (['batch', 'work']).flatMap((how) =>
+      [1, 2, 4, 8].map((count) => ({
+        label: `${how === 'batch' ? 'replayBatch' : 'work'} in ${count === 1 ? 'one process' : `${count} processes`}`,
+        ...(count === 8 ? { bounds: { ratio: 1 / 0.6 } } : {}),
+        measure: async () => ({ samples: await (await measure()).replays(how, count) }),
+      })),
+    ),
+  },
 ]

@@ -1,9 +1,10 @@
 // The store is no part of the public face, so it is measured as it is in the sources, on a PostgreSQL of its own that flushes.
+import { fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { letter, loadSources, START } from './sources.mjs'
+import { bundleSources, letter, loadSources, START } from './sources.mjs'
 
 /**
  * @typedef {typeof import('../../packages/runtime/src/store/postgres/index.js')} Index
@@ -42,7 +43,7 @@ const DONE = `UPDATE letters SET status = 'completed', leased_until = NULL WHERE
 
 /**
  * @template T
- * @param {(store: Store, raw: pg.Client) => Promise<T>} work
+ * @param {(store: Store, raw: pg.Client, url: string) => Promise<T>} work
  */
 async function withStore(work) {
   const { openPostgres, PostgresServer } = await load()
@@ -54,7 +55,7 @@ async function withStore(work) {
     await store.open()
     await raw.connect()
     await raw.query(BY_HAND)
-    return await work(store, raw)
+    return await work(store, raw, server.url)
   } finally {
     await raw.end()
     await store.close()
@@ -156,3 +157,81 @@ export const leases = () =>
       },
     ),
   )
+
+/** How many entries the workers share, and how often each number of workers is measured. */
+const SHARED = 2000
+const RUNS = 3
+
+/**
+ * Starts workers, has them replay all there is, and gives how long that took, in milliseconds, from the moment all were ready.
+ *
+ * @param {'plain' | 'batch' | 'work'} how
+ * @param {number} count
+ * @param {string} url
+ * @param {string} bundle
+ * @param {() => Promise<boolean>} isOver
+ */
+async function shared(how, count, url, bundle, isOver) {
+  const children = Array.from({ length: count }, () =>
+    fork(join(import.meta.dirname, 'replays-child.mjs'), [how, url, bundle]),
+  )
+  /** @param {string} word */
+  const all = (word) =>
+    Promise.all(
+      children.map(
+        (child) =>
+          new Promise((resolve, reject) => {
+            child.on('message', (message) => message === word && resolve(undefined))
+            child.once('exit', (code) =>
+              reject(new Error(`a worker ended with ${code} before it was ${word}`)),
+            )
+          }),
+      ),
+    )
+  const [ready, done] = [all('ready'), all('done')]
+  done.catch(() => {})
+  const ended = Promise.all(children.map((child) => new Promise((resolve) => child.once('close', resolve))))
+  await ready
+  const took = await timed(async () => {
+    for (const child of children) child.send('go')
+    if (how === 'work') while (!(await isOver())) await new Promise((resolve) => setTimeout(resolve, 5))
+    else await done
+  })
+  if (how === 'work') for (const child of children) child.send('end')
+  await done
+  await ended
+  return took
+}
+
+/**
+ * Replays by `count` processes, and by as many that run a plain loop, in turns.
+ *
+ * @param {'batch' | 'work'} how
+ * @param {number} count
+ */
+export const replays = (how, count) =>
+  withStore(async (store, raw, url) => {
+    const bundle = await bundleSources('replays', `export { Holdfast } from './src/holdfast.ts'`)
+    /** @type {{ ratio: number[], perEntry: number[] }} */
+    const samples = { ratio: [], perEntry: [] }
+    let added = 0
+    try {
+      for (let run = 0; run < RUNS; run++) {
+        const letters = Array.from({ length: SHARED }, (_, i) => letter(run * SHARED + i))
+        for (let at = 0; at < SHARED; at += 500) await addAll(store, letters.slice(at, at + 500))
+        if (how === 'work')
+          await Promise.all(letters.map(({ dlqId }) => store.deadLetters.request(dlqId, new Date())))
+        await insertByHand(raw, letters)
+        added += SHARED
+        const isOver = async () => (await store.deadLetters.stats(new Date())).byStatus.completed >= added
+        const bare = () => shared('plain', count, url, bundle, isOver)
+        const before = run % 2 === 0 ? await bare() : undefined
+        const took = await shared(how, count, url, bundle, isOver)
+        samples.ratio.push(took / (before ?? (await bare())))
+        samples.perEntry.push((took * 1e6) / SHARED)
+      }
+      return samples
+    } finally {
+      await rm(bundle)
+    }
+  })

@@ -1,19 +1,23 @@
-// A worker process that replays dead letters in one of several ways, as its parent says. It says when it is ready, begins when
-// it is told to, and ends when it is told to.
-import { once } from 'node:events'
+// A worker process that replays dead letters in one of three ways. It says when it is ready, begins when it is told to, and,
+// where it is told to, ends.
+import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 
-const [how = '', url = '', bundle = '', config = ''] = process.argv.slice(2)
-const say = (/** @type {string} */ word) => process.send?.(word)
-const told = (/** @type {string} */ word) =>
-  new Promise((resolve) => process.on('message', (message) => message === word && resolve(undefined)))
+const [how = '', url = '', bundle = ''] = process.argv.slice(2)
 
-/** What is written by hand: one entry in each transaction, which holds its row to the end. */
+/** @param {string} word */
+const say = (word) => process.send?.(word)
+/** @param {string} word @returns {Promise<void>} */
+const told = (word) =>
+  new Promise((resolve) => process.on('message', (message) => message === word && resolve()))
+
+/** What somebody writes by hand: one entry in each transaction, which holds its row to the end. */
 async function plain() {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
+  const go = told('go')
   say('ready')
-  await told('go')
+  await go
   for (;;) {
     await client.query('BEGIN')
     const { rows } = await client.query(
@@ -24,30 +28,32 @@ async function plain() {
     await client.query(`UPDATE letters SET status = 'completed' WHERE seq = $1`, [rows[0].seq])
     await client.query('COMMIT')
   }
-  await client.query('COMMIT')
-  say('done')
+  await client.query('ROLLBACK')
   await client.end()
 }
 
 async function holdfast() {
-  const { Holdfast } = await import(bundle)
-  const hf = await Holdfast.open({ config: JSON.parse(config), store: url })
-  for (let n = 0; n < 10; n++) hf.deadLetters.handle(`operation_${n}`, () => undefined)
-  const stop = new AbortController()
+  const { Holdfast } = await import(pathToFileURL(bundle).href)
+  const hf = await Holdfast.open({ config: {}, store: url })
+  for (let n = 0; n < 10; n++) hf.deadLetters.handle(`operation_${n}`, () => {})
+  const go = told('go')
+  const end = told('end')
   say('ready')
-  await told('go')
-  if (how === 'batch') {
-    await hf.deadLetters.replayBatch()
-    say('done')
-  } else {
+  await go
+  if (how === 'batch') await hf.deadLetters.replayBatch()
+  else {
+    const stop = new AbortController()
     const working = hf.deadLetters.work({ signal: stop.signal })
-    await told('end')
+    await end
     stop.abort()
     await working
   }
+  say('done')
   await hf.close()
 }
 
-await (how === 'plain' ? plain() : holdfast())
-if (process.connected) process.disconnect()
-void once
+if (how === 'plain') {
+  await plain()
+  say('done')
+} else await holdfast()
+process.disconnect?.()

@@ -7,12 +7,12 @@ import { build } from 'esbuild'
 const ROOT = join(import.meta.dirname, '../..')
 
 /**
- * Loads what `contents` exports, with paths that begin in packages/runtime.
+ * Makes a file that exports what `contents` does, with paths that begin in packages/runtime, and gives its path.
  *
  * @param {string} name
  * @param {string} contents
  */
-export async function loadSources(name, contents) {
+export async function bundleSources(name, contents) {
   const outfile = join(ROOT, '.cache', `${name}-bench-${process.pid}.mjs`)
   await build({
     stdin: { contents, resolveDir: join(ROOT, 'packages/runtime') },
@@ -23,6 +23,17 @@ export async function loadSources(name, contents) {
     packages: 'external',
     logLevel: 'error',
   })
+  return outfile
+}
+
+/**
+ * Loads what `contents` exports, with paths that begin in packages/runtime.
+ *
+ * @param {string} name
+ * @param {string} contents
+ */
+export async function loadSources(name, contents) {
+  const outfile = await bundleSources(name, contents)
   try {
     return await import(pathToFileURL(outfile).href)
   } finally {
