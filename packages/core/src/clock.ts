@@ -48,6 +48,9 @@ function readFakedTime(): number {
   return source.now() + fakedOffset
 }
 
+/** Identifies the timers in use: a test runner that replaces or restores them changes it, and earlier timers never fire. */
+export const timersInUse = (): unknown => setTimeout
+
 const readTime = (): number => (isFaked() ? readFakedTime() : platform.performance.now())
 
 /** The longest wait that a platform timer takes; a longer one would fire at once. */

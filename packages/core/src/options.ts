@@ -117,7 +117,7 @@ export function read<T extends object>(
   problems: string[],
 ): T {
   const result = { ...base } as Record<string, unknown>
-  if (Object(given) !== given || Array.isArray(given)) {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     problems.push(`${path || 'options'}: got ${show(given)}, takes an object`)
     return result as T
   }

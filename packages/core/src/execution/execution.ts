@@ -8,6 +8,7 @@ import type { GuardExecutor } from '../guard/guard-executor.js'
 import { HedgedAttempt, type HedgeHost } from '../hedge/hedge.js'
 import type { Member } from '../pool/member.js'
 import type { Pick } from '../pool/protocol.js'
+import { report } from '../report.js'
 import { asksAgain, isRetryable, nextDelay, type StopReason } from '../retry/decide.js'
 import type { RetryPolicy } from '../retry/options.js'
 import { type AttemptRecord, sessionSequence } from '../session/session.js'
@@ -90,6 +91,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   private result: unknown = undefined
   private run: AttemptRun | undefined = undefined
   private log: AttemptLog | undefined = undefined
+  /** When the first attempt began. */
+  private beganAt = 0
   private totalDeadline = Number.POSITIVE_INFINITY
   /** The session sequence when the attempt began: a session with a higher number began inside it. */
   private sequence = 0
@@ -102,9 +105,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   declare private hedge: HedgedAttempt | undefined
   /** Returns the bulkhead slot, or leaves the bulkhead's queue. */
   declare private releaseSlot: (() => void) | undefined
-  /** The policy and timeouts that replaced the guard's, and when the execution began. */
+  /** The policy and timeouts that replaced the guard's. */
   declare private effective: EffectivePolicy | undefined
-  declare private beganAt: number | undefined
 
   constructor(
     executor: GuardExecutor,
@@ -188,6 +190,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.pendingCalls = 1
     this.run = { number: 1, startedAt, context, selection: undefined, isMemberFault: undefined }
     this.admission?.resumePermit(epoch)
+    this.beganAt = startedAt
     this.totalDeadline = startedAt + this.executor.settings.totalTimeout
     this.sequence = sequence
     return this
@@ -293,6 +296,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.pendingCalls++
     this.sequence = sessionSequence()
     if (number === 0) {
+      this.beganAt = now
       this.totalDeadline = now + executor.settings.totalTimeout
       budget?.deposit()
     }
@@ -327,7 +331,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
         : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, this.log?.lastError() ?? {})
     this.timer = undefined
     this.hedge?.promoteOldestRun()
-    this.abortAttempt(error)
+    this.abortAttempt(error, true)
     if (this.handleResult(true, error, dueAt)) this.startNextAttempt()
   }
 
@@ -382,9 +386,6 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
 
   /** Applies another policy from here on; attempts and time are still counted over the whole execution. */
   private switchPolicy(effective: EffectivePolicy): void {
-    const { totalTimeout } = this.executor.settings
-    this.beganAt ??=
-      totalTimeout < Infinity ? this.totalDeadline - totalTimeout : (this.run as AttemptRun).startedAt
     this.policy = effective.policy
     this.effective = effective
     this.totalDeadline = this.beganAt + effective.totalTimeout
@@ -400,13 +401,13 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   /** Waits for the next attempt, or stops. True: it starts now. */
   private scheduleRetry(retryAfter: number | undefined): boolean {
     const { executor, policy, number, totalDeadline, result } = this
-    const { clock, random, budget } = executor.settings
+    const { clock, random } = executor.settings
     if (this.isEnded) return false // a listener aborted the call
     const timeLeft = totalDeadline - (this.log as AttemptLog).endedAt
     let delay = nextDelay(policy, number, result, retryAfter, this.delay, timeLeft, random)
     if (typeof delay === 'number') {
       if (this.admission?.isOpen()) delay = 'circuit_open'
-      else if (budget !== undefined && !budget.withdraw()) delay = 'budget_spent'
+      else if (!this.withdrawRetry()) delay = 'budget_spent'
     }
     if (typeof delay === 'string') return this.stop(delay)
     this.delay = delay
@@ -429,6 +430,17 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
       delay,
     )
     return false
+  }
+
+  /** Takes a retry from the budget, where there is one. A budget that throws allows none. */
+  private withdrawRetry(): boolean {
+    const { budget } = this.executor.settings
+    try {
+      return budget === undefined || budget.withdraw()
+    } catch (error) {
+      report('the retry budget', budget as object, error)
+      return false
+    }
   }
 
   /** An attempt was rejected before it began: the execution ends with the error it had, or with this one. */
@@ -502,13 +514,13 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     const stored = this.finalize(stopped)
     if (stored === undefined) this.reject(reason)
     else stored.then(() => this.reject(reason))
-    if (currentAttempt > 0) this.abortAttempt(reason)
+    if (currentAttempt > 0) this.abortAttempt(reason, false)
   }
 
   /** Aborts the signal of the current attempt, whose result is no longer awaited. */
-  private abortAttempt(reason: unknown): void {
+  private abortAttempt(reason: unknown, isDeadline: boolean): void {
     this.run?.context?.abort(reason)
-    this.hedge?.cancel(reason)
+    this.hedge?.cancel(reason, isDeadline)
   }
 
   /** Ends the execution and, where it failed, attaches its session to the error. */
@@ -592,9 +604,9 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   }
 
   selectForHedge(): Pick | undefined | false {
-    const { budget, pool } = this.executor.settings
+    const { pool } = this.executor.settings
     // The budget is asked last: nothing is withdrawn for a call that is not made.
-    if (this.admission?.isClosed() === false || pool?.hasOther([]) === false || budget?.withdraw() === false)
+    if (this.admission?.isClosed() === false || pool?.hasOther([]) === false || !this.withdrawRetry())
       return false
     return pool === undefined ? undefined : (this.members?.select() ?? false)
   }

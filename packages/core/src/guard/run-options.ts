@@ -19,7 +19,7 @@ const SPEC = {
 
 /** Whether options can be used as they are. It is asked of every call that has options, so it builds nothing. */
 function isValid(options: RunOptions): boolean {
-  if (typeof options !== 'object' || options === null) return false
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return false
   for (const name in options) {
     if (name === 'context') continue
     if (name !== 'signal') return false
@@ -50,7 +50,7 @@ export function readRunOptions(options: RunOptions, base: RetryPolicy): RetryPol
 
 /** Options with those that they inherit, which count too. */
 function withInherited(options: RunOptions): RunOptions {
-  if (Object(options) !== options || Array.isArray(options)) return options
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return options
   const all: Record<string, unknown> = {}
   for (const name in options) all[name] = options[name as keyof RunOptions]
   return all

@@ -1,6 +1,5 @@
 import { bindContext } from '../async-context.js'
 import type { Classification } from '../classify/index.js'
-import { isHoldfastError } from '../errors.js'
 import { AttemptContext, type AttemptRun } from '../execution/attempt.js'
 import type { GuardSettings } from '../guard/options.js'
 import type { Pick } from '../pool/protocol.js'
@@ -66,9 +65,9 @@ export class HedgedAttempt {
   }
 
   /** Aborts all calls. A deadline counts against their members; the caller's abort does not. */
-  cancel(reason: unknown): void {
+  cancel(reason: unknown, isDeadline: boolean): void {
     if (this.isOver) return
-    this.finish(reason, isHoldfastError(reason))
+    this.finish(reason, isDeadline)
     this.reject(reason)
   }
 

@@ -1,5 +1,6 @@
 import { type AsyncScope, captureContext, setSharedTimer } from '../async-context.js'
-import { type Clock, EARLY_MS } from '../clock.js'
+import { type Clock, EARLY_MS, timersInUse } from '../clock.js'
+import { report } from '../report.js'
 
 /** A place in a {@link DeadlineQueue}. The links belong to the queue. */
 export interface DeadlineEntry {
@@ -33,6 +34,8 @@ export class DeadlineQueue {
   private isTimerExact = false
   /** When the timer is due. */
   private timerDueAt = 0
+  /** The timers that were in use when it was set. */
+  private timers: unknown = undefined
 
   constructor(clock: Clock, timeout: number) {
     this.clock = clock
@@ -48,7 +51,8 @@ export class DeadlineQueue {
     if (this.tail === undefined) this.head = entry
     else this.tail.next = entry
     this.tail = entry
-    if (this.timer === undefined) this.setTimer(Math.min(this.timeout, FIRST_CHECK_MS), now)
+    if (this.timer === undefined || this.timers !== timersInUse())
+      this.setTimer(Math.min(this.timeout, FIRST_CHECK_MS), now)
   }
 
   /** Removes an entry; does nothing where it is not in this queue. */
@@ -74,8 +78,12 @@ export class DeadlineQueue {
     if (this.timerDueAt - now > EARLY_MS) now = this.timerDueAt
     for (let first = this.head; first !== undefined && first.startedAt + timeout <= now; first = this.head) {
       this.remove(first)
-      if (first.scope === undefined) first.onDeadline(first.startedAt + timeout)
-      else first.scope.runInAsyncScope(first.onDeadline, first, first.startedAt + timeout)
+      try {
+        if (first.scope === undefined) first.onDeadline(first.startedAt + timeout)
+        else first.scope.runInAsyncScope(first.onDeadline, first, first.startedAt + timeout)
+      } catch (error) {
+        report('a deadline', first, error) // The deadlines of other calls must still be met.
+      }
     }
     // An expired call may have started new calls, and one of those may have set the timer.
     if (this.head === undefined || this.timer !== undefined) return
@@ -85,6 +93,7 @@ export class DeadlineQueue {
 
   private setTimer(ms: number, now: number): void {
     this.timerDueAt = now + ms
+    this.timers = timersInUse()
     this.timer = setSharedTimer(this.clock, this.onTimer, ms)
   }
 

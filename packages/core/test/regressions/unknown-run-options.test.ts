@@ -36,3 +36,9 @@ describe('the options of one call', () => {
       expect(await api.run(() => 1, options)).toBe(1)
   })
 })
+
+it('rejects options that are an array or a function', async () => {
+  const api = guard({ retry: false })
+  for (const options of [[], () => {}])
+    await expect(api.run(async () => 1, options as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+})
