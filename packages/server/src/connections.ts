@@ -19,8 +19,8 @@ export class Connections {
 
   /** A request is under way until its answer is out. */
   took(answer: ServerResponse): void {
-    const { socket } = answer
-    if (socket === null) return
+    // The answer to a pipelined request has no socket of its own yet.
+    const { socket } = answer.req
     this.count(socket, 1)
     answer.once('close', () => this.count(socket, -1))
   }

@@ -32,16 +32,19 @@ export function isWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && upgrade?.toLowerCase() === 'websocket' && length === '0' && coding === undefined
 }
 
-const HEADERS_OF_AN_UPGRADE = new Set(['connection', 'upgrade', 'http2-settings'])
+const HEADERS_OF_AN_UPGRADE = ['connection', 'upgrade', 'http2-settings']
 
 /**
  * The head of a request without its wish for another protocol, as the last of its connection. An HTTP server may ignore that
  * wish, and the request is parsed anew as an ordinary one, so that nothing but its own body is taken for a part of it.
  */
-export function withoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+export function withoutUpgrade({ method, url, httpVersion, rawHeaders, headers }: IncomingMessage): Buffer {
+  // Headers that Connection names are for this hop alone.
+  const named = (headers.connection ?? '').toLowerCase().split(',')
+  const removed = new Set([...HEADERS_OF_AN_UPGRADE, ...named.map((name) => name.trim())])
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let i = 0; i < rawHeaders.length; i += 2)
-    if (!HEADERS_OF_AN_UPGRADE.has((rawHeaders[i] as string).toLowerCase()))
+    if (!removed.has((rawHeaders[i] as string).toLowerCase()))
       text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`
   return Buffer.from(`${text}Connection: close\r\n\r\n`, 'latin1')
 }

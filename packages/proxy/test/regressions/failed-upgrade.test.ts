@@ -110,6 +110,15 @@ describe('an upgrade that is not answered with 101', () => {
     expect(proxy.status()).toMatchObject({ openTunnels: 0, tunnels: 0 })
   })
 
+  it('keeps back the headers that Connection names', async () => {
+    const target = await startRecorder(OK)
+    const proxy = await proxyFor()
+    const headers = h2c.replace('HTTP2-Settings\r\n', 'HTTP2-Settings, X-Hop\r\nX-Hop: secret\r\n')
+    await converse(proxy, `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\n${authorization}${headers}\r\n`, '')
+    expect(target.received()).toContain('GET / HTTP/1.1')
+    expect(target.received()).not.toContain('secret')
+  })
+
   it('breaks off the response when the target breaks off', async () => {
     const server = createServer((socket) => {
       socket
