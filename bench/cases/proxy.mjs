@@ -1,7 +1,7 @@
-/** @param {import('../measure/proxy.mjs').Mode} mode */
-const against = async (mode) => {
+/** @param {import('../measure/proxy.mjs').Mode} mode @param {string} [kind] */
+const against = async (mode, kind = 'holdfast') => {
   const { against: measure } = await import('../measure/proxy.mjs')
-  return { samples: await measure(mode) }
+  return { samples: await measure(mode, kind) }
 }
 
 /** @type {import('./index.mjs').Case} */
@@ -10,7 +10,8 @@ export const proxy = {
   title: 'The forward proxy',
   note:
     'Requests for 1 kB on loopback, 64 in flight, through one upstream proxy that answers by itself; by turns with proxy-chain, each ' +
-    'of the three in a process of its own. Ours picks a member, asks its breaker and counts the result for each.',
+    'of the three in a process of its own. Ours picks a member, asks its breaker and counts the result for each; `holdfast proxy` is the command, with the policies, ' +
+    'records and metrics of a runtime.',
   metrics: [
     { key: 'each', title: 'per request', unit: 'nanoseconds' },
     { key: 'ratio', title: '÷ proxy-chain', unit: 'times', spread: true },
@@ -19,6 +20,11 @@ export const proxy = {
   rounds: 2,
   subjects: [
     { label: 'absolute form', bounds: { ratio: 0.667 }, measure: () => against('plain') },
+    {
+      label: 'absolute form, holdfast proxy',
+      bounds: { ratio: 0.667 },
+      measure: () => against('plain', 'command'),
+    },
     { label: 'kept-alive CONNECT', bounds: { ratio: 1 }, measure: () => against('tunnel') },
   ],
 }

@@ -1,8 +1,13 @@
 // One proxy in a process of its own: node proxy-child.mjs KIND UPSTREAM. It tells its port, and on request its memory and the time it had.
-import { holdfastProxy, proxyChain } from '../libraries/proxies.mjs'
+import { holdfastCommand, holdfastProxy, proxyChain } from '../libraries/proxies.mjs'
 import { upstreamProxy } from './proxy-upstream.mjs'
 
-const KINDS = { holdfast: holdfastProxy, 'proxy-chain': proxyChain, upstream: upstreamProxy }
+const KINDS = {
+  holdfast: holdfastProxy,
+  command: holdfastCommand,
+  'proxy-chain': proxyChain,
+  upstream: upstreamProxy,
+}
 
 const [kind, upstream = ''] = process.argv.slice(2)
 const port = await KINDS[/** @type {keyof typeof KINDS} */ (kind)](upstream)

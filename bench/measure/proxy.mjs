@@ -5,10 +5,10 @@ import { LENGTH } from './proxy-upstream.mjs'
 
 const CHILD = join(import.meta.dirname, 'proxy-child.mjs')
 const IN_FLIGHT = 64
-/** How long one turn is, how many there are, and how many warm up. */
+/** How many requests warm up a proxy: by count, since a busy machine makes few in any time. Then how long a turn is, and how many there are. */
+const WARM_UP = 10_000
 const TURN = 400
 const TURNS = 8
-const WARM_UP = 2
 
 const HEADERS = 'Host: 127.0.0.1:9\r\nUser-Agent: bench\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n\r\n'
 const PLAIN = `GET http://127.0.0.1:9/some/path?x=1 HTTP/1.1\r\n${HEADERS}`
@@ -22,7 +22,10 @@ export const startUpstream = async () => `http://127.0.0.1:${(await startChild('
 
 /** @param {string} kind @param {string} upstream */
 export async function startChild(kind, upstream) {
-  const child = fork(CHILD, [kind, upstream], { execArgv: ['--expose-gc'] })
+  const child = fork(CHILD, [kind, upstream], {
+    execArgv: ['--expose-gc'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
   const told = () => new Promise((resolve) => child.once('message', resolve))
   const { port } = /** @type {{ port: number }} */ (await told())
   return {
@@ -130,12 +133,12 @@ export class Clients {
  * Time per request of ours against the rival's, by turns, with the same upstream: what a client sees, and what the proxy's
  * process has of the processor.
  *
- * @param {Mode} mode
+ * @param {Mode} mode @param {string} kind which of ours
  * @returns {Promise<{ ratio: number[], each: number[], cpu: number[] }>} how many times the rival's, nanoseconds, times again
  */
-export async function against(mode) {
+export async function against(mode, kind) {
   const upstream = await startUpstream()
-  const own = await startSide('holdfast', upstream, mode)
+  const own = await startSide(kind, upstream, mode)
   const rival = await startSide('proxy-chain', upstream, mode)
   const ratio = []
   const each = []
@@ -143,7 +146,6 @@ export async function against(mode) {
   for (let i = 0; i < TURNS; i++) {
     const ours = await own.turn()
     const theirs = await rival.turn()
-    if (i < WARM_UP) continue
     ratio.push(ours.took / theirs.took)
     each.push(ours.took * 1000)
     cpu.push(ours.cpu / theirs.cpu)
@@ -158,6 +160,7 @@ async function startSide(kind, upstream, mode) {
   const child = await startChild(kind, upstream)
   const clients = new Clients(child.port, mode)
   await clients.open()
+  await clients.requests(WARM_UP)
   return {
     end: child.end,
     async turn() {

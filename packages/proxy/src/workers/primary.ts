@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { createServer, type Server, type Socket } from 'node:net'
+import { serialize } from 'node:v8'
 import { type Attempt, HoldfastError, type RunOptions } from 'holdfast'
 import { urlWithCredentials } from '../members/credentials.js'
 import { upstreamOf } from '../members/member.js'
@@ -172,7 +173,7 @@ class WorkerProcess {
 
   constructor(primary: Primary, onExit: () => void) {
     this.primary = primary
-    this.child = fork(findProgram(), { serialization: 'advanced', execArgv: [] })
+    this.child = fork(findProgram(), { execArgv: [] })
     this.pid = this.child.pid
     this.channel = new Channel(this.child as ChannelEnd)
     this.exited = new Promise((resolve) => this.child.once('exit', () => resolve()))
@@ -340,5 +341,11 @@ const keyOf = (outcome: unknown): number | undefined => (Object(outcome) as { [K
 function wireMember(id: string, value: unknown): WireMember {
   const upstream = upstreamOf(value)
   const { connectTimeout, tls } = upstream
-  return { id, url: urlWithCredentials(upstream), connectTimeout, tls }
+  const hasTls = Object.keys(tls).length > 0
+  return {
+    id,
+    url: urlWithCredentials(upstream),
+    connectTimeout,
+    tls: hasTls ? serialize(tls).toString('base64') : undefined,
+  }
 }

@@ -14,7 +14,8 @@ export interface WireMember {
   readonly id: string
   readonly url: string
   readonly connectTimeout: number
-  readonly tls: object
+  /** Its options of TLS, serialized: they may hold buffers. Undefined where there are none. */
+  readonly tls: string | undefined
 }
 
 /** What an attempt came to, as far as it decides anything. */

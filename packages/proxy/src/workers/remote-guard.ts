@@ -1,3 +1,5 @@
+import type { ConnectionOptions } from 'node:tls'
+import { deserialize } from 'node:v8'
 import type { Attempt, RunOptions } from 'holdfast'
 import { ProxyUpstream } from '../members/upstream.js'
 import { JudgedAnswer } from '../server/answer.js'
@@ -115,8 +117,10 @@ export class RemoteGuards {
   }
 
   private upstreamFor({ id, url, connectTimeout, tls }: WireMember): ProxyUpstream {
-    const name = `${id} ${url} ${connectTimeout}`
-    const found = this.upstreams.get(name) ?? new ProxyUpstream(url, { connectTimeout, tls })
+    const name = `${id} ${url} ${connectTimeout} ${tls ?? ''}`
+    const found =
+      this.upstreams.get(name) ??
+      new ProxyUpstream(url, { connectTimeout, ...(tls !== undefined && { tls: readTls(tls) }) })
     // In the order of their last use: the first is the one that was used longest ago.
     this.upstreams.delete(name)
     this.upstreams.set(name, found)
@@ -125,6 +129,8 @@ export class RemoteGuards {
     return found
   }
 }
+
+const readTls = (text: string): ConnectionOptions => deserialize(Buffer.from(text, 'base64'))
 
 /** Closes the connection of an attempt that another one was preferred to. Responses are discarded by those who kept them. */
 function discard({ ok, value }: Outcome): void {

@@ -37,7 +37,11 @@ class ConfiguredGuard implements ProxyGuard {
       ...(policy === undefined ? {} : { policy }),
     }
     const run = (retry?: RetryOptions | false): Promise<T> =>
-      hf.run(OPERATION, fn as (attempt: unknown) => T | PromiseLike<T>, { ...given, retry })
+      hf.run(
+        OPERATION,
+        fn as (attempt: unknown) => T | PromiseLike<T>,
+        retry === undefined ? given : { ...given, retry },
+      )
     // A tunnel that names no policy goes to everybody.
     if (call.kind === 'tunnel' && call.policy === undefined && pool !== undefined)
       return this.record().then((record) => run(untilOneStands(record, hf.pools.get(pool).size)))
