@@ -61,7 +61,7 @@ function endOf(read: Buffer): { readonly end: number; readonly next: number } | 
 }
 
 /** Reads lines up to the empty one, and leaves what follows in the socket, which is paused. `who` sends them. */
-export function readHead(socket: Socket, who: string): Promise<string[]> {
+function readHead(socket: Socket, who: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
     let read: Buffer = Buffer.alloc(0)
     const settle = (settled: () => void): void => {

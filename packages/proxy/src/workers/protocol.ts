@@ -63,7 +63,7 @@ export type PrimaryMessage =
   | CredentialsMessage
 
 /** Credentials were right or wrong at one worker, which the others have to know. */
-export interface CredentialsMessage {
+interface CredentialsMessage {
   readonly type: 'credentials'
   readonly address: string
   readonly name: string | undefined
