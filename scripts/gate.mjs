@@ -26,6 +26,7 @@ const steps = [
   { name: 'lint', command: ['oxlint'], after: ['build'] },
   { name: 'api', command: ['node', 'scripts/api.mjs'], needs: ['build'] },
   { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
+  { name: 'published types', command: ['node', 'scripts/check-types.mjs'], needs: ['build'] },
   { name: 'size', command: ['size-limit'], needs: ['build'] },
   { name: 'unused', command: ['knip'] },
 ]

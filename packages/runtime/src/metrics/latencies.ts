@@ -1,27 +1,23 @@
-import { DDSketch } from '@datadog/sketches-js'
 import { HOUR, type Reading } from './series.js'
+import { createSketch, type Sketch } from './sketch.js'
 
-/** Quantiles are within a hundredth of the truth. Durations beyond these (ms) count as these, which bounds a sketch. */
-const ACCURACY = 0.01
+/** Durations beyond these (ms) count as these, which bounds a sketch. */
 const SHORTEST = 1e-4
 const LONGEST = 1e9
 
 interface Hour {
-  readonly sketch: DDSketch
+  readonly sketch: Sketch
   dirty: boolean
   touched: number
 }
 
-/** A sketch of nothing. */
-export const emptySketch = (): DDSketch => new DDSketch({ relativeAccuracy: ACCURACY })
-
 /** Adds a duration that stands for `weight` of them. */
-export function accept(sketch: DDSketch, duration: number, weight: number): void {
+export function accept(sketch: Sketch, duration: number, weight: number): void {
   sketch.accept(duration < SHORTEST ? 0 : Math.min(duration, LONGEST), weight)
 }
 
 /** The quantiles of a sketch; zeros of an empty one. */
-export function quantiles(sketch: DDSketch): { p50: number; p95: number; p99: number } {
+export function quantiles(sketch: Sketch): { p50: number; p95: number; p99: number } {
   const at = (quantile: number) => {
     const value = sketch.count > 0 ? sketch.getValueAtQuantile(quantile) : 0
     return Math.round(value * 1000) / 1000
@@ -46,7 +42,7 @@ export class Latencies {
   }
 
   /** Adds every hour that overlaps [from, to) to a sketch. */
-  merge(from: number, to: number, into: DDSketch): void {
+  merge(from: number, to: number, into: Sketch): void {
     for (const [start, { sketch }] of this.hours) if (start + HOUR > from && start < to) into.merge(sketch)
   }
 
@@ -93,7 +89,7 @@ export class Latencies {
   private hour(start: number): Hour {
     let hour = this.hours.get(start)
     if (hour === undefined) {
-      hour = { sketch: emptySketch(), dirty: false, touched: Number.NEGATIVE_INFINITY }
+      hour = { sketch: createSketch(), dirty: false, touched: Number.NEGATIVE_INFINITY }
       this.hours.set(start, hour)
     }
     return hour

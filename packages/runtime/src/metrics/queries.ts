@@ -2,10 +2,11 @@ import { HoldfastError } from 'holdfast'
 import { type Check, check, countless, time } from '../check.js'
 import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from '../records/metrics.js'
 import type { Labels } from './labels.js'
-import { emptySketch, quantiles } from './latencies.js'
+import { quantiles } from './latencies.js'
 import { type Ledger, MEMBER, PART, TOTAL } from './ledger.js'
 import type { Recent } from './recent.js'
 import { DAY, HOUR, MINUTE, type Series } from './series.js'
+import { createSketch } from './sketch.js'
 
 type Ledgers = readonly Ledger[]
 
@@ -149,7 +150,7 @@ export function windowOf(
 }
 
 function latencyOf(ledgers: Ledgers, recent: Recent, from: number, to: number) {
-  const sketch = emptySketch()
+  const sketch = createSketch()
   if (ledgers.length === 1 && recent.covers(from)) recent.merge(from, to, sketch)
   else for (const { latencies } of ledgers) latencies.merge(from, to, sketch)
   return quantiles(sketch)

@@ -1,5 +1,5 @@
-import type { DDSketch } from '@datadog/sketches-js'
 import { accept } from './latencies.js'
+import type { Sketch } from './sketch.js'
 
 const FIRST_SIZE = 256
 
@@ -58,7 +58,7 @@ export class Recent {
   }
 
   /** Adds the attempts that ended in [from, to) to a sketch. */
-  merge(from: number, to: number, into: DDSketch): void {
+  merge(from: number, to: number, into: Sketch): void {
     for (let i = 0; i < this.size; i++) {
       const time = this.times[i] as number
       if (time >= from && time < to) accept(into, this.durations[i] as number, this.weights[i] as number)
