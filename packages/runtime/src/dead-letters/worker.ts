@@ -140,21 +140,23 @@ export class Worker {
   }
 
   private async serve(leased: LeasedEntry): Promise<void> {
-    const { handlers, kit, replays } = this.parts
+    const { handlers, replays } = this.parts
     const { entry, owner } = leased
     try {
       const replayer = await handlers.find(entry.operationType)
       if (replayer === undefined) return this.leases.giveBack(leased)
       const replayed = await replays.execute(entry, owner, replayer, true)
+      // Before the result is recorded: other entries of the operation would reach the same closed door meanwhile.
+      if (isClosedDoor(replayed.error)) this.rest(entry.operationType, replayed.error)
       await this.recordings.add(async () => {
         try {
           const { end, error } = await replayed.record()
           if (end === 'completed') await this.parts.completed()
           if (end !== 'put_back') return
-          const { retryAfter = this.interval } = (error ?? {}) as { retryAfter?: number }
-          // Nobody's door is knocked at twice in a row; an entry that cannot be read holds up its own operation alone.
-          this.resting.set(entry.operationType, kit.clock.now() + Math.max(this.interval, retryAfter))
-          if (!isClosedDoor(error)) this.complain(error)
+          if (isClosedDoor(error)) return
+          // An entry that cannot be read delays its own operation alone.
+          this.rest(entry.operationType, error)
+          this.complain(error)
         } catch (error) {
           this.complain(error)
         }
@@ -162,6 +164,12 @@ export class Worker {
     } catch (error) {
       this.complain(error)
     }
+  }
+
+  /** Replays nothing of an operation until its breaker may be closed again. */
+  private rest(operation: string, error: unknown): void {
+    const { retryAfter = this.interval } = (error ?? {}) as { retryAfter?: number }
+    this.resting.set(operation, this.parts.kit.clock.now() + Math.max(this.interval, retryAfter))
   }
 
   private complain(error: unknown): void {

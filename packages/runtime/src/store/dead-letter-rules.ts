@@ -49,9 +49,16 @@ export function completedAt(entry: DeadLetter, at: Date, lastAttempt = entry.las
   }
 }
 
-/** An entry after its replay ended. One that goes back unserved keeps the request it may have been taken up for. */
+/** Whether a replay of the entry has failed, so that only `retryFailed` or a request replays it again. */
+const hasFailedReplay = ({ errorDetails }: DeadLetter): boolean => (errorDetails.history ?? []).length > 0
+
+/**
+ * An entry after its replay ended. One that was not tried has the status from before its lease, and keeps the request that it
+ * was leased for.
+ */
 export function settledTo(entry: DeadLetter, { status, at, error }: Settlement): DeadLetter {
-  if (status === 'pending') return { ...entry, status, leasedUntil: null }
+  if (status === 'pending')
+    return { ...entry, status: hasFailedReplay(entry) ? 'failed' : 'pending', leasedUntil: null }
   const lastAttempt = later(at, entry.lastAttempt)
   if (status === 'completed') return completedAt(entry, at, lastAttempt)
   return {
