@@ -24,6 +24,7 @@ type Context = {
   readonly name: string | symbol
   readonly static: boolean
   readonly metadata?: object
+  addInitializer?(initialize: (this: object) => void): void
 }
 
 /** A decorator that adds `settings` to what a method's other decorators said, in whatever order they stand. */
@@ -34,7 +35,8 @@ export function decorate<K extends Kind>(kind: K, given: Settings[K]): AsyncMeth
   const wrap = (method: unknown, place: Place) => {
     if (typeof method !== 'function')
       refuse(`@${kind}`, [`${String(place.key)}: got ${show(method)}, takes a method that returns a promise`])
-    return Site.at(method as never, place).add(kind, settings)
+    const site = Site.at(method as never, place)
+    return { site, wrapper: site.add(kind, settings) }
   }
 
   const decorator = (
@@ -44,11 +46,16 @@ export function decorate<K extends Kind>(kind: K, given: Settings[K]): AsyncMeth
   ): unknown => {
     if (typeof second === 'object') {
       const { kind: what, name: key, static: isStatic, metadata } = second
-      return wrap(what === 'method' ? first : what, { key, isStatic, metadata })
+      const { site, wrapper } = wrap(what === 'method' ? first : what, { key, isStatic, metadata })
+      if (kind === 'Fallback')
+        second.addInitializer?.(function () {
+          site.checkFallback(this)
+        })
+      return wrapper
     }
     const target = first as object
-    const value = wrap(third?.value, { key: second, isStatic: typeof target === 'function', target })
-    return { ...third, value }
+    const { wrapper } = wrap(third?.value, { key: second, isStatic: typeof target === 'function', target })
+    return { ...third, value: wrapper }
   }
   return decorator as AsyncMethodDecorator
 }

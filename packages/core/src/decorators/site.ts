@@ -1,6 +1,7 @@
-import { refuse } from '../options.js'
+import { refuse, show } from '../options.js'
 import { callAs } from './attempt.js'
 import { configuration } from './configure.js'
+import { copyFacts } from './facts.js'
 import { isSame, labelOf, ownerOf, type Place } from './owner.js'
 import { type Plan, planFor } from './plan.js'
 import type { Kind, Settings } from './settings/table.js'
@@ -17,6 +18,7 @@ export class Site {
   private readonly wrapper: Method
   private owner: string | undefined = undefined
   private plan: Plan | undefined = undefined
+  private isFallbackChecked = false
 
   /** The site of a method that another decorator has met before, or a new one. */
   static at(fn: Method, place: Place): Site {
@@ -35,11 +37,7 @@ export class Site {
     this.wrapper = function (...args) {
       return site.call(this, args)
     }
-    const { name, length } = fn
-    Object.defineProperties(this.wrapper, {
-      name: { value: name, configurable: true },
-      length: { value: length, configurable: true },
-    })
+    copyFacts(fn, this.wrapper)
     sites.set(this.wrapper, this)
   }
 
@@ -52,7 +50,25 @@ export class Site {
     if ((settings as Settings['Fallback']).fallbackMethod === place.key)
       refuse(`@${kind} of ${label}`, ['fallbackMethod: a method cannot fall back to itself'])
     declared[kind] = settings
+    const { target } = place
+    if (kind === 'Fallback' && target !== undefined) this.checkFallback(target)
     return wrapper
+  }
+
+  /**
+   * Rejects a fallback method that an object does not have: of the prototype or the class itself where a decorator was
+   * told it, else of the first object that is made.
+   */
+  checkFallback(self: object): void {
+    const { declared, place, wrapper } = this
+    const { fallbackMethod } = declared.Fallback ?? {}
+    if (this.isFallbackChecked || fallbackMethod === undefined) return
+    const owner = ownerOf(place, wrapper, self) ?? 'the class'
+    if (typeof (self as Record<PropertyKey, unknown>)[fallbackMethod] !== 'function')
+      refuse(`@Fallback of ${owner}.${labelOf(place)}`, [
+        `fallbackMethod: expected a method of ${owner}, got ${show(fallbackMethod)}`,
+      ])
+    this.isFallbackChecked = true
   }
 
   private call(self: unknown, args: unknown[]): unknown {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import * as ft from '../../src/decorators/index.js'
 import { problemsOf, setUp } from './setup.js'
 
@@ -72,8 +72,11 @@ describe('@Fallback', () => {
     expect(error).toMatchObject({ message: 'worse', cause: { message: 'down' } })
   })
 
-  it('says so where there is no such method', async () => {
-    await expect(target({ fallbackMethod: 'missing' }).work(1, 'b')).rejects.toMatchObject({
+  it('says so where an override names a method that there is not', async () => {
+    const it = target({ fallbackMethod: 'instead' })
+    ft.configureDecorators({ overrides: { 'Fallback/fallbackMethod': 'missing' } })
+    onTestFinished(() => ft.configureDecorators())
+    await expect(it.work(1, 'b')).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
       message: 'Target.work falls back to missing, which is no method',
       cause: { message: 'down' },

@@ -1,0 +1,113 @@
+// A name that no method has showed only when a call had failed, in place of the fallback.
+import { describe, expect, it } from 'vitest'
+import * as ft from '../../src/decorators/index.js'
+import { isHoldfastError } from '../../src/index.js'
+
+const messageOf = (fn: () => unknown): string => {
+  try {
+    fn()
+  } catch (error) {
+    if (isHoldfastError(error, 'INVALID_OPTIONS')) return error.message
+    throw error
+  }
+  return ''
+}
+
+const missing = (name: string) =>
+  `@Fallback of ${name} cannot be made: fallbackMethod: expected a method of Prices, got "nope"`
+
+describe('a fallbackMethod that no method has', () => {
+  it('is rejected when a method is decorated under experimentalDecorators', () => {
+    class Prices {
+      static async all() {}
+      async now() {}
+    }
+    const decorate = (target: object, key: string, value: () => Promise<void>) =>
+      ft.Fallback({ fallbackMethod: 'nope' })(target, key, { value })
+    expect(messageOf(() => decorate(Prices.prototype, 'now', Prices.prototype.now))).toBe(
+      missing('Prices.now'),
+    )
+    expect(messageOf(() => decorate(Prices, 'all', Prices.all))).toBe(missing('Prices.all'))
+  })
+
+  it('is rejected with the class under standard decorators where the method is static', () => {
+    const define = () => {
+      class Prices {
+        @ft.Fallback({ fallbackMethod: 'nope' })
+        static async all(): Promise<void> {}
+      }
+      return Prices
+    }
+    // Some compilers give a class another name until it is made.
+    expect(messageOf(define).replaceAll('_Prices', 'Prices')).toBe(missing('Prices.all'))
+  })
+
+  it('is rejected with the first object under standard decorators otherwise', () => {
+    class Prices {
+      @ft.Fallback({ fallbackMethod: 'nope' })
+      async now(): Promise<void> {}
+    }
+    expect(messageOf(() => new Prices())).toBe(missing('Prices.now'))
+    expect(messageOf(() => new Prices())).toBe(missing('Prices.now'))
+  })
+})
+
+describe('a fallbackMethod is found', () => {
+  const failing = async (): Promise<string> => {
+    throw new RangeError('no')
+  }
+
+  it('under experimentalDecorators in the class itself and in one that it extends', async () => {
+    class Base {
+      async inherited(): Promise<string> {
+        return 'inherited'
+      }
+    }
+    class Prices extends Base {
+      async work(): Promise<string> {
+        return failing()
+      }
+    }
+    const { work } = Prices.prototype
+    const { value } = ft.Fallback({ fallbackMethod: 'inherited' })(Prices.prototype, 'work', { value: work })
+    Prices.prototype.work = value as typeof work
+    expect(await new Prices().work()).toBe('inherited')
+  })
+
+  it('under standard decorators below, in a class that it extends, and in one that extends it', async () => {
+    class Base {
+      async inherited(): Promise<string> {
+        return 'inherited'
+      }
+    }
+    abstract class Prices extends Base {
+      @ft.Fallback({ fallbackMethod: 'below' })
+      async one(): Promise<string> {
+        return failing()
+      }
+
+      @ft.Fallback({ fallbackMethod: 'inherited' })
+      async two(): Promise<string> {
+        return failing()
+      }
+
+      @ft.Fallback({ fallbackMethod: 'later' })
+      async three(): Promise<string> {
+        return failing()
+      }
+
+      async below(): Promise<string> {
+        return 'below'
+      }
+
+      abstract later(): Promise<string>
+    }
+    class Real extends Prices {
+      async later(): Promise<string> {
+        return 'later'
+      }
+    }
+    const it = new Real()
+    expect([await it.one(), await it.two(), await it.three()]).toEqual(['below', 'inherited', 'later'])
+  })
+})
