@@ -58,6 +58,18 @@ type IfOverloaded<Fn> = Fn extends {
     : unknown
   : never
 
+/** A function as it is, unless it may be taken for one that returns a promise because it returns `never` or `any`. */
+type Unchanged<Fn extends AsyncFunction> = 0 extends 1 & ReturnType<Fn>
+  ? Promised<Fn>
+  : [ReturnType<Fn>] extends [never]
+    ? Promised<Fn>
+    : Fn
+
+type Promised<Fn extends AsyncFunction> = (
+  this: ThisParameterType<Fn>,
+  ...args: Parameters<Fn>
+) => Promise<ReturnType<Fn>>
+
 /** Nothing for a guard without a fallback. */
 type IfNoFallback<F> = [F] extends [never] ? unknown : never
 
@@ -83,7 +95,7 @@ export interface Guard<A extends Attempt = Attempt, F = never> {
    * A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a promise. Without
    * a fallback an asynchronous function keeps its type, overloads and type parameters included.
    */
-  wrap<Fn extends AsyncFunction>(fn: Fn & IfNoFallback<F>): Fn
+  wrap<Fn extends AsyncFunction>(fn: Fn & IfNoFallback<F>): Unchanged<Fn>
   // oxlint-disable-next-line no-explicit-any -- whatever the function takes
   wrap<Fn extends (this: any, ...args: any[]) => unknown>(fn: Fn & IfOverloaded<Fn>): Overloaded<Fn, F>
   wrap<This, Args extends unknown[], R>(

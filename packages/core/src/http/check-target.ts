@@ -22,7 +22,8 @@ function isOrigin(value: unknown): boolean {
 
 function areHeaders(value: unknown): boolean {
   try {
-    return isObject(value) && new Headers(value as RequestInit['headers']) !== undefined
+    const headers = isObject(value) ? new Headers(value as RequestInit['headers']) : undefined
+    return headers !== undefined
   } catch {
     return false
   }

@@ -1,4 +1,4 @@
-import { type FetchInput, urlOf } from './target.js'
+import { addressOf, type FetchInput, urlOf } from './target.js'
 
 /**
  * What events, the fallback, a breaker's `key` and a pool's strategy are told of a request, besides what `init.context`
@@ -23,12 +23,14 @@ const REDACTED = '[redacted]'
 export function contextOf(method: string, input: FetchInput): FetchContext {
   const url = urlOf(input)
   if (url !== undefined) return { method, origin: url.origin, url: url.origin + shown(url) }
-  // A relative address where there is no page: only a pool's origin makes it one.
-  const relative = URL.canParse(`${String(input)}`, 'http://relative')
-    ? new URL(String(input), 'http://relative')
-    : undefined
-  return { method, origin: '', url: relative === undefined ? '' : shown(relative) }
+  // A relative address where there is no page: only a pool's origin makes it a whole one.
+  const address = addressOf(input)
+  const isRelative = URL.canParse(address, RELATIVE)
+  return { method, origin: '', url: isRelative ? shown(new URL(address, RELATIVE)) : '' }
 }
+
+/** What a relative address is read against to take it apart. */
+const RELATIVE = 'http://relative'
 
 /** Services that take a key in the path have long ones, of letters and digits. */
 const shown = ({ pathname, search }: URL): string =>

@@ -28,7 +28,7 @@ export const isRequest = (input: FetchInput): input is Request =>
   typeof input === 'object' && 'clone' in input
 
 /** The address in what fetch is given; it may be relative where there is a page. */
-function addressOf(input: FetchInput): string {
+export function addressOf(input: FetchInput): string {
   return typeof input === 'string' ? input : isRequest(input) ? input.url : input.href
 }
 

@@ -191,6 +191,12 @@ declare function parse(text: number[]): string
 expectTypeOf(api.wrap(parse)('1')).toEqualTypeOf<Promise<number>>()
 expectTypeOf(api.wrap(parse)('1', true)).toEqualTypeOf<Promise<number[]>>()
 expectTypeOf(api.wrap(parse)([1])).toEqualTypeOf<Promise<string>>()
+const failing = () => {
+  throw new Error('down')
+}
+expectTypeOf(api.wrap(failing)).returns.toEqualTypeOf<Promise<never>>()
+const untyped = JSON.parse as (text: string) => ReturnType<typeof JSON.parse>
+expectTypeOf(api.wrap(untyped)).returns.toEqualTypeOf<Promise<ReturnType<typeof JSON.parse>>>()
 const identity = api.wrap(async <T>(value: T) => value)
 expectTypeOf(identity(5 as const)).toEqualTypeOf<Promise<5>>()
 const safeFirst = safe.wrap(<T>(list: readonly T[]) => list[0])

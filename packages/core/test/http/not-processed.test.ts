@@ -143,16 +143,16 @@ describe('a code in the body of an answer', () => {
   })
 
   it('is matched whatever the content type says, and in the type as well', async () => {
-    const sent: string[] = []
+    let sent = 0
     const send = createFetch({
       retry: limited,
-      fetch: async (url) => {
-        sent.push(`${url}`)
+      fetch: async () => {
+        sent++
         return new Response('{"error":{"type":"insufficient_quota","code":null}}', { status: 429 })
       },
     })
     expect(await (await send('http://a.example', post)).text()).toContain('insufficient_quota')
-    expect(sent).toHaveLength(1)
+    expect(sent).toBe(1)
   })
 
   it('is found in the first 64 kB of a long body, and not behind them', async () => {
