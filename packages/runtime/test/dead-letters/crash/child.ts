@@ -11,6 +11,8 @@ import { openStore } from '../../../src/store/open.js'
 export interface ChildTask {
   mode: 'enqueue' | 'replay'
   store: string
+  /** Where it keeps what its store cannot take. */
+  dir: string
   /** Where replays go. */
   target: string
   /** How far its wall clock is ahead, so that leases of the dead have ended. */
@@ -24,7 +26,7 @@ const task = JSON.parse(process.argv[2] as string) as ChildTask
 /** A write that is done when it returns, whatever becomes of the process. */
 const say = (line: string) => writeSync(1, `${line}\n`)
 
-const store = await openStore(task.store)
+const store = await openStore(task.store, { dir: task.dir })
 const clock = { ...systemClock, wall: () => systemClock.wall() + task.ahead }
 const quiet = () => {}
 const kit: Kit = {

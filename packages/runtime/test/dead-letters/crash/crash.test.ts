@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seededRandom } from 'holdfast/testing'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { openStore } from '../../../src/store/open.js'
+import { PostgresServer } from '../../store/postgres-server.js'
 import { compileChild, runChild, startTarget } from './processes.js'
 
 /** A long run is 50 rounds of 1000 entries. */
@@ -23,7 +24,11 @@ beforeAll(async () => {
   program = await compileChild()
 })
 
-describe.each(['files', 'sqlite'])('processes killed on one store, %s', (kind) => {
+const server = await PostgresServer.start()
+afterAll(() => server?.remove())
+const kinds = ['files', 'sqlite', ...(server === undefined ? [] : ['postgres'])]
+
+describe.each(kinds)('processes killed on one store, %s', (kind) => {
   it(`keep what they were promised, and the target holds each exactly once (${ROUNDS} × ${ENTRIES})`, {
     timeout: ROUNDS * 60_000,
   }, async () => {
@@ -33,10 +38,11 @@ describe.each(['files', 'sqlite'])('processes killed on one store, %s', (kind) =
       await target.close()
       await rm(dir, { recursive: true, force: true })
     })
-    const url = kind === 'files' ? `files:${dir}` : `sqlite:${join(dir, 'holdfast.db')}`
+    const url =
+      { files: `files:${dir}`, sqlite: `sqlite:${join(dir, 'holdfast.db')}` }[kind] ?? `${server?.url}`
     const random = seededRandom(20261115)
     const upTo = (most: number) => 1 + Math.floor(random() * most)
-    const task = { store: url, target: target.url, ahead: 0, from: 0, to: 0 }
+    const task = { store: url, dir, target: target.url, ahead: 0, from: 0, to: 0 }
 
     // Entries are handed in by processes that are killed.
     const kept = new Map<string, number>()
@@ -72,7 +78,7 @@ describe.each(['files', 'sqlite'])('processes killed on one store, %s', (kind) =
       })
     await replay(ROUNDS, () => () => false)
 
-    const store = await openStore(url)
+    const store = await openStore(url, { dir })
     onTestFinished(() => store.close())
     // oxlint-disable-next-line holdfast/clock -- what real processes left behind is looked at in real time
     const now = new Date(Date.now() + (ROUNDS + 1) * LATER)
