@@ -18,6 +18,17 @@ describe.each(entries)('%s', (entry) => {
     // A class may be exported as a type alone.
     expect(declared('const|function|class')).toEqual(expect.arrayContaining(exported))
   })
+
+  // The engine's own parts are for the packages that are built on it.
+  test.skipIf(entry === 'holdfast/engine')(
+    'calls its classes by the names under which it exports them',
+    async () => {
+      const isClass = (value: unknown) => /^class\b/.test(String(value))
+      const named = Object.entries(await import(entry)).filter(([, value]) => isClass(value))
+      const names = named.map(([name, value]) => [name, (value as { name: string }).name])
+      expect(names).toEqual(named.map(([name]) => [name, name]))
+    },
+  )
 })
 
 test('has no dependencies', () => {

@@ -1,4 +1,5 @@
 import type { Attempt, CircuitBreaker, Guard, GuardEvent, RunOptions } from 'holdfast'
+import { INSPECT, type Inspect, showAs } from 'holdfast/engine'
 import type { CallOptions, Run } from './face.js'
 import { checkFunction, isLeftOut } from './given.js'
 
@@ -21,6 +22,11 @@ export class LiveGuard implements Guard {
     this.name = operation
     this.parts = parts
     this.options = options
+  }
+
+  /** @internal */
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return showAs('Guard', { name: this.name }, options, inspect)
   }
 
   get breaker(): CircuitBreaker | undefined {

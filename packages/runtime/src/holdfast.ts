@@ -1,6 +1,6 @@
 import { type Attempt, type Guard, type GuardOptions, HoldfastError, isHoldfastError } from 'holdfast'
 import type { DecoratedMethod } from 'holdfast/decorators'
-import { runOutsideContext, systemClock, systemRandom } from 'holdfast/engine'
+import { INSPECT, type Inspect, runOutsideContext, showAs, systemClock, systemRandom } from 'holdfast/engine'
 import { Assembly } from './assembly.js'
 import { Breakers } from './breakers/service.js'
 import type { Config } from './config/schema/schema.js'
@@ -100,29 +100,13 @@ export class Holdfast {
    */
   static async open(given: string | OpenOptions = {}): Promise<Holdfast> {
     // One that is opened by the first call that needs it still belongs to all.
-    return runOutsideContext(() => Holdfast.openOutside(given))
+    return runOutsideContext(() => openRuntime(given))
   }
 
-  private static async openOutside(given: string | OpenOptions): Promise<Holdfast> {
-    const options: OpenOptions = typeof given === 'string' ? { config: given } : given
-    checkOpen(options)
-    const { clock = systemClock, random = systemRandom, env = process.env } = options
-    const source = await readSource(options.config, env, options.fallback === true)
-    const storeOf = (config: Config) =>
-      options.store ?? config.store ?? (source.file ? DEFAULT_STORE : 'memory')
-    const url = storeOf(source.checked.config)
-    const isChosen = options.store !== undefined || source.checked.config.store !== undefined
-    const store = await openStore(url, { dir: source.dir }).catch((error: unknown) => {
-      throw isChosen ? error : defaultStoreError(url, error)
-    })
-    try {
-      const assembly = new Assembly({ clock, random, options, source, store, url, storeOf })
-      await assembly.begin(options.watch !== false)
-      return new Holdfast(assembly)
-    } catch (error) {
-      await store.close().catch(() => {})
-      throw error
-    }
+  /** @internal */
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    const { node, store } = this.assembly.house
+    return showAs('Holdfast', { node, store: store.kind }, options, inspect)
   }
 
   private constructor(assembly: Assembly) {
@@ -257,5 +241,28 @@ export class Holdfast {
   close(): Promise<void> {
     this.closing ??= this.assembly.end()
     return this.closing
+  }
+}
+
+/** Makes the runtime outside its class: esbuild renames a class that refers to itself, and its constructor is private. */
+async function openRuntime(given: string | OpenOptions): Promise<Holdfast> {
+  const options: OpenOptions = typeof given === 'string' ? { config: given } : given
+  checkOpen(options)
+  const { clock = systemClock, random = systemRandom, env = process.env } = options
+  const source = await readSource(options.config, env, options.fallback === true)
+  const storeOf = (config: Config) =>
+    options.store ?? config.store ?? (source.file ? DEFAULT_STORE : 'memory')
+  const url = storeOf(source.checked.config)
+  const isChosen = options.store !== undefined || source.checked.config.store !== undefined
+  const store = await openStore(url, { dir: source.dir }).catch((error: unknown) => {
+    throw isChosen ? error : defaultStoreError(url, error)
+  })
+  try {
+    const assembly = new Assembly({ clock, random, options, source, store, url, storeOf })
+    await assembly.begin(options.watch !== false)
+    return new (Holdfast as unknown as new (assembly: Assembly) => Holdfast)(assembly)
+  } catch (error) {
+    await store.close().catch(() => {})
+    throw error
   }
 }

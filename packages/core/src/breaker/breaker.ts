@@ -1,4 +1,5 @@
 import { type HoldfastError, refusal } from '../errors.js'
+import { INSPECT, type Inspect, showAs } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { followNews, longestOpen, takeSettings } from './change.js'
 import type { BreakerLink, BreakerNews } from './link.js'
@@ -81,8 +82,7 @@ export class CircuitBreaker {
    * @throws INVALID_OPTIONS for a snapshot that is damaged
    */
   static restore(snapshot: BreakerSnapshot, options?: CircuitBreakerOptions): CircuitBreaker {
-    const read = readSnapshot(snapshot)
-    return restoreInto(new CircuitBreaker({ id: read.id, ...options }), read)
+    return restored(snapshot, options)
   }
 
   /** Where it stands. */
@@ -190,6 +190,12 @@ export class CircuitBreaker {
   due(until: number): void {
     this.until = until
     this.probes = this.probes?.filter(({ epoch }) => epoch >= 0)
+  }
+
+  /** @internal */
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    const { id, state, failureCount } = this
+    return showAs('CircuitBreaker', { id, state, failureCount }, options, inspect)
   }
 
   /** @internal Lets a call through, or not. A test may hold its place as long as `lease`, counted from `now`. */
@@ -309,4 +315,10 @@ export class CircuitBreaker {
     this.lastStateChange = timestamp
     this.listeners?.emit({ id, fromState, toState, timestamp, failureCount: this.failures })
   }
+}
+
+/** Outside the class: esbuild renames a class that refers to itself. */
+function restored(snapshot: BreakerSnapshot, options: CircuitBreakerOptions | undefined): CircuitBreaker {
+  const read = readSnapshot(snapshot)
+  return restoreInto(new CircuitBreaker({ id: read.id, ...options }), read)
 }

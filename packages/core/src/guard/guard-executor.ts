@@ -5,6 +5,7 @@ import { type Admission, BreakerAdmission } from '../execution/admission.js'
 import { type Attempt, AttemptContext } from '../execution/attempt.js'
 import { Execution, type GuardedFunction } from '../execution/execution.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
+import { INSPECT, type Inspect, showAs } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { report } from '../report.js'
 import { sessionSequence } from '../session/session.js'
@@ -198,6 +199,13 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
       off()
       this.onListenersChanged()
     }
+  }
+
+  /** @internal */
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    const { name, breaker, breakers } = this
+    const facts = { name, ...(breaker && { breaker }), ...(breakers && { breakers: breakers.size }) }
+    return showAs('Guard', facts, options, inspect)
   }
 
   /** Classifies an error, or a value that is treated as a failure. */

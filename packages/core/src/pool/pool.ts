@@ -2,6 +2,7 @@ import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import { BREAKER_DEFAULTS, type BreakerOptions, readBreaker } from '../breaker/options.js'
 import type { BreakerSnapshot } from '../breaker/snapshot.js'
 import { HoldfastError } from '../errors.js'
+import { INSPECT, type Inspect, showAs } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { refuse, show } from '../options.js'
 import { Availability, type MemberStatus } from './availability.js'
@@ -73,6 +74,13 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
     judge.availability = this.availability
     settings.members.forEach((member, i) => this.enroll(`members.${i}`, member, problems))
     refuse(id === undefined ? 'a pool' : `the pool ${id}`, problems)
+  }
+
+  /** @internal */
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    const { id, size, settings } = this
+    const { strategy } = settings
+    return showAs('Pool', { id, strategy, size }, options, inspect)
   }
 
   /** How many members it has. */

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
 import { HoldfastError } from '../errors.js'
+import { INSPECT, type Inspect, showAs } from '../inspect.js'
 import { clockRule, type Filled, positive, read, refuse, type SpecOf, span, standards } from '../options.js'
 
 /** How much retrying there may be. */
@@ -59,6 +60,11 @@ export class RetryBudget {
     this.at()
     const sum = (parts: Float64Array) => parts.reduce((total, part) => total + part)
     return ratio * sum(this.calls) + (reservePerSecond * window) / 1000 - sum(this.retries)
+  }
+
+  /** @internal */
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return showAs('RetryBudget', { left: this.left }, options, inspect)
   }
 
   /** Counts a call. */
