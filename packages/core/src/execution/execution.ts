@@ -43,7 +43,7 @@ const YIELD_EVERY = 100
 type AnyExecution = Execution<any>
 
 /** The place of an execution in a queue of deadlines. */
-class ExecutionDeadline implements DeadlineEntry {
+export class ExecutionDeadline implements DeadlineEntry {
   startedAt = 0
   prev: DeadlineEntry | undefined = undefined
   next: DeadlineEntry | undefined = undefined

@@ -12,7 +12,8 @@ import { sessionSequence } from '../session/session.js'
 import { DeadlineQueue } from '../timeout/deadline-queue.js'
 import type { GuardEvent } from './events.js'
 import type { Guard, RunOptions } from './guard.js'
-import type { GuardSettings } from './options.js'
+import { createHotShapes } from './kept-shapes.js'
+import { type GuardSettings, readGuard } from './options.js'
 import { readRunOptions } from './run-options.js'
 
 /** The argument count of a function that takes the attempt instead of arguments. */
@@ -28,6 +29,9 @@ export interface ExecutorOptions {
   /** Whether executions have breakers that the guard's settings do not include. */
   readonly hasOtherBreakers?: boolean | undefined
 }
+
+/** Created with the first guard and kept. */
+let hotShapes: readonly object[] | undefined
 
 /** The implementation of {@link Guard}: starts first attempts, and executions for calls that need more. */
 export class GuardExecutor implements Omit<Guard, 'wrap'> {
@@ -89,6 +93,10 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
     this.isPlainRetry = !(keyed ?? retry.retryIf ?? slowCallDuration ?? bulkhead ?? budget ?? pool ?? hedge)
     this.useFastPath = this.isPlainRetry || !enabled
     this.fastPathBreaker = enabled ? breaker : undefined
+    if (hotShapes === undefined) {
+      hotShapes = [] // the guard that is created here is not the first any more
+      hotShapes = createHotShapes(new GuardExecutor(readGuard({ breaker: {} })))
+    }
   }
 
   get name(): string | undefined {

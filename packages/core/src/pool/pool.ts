@@ -19,7 +19,7 @@ import { Roster } from './roster.js'
 import type { Chooser } from './strategies/function.js'
 import { makeStrategy } from './strategies/index.js'
 import type { Strategy } from './strategies/strategy.js'
-import { Taken } from './taken.js'
+import { keepTakenShape, Taken } from './taken.js'
 
 const NOBODY: readonly number[] = []
 
@@ -74,6 +74,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
     judge.availability = this.availability
     settings.members.forEach((member, i) => this.enroll(`members.${i}`, member, problems))
     refuse(id === undefined ? 'a pool' : `the pool ${id}`, problems)
+    keepTakenShape()
   }
 
   /** @internal */
