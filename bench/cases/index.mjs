@@ -1,3 +1,4 @@
+import { collection } from './collection.mjs'
 import { failing } from './failing.mjs'
 import { fetching } from './fetch.mjs'
 import { fleet } from './fleet.mjs'
@@ -51,6 +52,7 @@ export const cases = [
   load,
   refusal,
   ...failing,
+  collection,
   resting,
   poolPicks,
   poolMembers,

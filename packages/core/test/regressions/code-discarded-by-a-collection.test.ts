@@ -16,6 +16,7 @@ const CALLS: Record<string, string> = {
   'functions that fail': `guard({ retry: { backoffType: 'immediate' } }).wrap(fail)`,
   'calls that an open breaker refuses': `(() => { const g = guard({ breaker: {} }); g.breaker.trip(); return () => g.run(succeed) })()`,
   'calls through a bulkhead': `(() => { const g = guard({ bulkhead: { limit: 5 } }); return () => g.run(succeed) })()`,
+  'calls with a signal': `(() => { const g = guard(), { signal } = new AbortController(); return () => g.run(succeed, { signal }) })()`,
   'calls to a pool': `(() => { const g = guard({ pool: new Pool({ id: 'p', members: [{ id: 'a', value: 1 }, { id: 'b', value: 2 }] }) }); return () => g.run(succeed) })()`,
 }
 

@@ -7,6 +7,7 @@ import type { CallRecorder } from '../sessions/recorder.js'
 import { RuntimeCall } from './call.js'
 import { lineOf } from './decorated.js'
 import { PassthroughCall, TrackedFirstAttempt } from './first-attempt.js'
+import { createHotShapes } from './kept-shapes.js'
 import type { Line } from './line.js'
 import { type LineParts, Lines } from './lines.js'
 import type { Ruling } from './ruling.js'
@@ -25,6 +26,8 @@ export interface CallsParts {
 export class Calls {
   private readonly parts: CallsParts
   private lines: Lines
+  /** Created with the first call and kept. */
+  private hotShapes: readonly object[] | undefined = undefined
   /** Whether no more calls are taken. */
   closed = false
 
@@ -70,6 +73,7 @@ export class Calls {
     }
     const refused = options?.payload === undefined ? undefined : this.parts.refuses()
     if (refused !== undefined) return Promise.reject(refused)
+    if (this.hotShapes === undefined) this.hotShapes = createHotShapes(recorder, line)
     const { signal, retry } = options ?? {}
     const watched = signal !== undefined || retry !== undefined || recorder.telling.any
     return line.plain && !watched
