@@ -8,7 +8,7 @@ export const MAX_PEEK_BYTES = 65_536
 export const PEEK_TIMEOUT_MS = 1000
 
 /** What services name their failures by in JSON: the code, and under `name` the type. */
-export interface FailureCode {
+interface FailureCode {
   readonly code?: string
   readonly name?: string
 }
@@ -25,7 +25,7 @@ const codeIn = (...values: unknown[]): string | undefined =>
  * The code and type that a service gives in the body of a failure: `{ error: { code, type } }` of OpenAI and Anthropic,
  * `{ code }` of Notion, `{ error: { status } }` of Google, `{ error }` of OAuth.
  */
-export function failureCodeOf(text: string): FailureCode | undefined {
+function failureCodeOf(text: string): FailureCode | undefined {
   const { code, type } = fieldsOf(text)
   if (code === undefined && type === undefined) return undefined
   return { ...(code && { code }), ...(type && { name: type }) }

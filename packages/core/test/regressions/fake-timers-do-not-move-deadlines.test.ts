@@ -109,6 +109,7 @@ describe('with a Date that is set and real timers', () => {
   it('time is monotonic and goes on', async () => {
     const breaker = new CircuitBreaker({ timeoutDuration: 30_000 })
     breaker.trip()
+    // oxlint-disable-next-line holdfast/clock -- the replaced wall clock is what this test moves
     vi.setSystemTime(Date.now() + 86_400_000)
     expect(breaker.admit()).toBeUndefined()
     const call = await rejection(guard({ timeout: { attempt: 5 }, retry: false }).run(never))
