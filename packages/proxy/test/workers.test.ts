@@ -1,5 +1,5 @@
 import { ChildProcess } from 'node:child_process'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { HoldfastError } from 'holdfast'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -181,6 +181,26 @@ describe('a proxy with workers', () => {
     expect(new Set(replaced)).toEqual(new Set(pids))
     for (let i = 0; i < 4; i++) expect((await ask(proxy, target.url)).status).toBe(200)
     await until(() => proxy.status().requests >= 8)
+  })
+
+  it('serves connections that come before its workers are ready', async () => {
+    const port = await closedPort()
+    const starting = proxyFor({ workers: 2, port })
+    const early = await new Promise<Socket>((resolve) => {
+      const attempt = (): void => {
+        const socket = connect(port, '127.0.0.1')
+        socket.once('connect', () => resolve(socket)).once('error', () => setImmediate(attempt))
+      }
+      attempt()
+    })
+    let got = ''
+    const ended = new Promise<void>((resolve) =>
+      early.on('data', (chunk) => (got += chunk)).on('close', () => resolve()),
+    )
+    early.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    await starting
+    await ended
+    expect(got).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
   })
 
   it('lets requests end when it is closed, and leaves no process', async () => {

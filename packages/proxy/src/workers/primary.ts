@@ -113,7 +113,7 @@ class Primary implements Workers {
 
   private accept(socket: Socket): void {
     socket.on('error', () => {})
-    if (this.isClosing || this.status().connections >= this.settings.maxConnections) {
+    if (this.isClosing || this.status().connections + this.waiting.length >= this.settings.maxConnections) {
       socket.destroy()
       return
     }
@@ -141,15 +141,17 @@ class Primary implements Workers {
       const wait = Math.max(0, startedAt + RESTART_DELAY_MS - clock.now())
       const timer = clock.setTimer(() => {
         this.restarts.delete(timer)
-        this.add().ready.then(
-          () => {
-            for (const socket of this.waiting.splice(0)) this.accept(socket)
-          },
-          () => {},
-        )
+        this.add()
       }, wait)
       this.restarts.add(timer)
     })
+    // Connections that came while no worker was ready are served now.
+    worker.ready.then(
+      () => {
+        for (const socket of this.waiting.splice(0)) this.accept(socket)
+      },
+      () => {},
+    )
     this.workers.add(worker)
     return worker
   }
