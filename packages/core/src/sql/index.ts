@@ -1,3 +1,4 @@
+export type { CancelStatement } from './cancel.js'
 export type { TransactionOptions } from './options.js'
 export type { ClientOf, TransactionClient, TransactionPool } from './pool.js'
 export { isTransientSqlError } from './transient.js'

@@ -1,7 +1,8 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { GuardOptions } from '../guard/options.js'
-import { oneOf, read, refuse, type Spec, typed } from '../options.js'
+import { either, oneOf, read, refuse, type Spec, typed } from '../options.js'
 import { postgres } from '../presets/postgres.js'
+import type { CancelStatement } from './cancel.js'
 
 /** How a transaction is begun and repeated. What a guard takes is taken here too, but for what makes no sense. */
 export interface TransactionOptions<F = never>
@@ -15,6 +16,11 @@ export interface TransactionOptions<F = never>
    * @defaultValue false
    */
   retryUnknownCommit?: boolean | undefined
+  /**
+   * Whether a statement that still runs when a deadline passes or the caller aborts is cancelled on the server: by another
+   * connection of the pool, with `pg_cancel_backend`, or by a function of your own. COMMIT never is. @defaultValue true
+   */
+  cancel?: boolean | CancelStatement | undefined
   /** A breaker, shared with other transactions. @defaultValue none */
   breaker?: CircuitBreaker | undefined
   /** Ends the call at once when aborted, with the signal's reason. */
@@ -28,6 +34,7 @@ export interface TransactionPlan {
   /** The statement that begins it. */
   readonly begin: string
   readonly retryUnknownCommit: boolean
+  readonly cancel: boolean | CancelStatement
   readonly guard: GuardOptions<unknown>
   readonly run: { readonly signal?: AbortSignal | undefined; readonly context?: unknown }
 }
@@ -36,6 +43,7 @@ const SPEC: Spec = {
   isolation: [undefined, oneOf('read committed', 'repeatable read', 'serializable')],
   readOnly: [false, typed('boolean')],
   retryUnknownCommit: [false, typed('boolean')],
+  cancel: [true, either(typed('boolean'), typed('function'))],
 }
 
 const SENSELESS = ['bulkhead', 'hedge', 'pool'] as const
@@ -46,9 +54,9 @@ const given = <T extends object>(options: T | undefined): Partial<T> =>
 
 /** Checks what is a transaction's own; a guard checks the rest. */
 export function readTransaction(options: TransactionOptions<unknown>): TransactionPlan {
-  const { isolation, readOnly, retryUnknownCommit, signal, context, ...rest } = options
+  const { isolation, readOnly, retryUnknownCommit, cancel = true, signal, context, ...rest } = options
   const problems: string[] = []
-  read('', { isolation, readOnly, retryUnknownCommit }, {}, SPEC, problems)
+  read('', { isolation, readOnly, retryUnknownCommit, cancel }, {}, SPEC, problems)
   for (const name of SENSELESS) if (name in rest) problems.push(`${name}: is not for transactions`)
   refuse('a transaction', problems)
   const level = isolation === undefined ? '' : ` ISOLATION LEVEL ${isolation.toUpperCase()}`
@@ -56,6 +64,7 @@ export function readTransaction(options: TransactionOptions<unknown>): Transacti
   return {
     begin: `BEGIN${level}${readOnly ? ' READ ONLY' : ''}`,
     retryUnknownCommit: retryUnknownCommit === true,
+    cancel,
     guard: {
       name: 'a transaction',
       ...rest,

@@ -1,4 +1,6 @@
+import { systemClock } from '../clock.js'
 import type { Attempt } from '../execution/attempt.js'
+import { cancelStatement } from './cancel.js'
 import { commit, isRefused, isUnsent, unknownCommit } from './commit.js'
 import type { TransactionPlan } from './options.js'
 import type { TransactionClient, TransactionPool } from './pool.js'
@@ -17,10 +19,12 @@ class Connection {
   private broken = false
   private readonly client: TransactionClient
   private readonly signal: AbortSignal
+  private readonly onCut: () => void
 
-  constructor(client: TransactionClient, signal: AbortSignal) {
+  constructor(client: TransactionClient, signal: AbortSignal, onCut: () => void) {
     this.client = client
     this.signal = signal
+    this.onCut = onCut
     client.on?.('error', this.onError)
     signal.addEventListener('abort', this.destroy, { once: true })
   }
@@ -30,8 +34,11 @@ class Connection {
     this.broken = true
   }
 
-  /** Nobody waits any more: what runs on the connection ends with it. */
-  private readonly destroy = (): void => this.release(true)
+  /** Nobody waits any more. The server does not end what runs with the connection, so it is told. */
+  private readonly destroy = (): void => {
+    this.release(true)
+    this.onCut()
+  }
 
   /** Rolls back what may have been begun, and gives the connection back. */
   async rollback(): Promise<void> {
@@ -56,7 +63,7 @@ class Connection {
 export async function transact<T>(
   pool: TransactionPool,
   fn: (client: never, attempt: Attempt) => T | PromiseLike<T>,
-  { begin, retryUnknownCommit, guard }: TransactionPlan,
+  { begin, retryUnknownCommit, cancel, guard }: TransactionPlan,
   attempt: Attempt,
   progress: Progress,
 ): Promise<T> {
@@ -70,7 +77,11 @@ export async function transact<T>(
   signal.addEventListener('abort', () => {
     progress.late ||= progress.committing
   })
-  const connection = new Connection(client, signal)
+  const { clock = systemClock } = guard
+  const startedAt = clock.now()
+  const connection = new Connection(client, signal, () => {
+    if (!progress.committing) cancelStatement(pool, client, cancel, () => clock.now() - startedAt)
+  })
   try {
     await client.query(begin)
     const value = await fn(client as never, attempt)

@@ -42,6 +42,7 @@ export class FakePool extends EventEmitter {
     const client = new FakeClient(++this.made, this)
     this.held.add(client)
     this.clients.push(client)
+    this.emit('acquired', client)
     return client
   }
 }

@@ -1,6 +1,6 @@
 // On a real PostgreSQL, which is started from npm: transactions, and the example in its short form. It takes real time.
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Run, run } from '../../../../examples/rag-storage/src/example.js'
 import { Server } from '../../../../examples/rag-storage/src/server.js'
 import { withTransaction } from '../../src/sql/index.js'
@@ -10,10 +10,11 @@ afterAll(() => server.remove())
 
 describe('withTransaction on PostgreSQL', () => {
   const quick = { retry: { baseDelay: 20, jitterMax: 20 } }
+  const account = () => ({ ...server.address, user: 'postgres', password: 'secret', database: 'rag' })
   let pool: pg.Pool
 
   beforeAll(async () => {
-    pool = new pg.Pool({ ...server.address, user: 'postgres', password: 'secret', database: 'rag', max: 4 })
+    pool = new pg.Pool({ ...account(), max: 4 })
     // What the server says to a connection that it ends belongs to nobody.
     pool.on('error', () => {})
     pool.on('connect', (client) => client.on('error', () => {}))
@@ -125,6 +126,70 @@ describe('withTransaction on PostgreSQL', () => {
       await expect.poll(async () => (await server.admin(waiting)).length, { timeout: 10_000 }).toBe(1)
       await server.admin(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS w`)
       await ended
+    } finally {
+      await pool.query('DROP TRIGGER slow ON accounts; DROP FUNCTION linger')
+    }
+  })
+
+  let marks = 0
+  const sleeping = async (mark: string) =>
+    (
+      await server.admin(`SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%sleep%${mark}%'
+      AND pid <> pg_backend_pid()`)
+    ).length
+
+  it.each([
+    ['a deadline of the call', 1, { timeout: { total: 300 }, retry: false as const }],
+    ['a deadline of the call, in a pool of several', 3, { timeout: { total: 300 }, retry: false as const }],
+    ['a deadline of an attempt', 1, { timeout: { attempt: 300 }, retry: { maxAttempts: 2, baseDelay: 1 } }],
+  ])('cancels its statement on the server after %s', async (_, max, options) => {
+    await fill()
+    const small = new pg.Pool({ ...account(), max })
+    onTestFinished(() => small.end())
+    const mark = `/* ${++marks} */`
+    const slow = withTransaction(
+      small,
+      async (client) => {
+        await add(client, 1, 5)
+        await client.query(`SELECT pg_sleep(60) ${mark}`)
+      },
+      options,
+    )
+    await expect(slow).rejects.toMatchObject({ code: expect.stringMatching('_TIMEOUT') })
+    await expect.poll(() => sleeping(mark), { timeout: 20_000 }).toBe(0)
+    expect(await balances()).toEqual([100, 100])
+    // The lock is free again.
+    await withTransaction(small, (client) => add(client, 1, 7))
+    expect(await balances()).toEqual([107, 100])
+  })
+
+  it('cancels its statement when the caller aborts, and leaves statements of others alone', async () => {
+    const mark = `/* ${++marks} */`
+    const other = await pool.connect()
+    onTestFinished(() => other.release(true))
+    const going = other.query(`SELECT pg_sleep(60) ${mark}`).catch(() => {})
+    const controller = new AbortController()
+    const slow = withTransaction(pool, (client) => client.query(`SELECT pg_sleep(60) ${mark}`), {
+      signal: controller.signal,
+    })
+    await expect.poll(() => sleeping(mark), { timeout: 20_000 }).toBe(2)
+    controller.abort('enough')
+    await expect(slow).rejects.toBe('enough')
+    await expect.poll(() => sleeping(mark), { timeout: 20_000 }).toBe(1)
+    await server.admin(`SELECT pg_cancel_backend(${(other as unknown as { processID: number }).processID})`)
+    await going
+  })
+
+  it('does not cut a COMMIT that is under way at the deadline', async () => {
+    await fill()
+    await pool.query(`
+      CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON accounts DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION linger()`)
+    try {
+      const update = withTransaction(pool, (client) => add(client, 1, 5), { timeout: { total: 1000 } })
+      await expect(update).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' })
+      await expect.poll(balances, { timeout: 20_000 }).toEqual([105, 100])
     } finally {
       await pool.query('DROP TRIGGER slow ON accounts; DROP FUNCTION linger')
     }

@@ -6,7 +6,7 @@ import type { HoldfastError } from '../../src/errors.js'
 import { guard } from '../../src/guard/guard.js'
 import { type TransactionOptions, withTransaction } from '../../src/sql/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { type FakeClient, FakePool, failing, lost, pgError } from './fake-pool.js'
+import { type FakeClient, FakePool, failing, lost, pgError, type Reply } from './fake-pool.js'
 
 const NOW: TransactionOptions = { retry: { backoffType: 'immediate', jitterType: 'none' } }
 /** What is written down of one connection. */
@@ -351,6 +351,64 @@ describe('a deadline', () => {
       '2 COMMIT',
       '2 released',
     ])
+  })
+
+  const stuck: Reply = (text) => (text === 'INSERT' ? new Promise(() => {}) : undefined)
+  const once = { retry: false as const, timeout: { total: 100 } }
+
+  it('cancels the statement over another connection where the process of the server is known', async () => {
+    const clock = fakeClock()
+    const pool = new FakePool(stuck)
+    pool.on('acquired', (client) => Object.assign(client, { processID: 4711 }))
+    const ended = withTransaction(pool, insert, { ...once, clock }).catch((error: unknown) => error)
+    await clock.advance(100)
+    expect(await ended).toMatchObject({ code: 'TOTAL_TIMEOUT' })
+    await clock.advance(0)
+    expect(pool.log).toEqual([
+      ...on(1, 'BEGIN INSERT closed'),
+      expect.stringMatching(
+        /^2 SELECT pg_cancel_backend\(pid\) FROM pg_stat_activity WHERE pid = 4711 AND .* - 100\) < 5000$/,
+      ),
+      '2 released',
+    ])
+  })
+
+  it.each([
+    ['the pool does not tell the process', {}, undefined],
+    ['that is switched off', { cancel: false }, 4711],
+  ])('cancels nothing where %s', async (_, more, processID) => {
+    const clock = fakeClock()
+    const pool = new FakePool(stuck)
+    pool.on('acquired', (client) => Object.assign(client, { processID }))
+    const ended = withTransaction(pool, insert, { ...once, ...more, clock }).catch((error: unknown) => error)
+    await clock.advance(200)
+    await ended
+    expect(pool.log).toEqual(on(1, 'BEGIN INSERT closed'))
+  })
+
+  it('cancels as a function of the user says', async () => {
+    const clock = fakeClock()
+    const pool = new FakePool(stuck)
+    const cancelled: unknown[] = []
+    const cancel = (client: unknown) => void cancelled.push(client)
+    const ended = withTransaction(pool, insert, { ...once, cancel, clock }).catch((error: unknown) => error)
+    await clock.advance(200)
+    await ended
+    expect(cancelled).toEqual(pool.clients)
+  })
+
+  it('does not fail for a statement that cannot be cancelled', async () => {
+    const clock = fakeClock()
+    const pool = new FakePool((text, client) => {
+      if (text.includes('pg_cancel_backend')) throw lost()
+      return stuck(text, client)
+    })
+    pool.on('acquired', (client) => Object.assign(client, { processID: 4711 }))
+    const ended = withTransaction(pool, insert, { ...once, clock }).catch((error: unknown) => error)
+    await clock.advance(200)
+    expect(await ended).toMatchObject({ code: 'TOTAL_TIMEOUT' })
+    await clock.advance(0)
+    expect(pool.log.at(-1)).toBe('2 closed')
   })
 
   it('gives back a connection that came too late', async () => {
