@@ -144,6 +144,7 @@ export class Assembly {
       options: () => this.config.deadLetterOptions(),
       runThrough: (operation, fn, given) => this.run(operation, fn, given),
       policyOf: (operation) => this.calls.line(operation).base.record.id,
+      rotateOthers: () => this.config.rotateKeys(),
     })
     const space = new StorageWatch(house)
     this.housekeeping = new Housekeeping(house, {

@@ -15,6 +15,7 @@ import type { Config } from './config/schema/schema.js'
 import type { Source } from './config/source.js'
 import type { Environment } from './config/text/interpolate.js'
 import type { DeadLetterOptions } from './dead-letters/options.js'
+import { Vault } from './dead-letters/vault.js'
 import type { ErrorLogOptions } from './error-log/files.js'
 import type { PolicyService } from './face.js'
 import { actorOf } from './given.js'
@@ -50,7 +51,8 @@ export class Configuration {
     const { kit, source, apply } = parts
     this.parts = parts
     this.inForce = new InForce(kit, source, apply)
-    this.changes = new ApiChanges(kit, this.inForce)
+    const vault = new Vault(() => this.deadLetterOptions())
+    this.changes = new ApiChanges(kit, this.inForce, () => vault.keys)
     this.files = new FileReload({
       ...parts,
       inForce: this.inForce,
@@ -165,6 +167,11 @@ export class Configuration {
   async changedAt(policyId: string): Promise<Date> {
     this.inForce.policy(policyId)
     return this.inForce.changedAt(policyId, () => this.changes.changedAt(policyId))
+  }
+
+  /** @internal Encrypts the credentials of members that were added through the API with the newest key. */
+  rotateKeys(): Promise<{ rewritten: number; unreadable: string[] }> {
+    return this.alone(() => this.changes.rotateKeys())
   }
 
   /** Follows the file. */

@@ -2,6 +2,7 @@
 export { type Checked, checkConfig, type ParseOptions } from './check.js'
 export { type Explanation, explain, undeclaredNotes } from './explain.js'
 export type { Layer } from './layer/layer.js'
+export { openStoredLayer } from './layer/member-secrets.js'
 export { layeredMembers } from './layer/members.js'
 export { migrateConfig } from './migrate/migrate.js'
 export { lineOf, type Problem } from './problem.js'

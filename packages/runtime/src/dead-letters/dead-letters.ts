@@ -27,6 +27,8 @@ export interface DeadLetterParts {
   runThrough: Run
   /** The id of an operation's policy. */
   policyOf(operation: string): string
+  /** Puts what else is encrypted with these keys under the newest one. */
+  rotateOthers?(): Promise<Rotation>
 }
 
 /**
@@ -59,8 +61,11 @@ export class DeadLetters {
   private readonly owners: Owners
   private readonly trail: Trail
   private readonly steady: SteadyTime
+  private readonly rotateOthers: () => Promise<Rotation>
 
-  constructor(kit: Kit, { options, runThrough, policyOf }: DeadLetterParts) {
+  constructor(kit: Kit, parts: DeadLetterParts) {
+    const { options, runThrough, policyOf } = parts
+    this.rotateOthers = parts.rotateOthers ?? (async () => ({ rewritten: 0, unreadable: [] }))
     this.kit = kit
     this.options = options
     this.vault = new Vault(options)
@@ -220,9 +225,19 @@ export class DeadLetters {
     return purged
   }
 
-  /** Encrypts every payload with the newest key; with none, stores them as they are. */
+  /**
+   * Encrypts every payload with the newest key, and the credentials of members that were added through the API; with no key,
+   * stores them as they are.
+   */
   rotate(): Promise<Rotation> {
-    return this.track(() => rotate(this.kit.store.deadLetters, this.vault, () => this.replays.now()))
+    return this.track(async () => {
+      const payloads = await rotate(this.kit.store.deadLetters, this.vault, () => this.replays.now())
+      const others = await this.rotateOthers()
+      return {
+        rewritten: payloads.rewritten + others.rewritten,
+        unreadable: [...payloads.unreadable, ...others.unreadable],
+      }
+    })
   }
 
   /** Begins nothing more, and resolves when what was under way has ended. */

@@ -3,9 +3,9 @@ import type { Vault } from './vault.js'
 
 /** What a rotation of keys did. */
 export interface Rotation {
-  /** How many payloads were encrypted anew. */
+  /** How many payloads, and versions of changes through the API with credentials in them, were encrypted anew. */
   rewritten: number
-  /** The entries whose key is not at hand. They stay as they are. */
+  /** The entries and members whose key is not at hand. They stay as they are. */
   unreadable: string[]
 }
 

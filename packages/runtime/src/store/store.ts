@@ -201,6 +201,8 @@ export interface LayerStore {
   append(version: LayerVersion, after: number): Promise<boolean>
   /** Lets go of all but the newest `maxEntries`. Tells how many. */
   expire(maxEntries: number): Promise<number>
+  /** Puts another layer in place of that of a version, for the rotation of keys. Nothing happens where there is no such version. */
+  rewrite(version: number, layer: unknown): Promise<void>
 }
 
 /** Snapshots of breakers that outlive the process. */

@@ -118,6 +118,9 @@ function layerStore(races = 0): LayerStore & { versions: LayerVersion[] } {
       return true
     },
     expire: async (maxEntries) => versions.splice(0, versions.length - maxEntries).length,
+    async rewrite(version, layer) {
+      for (const known of versions) if (known.version === version) known.layer = layer
+    },
   }
 }
 

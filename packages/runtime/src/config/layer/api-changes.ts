@@ -1,4 +1,5 @@
 import { isHoldfastError } from 'holdfast'
+import type { Keys } from '../../dead-letters/seal.js'
 import type { Actor, Kit } from '../../kit.js'
 import { policyCodec, type RetryPolicy } from '../../records/policy.js'
 import { messageOf } from '../../records/summary.js'
@@ -14,10 +15,15 @@ export class ApiChanges {
   private readonly inForce: InForce
   private readonly layers: LayerHistory
 
-  constructor(kit: Kit, inForce: InForce) {
+  constructor(kit: Kit, inForce: InForce, keys: () => Keys) {
     this.kit = kit
     this.inForce = inForce
-    this.layers = new LayerHistory(kit)
+    this.layers = new LayerHistory(kit, keys)
+  }
+
+  /** Encrypts the credentials of members with the newest key. */
+  rotateKeys() {
+    return this.layers.rotate()
   }
 
   /** The versions, newest first. */

@@ -1,10 +1,14 @@
 import { type Clock, HoldfastError } from 'holdfast'
+import { Keys } from '../../dead-letters/seal.js'
 import type { Actor } from '../../kit.js'
 import type { LayerStore, LayerVersion, Store } from '../../store/store.js'
 import { configInvalid, type Problem, show } from '../problem.js'
 import { policyEntryCodec } from '../schema/schema.js'
 import type { Layer } from './layer.js'
 import { memberChangeCodec } from './member-schema.js'
+import { hasOutdatedSecrets, openMembers, sealMembers } from './member-secrets.js'
+
+const NO_KEYS = new Keys(undefined)
 
 /** Who changed the layer, when and why. */
 export interface LayerChange {
@@ -24,16 +28,23 @@ export class LayerHistory {
   /** The newest version that was read or written here. */
   private known = 0
 
-  constructor({ store, clock }: { store: Pick<Store, 'layers'>; clock: Pick<Clock, 'wall'> }) {
+  /** The keys that urls of members with credentials are encrypted with. */
+  private readonly keys: () => Keys
+
+  constructor(
+    { store, clock }: { store: Pick<Store, 'layers'>; clock: Pick<Clock, 'wall'> },
+    keys: () => Keys = () => NO_KEYS,
+  ) {
     this.store = store.layers
     this.clock = clock
+    this.keys = keys
   }
 
   /** The layer as it is stored. @throws CONFIG_INVALID where this release cannot read it */
   async load(): Promise<Layer> {
     const latest = await this.store.latest()
     this.known = latest?.version ?? 0
-    return layerOf(latest)
+    return this.open(latest)
   }
 
   /** The newest version where it was written elsewhere and not read here yet. */
@@ -60,7 +71,7 @@ export class LayerHistory {
   async change(change: (layer: Layer) => Layer, actor?: Actor): Promise<Layer> {
     for (let tries = 0; tries < TRIES; tries++) {
       const latest = await this.store.latest()
-      const layer = change(layerOf(latest))
+      const layer = change(this.open(latest))
       if (await this.append(latest, layer, actor)) return layer
     }
     throw new HoldfastError(
@@ -82,7 +93,7 @@ export class LayerHistory {
         details: [problem],
       })
     }
-    const layer = layerOf(found)
+    const layer = this.open(found)
     check(layer)
     return this.change(() => layer, { ...actor, reason: actor?.reason ?? `rollback to version ${version}` })
   }
@@ -108,6 +119,35 @@ export class LayerHistory {
     return versions.map(changeOf)
   }
 
+  /**
+   * Encrypts the credentials of members in every version with the newest key; with none, stores them as they are. Tells how many
+   * versions were written, and which have a key that is not at hand.
+   */
+  async rotate(): Promise<{ rewritten: number; unreadable: string[] }> {
+    const keys = this.keys()
+    const unreadable = new Set<string>()
+    let rewritten = 0
+    for (const { version, layer } of await this.store.history()) {
+      if (!hasOutdatedSecrets(layer, keys)) continue
+      const problems: Problem[] = []
+      const opened = openMembers(layer, keys, (problem) => problems.push(problem))
+      for (const { path } of problems) unreadable.add(path)
+      if (problems.length > 0) continue
+      await this.store.rewrite(version, sealMembers(opened as Layer, keys))
+      rewritten++
+    }
+    return { rewritten, unreadable: [...unreadable] }
+  }
+
+  private open(stored: LayerVersion | undefined): Layer {
+    if (stored === undefined) return {}
+    const problems: Problem[] = []
+    const layer = openMembers(stored.layer, this.keys(), (problem) => problems.push(problem))
+    if (problems.length > 0)
+      throw configInvalid(`version ${stored.version} of the layer of changes`, problems)
+    return layerOf({ ...stored, layer })
+  }
+
   private async append(
     latest: LayerVersion | undefined,
     layer: Layer,
@@ -116,7 +156,8 @@ export class LayerHistory {
     const after = latest?.version ?? 0
     const { by = 'unknown', reason } = actor ?? {}
     const at = new Date(this.clock.wall())
-    const next = { version: after + 1, by, ...(reason !== undefined && { reason }), at, layer }
+    const stored = sealMembers(layer, this.keys())
+    const next = { version: after + 1, by, ...(reason !== undefined && { reason }), at, layer: stored }
     const appended = await this.store.append(next, after)
     if (appended) this.known = next.version
     return appended
@@ -138,8 +179,7 @@ function spoken(versions: readonly LayerVersion[]): string {
 }
 
 /** A stored layer, checked: it may have been written by another release. */
-function layerOf(stored: LayerVersion | undefined): Layer {
-  if (stored === undefined) return {}
+function layerOf(stored: LayerVersion): Layer {
   const layer = stored.layer as Layer | null
   const problems: Problem[] = []
   if (typeof layer !== 'object' || layer === null)

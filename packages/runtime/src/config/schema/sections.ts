@@ -126,7 +126,7 @@ export const deadLettersSchema = z.strictObject({
   ),
   encryption_key: key(
     secrets(),
-    'Encrypts payloads: 32 bytes, base64 or hex; best as ${VAR}. Of a list, the newest first, all open and the first one seals.',
+    'Encrypts payloads, and the credentials of members added through the API: 32 bytes, base64 or hex; best as ${VAR}. Of a list, the newest first, all open and the first one seals.',
   ),
 })
 

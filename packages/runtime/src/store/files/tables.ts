@@ -128,4 +128,18 @@ export class FilesLayers implements LayerStore {
       return old.length
     })
   }
+
+  rewrite(version: number, layer: unknown): Promise<void> {
+    return this.lock.hold(async () => {
+      const name = nameOf(version)
+      if (!(await this.names()).includes(name)) return
+      const held = { ...(await this.read(name)), layer }
+      try {
+        await this.disk.replace(join(this.folder, name), `${JSON.stringify(held, null, 1)}\n`)
+        await this.disk.syncFolder(this.folder)
+      } catch (error) {
+        throw unavailable(this.folder, error)
+      }
+    })
+  }
 }

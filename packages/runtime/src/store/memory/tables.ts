@@ -88,6 +88,11 @@ export class MemoryLayers implements LayerStore {
   async expire(maxEntries: number): Promise<number> {
     return this.versions.splice(0, Math.max(0, this.versions.length - maxEntries)).length
   }
+
+  async rewrite(version: number, layer: unknown): Promise<void> {
+    const found = this.versions.find((known) => known.version === version)
+    if (found !== undefined) found.layer = frozen(layer)
+  }
 }
 
 /** Named values. They are copied both ways, as a disk would. */

@@ -201,6 +201,16 @@ export class PostgresLayers implements LayerStore {
       ),
     )
   }
+
+  async rewrite(version: number, layer: unknown): Promise<void> {
+    await this.database.write((sql) =>
+      sql.run(
+        `UPDATE ${this.table} SET layer = $2 WHERE version = $1`,
+        version,
+        JSON.stringify(layer ?? null),
+      ),
+    )
+  }
 }
 
 /** Small named values. */

@@ -65,4 +65,11 @@ export class SqliteLayers implements LayerStore {
       ),
     )
   }
+
+  async rewrite(version: number, layer: unknown): Promise<void> {
+    const text = JSON.stringify(layer ?? null)
+    await this.commits.write(() =>
+      this.commits.sql.run('UPDATE config_layers SET layer = ? WHERE version = ?', text, version),
+    )
+  }
 }

@@ -161,6 +161,15 @@ export function describeTables(bench: Bench): void {
       expect(await layers.latest()).toEqual(version(6))
     })
 
+    it('puts another layer in place of that of a version, and changes nothing else', async () => {
+      const { layers } = bench.store
+      for (let n = 1; n <= 3; n++) await layers.append(version(n), n - 1)
+      await layers.rewrite(2, { sealed: 'other' })
+      await layers.rewrite(9, { sealed: 'none' })
+      expect(await layers.history()).toEqual([version(3), version(2, { sealed: 'other' }), version(1)])
+      expect(await layers.latest()).toEqual(version(3))
+    })
+
     it('keeps who and why as they were given', async () => {
       const { layers } = bench.store
       const versions = AWKWARD.map((text, n) => ({ ...version(n + 1, { text }), by: text, reason: text }))

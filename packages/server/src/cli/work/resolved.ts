@@ -1,4 +1,4 @@
-import { type Layer, type ResolvedConfig, resolveConfig } from '@holdfast/runtime/config'
+import { type Layer, openStoredLayer, type ResolvedConfig, resolveConfig } from '@holdfast/runtime/config'
 import type { Context } from '../context.js'
 import { calledHere, type LoadedFile, loadFile } from '../source/file.js'
 
@@ -10,7 +10,7 @@ export async function storedLayer({ checked, dir }: LoadedFile): Promise<Layer> 
   const { openStore } = await import('@holdfast/runtime')
   const store = await openStore(url)
   try {
-    return ((await store.layers.latest())?.layer ?? {}) as Layer
+    return openStoredLayer((await store.layers.latest())?.layer, checked.config.deadLetters?.encryptionKey)
   } finally {
     await store.close()
   }
