@@ -268,16 +268,18 @@ export class PostgresServer {
       }
   }
 
-  /** Sends a signal to all of the server's processes. @param {'SIGSTOP' | 'SIGCONT'} name */
+  /** Stops or continues all of the server's processes. @param {'SIGSTOP' | 'SIGCONT'} name */
   async signal(name) {
     const pid = this.#process?.pid
     if (pid === undefined) return
-    // The first process before the others: it starts no more of them then.
+    // The first process before the others: once it has stopped, it starts no more of them.
     this.#process?.signal(name)
+    if (name === 'SIGSTOP') await stopped(pid)
     const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
     for (const child of children.split(' ').map(Number))
       try {
         if (child > 0) process.kill(child, name)
+        if (child > 0 && name === 'SIGSTOP') await stopped(child)
       } catch (error) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error
       }
@@ -303,5 +305,15 @@ async function runToEnd(name, task) {
     })
   } finally {
     clearTimeout(timer)
+  }
+}
+
+/** Resolves when a process to which SIGSTOP was sent has stopped, or has ended. @param {number} pid */
+async function stopped(pid) {
+  for (;;) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+    const state = stat.slice(stat.lastIndexOf(')') + 2)[0]
+    if (state === undefined || 'TtZX'.includes(state)) return
+    await wait(1)
   }
 }
