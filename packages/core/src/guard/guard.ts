@@ -96,8 +96,10 @@ export interface Guard<A extends Attempt = Attempt, F = never> {
    * a fallback an asynchronous function keeps its type, overloads and type parameters included.
    */
   wrap<Fn extends AsyncFunction>(fn: Fn & IfNoFallback<F>): Unchanged<Fn>
+  /** The same for an overloaded function, of which up to four signatures are kept. */
   // oxlint-disable-next-line no-explicit-any -- whatever the function takes
   wrap<Fn extends (this: any, ...args: any[]) => unknown>(fn: Fn & IfOverloaded<Fn>): Overloaded<Fn, F>
+  /** The same for any other function. */
   wrap<This, Args extends unknown[], R>(
     fn: (this: This, ...args: Args) => R,
   ): (this: This, ...args: Args) => Guarded<R, F>
