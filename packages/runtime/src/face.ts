@@ -2,7 +2,7 @@ import type { Attempt, Clock, Member, MemberStatus, Pool, Random, RetryOptions }
 import type { Actor, Logger } from './kit.js'
 import type { CircuitBreakerEvent, CircuitBreakerState } from './records/breaker.js'
 import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from './records/metrics.js'
-import type { RetryPolicy } from './records/policy.js'
+import type { PolicyFields, RetryPolicy } from './records/policy.js'
 import type { EventType, RetryEvent, RetrySession } from './records/session.js'
 import type { BreakerEventFilter, EventFilter, Page, SessionFilter } from './store/store.js'
 
@@ -23,7 +23,7 @@ export interface CallOptions {
   /** Each attempt goes to a member of this pool. */
   pool?: string | undefined
   /** The policy for this call: the id of one, or the fields of one. */
-  policy?: string | Partial<RetryPolicy> | undefined
+  policy?: string | PolicyFields | undefined
   /** Changes the policy's retrying for this call; what it leaves out stays. False: one attempt. */
   retry?: RetryOptions | false | undefined
   /** What the call is named in records. @defaultValue the operation */
@@ -43,7 +43,7 @@ export interface PolicyService {
    *
    * @throws CONFIG_INVALID
    */
-  put(policy: Partial<RetryPolicy> & { id: string }, actor?: Actor): Promise<RetryPolicy>
+  put(policy: PolicyFields & { id: string }, actor?: Actor): Promise<RetryPolicy>
   /** @throws POLICY_NOT_FOUND, POLICY_IN_USE */
   delete(id: string, actor?: Actor): Promise<void>
 }

@@ -3,7 +3,7 @@ import { GuardExecutor, readGuard } from 'holdfast/engine'
 import type { BreakerRegistry } from '../breakers/registry.js'
 import type { CallOptions } from '../face.js'
 import { checkOperation } from '../given.js'
-import type { RetryPolicy } from '../records/policy.js'
+import type { PolicyFields, RetryPolicy } from '../records/policy.js'
 import { refineByKinds } from './error-kinds.js'
 import { policyGate, serviceGate } from './gates.js'
 import type { Limits } from './limits.js'
@@ -233,7 +233,7 @@ export class Lines {
   private custom(
     policies: OperationPolicies,
     operation: string,
-    policy: Partial<RetryPolicy>,
+    policy: PolicyFields,
     rules: OperationRules,
   ): Owned {
     const id = policy.id

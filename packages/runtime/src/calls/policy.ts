@@ -2,7 +2,7 @@ import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfa
 import { type RetryPolicy as EnginePolicy, RETRY_DEFAULTS, readRetry } from 'holdfast/engine'
 import { readEntry } from '../config/entry.js'
 import type { Problem } from '../config/problem.js'
-import type { RetryPolicy } from '../records/policy.js'
+import type { PolicyFields, RetryPolicy } from '../records/policy.js'
 
 /**
  * Which errors a policy retries, as matchers; undefined leaves it to the classification. Statuses speak of errors that
@@ -54,7 +54,7 @@ export function enginePolicy(record: RetryPolicy): EnginePolicy {
 export const deadlineOf = (ms: number | null | undefined): number => ms ?? Number.POSITIVE_INFINITY
 
 /** A policy with some of its fields replaced by those that a call brings along. @throws INVALID_OPTIONS */
-export function policyOver(over: RetryPolicy, policy: Partial<RetryPolicy>): RetryPolicy {
+export function policyOver(over: RetryPolicy, policy: PolicyFields): RetryPolicy {
   const problems: Problem[] = []
   const entry = readEntry(policy, 'code', problems)
   if (problems.length > 0) {

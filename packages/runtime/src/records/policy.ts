@@ -53,4 +53,7 @@ export const policySchema = z.object({
 /** A retry policy with every value filled in: durations in milliseconds. */
 export type RetryPolicy = Twin<typeof policySchema>
 
+/** Some fields of a policy; one that is undefined is not given. */
+export type PolicyFields = { [Field in keyof RetryPolicy]?: RetryPolicy[Field] | undefined }
+
 export const policyCodec = codec(policySchema)

@@ -1,7 +1,7 @@
 import { isHoldfastError } from 'holdfast'
 import type { Keys } from '../../dead-letters/seal.js'
 import type { Actor, Kit } from '../../kit.js'
-import { policyCodec, type RetryPolicy } from '../../records/policy.js'
+import { type PolicyFields, policyCodec, type RetryPolicy } from '../../records/policy.js'
 import { messageOf } from '../../records/summary.js'
 import type { InForce } from '../in-force.js'
 import { deletePolicy, putPolicy } from './changes.js'
@@ -36,7 +36,7 @@ export class ApiChanges {
     return this.layers.changedAt(policyId)
   }
 
-  async put(given: Partial<RetryPolicy> & { id: string }, actor: Actor): Promise<RetryPolicy> {
+  async put(given: PolicyFields & { id: string }, actor: Actor): Promise<RetryPolicy> {
     const { inForce, kit } = this
     const before = inForce.resolved.policies.get(given?.id)?.policy
     await this.change((layer) => putPolicy(inForce.loaded, layer, given), actor)
