@@ -41,6 +41,9 @@ const RULES: { readonly [K in keyof FetchTarget]-?: Rule } = {
   headers: ['headers as fetch takes them', areHeaders],
 }
 
+/** The type of a value that may hold a secret. */
+const typeOf = (value: unknown): string => (isObject(value) ? show(value) : `a ${typeof value}`)
+
 /** What is wrong with the value of a member, a sentence for each problem. Headers are secrets, and are not shown. */
 function problemsOf({ id, value }: Member): string[] {
   const path = `pool.${id}`
@@ -54,7 +57,9 @@ function problemsOf({ id, value }: Member): string[] {
         const hint = close === undefined ? '' : `; did you mean ${close}?`
         problems.push(`${path}.${key}: expected one of ${LIST}, got an unknown key${hint}`)
       } else if (given !== undefined && !rule[1](given))
-        problems.push(`${path}.${key}: expected ${rule[0]}, got ${show(given)}`)
+        problems.push(
+          `${path}.${key}: expected ${rule[0]}, got ${key === 'headers' ? typeOf(given) : show(given)}`,
+        )
     }
   }
   // What a class makes when it is first read is not made to look at it.

@@ -111,6 +111,12 @@ describe('the value of a member', () => {
   })
 })
 
+it('shows nothing of headers that are a text', () => {
+  expect(() => createFetch({ pool: pooled({ headers: 'Bearer sk-secret' }) })).toThrow(
+    /pool\.m0\.headers: expected headers as fetch takes them, got a string/,
+  )
+})
+
 describe('the headers of a member', () => {
   const headers = { Authorization: 'Bearer member', 'X-Api-Key': 'member' }
   const own = { authorization: 'Bearer caller', 'x-api-key': 'caller', 'x-other': 'kept' }

@@ -111,9 +111,15 @@ class Primary implements Workers {
     for (const worker of this.workers) if (worker !== from) worker.channel.send(message)
   }
 
+  private openConnections(): number {
+    let sum = this.waiting.length
+    for (const { connections } of this.workers) sum += connections
+    return sum
+  }
+
   private accept(socket: Socket): void {
     socket.on('error', () => {})
-    if (this.isClosing || this.status().connections + this.waiting.length >= this.settings.maxConnections) {
+    if (this.isClosing || this.openConnections() >= this.settings.maxConnections) {
       socket.destroy()
       return
     }
