@@ -160,7 +160,12 @@ export class ProcessLock {
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw error
       // Not the folders above it: where those are gone, the store is.
-      mkdirSync(this.folder, { mode: 0o700 })
+      try {
+        mkdirSync(this.folder, { mode: 0o700 })
+      } catch (failure) {
+        // Another process was first.
+        if (codeOf(failure) !== 'EEXIST') throw failure
+      }
       return []
     }
   }
