@@ -33,6 +33,11 @@ export class AttemptContext implements Attempt {
   declare notes: object | undefined
   /** @internal Called when the attempt is aborted. Cheaper than a signal, which then need not be created. */
   declare onAbort: ((reason: unknown) => void) | undefined
+  /**
+   * @internal Called when a deadline passes. Set where the attempt has failed already and only details of the failure are
+   * still read: the attempt then ends with the error that it returns instead of a timeout, and is not aborted.
+   */
+  declare onDeadline: (() => unknown) | undefined
   declare private controller: AbortController | undefined
 
   constructor(number: number, member: Member | undefined) {

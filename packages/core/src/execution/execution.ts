@@ -331,8 +331,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
         : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, this.log?.lastError() ?? {})
     this.timer = undefined
     this.hedge?.promoteOldestRun()
-    this.abortAttempt(error, true)
-    if (this.handleResult(true, error, dueAt)) this.startNextAttempt()
+    const failure = this.run?.context?.onDeadline?.()
+    if (failure === undefined) this.abortAttempt(error, true)
+    else this.hedge?.cancel(error, true)
+    if (this.handleResult(true, failure ?? error, dueAt)) this.startNextAttempt()
   }
 
   /** Handles the outcome of the current attempt, which ended `at` that time or just now. True: the next one starts now. */

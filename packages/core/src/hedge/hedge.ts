@@ -58,10 +58,11 @@ export class HedgedAttempt {
     })
   }
 
-  /** Records an attempt that is cut off as its oldest call that is still running. */
+  /** Records an attempt that is cut off as its oldest call that is still running, or as one that has failed already. */
   promoteOldestRun(): void {
-    const [oldest] = this.running
-    if (oldest !== undefined && !this.isOver) this.promote(oldest)
+    const runs = [...this.running]
+    const run = runs.find(({ context }) => context.onDeadline !== undefined) ?? runs[0]
+    if (run !== undefined && !this.isOver) this.promote(run)
   }
 
   /** Aborts all calls. A deadline counts against their members; the caller's abort does not. */

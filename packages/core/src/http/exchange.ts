@@ -112,7 +112,6 @@ export class Exchange implements Repeatable {
     }
     const flight = engine.cuts ? (attempt as PooledAttempt as AttemptContext) : undefined
     const response = await this.request(targetOf(attempt.member), flight)
-    const failure = response.status < 400 ? undefined : await this.judge(response)
     const ended = flight ?? this.signal
     if (ended?.aborted) {
       // Nobody waits for it any more, and whoever sent it did not hear of that.
@@ -123,6 +122,7 @@ export class Exchange implements Repeatable {
       keepFollowing(this.signal, response, (reason) => flight.abort(reason))
     if (this.held !== undefined) (this.rivals ??= []).push(this.held)
     this.held = response
+    const failure = response.status < 400 ? undefined : await this.judge(response, flight)
     if (failure !== undefined) throw failure
     return response
   }
@@ -165,12 +165,16 @@ export class Exchange implements Repeatable {
   /**
    * The error that an answer of 400 or more is to the engine, or undefined where the caller is simply to have the answer.
    */
-  private async judge(response: Response): Promise<StatusError | undefined> {
+  private async judge(
+    response: Response,
+    attempt: AttemptContext | undefined,
+  ): Promise<StatusError | undefined> {
     const { sender, retry, listed, context } = this
     const { engine } = sender
     const { error, fails } = asFailure(response, { engine, retry, listed, context })
     if (!sender.throwOnStatus) sender.silent.add(error)
-    if (fails && namesErrors(retry)) addFailureCode(error, await peekText(response, engine.settings.clock))
+    if (fails && namesErrors(retry))
+      await addFailureCode(error, attempt, (signal) => peekText(response, engine.settings.clock, signal))
     return fails || sender.throwOnStatus ? error : undefined
   }
 

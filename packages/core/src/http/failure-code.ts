@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js'
+import type { AttemptContext } from '../execution/attempt.js'
 import type { RetryPolicy } from '../retry/options.js'
 
 /** How much of a body is read for the code in it. */
@@ -46,9 +47,24 @@ function fieldsOf(text: string): { code: string | undefined; type: string | unde
   }
 }
 
-/** Adds the code in an answer's body to the error that stands for the answer: matchers look at the cause of an error. */
-export function addFailureCode(error: Error, text: string | undefined): void {
-  const cause = text === undefined ? undefined : failureCodeOf(text)
+/**
+ * Adds the code in a response's body to the error that stands for the response: matchers look at the cause of an error.
+ * `peek` reads the body until its signal is aborted: where a deadline passes first, the attempt ends with the error as it is.
+ */
+export async function addFailureCode(
+  error: Error,
+  attempt: AttemptContext | undefined,
+  peek: (signal: AbortSignal) => Promise<string | undefined>,
+): Promise<void> {
+  const deadline = new AbortController()
+  if (attempt !== undefined)
+    attempt.onDeadline = () => {
+      deadline.abort()
+      return error
+    }
+  const text = await peek(deadline.signal)
+  if (attempt !== undefined) attempt.onDeadline = undefined
+  const cause = text === undefined || deadline.signal.aborted ? undefined : failureCodeOf(text)
   if (cause !== undefined)
     Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true })
 }
@@ -57,7 +73,11 @@ export function addFailureCode(error: Error, text: string | undefined): void {
  * Reads the beginning of a response's body where it may be JSON. The response itself stays unread: the text comes from a
  * copy, and what was read of that is kept for the response's reader.
  */
-export async function peekText(response: Response, clock: Clock): Promise<string | undefined> {
+export async function peekText(
+  response: Response,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   let copy: ReadableStream<Uint8Array> | null | undefined
   try {
     copy = response.bodyUsed ? undefined : response.clone().body
@@ -67,6 +87,7 @@ export async function peekText(response: Response, clock: Clock): Promise<string
   if (typeof copy?.getReader !== 'function') return undefined
   const reader = copy.getReader()
   const cancel = () => void reader.cancel().catch(() => {})
+  signal.addEventListener('abort', cancel)
   const timer = clock.setTimer(cancel, PEEK_TIMEOUT_MS)
   const decoder = new TextDecoder()
   let text = ''

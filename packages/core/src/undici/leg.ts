@@ -140,7 +140,7 @@ export class Leg implements DispatchHandler, OldDispatchHandler {
   }
 
   /** Reads the beginning of the answer's body where it may be JSON, and keeps it for whoever takes the answer. */
-  async peekText(clock: Clock): Promise<string> {
+  async peekText(clock: Clock, signal: AbortSignal): Promise<string> {
     const { controller, kept, headers } = this
     const coding = headers?.['content-encoding']
     const isEnough = () =>
@@ -150,15 +150,18 @@ export class Leg implements DispatchHandler, OldDispatchHandler {
     if (!isEnough()) {
       await new Promise<void>((resolve) => {
         const timer = clock.setTimer(resolve, PEEK_TIMEOUT_MS)
-        this.onKept = () => {
-          if (!isEnough()) return
+        const finish = () => {
           clock.clearTimer(timer)
           resolve()
         }
+        this.onKept = () => {
+          if (isEnough()) finish()
+        }
+        signal.addEventListener('abort', finish)
         controller?.resume()
       })
       this.onKept = undefined
-      if (this.ended === undefined) controller?.pause()
+      if (this.ended === undefined && this.receiver === undefined) controller?.pause()
     }
     return decodedText(kept, coding, MAX_PEEK_BYTES)
   }

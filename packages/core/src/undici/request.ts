@@ -1,4 +1,4 @@
-import type { PooledAttempt } from '../execution/attempt.js'
+import type { AttemptContext, PooledAttempt } from '../execution/attempt.js'
 import type { Execution } from '../execution/execution.js'
 import type { Repeatable } from '../http/careful-pool.js'
 import { targetOf } from '../http/check-target.js'
@@ -113,7 +113,10 @@ export class DispatchedRequest implements Repeatable {
       if (answer.status < 400) return answer
       const listed = policy.rules.retryStatusCodes
       const { error, fails } = asFailure(answer, { engine, retry, listed, context: this.context })
-      if (fails && namesErrors(retry)) addFailureCode(error, await leg.peekText(engine.settings.clock))
+      if (fails && namesErrors(retry))
+        await addFailureCode(error, attempt as PooledAttempt as AttemptContext, (signal) =>
+          leg.peekText(engine.settings.clock, signal),
+        )
       if (engine.cuts && attempt.signal.aborted) throw attempt.signal.reason
       if (fails) throw error
       return answer
