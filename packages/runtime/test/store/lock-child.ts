@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { Disk } from '../../src/store/files/disk.js'
 import { Lock } from '../../src/store/files/lock.js'
 import { ProcessLock } from '../../src/store/files/process-lock.js'
 
-// node lock-child.mjs FILE hold|try|count [COUNTER]: what it does with a lock, on stdout.
+// node lock-child.mjs FILE hold|try|count|write [COUNTER]: what it does with a lock, on stdout.
 const [, , file = '', what = '', counter = ''] = process.argv
 const lock = new Lock(file)
 
@@ -16,6 +18,15 @@ if (what === 'hold') {
   const held = new ProcessLock(`${file}.held`)
   console.log(held.tryAcquire() ? 'free' : 'busy')
   held.release()
+} else if (what === 'write') {
+  const disk = new Disk().fencedBy(lock)
+  const written = lock.hold(async () => {
+    console.log('held')
+    await once(process.stdin, 'data')
+    await disk.replace(counter, 'of the process that was stopped')
+  })
+  console.log(await written.then(() => 'written', String))
+  process.exit(0)
 } else {
   let isOver = false
   process.stdin.on('end', () => (isOver = true)).resume()

@@ -59,6 +59,7 @@ export class Changes {
   /** Says what is about to be changed. Whoever calls it holds the lock and has read. */
   async tell(changed: readonly Changed[]): Promise<void> {
     const lines = changed.map((each) => `${JSON.stringify(each)}\n`).join('')
+    this.disk.verifyLock()
     await appendFile(this.path, lines, { mode: 0o600 })
     this.offset += Buffer.byteLength(lines)
     if (this.offset > this.longest) await this.begin()
@@ -76,6 +77,7 @@ export class Changes {
 
   /** Begins a new log with a number that was never used. Whoever followed the old one finds it gone. */
   private async begin(): Promise<void> {
+    this.disk.verifyLock()
     const old = this.path
     this.number++
     this.offset = 0

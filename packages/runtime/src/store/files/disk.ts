@@ -67,6 +67,16 @@ export interface FileStamp {
 
 /** All that the store does to a disk. What a method has written is there after a crash when its promise resolves. */
 export class Disk {
+  /** This disk for work under a lock: each change first verifies that the lock was not taken over by another process. */
+  fencedBy(lock: { verify(): void }): this {
+    return new Proxy(this, {
+      get: (disk, key) => (key === 'verifyLock' ? () => lock.verify() : (Reflect.get(disk, key) as unknown)),
+    })
+  }
+
+  /** @throws STORE_UNAVAILABLE if another process took over the lock that the change is made under */
+  verifyLock(): void {}
+
   /** Folder by folder: made in one go, a read-only file system would be reported as a folder that is missing. */
   async makeFolder(path: string): Promise<void> {
     const make = () => mkdir(path, { mode: FOLDER_MODE })
@@ -94,6 +104,7 @@ export class Disk {
       } finally {
         await file.close()
       }
+      this.verifyLock()
       await rename(unfinished, path)
     } catch (error) {
       await rm(unfinished, { force: true }).catch(() => {})
@@ -113,12 +124,18 @@ export class Disk {
       await this.write(file, last.toString() === '\n' ? lines : `\n${lines}`)
       await file.datasync()
     } catch (error) {
-      await truncate(path, size).catch(() => {})
+      await this.takeBack(path, size).catch(() => {})
       throw error
     } finally {
       await file.close()
     }
     if (size === 0) await this.syncFolder(dirname(path))
+  }
+
+  /** Cuts off what could not be finished. */
+  private async takeBack(path: string, size: number): Promise<void> {
+    this.verifyLock()
+    await truncate(path, size)
   }
 
   /** Writes over a file from an offset on, and cuts it off behind. */
@@ -127,6 +144,7 @@ export class Disk {
     try {
       const bytes = Buffer.from(text)
       await this.write(file, bytes, offset)
+      this.verifyLock()
       await file.truncate(offset + bytes.length)
       await file.datasync()
     } finally {
@@ -138,6 +156,7 @@ export class Disk {
     const bytes = typeof content === 'string' ? Buffer.from(content) : content
     for (let done = 0; done < bytes.length; ) {
       const place = offset === undefined ? null : offset + done
+      this.verifyLock()
       done += (await file.write(bytes, done, bytes.length - done, place)).bytesWritten
     }
   }
@@ -163,10 +182,12 @@ export class Disk {
   }
 
   async remove(path: string): Promise<void> {
+    this.verifyLock()
     await rm(path, { force: true })
   }
 
   async move(from: string, to: string): Promise<void> {
+    this.verifyLock()
     await unlessMissing(rename(from, to))
   }
 

@@ -26,10 +26,11 @@ export interface FilesStoreOptions {
 export function filesStore(dir: string, options: FilesStoreOptions = {}): Store {
   const { disk = new Disk(), warn = (line) => console.error(`holdfast: ${line}`) } = options
   const locks = new Map<string, Lock>()
-  const lock = (name: string): Lock => {
-    const made = new Lock(join(dir, '.locks', name))
-    locks.set(name, made)
-    return made
+  /** A lock, and the disk for what is written under it. */
+  const locked = (name: string): [disk: Disk, lock: Lock] => {
+    const lock = new Lock(join(dir, '.locks', name))
+    locks.set(name, lock)
+    return [disk.fencedBy(lock), lock]
   }
   const plain = (name: string) => ({
     folders: [join(dir, name)],
@@ -39,16 +40,16 @@ export function filesStore(dir: string, options: FilesStoreOptions = {}): Store 
     timeField: 'timestamp',
   })
   const journal = <T, F extends object>(name: string, form: Pick<JournalForm<T, F>, 'nature' | 'codec'>) =>
-    new FilesJournal<T, F>(disk, lock(name), { ...plain(name), ...form })
+    new FilesJournal<T, F>(...locked(name), { ...plain(name), ...form })
 
-  const sessions = new FilesSessions(disk, lock('sessions'), {
+  const sessions = new FilesSessions(...locked('sessions'), {
     ...plain('sessions'),
     timeField: 'start_time',
     nature: sessionNature,
     codec: sessionCodec,
   })
   const events = journal('events', { nature: eventNature, codec: eventCodec })
-  const errors = new FilesJournal(disk, lock('errors'), {
+  const errors = new FilesJournal(...locked('errors'), {
     nature: errorNature,
     codec: errorRecordCodec,
     timeField: 'timestamp',
@@ -61,10 +62,10 @@ export function filesStore(dir: string, options: FilesStoreOptions = {}): Store 
   const breakerEvents = journal('breaker_events', { nature: breakerEventNature, codec: breakerEventCodec })
   const journals = [sessions, events, errors, audit, breakerEvents]
 
-  const breakers = new JsonFile(disk, lock('breakers'), join(dir, 'breakers.json'))
-  const values = new JsonFile(disk, lock('values'), join(dir, 'values.json'))
-  const metrics = new FilesMetrics(disk, lock('metrics'), join(dir, 'metrics'))
-  const deadLetters = new FilesDeadLetters(disk, lock('dead_letters'), join(dir, 'dlq'), warn)
+  const breakers = new JsonFile(...locked('breakers'), join(dir, 'breakers.json'))
+  const values = new JsonFile(...locked('values'), join(dir, 'values.json'))
+  const metrics = new FilesMetrics(...locked('metrics'), join(dir, 'metrics'))
+  const deadLetters = new FilesDeadLetters(...locked('dead_letters'), join(dir, 'dlq'), warn)
   const parts = [...journals, breakers, values, metrics, deadLetters]
 
   return {
@@ -76,7 +77,7 @@ export function filesStore(dir: string, options: FilesStoreOptions = {}): Store 
     breakerEvents,
     breakers: new FilesBreakers(breakers),
     metrics,
-    layers: new FilesLayers(disk, lock('layers'), join(dir, 'layers')),
+    layers: new FilesLayers(...locked('layers'), join(dir, 'layers')),
     deadLetters,
     values: new FilesValues(values),
     async open() {

@@ -24,13 +24,20 @@ export class Lock {
     const turn = this.queue.then(async () => {
       if (this.turnstile.isHeld() || !this.lock.tryAcquire()) await this.waitInLine()
       try {
-        return await work()
+        const result = await work()
+        this.verify()
+        return result
       } finally {
         this.lock.release()
       }
     })
     this.queue = turn.catch(() => {})
     return turn
+  }
+
+  /** Fails where another process took the lock over from the work under way. @throws STORE_UNAVAILABLE */
+  verify(): void {
+    this.lock.verify()
   }
 
   private async waitInLine(): Promise<void> {

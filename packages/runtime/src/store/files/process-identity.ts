@@ -27,7 +27,7 @@ function statOf(pid: string): { state: string; startedAt: string } | undefined {
 const shortHash = (text: string): string =>
   text === NOTHING ? text : createHash('sha256').update(text).digest('hex').slice(0, 10)
 
-/** Which process it is: number and start, the boot of its machine, the namespace of its number, and the name of the machine. */
+/** Which process it is: number and start, the boot of its machine, the namespace of its number, and a hash of the host name. */
 interface Identity {
   readonly pid: string
   readonly startedAt: string
@@ -47,8 +47,8 @@ const SELF: Identity = {
 const textOf = ({ pid, startedAt, boot, namespace, host }: Identity): string =>
   [pid, startedAt, boot, namespace, host].join(' ')
 
-/** This process, as it is written down. */
-export const THIS_PROCESS = textOf(SELF)
+/** This process, as it is written down. The host name at the end is for people. */
+export const THIS_PROCESS = `${textOf(SELF)} ${hostname()}`
 
 function parseIdentity(text: string): Identity | undefined {
   const [pid, startedAt, boot, namespace, host] = text.split(' ')
@@ -70,16 +70,22 @@ function hasProcess(pid: string): boolean {
 export function livenessOf(text: string, self: Identity = SELF): Liveness {
   const owner = parseIdentity(text)
   if (owner === undefined) return 'unknown'
-  const isSameHost = owner.host === self.host
-  if (owner.boot === NOTHING || self.boot === NOTHING) {
-    if (!isSameHost || owner.boot !== self.boot) return 'unknown'
-    return hasProcess(owner.pid) ? 'alive' : 'dead'
-  }
-  // The machine was started again since; another machine has another name.
-  if (owner.boot !== self.boot) return isSameHost ? 'dead' : 'unknown'
-  if (owner.namespace !== self.namespace) return 'unknown'
+  // A process number means something only to the processes of one machine, one boot and one namespace.
+  if (owner.boot !== self.boot || owner.namespace !== self.namespace) return 'unknown'
+  const isLinux = self.boot !== NOTHING
+  if (isLinux ? self.namespace === NOTHING : owner.host !== self.host) return 'unknown'
+  if (!hasProcess(owner.pid)) return 'dead'
   const stat = statOf(owner.pid)
-  if (stat === undefined) return hasProcess(owner.pid) ? 'alive' : 'dead'
+  // Without a start time it may be another process that was given the number of one that has ended.
+  if (stat === undefined || owner.startedAt === NOTHING) return 'unknown'
   const hasEnded = stat.state === 'Z' || stat.state === 'X'
   return hasEnded || stat.startedAt !== owner.startedAt ? 'dead' : 'alive'
+}
+
+/** The process that was written down, for messages. What is not the name of a host is left out. */
+export function describeProcess(text: string): string {
+  const owner = parseIdentity(text)
+  if (owner === undefined) return 'an unknown process'
+  const host = /^[\w.-]{1,253}$/.exec(text.split(' ')[5] ?? '')?.[0]
+  return `process ${owner.pid} on ${host ?? 'an unknown host'}`
 }

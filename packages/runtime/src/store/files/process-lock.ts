@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/engine'
 import { codeOf, unavailable } from './disk.js'
-import { livenessOf, THIS_PROCESS } from './process-identity.js'
+import { describeProcess, livenessOf, THIS_PROCESS } from './process-identity.js'
 
 /** How long to try while another process holds it, and the longest pause between two tries. */
 const ACQUIRE_TIMEOUT_MS = 30_000
@@ -22,7 +22,7 @@ const MAX_PAUSE_MS = 4
 /** How often a holder is looked at whose lock is waited for. */
 const LIVENESS_INTERVAL_MS = 50
 
-/** A holder of which nothing can be known but its heartbeat is taken for dead after so long without one. */
+/** The lease of a holder whose life cannot be checked: without a heartbeat for so long, its lock may be taken over. */
 const HEARTBEAT_MS = 2000
 const HEARTBEAT_TIMEOUT_MS = 10_000
 
@@ -53,6 +53,9 @@ interface Observed {
  * an old number by mistake sees afterwards that it came too late.
  *
  * An entry is another name of a file that says who the process is: it is made in one step, and needs no space on a full disk.
+ *
+ * A holder that was stopped may lose the lock to a process that cannot see it. The number is the fencing token: before each change
+ * a holder calls {@link verify}, which fails once there is a higher number.
  */
 export class ProcessLock {
   private readonly folder: string
@@ -99,6 +102,27 @@ export class ProcessLock {
     }
   }
 
+  /** @throws STORE_UNAVAILABLE if this process held the lock and another one took it over */
+  verify(): void {
+    const { generation } = this
+    if (generation === undefined || this.isLast(generation)) return
+    const holder = readFile(join(this.folder, `${lastOf(this.names()).generation}`))
+    throw new HoldfastError(
+      'STORE_UNAVAILABLE',
+      `${holder === undefined ? 'another process' : describeProcess(holder)} took over the lock ${this.folder} while this process was stopped or did not respond for ${HEARTBEAT_TIMEOUT_MS / 1000} s; this change was not acknowledged, retry it`,
+      { status: 503 },
+    )
+  }
+
+  /** Whether no other process has claimed the lock after a holder: one that does makes its entry, then deletes the earlier ones. */
+  private isLast(generation: number): boolean {
+    return this.has(`${generation}`) && !this.has(`${generation + 1}`)
+  }
+
+  private has(name: string): boolean {
+    return statSync(join(this.folder, name), { throwIfNoEntry: false }) !== undefined
+  }
+
   /** Removes what is of no use without this lock. */
   close(): void {
     if (this.owner === undefined || this.generation !== undefined) return
@@ -115,6 +139,10 @@ export class ProcessLock {
     systemClock.clearTimer(this.heartbeat)
     if (generation === undefined) return
     try {
+      if (!this.isLast(generation)) {
+        this.generation = undefined
+        return
+      }
       this.createEntry(`${generation}.free`)
     } catch (error) {
       // It stays held meanwhile: nothing is at stake but time.
@@ -246,9 +274,10 @@ export class ProcessLock {
   }
 
   private heldTooLong(): HoldfastError {
+    const holder = readFile(join(this.folder, `${lastOf(this.names()).generation}`)) ?? ''
     return new HoldfastError(
       'STORE_UNAVAILABLE',
-      `another process has held the lock ${this.folder} for ${ACQUIRE_TIMEOUT_MS / 1000} s; see what it is doing, then try again`,
+      `another process has held the lock ${this.folder} for ${ACQUIRE_TIMEOUT_MS / 1000} s: ${describeProcess(holder)}; check what it is doing, then retry`,
       { status: 503, retryAfter: 1000 },
     )
   }
