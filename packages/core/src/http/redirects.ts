@@ -20,6 +20,9 @@ const ABOUT_BODY = [
   'content-length',
 ]
 
+const HIDDEN_REDIRECT =
+  'a redirect cannot be followed: the platform hides where it leads, and the headers of the pool member must not be sent to another origin'
+
 /** Whether headers include some that a fetch would send along with a redirect to another origin. */
 export const outliveRedirects = (headers: Headers): boolean =>
   [...headers.keys()].some((name) => !LEFT_OUT.includes(name))
@@ -39,7 +42,7 @@ export interface RedirectedRequest {
 
 /**
  * Sends a request and follows redirects as fetch does, but leaves the member's headers out where one leads to another
- * origin. A platform that does not show redirects follows them itself.
+ * origin. A platform that hides redirects (browsers) could only follow them with these headers, so there they are an error.
  */
 export async function followRedirects(request: RedirectedRequest): Promise<Response> {
   const { send, memberHeaders, callerHeaders, clock, onRedirect } = request
@@ -47,7 +50,10 @@ export async function followRedirects(request: RedirectedRequest): Promise<Respo
   let init: RequestInit & { headers: Headers } = { ...request.init, redirect: 'manual' }
   for (let count = 0; ; count++) {
     const response = await send(url, init)
-    if (response.type === 'opaqueredirect') return send(url, { ...init, redirect: 'follow' })
+    if (response.type === 'opaqueredirect') {
+      onRedirect()
+      throw failure(HIDDEN_REDIRECT)
+    }
     const next = locationOf(response, url)
     if (next === undefined) return count === 0 ? response : asRedirected(response)
     void discard(response, clock)
