@@ -58,24 +58,31 @@ type IfOverloaded<Fn> = Fn extends {
     : unknown
   : never
 
-/** A function as it is, unless it may be taken for one that returns a promise because it returns `never` or `any`. */
-type Unchanged<Fn extends AsyncFunction> = 0 extends 1 & ReturnType<Fn>
-  ? Promised<Fn>
-  : [ReturnType<Fn>] extends [never]
+/**
+ * The type of an asynchronous function, kept where it holds for the wrapped function too: the function has no properties of
+ * its own and returns a plain promise, not a subclass, `never` or `any`.
+ */
+type Unchanged<Fn extends AsyncFunction> = [keyof Fn] extends [never]
+  ? 0 extends 1 & ReturnType<Fn>
     ? Promised<Fn>
-    : Fn
+    : [ReturnType<Fn>] extends [never]
+      ? Promised<Fn>
+      : Promise<Awaited<ReturnType<Fn>>> extends ReturnType<Fn>
+        ? Fn
+        : Promised<Fn>
+  : Promised<Fn>
 
-type Promised<Fn extends AsyncFunction> = (
-  this: ThisParameterType<Fn>,
-  ...args: Parameters<Fn>
-) => Promise<ReturnType<Fn>>
+type Promised<Fn extends AsyncFunction> = [IfOverloaded<Fn>] extends [never]
+  ? (this: ThisParameterType<Fn>, ...args: Parameters<Fn>) => Promise<Awaited<ReturnType<Fn>>>
+  : Overloaded<Fn, never>
 
 /** Nothing for a guard without a fallback. */
 type IfNoFallback<F> = [F] extends [never] ? unknown : never
 
 /**
  * Runs calls under the policies it was made with. `A` is what its functions are told, `F` what its fallback gives: `never`
- * where it has none.
+ * where it has none. A variable for a guard with a fallback needs `F` in its type, or no type: `Guard` alone would accept the
+ * guard and hide what the fallback returns.
  */
 export interface Guard<A extends Attempt = Attempt, F = never> {
   /** The name it was given. */
@@ -92,8 +99,9 @@ export interface Guard<A extends Attempt = Attempt, F = never> {
    */
   run<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<T | F>
   /**
-   * A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a promise. Without
-   * a fallback an asynchronous function keeps its type, overloads and type parameters included.
+   * A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a plain promise.
+   * Without a fallback an asynchronous function keeps its type, overloads and type parameters included. It does not have
+   * the properties of `fn`.
    */
   wrap<Fn extends AsyncFunction>(fn: Fn & IfNoFallback<F>): Unchanged<Fn>
   /** The same for an overloaded function, of which up to four signatures are kept. */

@@ -173,6 +173,12 @@ expectTypeOf(withTransaction(client, () => 5, { fallback: () => 'x' })).toEqualT
   Promise<number | string>
 >()
 
+// A guard with a fallback can be passed where any guard is expected; a type that names the fallback keeps it.
+const anyGuard: Guard = safe
+expectTypeOf(anyGuard.run(() => 5)).toEqualTypeOf<Promise<number>>()
+const namedGuard: Guard<Attempt, string> = guard({ fallback: () => 'x' })
+expectTypeOf(namedGuard.run(() => 5)).toEqualTypeOf<Promise<number | string>>()
+
 // wrap keeps overloads, type parameters and the type of an asynchronous function.
 declare function load(id: number): Promise<{ id: number }>
 declare function load(name: string, depth?: number): Promise<{ name: string }[]>
@@ -201,6 +207,30 @@ const identity = api.wrap(async <T>(value: T) => value)
 expectTypeOf(identity(5 as const)).toEqualTypeOf<Promise<5>>()
 const safeFirst = safe.wrap(<T>(list: readonly T[]) => list[0])
 expectTypeOf(safeFirst([1])).resolves.toEqualTypeOf<number | undefined | string>()
+
+// A wrapped function returns a plain promise, whatever promise the function itself returns.
+class Deferred<T> extends Promise<T> {
+  readonly isDone = false
+}
+declare function begin(id: number): Deferred<string>
+expectTypeOf(api.wrap(begin)).parameters.toEqualTypeOf<[id: number]>()
+expectTypeOf(api.wrap(begin)).returns.toEqualTypeOf<Promise<string>>()
+declare function beginAny(id: number): Deferred<number>
+declare function beginAny(name: string): Deferred<string>
+expectTypeOf(api.wrap(beginAny)(1)).toEqualTypeOf<Promise<number>>()
+expectTypeOf(api.wrap(beginAny)('a')).toEqualTypeOf<Promise<string>>()
+declare function either(id: number): Promise<number> | Promise<string>
+expectTypeOf(api.wrap(either)(1)).toEqualTypeOf<Promise<number | string>>()
+
+// A wrapped function has no properties of the function.
+declare const cached: { (id: number): Promise<string>; readonly cache: Map<number, string> }
+expectTypeOf(api.wrap(cached)).parameters.toEqualTypeOf<[id: number]>()
+expectTypeOf(api.wrap(cached)).returns.toEqualTypeOf<Promise<string>>()
+expectTypeOf(api.wrap(cached)).not.toHaveProperty('cache')
+declare const loader: typeof load & { clear(): void }
+expectTypeOf(api.wrap(loader)(1)).toEqualTypeOf<Promise<{ id: number }>>()
+expectTypeOf(api.wrap(loader)('a')).toEqualTypeOf<Promise<{ name: string }[]>>()
+expectTypeOf(api.wrap(loader)).not.toHaveProperty('clear')
 
 // An option may be undefined, which counts as absent.
 guard({
