@@ -192,13 +192,13 @@ export class Assembly {
     const { recorder, house, saver, counted } = this
     const { clock } = house
     // It may be reading the store, which is not to hold up the limit below.
-    const configured = this.config.close()
+    const configured = this.config.close().catch(this.warnOf('the configuration'))
     let timer: unknown
     const grace = new Promise<void>((resolve) => {
       timer = clock.setTimer(resolve, GRACE)
     })
     // Begins nothing more while calls end.
-    const letters = this.deadLetters.close()
+    const letters = this.deadLetters.close().catch(this.warnOf('the queue of dead letters'))
     await Promise.race([recorder.active.drained(), grace])
     clock.clearTimer(timer)
     for (const call of recorder.active.all()) call.cancel('the runtime is closing')
@@ -219,6 +219,12 @@ export class Assembly {
     await house.close()
     await this.store.close()
   }
+
+  /** Reports that a part could not be closed: the others are closed all the same. */
+  private warnOf(part: string): (error: unknown) => void {
+    return (error) => this.house.complain(`${part} could not be closed: ${messageOf(error)}`)
+  }
+
   /** Puts the configuration in force that has just been read. */
   private apply(): void {
     const { config, house, counted, pools } = this
