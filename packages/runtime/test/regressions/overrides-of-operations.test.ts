@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { isHoldfastError } from 'holdfast'
 import { configureDecorators, Retry } from 'holdfast/decorators'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { decoratorOverrides } from '../../src/config/overrides.js'
 import { checkConfig, type Holdfast } from '../../src/index.js'
 import { folder, refused, start, timeout } from '../holdfast/setup.js'
 
@@ -270,6 +271,31 @@ overrides:
 })
 
 describe('overrides of the environment', () => {
+  it('are ranked by their specificity first, and win over the file for the same key only', async () => {
+    const { hf } = await start(
+      {
+        policies: { default: QUICK },
+        overrides: { 'Retry/maxRetries': 5, 'mail/Retry/maxRetries': 4, 'mail/send/Retry/maxRetries': 3 },
+      },
+      { env: { RETRY_MAXRETRIES: '0', MAIL_RETRY_MAXRETRIES: '1' } },
+    )
+    expect(await attempts(hf, 'other.thing')).toBe(1)
+    expect(await attempts(hf, 'mail.read')).toBe(2)
+    expect(await attempts(hf, 'mail.send')).toBe(4)
+    expect((await valuesOf(hf, 'mail.send'))?.maxAttempts).toMatchObject({ value: 4, origin: 'overrides' })
+  })
+
+  it('of decorated methods are ranked in the same way', async () => {
+    const overrides = { 'Mail/Retry/maxRetries': 4, 'Mail/send/Retry/maxRetries': 3 }
+    const env = { RETRY_MAXRETRIES: '0', MAIL_RETRY_MAXRETRIES: '1' }
+    const methods = ['send', 'read'].map((method) => ({ owner: 'Mail', method }))
+    expect(decoratorOverrides(overrides, env, methods)).toEqual({
+      'Retry/maxRetries': 0,
+      'Mail/Retry/maxRetries': 1,
+      'Mail/send/Retry/maxRetries': 3,
+    })
+  })
+
   it('win over those of the file for the same key, and lose against a more specific one', async () => {
     const { hf } = await start(
       { policies: { default: QUICK }, overrides: { 'Retry/maxRetries': 9, 'mail/send/Retry/maxRetries': 2 } },
