@@ -143,27 +143,6 @@ describe('several requests on one connection', () => {
     const got = await raw(proxy, one('/1') + one('/2') + one('/3', 'Connection: close\r\n'))
     expect(got.match(/\/1!|two!|\/3!/g)).toEqual(['/1!', 'two!', '/3!'])
   })
-
-  it('end where rubbish follows, without a second answer to the first', async () => {
-    let release = (): void => {}
-    const target = await startTarget((_request, response) => {
-      release = () => response.end('late')
-    })
-    const proxy = await proxyFor()
-    const got = await raw(proxy, `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\n\r\n\0\0 rubbish\r\n\r\n`)
-    release()
-    expect(got).toBe('')
-  })
-
-  it('end where a tunnel is asked for before the answer', async () => {
-    const target = await startTarget(() => {})
-    const proxy = await proxyFor()
-    const got = await raw(
-      proxy,
-      `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\n\r\nCONNECT 127.0.0.1:${target.port} HTTP/1.1\r\nHost: a\r\n\r\n`,
-    )
-    expect(got).toBe('')
-  })
 })
 
 describe('limits', () => {

@@ -15,6 +15,7 @@ export class ClientConnection {
   /** How many bytes had been read when the last request was complete. */
   private readUpTo = 0
   private controller: AbortController | undefined = undefined
+  private readonly onAnswered: (() => void)[] = []
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -36,6 +37,11 @@ export class ClientConnection {
     return others.length === 0 && res?.headersSent === false && !res.req.complete
   }
 
+  /** Whether an error in what was read is in a request behind those that have no response yet, which were read completely. */
+  get isErrorBehindPending(): boolean {
+    return this.hasPending && [...this.pending].every(({ req }) => req.complete)
+  }
+
   /** Notes a request. */
   add(req: IncomingMessage, res: ServerResponse, hasBody: boolean): void {
     this.pending.add(res)
@@ -46,6 +52,29 @@ export class ClientConnection {
   /** Notes that a response is complete, or never will be. */
   delete(res: ServerResponse): void {
     this.pending.delete(res)
+    if (!this.hasPending) for (const callback of this.onAnswered.splice(0)) callback()
+  }
+
+  /** Resolves when every request has its response. Meanwhile the server does not watch over the connection, which its parser left. */
+  async waitForPending(): Promise<void> {
+    const { socket } = this
+    if (!this.hasPending) return
+    const onDrain = (): void => {
+      for (const res of this.pending) if (res.socket === socket) res.emit('drain')
+    }
+    const onGone = (): void => void socket.destroy()
+    socket.on('drain', onDrain).on('timeout', onGone).on('end', onGone)
+    await new Promise<void>((resolve) => this.onAnswered.push(resolve))
+    socket.off('drain', onDrain).off('timeout', onGone).off('end', onGone).setTimeout(0)
+  }
+
+  /** Reads no further request, and closes the connection when those that were read have their responses. */
+  closeAfterPending(): void {
+    if (this.isLast) return
+    this.isLast = true
+    const last = [...this.pending].at(-1)
+    if (last?.headersSent === false) last.shouldKeepAlive = false
+    this.onAnswered.push(() => this.socket.destroySoon())
   }
 
   /** Notes that the connection is closed. Node tells only the response whose turn it was. */

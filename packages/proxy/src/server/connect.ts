@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Attempt, HoldfastError } from 'holdfast'
+import type { Attempt } from 'holdfast'
 import { dial } from '../connect/dial.js'
 import type { Target } from '../connect/handshake.js'
 import { Limit, openTunnel } from '../connect/tunnel.js'
@@ -8,6 +8,7 @@ import { authenticate, isRefusal } from './authenticate.js'
 import { readRequest } from './head.js'
 import { type House, upstreamFor } from './house.js'
 import type { ProxyCall } from './options.js'
+import type { PendingClient } from './pending-client.js'
 import { BAD_TARGET, FORBIDDEN, PORT_FORBIDDEN, type Refusal, refusalFor, refuseSocket } from './refusals.js'
 import { parseAuthority } from './target.js'
 
@@ -17,11 +18,10 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 export async function handleConnect(
   house: House,
   req: IncomingMessage,
-  client: Socket,
-  head: Buffer,
+  client: PendingClient,
 ): Promise<void> {
   const target = parseAuthority(req.url ?? '')
-  await tunnel(house, req, client, head, target, async () => ({
+  await tunnel(house, req, client, target, async () => ({
     switched: true,
     told: ESTABLISHED,
   }))
@@ -41,18 +41,16 @@ export type Begun =
 export async function tunnel(
   house: House,
   req: IncomingMessage,
-  client: Socket,
-  head: Buffer,
+  pending: PendingClient,
   target: TunnelTarget | undefined,
   begin: (upstream: Socket, signal: AbortSignal) => Promise<Begun>,
 ): Promise<void> {
   const { targets, counts, settings } = house
+  const { socket: client } = pending
   const stop = (refusal: Refusal): void => {
     counts.refused++
     refuseSocket(client, refusal)
   }
-  const waiting = new Waiting(client, head)
-  house.tunnels.expect(client)
   if (target === undefined) return stop(BAD_TARGET)
   const { authorization, policy, problem } = readRequest(req.rawHeaders)
   if (problem !== undefined) return stop(problem)
@@ -69,9 +67,9 @@ export async function tunnel(
   try {
     upstream = await house
       .guardFor(call)
-      .run((attempt) => open(house, attempt, target), { signal: waiting.signal, context })
-    const begun = await begin(upstream, waiting.signal)
-    const early = waiting.end()
+      .run((attempt) => open(house, attempt, target), { signal: pending.signal, context })
+    const begun = await begin(upstream, pending.signal)
+    const early = pending.end()
     if (!client.writable) {
       upstream.destroy()
       client.destroy()
@@ -88,42 +86,6 @@ export async function tunnel(
   } catch (error) {
     upstream?.destroy()
     stop(refusalFor(error))
-  }
-}
-
-/** The most that a client may send before its tunnel stands. */
-const EARLY = 65_536
-
-/** A client that waits for its tunnel: it is listened to, because one that leaves is noticed only so. */
-class Waiting {
-  private readonly aborter = new AbortController()
-  private readonly client: Socket
-  private readonly early: Buffer[]
-  private size: number
-  private readonly left = (): void =>
-    this.aborter.abort(new HoldfastError('CANCELLED', 'the client went away'))
-  private readonly take = (chunk: Buffer): void => {
-    this.early.push(chunk)
-    this.size += chunk.length
-    if (this.size > EARLY) this.client.pause()
-  }
-
-  constructor(client: Socket, head: Buffer) {
-    this.client = client
-    this.early = [head]
-    this.size = head.length
-    client.on('error', this.left).on('close', this.left).on('end', this.left).on('data', this.take)
-  }
-
-  get signal(): AbortSignal {
-    return this.aborter.signal
-  }
-
-  /** The wait is over; gives what came too early. */
-  end(): Buffer {
-    const { client, left, take } = this
-    client.off('error', left).off('close', left).off('end', left).off('data', take)
-    return Buffer.concat(this.early)
   }
 }
 

@@ -4,6 +4,7 @@ import { ClientConnections } from './client-connection.js'
 import { handleConnect } from './connect.js'
 import { readRequest } from './head.js'
 import type { House } from './house.js'
+import { PendingClient } from './pending-client.js'
 import { handlePlain } from './plain.js'
 import { refuse, refuseSocket } from './refusals.js'
 import { answerOwn } from './status-page.js'
@@ -13,6 +14,9 @@ interface ParserError extends NodeJS.ErrnoException {
   /** The bytes that the parser was reading. */
   readonly rawPacket?: Buffer
 }
+
+/** The codes of errors that say that the client sends nothing more. */
+const DISCONNECTED = new Set<string | undefined>(['ECONNRESET', 'HPE_INVALID_EOF_STATE'])
 
 /** The HTTP server of a proxy. It may listen, or be given connections by emitting `connection`. */
 export function createHttpServer(house: House): Server {
@@ -63,21 +67,33 @@ export function createHttpServer(house: House): Server {
       if (house.connections === 0) house.onIdle?.()
     })
   })
-  const tunnels = (handle: typeof handleConnect) => (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    socket.setTimeout(0)
-    // An answer to an earlier request would end up inside the tunnel.
-    if (connections.get(socket).hasPending) socket.destroy()
-    else void handle(house, req, socket, head)
-  }
-  server.on('connect', tunnels(handleConnect))
-  const openWebSocket = tunnels(handleWebSocket)
-  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (isWebSocket(req) || connections.get(socket).hasPending) openWebSocket(req, socket, head)
-    else {
-      socket.unshift(Buffer.concat([withoutUpgrade(req), head]))
-      server.emit('connection', socket)
+  /** Handles a request that takes over its connection, once those before it have their responses. */
+  const onTakeover =
+    (handle: (req: IncomingMessage, client: PendingClient) => unknown) =>
+    async (req: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
+      const connection = connections.get(socket)
+      const client = new PendingClient(socket, head)
+      house.tunnels.expect(socket)
+      socket.setTimeout(0)
+      await connection.waitForPending()
+      // A request behind one that closes the connection is not handled.
+      if (!connection.isLast) handle(req, client)
     }
-  })
+  server.on(
+    'connect',
+    onTakeover((req, client) => handleConnect(house, req, client)),
+  )
+  server.on(
+    'upgrade',
+    onTakeover((req, client) => {
+      if (isWebSocket(req)) return handleWebSocket(house, req, client)
+      const { socket } = client
+      socket.pause()
+      socket.unshift(Buffer.concat([withoutUpgrade(req), client.end()]))
+      server.emit('connection', socket)
+      return socket.resume()
+    }),
+  )
   server.on('clientError', (error: ParserError, socket: Socket) => {
     const connection = connections.get(socket)
     const silent = connection.hasPending && !connection.ownsError
@@ -93,7 +109,9 @@ export function createHttpServer(house: House): Server {
       socket.unshift(request)
       server.emit('connection', socket)
       socket.resume()
-    } else if (silent || error.code === 'ECONNRESET') socket.destroy()
+    } else if (connection.isErrorBehindPending && !DISCONNECTED.has(error.code))
+      connection.closeAfterPending()
+    else if (silent || error.code === 'ECONNRESET') socket.destroy()
     else refuseSocket(socket, badHead(error.code))
   })
   return server

@@ -6,18 +6,18 @@ import { Limit } from '../connect/tunnel.js'
 import { type Begun, tunnel } from './connect.js'
 import { readRequest, readResponse } from './head.js'
 import type { House } from './house.js'
+import type { PendingClient } from './pending-client.js'
 import { parseAbsolute, type RequestTarget } from './target.js'
 
 /** Answers a request in absolute form that asks for a WebSocket: its handshake is sent to the target over a tunnel. */
 export async function handleWebSocket(
   house: House,
   req: IncomingMessage,
-  client: Socket,
-  head: Buffer,
+  client: PendingClient,
 ): Promise<void> {
   const parsed = parseAbsolute(req.url ?? '')
   const target = parsed === undefined || !parsed.target.origin.startsWith('http:') ? undefined : parsed.target
-  await tunnel(house, req, client, head, target && placeOf(target), (upstream, signal) =>
+  await tunnel(house, req, client, target && placeOf(target), (upstream, signal) =>
     shakeHands(house, req, upstream, target as RequestTarget, parsed?.path ?? '/', signal),
   )
 }
