@@ -24,7 +24,10 @@ export interface CallOptions {
   pool?: string | undefined
   /** The policy for this call: the id of one, or the fields of one. */
   policy?: string | PolicyFields | undefined
-  /** Changes the policy's retrying for this call; what it leaves out stays. False: one attempt. */
+  /**
+   * Changes the policy's retrying for this call; what it leaves out stays. False: one attempt. An override
+   * `Retry/enabled: false` wins over it.
+   */
   retry?: RetryOptions | false | undefined
   /** What the call is named in records. @defaultValue the operation */
   name?: string | undefined

@@ -15,6 +15,8 @@ export interface LineRules extends EffectivePolicy {
   readonly record: RetryPolicy
   /** The breaker that counts the failures it decides over. */
   readonly gate: CircuitBreaker | undefined
+  /** Whether an override switches retries off: then the options of a call do not turn them on again. */
+  readonly isRetryDisabled?: boolean
   /** Where it only looks on. */
   readonly shadow?: Shadow | undefined
 }

@@ -60,12 +60,14 @@ interface Owned {
   readonly record: RetryPolicy
   readonly owner: RetryPolicy
   readonly bulkheadPlace: string
+  readonly isRetryDisabled: boolean
 }
 
-const alone = ({ policy, bulkheadPlace }: CallPolicy): Owned => ({
+const alone = ({ policy, bulkheadPlace, isRetryDisabled }: CallPolicy): Owned => ({
   record: policy,
   owner: policy,
   bulkheadPlace,
+  isRetryDisabled,
 })
 
 /** The policies that the calls of an operation go by, each with the overrides that concern them. */
@@ -239,13 +241,18 @@ export class Lines {
     const id = policy.id
     const isKnown = id !== undefined && this.ruling.policies.has(id)
     const under = policies.get(isKnown ? id : id === undefined ? baseId(rules) : 'default')
-    const record = policyOver(under.policy, id === undefined ? { id: operation, ...policy } : policy)
+    const { bulkheadPlace, isRetryDisabled } = under
+    const own = policyOver(under.policy, id === undefined ? { id: operation, ...policy } : policy)
+    const record = isRetryDisabled ? { ...own, maxAttempts: 1 } : own
     const owner = isKnown || id === undefined ? under.policy : record
-    return { record, owner, bulkheadPlace: under.bulkheadPlace }
+    return { record, owner, bulkheadPlace, isRetryDisabled }
   }
 
   /** A policy as calls go by it: one that is off or only looks on makes one attempt and has no deadline. */
-  private rules({ record, owner, bulkheadPlace }: Owned, service: string | undefined): LineRules {
+  private rules(
+    { record, owner, bulkheadPlace, isRetryDisabled }: Owned,
+    service: string | undefined,
+  ): LineRules {
     const policy = enginePolicy(record)
     const attemptTimeout = deadlineOf(record.attemptTimeout)
     const totalTimeout = deadlineOf(record.totalTimeout)
@@ -256,13 +263,14 @@ export class Lines {
         ? policyGate(ruling, breakers, record, owner)
         : serviceGate(ruling, breakers, service)
     if (record.enabled && !record.shadow)
-      return { record, policy, attemptTimeout, totalTimeout, gate: gateIn(shared) }
+      return { record, policy, attemptTimeout, totalTimeout, gate: gateIn(shared), isRetryDisabled }
     const once: LineRules = {
       record,
       policy: { ...policy, maxAttempts: 1 },
       attemptTimeout: Number.POSITIVE_INFINITY,
       totalTimeout: Number.POSITIVE_INFINITY,
       gate: undefined,
+      isRetryDisabled,
     }
     if (!record.enabled) return once
     const gate = gateIn(shadows)

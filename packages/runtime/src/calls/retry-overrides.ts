@@ -47,12 +47,18 @@ export function overridesFor(retry: RetryOptions | false): RetryOverrides {
   return overrides
 }
 
-/** A policy that is disabled or in shadow mode makes one attempt, whatever the call says. */
+/**
+ * A policy that is disabled or in shadow mode, or whose retries an override switches off, makes one attempt, whatever the
+ * call says.
+ */
 function compile(rules: LineRules, retry: RetryOptions | false): LineRules {
-  const { record, shadow, policy } = rules
-  if (shadow !== undefined)
-    return { ...rules, shadow: { ...shadow, policy: policyWith(shadow.policy, retry) } }
-  const own = policyWith(policy, retry)
+  const { record, shadow, policy, isRetryDisabled } = rules
+  const withOptions = (before: LineRules['policy']) => {
+    const own = policyWith(before, retry)
+    return isRetryDisabled ? { ...own, maxAttempts: 1 } : own
+  }
+  if (shadow !== undefined) return { ...rules, shadow: { ...shadow, policy: withOptions(shadow.policy) } }
+  const own = withOptions(policy)
   return record.enabled ? { ...rules, policy: own } : rules
 }
 

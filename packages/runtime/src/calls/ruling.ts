@@ -28,6 +28,8 @@ export interface CallPolicy {
   readonly policy: RetryPolicy
   /** Where the limits of its bulkhead were said, if by overrides: calls of other places do not share it. */
   readonly bulkheadPlace: string
+  /** Whether an override switches retries off: then nothing that a call brings turns them on again. */
+  readonly isRetryDisabled: boolean
 }
 
 /** One configuration, as far as calls are concerned. */

@@ -11,6 +11,8 @@ import type { Config } from './schema/schema.js'
 export interface OverriddenPolicy extends ResolvedPolicy {
   /** Where the limits of its bulkhead were said, if by overrides: calls of other places do not share it. */
   readonly bulkheadPlace: string
+  /** Whether an override switches retries off: then nothing that a call brings turns them on again. */
+  readonly isRetryDisabled: boolean
   /** What overrides do not change though they name it: a sentence each. */
   readonly notes: readonly string[]
 }
@@ -29,6 +31,7 @@ const limitOf = (value: unknown): number | undefined => {
 /** A policy that no override concerns. Its origins are still worked out only where somebody asks for them. */
 class UnchangedPolicy implements OverriddenPolicy {
   readonly bulkheadPlace = ''
+  readonly isRetryDisabled = false
   readonly notes = []
   private readonly resolved: ResolvedPolicy
 
@@ -88,7 +91,7 @@ class Changes {
 function overridePolicy(before: ResolvedPolicy, overrides: OperationOverrides): OverriddenPolicy {
   if (overrides.size === 0) return new UnchangedPolicy(before)
   const changes = new Changes(before)
-  overrideRetry(changes, before, overrides)
+  const isRetryDisabled = overrideRetry(changes, before, overrides)
   overrideTimeout(changes, overrides)
   const bulkheadPlace = overrideBulkhead(changes, before.policy, overrides)
   overrideBreakerSwitch(changes, before.policy, overrides)
@@ -97,16 +100,15 @@ function overridePolicy(before: ResolvedPolicy, overrides: OperationOverrides): 
     policy: Object.freeze(values) as RetryPolicy,
     origins: Object.freeze(origins),
     bulkheadPlace,
+    isRetryDisabled,
     notes,
   }
 }
 
-function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: OperationOverrides): void {
+/** Returns whether retries are switched off. */
+function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: OperationOverrides): boolean {
   const enabled = overrides.get('Retry/enabled')
-  if (enabled?.value === false) {
-    changes.set(enabled, { maxAttempts: 1 })
-    return
-  }
+  if (enabled?.value === false) return changes.set(enabled, { maxAttempts: 1 })
   const { policy } = before
   const fields: { readonly [setting: string]: (value: never) => Values } = {
     maxRetries: (retries: number) => ({ maxAttempts: retries < 0 ? Number.POSITIVE_INFINITY : retries + 1 }),
@@ -132,6 +134,7 @@ function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: Oper
   const name = overrides.get('Retry/name')
   if (name !== undefined) changes.ignore(name, 'a call is named by its operation, or by its own `name`')
   capBaseDelay(changes, before)
+  return false
 }
 
 /** A cap caps the first wait that nobody gave, as it does between the layers below. */
