@@ -1,7 +1,8 @@
+import { statSync } from 'node:fs'
 import { systemClock } from 'holdfast/engine'
-import { Connection, notOpen } from './connection.js'
+import { Connection, gone, notOpen } from './connection.js'
 import type { DriverName } from './driver.js'
-import { isBusy, unavailable } from './failure.js'
+import { canReconnect, isBusy, unavailable } from './failure.js'
 
 /** How long one transaction goes on taking work, in milliseconds: the event loop stands still meanwhile. */
 const SLICE = 4
@@ -39,6 +40,8 @@ export class Commits {
   readonly file: string
   private readonly options: CommitOptions
   private connection: Connection | undefined
+  private isOpen = false
+  private connecting: Promise<void> | undefined
   private opening: Promise<void> | undefined
   private urgent: Job[] = []
   private patient: Job[] = []
@@ -69,9 +72,10 @@ export class Commits {
   }
 
   async open(): Promise<void> {
-    if (this.connection !== undefined) return
+    if (this.isOpen) return
     this.opening ??= this.retried(async () => {
       this.connection = await Connection.open(this.file, this.options.driver)
+      this.isOpen = true
     }).finally(() => {
       this.opening = undefined
     })
@@ -81,8 +85,30 @@ export class Commits {
   async close(): Promise<void> {
     await this.opening?.catch(() => {})
     while (this.urgent.length + this.patient.length > 0 || this.draining !== undefined) await this.drain()
+    this.isOpen = false
+    this.disconnect()
+  }
+
+  /** The next work connects again. */
+  private disconnect(): void {
     this.connection?.close()
     this.connection = undefined
+  }
+
+  /** Connects again where the connection was closed after a failure, or another file is in its place. */
+  private async connect(): Promise<void> {
+    if (this.connection?.isReplaced()) this.disconnect()
+    if (this.connection !== undefined || !this.isOpen) return
+    this.connecting ??= this.reopen().finally(() => {
+      this.connecting = undefined
+    })
+    await this.connecting
+  }
+
+  /** A file that is gone or empty is not made anew: that would hide the loss. */
+  private async reopen(): Promise<void> {
+    if (!statSync(this.file, { throwIfNoEntry: false })?.size) throw gone(this.file)
+    this.connection = await Connection.open(this.file, this.options.driver)
   }
 
   /** The open file, for the work of a job. */
@@ -104,7 +130,10 @@ export class Commits {
   /** Reads one state of the file. */
   async read<T>(work: () => T): Promise<T> {
     await this.flush()
-    return this.retried(async () => this.sql.read(work))
+    return this.retried(async () => {
+      await this.connect()
+      return this.reconnecting(() => this.sql.read(work))
+    })
   }
 
   /** Resolves when everything that was to be written so far is, or has failed. */
@@ -116,7 +145,7 @@ export class Commits {
   }
 
   private enqueue<T>(work: () => T, hurry: boolean): Promise<T> {
-    if (this.connection === undefined) return Promise.reject(notOpen(this.file))
+    if (!this.isOpen) return Promise.reject(notOpen(this.file))
     return new Promise<T>((resolve, reject) => {
       let result: T
       const job: Job = {
@@ -164,7 +193,10 @@ export class Commits {
       for (let at = 0; at < jobs.length; ) {
         const from = at
         try {
-          at += await this.retried(async () => this.commit(jobs, from, from < hurried))
+          at += await this.retried(async () => {
+            await this.connect()
+            return this.commit(jobs, from, from < hurried)
+          })
         } catch (error) {
           for (const job of jobs.slice(at)) job.fail(error)
           break
@@ -179,13 +211,15 @@ export class Commits {
     let to = from
     let working = false
     try {
-      this.sql.write(() => {
-        const end = this.alone > 0 ? Number.NEGATIVE_INFINITY : systemClock.now() + SLICE
-        do {
-          working = true
-          jobs[to++]?.run()
-        } while (to < jobs.length && systemClock.now() < end)
-      }, durable)
+      const write = () =>
+        this.sql.write(() => {
+          const end = this.alone > 0 ? Number.NEGATIVE_INFINITY : systemClock.now() + SLICE
+          do {
+            working = true
+            jobs[to++]?.run()
+          } while (to < jobs.length && systemClock.now() < end)
+        }, durable)
+      this.reconnecting(write)
     } catch (error) {
       if (!working || isBusy(error)) throw error
       if (to - from > 1) {
@@ -199,6 +233,16 @@ export class Commits {
     if (this.alone > 0) this.alone--
     for (let i = from; i < to; i++) jobs[i]?.done()
     return to - from
+  }
+
+  /** Does work on the connection, which is closed after a failure that a new one may not have. */
+  private reconnecting<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      if (canReconnect(error)) this.disconnect()
+      throw error
+    }
   }
 
   /** Does it again while somebody else has the lock. */

@@ -99,6 +99,12 @@ export class Connection {
     if (statSync(this.file, { throwIfNoEntry: false })?.ino !== this.inode) throw gone(this.file)
   }
 
+  /** Whether another file has its name now, such as a backup. */
+  isReplaced(): boolean {
+    const found = statSync(this.file, { throwIfNoEntry: false })
+    return found !== undefined && found.ino !== this.inode
+  }
+
   /** Does work that sees one state of the file, whoever writes meanwhile. */
   read<T>(work: () => T): T {
     return this.transaction('BEGIN', work)
@@ -151,10 +157,11 @@ function protect(file: string): void {
   }
 }
 
-const gone = (file: string): HoldfastError =>
+/** For a file that has lost its name. */
+export const gone = (file: string): HoldfastError =>
   new HoldfastError(
     'STORE_UNAVAILABLE',
-    `the SQLite store ${file} was deleted or moved while it was open; put it back, or open the store again`,
+    `the SQLite store ${file} was deleted, emptied or moved while it was open; put it back, or put a backup in its place`,
     { status: 503 },
   )
 

@@ -58,6 +58,13 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED
 }
 
+/** Failures of a file that a new connection does not have once the file was replaced or can be written to: READONLY, IOERR,
+ * CORRUPT, CANTOPEN and NOTADB. */
+const CURABLE = new Set<number | undefined>([8, 10, 11, 14, 26])
+
+/** Whether a new connection may not fail so. */
+export const canReconnect = (error: unknown): boolean => CURABLE.has(resultCode(error))
+
 /** The error that a caller gets: what is wrong with which file, and what to do. */
 export function unavailable(file: string, error: unknown): HoldfastError {
   if (isHoldfastError(error)) return error

@@ -1,0 +1,132 @@
+import { copyFile, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, vi } from 'vitest'
+import { Holdfast } from '../../src/index.js'
+import type { Store } from '../../src/store/store.js'
+import { at, letter } from './contract/records.js'
+import { folder, opened } from './sqlite-place.js'
+
+const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
+
+/** A store with entries 1 and 2, and a copy of its file that has only the first. */
+async function withBackup() {
+  const dir = await folder()
+  const [file, backup] = [join(dir, 'holdfast.db'), join(dir, 'backup.db')]
+  const first = await opened(file)
+  await first.deadLetters.add([letter(1)], NO_LIMIT)
+  await first.close()
+  await copyFile(file, backup)
+  const store = await opened(file)
+  await store.deadLetters.add([letter(2)], NO_LIMIT)
+  return { file, backup, store }
+}
+
+const idsOf = async (store: Store) =>
+  (await store.deadLetters.list(undefined, at(0))).items.map(({ dlqId }) => dlqId)
+
+describe('a SQLite file that is replaced while it is open', () => {
+  it('is used by the next write, without the store being opened again', async () => {
+    const { file, backup, store } = await withBackup()
+    await rename(backup, file)
+    expect(await store.deadLetters.add([letter(3)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
+    expect(await idsOf(store)).toEqual([letter(1).dlqId, letter(3).dlqId])
+    await store.close()
+    expect(await idsOf(await opened(file))).toEqual([letter(1).dlqId, letter(3).dlqId])
+  })
+
+  it('is used by the next read', async () => {
+    const { file, backup, store } = await withBackup()
+    await rename(backup, file)
+    expect(await idsOf(store)).toEqual([letter(1).dlqId])
+  })
+
+  it('by something that is not a database is reported, and used again when a backup replaces it', async () => {
+    const { file, backup, store } = await withBackup()
+    await writeFile(`${file}-text`, 'not a database. '.repeat(1000))
+    await rename(`${file}-text`, file)
+    for (let n = 0; n < 2; n++) {
+      const refused = store.deadLetters.add([letter(3)], NO_LIMIT)
+      await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      await expect(refused).rejects.toThrow('is no SQLite database, or it is damaged')
+    }
+    expect(await readFile(file, 'utf8')).toMatch(/^not a database/)
+    await rename(backup, file)
+    expect(await store.deadLetters.add([letter(3)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
+    expect(await idsOf(store)).toEqual([letter(1).dlqId, letter(3).dlqId])
+  })
+})
+
+describe('a SQLite file that is deleted while it is open', () => {
+  it('is not made anew: nothing is acknowledged until a backup is in its place', async () => {
+    const { file, backup, store } = await withBackup()
+    await rm(file)
+    for (let n = 0; n < 2; n++) {
+      const refused = store.deadLetters.add([letter(3)], NO_LIMIT)
+      await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      await expect(refused).rejects.toThrow('was deleted, emptied or moved while it was open')
+    }
+    await rename(backup, file)
+    expect(await store.deadLetters.add([letter(3)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
+    expect(await idsOf(store)).toEqual([letter(1).dlqId, letter(3).dlqId])
+  })
+})
+
+/** Damages of a file under a store that has it open. */
+const DAMAGES: Record<string, (file: string) => Promise<void>> = {
+  'whose pages are overwritten': (file) => overwrite(file, 4096, 400_000),
+  'that is truncated': (file) => truncate(file, 5000),
+  'that is emptied': (file) => truncate(file, 0),
+}
+
+async function overwrite(file: string, from: number, length: number): Promise<void> {
+  const handle = await open(file, 'r+')
+  await handle.write(Buffer.alloc(length, 0xaa), 0, length, from)
+  await handle.close()
+}
+
+describe.each(Object.entries(DAMAGES))('a SQLite file %s while it is open', (_, damage) => {
+  it('is reported, calls go on, and a backup in its place is used without a restart', async () => {
+    const dir = await folder()
+    const [file, backup] = [join(dir, 'holdfast.db'), join(dir, 'backup.db')]
+    const before = await opened(file)
+    for (let n = 0; n < 100; n++)
+      await before.deadLetters.add([letter(n, { originalPayload: 'x'.repeat(3000) })], NO_LIMIT)
+    await before.close()
+    await copyFile(file, backup)
+
+    const warned = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const hf = await Holdfast.open({
+      config: { policies: { send: { maxAttempts: 1 } } },
+      store: `sqlite:${file}`,
+    })
+    const enqueue = (itemId: string) =>
+      hf.deadLetters.enqueue({
+        operation: 'send',
+        itemId,
+        payload: 'x'.repeat(200_000),
+        error: new Error('down'),
+      })
+    await damage(file)
+    const down = new Error('down')
+    await expect(hf.run('send', () => Promise.reject(down), { payload: { n: 1 } })).rejects.toBe(down)
+    expect(await hf.run('send', async () => 1)).toBe(1)
+    // What is in its cache lets SQLite go on for a while.
+    let refused: unknown
+    for (let n = 0; n < 20 && refused === undefined; n++) {
+      await enqueue(`damaged-${n}`).catch((error: unknown) => (refused = error))
+      await hf.deadLetters.list({ limit: 1000 }).catch((error: unknown) => (refused = error))
+    }
+    expect(refused).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(String(refused)).toMatch(/damaged|emptied|failed to read or write/)
+
+    await rm(`${file}-wal`, { force: true })
+    await rm(`${file}-shm`, { force: true })
+    await rename(backup, file)
+    await enqueue('after')
+    const { items } = await hf.deadLetters.list({ limit: 1000 })
+    expect(items.map(({ itemId }) => itemId)).toContain('after')
+    expect(items.length).toBeGreaterThanOrEqual(101)
+    await hf.close()
+    warned.mockRestore()
+  })
+})
