@@ -162,20 +162,32 @@ export function settled(): Promise<void> {
   return new Promise((resolve) => turn(resolve))
 }
 
-/** How many calls are between two attempts, waiting for nothing but a turn of the event loop. */
-let yielding = 0
+/** A call that may make more attempts than this is taken for one whose attempts never end. */
+const MAX_FINITE_ATTEMPTS = 1_000_000
 
-/** Gives the event loop a turn between two attempts of a call. */
-export async function yieldTurn(): Promise<void> {
-  yielding++
+/** How many calls are between two attempts, waiting for nothing but a turn of the event loop: those that end, and others. */
+let yielding = 0
+let yieldingEndlessly = 0
+
+/** Gives the event loop a turn between two attempts of a call that may make `maxAttempts`. */
+export async function yieldTurn(maxAttempts: number): Promise<void> {
+  const isEndless = maxAttempts > MAX_FINITE_ATTEMPTS
+  if (isEndless) yieldingEndlessly++
+  else yielding++
   await settled()
-  yielding--
+  if (isEndless) yieldingEndlessly--
+  else yielding--
 }
 
-/** After so many turns a call is taken for one whose attempts never end. */
-const MAX_TURNS = 150
+/** For so many turns time waits for calls whose attempts never end. */
+const MAX_ENDLESS_TURNS = 150
 
 /** Resolves when every call has got as far as it can without time passing. */
 export async function allSettled(): Promise<void> {
-  for (let turns = 0; turns === 0 || (yielding > 0 && turns < MAX_TURNS); turns++) await settled()
+  for (
+    let turns = 0;
+    turns === 0 || yielding > 0 || (yieldingEndlessly > 0 && turns < MAX_ENDLESS_TURNS);
+    turns++
+  )
+    await settled()
 }

@@ -423,7 +423,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     if (this.isEnded) return false
     if (delay === 0) {
       if (number % YIELD_EVERY !== 0) return true
-      void yieldTurn().then(() => this.startNextAttempt())
+      void yieldTurn(policy.maxAttempts).then(() => this.startNextAttempt())
       return false
     }
     // A user's clock may fire all its timers from one place.

@@ -4,7 +4,8 @@ import { allSettled, type Clock } from '../clock.js'
 export interface FakeClock extends Clock {
   /**
    * Lets `ms` pass: runs every timer that falls due, in order and each at its own time, and lets promises settle before,
-   * between and after. Attempts that follow one another without a wait all happen before time moves, up to 15,000 of them.
+   * between and after. Attempts that follow one another without a wait all happen before time moves; of a call that may make
+   * more than a million, 15,000 of them.
    */
   advance(ms: number): Promise<void>
   /** Sets the wall clock forward, or back, as an operator or a time server does. Monotonic time does not notice. */

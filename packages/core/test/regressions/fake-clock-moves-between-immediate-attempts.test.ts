@@ -4,7 +4,7 @@ import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { fate } from '../guard/watch.js'
 
-it.each([99, 100, 101, 350, 5000])(
+it.each([99, 100, 101, 350, 5000, 30_000])(
   'all %i immediate attempts are made before time moves',
   async (maxAttempts) => {
     const clock = fakeClock()
