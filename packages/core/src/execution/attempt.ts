@@ -1,3 +1,4 @@
+import { type AsyncScope, captureContext, runInContext } from '../async-context.js'
 import type { Member } from '../pool/member.js'
 import type { Pick } from '../pool/protocol.js'
 import { report } from '../report.js'
@@ -38,6 +39,8 @@ export class AttemptContext implements Attempt {
    * still read: the attempt then ends with the error that it returns instead of a timeout, and is not aborted.
    */
   declare onDeadline: (() => unknown) | undefined
+  /** @internal The async context in which the signal was first read, and in which its listeners are called. */
+  declare scope: AsyncScope | undefined
   declare private controller: AbortController | undefined
 
   constructor(number: number, member: Member | undefined) {
@@ -46,7 +49,10 @@ export class AttemptContext implements Attempt {
   }
 
   get signal(): AbortSignal {
-    this.controller ??= new AbortController()
+    if (this.controller === undefined) {
+      this.controller = new AbortController()
+      this.scope = captureContext()
+    }
     return this.controller.signal
   }
 
@@ -69,8 +75,8 @@ export class AttemptContext implements Attempt {
   /** Aborts the signal of the function, whose result is no longer awaited. */
   abort(reason: unknown): void {
     this.onAbort?.(reason)
-    this.controller ??= new AbortController()
-    this.controller.abort(reason)
+    const controller = (this.controller ??= new AbortController())
+    runInContext(this.scope, () => controller.abort(reason))
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AsyncScope } from '../async-context.js'
+import { type AsyncScope, runInContext } from '../async-context.js'
 import type { GuardExecutor } from '../guard/guard-executor.js'
 import type { Member } from '../pool/member.js'
 import { sessionSequence } from '../session/session.js'
@@ -74,15 +74,20 @@ export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
     this.createExecution()?.onDeadline(dueAt)
   }
 
-  /** Ends the attempt at once with `reason`. */
+  /**
+   * Ends the attempt at once with `reason`, in the async context of its caller where that was saved: with the deadline, or
+   * when the function read its signal.
+   */
   cancel(reason: unknown): void {
     if (this.isEnded) return
-    const execution = this.createExecution()
-    if (execution !== undefined) execution.cancel(reason, 'cancelled')
-    else {
-      this.reject(reason)
-      this.context?.abort(reason)
-    }
+    runInContext(this.scope ?? this.context?.scope, () => {
+      const execution = this.createExecution()
+      if (execution !== undefined) execution.cancel(reason, 'cancelled')
+      else {
+        this.reject(reason)
+        this.context?.abort(reason)
+      }
+    })
   }
 
   private onSuccess(value: T): void {

@@ -102,6 +102,41 @@ describe('the async context of a call of the runtime', () => {
     expect(heard).toEqual(['attempt_failed a', 'retry_scheduled a', 'gave_up a'])
   })
 
+  it.each([
+    ['of an operation without deadlines', policy({})],
+    ['of an operation with a deadline', policy({ totalTimeout: 60_000 })],
+    ['of a disabled operation', policy({ enabled: false })],
+  ])('is that of the abort listeners of a first attempt, %s, when the runtime closes', async (_, config) => {
+    const { clock, tick } = tickingClock()
+    const hf = await open({ clock, config })
+    const seen: string[] = []
+    const see = (what: string) => void seen.push(`${what} ${caller.getStore()}`)
+    const call = caller.run('a', async () => {
+      const fn = ({ signal }: { signal: AbortSignal }) => {
+        signal.addEventListener('abort', () => see('listener'))
+        return never()
+      }
+      await hf.run('mail.send', fn).catch(() => see('caller'))
+      see('continuation')
+    })
+    const closed = caller.run('operator', () => hf.close())
+    while (seen.length === 0) await tick(10_000)
+    await Promise.all([call, closed])
+    expect(seen).toEqual(['listener a', 'caller a', 'continuation a'])
+  })
+
+  it('is that of listeners of events when a first attempt with a deadline is cancelled', async () => {
+    const { clock, tick } = tickingClock()
+    const hf = await open({ clock, config: policy({ totalTimeout: 60_000 }) })
+    const call = caller.run('a', () => hf.run('mail.send', never).catch(() => {}))
+    const heard: unknown[] = []
+    hf.guard('mail.send').on(({ type }) => heard.push(`${type} ${caller.getStore()}`))
+    const closed = caller.run('operator', () => hf.close())
+    while (heard.length === 0) await tick(10_000)
+    await Promise.all([call, closed])
+    expect(heard).toEqual(['gave_up a'])
+  })
+
   it('is that in which a slow listener hears of each event later', async () => {
     const hf = await open({ config: policy({ baseDelay: 0 }) })
     const heard: unknown[] = []
