@@ -1,24 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { HoldfastError } from 'holdfast'
-import { encodeUrl } from './raw-url.js'
+import { PartialLine } from './raw-url.js'
 
 /** The connection of a client: its requests that have no response yet, and what may still be read from it. */
 export class ClientConnection {
   /** Whether nothing more is read: the response to what was read closes the connection. */
   isLast = false
-  /** Whether a request was read anew, by another parser. */
+  /** Whether a request is read anew, by another parser, and is the last of its connection. */
   isRecovered = false
   private readonly socket: Socket
   /** In the order of their requests. Nothing else may be written to the connection before them. */
   private readonly pending = new Set<ServerResponse>()
-  /** How many bytes had been read when the last request was complete. */
-  private readUpTo = 0
+  private readonly line: PartialLine
+  /** The last request that was read, if it has a body. */
+  private withBody: IncomingMessage | undefined = undefined
   private controller: AbortController | undefined = undefined
   private readonly onAnswered: (() => void)[] = []
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, maxHeaderSize: number) {
     this.socket = socket
+    this.line = new PartialLine(maxHeaderSize)
   }
 
   /** Aborted when the client is gone. One for all requests of the connection, since each makes its call slower. */
@@ -45,8 +47,19 @@ export class ClientConnection {
   /** Notes a request. */
   add(req: IncomingMessage, res: ServerResponse, hasBody: boolean): void {
     this.pending.add(res)
-    if (hasBody) req.once('end', () => this.noteEnd())
-    else this.noteEnd()
+    this.withBody = hasBody ? req : undefined
+  }
+
+  /** Notes what was read, after the parser has read it. */
+  readonly onData = (chunk: Buffer): void => {
+    const { withBody, line } = this
+    if (withBody === undefined) line.append(chunk)
+    else if (withBody.complete) {
+      this.withBody = undefined
+      // Chunks end with a line. Where a body with a length ends is not known here: the next request has to begin with a packet.
+      if ('transfer-encoding' in withBody.headers) line.append(chunk)
+      else line.clear()
+    }
   }
 
   /** Notes that a response is complete, or never will be. */
@@ -84,33 +97,32 @@ export class ClientConnection {
   }
 
   /**
-   * What a parser has to read in place of a request whose URL another one refused; undefined where the refusal stands. That
-   * request is the last of its connection.
+   * The bytes from the beginning of the request line in which a parser refused the byte at `index` of a packet; undefined where
+   * that is not known, or another request has no response yet.
    */
-  recover(packet: Buffer | undefined): Buffer | undefined {
-    if (packet === undefined || this.hasPending || this.isRecovered) return undefined
-    // The first line must begin with the packet: what came before cannot be read again.
-    if (this.socket.bytesRead - packet.length !== this.readUpTo) return undefined
-    const encoded = encodeUrl(packet)
-    this.isRecovered = encoded !== undefined
-    return encoded
-  }
-
-  private noteEnd(): void {
-    this.readUpTo = this.socket.bytesRead
+  recover(packet: Buffer | undefined, index: number): Buffer | undefined {
+    if (packet === undefined || this.hasPending || this.isRecovered || this.withBody !== undefined)
+      return undefined
+    this.isRecovered = true
+    return this.line.joinAt(packet, index)
   }
 }
 
 /** The connections of clients that there are. */
 export class ClientConnections {
   private readonly all = new WeakMap<object, ClientConnection>()
+  private readonly maxHeaderSize: number
+
+  constructor(maxHeaderSize: number) {
+    this.maxHeaderSize = maxHeaderSize
+  }
 
   has(socket: Socket): boolean {
     return this.all.has(socket)
   }
 
   get(socket: Socket): ClientConnection {
-    const found = this.all.get(socket) ?? new ClientConnection(socket)
+    const found = this.all.get(socket) ?? new ClientConnection(socket, this.maxHeaderSize)
     this.all.set(socket, found)
     return found
   }

@@ -6,6 +6,7 @@ import { readRequest } from './head.js'
 import type { House } from './house.js'
 import { PendingClient } from './pending-client.js'
 import { handlePlain } from './plain.js'
+import { encodeUrl, readLine } from './raw-url.js'
 import { refuse, refuseSocket } from './refusals.js'
 import { answerOwn } from './status-page.js'
 import { handleWebSocket, isWebSocket, withoutUpgrade } from './upgrade.js'
@@ -13,6 +14,8 @@ import { handleWebSocket, isWebSocket, withoutUpgrade } from './upgrade.js'
 interface ParserError extends NodeJS.ErrnoException {
   /** The bytes that the parser was reading. */
   readonly rawPacket?: Buffer
+  /** How many of them it had read before the error. */
+  readonly bytesParsed?: number
 }
 
 /** The codes of errors that say that the client sends nothing more. */
@@ -21,7 +24,7 @@ const DISCONNECTED = new Set<string | undefined>(['ECONNRESET', 'HPE_INVALID_EOF
 /** The HTTP server of a proxy. It may listen, or be given connections by emitting `connection`. */
 export function createHttpServer(house: House): Server {
   const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = house.settings
-  const connections = new ClientConnections()
+  const connections = new ClientConnections(maxHeaderSize)
   const server = createServer(
     {
       maxHeaderSize,
@@ -61,6 +64,7 @@ export function createHttpServer(house: House): Server {
     if (connections.has(socket)) return
     const connection = connections.get(socket)
     house.connections++
+    socket.on('data', connection.onData)
     socket.once('close', () => {
       house.connections--
       connection.close()
@@ -72,6 +76,7 @@ export function createHttpServer(house: House): Server {
     (handle: (req: IncomingMessage, client: PendingClient) => unknown) =>
     async (req: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
       const connection = connections.get(socket)
+      socket.off('data', connection.onData)
       const client = new PendingClient(socket, head)
       house.tunnels.expect(socket)
       socket.setTimeout(0)
@@ -94,6 +99,16 @@ export function createHttpServer(house: House): Server {
       return socket.resume()
     }),
   )
+  /** Has another parser read a request whose URL was refused for bytes outside ASCII. */
+  const parseAnew = (socket: Socket, bytes: Buffer): void => {
+    const request = encodeUrl(bytes)
+    if (request === undefined)
+      return refuseSocket(socket, badHead(bytes.length > maxHeaderSize ? 'HPE_HEADER_OVERFLOW' : undefined))
+    socket.removeAllListeners('end')
+    socket.unshift(request)
+    server.emit('connection', socket)
+    socket.resume()
+  }
   server.on('clientError', (error: ParserError, socket: Socket) => {
     const connection = connections.get(socket)
     const silent = connection.hasPending && !connection.ownsError
@@ -101,14 +116,14 @@ export function createHttpServer(house: House): Server {
     if (error.code === 'HPE_CLOSED_CONNECTION' && connection.hasPending) return
     // The parser that did not take a URL is gone, and so is its time for the head of the request.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && connection.isRecovered) return
-    const request = error.code === 'HPE_INVALID_URL' ? connection.recover(error.rawPacket) : undefined
-    if (request !== undefined) {
-      // Another parser reads the request anew. One that reads a connection past its stream stops at the first listener to that.
-      socket.on('data', () => {})
-      socket.removeAllListeners('data').removeAllListeners('end').pause()
-      socket.unshift(request)
-      server.emit('connection', socket)
-      socket.resume()
+    const line =
+      error.code === 'HPE_INVALID_URL'
+        ? connection.recover(error.rawPacket, error.bytesParsed ?? 0)
+        : undefined
+    if (line !== undefined) {
+      socket.removeAllListeners('data').removeAllListeners('end')
+      socket.once('end', () => socket.destroy())
+      void readLine(socket, line, maxHeaderSize).then((bytes) => parseAnew(socket, bytes))
     } else if (connection.isErrorBehindPending && !DISCONNECTED.has(error.code))
       connection.closeAfterPending()
     else if (silent || error.code === 'ECONNRESET') socket.destroy()

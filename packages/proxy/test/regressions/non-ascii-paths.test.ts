@@ -68,22 +68,98 @@ describe('a path with bytes outside ASCII', () => {
     expect(got.match(/^connection: close\r$/gim)).toHaveLength(1)
   })
 
-  it('is refused where its line is not read at once, and in a host', async () => {
+  it.each([1, 2])('is the same wherever its request is split into two packets (request %i)', async (nth) => {
+    const target = await startTarget()
+    const proxy = await proxyFor()
+    const request = Buffer.from(`GET ${target.url}/tür/日?é HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const results = new Set<string>()
+    for (let at = 1; at < request.length; at++) {
+      const socket = connect(proxy.port, '127.0.0.1').setNoDelay(true)
+      let got = ''
+      const closed = new Promise<void>((resolve) => {
+        socket.on('error', () => {}).on('close', () => resolve())
+      })
+      const first = new Promise<void>((resolve) => {
+        socket.on('data', (chunk) => {
+          got += chunk.toString('latin1')
+          if (got.endsWith('GET /first')) resolve()
+        })
+      })
+      if (nth === 2) {
+        socket.write(`GET ${target.url}/first HTTP/1.1\r\nHost: a\r\n\r\n`)
+        await first
+        got = ''
+      }
+      await new Promise<void>((resolve) => socket.write(request.subarray(0, at), () => resolve()))
+      // By the time another request is answered, the bytes that were sent before it have been read.
+      await ask(proxy, `${target.url}/between`)
+      socket.write(request.subarray(at))
+      await closed
+      results.add(got.replace(/^date: .*$/gim, ''))
+    }
+    expect([...results]).toEqual([
+      expect.stringMatching(/^HTTP\/1\.1 200 [^]*GET \/t%C3%BCr\/%E6%97%A5\?%C3%A9$/),
+    ])
+  })
+
+  it('is the same where every byte comes in a packet of its own', async () => {
+    const target = await startTarget()
+    const proxy = await proxyFor()
+    const socket = connect(proxy.port, '127.0.0.1').setNoDelay(true)
+    let got = ''
+    const closed = new Promise<void>((resolve) =>
+      socket.on('data', (chunk) => (got += chunk)).on('close', () => resolve()),
+    )
+    for (const byte of Buffer.from(`GET ${target.url}/ü HTTP/1.1\r\nHost: a\r\n\r\n`)) {
+      await new Promise<void>((resolve) => socket.write(Buffer.of(byte), () => resolve()))
+      await ask(proxy, `${target.url}/between`)
+    }
+    await closed
+    expect(got).toMatch(/^HTTP\/1\.1 200 [^]*GET \/%C3%BC$/)
+  })
+
+  it.each([
+    ['in a host', 'GET http://exämple/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['with a space in the URL', 'GET http://a/ü http://b/ HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['without an end, when its line is too long', `GET http://a/ü${'x'.repeat(4000)}`, 431],
+    ['without an end, when its time is over', 'GET http://a/ü', 408],
+  ])('is rejected %s', async (_name, request, status) => {
+    const proxy = await proxyFor({ maxHeaderSize: 2048, headTimeout: 200 })
+    expect(await raw(proxy, request)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    while (proxy.status().connections > 0) await new Promise((resolve) => setImmediate(resolve))
+  })
+
+  it('is taken in a packet that ends a chunked body', async () => {
     const target = await startTarget()
     const proxy = await proxyFor()
     const socket = connect(proxy.port, '127.0.0.1')
     let got = ''
-    socket.write(`GET ${target.url}/a`)
-    while (proxy.status().connections === 0) await new Promise((resolve) => setImmediate(resolve))
     const closed = new Promise<void>((resolve) =>
       socket.on('data', (chunk) => (got += chunk)).on('close', () => resolve()),
     )
-    // By the time another request is answered, the bytes that were sent before it have been read.
-    await ask(proxy, target.url)
+    socket.write(`POST ${target.url}/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello`)
+    await ask(proxy, `${target.url}/between`)
+    socket.write(`\r\n0\r\n\r\nGET ${target.url}/`)
+    while (!got.includes('POST / hello')) await new Promise((resolve) => setImmediate(resolve))
+    socket.write(`ü HTTP/1.1\r\nHost: a\r\n\r\n`)
+    await closed
+    expect(got).toMatch(/GET \/%C3%BC$/)
+  })
+
+  it('is not read as another request where it is the end of a line', async () => {
+    const target = await startTarget()
+    const proxy = await proxyFor()
+    const socket = connect(proxy.port, '127.0.0.1')
+    let got = ''
+    const closed = new Promise<void>((resolve) =>
+      socket.on('data', (chunk) => (got += chunk)).on('close', () => resolve()),
+    )
+    // The packet ends with the beginning of a second request.
+    socket.write(`GET ${target.url}/first HTTP/1.1\r\nHost: a\r\n\r\nGET ${target.url}/a`)
+    while (!got.endsWith('GET /first')) await new Promise((resolve) => setImmediate(resolve))
     socket.write(`GET ${target.url}/ü HTTP/1.1\r\nHost: a\r\n\r\n`)
     await closed
-    expect(got).toMatch(/^HTTP\/1\.1 400 /)
-    expect(await raw(proxy, 'GET http://exämple/ HTTP/1.1\r\nHost: a\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
+    expect(got).toMatch(/GET \/firstHTTP\/1\.1 400 /)
     expect(target.arrived).toHaveLength(1)
   })
 
