@@ -79,13 +79,13 @@ export function readRequest(raw: readonly string[]): RequestHead {
     else if (lower === 'proxy-authorization') head.authorization = value
     else if (lower === 'x-holdfast-policy') head.policy = value
     else if (lower === 'content-length') head.contentLength = Number(value)
-    else if (lower === 'host') {
-      if (++hosts > 1) head.problem = SEVERAL_HOSTS
-    } else if (lower === 'transfer-encoding') {
+    else if (lower === 'host') hosts++
+    else if (lower === 'transfer-encoding') {
       head.problem = problemOfCoding(head.chunked, value)
       head.chunked = true
     }
   }
+  if (hosts > 1) head.problem ??= SEVERAL_HOSTS
   if (connection === '' || USUAL.test(connection.slice(1))) return head
   return { ...head, headers: withoutNamed(headers, connection) }
 }

@@ -42,6 +42,21 @@ describe('a request whose framing others may read differently', () => {
     },
   )
 
+  it.each([
+    'Host: a\r\nHost: b\r\nTransfer-Encoding: chunked\r\n',
+    'Transfer-Encoding: chunked\r\nHost: a\r\nHost: b\r\n',
+    'Host: a\r\nTransfer-Encoding: chunked\r\nHost: b\r\n',
+  ])('is answered with 400 when it has two Host lines and a chunked body (%j)', async (headers) => {
+    const target = await startTarget()
+    const proxy = await proxyFor()
+    const got = await raw(
+      proxy,
+      `POST ${target.url}/ HTTP/1.1\r\n${headers}Connection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
+    )
+    expect(got).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
+    expect(target.arrived).toEqual([])
+  })
+
   it('is the last of its connection when it is HTTP/1.0 with chunks', async () => {
     const target = await startTarget()
     const proxy = await proxyFor()
