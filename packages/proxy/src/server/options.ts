@@ -187,6 +187,10 @@ const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
   ],
 }
 
+/** A value in an error message. Users are not shown, since they hold passwords. */
+const describe = (name: string, value: unknown): string =>
+  name === 'users' || isObject(value) ? 'another value' : String(value).slice(0, 40)
+
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 
 /** Checks the options of a proxy, or throws INVALID_OPTIONS that lists everything wrong with them. */
@@ -197,11 +201,7 @@ export function readProxy(given: ProxyOptions): ProxySettings {
     if (value === undefined) continue
     const rule = Object.hasOwn(RULES, name) ? RULES[name as keyof ProxyOptions] : undefined
     if (rule === undefined) problems.push(`${name}: the options are ${Object.keys(RULES).join(', ')}`)
-    // What was given is not repeated where it may be a password.
-    else if (!rule[1](value))
-      problems.push(
-        `${name}: ${isObject(value) ? 'got something else' : `got ${String(value)}`}, takes ${rule[0]}`,
-      )
+    else if (!rule[1](value)) problems.push(`${name}: expected ${rule[0]}, got ${describe(name, value)}`)
     else settings[name] = rule[2] === undefined ? value : rule[2](value as never)
   }
   const { host, users } = settings as unknown as ProxySettings

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { startProxy } from '../../src/index.js'
+
+it('does not repeat users that are not valid in the error, since they may hold a password', async () => {
+  const users = 'ann:secret' as never
+  const error: Error = await startProxy({ port: 0, users }).then(
+    () => new Error('started'),
+    (reason) => reason,
+  )
+  expect(error).toMatchObject({ code: 'INVALID_OPTIONS' })
+  expect(error.message).toContain('users: ')
+  expect(JSON.stringify([error.message, error])).not.toContain('secret')
+})
