@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { HoldfastError } from 'holdfast'
+import { closeGracefully, lingerAfterResponse } from './linger.js'
 import { PartialLine } from './raw-url.js'
 
 /** The connection of a client: its requests that have no response yet, and what may still be read from it. */
@@ -31,6 +32,15 @@ export class ClientConnection {
 
   get hasPending(): boolean {
     return this.pending.size > 0
+  }
+
+  /** Whether the connection is closed after a response to what was read: a request behind that is not handled. */
+  get isClosing(): boolean {
+    return (
+      this.isLast ||
+      !this.socket.writable ||
+      (this.hasPending && [...this.pending].some(({ shouldKeepAlive }) => !shouldKeepAlive))
+    )
   }
 
   /** Whether an error in what was read answers a request, and that one alone: the one whose body it is in. */
@@ -86,8 +96,11 @@ export class ClientConnection {
     if (this.isLast) return
     this.isLast = true
     const last = [...this.pending].at(-1)
-    if (last?.headersSent === false) last.shouldKeepAlive = false
-    this.onAnswered.push(() => this.socket.destroySoon())
+    if (last?.headersSent === false) {
+      last.shouldKeepAlive = false
+      lingerAfterResponse(this.socket)
+    }
+    this.onAnswered.push(() => closeGracefully(this.socket))
   }
 
   /** Notes that the connection is closed. Node tells only the response whose turn it was. */

@@ -39,6 +39,7 @@ export function createHttpServer(house: House): Server {
       const connection = connections.get(req.socket)
       const head = readRequest(req.rawHeaders)
       const { problem, chunked, contentLength } = head
+      const isBehindLast = connection.isClosing
       connection.add(req, res, chunked || contentLength > 0)
       res.on('close', () => {
         connection.delete(res)
@@ -46,7 +47,7 @@ export function createHttpServer(house: House): Server {
         if (house.closing) setImmediate(() => server.closeIdleConnections())
       })
       // A request after one that closes the connection is not read: it may be a part of that one to others.
-      if (connection.isLast) return
+      if (isBehindLast) return
       if (problem !== undefined || (chunked && req.httpVersionMinor === 0) || connection.isRecovered) {
         res.shouldKeepAlive = false
         connection.isLast = true
@@ -82,7 +83,7 @@ export function createHttpServer(house: House): Server {
       socket.setTimeout(0)
       await connection.waitForPending()
       // A request behind one that closes the connection is not handled.
-      if (!connection.isLast) handle(req, client)
+      if (!connection.isClosing) handle(req, client)
     }
   server.on(
     'connect',

@@ -2,6 +2,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { classify, isHoldfastError } from 'holdfast'
 import { PrivateTargetError } from '../targets/target-policy.js'
+import { closeGracefully, lingerAfterResponse } from './linger.js'
 
 /** An answer that the proxy gives itself. */
 export interface Refusal {
@@ -133,6 +134,7 @@ export function refuse(res: ServerResponse, refusal: Refusal): void {
   // What is left of the request is not waited for.
   const { 'content-length': announced = '0', 'transfer-encoding': chunked } = res.req.headers
   if (!res.req.complete && (announced !== '0' || chunked)) res.shouldKeepAlive = false
+  if (!res.shouldKeepAlive) lingerAfterResponse(res.req.socket)
   res.writeHead(refusal.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
@@ -157,5 +159,5 @@ export function refuseSocket(socket: Socket, refusal: Refusal): void {
   })
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines}\r\n${body}`)
-  socket.destroySoon()
+  closeGracefully(socket)
 }

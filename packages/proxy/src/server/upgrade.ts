@@ -6,6 +6,7 @@ import { Limit } from '../connect/tunnel.js'
 import { type Begun, tunnel } from './connect.js'
 import { readRequest, readResponse } from './head.js'
 import type { House } from './house.js'
+import { closeGracefully } from './linger.js'
 import type { PendingClient } from './pending-client.js'
 import { parseAbsolute, type RequestTarget } from './target.js'
 
@@ -113,6 +114,6 @@ function deliver(req: IncomingMessage, response: IncomingMessage, client: Socket
   pipeline(response, res, (error) => {
     response.socket.destroy()
     if (error) client.destroy()
-    else client.destroySoon()
+    else closeGracefully(client)
   })
 }

@@ -1,0 +1,29 @@
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { proxyFor } from '../kit/clients.js'
+
+const users = [{ name: 'ann', password: 'pw' }]
+
+it.each([
+  ['a request', 'POST http://a.example/ HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n'],
+  ['CONNECT', 'CONNECT a.example:443 HTTP/1.1\r\nHost: a\r\n\r\n'],
+  ['a malformed request', 'POST http://a.example/ HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'],
+])('lets a client read the response to %s that is refused while it is still sending', async (_name, head) => {
+  const proxy = await proxyFor({ users })
+  for (let i = 0; i < 5; i++) {
+    const socket = connect(proxy.port, '127.0.0.1')
+    let got = ''
+    const ended = new Promise<string>((resolve) => {
+      socket.on('data', (chunk) => (got += chunk))
+      socket.on('end', () => resolve('end')).on('error', (error) => resolve(String(error)))
+    })
+    // The client reads nothing before it has sent everything, as many do.
+    socket.pause()
+    socket.write(head)
+    socket.write('x'.repeat(8_000_000), () => socket.resume())
+    socket.on('error', () => socket.resume())
+    const how = await ended
+    expect([how, got.slice(0, 12)]).toEqual(['end', expect.stringMatching(/^HTTP\/1\.1 4/)])
+    socket.destroy()
+  }
+})
