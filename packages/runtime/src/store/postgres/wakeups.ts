@@ -59,8 +59,20 @@ export class Wakeups {
     // Without a listener an error would end the process; the end of the connection follows it.
     client.on('error', () => {})
     client.on('notification', () => this.tell())
-    await client.connect()
-    await client.query(`LISTEN "${requestsChannel(this.database.address.schema)}"`)
+    try {
+      await client.connect()
+      await client.query(`LISTEN "${requestsChannel(this.database.address.schema)}"`)
+    } catch (error) {
+      // Not waited for: a server that does not answer does not answer this either.
+      client.end().catch(() => {})
+      throw error
+    }
+    if (this.listeners.size === 0) {
+      await client.end().catch(() => {})
+      // Somebody may listen again by now.
+      this.later()
+      return
+    }
     this.client = client
     client.on('end', () => {
       if (this.client !== client) return

@@ -1,0 +1,50 @@
+import { fakeClock } from 'holdfast/testing'
+import { describe, expect, it } from 'vitest'
+import type { Database } from '../../src/store/postgres/database.js'
+import { Wakeups } from '../../src/store/postgres/wakeups.js'
+
+// A connection on which LISTEN failed stayed open, and every 5 s there was another one, until the server had none left. One that
+// was made while the last listener left stayed open too.
+
+/** A database whose connections are counted, and on which a statement does what it is told to. */
+function databaseWith(query: () => Promise<unknown>) {
+  const counts = { opened: 0, closed: 0 }
+  const client = () => ({
+    on: () => {},
+    connect: async () => void counts.opened++,
+    query,
+    end: async () => void counts.closed++,
+  })
+  const database = { address: { schema: 'holdfast' }, client: async () => client() }
+  return { database: database as unknown as Database, counts }
+}
+
+describe('a connection for requests to replay', () => {
+  it('is closed when the server refuses LISTEN, however often that is tried', async () => {
+    const clock = fakeClock()
+    const { database, counts } = databaseWith(() => Promise.reject(new Error('LISTEN is not supported')))
+    const wakeups = new Wakeups(database, clock)
+    wakeups.on(() => {})
+    await clock.advance(60_000)
+    expect(counts.opened).toBeGreaterThan(3)
+    expect(counts.closed).toBe(counts.opened)
+    await wakeups.close()
+  })
+
+  it('is closed when nobody listens any more by the time it is made', async () => {
+    const clock = fakeClock()
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const { database, counts } = databaseWith(() => answered)
+    const wakeups = new Wakeups(database, clock)
+    const leave = wakeups.on(() => {})
+    await clock.advance(0)
+    leave()
+    answer()
+    await clock.advance(0)
+    expect(counts).toEqual({ opened: 1, closed: 1 })
+    await wakeups.close()
+  })
+})
