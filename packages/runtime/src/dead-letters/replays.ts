@@ -4,6 +4,7 @@ import { chance } from '../ids.js'
 import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
 import { summarize } from '../records/summary.js'
+import { isHeld, settledTo, standingOf } from '../store/dead-letter-rules.js'
 import type { Settlement } from '../store/store.js'
 import { detailsOf } from './entry.js'
 import type { Replayer, Through } from './handlers.js'
@@ -53,6 +54,13 @@ export class Owners {
   }
 }
 
+/** Whether an entry has the result that it was to have. */
+const isResult = (entry: DeadLetter, expected: DeadLetter): boolean =>
+  entry.status === expected.status &&
+  entry.lastAttempt.getTime() === expected.lastAttempt.getTime() &&
+  entry.replayedAt?.getTime() === expected.replayedAt?.getTime() &&
+  entry.errorDetails.history?.length === expected.errorDetails.history?.length
+
 /** Serves leased entries: renews the lease while the handler runs, and settles it at the end. */
 export class Replays {
   private readonly kit: Kit
@@ -85,7 +93,9 @@ export class Replays {
    * Replays an entry that `owner` holds. Its lease is renewed until the result is recorded. `patient` puts it back where
    * nothing could be tried; otherwise that is a failure like others.
    */
-  async execute(leased: DeadLetter, owner: string, replayer: Replayer, patient: boolean): Promise<Replayed> {
+  async execute(given: DeadLetter, owner: string, replayer: Replayer, patient: boolean): Promise<Replayed> {
+    const leased = await this.ensureLease(given, owner)
+    if (leased === undefined) return { record: () => this.late(given) }
     let entry: DeadLetter
     try {
       entry = this.vault.open(leased)
@@ -113,6 +123,16 @@ export class Replays {
       return { error, record: () => record().finally(stop) }
     }
     return { record: () => this.completed(entry, owner).finally(stop) }
+  }
+
+  /**
+   * The entry with a lease that lasts. Where the process was stopped for so long that its lease has ended, it is taken again;
+   * undefined where somebody else was first.
+   */
+  private async ensureLease(leased: DeadLetter, owner: string): Promise<DeadLetter | undefined> {
+    if (isHeld(standingOf(leased), this.kit.clock.wall())) return leased
+    const again = await this.kit.store.deadLetters.lease(leased.dlqId, owner, this.leaseEnd(), this.now())
+    return again.result === 'leased' ? again.entry : undefined
   }
 
   /** Ends the lease as if nothing had been. */
@@ -152,7 +172,14 @@ export class Replays {
   }
 
   private settle(entry: DeadLetter, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
-    return this.settling.run(() => this.kit.store.deadLetters.settle(entry.dlqId, owner, settlement))
+    const { deadLetters } = this.kit.store
+    return this.settling.run(async ({ number }) => {
+      const settled = await deadLetters.settle(entry.dlqId, owner, settlement)
+      if (settled !== undefined || number === 1) return settled
+      // An attempt before may have been committed, and its answer lost.
+      const current = await deadLetters.get(entry.dlqId, settlement.at)
+      return current !== undefined && isResult(current, settledTo(entry, settlement)) ? current : undefined
+    })
   }
 
   private tell(
