@@ -163,7 +163,7 @@ describe('a proxy with workers', () => {
     })
     const replaced: number[] = []
     const onWarning = ({ message }: Error): void => {
-      const pid = /worker of the proxy \(process (\d+)\)/.exec(message)?.[1]
+      const pid = /^proxy worker (\d+) was killed by SIGKILL/.exec(message)?.[1]
       if (pid !== undefined) replaced.push(Number(pid))
     }
     process.on('warning', onWarning)

@@ -22,10 +22,17 @@ import {
   type WorkerSettings,
 } from './protocol.js'
 
-/** A worker that ends sooner than this is not replaced before as much time has passed: it may never start. */
+/** How long after its start a worker that failed is replaced. The time doubles with each failure in a row. */
 const RESTART_DELAY_MS = 1000
-/** How long a worker may take to end after the time it was given. */
+const MAX_RESTART_DELAY_MS = 30_000
+/** A worker that ends later than this after its start did not fail in a row with the one before it. */
+const STABLE_AFTER_MS = 10_000
+/** How long a worker may take to exit after the timeout of `close`, before it is killed. */
 const EXIT_GRACE_MS = 2000
+
+/** How long after its start a worker is replaced, by how many in a row have failed. */
+const restartDelay = (failures: number): number =>
+  failures === 0 ? 0 : Math.min(MAX_RESTART_DELAY_MS, RESTART_DELAY_MS * 2 ** (failures - 1))
 
 /** The program of a worker, as it is shipped. */
 const findProgram = (): string => createRequire(import.meta.url).resolve('@holdfast/proxy/worker')
@@ -62,8 +69,12 @@ class Primary implements Workers {
   private readonly workers = new Set<WorkerProcess>()
   /** What workers had done that are gone. */
   private past: ProxyCounts = { requests: 0, tunnels: 0, refused: 0 }
-  private waiting: Socket[] = []
+  /** Connections that came while no worker was ready. */
+  private readonly waiting = new Set<Socket>()
+  private isStarted = false
   private isClosing = false
+  /** Whether it was reported that workers fail to start. Reset when one is ready. */
+  private hasWarned = false
   private readonly restarts = new Set<unknown>()
 
   constructor(settings: ProxySettings) {
@@ -81,7 +92,8 @@ class Primary implements Workers {
         resolve()
       })
     })
-    await Promise.all(Array.from({ length: settings.workers }, () => this.add().ready))
+    await Promise.all(Array.from({ length: settings.workers }, () => this.add()))
+    this.isStarted = true
   }
 
   readonly status = (): ProxyStatus => {
@@ -100,7 +112,7 @@ class Primary implements Workers {
     const { clock } = this.settings
     this.isClosing = true
     for (const timer of this.restarts) clock.clearTimer(timer)
-    for (const socket of this.waiting.splice(0)) socket.destroy()
+    for (const socket of this.waiting) socket.destroy()
     // It accepts nothing from here on; the connections it handed over are the workers' to end.
     if (this.server.listening) this.server.close()
     await Promise.all([...this.workers].map((worker) => worker.close(timeoutMs)))
@@ -112,7 +124,7 @@ class Primary implements Workers {
   }
 
   private openConnections(): number {
-    let sum = this.waiting.length
+    let sum = this.waiting.size
     for (const { connections } of this.workers) sum += connections
     return sum
   }
@@ -127,39 +139,73 @@ class Primary implements Workers {
     let least: WorkerProcess | undefined
     for (const worker of this.workers)
       if (worker.isReady && (least === undefined || worker.connections < least.connections)) least = worker
-    if (least === undefined) this.waiting.push(socket)
+    if (least === undefined) this.hold(socket)
     else least.take(socket)
   }
 
-  private add(): WorkerProcess {
+  /** Keeps a connection until a worker is ready, for as long as a client may take for the head of a request. */
+  private hold(socket: Socket): void {
+    this.waiting.add(socket)
+    socket.once('close', () => this.waiting.delete(socket))
+    socket.setTimeout(this.settings.headTimeout, () => socket.destroy())
+  }
+
+  /** Hands out the connections that came while no worker was ready. */
+  private acceptWaiting(): void {
+    for (const socket of this.waiting) {
+      this.waiting.delete(socket)
+      socket.setTimeout(0)
+      this.accept(socket)
+    }
+  }
+
+  /** Starts a worker; `failures` of those in its place before it failed in a row. Rejects where it cannot be started. */
+  private async add(failures = 0): Promise<void> {
+    const startedAt = this.settings.clock.now()
+    const replace = (): void => {
+      const hasFailed = this.settings.clock.now() - startedAt < STABLE_AFTER_MS
+      this.scheduleStart(startedAt, hasFailed ? failures + 1 : 0)
+    }
+    try {
+      const worker = new WorkerProcess(this, (reason) => this.onExit(worker, reason, replace))
+      this.workers.add(worker)
+      await worker.ready
+    } catch (cause) {
+      const error = new Error(`the proxy worker failed to start: ${(cause as Error).message}`, { cause })
+      if (!this.isStarted) throw error
+      if (!this.isClosing && !this.hasWarned)
+        process.emitWarning(`${error.message}; retrying with increasing delays`)
+      this.hasWarned = true
+      replace()
+      return
+    }
+    this.hasWarned = false
+    this.acceptWaiting()
+  }
+
+  private onExit(worker: WorkerProcess, reason: string, replace: () => void): void {
+    this.workers.delete(worker)
+    const { requests, tunnels, refused } = worker.counts
+    this.past = {
+      requests: this.past.requests + requests,
+      tunnels: this.past.tunnels + tunnels,
+      refused: this.past.refused + refused,
+    }
+    // A worker that was not ready rejects the promise of its start, which is handled there.
+    if (this.isClosing || !worker.isReady) return
+    process.emitWarning(`proxy worker ${worker.pid} ${reason}; starting a replacement`)
+    replace()
+  }
+
+  private scheduleStart(startedAt: number, failures: number): void {
     const { clock } = this.settings
-    const startedAt = clock.now()
-    const worker = new WorkerProcess(this, () => {
-      this.workers.delete(worker)
-      const { counts } = worker
-      this.past = {
-        requests: this.past.requests + counts.requests,
-        tunnels: this.past.tunnels + counts.tunnels,
-        refused: this.past.refused + counts.refused,
-      }
-      if (this.isClosing) return
-      process.emitWarning(`a worker of the proxy (process ${worker.pid}) ended and is replaced`)
-      const wait = Math.max(0, startedAt + RESTART_DELAY_MS - clock.now())
-      const timer = clock.setTimer(() => {
-        this.restarts.delete(timer)
-        this.add()
-      }, wait)
-      this.restarts.add(timer)
-    })
-    // Connections that came while no worker was ready are served now.
-    worker.ready.then(
-      () => {
-        for (const socket of this.waiting.splice(0)) this.accept(socket)
-      },
-      () => {},
-    )
-    this.workers.add(worker)
-    return worker
+    if (this.isClosing) return
+    const wait = Math.max(0, startedAt + restartDelay(failures) - clock.now())
+    const timer = clock.setTimer(() => {
+      this.restarts.delete(timer)
+      void this.add(failures)
+    }, wait)
+    this.restarts.add(timer)
   }
 }
 
@@ -167,7 +213,7 @@ class Primary implements Workers {
 class WorkerProcess {
   readonly channel: Channel<PrimaryMessage>
   readonly pid: number | undefined
-  /** Resolves when it takes connections; rejects where it ends before. */
+  /** Resolves when it takes connections; rejects where it ends before that. */
   readonly ready: Promise<void>
   isReady = false
   counts: WorkerCounts = NO_COUNTS
@@ -175,31 +221,37 @@ class WorkerProcess {
   private taken = 0
   private readonly child: ChildProcess
   private readonly primary: Primary
-  private readonly exited: Promise<void>
+  /** Resolves with how the process ended. */
+  private readonly exited: Promise<string>
   private readonly calls = new Map<number, RemoteCall>()
   private onReady = (): void => {}
 
-  constructor(primary: Primary, onExit: () => void) {
+  /** @throws where the system cannot start another process */
+  constructor(primary: Primary, onExit: (reason: string) => void) {
     this.primary = primary
     this.child = fork(findProgram(), { execArgv: [] })
     this.pid = this.child.pid
     this.channel = new Channel(this.child as ChannelEnd)
-    this.exited = new Promise((resolve) => this.child.once('exit', () => resolve()))
+    this.exited = new Promise((resolve) => {
+      this.child.once('exit', (code, signal) =>
+        resolve(signal === null ? `exited with code ${code}` : `was killed by ${signal}`),
+      )
+      // A process that cannot be started has no id and never exits. Other errors, as of a message, do not end it.
+      this.child.on('error', ({ message }) => this.pid === undefined && resolve(message))
+    })
     this.ready = new Promise((resolve, reject) => {
       this.onReady = resolve
-      const failed = (): void => reject(new Error('a worker of the proxy ended before it was ready'))
-      this.child.once('error', failed).once('exit', failed)
+      void this.exited.then((reason) => reject(new Error(reason)))
     })
-    // A failure to start is reported by those who wait for it.
+    // A failure to start is reported where it is awaited.
     this.ready.catch(() => {})
-    this.child.on('error', () => {})
     this.child.on('message', (messages) => {
       for (const message of messages as unknown as WorkerMessage[]) this.handle(message)
     })
-    this.child.once('exit', () => {
+    void this.exited.then((reason) => {
+      for (const call of this.calls.values()) call.cancel('the proxy worker exited')
+      onExit(reason)
       this.isReady = false
-      for (const call of this.calls.values()) call.cancel('its worker process ended')
-      onExit()
     })
     const { pool: _, policies: __, guard: ___, resolve: ____, clock: _____, ...settings } = primary.settings
     this.channel.send({ type: 'start', settings: settings as WorkerSettings })
