@@ -110,8 +110,9 @@ export class Exchange implements Repeatable {
       this.attempt = attempt.number
       if (this.held !== undefined) await this.letGo()
     }
-    const flight = engine.cuts ? (attempt as PooledAttempt as AttemptContext) : undefined
-    const response = await this.request(targetOf(attempt.member), flight)
+    const context = attempt as PooledAttempt as AttemptContext
+    const flight = engine.cuts ? context : undefined
+    const response = await this.request(targetOf(attempt.member), context)
     const ended = flight ?? this.signal
     if (ended?.aborted) {
       // Nobody waits for it any more, and whoever sent it did not hear of that.
@@ -179,10 +180,7 @@ export class Exchange implements Repeatable {
   }
 
   /** Sends it once, to a member of the pool where there is one. */
-  private async request(
-    target: FetchTarget | undefined,
-    flight: AttemptContext | undefined,
-  ): Promise<Response> {
+  private async request(target: FetchTarget | undefined, attempt: AttemptContext): Promise<Response> {
     const { body } = this
     const { origin, dispatcher } = target ?? {}
     const memberHeaders = target?.headers === undefined ? undefined : new Headers(target.headers)
@@ -205,7 +203,9 @@ export class Exchange implements Repeatable {
       init = { ...init, body: made ?? null, ...(isOneShot(made) && HALF) }
     }
     if (dispatcher !== undefined) init = { ...init, dispatcher } as RequestInit
-    if (flight !== undefined) init = withSignal(init, flight)
+    if (this.sender.engine.cuts) init = withSignal(init, attempt)
+    // It ended while a body was made, or the one of the response before was read.
+    if (attempt.aborted) throw attempt.signal.reason
     return memberHeaders === undefined ? send(input, init) : this.sendFor(memberHeaders, send, input, init)
   }
 

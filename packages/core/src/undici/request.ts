@@ -98,7 +98,9 @@ export class DispatchedRequest implements Repeatable {
     const { engine, retry, policy } = this.relay
     const { held } = this
     this.held = undefined
+    const context = attempt as PooledAttempt as AttemptContext
     if (held !== undefined) await held.discard(engine.settings.clock)
+    if (context.aborted) throw attempt.signal.reason
     const leg = new Leg(
       (status) => status >= 400 || retry.retryIf !== undefined,
       (context) => Object.assign(this.told, context),
@@ -114,9 +116,7 @@ export class DispatchedRequest implements Repeatable {
       const listed = policy.rules.retryStatusCodes
       const { error, fails } = asFailure(answer, { engine, retry, listed, context: this.context })
       if (fails && namesErrors(retry))
-        await addFailureCode(error, attempt as PooledAttempt as AttemptContext, (signal) =>
-          leg.peekText(engine.settings.clock, signal),
-        )
+        await addFailureCode(error, context, (signal) => leg.peekText(engine.settings.clock, signal))
       if (engine.cuts && attempt.signal.aborted) throw attempt.signal.reason
       if (fails) throw error
       return answer
