@@ -261,7 +261,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   /** Acquires what an attempt needs: a permit, time, a pool member. False where it was rejected. */
   private prepareAttempt(): boolean {
     const { executor, number, admission } = this
-    const { clock, budget, pool } = executor.settings
+    const { clock, pool } = executor.settings
     // One reading of the clock for permit and deadline: a lease must not end before the deadline it covers.
     const now =
       number > 0 && number % YIELD_EVERY !== 0 && this.delay === 0 && !executor.hasListeners
@@ -290,7 +290,19 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
         return this.rejectAttempt(error, error.code === 'NETWORK_DOWN' ? 'network_down' : 'pool_unavailable')
       }
     }
-    this.run = { number: number + 1, startedAt: now, context: undefined, selection, isMemberFault: undefined }
+    const run = {
+      number: number + 1,
+      startedAt: now,
+      context: undefined,
+      selection,
+      isMemberFault: undefined,
+    }
+    if (this.isEnded) {
+      admission?.releasePermit() // a listener of the member's breaker aborted the call
+      this.members?.recordOutcome(run, true, this.result, CANCELLED_ATTEMPT, undefined)
+      return false
+    }
+    this.run = run
     this.number = number + 1
     this.currentAttempt = number + 1
     this.pendingCalls++
@@ -298,7 +310,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     if (number === 0) {
       this.beganAt = now
       this.totalDeadline = now + executor.settings.totalTimeout
-      budget?.deposit()
+      this.depositCall()
     }
     if (executor.hasDeadline || this.effective !== undefined) this.startDeadline(now)
     return true
@@ -432,6 +444,16 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
       delay,
     )
     return false
+  }
+
+  /** Tells the budget of a call, where there is one. */
+  private depositCall(): void {
+    const { budget } = this.executor.settings
+    try {
+      budget?.deposit()
+    } catch (error) {
+      report('the retry budget', budget as object, error)
+    }
   }
 
   /** Takes a retry from the budget, where there is one. A budget that throws allows none. */

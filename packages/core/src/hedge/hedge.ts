@@ -90,7 +90,10 @@ export class HedgedAttempt {
     this.settings.clock.clearTimer(this.timer)
     if (this.isOver || this.callsLeft === 0) return
     const selection = this.host.selectForHedge()
-    if (selection !== false) {
+    if (this.isOver) {
+      // A listener of the member's breaker aborted the call.
+      if (selection) this.host.cancelHedge(this.createRun(selection), LOSER_ABORT_REASON, false)
+    } else if (selection !== false) {
       this.callsLeft--
       this.startRun(selection)
     } else if (this.running.size > 0 && this.settings.hedge?.delay) this.waitForNextHedge()
@@ -103,14 +106,17 @@ export class HedgedAttempt {
     )
   }
 
-  private startRun(selection: Pick | undefined): void {
+  private createRun(selection: Pick | undefined): HedgedRun {
     const { number } = this.first
     const context = new AttemptContext(number, selection?.member)
-    const startedAt = this.settings.clock.now()
-    const run: HedgedRun = { number, startedAt, context, selection, isMemberFault: undefined }
+    return { number, startedAt: this.settings.clock.now(), context, selection, isMemberFault: undefined }
+  }
+
+  private startRun(selection: Pick | undefined): void {
+    const run = this.createRun(selection)
     this.running.add(run)
     if (this.callsLeft > 0) this.waitForNextHedge()
-    this.host.callFunction(context).then(
+    this.host.callFunction(run.context).then(
       (value) => {
         if (this.isOver) return
         this.promote(run)

@@ -35,3 +35,15 @@ it('keeps the deadlines of other calls when a budget throws at a deadline', asyn
   await clock.advance(200)
   expect(await Promise.all(codes)).toEqual(['ATTEMPT_TIMEOUT', 'ATTEMPT_TIMEOUT'])
 })
+
+it('runs a call though its budget throws at the first attempt, and holds nothing afterwards', async () => {
+  const budget = {
+    deposit() {
+      throw new Error('broken budget')
+    },
+    withdraw: () => true,
+  } as unknown as RetryBudget
+  const api = guard({ budget, bulkhead: { limit: 1, queue: 1 }, retry: false })
+  expect(await Promise.all([api.run(() => 1), api.run(() => 2)])).toEqual([1, 2])
+  expect(await api.run(() => 3)).toBe(3)
+})
