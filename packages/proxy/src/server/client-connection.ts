@@ -4,6 +4,9 @@ import { HoldfastError } from 'holdfast'
 import { closeGracefully, lingerAfterResponse } from './linger.js'
 import { PartialLine } from './raw-url.js'
 
+/** How many pipelined requests of one connection run at a time. Without a limit one connection could open any number of others. */
+const MAX_CONCURRENT_REQUESTS = 10
+
 /** The connection of a client: its requests that have no response yet, and what may still be read from it. */
 export class ClientConnection {
   /** Whether nothing more is read: the response to what was read closes the connection. */
@@ -18,6 +21,8 @@ export class ClientConnection {
   private withBody: IncomingMessage | undefined = undefined
   private controller: AbortController | undefined = undefined
   private readonly onAnswered: (() => void)[] = []
+  /** Handlers of pending requests that are to run when others have their responses. */
+  private readonly queue: (() => void)[] = []
 
   constructor(socket: Socket, maxHeaderSize: number) {
     this.socket = socket
@@ -60,6 +65,15 @@ export class ClientConnection {
     this.withBody = hasBody ? req : undefined
   }
 
+  /** Handles a request that was added, at once or when fewer run. Nothing more is read until all of them run. */
+  schedule(handle: () => void): void {
+    if (this.pending.size - this.queue.length <= MAX_CONCURRENT_REQUESTS) handle()
+    else {
+      this.queue.push(handle)
+      this.socket.pause()
+    }
+  }
+
   /** Notes what was read, after the parser has read it. */
   readonly onData = (chunk: Buffer): void => {
     const { withBody, line } = this
@@ -75,6 +89,9 @@ export class ClientConnection {
   /** Notes that a response is complete, or never will be. */
   delete(res: ServerResponse): void {
     this.pending.delete(res)
+    const next = this.queue.shift()
+    if (next !== undefined && this.queue.length === 0) this.socket.resume()
+    if (this.socket.writable) next?.()
     if (!this.hasPending) for (const callback of this.onAnswered.splice(0)) callback()
   }
 

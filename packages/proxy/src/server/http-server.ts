@@ -56,7 +56,7 @@ export function createHttpServer(house: House): Server {
         house.counts.refused++
         refuse(res, problem)
       } else if (isOwn(req)) answerOwn(house, res)
-      else handlePlain(house, req, res, head, connection.signal)
+      else connection.schedule(() => handlePlain(house, req, res, head, connection.signal))
     },
   )
   server.maxConnections = maxConnections
