@@ -91,9 +91,13 @@ export class Rests {
     if (!this.held.get(pool)?.shares(member)) return
     const until = this.clock.now() + ms
     const key = JSON.stringify([pool, member])
-    this.wire.run(REST, keyOf(pool), [this.node, pool, member, Math.ceil(ms)]).catch(() => {
-      this.untold.set(key, { pool, member, until })
-    })
+    // Untold until Redis has answered: one that ends meanwhile is not told again when Redis is back.
+    const rest = { pool, member, until }
+    this.untold.set(key, rest)
+    const onTold = () => {
+      if (this.untold.get(key) === rest) this.untold.delete(key)
+    }
+    this.wire.run(REST, keyOf(pool), [this.node, pool, member, Math.ceil(ms)]).then(onTold, () => {})
   }
 
   private roused(pool: string, member: string): void {

@@ -1,0 +1,40 @@
+import type { Pool } from 'holdfast'
+import type { PoolLink } from 'holdfast/engine'
+import { fakeClock } from 'holdfast/testing'
+import { describe, expect, it } from 'vitest'
+import { Rests } from '../../src/shared/rests.js'
+import type { Wire } from '../../src/shared/wire.js'
+
+// The cooldown of a member that was being told to Redis when it was ended, and could not be told, was told when Redis was back.
+
+describe('the cooldown of a member that ended while Redis did not answer', () => {
+  it('is not told to the fleet when Redis is back', async () => {
+    const clock = fakeClock()
+    let link: PoolLink | undefined
+    const connect = (given: PoolLink | undefined) => {
+      link = given
+    }
+    const pool = { id: 'p', connect } as unknown as Pool
+    const told: unknown[][] = []
+    let fail: ((error: Error) => void) | undefined
+    const wire = {
+      run: (_script: unknown, _keys: unknown, args: unknown[]) => {
+        if (args.length === 0) return Promise.resolve([])
+        told.push(args)
+        return new Promise((_, reject) => {
+          fail ??= reject
+        })
+      },
+    } as unknown as Wire
+    const rests = new Rests(wire, { node: 'n', clock, onInvalidReply: () => {} })
+    await rests.keep([pool], () => true)
+    link?.rested('a', 60_000)
+    link?.roused('a')
+    fail?.(new Error('Redis is lost'))
+    await clock.advance(0)
+    told.length = 0
+    await rests.compare()
+    expect(told).toEqual([])
+    rests.close()
+  })
+})
