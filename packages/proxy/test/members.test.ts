@@ -59,10 +59,10 @@ describe('a proxy', () => {
 
   it.each([
     ['ftp://user:hunter2@p1.example', 'the scheme "ftp:"'],
-    ['no url hunter2', 'no URL'],
+    ['no url hunter2', 'not a URL'],
     ['http://user:hunter2@p1.example/path', 'got a path'],
-    ['http://user:hunter2@p1.example:0', 'port 0'],
-    ['', 'no URL'],
+    ['http://user:hunter2@p1.example:0', 'got 0'],
+    ['', 'not a URL'],
   ])('is refused without being repeated: %s', (url, words) => {
     const problems = problemsOf(() => new ProxyUpstream(url)).join('\n')
     expect(problems).toContain(words)

@@ -67,7 +67,7 @@ describe('the options', () => {
   it.each(['0.0.0.0', '::', '192.168.1.5', 'proxy.example'])(
     'let nobody listen on %s without users',
     async (host) => {
-      expect(problems({ host })).toContain('give users')
+      expect(problems({ host })).toContain('configure users')
       expect(problems({ host, users: [{ name: 'a', password: 'b' }] })).toBe('')
       await expect(startProxy({ host, port: 0 })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
     },

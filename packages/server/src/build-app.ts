@@ -61,7 +61,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
           requestId,
           error: redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)),
         },
-        'a request failed in a way that nobody foresaw',
+        'unexpected error while handling a request',
       ),
   })
   app.onError((error, c) => refuse(error, c))

@@ -5,7 +5,7 @@ import { milliseconds } from 'holdfast/engine'
 import { z } from 'zod'
 import type { Connections } from './connections.js'
 
-/** How long connections may take and how many there may be, so that slow or silent clients cannot use up the server. */
+/** Timeouts and the limit of connections, which keep slow or idle clients from exhausting the server. */
 export interface LimitOptions {
   /**
    * How long a client may take to send the head of a request, counted from the connection for its first one.
@@ -79,7 +79,7 @@ export const serverOptions = ({ headerTimeout, requestTimeout, idleTimeout }: Li
   headersTimeout: Math.min(headerTimeout, requestTimeout),
   requestTimeout,
   keepAliveTimeout: idleTimeout,
-  // How often Node looks for connections whose time is up.
+  // How often Node checks for connections that have timed out.
   connectionsCheckingInterval: Math.min(5000, Math.max(50, Math.min(headerTimeout, requestTimeout) / 2)),
   // A missing Host is rejected with the others, so that its answer has the headers of every answer.
   requireHostHeader: false,
@@ -100,7 +100,7 @@ export function enforceLimits(
   server.maxConnections = maxConnections
   server.timeout = idleTimeout
   server.on('timeout', (socket: Socket) => {
-    // A request in progress waits for its answer, or reads the event stream; bytes that stay unsent are a client that does not read.
+    // A request in progress is not idle: it waits for its response or reads the event stream. Unsent bytes mean that the client does not read.
     if (!connections.isBusy(socket) || socket.writableLength > 0) socket.destroy()
   })
   let loggedAt = Number.NEGATIVE_INFINITY
@@ -108,7 +108,7 @@ export function enforceLimits(
     if (clock.now() - loggedAt < LOG_EVERY_MS) return
     loggedAt = clock.now()
     warn(
-      `the limit of ${maxConnections} connections is reached and further ones are closed; server.max_connections raises it`,
+      `connection limit reached (${maxConnections}): closing new connections; server.max_connections raises it`,
     )
   })
 }

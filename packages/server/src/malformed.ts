@@ -33,7 +33,7 @@ export function reject(outgoing: ServerResponse, problem: Malformed): void {
 const countOf = (raw: readonly string[], name: string): number =>
   raw.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length
 
-/** What is wrong with a head that Node's parser accepts. Each of these can be read in two ways by two servers in a row. */
+/** Why a head that Node's parser accepts is rejected: two servers in a row could read it differently. */
 export function problemOfHead({ rawHeaders, headers, httpVersion }: IncomingMessage): Malformed | undefined {
   const hosts = countOf(rawHeaders, 'host')
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1'))
@@ -69,11 +69,11 @@ function answerOn(socket: Socket, problem: Malformed): void {
   socket.destroySoon()
 }
 
-/** Gives the answers that Node makes for requests it cannot read the same form and headers as all others. */
+/** Answers requests that Node cannot parse in the same form and with the same headers as all others. */
 export function answerMalformed(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const answer = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
-    // Where an answer has begun, anything written here would be taken for a part of it.
+    // Once a response has begun, anything written here would be read as part of it.
     if (!socket.writable || error.code === 'ECONNRESET' || answer?.headersSent === true) socket.destroy()
     else answerOn(socket, PROBLEMS[error.code ?? ''] ?? NOT_HTTP)
   })

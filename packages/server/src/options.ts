@@ -42,14 +42,16 @@ export interface AppSettings
 }
 
 const whole = (least: number) =>
-  z.int({ error: `takes a whole number from ${least}` }).min(least, `takes a whole number from ${least}`)
+  z
+    .int({ error: `expected a whole number from ${least}` })
+    .min(least, `expected a whole number from ${least}`)
 
 const schema = z.strictObject({
-  host: z.string().min(1, 'takes a name or an address').default('127.0.0.1'),
+  host: z.string().min(1, 'expected a name or an address').default('127.0.0.1'),
   allowedHosts: z.array(z.string()).readonly().default([]),
   maxBody: whole(1024).default(1_048_576),
   heartbeat: z
-    .custom<Duration>((value) => milliseconds(value as Duration) > 0, 'takes a duration above 0')
+    .custom<Duration>((value) => milliseconds(value as Duration) > 0, 'expected a duration above 0')
     .default('15s')
     .transform((value) => milliseconds(value)),
   readerBuffer: whole(4096).default(262_144),
@@ -57,12 +59,12 @@ const schema = z.strictObject({
   dashboard: z.union([z.string(), z.literal(false)]).optional(),
   allowPrivateTargets: z.boolean().optional(),
   clock: z
-    .custom<Clock>((value) => typeof (value as Clock | null)?.setTimer === 'function', 'takes a Clock')
+    .custom<Clock>((value) => typeof (value as Clock | null)?.setTimer === 'function', 'expected a Clock')
     .default(systemClock),
   logger: z
     .custom<Pick<Logger, 'error'>>(
       (value) => typeof (value as Logger | null)?.error === 'function',
-      'takes a logger with error(fields, message)',
+      'expected a logger with error(fields, message)',
     )
     .default({ error: (fields, message) => console.error(`holdfast: ${message}`, fields) }),
 })

@@ -97,7 +97,7 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
   const { headerTimeout, requestTimeout, idleTimeout, maxConnections, ...rest } = others
   const limits = resolveLimits({ headerTimeout, requestTimeout, idleTimeout, maxConnections }, own)
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw refusal('port: takes a whole number from 0 to 65535')
+    throw refusal('port: expected a whole number from 0 to 65535')
   if (!isLoopback(host) && (await listTokens(hf)).length === 0)
     throw refusal(
       `host: ${host} can be reached from other machines, and there is no token; ${

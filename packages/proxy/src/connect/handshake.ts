@@ -34,15 +34,16 @@ export async function askForTunnel(socket: Socket, upstream: ProxyUpstream, targ
 }
 
 function refusal(upstream: ProxyUpstream, status: number, head: readonly string[]): ProxyConnectionError {
-  if (!(status >= 100)) return new ProxyConnectionError(`the proxy ${upstream.host} does not answer in HTTP`)
+  if (!(status >= 100))
+    return new ProxyConnectionError(`the proxy ${upstream.host} sent a response that is not HTTP`)
   // It speaks of our credentials with this proxy and of nothing else: there is no status to be judged by.
-  if (status === 407) return new ProxyConnectionError(`the proxy ${upstream.host} refuses our credentials`)
+  if (status === 407) return new ProxyConnectionError(`the proxy ${upstream.host} rejected the credentials`)
   const headers: Record<string, string> = {}
   for (const line of head.slice(1)) {
     const colon = line.indexOf(':')
     if (colon > 0) headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim()
   }
-  return new ProxyConnectionError(`the proxy ${upstream.host} refused a tunnel with ${status}`, {
+  return new ProxyConnectionError(`the proxy ${upstream.host} rejected CONNECT with status ${status}`, {
     status: status < 400 ? undefined : status,
     headers,
   })
@@ -71,7 +72,7 @@ function readHead(socket: Socket, who: string): Promise<string[]> {
     const fail = (error: Error): void => settle(() => reject(error))
     const onError = (error: Error): void => fail(error)
     const onEnd = (): void =>
-      fail(new ProxyConnectionError(`${who} closed the connection before it answered`))
+      fail(new ProxyConnectionError(`${who} closed the connection before its response`))
     const onData = (chunk: Buffer): void => {
       read = read.length === 0 ? chunk : Buffer.concat([read, chunk])
       const ends = endOf(read)
@@ -83,7 +84,7 @@ function readHead(socket: Socket, who: string): Promise<string[]> {
           resolve(read.toString('latin1', 0, ends.end).split(/\r?\n/).slice(0, -1))
         })
       else if (read.length > LONGEST_HEAD || !'HTTP/1.'.startsWith(read.toString('latin1', 0, 7)))
-        fail(new ProxyConnectionError(`${who} does not answer in HTTP`))
+        fail(new ProxyConnectionError(`${who} sent a response that is not HTTP`))
     }
     socket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onEnd).resume()
   })

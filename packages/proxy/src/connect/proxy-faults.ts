@@ -9,16 +9,15 @@ type Controller = Dispatcher.DispatchController
 
 /** What statuses say of the proxy, and of nothing that those who asked could use. */
 const faultOf = (status: number, proxy: string): Error | undefined => {
-  if (status === 407) return new ProxyConnectionError(`the proxy ${proxy} refuses our credentials`)
-  if (status === 101)
-    return new ProxyConnectionError(`the proxy ${proxy} changes to a protocol that nobody asked for`)
+  if (status === 407) return new ProxyConnectionError(`the proxy ${proxy} rejected the credentials`)
+  if (status === 101) return new ProxyConnectionError(`the proxy ${proxy} sent an unexpected 101 response`)
   return undefined
 }
 
 /** What a parser cannot read is said in the words of a proxy that fails. */
 const told = (error: Error, proxy: string): Error =>
   error.name === 'HTTPParserError'
-    ? new ProxyConnectionError(`what came through ${proxy} is not HTTP`)
+    ? new ProxyConnectionError(`the response through the proxy ${proxy} is not HTTP`)
     : error
 
 /**

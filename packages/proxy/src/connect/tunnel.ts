@@ -17,7 +17,7 @@ export async function reach(upstream: ProxyUpstream, signal: AbortSignal, halfOp
   } catch (cause) {
     // A certificate that does not do speaks of a target for good; of a proxy it says that another may do better.
     if (signal.aborted || ['network_error', 'timeout'].includes(classify(cause).kind)) throw cause
-    throw new ProxyConnectionError(`no connection to the proxy ${upstream.host}: ${messageOf(cause)}`, {
+    throw new ProxyConnectionError(`connection to the proxy ${upstream.host} failed: ${messageOf(cause)}`, {
       cause,
     })
   }
@@ -77,9 +77,12 @@ export class Limit {
     this.timer = systemClock.setTimer(
       () =>
         controller.abort(
-          Object.assign(new ProxyConnectionError(`connecting to ${host} took over ${connectTimeout} ms`), {
-            code: 'ETIMEDOUT',
-          }),
+          Object.assign(
+            new ProxyConnectionError(`connection to ${host} timed out after ${connectTimeout} ms`),
+            {
+              code: 'ETIMEDOUT',
+            },
+          ),
         ),
       connectTimeout,
     )

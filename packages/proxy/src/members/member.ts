@@ -40,7 +40,7 @@ export function upstreamOf(value: unknown): ProxyUpstream {
   if (value instanceof ProxyUpstream) return value
   const { url } = Object(value) as { url?: unknown }
   if (typeof url !== 'string' && !(url instanceof URL))
-    throw new TypeError('a member of the pool is no proxy: make it with proxyMember')
+    throw new TypeError('expected a pool member made with proxyMember, got another value')
   const key = value as object
   const found = known.get(key) ?? new ProxyUpstream(url)
   known.set(key, found)

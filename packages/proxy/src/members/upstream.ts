@@ -95,8 +95,8 @@ export class ProxyUpstream {
 function readTimeout(given: Duration): number {
   const timeout = milliseconds(given)
   if (timeout > 0 && timeout < 2 ** 31) return timeout
-  throw invalid('a proxy cannot be made', [
-    `connectTimeout: got ${String(given).slice(0, 20)}, takes a duration above 0, in milliseconds or as '500ms', '30s'`,
+  throw invalid('invalid proxy member', [
+    `connectTimeout: expected a duration above 0, in milliseconds or as '500ms', '30s', got ${String(given).slice(0, 20)}`,
   ])
 }
 
@@ -110,26 +110,26 @@ interface Parsed {
 function parse(given: string | URL): Parsed {
   const text = String(given)
   if (!URL.canParse(text))
-    throw invalid('a proxy cannot be made', [
-      'url: got something that is no URL, takes http://, https://, socks5:// or socks5h:// with a host and a port',
+    throw invalid('invalid proxy member', [
+      'url: expected http://, https://, socks5:// or socks5h:// with a host and a port, got a text that is not a URL',
     ])
   const scheme = new URL(text).protocol.replace('socks5h:', 'socks5:').replace('socks:', 'socks5:')
   if (!Object.hasOwn(PORTS, scheme))
-    throw invalid('a proxy cannot be made', [
-      `url: got the scheme ${JSON.stringify(scheme.slice(0, 20))}, takes http://, https://, socks5:// or socks5h://`,
+    throw invalid('invalid proxy member', [
+      `url: expected http://, https://, socks5:// or socks5h://, got the scheme ${JSON.stringify(scheme.slice(0, 20))}`,
     ])
   const protocol = scheme as ProxyProtocol
   // The rules for the host's spelling are those of http, whatever the scheme.
   const url = new URL(`http:${text.slice(text.indexOf(':') + 1)}`)
   const problems: string[] = []
-  if (url.hostname === '') problems.push('url: got no host, takes one')
+  if (url.hostname === '') problems.push('url: expected a host, got none')
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
-    problems.push('url: got a path, takes a host and a port alone')
+    problems.push('url: expected only a host and a port, got a path')
   // An http URL hides its usual port, and a proxy may be told to be there.
   const explicit = /:(\d+)\/?$/.exec(text)?.[1]
   const port = Number(url.port || explicit || PORTS[protocol])
-  if (port === 0) problems.push('url: got port 0, takes a port from 1')
-  if (problems.length > 0) throw invalid('a proxy cannot be made', problems)
+  if (port === 0) problems.push('url: expected a port from 1 to 65535, got 0')
+  if (problems.length > 0) throw invalid('invalid proxy member', problems)
   const { hostname, username, password } = url
   const credentials = username === '' && password === '' ? undefined : decoded(username, password)
   return { protocol, hostname, port, credentials }

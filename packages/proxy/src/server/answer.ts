@@ -88,7 +88,7 @@ export class Answer {
 
   /** Nobody wants it: where something is still to come, the connection is given up. */
   discard(): void {
-    if (!this.complete && !this.broken) this.controller.abort(new Error('the answer is not wanted any more'))
+    if (!this.complete && !this.broken) this.controller.abort(new Error('the response was discarded'))
     this.broken = true
     this.chunks = []
   }
@@ -100,7 +100,7 @@ export class StatusFailure extends Error {
   readonly headers: Record<string, string>
 
   constructor(status: number, headers: Record<string, string>) {
-    super(`the answer was ${status}`)
+    super(`the response status was ${status}`)
     this.status = status
     this.headers = headers
   }

@@ -3,7 +3,7 @@ import type { House } from './house.js'
 import { type Refusal, tooManyGuesses, UNAUTHORIZED } from './refusals.js'
 import type { Caller } from './users.js'
 
-/** The caller that credentials belong to, or why the request is refused. */
+/** The caller that the credentials belong to, or the response that refuses the request. */
 export function authenticate(
   { users, throttle }: Pick<House, 'users' | 'throttle'>,
   authorization: string | undefined,

@@ -122,7 +122,7 @@ export class ClientConnection {
 
   /** Notes that the connection is closed. Node tells only the response whose turn it was. */
   close(): void {
-    this.controller?.abort(new HoldfastError('CANCELLED', 'the client went away'))
+    this.controller?.abort(new HoldfastError('CANCELLED', 'the client disconnected'))
     for (const res of this.pending) if (res.socket === null) res.emit('close')
   }
 

@@ -52,7 +52,7 @@ const DROPS = 32
 /** A request that was sent must not be sent again. */
 export class AlreadySent extends TypeError {
   constructor() {
-    super('the request was sent before and may not be sent twice')
+    super('the request was already sent and must not be sent again')
   }
 }
 
@@ -101,7 +101,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    if (this.settled) controller.abort(new Error('nobody waits for it any more'))
+    if (this.settled) controller.abort(new Error('the attempt has already ended'))
     else
       try {
         this.sending.begin()
@@ -116,7 +116,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     _headers: unknown,
     statusMessage = '',
   ): void {
-    if (statusCode === 101) return controller.abort(new Error('a protocol that nobody asked for'))
+    if (statusCode === 101) return controller.abort(new Error('unexpected status 101'))
     if (statusCode < 200) return
     const { headers, contentLength } = readResponse(statusCode, controller.rawHeaders as Buffer[])
     this.answer = new Answer(statusCode, statusMessage, headers, controller)

@@ -44,7 +44,7 @@ export function guardsOf({
     if (policy === undefined) return kind === 'tunnel' ? tunnels : requests
     const found = named.get(policy)
     if (found === undefined)
-      throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${JSON.stringify(policy.slice(0, 40))}`)
+      throw new HoldfastError('POLICY_NOT_FOUND', `policy ${JSON.stringify(policy.slice(0, 40))} not found`)
     return found
   }
 }
@@ -77,10 +77,10 @@ function byStatus({ retryStatusCodes: codes, ...retry }: ProxyRetryOptions): Pro
   const { retryNonIdempotent, retryOn, abortOn = [] } = retry
   const problems: string[] = []
   if (codes !== undefined && !(Array.isArray(codes) && codes.every(isRepeatable)))
-    problems.push('retry.retryStatusCodes: takes an array of 408, 425, 429 and statuses from 500 to 599')
+    problems.push('retry.retryStatusCodes: expected an array of 408, 425, 429 and statuses from 500 to 599')
   if (retryNonIdempotent !== undefined && typeof retryNonIdempotent !== 'boolean')
-    problems.push('retry.retryNonIdempotent: takes true or false')
-  if (problems.length > 0) throw invalid('a policy of the proxy', problems)
+    problems.push('retry.retryNonIdempotent: expected true or false')
+  if (problems.length > 0) throw invalid('invalid proxy policy', problems)
   if (codes === undefined) return retry
   const listed = (error: unknown): boolean => error instanceof StatusFailure && codes.includes(error.status)
   const unlisted = (error: unknown): boolean =>

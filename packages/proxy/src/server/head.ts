@@ -11,7 +11,7 @@ export interface RequestHead {
   contentLength: number
   chunked: boolean
   idempotencyKey: boolean
-  /** Why the request is refused: others could take it for something else than this proxy does. */
+  /** Why the request is refused: another server could read it differently. */
   problem: Refusal | undefined
 }
 
@@ -45,7 +45,7 @@ function withoutNamed(headers: FlatHeaders, connection: string): FlatHeaders {
   return kept
 }
 
-/** What is wrong with a line of Transfer-Encoding that comes after others, or not. Only chunks say where a body ends. */
+/** Why a Transfer-Encoding line is rejected; `hasOthers` if it is not the first. Only chunks delimit a body. */
 function problemOfCoding(hasOthers: boolean, value: string): Refusal | undefined {
   const codings = value.toLowerCase().split(',')
   if (codings.at(-1)?.trim() !== 'chunked') return UNFRAMED

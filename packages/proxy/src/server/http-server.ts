@@ -43,10 +43,10 @@ export function createHttpServer(house: House): Server {
       connection.add(req, res, chunked || contentLength > 0)
       res.on('close', () => {
         connection.delete(res)
-        // A connection is kept for nobody while the proxy is being closed.
+        // Idle connections are closed while the proxy is shutting down.
         if (house.closing) setImmediate(() => server.closeIdleConnections())
       })
-      // A request after one that closes the connection is not read: it may be a part of that one to others.
+      // A request behind one that closes the connection is not handled: another server may read it as part of that one.
       if (isBehindLast) return
       if (problem !== undefined || (chunked && req.httpVersionMinor === 0) || connection.isRecovered) {
         res.shouldKeepAlive = false
@@ -61,7 +61,7 @@ export function createHttpServer(house: House): Server {
   )
   server.maxConnections = maxConnections
   server.on('connection', (socket: Socket) => {
-    // A connection is given back to the server where a request on it has to be parsed anew.
+    // The event is emitted again for a connection whose request is parsed a second time.
     if (connections.has(socket)) return
     const connection = connections.get(socket)
     house.connections++
@@ -72,35 +72,37 @@ export function createHttpServer(house: House): Server {
       if (house.connections === 0) house.onIdle?.()
     })
   })
-  /** Handles a request that takes over its connection, once those before it have their responses. */
-  const onTakeover =
-    (handle: (req: IncomingMessage, client: PendingClient) => unknown) =>
-    async (req: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
-      const connection = connections.get(socket)
-      socket.off('data', connection.onData)
-      const client = new PendingClient(socket, head)
-      house.tunnels.expect(socket)
-      socket.setTimeout(0)
-      await connection.waitForPending()
-      // A request behind one that closes the connection is not handled.
-      if (!connection.isClosing) handle(req, client)
-    }
-  server.on(
-    'connect',
-    onTakeover((req, client) => handleConnect(house, req, client)),
-  )
-  server.on(
-    'upgrade',
-    onTakeover((req, client) => {
-      if (isWebSocket(req)) return handleWebSocket(house, req, client)
-      const { socket } = client
-      socket.pause()
-      socket.unshift(Buffer.concat([withoutUpgrade(req), client.end()]))
-      server.emit('connection', socket)
-      return socket.resume()
-    }),
-  )
-  /** Has another parser read a request whose URL was refused for bytes outside ASCII. */
+  /** Waits until the requests before one that takes over its connection have their responses, and then handles it. */
+  const takeOver = async (
+    socket: Socket,
+    head: Buffer,
+    handle: (client: PendingClient) => unknown,
+  ): Promise<void> => {
+    const connection = connections.get(socket)
+    socket.off('data', connection.onData)
+    const client = new PendingClient(socket, head)
+    house.tunnels.expect(socket)
+    socket.setTimeout(0)
+    await connection.waitForPending()
+    // A request behind one that closes the connection is not handled.
+    if (!connection.isClosing) handle(client)
+  }
+  const ignoreUpgrade = (req: IncomingMessage, client: PendingClient): void => {
+    const { socket } = client
+    socket.pause()
+    socket.unshift(Buffer.concat([withoutUpgrade(req), client.end()]))
+    server.emit('connection', socket)
+    socket.resume()
+  }
+  server.on('connect', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    void takeOver(socket, head, (client) => handleConnect(house, req, client))
+  })
+  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    void takeOver(socket, head, (client) =>
+      isWebSocket(req) ? handleWebSocket(house, req, client) : ignoreUpgrade(req, client),
+    )
+  })
+  /** Gives a request to a second parser after the first rejected its URL for non-ASCII bytes. */
   const parseAnew = (socket: Socket, bytes: Buffer): void => {
     const request = encodeUrl(bytes)
     if (request === undefined)
@@ -115,7 +117,7 @@ export function createHttpServer(house: House): Server {
     const silent = connection.hasPending && !connection.ownsError
     // Bytes after a request that is the last of its connection are ignored: its response closes the connection.
     if (error.code === 'HPE_CLOSED_CONNECTION' && connection.hasPending) return
-    // The parser that did not take a URL is gone, and so is its time for the head of the request.
+    // The timeout is that of the parser that was replaced.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && connection.isRecovered) return
     const line =
       error.code === 'HPE_INVALID_URL'
@@ -138,10 +140,10 @@ const isOwn = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === tr
 
 function badHead(code: string | undefined): { status: number; error: string; message: string } {
   if (code === 'HPE_HEADER_OVERFLOW')
-    return { status: 431, error: 'BAD_REQUEST', message: 'the head of the request is too long' }
+    return { status: 431, error: 'BAD_REQUEST', message: 'the request head is larger than maxHeaderSize' }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { status: 408, error: 'BAD_REQUEST', message: 'the request took too long to come' }
-  return { status: 400, error: 'BAD_REQUEST', message: 'this is no well-formed HTTP/1.1 request' }
+    return { status: 408, error: 'BAD_REQUEST', message: 'the request head did not arrive in time' }
+  return { status: 400, error: 'BAD_REQUEST', message: 'the request is not valid HTTP/1.1' }
 }
 
 /** Lets requests and tunnels end for as long as `timeout` (ms), and ends the rest. */

@@ -200,20 +200,21 @@ export function readProxy(given: ProxyOptions): ProxySettings {
   for (const [name, value] of Object.entries(Object(given) as object)) {
     if (value === undefined) continue
     const rule = Object.hasOwn(RULES, name) ? RULES[name as keyof ProxyOptions] : undefined
-    if (rule === undefined) problems.push(`${name}: the options are ${Object.keys(RULES).join(', ')}`)
+    if (rule === undefined)
+      problems.push(`${name}: unknown option, expected one of ${Object.keys(RULES).join(', ')}`)
     else if (!rule[1](value)) problems.push(`${name}: expected ${rule[0]}, got ${describe(name, value)}`)
     else settings[name] = rule[2] === undefined ? value : rule[2](value as never)
   }
   const { host, users } = settings as unknown as ProxySettings
   if (typeof host === 'string' && !LOOPBACK.test(host) && Array.isArray(users) && users.length === 0)
     problems.push(
-      `host: got ${host}, which others can reach, while anybody may use the proxy; give users, or a loopback address`,
+      `host: expected a loopback address where there are no users, got ${host}; configure users, or listen on 127.0.0.1`,
     )
   const { workers, resolve, clock } = settings as unknown as ProxySettings
   if (workers > 1 && (resolve !== PROXY_DEFAULTS.resolve || clock !== PROXY_DEFAULTS.clock))
     problems.push(
-      'workers: expected 1 where resolve or clock is given, since functions cannot be sent to processes',
+      'workers: expected 1 with resolve or clock, since functions cannot be sent to another process',
     )
-  if (problems.length > 0) throw invalid('a proxy cannot be started', problems)
+  if (problems.length > 0) throw invalid('invalid proxy options', problems)
   return settings as unknown as ProxySettings
 }

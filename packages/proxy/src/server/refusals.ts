@@ -15,14 +15,14 @@ export interface Refusal {
 export const UNAUTHORIZED: Refusal = {
   status: 407,
   error: 'UNAUTHORIZED',
-  message: 'this proxy asks for a user name and a password it knows (Proxy-Authorization: Basic)',
+  message: 'expected the name and password of a user of this proxy (Proxy-Authorization: Basic)',
   headers: { 'proxy-authenticate': 'Basic realm="holdfast"' },
 }
-/** The same for the pages of the proxy itself, where it is no proxy but a server. */
+/** The same for the status page, where the proxy is an origin server. */
 export const UNAUTHORIZED_PAGE: Refusal = {
   status: 401,
   error: 'UNAUTHORIZED',
-  message: 'this page takes the name and the password of a user of the proxy (Authorization: Basic)',
+  message: 'expected the name and password of a user of this proxy (Authorization: Basic)',
   headers: { 'www-authenticate': 'Basic realm="holdfast"' },
 }
 
@@ -37,7 +37,7 @@ export const tooManyGuesses = (wait: number): Refusal => ({
 export const PORT_FORBIDDEN: Refusal = {
   status: 403,
   error: 'FORBIDDEN',
-  message: 'this proxy opens no tunnels to this port (connectPorts, in the file proxy.connect_ports)',
+  message: 'CONNECT to this port is not allowed (connectPorts, in the file proxy.connect_ports)',
 }
 export const UNKNOWN_CODING: Refusal = {
   status: 501,
@@ -60,17 +60,18 @@ export const SEVERAL_HOSTS: Refusal = {
 export const FORBIDDEN: Refusal = {
   status: 403,
   error: 'FORBIDDEN',
-  message: 'the target is private, and this proxy does not go to private targets (allowPrivateTargets)',
+  message: 'the target is a private address or name; allowPrivateTargets allows it',
 }
 export const BAD_TARGET: Refusal = {
   status: 400,
   error: 'BAD_REQUEST',
-  message: 'this is a forward proxy: it takes GET http://host/path HTTP/1.1 or CONNECT host:port HTTP/1.1',
+  message:
+    'expected GET http://host/path HTTP/1.1 or CONNECT host:port HTTP/1.1, since this is a forward proxy',
 }
 export const NOT_FOUND: Refusal = {
   status: 404,
   error: 'NOT_FOUND',
-  message: 'this is a forward proxy; of its own it has / alone',
+  message: 'not found: the only page of this forward proxy is /',
 }
 
 const UNAVAILABLE = new Set([
@@ -83,10 +84,10 @@ const UNAVAILABLE = new Set([
 ])
 
 const SENTENCES: Readonly<Record<string, string>> = {
-  POOL_UNAVAILABLE: 'no proxy of the pool is available now',
-  NETWORK_DOWN: 'the network is down at this end',
-  CIRCUIT_OPEN: 'calls are refused for a while, because too many failed',
-  BULKHEAD_FULL: 'too many calls run already',
+  POOL_UNAVAILABLE: 'no proxy of the pool is available',
+  NETWORK_DOWN: 'the network of the proxy is down',
+  CIRCUIT_OPEN: 'the circuit breaker is open',
+  BULKHEAD_FULL: 'too many concurrent calls',
   CANCELLED: 'the call was cancelled',
 }
 
@@ -97,20 +98,20 @@ export function refusalFor(error: unknown): Refusal {
   const { kind, httpStatus, retryAfter } = classify(error)
   const code = isHoldfastError(error) ? error.code : undefined
   if (code === 'POLICY_NOT_FOUND' || code === 'INVALID_OPTIONS')
-    return { status: 400, error: code, message: 'x-holdfast-policy names no policy of this proxy' }
+    return { status: 400, error: code, message: 'x-holdfast-policy: policy not found' }
   if ((code !== undefined && UNAVAILABLE.has(code)) || httpStatus === 429) {
     const known = code === undefined ? 'UPSTREAM_RATE_LIMITED' : code
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter / 1000)) }
-    return { status: 503, error: known, message: SENTENCES[known] ?? 'try again later', headers }
+    return { status: 503, error: known, message: SENTENCES[known] ?? 'retry later', headers }
   }
   if (kind === 'timeout' || httpStatus === 504)
-    return { status: 504, error: code ?? 'UPSTREAM_TIMEOUT', message: 'there was no answer in time' }
+    return { status: 504, error: code ?? 'UPSTREAM_TIMEOUT', message: 'no response in time' }
   if ((error as { code?: unknown })?.code === 'UND_ERR_INVALID_ARG')
-    return { status: 400, error: 'BAD_REQUEST', message: 'the request cannot be sent on as it is' }
-  return { status: 502, error: 'UPSTREAM_FAILED', message: 'no answer could be had from the target' }
+    return { status: 400, error: 'BAD_REQUEST', message: 'the request cannot be forwarded' }
+  return { status: 502, error: 'UPSTREAM_FAILED', message: 'no response from the target' }
 }
 
-/** What keeps a browser from taking an answer of the proxy for something else, and from showing it inside a page. */
+/** Headers that stop a browser from sniffing the content type of a response and from showing it in a frame. */
 export const BROWSER_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

@@ -10,7 +10,7 @@ import { closeGracefully } from './linger.js'
 import type { PendingClient } from './pending-client.js'
 import { parseAbsolute, type RequestTarget } from './target.js'
 
-/** Answers a request in absolute form that asks for a WebSocket: its handshake is sent to the target over a tunnel. */
+/** Handles a WebSocket request in absolute form: its handshake is sent to the target over a tunnel. */
 export async function handleWebSocket(
   house: House,
   req: IncomingMessage,
@@ -27,7 +27,7 @@ function placeOf({ hostname, origin }: RequestTarget): { hostname: string; host:
   return { hostname, host: hostname.replace(/^\[|\]$/g, ''), port: Number(new URL(origin).port || 80) }
 }
 
-/** Whether a request is the handshake of a WebSocket, which has no body. No other protocol is switched to. */
+/** Whether a request is a WebSocket handshake, which has no body. Other upgrades are ignored. */
 export function isWebSocket({ method, headers }: IncomingMessage): boolean {
   const { upgrade, 'content-length': length = '0', 'transfer-encoding': coding } = headers
   return method === 'GET' && upgrade?.toLowerCase() === 'websocket' && length === '0' && coding === undefined
@@ -36,8 +36,8 @@ export function isWebSocket({ method, headers }: IncomingMessage): boolean {
 const HEADERS_OF_AN_UPGRADE = ['connection', 'upgrade', 'http2-settings']
 
 /**
- * The head of a request without its wish for another protocol, as the last of its connection. An HTTP server may ignore that
- * wish, and the request is parsed anew as an ordinary one, so that nothing but its own body is taken for a part of it.
+ * The head of a request without its upgrade headers, as the last of its connection. A server may ignore an upgrade, and the
+ * request is parsed again as an ordinary one, so that only its own body is read as part of it.
  */
 export function withoutUpgrade({ method, url, httpVersion, rawHeaders, headers }: IncomingMessage): Buffer {
   // Headers that Connection names are for this hop alone.
@@ -99,13 +99,13 @@ function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): str
   return `${text}\r\n`
 }
 
-/** Hands the response of a target that does not switch protocols to the client, and closes both connections after it. */
+/** Sends the client the response of a target that did not switch protocols, and closes both connections after it. */
 function deliver(req: IncomingMessage, response: IncomingMessage, client: Socket, idleTimeout: number): void {
   const { statusCode = 502, statusMessage = '', rawHeaders } = response
   const res = new ServerResponse(req)
   res.shouldKeepAlive = false
   res.assignSocket(client)
-  // Whatever else the client sends was meant for a protocol that is not spoken here.
+  // The client may already send data of the other protocol, which is dropped.
   client.on('error', () => {}).resume()
   client.setTimeout(idleTimeout, () => client.destroy())
   client.on('close', () => response.destroy())

@@ -14,7 +14,7 @@ export interface ChannelEnd {
 
 const ignore = (): void => {}
 
-/** Sends messages in order, all of one turn of the event loop at once: each send costs a system call on both sides. */
+/** Sends messages in order. Those of one turn of the event loop go in one write, since each write costs a system call on both sides. */
 export class Channel<M> {
   private readonly end: ChannelEnd
   private waiting: M[] = []
@@ -30,7 +30,7 @@ export class Channel<M> {
   private flush(): void {
     const messages = this.waiting
     this.waiting = []
-    // A process that is gone is noticed by its exit.
+    // A process that has exited is handled by its exit event.
     if (this.end.connected) this.end.send?.(messages as unknown as Serializable, undefined, {}, ignore)
   }
 }

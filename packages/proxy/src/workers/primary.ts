@@ -37,9 +37,9 @@ const restartDelay = (failures: number): number =>
 /** The program of a worker, as it is shipped. */
 const findProgram = (): string => createRequire(import.meta.url).resolve('@holdfast/proxy/worker')
 
-/** Processes that serve the connections of one proxy. */
+/** The worker processes of one proxy. */
 export interface Workers {
-  /** What accepts connections. */
+  /** The server that accepts connections. */
   readonly server: Server
   status(): ProxyStatus
   close(timeoutMs: number): Promise<void>
@@ -67,7 +67,7 @@ class Primary implements Workers {
   readonly guardFor: (call: ProxyCall) => ProxyGuard
   readonly settings: ProxySettings
   private readonly workers = new Set<WorkerProcess>()
-  /** What workers had done that are gone. */
+  /** The counts of workers that have exited. */
   private past: ProxyCounts = { requests: 0, tunnels: 0, refused: 0 }
   /** Connections that came while no worker was ready. */
   private readonly waiting = new Set<Socket>()
@@ -113,12 +113,12 @@ class Primary implements Workers {
     this.isClosing = true
     for (const timer of this.restarts) clock.clearTimer(timer)
     for (const socket of this.waiting) socket.destroy()
-    // It accepts nothing from here on; the connections it handed over are the workers' to end.
+    // The connections that were handed over are closed by the workers.
     if (this.server.listening) this.server.close()
     await Promise.all([...this.workers].map((worker) => worker.close(timeoutMs)))
   }
 
-  /** Tells the other workers which credentials were right or wrong. */
+  /** Sends the other workers which credentials were right or wrong. */
   share(from: WorkerProcess, message: WorkerMessage & { type: 'credentials' }): void {
     for (const worker of this.workers) if (worker !== from) worker.channel.send(message)
   }
@@ -209,7 +209,7 @@ class Primary implements Workers {
   }
 }
 
-/** A worker as the primary sees it. */
+/** The primary's side of a worker process. */
 class WorkerProcess {
   readonly channel: Channel<PrimaryMessage>
   readonly pid: number | undefined
@@ -297,7 +297,7 @@ class WorkerProcess {
         calls.get(message.id)?.settle(message.key, message.outcome)
         break
       case 'cancel':
-        calls.get(message.id)?.cancel('the client went away')
+        calls.get(message.id)?.cancel('the client disconnected')
         break
       case 'repeats':
         void this.answerRepeats(message.id, message.call)
@@ -313,7 +313,7 @@ class WorkerProcess {
     }
   }
 
-  /** Says whether a request that may do harm twice may be repeated. What is wrong with the call shows when it runs. */
+  /** Answers whether a non-idempotent request may be repeated. An invalid call is reported when it runs. */
   private async answerRepeats(id: number, call: ProxyCall): Promise<void> {
     const { guardFor, settings } = this.primary
     let value: boolean = settings.retryNonIdempotent
@@ -326,19 +326,19 @@ class WorkerProcess {
   }
 }
 
-const KEY = Symbol('the attempt that an outcome is of')
+const KEY = Symbol('the attempt of an outcome')
 
-/** A call whose attempts a worker makes, and which is decided here. */
+/** A call that runs under the guard of the primary, and whose attempts a worker makes. */
 class RemoteCall {
   private readonly id: number
   private readonly call: ProxyCall
-  /** Whether there are outcomes after which it must not be repeated. */
+  /** Whether the worker reports outcomes after which it must not be repeated. */
   private readonly isOnce: boolean
   private readonly channel: Channel<PrimaryMessage>
   private readonly controller = new AbortController()
   private readonly attempts = new Map<number, { resolve(value: object): void; reject(error: Error): void }>()
   private lastKey = 0
-  /** Whether the worker said that nothing may be sent any more. */
+  /** Whether the worker reported that the request must not be sent again. */
   private mustNotRepeat = false
 
   constructor({ id, call, isOnce }: WorkerMessage & { type: 'run' }, channel: Channel<PrimaryMessage>) {

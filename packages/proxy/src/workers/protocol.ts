@@ -6,7 +6,7 @@ import type { ProxyCall, ProxySettings } from '../server/options.js'
 import type { ProxyStatus } from '../server/status-page.js'
 import { PrivateTargetError } from '../targets/target-policy.js'
 
-/** The settings that a worker needs: plain data. Everything that decides stays in the primary. */
+/** The settings of a worker: plain data. Guards and the pool stay in the primary. */
 export type WorkerSettings = Omit<ProxySettings, 'pool' | 'policies' | 'guard' | 'resolve' | 'clock'>
 
 /** A proxy of the pool, with its credentials. */
@@ -14,11 +14,11 @@ export interface WireMember {
   readonly id: string
   readonly url: string
   readonly connectTimeout: number
-  /** Its options of TLS, serialized: they may hold buffers. Undefined where there are none. */
+  /** Its TLS options, serialized because they may hold buffers. Undefined if there are none. */
   readonly tls: string | undefined
 }
 
-/** What an attempt came to, as far as it decides anything. */
+/** The outcome of an attempt, as far as the guard needs it. */
 export type WireOutcome =
   | {
       readonly ok: true
@@ -39,7 +39,7 @@ export type WorkerMessage =
   | { readonly type: 'counts'; readonly counts: WorkerCounts }
   | CredentialsMessage
 
-/** From the primary to a worker. A connection comes as the handle of a message of its own. */
+/** From the primary to a worker. A connection is sent as the handle of a separate message. */
 export type PrimaryMessage =
   | { readonly type: 'start'; readonly settings: WorkerSettings }
   | {
@@ -50,7 +50,7 @@ export type PrimaryMessage =
       readonly member: WireMember | undefined
     }
   | { readonly type: 'abort'; readonly id: number; readonly key: number; readonly reason: WireError }
-  /** The call ended with the outcome of the attempt `key`, or with an error that no attempt had. */
+  /** The call ended with the outcome of the attempt `key`, or with an error of the guard. */
   | {
       readonly type: 'end'
       readonly id: number
@@ -62,7 +62,7 @@ export type PrimaryMessage =
   | { readonly type: 'close'; readonly timeout: number }
   | CredentialsMessage
 
-/** Credentials were right or wrong at one worker, which the others have to know. */
+/** Credentials that were right or wrong at one worker, for the throttles of the others. */
 interface CredentialsMessage {
   readonly type: 'credentials'
   readonly address: string
@@ -70,7 +70,7 @@ interface CredentialsMessage {
   readonly right: boolean
 }
 
-/** The work of one worker. */
+/** The counts of one worker. */
 export interface WorkerCounts extends ProxyCounts {
   /** Connections that were handed to it and are closed. */
   closed: number
@@ -79,7 +79,7 @@ export interface WorkerCounts extends ProxyCounts {
 
 export const CONNECTION = 'connection'
 
-/** An error as it is sent to another process, with what it is classified by. */
+/** An error as it is sent to another process, with the fields that classification reads. */
 export interface WireError {
   readonly kind: 'holdfast' | 'proxy' | 'status' | 'private' | 'mistake' | 'other'
   readonly name: string
@@ -89,7 +89,7 @@ export interface WireError {
   readonly cause: WireError | undefined
 }
 
-/** What of an error classification and refusals read. */
+/** The fields of an error that classification and error responses read. */
 const FIELDS = ['code', 'errno', 'syscall', 'status', 'statusCode', 'headers', 'retryAfter'] as const
 const MAX_CAUSES = 5
 
@@ -101,7 +101,7 @@ function kindOf(error: Error): WireError['kind'] {
   return error instanceof TypeError ? 'mistake' : 'other'
 }
 
-/** Makes an error plain data. */
+/** Converts an error to plain data. */
 export function encodeError(given: unknown, depth = 0): WireError {
   const error = given instanceof Error ? given : new Error(String(given))
   const fields: Record<string, unknown> = {}
@@ -124,7 +124,7 @@ export function encodeError(given: unknown, depth = 0): WireError {
 const isPlain = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string')
 
-/** Makes an error of the data again. */
+/** Converts the data back to an error. */
 export function decodeError(wire: WireError): Error {
   const { kind, name, message, stack, fields } = wire
   const options = wire.cause === undefined ? {} : { cause: decodeError(wire.cause) }

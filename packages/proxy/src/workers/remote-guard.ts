@@ -14,7 +14,7 @@ import {
   type WorkerMessage,
 } from './protocol.js'
 
-/** How many proxies of the pool a worker keeps connections to. */
+/** How many members of the pool a worker keeps connections to. */
 const MAX_UPSTREAMS = 100_000
 
 type Outcome = { readonly ok: boolean; readonly value: unknown }
@@ -28,7 +28,7 @@ interface RunningCall {
   reject(error: unknown): void
 }
 
-/** Gives guards that let the primary decide, and makes the attempts that it asks for. */
+/** Creates guards that run calls in the primary, and makes the attempts that the primary requests. */
 export class RemoteGuards {
   private readonly channel: Channel<WorkerMessage>
   private readonly calls = new Map<number, RunningCall>()
@@ -80,7 +80,7 @@ export class RemoteGuards {
     })
   }
 
-  /** Makes one attempt, and tells the primary what it came to. */
+  /** Makes one attempt and sends its outcome to the primary. */
   private async attempt(message: PrimaryMessage & { type: 'attempt' }): Promise<void> {
     const { id, key, number, member } = message
     const call = this.calls.get(id)
@@ -100,7 +100,7 @@ export class RemoteGuards {
       outcome = { ok: false, value: error }
     }
     call.attempts.delete(key)
-    // The call may have ended without this attempt, while its outcome was on the way.
+    // The call may have ended while the attempt was running.
     if (this.calls.get(id) !== call) return discard(outcome)
     call.outcomes.set(key, outcome)
     this.channel.send({ type: 'outcome', id, key, outcome: wireOutcome(outcome, call.options) })
@@ -121,7 +121,7 @@ export class RemoteGuards {
     const found =
       this.upstreams.get(name) ??
       new ProxyUpstream(url, { connectTimeout, ...(tls !== undefined && { tls: readTls(tls) }) })
-    // In the order of their last use: the first is the one that was used longest ago.
+    // Ordered by last use: the first entry is the least recently used.
     this.upstreams.delete(name)
     this.upstreams.set(name, found)
     if (this.upstreams.size > MAX_UPSTREAMS)
@@ -132,7 +132,7 @@ export class RemoteGuards {
 
 const readTls = (text: string): ConnectionOptions => deserialize(Buffer.from(text, 'base64'))
 
-/** Closes the connection of an attempt that another one was preferred to. Responses are discarded by those who kept them. */
+/** Closes the connection of an attempt whose outcome is not used. Responses are discarded by the request that holds them. */
 function discard({ ok, value }: Outcome): void {
   const { destroy } = Object(value) as { destroy?: unknown }
   if (ok && typeof destroy === 'function') (value as { destroy(): void }).destroy()
@@ -148,5 +148,5 @@ function wireOutcome({ ok, value }: Outcome, options: RunOptions): WireOutcome {
   return { ok, mustNotRepeat, status, headers }
 }
 
-/** What a call must not be repeated after. Functions stay in this process, which asks them for the primary. */
+/** The matchers of outcomes after which a call must not be repeated. Functions cannot be sent, so this process evaluates them. */
 const abortMatchers = ({ retry }: RunOptions): readonly unknown[] => (retry ? (retry.abortOn ?? []) : [])

@@ -13,10 +13,10 @@ import { Channel, type ChannelEnd } from './channel.js'
 import { CONNECTION, type PrimaryMessage, type WorkerMessage, type WorkerSettings } from './protocol.js'
 import { RemoteGuards } from './remote-guard.js'
 
-/** How often a worker reports what it counted, where that changed. */
+/** How often a worker reports its counts if they have changed. */
 const REPORT_EVERY_MS = 100
 
-/** Shares with the other workers which credentials were right or wrong, so that guesses are limited over all of them. */
+/** Limits wrong credentials over all workers: each one shares what it records with the others. */
 class SharedThrottle {
   private readonly local = new CredentialThrottle(systemClock)
   private readonly channel: Channel<WorkerMessage>
@@ -42,7 +42,7 @@ class SharedThrottle {
     return this.local.recordFailure(address, name)
   }
 
-  /** Another worker recorded this. */
+  /** Applies what another worker recorded. */
   apply({ address, name, right }: PrimaryMessage & { type: 'credentials' }): void {
     if (!right) this.local.recordFailure(address, name)
     else if (name !== undefined) this.local.recordSuccess(address, name)
@@ -73,7 +73,7 @@ class Worker {
 
   /** Takes a connection. */
   accept(socket: Socket): void {
-    // As the sockets of an HTTP server are.
+    // As Node's HTTP server sets it for its own sockets.
     socket.allowHalfOpen = true
     socket.setNoDelay(true)
     socket.once('close', () => this.leave())
@@ -95,7 +95,7 @@ class Worker {
       readStatus: () => this.readStatus(),
     })
     this.server = createHttpServer(this.house)
-    // It never listens, but from this event on it watches over its connections and their timeouts.
+    // The server never listens, but Node checks the timeouts of connections only after this event.
     this.server.emit('listening')
     this.channel.send({ type: 'ready' })
     this.reportRegularly()
@@ -136,12 +136,12 @@ class Worker {
 const worker = new Worker()
 process.on('message', (message, socket) => {
   if (message === CONNECTION) {
-    // A client that left on the way has no connection any more.
+    // The client disconnected while its connection was handed over.
     if (socket === undefined) worker.leave()
     else worker.accept(socket as Socket)
   } else for (const one of message as unknown as PrimaryMessage[]) worker.handle(one)
 })
-// A terminal interrupts all processes of its group; the primary says when to end.
+// A terminal signals every process of its group; workers end when the primary closes them.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 process.on('disconnect', () => process.exit(0))

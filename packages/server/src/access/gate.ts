@@ -55,8 +55,8 @@ export function gate(hf: HoldfastLike, settings: AppSettings, local: Caller): Mi
       throw new Refusal(
         'UNAUTHORIZED',
         shown === undefined
-          ? 'a token is needed, in the header Authorization as Bearer TOKEN (holdfast token create NAME --role viewer makes one)'
-          : 'this token is not known: it may be revoked, or mistyped',
+          ? 'expected a token in the header Authorization as Bearer TOKEN, got none (holdfast token create NAME --role viewer creates one)'
+          : 'the token is not valid: it may have been revoked',
         { headers: CHALLENGE },
       )
     }

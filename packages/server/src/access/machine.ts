@@ -38,18 +38,19 @@ function parse(text: string): URL | undefined {
  */
 export function demandThisMachine(from: Origins, allowedHosts: readonly string[]): void {
   const { hosts, scheme, origin, fetchSite, remote } = from
-  const make = 'make a token (holdfast token create NAME --role viewer) to come in from elsewhere'
+  const make =
+    'create a token for access from other machines and sites (holdfast token create NAME --role viewer)'
   if (remote !== undefined && !isLoopback(remote))
-    throw new Refusal('FORBIDDEN', `without a token only this machine is let in; ${make}`)
+    throw new Refusal('FORBIDDEN', `without a token only clients on this machine are allowed; ${make}`)
   const isOurs = (host: string | undefined) => {
     if (host === undefined) return true
     const name = parse(`http://${host}`)?.hostname ?? ''
     return isLoopback(name) || allowedHosts.includes(name)
   }
   if (!hosts.every(isOurs))
-    throw new Refusal('FORBIDDEN', `the Host header names no address of this machine; ${make}`)
+    throw new Refusal('FORBIDDEN', `expected the Host header to name this machine; ${make}`)
   const own = parse(`${scheme}://${hosts.findLast((host) => host !== undefined)}`)?.origin
   const foreign = origin !== undefined && (own === undefined || parse(origin)?.origin !== own)
   if (foreign || (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite)))
-    throw new Refusal('FORBIDDEN', `a page of another site may not call this server; ${make}`)
+    throw new Refusal('FORBIDDEN', `requests from pages of other sites are not allowed; ${make}`)
 }

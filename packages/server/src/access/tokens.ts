@@ -81,12 +81,12 @@ export async function createToken(
   const { name, role, by, reason } = options
   const problems: string[] = []
   if (typeof name !== 'string' || !/^[\w.@-]{1,64}$/.test(name))
-    problems.push('name: takes 1 to 64 letters, digits, _ . @ or -')
+    problems.push('name: expected 1 to 64 letters, digits, _ . @ or -')
   else if ((await values.get(PREFIX + name)) !== undefined)
-    problems.push(`name: there is a token ${name} already; revoke it first, or choose another name`)
-  if (!ROLES.includes(role)) problems.push(`role: takes one of ${ROLES.join(', ')}`)
+    problems.push(`name: token ${name} already exists; revoke it first, or choose another name`)
+  if (!ROLES.includes(role)) problems.push(`role: expected one of ${ROLES.join(', ')}`)
   if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `a token cannot be made: ${problems.join('; ')}`, {
+    throw new HoldfastError('INVALID_OPTIONS', `invalid token: ${problems.join('; ')}`, {
       details: problems,
     })
   const token = `hft_${randomBytes(BYTES).toString('base64url')}`

@@ -33,7 +33,7 @@ export function limitBody(maxSize: number): MiddlewareHandler<Env> {
   const limit = bodyLimit({
     maxSize,
     onError: () => {
-      throw new Refusal('PAYLOAD_TOO_LARGE', `a body may have ${maxSize} bytes at the most`)
+      throw new Refusal('PAYLOAD_TOO_LARGE', `expected a body of at most ${maxSize} bytes, got more`)
     },
   })
   // Errors of the handlers behind it are answered before they come back here.

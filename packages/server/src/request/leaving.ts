@@ -4,7 +4,7 @@ import { HoldfastError } from 'holdfast'
 export function leaving(client: AbortSignal, ending: AbortSignal): { signal: AbortSignal; done(): void } {
   const controller = new AbortController()
   const left = () =>
-    controller.abort(new HoldfastError('CANCELLED', 'the client left before it was answered'))
+    controller.abort(new HoldfastError('CANCELLED', 'the client disconnected before the response'))
   const ended = () => controller.abort(ending.reason)
   client.addEventListener('abort', left)
   ending.addEventListener('abort', ended)

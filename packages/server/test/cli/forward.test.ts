@@ -225,7 +225,7 @@ describe('an answer to a POST', () => {
           success: false,
           totalAttempts: 1,
           operation: 'proxy 192.0.2.1',
-          finalError: { message: 'the answer was 503' },
+          finalError: { message: 'the response status was 503' },
         },
       ],
     })

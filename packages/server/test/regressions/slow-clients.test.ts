@@ -153,7 +153,7 @@ describe('the limit of connections', () => {
     expect(await untilClosed(port, '')).toBe('')
     expect(await untilClosed(port, '')).toBe('')
     expect(logged).toHaveLength(1)
-    expect(logged[0]?.[1]).toMatch(/limit of 2 connections.*server\.max_connections/)
+    expect(logged[0]?.[1]).toMatch(/connection limit reached \(2\).*server\.max_connections/)
     first.destroy()
     expect(await untilAnswered(port)).toMatch(/^HTTP\/1\.1 200 /)
   })
