@@ -13,7 +13,7 @@ const TAKEN = ['commander', 'yaml', 'zod']
 const OWN = {
   '@holdfast/runtime/config': 'packages/runtime/src/config/index.ts',
   holdfast: 'packages/core/src/index.ts',
-  'holdfast/engine': 'packages/core/src/engine/index.ts',
+  'holdfast/internal': 'packages/core/src/internal/index.ts',
 }
 
 /** @param {string} path */

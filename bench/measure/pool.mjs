@@ -35,23 +35,23 @@ const SESSIONS = CONTEXTS.map(({ session }) => ({ session }))
 /** What the engine tells a pool of an attempt. @param {number} duration */
 const success = (duration) =>
   /** @type {const} */ ({
-    threw: false,
+    hasThrown: false,
     result: 1,
-    known: undefined,
-    verdict: 'success',
+    classification: undefined,
+    breakerOutcome: 'success',
     duration,
-    at: undefined,
+    endedAt: undefined,
   })
 
 /** @param {number} duration */
 const failure = (duration) =>
   /** @type {const} */ ({
-    threw: true,
+    hasThrown: true,
     result: BROKEN,
-    known: UNKNOWN,
-    verdict: 'failure',
+    classification: UNKNOWN,
+    breakerOutcome: 'failure',
     duration,
-    at: undefined,
+    endedAt: undefined,
   })
 
 /** @type {never[]} */
@@ -83,9 +83,9 @@ export async function picks(strategy, count) {
     calls: 1,
     async run(times) {
       for (let i = 0; i < times; i++) {
-        const pick = pool.take(CONTEXTS[call++ & 1023], NONE, undefined)
+        const pick = pool.select(CONTEXTS[call++ & 1023], NONE, undefined)
         if (pick === undefined) throw new Error('nobody is available')
-        pool.settle(pick, success(call & 63), NONE)
+        pool.recordOutcome(pick, success(call & 63), NONE)
       }
     },
   }
@@ -121,9 +121,9 @@ export function memory(strategy, count, regions = true) {
   const before = used()
   const pool = new Pool({ id: 'pool', members: all, strategy })
   for (let i = 0; i < count; i++) {
-    const pick = pool.take(contexts[i & 1023], NONE, undefined)
+    const pick = pool.select(contexts[i & 1023], NONE, undefined)
     if (pick === undefined) throw new Error('nobody is available')
-    pool.settle(pick, i % 2 === 0 ? success(5) : failure(5), NONE)
+    pool.recordOutcome(pick, i % 2 === 0 ? success(5) : failure(5), NONE)
     // Whatever the strategy prefers, each has its turn.
     pool.drain(pick.member.id)
   }

@@ -9,7 +9,7 @@ import {
 } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 
 /** What a proxy is like. */
 export type Kind = 'good' | 'slow' | 'refusing' | 'banned' | 'flapping'

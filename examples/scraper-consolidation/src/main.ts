@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Holdfast, migrateConfig, toWire } from '@holdfast/runtime'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { FlakyService } from './flaky.js'
 import { perform, TASKS } from './subsystems.js'
 

@@ -1,5 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 
 /** One thing that a subsystem does: under which operation, and what goes wrong with it how often. */
 export interface Task {

@@ -54,7 +54,7 @@ export const timersInUse = (): unknown => setTimeout
 const readTime = (): number => (isFaked() ? readFakedTime() : platform.performance.now())
 
 /** The longest wait that a platform timer takes; a longer one would fire at once. */
-const LONGEST = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Platform timers run on a clock of whole milliseconds and may fire this much before their time. */
 export const EARLY_MS = 2
@@ -62,22 +62,22 @@ export const EARLY_MS = 2
 class SystemTimer {
   private handle: ReturnType<typeof setTimeout> | undefined
   private readonly fn: () => void
-  private readonly due: number
+  private readonly dueAt: number
 
   constructor(fn: () => void, ms: number) {
     this.fn = fn
-    this.due = readTime() + ms
-    this.arm(ms)
+    this.dueAt = readTime() + ms
+    this.schedule(ms)
   }
 
-  private arm(ms: number): void {
-    this.handle = setTimeout(this.fire, Math.min(LONGEST, Math.ceil(ms)), ms > LONGEST)
+  private schedule(ms: number): void {
+    this.handle = setTimeout(this.onTimer, Math.min(MAX_TIMER_MS, Math.ceil(ms)), ms > MAX_TIMER_MS)
   }
 
-  private readonly fire = (chunk: boolean): void => {
-    const left = this.due - readTime()
+  private readonly onTimer = (chunk: boolean): void => {
+    const remaining = this.dueAt - readTime()
     // A last chunk that is far too early means that the platform's timers are faked: they are right then.
-    if (chunk ? left > 0 : left > 0 && left <= EARLY_MS) this.arm(left)
+    if (chunk ? remaining > 0 : remaining > 0 && remaining <= EARLY_MS) this.schedule(remaining)
     else this.fn()
   }
 
@@ -106,15 +106,15 @@ export const systemRandom: Random = () => Math.random()
 
 /** How many calls in a burst share one reading of the clock, and how close (ms) readings must be to be a burst. */
 const BURST_CALLS = 63
-const BURST_GAP = 0.05
+const BURST_GAP_MS = 0.05
 
-let stamp = 0
-let left = 0
-let armedAt = Number.NEGATIVE_INFINITY
+let burstStartTime = 0
+let burstReadsLeft = 0
+let burstStartedAt = Number.NEGATIVE_INFINITY
 
 function endBurst(): void {
-  left = 0
-  armedAt = Number.NEGATIVE_INFINITY
+  burstReadsLeft = 0
+  burstStartedAt = Number.NEGATIVE_INFINITY
 }
 
 /**
@@ -122,44 +122,45 @@ function endBurst(): void {
  * less than 50 µs apart share a reading, for 64 calls and a turn of the event loop at the most; any other call reads
  * the clock. Only the system's clock is ever spared.
  */
-export function startStamp(clock: Clock): number {
+export function approximateStartTime(clock: Clock): number {
   if (clock !== systemClock || isFaked()) return clock.now()
-  if (left > 0) {
-    left--
-    return stamp
+  if (burstReadsLeft > 0) {
+    burstReadsLeft--
+    return burstStartTime
   }
   const now = platform.performance.now()
-  if (now - stamp < BURST_GAP) {
-    left = BURST_CALLS
-    if (now - armedAt > 100) {
-      armedAt = now
+  if (now - burstStartTime < BURST_GAP_MS) {
+    burstReadsLeft = BURST_CALLS
+    if (now - burstStartedAt > 100) {
+      burstStartedAt = now
       runOutsideContext(() => setTimeout(endBurst, 1))
     }
   }
-  stamp = now
+  burstStartTime = now
   return now
 }
 
-let ahead = 0
-let aheadAt = Number.NEGATIVE_INFINITY
+let cachedWallOffset = 0
+let wallOffsetReadAt = Number.NEGATIVE_INFINITY
 
 /** How far the wall clock is ahead of the other; of the system's clock it is looked up once a millisecond at the most. */
-export function wallAhead(clock: Clock, now: number): number {
+export function wallOffset(clock: Clock, now: number): number {
   if (clock !== systemClock || isFaked()) return clock.wall() - now
-  if (!(now - aheadAt < 1)) {
-    ahead = Date.now() - now
-    aheadAt = now
+  if (!(now - wallOffsetReadAt < 1)) {
+    cachedWallOffset = Date.now() - now
+    wallOffsetReadAt = now
   }
-  return ahead
+  return cachedWallOffset
 }
 
-type Defer = (fn: () => void) => unknown
+type ScheduleMacrotask = (fn: () => void) => unknown
 
-const turn: Defer = (globalThis as { setImmediate?: Defer }).setImmediate ?? ((fn) => setTimeout(fn, 0))
+const scheduleMacrotask: ScheduleMacrotask =
+  (globalThis as { setImmediate?: ScheduleMacrotask }).setImmediate ?? ((fn) => setTimeout(fn, 0))
 
 /** Resolves after one turn of the event loop, in which promises that wait for nothing else settle. */
-export function settled(): Promise<void> {
-  return new Promise((resolve) => turn(resolve))
+export function nextMacrotask(): Promise<void> {
+  return new Promise((resolve) => scheduleMacrotask(resolve))
 }
 
 /** A call that may make more attempts than this is taken for one whose attempts never end. */
@@ -174,7 +175,7 @@ export async function yieldTurn(maxAttempts: number): Promise<void> {
   const isEndless = maxAttempts > MAX_FINITE_ATTEMPTS
   if (isEndless) yieldingEndlessly++
   else yielding++
-  await settled()
+  await nextMacrotask()
   if (isEndless) yieldingEndlessly--
   else yielding--
 }
@@ -189,5 +190,5 @@ export async function allSettled(): Promise<void> {
     turns === 0 || yielding > 0 || (yieldingEndlessly > 0 && turns < MAX_ENDLESS_TURNS);
     turns++
   )
-    await settled()
+    await nextMacrotask()
 }

@@ -12,11 +12,11 @@ type Decimal = `${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}${string}` | `0.${string}`
  */
 export type Duration = number | `0${Unit}` | (Amount & Decimal)
 
-const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** Milliseconds of a duration, or NaN where it is none. */
-export function milliseconds(value: unknown): number {
+export function parseDuration(value: unknown): number {
   if (typeof value === 'number') return value
   const match = typeof value === 'string' && /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value)
-  return match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : Number.NaN
+  return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : Number.NaN
 }

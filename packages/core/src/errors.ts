@@ -101,12 +101,12 @@ export function isHoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode>
  * A refusal: an error of its own for each caller, but without the cost of a stack trace, because nothing went wrong at
  * the place that asked.
  */
-export function refusal(
+export function createCheapError(
   code: HoldfastErrorCode,
   message: string,
   options: HoldfastErrorOptions,
 ): HoldfastError {
-  const limit = engine.stackTraceLimit
+  const limit = stackTraceConfig.stackTraceLimit
   setStackTraceLimit(0)
   const error = new HoldfastError(code, message, options)
   setStackTraceLimit(limit)
@@ -114,11 +114,11 @@ export function refusal(
 }
 
 /** V8 and its kin know how many frames to keep; elsewhere this is an unused property. */
-const engine = Error as { stackTraceLimit?: number | undefined }
+const stackTraceConfig = Error as { stackTraceLimit?: number | undefined }
 
 function setStackTraceLimit(limit: number | undefined): void {
   try {
-    engine.stackTraceLimit = limit
+    stackTraceConfig.stackTraceLimit = limit
   } catch {
     // Frozen intrinsics: the error then has its stack.
   }

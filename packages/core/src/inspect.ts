@@ -5,5 +5,5 @@ export const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom') a
 export type Inspect = (value: unknown, options: object) => string
 
 /** An object's class and the facts about it that matter, instead of all its internals. */
-export const showAs = (name: string, facts: object, options: object, inspect: Inspect): string =>
+export const formatInstance = (name: string, facts: object, options: object, inspect: Inspect): string =>
   `${name} ${inspect(facts, options)}`

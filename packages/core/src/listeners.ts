@@ -1,38 +1,38 @@
 import { bindContext } from './async-context.js'
-import { refuse, show } from './options.js'
-import { report } from './report.js'
+import { formatValue, throwIfInvalid } from './options.js'
+import { reportOnce } from './report.js'
 
 /** Functions to tell of events, one event at a time. One that throws is reported once and holds up nobody. */
 export class Listeners<E> {
-  private list: readonly ((event: E) => void)[] = []
+  private listeners: readonly ((event: E) => void)[] = []
   private isEmitting = false
   /** Delivers events that came about while another was delivered. */
   private readonly queue: (() => void)[] = []
-  private readonly whose: string
+  private readonly owner: string
 
   constructor(whose: string) {
-    this.whose = whose
+    this.owner = whose
   }
 
   /** How many there are. */
   get size(): number {
-    return this.list.length
+    return this.listeners.length
   }
 
   /** Adds one, until the function it returns is called. @throws INVALID_OPTIONS where it is none */
   add(listener: (event: E) => void): () => void {
     if (typeof listener !== 'function')
-      refuse(`a listener of ${this.whose}`, [`on: got ${show(listener)}, takes a function`])
+      throwIfInvalid(`a listener of ${this.owner}`, [`on: got ${formatValue(listener)}, takes a function`])
     const entry = (event: E) => {
       try {
         listener(event)
       } catch (error) {
-        report(`a listener of ${this.whose}`, listener, error)
+        reportOnce(`a listener of ${this.owner}`, listener, error)
       }
     }
-    this.list = [...this.list, entry]
+    this.listeners = [...this.listeners, entry]
     return () => {
-      this.list = this.list.filter((other) => other !== entry)
+      this.listeners = this.listeners.filter((other) => other !== entry)
     }
   }
 
@@ -45,11 +45,11 @@ export class Listeners<E> {
     }
     this.isEmitting = true
     this.deliver(event)
-    for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) next()
+    for (let current = this.queue.shift(); current !== undefined; current = this.queue.shift()) current()
     this.isEmitting = false
   }
 
   private deliver(event: E): void {
-    for (const entry of this.list) entry(event)
+    for (const entry of this.listeners) entry(event)
   }
 }

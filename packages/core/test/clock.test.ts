@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { startStamp, systemClock, systemRandom } from '../src/clock.js'
+import { approximateStartTime, systemClock, systemRandom } from '../src/clock.js'
 import { fakeClock } from '../src/testing/index.js'
 
 const LONGEST = 2 ** 31 - 1
@@ -141,33 +141,33 @@ describe('the stamp of a beginning', () => {
   it('is read from any clock but the machine’s each time', () => {
     const clock = fakeClock()
     const now = vi.spyOn(clock, 'now')
-    for (let i = 0; i < 1000; i++) startStamp(clock)
+    for (let i = 0; i < 1000; i++) approximateStartTime(clock)
     expect(now).toHaveBeenCalledTimes(1000)
   })
 
   it('is never from the future', () => {
-    const wrong = Array.from({ length: 10_000 }, () => startStamp(systemClock) > systemClock.now())
+    const wrong = Array.from({ length: 10_000 }, () => approximateStartTime(systemClock) > systemClock.now())
     expect(wrong).not.toContain(true)
   })
 
   it('never goes back', () => {
-    const stamps = Array.from({ length: 10_000 }, () => startStamp(systemClock))
+    const stamps = Array.from({ length: 10_000 }, () => approximateStartTime(systemClock))
     expect(stamps.filter((stamp, i) => stamp < (stamps[i - 1] ?? 0))).toEqual([])
   })
 
   it('is a new reading after at most 64 calls of a burst', () => {
-    const stamps = Array.from({ length: 10_000 }, () => startStamp(systemClock))
+    const stamps = Array.from({ length: 10_000 }, () => approximateStartTime(systemClock))
     let run = 0
     const runs = stamps.map((stamp, i) => (run = stamp === stamps[i - 1] ? run + 1 : 1))
     expect(Math.max(...runs)).toBeLessThanOrEqual(64)
   })
 
   it('is not one from before a turn of the event loop', async () => {
-    for (let i = 0; i < 200; i++) startStamp(systemClock)
+    for (let i = 0; i < 200; i++) approximateStartTime(systemClock)
     const before = systemClock.now()
     await new Promise<void>((resolve) => {
       systemClock.setTimer(resolve, 5)
     })
-    expect(startStamp(systemClock)).toBeGreaterThanOrEqual(before)
+    expect(approximateStartTime(systemClock)).toBeGreaterThanOrEqual(before)
   })
 })

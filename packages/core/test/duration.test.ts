@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { milliseconds } from '../src/duration.js'
+import { parseDuration } from '../src/duration.js'
 
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -16,11 +16,11 @@ describe('a duration', () => {
     ['0s', 0],
     ['007s', 7000],
   ])('%s is %d ms', (text, ms) => {
-    expect(milliseconds(text)).toBe(ms)
+    expect(parseDuration(text)).toBe(ms)
   })
 
   it.each([0, 1, 1.5, -1, Number.POSITIVE_INFINITY])('is the number itself: %d', (ms) => {
-    expect(milliseconds(ms)).toBe(ms)
+    expect(parseDuration(ms)).toBe(ms)
   })
 
   it.each(
@@ -45,7 +45,7 @@ describe('a duration', () => {
       ['NaNs', '0x5s', '5s5s', '5s\n', 'soon', '٣s'],
     ].flat(),
   )('is not %j', (text) => {
-    expect(milliseconds(text)).toBeNaN()
+    expect(parseDuration(text)).toBeNaN()
   })
 
   it.each([
@@ -58,7 +58,7 @@ describe('a duration', () => {
     ['a String object', Object('5s')],
     ['NaN', Number.NaN],
   ])('is not %s', (_, value) => {
-    expect(milliseconds(value)).toBeNaN()
+    expect(parseDuration(value)).toBeNaN()
   })
 
   it('that was written with a unit reads as it was meant', () => {
@@ -67,13 +67,13 @@ describe('a duration', () => {
       fc.nat().map((n) => n / 1000),
     )
     const unit = fc.constantFrom(...(Object.keys(UNITS) as (keyof typeof UNITS)[]))
-    fc.assert(fc.property(amount, unit, (n, name) => milliseconds(`${n}${name}`) === n * UNITS[name]))
+    fc.assert(fc.property(amount, unit, (n, name) => parseDuration(`${n}${name}`) === n * UNITS[name]))
   })
 
   it('is never less than 0 or endless when it is text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d+(\.\d+)?(ms|s|m|h|d)$/)), (text) => {
-        const ms = milliseconds(text)
+        const ms = parseDuration(text)
         return Number.isNaN(ms) || ms >= 0
       }),
     )

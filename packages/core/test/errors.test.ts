@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refusal } from '../src/errors.js'
+import { createCheapError } from '../src/errors.js'
 import { HoldfastError, isHoldfastError } from '../src/index.js'
 
 describe('a HoldfastError', () => {
@@ -99,12 +99,12 @@ describe('isHoldfastError', () => {
 
 describe('a refusal', () => {
   it('has no stack frames', () => {
-    expect(refusal('CIRCUIT_OPEN', 'open', {}).stack).not.toContain('    at ')
+    expect(createCheapError('CIRCUIT_OPEN', 'open', {}).stack).not.toContain('    at ')
   })
 
   it('leaves the stacks of others as they were', () => {
     const { stackTraceLimit } = Error
-    refusal('CIRCUIT_OPEN', 'open', {})
+    createCheapError('CIRCUIT_OPEN', 'open', {})
     expect(Error.stackTraceLimit).toBe(stackTraceLimit)
     expect(new Error('down').stack).toContain('errors.test')
   })

@@ -20,7 +20,7 @@ describe.each(entries)('%s', (entry) => {
   })
 
   // The engine's own parts are for the packages that are built on it.
-  test.skipIf(entry === 'holdfast/engine')(
+  test.skipIf(entry === 'holdfast/internal')(
     'calls its classes by the names under which it exports them',
     async () => {
       const isClass = (value: unknown) => /^class\b/.test(String(value))

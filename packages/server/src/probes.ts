@@ -1,6 +1,6 @@
 import { createProxyFetch } from '@holdfast/proxy'
 import { type Clock, type Member, Pool } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import type { HoldfastLike } from './hf.js'
 
 /** How often, where the file says nothing, and how long a test may take. */

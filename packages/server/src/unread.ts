@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 
 /** How long the rest of a body is taken in after its answer. */
 const PATIENCE = 2000

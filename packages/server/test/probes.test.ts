@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { afterEach, expect, it, vi } from 'vitest'
 import { startProbes } from '../src/probes.js'
 

@@ -3,20 +3,20 @@ import { matcherProblems } from '../classify/index.js'
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
 import {
-  atLeast,
-  clockRule,
-  count,
-  factor,
+  atLeastOne,
+  clockOption,
+  defaultsOf,
+  type OptionSpecOf,
+  ofType,
   oneOf,
-  rate,
-  read,
-  refuse,
-  type SpecOf,
-  span,
-  standards,
-  typed,
+  parseOptions,
+  positiveDuration,
+  positiveFraction,
+  positiveInteger,
+  requireAtLeast,
+  throwIfInvalid,
 } from '../options.js'
-import { compile, type Match, matchers } from '../retry/options.js'
+import { type CompiledMatcher, compileMatcherList, matcherList } from '../retry/options.js'
 
 /** How a closed breaker counts. */
 export type WindowType = 'rolling' | 'consecutive' | 'rate'
@@ -26,7 +26,7 @@ export interface BreakerOptions {
   /** How many failures in the window open it. @defaultValue 5 */
   failureThreshold?: number | undefined
   /**
-   * `rolling` counts the failures of the last `windowDuration`, `consecutive` those since the last success, `rate` the
+   * `rolling` counts the failures of the last `windowDuration`, `consecutive` those since the last success, `positiveFraction` the
    * share of calls in the last `windowDuration` that failed or were slow. @defaultValue 'rolling'
    */
   windowType?: WindowType | undefined
@@ -83,70 +83,76 @@ export interface BreakerSettings {
   readonly probeLease: number | undefined
   readonly adaptive: boolean
   readonly failureOn: readonly Matcher[] | undefined
-  readonly counted?: Match | undefined
+  readonly matchesFailureOn?: CompiledMatcher | undefined
   readonly id: string
   readonly clock: Clock
 }
 
-const SPEC = {
-  failureThreshold: [5, count],
+const BREAKER_SPEC = {
+  failureThreshold: [5, positiveInteger],
   windowType: ['rolling', oneOf('rolling', 'consecutive', 'rate')],
-  windowDuration: [60_000, span],
-  failureRate: [undefined, rate],
-  minimumCalls: [10, count],
-  slowCallDuration: [undefined, span],
-  slowCallRate: [undefined, rate],
-  timeoutDuration: [30_000, span],
-  timeoutMultiplier: [1, factor],
-  maxTimeoutDuration: [365 * 86_400_000, span],
-  successThreshold: [1, count],
-  halfOpenMax: [1, count],
-  probeLease: [undefined, span],
-  adaptive: [false, typed('boolean')],
-  failureOn: [undefined, matchers],
-  clock: [systemClock, clockRule],
-  id: ['', typed('string')],
-} satisfies SpecOf<BreakerOptions & { clock: Clock; id: string }>
+  windowDuration: [60_000, positiveDuration],
+  failureRate: [undefined, positiveFraction],
+  minimumCalls: [10, positiveInteger],
+  slowCallDuration: [undefined, positiveDuration],
+  slowCallRate: [undefined, positiveFraction],
+  timeoutDuration: [30_000, positiveDuration],
+  timeoutMultiplier: [1, atLeastOne],
+  maxTimeoutDuration: [365 * 86_400_000, positiveDuration],
+  successThreshold: [1, positiveInteger],
+  halfOpenMax: [1, positiveInteger],
+  probeLease: [undefined, positiveDuration],
+  adaptive: [false, ofType('boolean')],
+  failureOn: [undefined, matcherList],
+  clock: [systemClock, clockOption],
+  id: ['', ofType('string')],
+} satisfies OptionSpecOf<BreakerOptions & { clock: Clock; id: string }>
 
 /** The defaults of {@link BreakerOptions}. */
-export const BREAKER_DEFAULTS = standards(SPEC) as BreakerSettings
+export const BREAKER_DEFAULTS = defaultsOf(BREAKER_SPEC) as BreakerSettings
 
 /** Checks breaker options over settings that fill in what they leave out; `path` is where they stand. */
-export function readBreaker(
+export function parseBreakerOptions(
   path: string,
-  given: object,
-  base: BreakerSettings,
+  input: object,
+  defaults: BreakerSettings,
   problems: string[],
 ): BreakerSettings {
-  const settings = read(path, given, base, SPEC, problems)
+  const settings = parseOptions(path, input, defaults, BREAKER_SPEC, problems)
   const { failureRate, slowCallRate, slowCallDuration, timeoutDuration, maxTimeoutDuration, failureOn } =
     settings
-  const at = path && `${path}.`
+  const prefix = path && `${path}.`
   if ((slowCallRate === undefined) !== (slowCallDuration === undefined))
-    problems.push(`${at}slowCallRate: got ${slowCallRate}, but it goes together with slowCallDuration`)
-  atLeast(`${at}maxTimeoutDuration`, maxTimeoutDuration, 'timeoutDuration', timeoutDuration, problems)
-  problems.push(...matcherProblems(`${at}failureOn`, failureOn ?? []))
-  const rated = failureRate !== undefined || slowCallRate !== undefined
-  const windowType = rated ? 'rate' : settings.windowType
+    problems.push(`${prefix}slowCallRate: got ${slowCallRate}, but it goes together with slowCallDuration`)
+  requireAtLeast(
+    `${prefix}maxTimeoutDuration`,
+    maxTimeoutDuration,
+    'timeoutDuration',
+    timeoutDuration,
+    problems,
+  )
+  problems.push(...matcherProblems(`${prefix}failureOn`, failureOn ?? []))
+  const isRateWindow = failureRate !== undefined || slowCallRate !== undefined
+  const windowType = isRateWindow ? 'rate' : settings.windowType
   return Object.freeze({
     ...settings,
     windowType,
-    failureRate: windowType === 'rate' && !rated ? 0.5 : failureRate,
-    counted: problems.length === 0 ? compile(failureOn, 'failureOn') : undefined,
+    failureRate: windowType === 'rate' && !isRateWindow ? 0.5 : failureRate,
+    matchesFailureOn: problems.length === 0 ? compileMatcherList(failureOn, 'failureOn') : undefined,
   })
 }
 
 /** Settings from options, or INVALID_OPTIONS that lists everything wrong with them. */
-export function settingsOf(given: object): BreakerSettings {
+export function createBreakerSettings(input: object): BreakerSettings {
   // Thousands of breakers with the default options share them, and are made without reading any.
   if (
-    given &&
-    Object.keys(given).every((name) => name === 'id') &&
-    typeof (given as { id?: unknown }).id === 'string'
+    input &&
+    Object.keys(input).every((name) => name === 'id') &&
+    typeof (input as { id?: unknown }).id === 'string'
   )
     return BREAKER_DEFAULTS
   const problems: string[] = []
-  const settings = readBreaker('', given, BREAKER_DEFAULTS, problems)
-  refuse('a circuit breaker', problems)
+  const settings = parseBreakerOptions('', input, BREAKER_DEFAULTS, problems)
+  throwIfInvalid('a circuit breaker', problems)
   return settings
 }

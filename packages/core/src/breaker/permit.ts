@@ -1,5 +1,5 @@
 import type { CircuitBreaker } from './breaker.js'
-import { counts } from './counts.js'
+import { isCountedFailure } from './counted-failure.js'
 
 /** The leave to make one call. Its result is told once; later words change nothing. */
 export interface Permit {
@@ -12,10 +12,10 @@ export interface Permit {
 }
 
 /** What the result of a call is to the breaker; undefined says nothing. */
-export type Verdict = 'success' | 'failure' | undefined
+export type BreakerOutcome = 'success' | 'failure' | undefined
 
 /** What a breaker must know of a call that it let through. */
-export interface Pass {
+export interface PermitState {
   /** The stretch of the breaker's life that admitted the call; a later one takes no notice of it. */
   epoch: number
   /** When the call began. */
@@ -25,7 +25,7 @@ export interface Pass {
 }
 
 /** A {@link Permit} that is its own pass. */
-export class Ticket implements Permit, Pass {
+export class CallPermit implements Permit, PermitState {
   epoch = 0
   startedAt = 0
   leaseEnd = 0
@@ -36,15 +36,18 @@ export class Ticket implements Permit, Pass {
   }
 
   success(): void {
-    this.breaker.settle(this, 'success')
+    this.breaker.release(this, 'success')
   }
 
   failure(...errors: [error?: unknown]): void {
     const { breaker } = this
-    breaker.settle(this, errors.length === 0 || counts(breaker.settings, errors[0]) ? 'failure' : undefined)
+    breaker.release(
+      this,
+      errors.length === 0 || isCountedFailure(breaker.settings, errors[0]) ? 'failure' : undefined,
+    )
   }
 
   ignore(): void {
-    this.breaker.settle(this, undefined)
+    this.breaker.release(this, undefined)
   }
 }

@@ -1,20 +1,20 @@
 import {
-  natural,
+  defaultsOf,
+  formatValue,
+  nonNegativeInteger,
+  nonNegativeNumber,
+  type OptionRule,
+  type OptionSpecOf,
+  ofType,
   oneOf,
-  positive,
-  type Rule,
-  read,
-  refuse,
-  type SpecOf,
-  show,
-  standards,
-  typed,
+  parseOptions,
+  throwIfInvalid,
 } from '../options.js'
 import type { CircuitBreaker } from './breaker.js'
-import { longestOpen } from './change.js'
 import type { WindowType } from './options.js'
+import { openDurationFor } from './reconfigure.js'
 import type { BreakerState } from './state.js'
-import { Window } from './window.js'
+import { OutcomeWindow } from './window.js'
 
 /** Everything a breaker must remember, as plain data. Times are epoch milliseconds, durations milliseconds. */
 export interface BreakerSnapshot {
@@ -45,7 +45,7 @@ export interface BreakerSnapshot {
 }
 
 /** A breaker's state as plain data. */
-export function snapshotOf(breaker: CircuitBreaker): BreakerSnapshot {
+export function createSnapshot(breaker: CircuitBreaker): BreakerSnapshot {
   const { clock } = breaker.settings
   const now = clock.now()
   const wall = clock.wall()
@@ -55,66 +55,74 @@ export function snapshotOf(breaker: CircuitBreaker): BreakerSnapshot {
     state: breaker.state,
     failureCount: breaker.failureCount,
     windowType: breaker.settings.windowType,
-    failureWindow: breaker.window?.save(now, toWall) ?? [],
-    successCount: breaker.successes,
-    openedInARow: breaker.openings,
-    openDuration: breaker.openFor,
+    failureWindow: breaker.window?.toEntries(now, toWall) ?? [],
+    successCount: breaker.probeSuccesses,
+    openedInARow: breaker.consecutiveOpens,
+    openDuration: breaker.openDuration,
     epoch: breaker.epoch,
     nextTestTime: breaker.nextTestTime,
     lastFailureTime: breaker.lastFailureTime,
     lastStateChange: breaker.lastStateChange,
     closedAt: breaker.closedAt > Number.NEGATIVE_INFINITY ? toWall(breaker.closedAt) : undefined,
-    results: breaker.results,
+    results: breaker.recentOutcomes,
     disabled: breaker.disabled,
   }
 }
 
 const isTime = (value: unknown) => Number.isFinite(value)
 
-const time: Rule = ['a time in epoch milliseconds', isTime]
+const epochTime: OptionRule = ['a time in epoch milliseconds', isTime]
 
-const SPEC = {
-  id: ['', typed('string')],
+const SNAPSHOT_SPEC = {
+  id: ['', ofType('string')],
   state: [undefined, oneOf('closed', 'open', 'half_open')],
-  failureCount: [0, natural],
+  failureCount: [0, nonNegativeInteger],
   windowType: [undefined, oneOf('rolling', 'consecutive', 'rate')],
-  failureWindow: [[], ['an array of numbers, four an entry', isWindow]],
-  successCount: [0, natural],
-  openedInARow: [0, natural],
-  openDuration: [0, positive],
-  epoch: [0, natural],
-  nextTestTime: [undefined, time],
-  lastFailureTime: [undefined, time],
-  lastStateChange: [undefined, time],
-  closedAt: [undefined, time],
+  failureWindow: [[], ['an array of numbers, four an entry', isWindowLog]],
+  successCount: [0, nonNegativeInteger],
+  openedInARow: [0, nonNegativeInteger],
+  openDuration: [0, nonNegativeNumber],
+  epoch: [0, nonNegativeInteger],
+  nextTestTime: [undefined, epochTime],
+  lastFailureTime: [undefined, epochTime],
+  lastStateChange: [undefined, epochTime],
+  closedAt: [undefined, epochTime],
   results: [
     '',
     ['up to 200 of 0 and 1', (value: unknown) => typeof value === 'string' && /^[01]{0,200}$/.test(value)],
   ],
-  disabled: [false, typed('boolean')],
-} satisfies SpecOf<BreakerSnapshot>
+  disabled: [false, ofType('boolean')],
+} satisfies OptionSpecOf<BreakerSnapshot>
 
-function isWindow(value: unknown): boolean {
+function isWindowLog(value: unknown): boolean {
   return (
     Array.isArray(value) &&
     value.length % 4 === 0 &&
     value.every((item, i) =>
-      i % 4 === 0 ? isTime(item) && !(item < value[i - 4]) : natural[1](item as never),
+      i % 4 === 0 ? isTime(item) && !(item < value[i - 4]) : nonNegativeInteger[1](item as never),
     )
   )
 }
 
 /** A snapshot with every field, or INVALID_OPTIONS that lists everything wrong with it. */
-export function readSnapshot(given: BreakerSnapshot): Required<BreakerSnapshot> {
+export function parseSnapshot(input: BreakerSnapshot): Required<BreakerSnapshot> {
   const problems: string[] = []
   // What a later version has written besides is left aside.
-  const known = Object.entries(Object(given)).filter(([name]) => name in SPEC)
-  const fields = Object(given) === given ? Object.fromEntries(known) : given
-  const snapshot = read('snapshot', fields, standards(SPEC) as Required<BreakerSnapshot>, SPEC, problems)
+  const knownEntries = Object.entries(Object(input)).filter(([name]) => name in SNAPSHOT_SPEC)
+  const fields = Object(input) === input ? Object.fromEntries(knownEntries) : input
+  const snapshot = parseOptions(
+    'snapshot',
+    fields,
+    defaultsOf(SNAPSHOT_SPEC) as Required<BreakerSnapshot>,
+    SNAPSHOT_SPEC,
+    problems,
+  )
   const { state, nextTestTime } = snapshot
   if (state === undefined || (state === 'open' && nextTestTime === undefined))
-    problems.push(`snapshot: got ${show(given)}, takes one with state and, if that is open, nextTestTime`)
-  refuse('a circuit breaker', problems)
+    problems.push(
+      `snapshot: got ${formatValue(input)}, takes one with state and, if that is open, nextTestTime`,
+    )
+  throwIfInvalid('a circuit breaker', problems)
   return snapshot
 }
 
@@ -122,29 +130,36 @@ export function readSnapshot(given: BreakerSnapshot): Required<BreakerSnapshot> 
  * Puts a new breaker where the snapshot's was. Neither a clock that was set meanwhile nor options that have changed make
  * it stay open for longer than its options say.
  */
-export function restoreInto(breaker: CircuitBreaker, snapshot: Required<BreakerSnapshot>): CircuitBreaker {
+export function restoreSnapshot(
+  breaker: CircuitBreaker,
+  snapshot: Required<BreakerSnapshot>,
+): CircuitBreaker {
   const { state, closedAt, nextTestTime, failureWindow, openedInARow } = snapshot
   const { settings } = breaker
   const { clock, windowType, adaptive } = settings
-  const most = longestOpen(settings, openedInARow)
+  const maxOpenDuration = openDurationFor(settings, openedInARow)
   const now = clock.now()
   const wall = clock.wall()
   const toMonotonic = (time: number) => now - Math.max(0, wall - time)
   breaker.epoch = snapshot.epoch
   breaker.lastFailureTime = snapshot.lastFailureTime
   breaker.lastStateChange = snapshot.lastStateChange
-  breaker.openings = openedInARow
-  breaker.openFor = Math.min(snapshot.openDuration || (state === 'closed' ? 0 : most), most)
+  breaker.consecutiveOpens = openedInARow
+  breaker.openDuration = Math.min(
+    snapshot.openDuration || (state === 'closed' ? 0 : maxOpenDuration),
+    maxOpenDuration,
+  )
   if (closedAt !== undefined) breaker.closedAt = toMonotonic(closedAt)
-  if (adaptive) breaker.results = snapshot.results
-  breaker.off = snapshot.disabled === true
-  if (state !== 'closed' && !breaker.off) {
-    breaker.phase = 'open'
+  if (adaptive) breaker.recentOutcomes = snapshot.results
+  breaker.isDisabled = snapshot.disabled === true
+  if (state !== 'closed' && !breaker.isDisabled) {
+    breaker.currentState = 'open'
     breaker.failures = snapshot.failureCount
-    breaker.successes = snapshot.successCount
-    breaker.until = now + (state === 'open' ? Math.min(breaker.openFor, (nextTestTime as number) - wall) : 0)
+    breaker.probeSuccesses = snapshot.successCount
+    breaker.openUntil =
+      now + (state === 'open' ? Math.min(breaker.openDuration, (nextTestTime as number) - wall) : 0)
   } else if (snapshot.windowType === windowType && failureWindow.length > 0) {
-    breaker.window = Window.of(
+    breaker.window = OutcomeWindow.fromEntries(
       settings,
       failureWindow.map((value, i) => (i % 4 === 0 ? toMonotonic(value) : value)),
     )

@@ -1,29 +1,29 @@
 import { systemClock } from '../clock.js'
 import { isHoldfastError } from '../errors.js'
-import { MOST } from './chain.js'
-import { byGrpc } from './grpc.js'
-import { byStatus, statusOf } from './http.js'
-import { byMongo } from './mongodb.js'
-import { byMessage, byNames } from './names.js'
-import { isRateLimited, type Now, retryAfterOf } from './retry-after.js'
-import { bySql } from './sql.js'
-import { byIssues } from './validation.js'
+import { MAX_CHAIN_LENGTH } from './cause-chain.js'
 import {
-  type Bag,
   CANCELLED,
   type Classification,
-  HOPELESS,
-  isBag,
-  MISTAKE,
+  type ErrorLike,
+  isErrorLike,
+  PERMANENT_UNKNOWN,
+  PROGRAMMING_ERROR,
   TIMEOUT,
   UNKNOWN,
-} from './verdict.js'
-import { byWord } from './words.js'
+} from './classification.js'
+import { byCode } from './error-codes.js'
+import { byMessage, byName } from './error-names.js'
+import { byGrpcStatus } from './grpc.js'
+import { byHttpStatus, httpStatusOf } from './http.js'
+import { byMongo } from './mongodb.js'
+import { isRateLimited, parseRetryAfter, type WallTime } from './retry-after.js'
+import { bySqlState } from './sql.js'
+import { byValidationIssues } from './validation.js'
 
-let visits = 0
+let visitCount = 0
 
 /** An error of this realm or another. A Proxy may refuse to tell, and is none then. */
-function isError(value: unknown): boolean {
+function isErrorObject(value: unknown): boolean {
   try {
     return value instanceof Error || /Error|DOMEx/.test(Object.prototype.toString.call(value))
   } catch {
@@ -35,88 +35,95 @@ function isError(value: unknown): boolean {
  * What an HTTP error says. GitHub tells its limits by headers while the status is 403, the services of AWS theirs and
  * timeouts by name while it is 400.
  */
-function byHttp(error: Bag, status: number): Classification {
-  const found = byStatus(status)
-  if (status === 403 && isRateLimited(error)) return { ...byStatus(429), httpStatus: status }
+function byHttpError(error: ErrorLike, status: number): Classification {
+  const classification = byHttpStatus(status)
+  if (status === 403 && isRateLimited(error)) return { ...byHttpStatus(429), httpStatus: status }
   const { $metadata, $retryable, name } = error
-  if ($metadata === undefined) return found
-  const named = isBag($retryable)
-    ? byWord($retryable.throttling ? 'Throttling' : 'http:503')
-    : byWord(`${name}`)
-  return named?.category === 'transient' ? { ...named, httpStatus: status } : found
+  if ($metadata === undefined) return classification
+  const byName = isErrorLike($retryable)
+    ? byCode($retryable.throttling ? 'Throttling' : 'http:503')
+    : byCode(`${name}`)
+  return byName?.category === 'transient' ? { ...byName, httpStatus: status } : classification
 }
 
 /** Whether an error is a bare `new Error(message)`, as most thrown errors are: only its message can be inspected. */
-const isBareError = (error: Bag): boolean =>
+const isBareError = (error: ErrorLike): boolean =>
   Object.getPrototypeOf(error) === Error.prototype &&
   Object.getOwnPropertyNames(error).every((name) => name === 'stack' || name === 'message')
 
 /** What one error says by itself, leaving its causes aside. The order is that of the most telling sign. */
-function inspect(error: Bag): Classification | undefined {
+function classifyNode(error: ErrorLike): Classification | undefined {
   const { code } = error
   if (typeof code === 'string') {
     // axios gives a timeout the code of an aborted connection.
-    const found = code === 'ECONNABORTED' && `${error.message}`.startsWith('timeout') ? TIMEOUT : byWord(code)
-    if (found !== undefined) return found
-    if (isHoldfastError(error)) return byWord(`own:${code}`)
+    const byErrorCode =
+      code === 'ECONNABORTED' && `${error.message}`.startsWith('timeout') ? TIMEOUT : byCode(code)
+    if (byErrorCode !== undefined) return byErrorCode
+    if (isHoldfastError(error)) return byCode(`own:${code}`)
   }
-  const status = statusOf(error)
-  if (status !== undefined && (status >= 400 || !isError(error))) return byHttp(error, status)
-  return bySql(error) ?? byGrpc(error) ?? byIssues(error) ?? byNames(error) ?? byMongo(error)
-}
-
-/** Clients report a signal's timeout as an abort; the reason tells. */
-function timedOut({ config, cause }: Bag): boolean {
-  const signal = isBag(config) ? config.signal : undefined
-  return [cause, isBag(signal) && signal.reason].some(
-    (reason) => isBag(reason) && judge(reason, 0).kind === 'timeout',
+  const status = httpStatusOf(error)
+  if (status !== undefined && (status >= 400 || !isErrorObject(error))) return byHttpError(error, status)
+  return (
+    bySqlState(error) ?? byGrpcStatus(error) ?? byValidationIssues(error) ?? byName(error) ?? byMongo(error)
   )
 }
 
-const rank = ({ category, kind }: Classification): number =>
+/** Clients report a signal's timeout as an abort; the reason tells. */
+function isTimeoutAbort({ config, cause }: ErrorLike): boolean {
+  const signal = isErrorLike(config) ? config.signal : undefined
+  return [cause, isErrorLike(signal) && signal.reason].some(
+    (reason) => isErrorLike(reason) && classifyChain(reason, 0).kind === 'timeout',
+  )
+}
+
+const retryRank = ({ category, kind }: Classification): number =>
   category === 'transient' ? (kind === 'unknown' ? 2 : 3) : category === 'critical' ? 1 : 0
 
 /** Of several errors the most hopeful speaks: one way that may open again is enough. */
-function ofMany(errors: readonly unknown[], now: Now | undefined): Classification | undefined {
+function classifyAggregate(
+  errors: readonly unknown[],
+  now: WallTime | undefined,
+): Classification | undefined {
   let best: Classification | undefined
-  for (const error of errors.slice(0, MOST)) {
-    const next = judge(error, now)
-    if (best === undefined || rank(next) > rank(best)) best = next
+  for (const error of errors.slice(0, MAX_CHAIN_LENGTH)) {
+    const candidate = classifyChain(error, now)
+    if (best === undefined || retryRank(candidate) > retryRank(best)) best = candidate
   }
   return best
 }
 
-const hinted = (found: Classification, retryAfter: number | undefined): Classification =>
-  retryAfter === undefined ? found : { ...found, retryAfter }
+const withRetryAfter = (classification: Classification, retryAfter: number | undefined): Classification =>
+  retryAfter === undefined ? classification : { ...classification, retryAfter }
 
-function judge(error: unknown, now: Now | undefined): Classification {
+function classifyChain(error: unknown, now: WallTime | undefined): Classification {
   let retryAfter: number | undefined
-  let mistake = false
+  let isProgrammingError = false
   try {
-    for (let node = error; isBag(node) && visits < MOST; node = node.cause) {
-      visits++
+    for (let node = error; isErrorLike(node) && visitCount < MAX_CHAIN_LENGTH; node = node.cause) {
+      visitCount++
       if (isBareError(node)) {
-        const told = byMessage(node.message)
-        if (told !== undefined) return hinted(told, retryAfter)
+        const messageClassification = byMessage(node.message)
+        if (messageClassification !== undefined) return withRetryAfter(messageClassification, retryAfter)
         break
       }
-      retryAfter ??= retryAfterOf(node, now ?? systemClock.wall)
-      const found = inspect(node)
-      if (found === CANCELLED && (timedOut(node) || timedOut(error as Bag))) return TIMEOUT
-      if (found === MISTAKE) mistake = true
-      else if (found !== undefined) return hinted(found, retryAfter)
+      retryAfter ??= parseRetryAfter(node, now ?? systemClock.wall)
+      const classification = classifyNode(node)
+      if (classification === CANCELLED && (isTimeoutAbort(node) || isTimeoutAbort(error as ErrorLike)))
+        return TIMEOUT
+      if (classification === PROGRAMMING_ERROR) isProgrammingError = true
+      else if (classification !== undefined) return withRetryAfter(classification, retryAfter)
       const { errors } = node
       if (Array.isArray(errors) && (node.name === 'AggregateError' || errors[0] instanceof Error)) {
-        const many = ofMany(errors, now)
-        if (many !== undefined) return hinted(many, many.retryAfter ?? retryAfter)
+        const aggregate = classifyAggregate(errors, now)
+        if (aggregate !== undefined) return withRetryAfter(aggregate, aggregate.retryAfter ?? retryAfter)
       }
-      const told = node.cause == null ? byMessage(node.message) : undefined
-      if (told !== undefined) return hinted(told, retryAfter)
+      const messageClassification = node.cause == null ? byMessage(node.message) : undefined
+      if (messageClassification !== undefined) return withRetryAfter(messageClassification, retryAfter)
     }
   } catch {
     // A getter or a Proxy threw: what was learnt before it is all there is.
   }
-  return hinted(mistake || !isError(error) ? HOPELESS : UNKNOWN, retryAfter)
+  return withRetryAfter(isProgrammingError || !isErrorObject(error) ? PERMANENT_UNKNOWN : UNKNOWN, retryAfter)
 }
 
 /**
@@ -139,6 +146,6 @@ function judge(error: unknown, now: Now | undefined): Classification {
  * ```
  */
 export function classify(error: unknown, now?: number | (() => number)): Classification {
-  visits = 0
-  return judge(error, now)
+  visitCount = 0
+  return classifyChain(error, now)
 }

@@ -1,21 +1,29 @@
-import { type Bag, type Classification, HOPELESS, isBag, memo } from './verdict.js'
-import { byWord } from './words.js'
+import {
+  type Classification,
+  type ErrorLike,
+  isErrorLike,
+  memoize,
+  PERMANENT_UNKNOWN,
+} from './classification.js'
+import { byCode } from './error-codes.js'
 
 /** What an HTTP status says. Below 400 there is no failure, and so nothing to try again. */
-export const byStatus = memo(
+export const byHttpStatus = memoize(
   (httpStatus: number): Classification =>
-    Object.freeze({ ...(byWord(`http:${httpStatus}`) ?? HOPELESS), httpStatus }),
+    Object.freeze({ ...(byCode(`http:${httpStatus}`) ?? PERMANENT_UNKNOWN), httpStatus }),
 )
 
-const asStatus = (value: unknown): number | undefined =>
+const parseStatus = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 100 && value < 600 ? value : undefined
 
 /** The HTTP status in an error, wherever its client puts it. */
-export function statusOf({ status, statusCode, response, $metadata }: Bag): number | undefined {
+export function httpStatusOf({ status, statusCode, response, $metadata }: ErrorLike): number | undefined {
   return (
-    asStatus(status) ??
-    asStatus(statusCode) ??
-    (isBag(response) ? (asStatus(response.status) ?? asStatus(response.statusCode)) : undefined) ??
-    (isBag($metadata) ? asStatus($metadata.httpStatusCode) : undefined)
+    parseStatus(status) ??
+    parseStatus(statusCode) ??
+    (isErrorLike(response)
+      ? (parseStatus(response.status) ?? parseStatus(response.statusCode))
+      : undefined) ??
+    (isErrorLike($metadata) ? parseStatus($metadata.httpStatusCode) : undefined)
   )
 }

@@ -1,4 +1,4 @@
+export type { Category, Classification, Kind } from './classification.js'
 export { classify } from './classify.js'
-export { compileMatchers, type Matcher, matcherProblems } from './match.js'
-export { retryAfterOf } from './retry-after.js'
-export type { Category, Classification, Kind } from './verdict.js'
+export { compileMatchers, type Matcher, matcherProblems } from './matchers.js'
+export { parseRetryAfter } from './retry-after.js'

@@ -1,10 +1,10 @@
-import type { Bag, Classification } from './verdict.js'
-import { byWord } from './words.js'
+import type { Classification, ErrorLike } from './classification.js'
+import { byCode } from './error-codes.js'
 
 /** What the code and the labels of an error of MongoDB's driver say; undefined where the error is another or says nothing. */
-export function byMongo({ name, code, errorLabels }: Bag): Classification | undefined {
+export function byMongo({ name, code, errorLabels }: ErrorLike): Classification | undefined {
   if (!`${name}`.startsWith('Mongo')) return undefined
   // A duplicate key stays one whatever the labels say.
   const words: unknown[] = [code, ...(Array.isArray(errorLabels) ? errorLabels : [])]
-  return words.map((word) => byWord(`mongo:${word}`)).find((found) => found !== undefined)
+  return words.map((word) => byCode(`mongo:${word}`)).find((found) => found !== undefined)
 }

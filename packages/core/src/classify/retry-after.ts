@@ -1,63 +1,64 @@
-import { type Bag, isBag } from './verdict.js'
+import { type ErrorLike, isErrorLike } from './classification.js'
 
 /** The wall clock, or a reading of it. */
-export type Now = number | (() => number)
+export type WallTime = number | (() => number)
 
 /** Whole milliseconds, rounded up so that a wait never ends early, but not for what binary fractions add. */
-const whole = (ms: unknown): number | undefined =>
+const toWholeMs = (ms: unknown): number | undefined =>
   typeof ms === 'number' && ms >= 0 && ms < Infinity ? Math.ceil(Math.max(0, ms - 1e-6)) : undefined
 
 /** A number of 0 or more; of several joined by commas, the first. */
-const amount = (value: unknown): number =>
+const parseAmount = (value: unknown): number =>
   /^\s*\d+(\.\d+)?\s*(,|$)/.test(`${value}`) ? Number.parseFloat(`${value}`) : Number.NaN
 
-const until = (epoch: number, now: Now): number | undefined =>
+const msUntil = (epoch: number, now: WallTime): number | undefined =>
   epoch >= 0 ? Math.max(0, epoch - (typeof now === 'number' ? now : now())) : undefined
 
-function seconds(value: unknown, now: Now): number | undefined {
+function parseSeconds(value: unknown, now: WallTime): number | undefined {
   const text = `${value}`
-  if (!/^\s*(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[^:]+:\d\d:\d\d/.test(text)) return whole(amount(text) * 1000)
+  if (!/^\s*(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[^:]+:\d\d:\d\d/.test(text))
+    return toWholeMs(parseAmount(text) * 1000)
   // The oldest of the three forms of an HTTP date does not name its zone, which is GMT.
-  return until(Date.parse(text.includes('GMT') ? text : `${text} GMT`), now)
+  return msUntil(Date.parse(text.includes('GMT') ? text : `${text} GMT`), now)
 }
 
 /** Below 10^9 seconds it counts from now; above, it is a time. */
-const reset = (given: number, now: Now): number | undefined =>
-  given < 1e9 ? whole(given * 1000) : until(given * 1000, now)
+const parseReset = (value: number, now: WallTime): number | undefined =>
+  value < 1e9 ? toWholeMs(value * 1000) : msUntil(value * 1000, now)
 
 /** Every value of a header: of a `Headers`, a Map or a plain object, in any case. */
-function valuesOf(headers: Bag, name: string): unknown[] {
-  if (headers instanceof Map) return valuesOf(Object.fromEntries(headers), name)
+function headerValues(headers: ErrorLike, name: string): unknown[] {
+  if (headers instanceof Map) return headerValues(Object.fromEntries(headers), name)
   if (typeof headers.get === 'function') return [headers.get(name)].flat()
   return Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? value : []))
 }
 
-const fromHeaders = (owner: unknown, now: Now): number | undefined =>
-  isBag(owner) && isBag(owner.headers) ? readHeaders(owner.headers, now) : undefined
+const fromHeaders = (owner: unknown, now: WallTime): number | undefined =>
+  isErrorLike(owner) && isErrorLike(owner.headers) ? parseHeaders(owner.headers, now) : undefined
 
-function readHeaders(headers: Bag, now: Now): number | undefined {
-  const first = (name: string, read: (value: unknown) => number | undefined): number | undefined =>
-    valuesOf(headers, name)
-      .map(read)
+function parseHeaders(headers: ErrorLike, now: WallTime): number | undefined {
+  const firstParsed = (name: string, parse: (value: unknown) => number | undefined): number | undefined =>
+    headerValues(headers, name)
+      .map(parse)
       .find((found) => found !== undefined)
   return (
-    first('retry-after-ms', (value) => whole(amount(value))) ??
-    first('retry-after', (value) => seconds(value, now)) ??
+    firstParsed('retry-after-ms', (value) => toWholeMs(parseAmount(value))) ??
+    firstParsed('retry-after', (value) => parseSeconds(value, now)) ??
     // A window that still has room says when it ends, not when to come back.
-    (first('x-ratelimit-remaining', amount)
+    (firstParsed('x-ratelimit-remaining', parseAmount)
       ? undefined
-      : first('x-ratelimit-reset', (value) => reset(amount(value), now)))
+      : firstParsed('x-ratelimit-reset', (value) => parseReset(parseAmount(value), now)))
   )
 }
 
 /** Whether the headers of an answer say that it is about a rate limit: when to come back, or that no calls are left. */
-export const isRateLimited = (source: Bag): boolean =>
+export const isRateLimited = (source: ErrorLike): boolean =>
   [source, source.response, source.$response].some(
     (owner) =>
-      isBag(owner) &&
-      isBag(owner.headers) &&
-      (valuesOf(owner.headers, 'x-ratelimit-remaining').some((value) => amount(value) === 0) ||
-        valuesOf(owner.headers, 'retry-after').some((value) => seconds(value, 0) !== undefined)),
+      isErrorLike(owner) &&
+      isErrorLike(owner.headers) &&
+      (headerValues(owner.headers, 'x-ratelimit-remaining').some((value) => parseAmount(value) === 0) ||
+        headerValues(owner.headers, 'retry-after').some((value) => parseSeconds(value, 0) !== undefined)),
   )
 
 /**
@@ -66,14 +67,14 @@ export const isRateLimited = (source: Bag): boolean =>
  * first, then `retry-after` (seconds or a date), then `x-ratelimit-reset`; what cannot be read is passed over, 0 is an
  * answer, and a date that has passed is 0. `now` is the wall clock and is needed for dates only.
  */
-export function retryAfterOf(source: unknown, now: Now): number | undefined {
+export function parseRetryAfter(source: unknown, now: WallTime): number | undefined {
   try {
-    if (!isBag(source)) return undefined
+    if (!isErrorLike(source)) return undefined
     return (
       fromHeaders(source, now) ??
       fromHeaders(source.response, now) ??
       fromHeaders(source.$response, now) ??
-      whole(source.retryAfter)
+      toWholeMs(source.retryAfter)
     )
   } catch {
     return undefined

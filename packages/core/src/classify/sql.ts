@@ -1,11 +1,11 @@
-import { type Bag, type Classification } from './verdict.js'
-import { byWord } from './words.js'
+import { type Classification, type ErrorLike } from './classification.js'
+import { byCode } from './error-codes.js'
 
 /** The classes a database's own `code` may belong to; five characters of others, such as Prisma, are no SQLSTATE. */
-const SQLSTATE = /^(\d[\dA-Z]|F0|H[VWYZ]|IM|P0|XX)[\dA-Z]{3}$/
+const SQLSTATE_PATTERN = /^(\d[\dA-Z]|F0|H[VWYZ]|IM|P0|XX)[\dA-Z]{3}$/
 
 /** The SQLSTATE that means the same as a number of MySQL and MariaDB, whose own is mostly HY000 and says nothing. */
-const MYSQL: { readonly [errno: number]: string } = {
+const SQLSTATE_BY_MYSQL_ERRNO: { readonly [errno: number]: string } = {
   1040: '53300',
   1205: '55P03',
   1213: '40001',
@@ -14,7 +14,7 @@ const MYSQL: { readonly [errno: number]: string } = {
 }
 
 /** The SQLSTATE that means the same as a primary result code of SQLite, by name and by number. */
-const SQLITE: { readonly [code: string]: string } = {
+const SQLSTATE_BY_SQLITE_CODE: { readonly [code: string]: string } = {
   BUSY: '55P03',
   5: '55P03',
   LOCKED: '55P03',
@@ -28,26 +28,29 @@ const SQLITE: { readonly [code: string]: string } = {
 }
 
 /** The SQLSTATE in an error: `sqlState` of MySQL's drivers, `code` of PostgreSQL's. One character is none. */
-function givenState({ sqlState, code }: Bag): string | undefined {
+function ownSqlState({ sqlState, code }: ErrorLike): string | undefined {
   if (typeof sqlState === 'string' && sqlState.length > 1) return sqlState
-  return typeof code === 'string' && SQLSTATE.test(code) ? code : undefined
+  return typeof code === 'string' && SQLSTATE_PATTERN.test(code) ? code : undefined
 }
 
 /** The SQLSTATE that says what happened, where it was a database that said so. */
-export function sqlStateOf(error: Bag): string | undefined {
+export function sqlStateOf(error: ErrorLike): string | undefined {
   const { code, errno } = error
-  const state = (typeof errno === 'number' ? MYSQL[errno] : undefined) ?? givenState(error)
+  const state = (typeof errno === 'number' ? SQLSTATE_BY_MYSQL_ERRNO[errno] : undefined) ?? ownSqlState(error)
   if (state !== undefined || typeof code !== 'string') return state
   const [, sqlite] = /^(?:ERR_)?SQLITE_([A-Z]+)/.exec(code) ?? []
   // node:sqlite has the number only, and its low byte is the primary code.
-  return sqlite && (SQLITE[sqlite] ?? SQLITE[(error.errcode as number) & 255] ?? 'XX000')
+  return (
+    sqlite &&
+    (SQLSTATE_BY_SQLITE_CODE[sqlite] ?? SQLSTATE_BY_SQLITE_CODE[(error.errcode as number) & 255] ?? 'XX000')
+  )
 }
 
 /** What a database's error says; undefined where the error is none. Network codes must have been asked before. */
-export function bySql(error: Bag): Classification | undefined {
+export function bySqlState(error: ErrorLike): Classification | undefined {
   const state = sqlStateOf(error)
   if (state === undefined) return undefined
-  const found = byWord(`sql:${state}`)
-  const sqlState = givenState(error)
-  return found && sqlState !== undefined ? { ...found, sqlState } : found
+  const classification = byCode(`sql:${state}`)
+  const sqlState = ownSqlState(error)
+  return classification && sqlState !== undefined ? { ...classification, sqlState } : classification
 }

@@ -1,20 +1,20 @@
 import type { Attempt } from '../execution/attempt.js'
 
-let current: Attempt | undefined
+let activeAttempt: Attempt | undefined
 
 /** Calls a method as one attempt. */
-export function callAs(
+export function callInAttempt(
   attempt: Attempt,
   fn: (...args: never[]) => unknown,
   self: unknown,
   args: unknown[],
 ): unknown {
-  const before = current
-  current = attempt
+  const previousAttempt = activeAttempt
+  activeAttempt = attempt
   try {
     return fn.apply(self as never, args as never[])
   } finally {
-    current = before
+    activeAttempt = previousAttempt
   }
 }
 
@@ -43,5 +43,5 @@ export function callAs(
  * ```
  */
 export function currentAttempt(): Attempt | undefined {
-  return current
+  return activeAttempt
 }

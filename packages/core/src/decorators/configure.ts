@@ -2,8 +2,8 @@ import type { Clock, Random } from '../clock.js'
 import type { GuardEvent } from '../guard/events.js'
 import type { Guard } from '../guard/guard.js'
 import type { GuardOptions } from '../guard/options.js'
-import { clockRule, read, refuse, type SpecOf, typed } from '../options.js'
-import { type Overrides, type OverrideTable, tableOf } from './overrides.js'
+import { clockOption, type OptionSpecOf, ofType, parseOptions, throwIfInvalid } from '../options.js'
+import { type Overrides, type OverrideTable, parseOverrides } from './overrides.js'
 
 /** A decorated method, by the names of its class and itself. */
 export interface DecoratedMethod {
@@ -41,7 +41,7 @@ export interface DecoratorOptions {
 }
 
 /** {@link DecoratorOptions} checked. Each call of {@link configureDecorators} makes another. */
-export interface Configuration {
+export interface DecoratorConfig {
   readonly enabled: boolean
   readonly clock?: Clock | undefined
   readonly random?: Random | undefined
@@ -50,19 +50,19 @@ export interface Configuration {
   readonly overrides: Overrides
 }
 
-const SPEC = {
-  runtime: [undefined, typed('object')],
-  clock: [undefined, clockRule],
-  random: [undefined, typed('function')],
-  enabled: [true, typed('boolean')],
-  overrides: [{}, typed('object')],
-} satisfies SpecOf<DecoratorOptions>
+const DECORATOR_SPEC = {
+  runtime: [undefined, ofType('object')],
+  clock: [undefined, clockOption],
+  random: [undefined, ofType('function')],
+  enabled: [true, ofType('boolean')],
+  overrides: [{}, ofType('object')],
+} satisfies OptionSpecOf<DecoratorOptions>
 
-let current: Configuration = { enabled: true, overrides: {} }
-let unfollow: (() => void) | undefined
+let activeConfig: DecoratorConfig = { enabled: true, overrides: {} }
+let unsubscribe: (() => void) | undefined
 
 /** What holds now. */
-export const configuration = (): Configuration => current
+export const currentConfig = (): DecoratorConfig => activeConfig
 
 /**
  * Says what all decorated methods share, those made before included: time and chance, a runtime, overrides by class and
@@ -94,20 +94,30 @@ export const configuration = (): Configuration => current
  */
 export function configureDecorators(options: DecoratorOptions = {}): void {
   const problems: string[] = []
-  const { overrides = {}, ...rest } = read('', options, { enabled: true } as DecoratorOptions, SPEC, problems)
-  tableOf({ ...rest.runtime?.overrides?.(), ...overrides }, problems)
-  refuse('the configuration of decorators', problems)
-  unfollow?.()
-  current = Object.freeze({ ...rest, enabled: rest.enabled !== false, overrides })
+  const { overrides = {}, ...rest } = parseOptions(
+    '',
+    options,
+    { enabled: true } as DecoratorOptions,
+    DECORATOR_SPEC,
+    problems,
+  )
+  parseOverrides({ ...rest.runtime?.overrides?.(), ...overrides }, problems)
+  throwIfInvalid('the configuration of decorators', problems)
+  unsubscribe?.()
+  activeConfig = Object.freeze({ ...rest, enabled: rest.enabled !== false, overrides })
   // Another object: every method makes its plan anew.
-  unfollow = rest.runtime?.follow?.(() => {
-    current = Object.freeze({ ...current })
+  unsubscribe = rest.runtime?.follow?.(() => {
+    activeConfig = Object.freeze({ ...activeConfig })
   })
 }
 
 /** The overrides that concern a method. */
-export function overridesOf(config: Configuration, owner: string | undefined, method: string): OverrideTable {
+export function overridesFor(
+  config: DecoratorConfig,
+  owner: string | undefined,
+  method: string,
+): OverrideTable {
   const { runtime, overrides } = config
-  const told = runtime?.overrides?.(owner === undefined ? undefined : { owner, method })
-  return tableOf({ ...told, ...overrides }, [])
+  const runtimeOverrides = runtime?.overrides?.(owner === undefined ? undefined : { owner, method })
+  return parseOverrides({ ...runtimeOverrides, ...overrides }, [])
 }

@@ -1,7 +1,7 @@
-import { refuse, show } from '../options.js'
-import type { Place } from './owner.js'
-import { type Kind, problemsOf, type Settings } from './settings/table.js'
-import { Site } from './site.js'
+import { formatValue, throwIfInvalid } from '../options.js'
+import { MethodDecoration } from './method-decoration.js'
+import type { MethodLocation } from './method-location.js'
+import { type DecoratorName, type DecoratorSettings, settingProblems } from './settings/table.js'
 
 /** What the decorators take: a method that returns a promise. */
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever the class and the method are
@@ -19,7 +19,7 @@ export interface AsyncMethodDecorator {
   ): TypedPropertyDescriptor<F>
 }
 
-type Context = {
+type StandardDecoratorContext = {
   readonly kind: string
   readonly name: string | symbol
   readonly static: boolean
@@ -28,20 +28,25 @@ type Context = {
 }
 
 /** A decorator that adds `settings` to what a method's other decorators said, in whatever order they stand. */
-export function decorate<K extends Kind>(kind: K, given: Settings[K]): AsyncMethodDecorator {
-  refuse(`@${kind}`, problemsOf(kind, given))
-  const settings = Object.freeze({ ...given })
+export function decorate<K extends DecoratorName>(
+  kind: K,
+  input: DecoratorSettings[K],
+): AsyncMethodDecorator {
+  throwIfInvalid(`@${kind}`, settingProblems(kind, input))
+  const settings = Object.freeze({ ...input })
 
-  const wrap = (method: unknown, place: Place) => {
+  const wrap = (method: unknown, location: MethodLocation) => {
     if (typeof method !== 'function')
-      refuse(`@${kind}`, [`${String(place.key)}: got ${show(method)}, takes a method that returns a promise`])
-    const site = Site.at(method as never, place)
-    return { site, wrapper: site.add(kind, settings) }
+      throwIfInvalid(`@${kind}`, [
+        `${String(location.key)}: got ${formatValue(method)}, takes a method that returns a promise`,
+      ])
+    const site = MethodDecoration.forMethod(method as never, location)
+    return { site, wrapper: site.addDecorator(kind, settings) }
   }
 
   const decorator = (
     first: unknown,
-    second: Context | string | symbol,
+    second: StandardDecoratorContext | string | symbol,
     third?: PropertyDescriptor,
   ): unknown => {
     if (typeof second === 'object') {

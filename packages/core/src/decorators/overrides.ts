@@ -1,4 +1,4 @@
-import { type Kind, overrideProblems, type Settings } from './settings/table.js'
+import { type DecoratorName, type DecoratorSettings, overrideProblems } from './settings/table.js'
 
 /**
  * Settings that win over those written at a decorator. A key is `Class/method/Decorator/setting`, which wins over
@@ -9,26 +9,26 @@ export interface Overrides {
 }
 
 /** What was said at one place: `Class/method/Retry`, `Class/Retry` or `Retry`. */
-interface Said {
+interface OverrideValues {
   enabled?: boolean
   readonly settings: { [setting: string]: unknown }
 }
 
 /** Overrides by their place. */
-export type OverrideTable = ReadonlyMap<string, Said>
+export type OverrideTable = ReadonlyMap<string, OverrideValues>
 
 /** Sorts overrides by their place, adding a sentence to `problems` for each that is wrong. */
-export function tableOf(overrides: Overrides, problems: string[]): OverrideTable {
-  const table = new Map<string, Said>()
+export function parseOverrides(overrides: Overrides, problems: string[]): OverrideTable {
+  const table = new Map<string, OverrideValues>()
   for (const [key, value] of Object.entries(overrides)) {
     const parts = key.split('/')
     const setting = parts.pop() ?? ''
     problems.push(...overrideProblems(key, parts.at(-1) ?? '', setting, value))
-    const place = parts.join('/')
-    const said = table.get(place) ?? { settings: {} }
-    if (setting === 'enabled') said.enabled = value as boolean
-    else said.settings[setting] = value
-    table.set(place, said)
+    const location = parts.join('/')
+    const values = table.get(location) ?? { settings: {} }
+    if (setting === 'enabled') values.enabled = value as boolean
+    else values.settings[setting] = value
+    table.set(location, values)
   }
   return table
 }
@@ -45,14 +45,14 @@ export function overridePlaces(
 }
 
 /** What was said about a decorator of a method, the least specific first; undefined where it is switched off. */
-export function layersFor<K extends Kind>(
+export function layersFor<K extends DecoratorName>(
   table: OverrideTable,
   owner: string | undefined,
   method: string,
   kind: K,
-  declared: Settings[K],
-): Settings[K][] | undefined {
-  const layers = overridePlaces(kind, owner, method).flatMap((place) => table.get(place) ?? [])
+  declared: DecoratorSettings[K],
+): DecoratorSettings[K][] | undefined {
+  const layers = overridePlaces(kind, owner, method).flatMap((location) => table.get(location) ?? [])
   if (layers.findLast(({ enabled }) => enabled !== undefined)?.enabled === false) return undefined
-  return [declared, ...layers.map(({ settings }) => settings as Settings[K])]
+  return [declared, ...layers.map(({ settings }) => settings as DecoratorSettings[K])]
 }

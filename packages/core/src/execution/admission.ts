@@ -1,5 +1,5 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
-import type { Pass } from '../breaker/permit.js'
+import type { PermitState } from '../breaker/permit.js'
 import type { Classification } from '../classify/index.js'
 import type { HoldfastError } from '../errors.js'
 import { breakerOutcome } from './outcome.js'
@@ -26,7 +26,7 @@ export interface Admission {
 }
 
 /** The {@link Admission} of a guard with one breaker. It is also the breaker's permit. */
-export class BreakerAdmission implements Admission, Pass {
+export class BreakerAdmission implements Admission, PermitState {
   epoch = 0
   startedAt = 0
   leaseEnd = 0
@@ -43,9 +43,9 @@ export class BreakerAdmission implements Admission, Pass {
 
   acquirePermit(now: number): HoldfastError | undefined {
     const { breaker } = this
-    return breaker.admits(this, this.lease, this.hasOwnClock ? undefined : now)
+    return breaker.tryAcquire(this, this.lease, this.hasOwnClock ? undefined : now)
       ? undefined
-      : breaker.refusal()
+      : breaker.createOpenError()
   }
 
   resumePermit(epoch: number): void {
@@ -59,18 +59,18 @@ export class BreakerAdmission implements Admission, Pass {
     at: number | undefined,
   ): void {
     const { breaker } = this
-    breaker.settle(this, breakerOutcome(breaker, threw, result, known), this.hasOwnClock ? undefined : at)
+    breaker.release(this, breakerOutcome(breaker, threw, result, known), this.hasOwnClock ? undefined : at)
   }
 
   releasePermit(): void {
-    this.breaker.settle(this, undefined)
+    this.breaker.release(this, undefined)
   }
 
   isOpen(): boolean {
-    return this.breaker.phase === 'open'
+    return this.breaker.currentState === 'open'
   }
 
   isClosed(): boolean {
-    return this.breaker.phase === 'closed'
+    return this.breaker.currentState === 'closed'
   }
 }

@@ -1,5 +1,5 @@
 import type { Classification } from '../classify/index.js'
-import { wallAhead } from '../clock.js'
+import { wallOffset } from '../clock.js'
 import type { GuardExecutor } from '../guard/guard-executor.js'
 import type { StopReason } from '../retry/decide.js'
 import { type AttemptRecord, attachSession, innerSessions, type Session } from '../session/session.js'
@@ -30,7 +30,7 @@ export class AttemptLog {
     const { clock } = executor.settings
     const { number, startedAt, context, selection } = run
     this.endedAt = clock.now()
-    this.wallOffset ??= wallAhead(clock, this.endedAt)
+    this.wallOffset ??= wallOffset(clock, this.endedAt)
     const duration = this.endedAt - startedAt
     const timestamp = Math.round(startedAt + this.wallOffset)
     // Most records need no further fields, and an object literal is cheaper than fields added later.

@@ -1,7 +1,7 @@
 import { type AsyncScope, captureContext, runInContext } from '../async-context.js'
 import type { Member } from '../pool/member.js'
-import type { Pick } from '../pool/protocol.js'
-import { report } from '../report.js'
+import type { Selection } from '../pool/member-pool.js'
+import { reportOnce } from '../report.js'
 
 /** What the guarded function is given about its attempt. */
 export interface Attempt<M = unknown> {
@@ -67,7 +67,7 @@ export class AttemptContext implements Attempt {
       try {
         this.notes = { ...this.notes, ...context }
       } catch (error) {
-        report('a note', context, error)
+        reportOnce('a note', context, error)
       }
     }
   }
@@ -87,7 +87,7 @@ export interface AttemptRun {
   /** What the function was given; undefined for wrapped functions, which only get their arguments. */
   context: AttemptContext | undefined
   /** The pool member it was sent to. */
-  readonly selection: Pick | undefined
+  readonly selection: Selection | undefined
   /** Whether the outcome was the member's fault rather than the request's; undefined until that was asked. */
   isMemberFault: boolean | undefined
 }

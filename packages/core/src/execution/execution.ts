@@ -1,16 +1,16 @@
 import { type AsyncScope, bindContext } from '../async-context.js'
 import type { Classification } from '../classify/index.js'
-import { startStamp, yieldTurn } from '../clock.js'
-import { type HoldfastError, refusal } from '../errors.js'
+import { approximateStartTime, yieldTurn } from '../clock.js'
+import { createCheapError, type HoldfastError } from '../errors.js'
 import { runFallback } from '../fallback/fallback.js'
 import type { GuardEvent } from '../guard/events.js'
 import type { GuardExecutor } from '../guard/guard-executor.js'
 import { HedgedAttempt, type HedgeHost } from '../hedge/hedge.js'
 import type { Member } from '../pool/member.js'
-import type { Pick } from '../pool/protocol.js'
-import { report } from '../report.js'
-import { asksAgain, isRetryable, nextDelay, type StopReason } from '../retry/decide.js'
-import type { RetryPolicy } from '../retry/options.js'
+import type { Selection } from '../pool/member-pool.js'
+import { reportOnce } from '../report.js'
+import { isRetryable, nextDelay, type StopReason, shouldRetryOutcome } from '../retry/decide.js'
+import type { CompiledRetryPolicy } from '../retry/options.js'
 import { type AttemptRecord, sessionSequence } from '../session/session.js'
 import type { DeadlineEntry, DeadlineQueue } from '../timeout/deadline-queue.js'
 import { type AbortListener, offAbort, onAbort } from './abort.js'
@@ -76,7 +76,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   private readonly signal: AbortSignal | undefined
   private readonly hooks: ExecutionHooks | undefined
   private readonly admission: Admission | undefined
-  private policy: RetryPolicy
+  private policy: CompiledRetryPolicy
   /** The number of the last attempt that began; 0 before the first. */
   number = 0
   /** The wait before the current attempt. */
@@ -113,7 +113,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     fn: GuardedFunction,
     self: unknown,
     args: unknown[] | undefined,
-    policy: RetryPolicy,
+    policy: CompiledRetryPolicy,
     options: CallOptions | undefined,
     hooks?: ExecutionHooks,
   ) {
@@ -170,7 +170,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
         this.releaseSlot = () => bulkhead.cancelWait(onSlot)
         if (!bulkhead.acquireSlot(onSlot))
           this.rejectAttempt(
-            refusal('BULKHEAD_FULL', `${name} has no room to run or wait`, {}),
+            createCheapError('BULKHEAD_FULL', `${name} has no room to run or wait`, {}),
             'bulkhead_full',
           )
       }
@@ -267,7 +267,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
       number > 0 && number % YIELD_EVERY !== 0 && this.delay === 0 && !executor.hasListeners
         ? (this.log as AttemptLog).endedAt
         : number === 0 && executor.canShareStartTime
-          ? startStamp(clock)
+          ? approximateStartTime(clock)
           : clock.now()
     this.timer = undefined
     const rejection = admission?.acquirePermit(now)
@@ -280,12 +280,12 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
       admission?.releasePermit()
       return this.stop('deadline') // the wait took longer than it should
     }
-    let selection: Pick | undefined
+    let selection: Selection | undefined
     if (pool !== undefined) {
       this.members ??= new MemberSelection(pool, executor.settings, this.context, executor.lease)
       selection = this.members.select()
       if (selection === undefined) {
-        const error = pool.refusal()
+        const error = pool.createUnavailableError()
         admission?.releasePermit()
         return this.rejectAttempt(error, error.code === 'NETWORK_DOWN' ? 'network_down' : 'pool_unavailable')
       }
@@ -339,8 +339,16 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     const { attemptTimeout, totalTimeout } = this.effective ?? executor.settings
     const error =
       dueAt < totalDeadline
-        ? refusal('ATTEMPT_TIMEOUT', `attempt ${number} of ${name} took over ${attemptTimeout} ms`, {})
-        : refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, this.log?.lastError() ?? {})
+        ? createCheapError(
+            'ATTEMPT_TIMEOUT',
+            `attempt ${number} of ${name} took over ${attemptTimeout} ms`,
+            {},
+          )
+        : createCheapError(
+            'TOTAL_TIMEOUT',
+            `${name} took over ${totalTimeout} ms in all`,
+            this.log?.lastError() ?? {},
+          )
     this.timer = undefined
     this.hedge?.promoteOldestRun()
     const failure = this.run?.context?.onDeadline?.()
@@ -356,7 +364,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     let { policy } = this
     if (this.isEnded) return false
     const isUnwanted =
-      !threw && policy.retryIf !== undefined && asksAgain(policy, { value: result, attempt: number })
+      !threw && policy.retryIf !== undefined && shouldRetryOutcome(policy, { value: result, attempt: number })
     if (!threw && !isUnwanted && members === undefined) return this.succeed(result as T)
     const known = threw || isUnwanted || hasStatus(result) ? executor.classify(result, threw) : undefined
     const effective = threw || isUnwanted ? hooks?.policyFor(known) : undefined
@@ -367,7 +375,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     const isMemberFault = members !== undefined && members.recordOutcome(run, threw, result, known, at)
     if (
       !threw &&
-      (!(isUnwanted || isMemberFault) || (known !== undefined && policy.unwanted?.(result, known)))
+      (!(isUnwanted || isMemberFault) || (known !== undefined && policy.matchesAbortOn?.(result, known)))
     )
       return this.succeed(result as T)
     this.admission?.recordOutcome(threw, result, known, at)
@@ -409,7 +417,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   private isRetryAllowed(error: unknown, known: Classification, isMemberFault: boolean): boolean {
     const { policy, number } = this
     // Another member may succeed where this one failed, unless `abortOn` names the error.
-    return isMemberFault ? !policy.unwanted?.(error, known) : isRetryable(policy, error, known, number)
+    return isMemberFault ? !policy.matchesAbortOn?.(error, known) : isRetryable(policy, error, known, number)
   }
 
   /** Waits for the next attempt, or stops. True: it starts now. */
@@ -452,7 +460,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     try {
       budget?.deposit()
     } catch (error) {
-      report('the retry budget', budget as object, error)
+      reportOnce('the retry budget', budget as object, error)
     }
   }
 
@@ -462,7 +470,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     try {
       return budget === undefined || budget.withdraw()
     } catch (error) {
-      report('the retry budget', budget as object, error)
+      reportOnce('the retry budget', budget as object, error)
       return false
     }
   }
@@ -627,10 +635,10 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     }
   }
 
-  selectForHedge(): Pick | undefined | false {
+  selectForHedge(): Selection | undefined | false {
     const { pool } = this.executor.settings
     // The budget is asked last: nothing is withdrawn for a call that is not made.
-    if (this.admission?.isClosed() === false || pool?.hasOther([]) === false || !this.withdrawRetry())
+    if (this.admission?.isClosed() === false || pool?.hasUntriedMember([]) === false || !this.withdrawRetry())
       return false
     return pool === undefined ? undefined : (this.members?.select() ?? false)
   }

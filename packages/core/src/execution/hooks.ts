@@ -1,11 +1,11 @@
 import type { Classification } from '../classify/index.js'
 import type { StopReason } from '../retry/decide.js'
-import type { RetryPolicy } from '../retry/options.js'
+import type { CompiledRetryPolicy } from '../retry/options.js'
 import type { Admission } from './admission.js'
 
 /** The policy and timeouts that apply to an execution from one failure to the next. */
 export interface EffectivePolicy {
-  readonly policy: RetryPolicy
+  readonly policy: CompiledRetryPolicy
   readonly attemptTimeout: number
   readonly totalTimeout: number
 }

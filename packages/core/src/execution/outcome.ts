@@ -1,6 +1,6 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
-import { counts } from '../breaker/counts.js'
-import type { Verdict } from '../breaker/permit.js'
+import { isCountedFailure } from '../breaker/counted-failure.js'
+import type { BreakerOutcome } from '../breaker/permit.js'
 import type { Classification } from '../classify/index.js'
 
 /** The classification of an attempt that the caller aborted: it counts for nothing. */
@@ -16,7 +16,7 @@ export function breakerOutcome(
   threw: boolean,
   result: unknown,
   known: Classification | undefined,
-): Verdict {
+): BreakerOutcome {
   if (known === undefined || !(threw || (known.httpStatus ?? 0) >= 400)) return 'success'
-  return counts(breaker?.settings, result, known) ? 'failure' : undefined
+  return isCountedFailure(breaker?.settings, result, known) ? 'failure' : undefined
 }

@@ -1,20 +1,20 @@
 import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import { type Classification, classify } from '../classify/index.js'
-import { startStamp } from '../clock.js'
+import { approximateStartTime } from '../clock.js'
 import { type Admission, BreakerAdmission } from '../execution/admission.js'
 import { type Attempt, AttemptContext } from '../execution/attempt.js'
 import { Execution, type GuardedFunction } from '../execution/execution.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
-import { INSPECT, type Inspect, showAs } from '../inspect.js'
+import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
 import { Listeners } from '../listeners.js'
-import { report } from '../report.js'
+import { reportOnce } from '../report.js'
 import { sessionSequence } from '../session/session.js'
 import { DeadlineQueue } from '../timeout/deadline-queue.js'
 import type { GuardEvent } from './events.js'
 import type { Guard, RunOptions } from './guard.js'
-import { createHotShapes } from './kept-shapes.js'
-import { type GuardSettings, readGuard } from './options.js'
-import { readRunOptions } from './run-options.js'
+import { createHotShapes } from './hot-shapes.js'
+import { type GuardSettings, parseGuardOptions } from './options.js'
+import { parseRunOptions } from './run-options.js'
 
 /** The argument count of a function that takes the attempt instead of arguments. */
 const TAKES_ATTEMPT = -1
@@ -95,7 +95,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
     this.fastPathBreaker = enabled ? breaker : undefined
     if (hotShapes === undefined) {
       hotShapes = [] // the guard that is created here is not the first any more
-      hotShapes = createHotShapes(new GuardExecutor(readGuard({ breaker: {} })))
+      hotShapes = createHotShapes(new GuardExecutor(parseGuardOptions({ breaker: {} })))
     }
   }
 
@@ -104,7 +104,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
   }
 
   get breakers(): ReadonlyMap<string, CircuitBreaker> | undefined {
-    return this.settings.keyed?.map
+    return this.settings.keyed?.breakers
   }
 
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
@@ -149,7 +149,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
     tracker?: FirstAttemptTracker,
   ): Promise<T> {
     const { fastPathBreaker: breaker, settings } = this
-    if (!this.useFastPath || (breaker !== undefined && breaker.phase !== 'closed'))
+    if (!this.useFastPath || (breaker !== undefined && breaker.currentState !== 'closed'))
       return this.startExecution(fn, self, argumentsOf(argCount, a, b, c), undefined)
     const epoch = breaker === undefined ? 0 : breaker.epoch
     const context = argCount === TAKES_ATTEMPT ? new AttemptContext(1, tracker?.member) : undefined
@@ -158,11 +158,11 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
     let tracked: FirstAttempt<T> | undefined
     let promise: Promise<T> | undefined
     if (this.hasDeadline || tracker !== undefined) {
-      startedAt = this.hasDeadline ? settings.clock.now() : startStamp(settings.clock)
+      startedAt = this.hasDeadline ? settings.clock.now() : approximateStartTime(settings.clock)
       const args = argumentsOf(argCount, a, b, c)
       tracked = new FirstAttempt<T>(this, fn, self, args, context, epoch, tracker)
       promise = tracked.start(startedAt)
-    } else startedAt = startStamp(settings.clock)
+    } else startedAt = approximateStartTime(settings.clock)
     let returned: unknown
     try {
       if (argCount === TAKES_ATTEMPT) returned = fn(context)
@@ -213,7 +213,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
     const { name, breaker, breakers } = this
     const facts = { name, ...(breaker && { breaker }), ...(breakers && { breakers: breakers.size }) }
-    return showAs('Guard', facts, options, inspect)
+    return formatInstance('Guard', facts, options, inspect)
   }
 
   /** Classifies an error, or a value that is treated as a failure. */
@@ -227,7 +227,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
 
   /** Records a success of a first attempt that the breaker admitted in that epoch. */
   recordSuccess(epoch: number): void {
-    if (!this.ignoresSuccess && this.breaker?.epoch === epoch) this.breaker.result(false, false)
+    if (!this.ignoresSuccess && this.breaker?.epoch === epoch) this.breaker.recordResult(false, false)
   }
 
   createAdmission(context: unknown): Admission | undefined {
@@ -251,7 +251,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
   ): Promise<T> {
     const { retry, enabled } = this.settings
     try {
-      const policy = options === undefined ? retry : readRunOptions(options, retry)
+      const policy = options === undefined ? retry : parseRunOptions(options, retry)
       if (!enabled) return this.start(fn, self, TAKES_ATTEMPT, undefined, undefined, undefined)
       return new Execution<T>(this, fn, self, args, policy, options).start()
     } catch (error) {
@@ -287,7 +287,7 @@ function merge(
     const { category = known.category, kind = known.kind } = own ?? {}
     return { ...known, ...own, category, kind }
   } catch (thrown) {
-    report('classify', ask, thrown)
+    reportOnce('classify', ask, thrown)
     return known
   }
 }

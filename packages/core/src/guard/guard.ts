@@ -1,11 +1,11 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { Attempt, PooledAttempt } from '../execution/attempt.js'
 import type { CallOptions } from '../execution/execution.js'
-import type { PoolProtocol } from '../pool/protocol.js'
+import type { MemberPool } from '../pool/member-pool.js'
 import type { FetchRetryOptions } from '../retry/options.js'
 import type { GuardEvent } from './events.js'
 import { GuardExecutor } from './guard-executor.js'
-import { type GuardOptions, readGuard } from './options.js'
+import { type GuardOptions, parseGuardOptions } from './options.js'
 
 /** What one call may be given besides its function. */
 export interface RunOptions extends CallOptions {
@@ -137,9 +137,9 @@ export interface Guard<A extends Attempt = Attempt, F = never> {
  * ```
  */
 export function guard<M, F = never>(
-  options: GuardOptions<F> & { pool: PoolProtocol<M> },
+  options: GuardOptions<F> & { pool: MemberPool<M> },
 ): Guard<PooledAttempt<M>, F>
 export function guard<F = never>(options?: GuardOptions<F>): Guard<Attempt, F>
 export function guard(options: GuardOptions<unknown> = {}): Guard<Attempt, unknown> {
-  return new GuardExecutor(readGuard(options))
+  return new GuardExecutor(parseGuardOptions(options))
 }

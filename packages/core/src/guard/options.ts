@@ -1,34 +1,34 @@
 import { CircuitBreaker } from '../breaker/breaker.js'
 import { type BreakerKey, KeyedBreakers } from '../breaker/keyed.js'
-import { BREAKER_DEFAULTS, type BreakerOptions, readBreaker } from '../breaker/options.js'
+import { BREAKER_DEFAULTS, type BreakerOptions, parseBreakerOptions } from '../breaker/options.js'
 import { Bulkhead, type BulkheadOptions } from '../bulkhead/bulkhead.js'
 import type { Classification } from '../classify/index.js'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import type { Duration } from '../duration.js'
 import {
-  clockRule,
-  count,
-  deadline,
-  delay,
-  either,
+  anyOf,
+  clockOption,
+  defaultsOf,
+  durationOrInfinity,
   type Filled,
-  natural,
-  read,
-  refuse,
-  type Spec,
-  type SpecOf,
-  standards,
-  typed,
+  nonNegativeDuration,
+  nonNegativeInteger,
+  type OptionSpec,
+  type OptionSpecOf,
+  ofType,
+  parseOptions,
+  positiveInteger,
+  throwIfInvalid,
 } from '../options.js'
-import type { PoolProtocol } from '../pool/protocol.js'
-import { report } from '../report.js'
+import type { MemberPool } from '../pool/member-pool.js'
+import { reportOnce } from '../report.js'
 import type { RetryBudget } from '../retry/budget.js'
 import {
+  type CompiledRetryPolicy,
   type FetchRetryOptions,
   NO_RETRY,
+  parseRetryOptions,
   RETRY_DEFAULTS,
-  type RetryPolicy,
-  readRetry,
 } from '../retry/options.js'
 
 /** One breaker per key instead of one for the guard. */
@@ -73,7 +73,7 @@ export interface GuardOptions<F = never> {
   /** How much retrying there may be, over all calls of all guards that share it. @defaultValue no limit */
   budget?: RetryBudget | undefined
   /** Where calls go: each attempt to one of the pool's members, another one where there is one. */
-  pool?: PoolProtocol | undefined
+  pool?: MemberPool | undefined
   /** A second call where the first takes long, and the first answer wins. @defaultValue none */
   hedge?: HedgeOptions | undefined
   /** Makes a value of a failure. Skipped where the caller aborts. What it throws is thrown, with the error as its cause. */
@@ -91,14 +91,14 @@ export interface GuardOptions<F = never> {
 /** {@link GuardOptions} checked and filled in. */
 export interface GuardSettings {
   readonly name: string | undefined
-  readonly retry: RetryPolicy
+  readonly retry: CompiledRetryPolicy
   readonly breaker: CircuitBreaker | undefined
   readonly keyed: KeyedBreakers | undefined
   readonly attemptTimeout: number
   readonly totalTimeout: number
   readonly bulkhead: Bulkhead | undefined
   readonly budget: RetryBudget | undefined
-  readonly pool: PoolProtocol | undefined
+  readonly pool: MemberPool | undefined
   readonly hedge: { readonly delay: number; readonly max: number } | undefined
   readonly fallback: GuardOptions<unknown>['fallback'] | undefined
   readonly classify: GuardOptions['classify'] | undefined
@@ -107,55 +107,71 @@ export interface GuardSettings {
   readonly enabled: boolean
 }
 
-const objectOrFalse = either(typed('object'), ['false', (value: unknown) => value === false])
+const objectOrFalse = anyOf(ofType('object'), ['false', (value: unknown) => value === false])
 
-const SPEC = {
-  name: [undefined, typed('string')],
+const GUARD_OPTIONS = {
+  name: [undefined, ofType('string')],
   retry: [{}, objectOrFalse],
   breaker: [false, objectOrFalse],
-  timeout: [{}, typed('object')],
-  bulkhead: [undefined, typed('object')],
+  timeout: [{}, ofType('object')],
+  bulkhead: [undefined, ofType('object')],
   budget: [undefined, ['a RetryBudget', (value: RetryBudget) => value?.withdraw]],
-  pool: [undefined, ['a Pool', (value: PoolProtocol) => value?.take]],
-  hedge: [undefined, typed('object')],
-  fallback: [undefined, typed('function')],
-  classify: [undefined, typed('function')],
-  clock: [systemClock, clockRule],
-  random: [systemRandom, typed('function')],
-  enabled: [true, typed('boolean')],
-} satisfies SpecOf<GuardOptions>
+  pool: [undefined, ['a Pool', (value: MemberPool) => value?.select]],
+  hedge: [undefined, ofType('object')],
+  fallback: [undefined, ofType('function')],
+  classify: [undefined, ofType('function')],
+  clock: [systemClock, clockOption],
+  random: [systemRandom, ofType('function')],
+  enabled: [true, ofType('boolean')],
+} satisfies OptionSpecOf<GuardOptions>
 
-const TIMEOUT: Spec = {
-  attempt: [Number.POSITIVE_INFINITY, deadline],
-  total: [Number.POSITIVE_INFINITY, deadline],
+const TIMEOUT_OPTIONS: OptionSpec = {
+  attempt: [Number.POSITIVE_INFINITY, durationOrInfinity],
+  total: [Number.POSITIVE_INFINITY, durationOrInfinity],
 }
-const KEYED: Spec = { key: [undefined, typed('function')], maxKeys: [10_000, count] }
+const KEYED_BREAKER_OPTIONS: OptionSpec = {
+  key: [undefined, ofType('function')],
+  maxKeys: [10_000, positiveInteger],
+}
 
-const BULKHEAD: Spec = { limit: [undefined, count], queue: [0, natural] }
-const HEDGE: Spec = { delay: [undefined, delay], max: [1, count] }
+const BULKHEAD_OPTIONS: OptionSpec = { limit: [undefined, positiveInteger], queue: [0, nonNegativeInteger] }
+const HEDGE_OPTIONS: OptionSpec = { delay: [undefined, nonNegativeDuration], max: [1, positiveInteger] }
 
 /** Checks a guard's options, or throws INVALID_OPTIONS that lists everything wrong with them. */
-export function readGuard(given: GuardOptions<unknown>): GuardSettings {
+export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
   const problems: string[] = []
-  const options = read('', given, standards(SPEC) as Filled<GuardOptions<unknown>>, SPEC, problems)
+  const options = parseOptions(
+    '',
+    input,
+    defaultsOf(GUARD_OPTIONS) as Filled<GuardOptions<unknown>>,
+    GUARD_OPTIONS,
+    problems,
+  )
   const { name, retry, breaker, timeout, clock, bulkhead, hedge } = options
-  const limits = read('timeout', timeout, standards(TIMEOUT) as Limits, TIMEOUT, problems)
-  const policy = retry === false ? NO_RETRY : readRetry(retry, RETRY_DEFAULTS, problems)
-  const breakers = breaker && readBreakers(breaker, name ?? '', clock, problems)
-  const places = bulkhead && required('bulkhead', bulkhead, BULKHEAD, 'limit', problems)
-  const hedging = hedge && required('hedge', hedge, HEDGE, 'delay', problems)
-  refuse(name === undefined ? 'a guard' : `the guard ${name}`, problems)
+  const timeouts = parseOptions(
+    'timeout',
+    timeout,
+    defaultsOf(TIMEOUT_OPTIONS) as Timeouts,
+    TIMEOUT_OPTIONS,
+    problems,
+  )
+  const policy = retry === false ? NO_RETRY : parseRetryOptions(retry, RETRY_DEFAULTS, problems)
+  const breakers = breaker && createBreakers(breaker, name ?? '', clock, problems)
+  const bulkheadOptions = bulkhead && parseRequired('bulkhead', bulkhead, BULKHEAD_OPTIONS, 'limit', problems)
+  const hedgeOptions = hedge && parseRequired('hedge', hedge, HEDGE_OPTIONS, 'delay', problems)
+  throwIfInvalid(name === undefined ? 'a guard' : `the guard ${name}`, problems)
   return {
     ...options,
-    random: options.random === systemRandom ? systemRandom : harmless(options.random),
+    random: options.random === systemRandom ? systemRandom : safeRandom(options.random),
     retry: policy,
     breaker: undefined,
     keyed: undefined,
     ...breakers,
-    attemptTimeout: limits.attempt,
-    totalTimeout: limits.total,
-    bulkhead: places && new Bulkhead(places.limit as number, places.queue as number),
-    hedge: hedging as GuardSettings['hedge'],
+    attemptTimeout: timeouts.attempt,
+    totalTimeout: timeouts.total,
+    bulkhead:
+      bulkheadOptions && new Bulkhead(bulkheadOptions.limit as number, bulkheadOptions.queue as number),
+    hedge: hedgeOptions as GuardSettings['hedge'],
   }
 }
 
@@ -163,44 +179,44 @@ export function readGuard(given: GuardOptions<unknown>): GuardSettings {
  * Chance that never costs a call its result: a function that throws is reported once and stands for 0.5, and so does a
  * number out of range.
  */
-function harmless(random: Random): Random {
+function safeRandom(random: Random): Random {
   return () => {
     try {
       const chance = random()
       return chance >= 0 && chance <= 1 ? chance : 0.5
     } catch (error) {
-      report('random', random, error)
+      reportOnce('random', random, error)
       return 0.5
     }
   }
 }
 
 /** Reads options of which one must be given. */
-function required(
+function parseRequired(
   path: string,
-  given: object,
-  spec: Spec,
+  input: object,
+  spec: OptionSpec,
   name: string,
   problems: string[],
 ): Record<string, unknown> {
-  const options = read(path, given, standards(spec) as Record<string, unknown>, spec, problems)
-  if ((given as Record<string, unknown>)[name] === undefined)
+  const options = parseOptions(path, input, defaultsOf(spec) as Record<string, unknown>, spec, problems)
+  if ((input as Record<string, unknown>)[name] === undefined)
     problems.push(`${path}.${name}: got undefined, takes ${spec[name]?.[1][0]}`)
   return options
 }
 
-type Limits = { attempt: number; total: number }
+type Timeouts = { attempt: number; total: number }
 
-function readBreakers(
-  given: object,
+function createBreakers(
+  input: object,
   name: string,
   clock: Clock,
   problems: string[],
 ): Partial<Pick<GuardSettings, 'breaker' | 'keyed'>> {
-  if (given instanceof CircuitBreaker) return { breaker: given }
-  const { key, maxKeys, ...options } = given as KeyedBreakerOptions
-  const settings = readBreaker('breaker', options, { ...BREAKER_DEFAULTS, clock }, problems)
-  const keys = read('breaker', { key, maxKeys }, { maxKeys: 10_000 }, KEYED, problems)
+  if (input instanceof CircuitBreaker) return { breaker: input }
+  const { key, maxKeys, ...options } = input as KeyedBreakerOptions
+  const settings = parseBreakerOptions('breaker', options, { ...BREAKER_DEFAULTS, clock }, problems)
+  const keys = parseOptions('breaker', { key, maxKeys }, { maxKeys: 10_000 }, KEYED_BREAKER_OPTIONS, problems)
   return key === undefined
     ? { breaker: new CircuitBreaker({ id: settings.id || name }, settings) }
     : { keyed: new KeyedBreakers(settings, name, key, keys.maxKeys) }

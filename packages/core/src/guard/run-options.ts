@@ -1,10 +1,17 @@
-import { either, type Rule, read, refuse, type SpecOf, typed } from '../options.js'
-import { type RetryPolicy, readRetry } from '../retry/options.js'
+import {
+  anyOf,
+  type OptionRule,
+  type OptionSpecOf,
+  ofType,
+  parseOptions,
+  throwIfInvalid,
+} from '../options.js'
+import { type CompiledRetryPolicy, parseRetryOptions } from '../retry/options.js'
 import type { RunOptions } from './guard.js'
 
-const anything: Rule = ['anything', () => true]
+const anything: OptionRule = ['anything', () => true]
 
-const SPEC = {
+const RUN_OPTIONS = {
   signal: [
     undefined,
     [
@@ -14,8 +21,8 @@ const SPEC = {
     ],
   ],
   context: [undefined, anything],
-  retry: [undefined, either(typed('object'), ['false', (value: unknown) => value === false])],
-} satisfies SpecOf<RunOptions>
+  retry: [undefined, anyOf(ofType('object'), ['false', (value: unknown) => value === false])],
+} satisfies OptionSpecOf<RunOptions>
 
 /** Whether options can be used as they are. It is asked of every call that has options, so it builds nothing. */
 function isValid(options: RunOptions): boolean {
@@ -34,17 +41,17 @@ function isValid(options: RunOptions): boolean {
  *
  * @throws INVALID_OPTIONS that lists every option that is unknown or wrong
  */
-export function readRunOptions(options: RunOptions, base: RetryPolicy): RetryPolicy {
+export function parseRunOptions(options: RunOptions, base: CompiledRetryPolicy): CompiledRetryPolicy {
   if (isValid(options)) return base
   const problems: string[] = []
-  const { retry } = read<RunOptions>('', withInherited(options), {}, SPEC, problems)
+  const { retry } = parseOptions<RunOptions>('', withInherited(options), {}, RUN_OPTIONS, problems)
   const policy =
     retry === false
       ? { ...base, maxAttempts: 1, retryIf: undefined }
       : retry === undefined
         ? base
-        : readRetry(retry, base, problems)
-  refuse('the call', problems)
+        : parseRetryOptions(retry, base, problems)
+  throwIfInvalid('the call', problems)
   return policy
 }
 

@@ -2,7 +2,7 @@ import { bindContext } from '../async-context.js'
 import type { Classification } from '../classify/index.js'
 import { AttemptContext, type AttemptRun } from '../execution/attempt.js'
 import type { GuardSettings } from '../guard/options.js'
-import type { Pick } from '../pool/protocol.js'
+import type { Selection } from '../pool/member-pool.js'
 
 /** What the signals of slower calls are aborted with. */
 const LOSER_ABORT_REASON = new DOMException('Another call of the hedge was quicker', 'AbortError')
@@ -12,7 +12,7 @@ export interface HedgeHost {
   /** Calls the guarded function. */
   callFunction(context: AttemptContext): Promise<unknown>
   /** Reserves another call: its member, undefined where there is no pool, false where it is not allowed. */
-  selectForHedge(): Pick | undefined | false
+  selectForHedge(): Selection | undefined | false
   /** Handles the failure of one call; returns its classification and whether another may be started at once. */
   onHedgeFailed(run: AttemptRun, error: unknown): { known: Classification; shouldHedge: boolean }
   /** Adds a failed call to the log while others are still running. */
@@ -106,13 +106,13 @@ export class HedgedAttempt {
     )
   }
 
-  private createRun(selection: Pick | undefined): HedgedRun {
+  private createRun(selection: Selection | undefined): HedgedRun {
     const { number } = this.first
     const context = new AttemptContext(number, selection?.member)
     return { number, startedAt: this.settings.clock.now(), context, selection, isMemberFault: undefined }
   }
 
-  private startRun(selection: Pick | undefined): void {
+  private startRun(selection: Selection | undefined): void {
     const run = this.createRun(selection)
     this.running.add(run)
     if (this.callsLeft > 0) this.waitForNextHedge()

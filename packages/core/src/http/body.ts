@@ -10,12 +10,12 @@ export function isOneShot(body: unknown): boolean {
 }
 
 /** Whether a body can be sent (again): it is no stream, or one of which nothing was read. */
-export function canBeSent(body: unknown): boolean {
-  return !isOneShot(body) || (isStream(body) && !body.locked && isFresh(body))
+export function canSendBody(body: unknown): boolean {
+  return !isOneShot(body) || (isStream(body) && !body.locked && isUnreadStream(body))
 }
 
 /** Streams do not tell whether they were read; what is made of one refuses those that were. */
-function isFresh(stream: ReadableStream): boolean {
+function isUnreadStream(stream: ReadableStream): boolean {
   try {
     return new Response(stream).body !== null
   } catch {

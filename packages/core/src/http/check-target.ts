@@ -1,10 +1,10 @@
-import { nearest } from '../nearest.js'
-import { refuse, show } from '../options.js'
+import { formatValue, throwIfInvalid } from '../options.js'
 import type { Member } from '../pool/member.js'
+import { suggest } from '../suggest.js'
 import type { FetchTarget } from './target.js'
 
 const KEYS = ['origin', 'fetch', 'dispatcher', 'headers'] as const
-const LIST = KEYS.join(', ')
+const KEY_LIST = KEYS.join(', ')
 
 const isObject = (value: unknown): value is object => Object(value) === value && typeof value !== 'function'
 
@@ -42,23 +42,24 @@ const RULES: { readonly [K in keyof FetchTarget]-?: Rule } = {
 }
 
 /** The type of a value that may hold a secret. */
-const typeOf = (value: unknown): string => (isObject(value) ? show(value) : `a ${typeof value}`)
+const describeType = (value: unknown): string => (isObject(value) ? formatValue(value) : `a ${typeof value}`)
 
 /** What is wrong with the value of a member, a sentence for each problem. Headers are secrets, and are not shown. */
-function problemsOf({ id, value }: Member): string[] {
+function findProblems({ id, value }: Member): string[] {
   const path = `pool.${id}`
-  if (!isObject(value)) return [`${path}: expected an object with one of ${LIST}, got ${show(value)}`]
+  if (!isObject(value))
+    return [`${path}: expected an object with one of ${KEY_LIST}, got ${formatValue(value)}`]
   const problems: string[] = []
   if (isPlain(value)) {
     for (const [key, given] of Object.entries(value)) {
       const rule = Object.hasOwn(RULES, key) ? RULES[key as keyof FetchTarget] : undefined
       if (rule === undefined) {
-        const close = nearest(key, KEYS)
+        const close = suggest(key, KEYS)
         const hint = close === undefined ? '' : `; did you mean ${close}?`
-        problems.push(`${path}.${key}: expected one of ${LIST}, got an unknown key${hint}`)
+        problems.push(`${path}.${key}: expected one of ${KEY_LIST}, got an unknown key${hint}`)
       } else if (given !== undefined && !rule[1](given))
         problems.push(
-          `${path}.${key}: expected ${rule[0]}, got ${key === 'headers' ? typeOf(given) : show(given)}`,
+          `${path}.${key}: expected ${rule[0]}, got ${key === 'headers' ? describeType(given) : formatValue(given)}`,
         )
     }
   }
@@ -66,31 +67,31 @@ function problemsOf({ id, value }: Member): string[] {
   const has = (key: (typeof KEYS)[number]) =>
     key in value && (!isPlain(value) || (value as FetchTarget)[key] !== undefined)
   if (problems.length === 0 && !KEYS.some(has))
-    problems.push(`${path}: expected one of ${LIST}, got none of them`)
+    problems.push(`${path}: expected one of ${KEY_LIST}, got none of them`)
   return problems
 }
 
-const sound = new WeakSet<object>()
+const validMembers = new WeakSet<object>()
 
 /** What is wrong with the values of a pool's members as far as it tells who they are; those added later are checked in use. */
-export function poolProblems(pool: unknown): string[] {
+export function findPoolProblems(pool: unknown): string[] {
   const { members } = Object(pool) as { members?: unknown }
   if (typeof members !== 'function') return []
   const list: unknown = members.call(pool)
-  return Array.isArray(list) ? list.flatMap((member: Member) => checked(member)) : []
+  return Array.isArray(list) ? list.flatMap((member: Member) => checkMember(member)) : []
 }
 
-function checked(member: Member): string[] {
+function checkMember(member: Member): string[] {
   const { value } = member
-  if (isObject(value) && sound.has(value)) return []
-  const problems = problemsOf(member)
-  if (problems.length === 0) sound.add(value as object)
+  if (isObject(value) && validMembers.has(value)) return []
+  const problems = findProblems(member)
+  if (problems.length === 0) validMembers.add(value as object)
   return problems
 }
 
 /** The value of a member that an attempt goes to. @throws INVALID_OPTIONS where a fetch cannot use it */
 export function targetOf(member: Member | undefined): FetchTarget | undefined {
   if (member === undefined) return undefined
-  refuse('the attempt', checked(member))
+  throwIfInvalid('the attempt', checkMember(member))
   return member.value as FetchTarget
 }

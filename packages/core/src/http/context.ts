@@ -1,4 +1,4 @@
-import { addressOf, type FetchInput, urlOf } from './target.js'
+import { addressOf, type FetchInput, parseUrl } from './target.js'
 
 /**
  * What events, the fallback, a breaker's `key` and a pool's strategy are told of a request, besides what `init.context`
@@ -20,19 +20,19 @@ export interface FetchContext {
 const REDACTED = '[redacted]'
 
 /** Makes the context of a request. */
-export function contextOf(method: string, input: FetchInput): FetchContext {
-  const url = urlOf(input)
-  if (url !== undefined) return { method, origin: url.origin, url: url.origin + shown(url) }
+export function createFetchContext(method: string, input: FetchInput): FetchContext {
+  const url = parseUrl(input)
+  if (url !== undefined) return { method, origin: url.origin, url: url.origin + redactedPath(url) }
   // A relative address where there is no page: only a pool's origin makes it a whole one.
   const address = addressOf(input)
   const isRelative = URL.canParse(address, RELATIVE)
-  return { method, origin: '', url: isRelative ? shown(new URL(address, RELATIVE)) : '' }
+  return { method, origin: '', url: isRelative ? redactedPath(new URL(address, RELATIVE)) : '' }
 }
 
 /** What a relative address is read against to take it apart. */
 const RELATIVE = 'http://relative'
 
 /** Services that take a key in the path have long ones, of letters and digits. */
-const shown = ({ pathname, search }: URL): string =>
+const redactedPath = ({ pathname, search }: URL): string =>
   pathname.replace(/[^/]{20,}/g, (part) => (/\d/.test(part) && /[a-z]/i.test(part) ? REDACTED : part)) +
   search.replace(/([?&])([^&=]*=)?[^&]+/g, (_, mark: string, name = '') => `${mark}${name}${REDACTED}`)

@@ -1,10 +1,10 @@
 import type { GuardEvent } from '../guard/events.js'
 import type { FetchRetryOptions } from '../retry/options.js'
 import type { FetchBody } from './body.js'
-import { Engine } from './engine.js'
-import { Exchange, type Sender } from './exchange.js'
-import { type FetchOptions, policyFor, readFetch } from './options.js'
-import { enginePolicy } from './policy.js'
+import { FetchExecution, type FetchRuntime } from './fetch-execution.js'
+import { type FetchOptions, mergeRequestPolicy, parseFetchOptions } from './options.js'
+import { RequestExecutor } from './request-executor.js'
+import { toRetryPolicy } from './retry-policy.js'
 import type { FetchInput } from './target.js'
 
 /** What one request may be given: all that fetch takes, and what changes the retrying of this one. */
@@ -51,34 +51,36 @@ export interface ResilientFetch {
  * ```
  */
 export function createFetch(options: FetchOptions = {}): ResilientFetch {
-  const { guard, policy: base, fetch, throwOnStatus } = readFetch(options)
-  const silent = new WeakSet<object>()
+  const { guard, policy: basePolicy, fetch, throwOnStatus } = parseFetchOptions(options)
+  const returnedErrors = new WeakSet<object>()
   const { fallback } = guard
-  const engine = new Engine({
+  const executor = new RequestExecutor({
     ...guard,
     fallback:
       fallback &&
-      ((error, info) => (silent.has(Object(error)) ? Promise.reject(error) : fallback(error, info))),
+      ((error, info) => (returnedErrors.has(Object(error)) ? Promise.reject(error) : fallback(error, info))),
   })
-  const sender: Sender = { engine, fetch, throwOnStatus, silent }
-  const standard = enginePolicy(base)
+  const context: FetchRuntime = { executor, fetch, throwOnStatus, returnedErrors }
+  const defaultRetry = toRetryPolicy(basePolicy)
 
-  const resilient = async (input: FetchInput, init?: FetchInit): Promise<Response> => {
-    const { retry: given } = init ?? NOTHING
-    const policy = given === undefined ? base : policyFor(given, base)
-    const retry = policy === base ? standard : enginePolicy(policy)
-    const exchange = new Exchange(sender, policy, retry, input, init ?? NOTHING)
-    const { signal, twice, send } = exchange
+  const resilientFetch = async (input: FetchInput, init?: FetchInit): Promise<Response> => {
+    const { retry: retryOptions } = init ?? NO_INIT
+    const policy = retryOptions === undefined ? basePolicy : mergeRequestPolicy(retryOptions, basePolicy)
+    const retry = policy === basePolicy ? defaultRetry : toRetryPolicy(policy)
+    const execution = new FetchExecution(context, policy, retry, input, init ?? NO_INIT)
+    const { signal, isHedgeable, send } = execution
     try {
-      const answer = guard.enabled
-        ? await engine.call<Response, never>(exchange, send, retry, twice, signal).start()
-        : await engine.straight<Promise<Response>, never>(send)
-      return exchange.finish(answer)
+      const response = guard.enabled
+        ? await executor.createCall<Response, never>(execution, send, retry, isHedgeable, signal).start()
+        : await executor.runUnguarded<Promise<Response>, never>(send)
+      return execution.finish(response)
     } catch (error) {
-      return exchange.fail(error)
+      return execution.fail(error)
     }
   }
-  return Object.assign(resilient, { on: (listener: (event: GuardEvent) => void) => engine.on(listener) })
+  return Object.assign(resilientFetch, {
+    on: (listener: (event: GuardEvent) => void) => executor.on(listener),
+  })
 }
 
-const NOTHING: FetchInit = {}
+const NO_INIT: FetchInit = {}

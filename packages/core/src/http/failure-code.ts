@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { AttemptContext } from '../execution/attempt.js'
-import type { RetryPolicy } from '../retry/options.js'
+import type { CompiledRetryPolicy } from '../retry/options.js'
 
 /** How much of a body is read for the code in it. */
 export const MAX_PEEK_BYTES = 65_536
@@ -15,34 +15,34 @@ interface FailureCode {
 }
 
 /** Whether a policy names errors, so that a code in the body of a failure may decide whether it is retried. */
-export const namesErrors = ({ retryOn, abortOn }: RetryPolicy): boolean =>
+export const hasErrorNames = ({ retryOn, abortOn }: CompiledRetryPolicy): boolean =>
   [retryOn, abortOn].some((list) => list !== undefined && list.length > 0)
 
 /** A code must look like one, and not like a SQLSTATE: matchers look at it. */
-const codeIn = (...values: unknown[]): string | undefined =>
+const firstCode = (...values: unknown[]): string | undefined =>
   values.find((value): value is string => typeof value === 'string' && /^[a-z_]\w{2,99}$/i.test(value))
 
 /**
  * The code and type that a service gives in the body of a failure: `{ error: { code, type } }` of OpenAI and Anthropic,
  * `{ code }` of Notion, `{ error: { status } }` of Google, `{ error }` of OAuth.
  */
-function failureCodeOf(text: string): FailureCode | undefined {
-  const { code, type } = fieldsOf(text)
+function parseFailureCode(text: string): FailureCode | undefined {
+  const { code, type } = parseErrorFields(text)
   if (code === undefined && type === undefined) return undefined
   return { ...(code && { code }), ...(type && { name: type }) }
 }
 
-function fieldsOf(text: string): { code: string | undefined; type: string | undefined } {
+function parseErrorFields(text: string): { code: string | undefined; type: string | undefined } {
   try {
     const body = Object(JSON.parse(text))
     const inner = Object(body.error)
     return {
-      code: codeIn(inner.code, body.code, inner.status, body.error, inner.type, body.type),
-      type: codeIn(inner.type, body.type),
+      code: firstCode(inner.code, body.code, inner.status, body.error, inner.type, body.type),
+      type: firstCode(inner.type, body.type),
     }
   } catch {
     // It was cut off, or is something else than JSON. Quotes in a text are escaped, so a field is not found in one.
-    const find = (field: string) => codeIn(new RegExp(`"${field}"\\s*:\\s*"(\\w+)"`).exec(text)?.[1])
+    const find = (field: string) => firstCode(new RegExp(`"${field}"\\s*:\\s*"(\\w+)"`).exec(text)?.[1])
     return { code: find('code') ?? find('type'), type: find('type') }
   }
 }
@@ -64,7 +64,7 @@ export async function addFailureCode(
     }
   const text = await peek(deadline.signal)
   if (attempt !== undefined) attempt.onDeadline = undefined
-  const cause = text === undefined || deadline.signal.aborted ? undefined : failureCodeOf(text)
+  const cause = text === undefined || deadline.signal.aborted ? undefined : parseFailureCode(text)
   if (cause !== undefined)
     Object.defineProperty(error, 'cause', { value: cause, configurable: true, writable: true })
 }
@@ -91,13 +91,13 @@ export async function peekText(
   const timer = clock.setTimer(cancel, PEEK_TIMEOUT_MS)
   const decoder = new TextDecoder()
   let text = ''
-  let left = MAX_PEEK_BYTES
+  let remainingBytes = MAX_PEEK_BYTES
   try {
-    while (left > 0 && mayBeJson(text)) {
+    while (remainingBytes > 0 && canBeJson(text)) {
       const { done, value } = await reader.read()
       if (done) break
-      text += decoder.decode(value.subarray(0, left), { stream: true })
-      left -= value.byteLength
+      text += decoder.decode(value.subarray(0, remainingBytes), { stream: true })
+      remainingBytes -= value.byteLength
     }
   } catch {
     // The connection was lost: what arrived before is all there is.
@@ -109,4 +109,4 @@ export async function peekText(
 }
 
 /** Whether a text is empty so far or begins as an object does: nothing else holds a code. */
-export const mayBeJson = (text: string): boolean => /^\s*({|$)/.test(text)
+export const canBeJson = (text: string): boolean => /^\s*({|$)/.test(text)

@@ -1,12 +1,12 @@
-import { isBag } from '../classify/verdict.js'
+import { isErrorLike } from '../classify/classification.js'
 import type { Random } from '../clock.js'
-import { tunnelStatus } from './tunnel.js'
+import { parseTunnelStatus } from './tunnel.js'
 
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
-const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+const IDEMPOTENT_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 /** Codes of connections that never came to be: refused, no such name, no answer to the first packet. */
-const UNSENT = new Set([
+const NOT_SENT_CODES = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -15,26 +15,26 @@ const UNSENT = new Set([
 ])
 
 /** Whether a request of this method does the same when it arrives twice. Methods nobody knows do not. */
-export const isIdempotent = (method: string): boolean => IDEMPOTENT.has(method)
+export const isIdempotentMethod = (method: string): boolean => IDEMPOTENT_METHODS.has(method)
 
 /** Whether a request of this method only reads, so that a key for it would be of no use. */
-export const isSafe = (method: string): boolean => SAFE.has(method)
+export const isSafeMethod = (method: string): boolean => SAFE_METHODS.has(method)
 
 /**
  * Whether an error proves that its request never left: there was no connection to send it on, or no
  * tunnel through a proxy. `url` is where it went, if that is known; an error about another place came after a redirect,
  * and by then the request had arrived.
  */
-export function neverLeft(error: unknown, url: URL | undefined): boolean {
-  for (let node = error, depth = 0; isBag(node) && depth < 10; node = node.cause, depth++) {
+export function wasNotSent(error: unknown, url: URL | undefined): boolean {
+  for (let node = error, depth = 0; isErrorLike(node) && depth < 10; node = node.cause, depth++) {
     const { errors, code, syscall } = node
-    if (Array.isArray(errors) && errors.length > 0) return errors.every((one) => neverLeft(one, url))
+    if (Array.isArray(errors) && errors.length > 0) return errors.every((one) => wasNotSent(one, url))
     if (typeof code !== 'string') continue
     if (code === 'UND_ERR_ABORTED') break
-    const unsent = UNSENT.has(code) || syscall === 'connect' || syscall === 'getaddrinfo'
-    return unsent && !(url !== undefined && isElsewhere(node, url))
+    const isNotSent = NOT_SENT_CODES.has(code) || syscall === 'connect' || syscall === 'getaddrinfo'
+    return isNotSent && !(url !== undefined && isOtherHost(node, url))
   }
-  return tunnelStatus(error) !== undefined
+  return parseTunnelStatus(error) !== undefined
 }
 
 /**
@@ -42,33 +42,33 @@ export function neverLeft(error: unknown, url: URL | undefined): boolean {
  * answer to a request that was redirected says so of the last request only, and a redirected POST may have become a GET.
  */
 export function wasNotProcessed(result: unknown, statuses: ReadonlySet<number>): boolean {
-  if (statuses.size === 0 || !isBag(result)) return false
+  if (statuses.size === 0 || !isErrorLike(result)) return false
   const { status, response } = result
-  const { redirected } = (isBag(response) ? response : result) as { redirected?: unknown }
+  const { redirected } = (isErrorLike(response) ? response : result) as { redirected?: unknown }
   return typeof status === 'number' && statuses.has(status) && redirected !== true
 }
 
-const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 }
+const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 }
 
 /** Whether a host is an address, so that the one that was tried can be compared with it. */
-const isAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':')
+const isIpAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':')
 
 /** Whether a failed connection was one to another name, address or port than those of `url`, as far as it tells. */
-function isElsewhere(error: { readonly [key: string]: unknown }, url: URL): boolean {
+function isOtherHost(error: { readonly [key: string]: unknown }, url: URL): boolean {
   const { hostname, address, message } = error
   const host = url.hostname.replace(/^\[|\]$/g, '')
   // undici says which name it tried, or which addresses that name has.
   const [, tried, port] = /attempted address: (.+?):(\d+),/.exec(`${message}`) ?? []
-  const one = /attempted addresses: .+?:(\d+),/.exec(`${message}`)?.[1]
+  const singlePort = /attempted addresses: .+?:(\d+),/.exec(`${message}`)?.[1]
   const name = hostname ?? tried?.replace(/^\[|\]$/g, '')
   if (typeof name === 'string' && name !== host) return true
-  if (typeof address === 'string' && isAddress(host) && address !== host) return true
-  const reached = typeof error.port === 'number' ? error.port : Number(port ?? one ?? Number.NaN)
-  return !Number.isNaN(reached) && reached !== (Number(url.port) || PORTS[url.protocol])
+  if (typeof address === 'string' && isIpAddress(host) && address !== host) return true
+  const attemptedPort = typeof error.port === 'number' ? error.port : Number(port ?? singlePort ?? Number.NaN)
+  return !Number.isNaN(attemptedPort) && attemptedPort !== (Number(url.port) || DEFAULT_PORTS[url.protocol])
 }
 
 /** The key that tells a server that two requests are one: 128 bits of chance, in the form of a UUID. */
-export function idempotencyKey(random: Random): string {
+export function createIdempotencyKey(random: Random): string {
   const hex = Array.from({ length: 8 }, () =>
     Math.floor(random() * 0x10000)
       .toString(16)

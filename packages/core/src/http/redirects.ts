@@ -1,18 +1,18 @@
 import type { Clock } from '../clock.js'
 import { isOneShot } from './body.js'
-import { discard } from './discard.js'
+import { discardBody } from './discard.js'
 import type { FetchFunction } from './options.js'
 
 /** As many as the fetch standard allows. */
 const MAX_REDIRECTS = 20
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308])
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
 
 /** Headers that every fetch leaves out when a redirect leads to another origin. */
-const LEFT_OUT = ['authorization', 'proxy-authorization', 'cookie', 'host']
+const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'host']
 
 /** Headers about a body, which go with it. */
-const ABOUT_BODY = [
+const BODY_HEADERS = [
   'content-encoding',
   'content-language',
   'content-location',
@@ -24,8 +24,8 @@ const HIDDEN_REDIRECT =
   'a redirect cannot be followed: the platform hides where it leads, and the headers of the pool member must not be sent to another origin'
 
 /** Whether headers include some that a fetch would send along with a redirect to another origin. */
-export const outliveRedirects = (headers: Headers): boolean =>
-  [...headers.keys()].some((name) => !LEFT_OUT.includes(name))
+export const hasOtherHeaders = (headers: Headers): boolean =>
+  [...headers.keys()].some((name) => !CREDENTIAL_HEADERS.includes(name))
 
 /** One request whose redirects are followed here. */
 export interface RedirectedRequest {
@@ -52,14 +52,14 @@ export async function followRedirects(request: RedirectedRequest): Promise<Respo
     const response = await send(url, init)
     if (response.type === 'opaqueredirect') {
       onRedirect()
-      throw failure(HIDDEN_REDIRECT)
+      throw createFetchError(HIDDEN_REDIRECT)
     }
-    const next = locationOf(response, url)
+    const next = redirectLocation(response, url)
     if (next === undefined) return count === 0 ? response : asRedirected(response)
-    void discard(response, clock)
+    void discardBody(response, clock)
     onRedirect()
-    if (count === MAX_REDIRECTS) throw failure('redirect count exceeded')
-    init = afterRedirect(response.status, init)
+    if (count === MAX_REDIRECTS) throw createFetchError('redirect count exceeded')
+    init = requestAfterRedirect(response.status, init)
     if (next.origin !== url.origin) {
       const headers = new Headers(init.headers)
       for (const name of memberHeaders.keys()) {
@@ -67,7 +67,7 @@ export async function followRedirects(request: RedirectedRequest): Promise<Respo
         if (own === null) headers.delete(name)
         else headers.set(name, own)
       }
-      for (const name of LEFT_OUT) headers.delete(name)
+      for (const name of CREDENTIAL_HEADERS) headers.delete(name)
       return asRedirected(await send(next, { ...init, headers, redirect: 'follow' }))
     }
     url = next
@@ -75,18 +75,18 @@ export async function followRedirects(request: RedirectedRequest): Promise<Respo
 }
 
 /** Where an answer redirects to; undefined where it is to be returned. */
-function locationOf({ status, headers }: Response, from: URL): URL | undefined {
-  const location = REDIRECTS.has(status) ? headers.get('location') : null
+function redirectLocation({ status, headers }: Response, from: URL): URL | undefined {
+  const location = REDIRECT_STATUSES.has(status) ? headers.get('location') : null
   if (location === null) return undefined
   const next = URL.canParse(location, from) ? new URL(location, from) : undefined
   if (next === undefined || !/^https?:$/.test(next.protocol))
-    throw failure('URL scheme must be a HTTP(S) scheme')
-  if (next.username || next.password) throw failure('URL must not include credentials')
+    throw createFetchError('URL scheme must be a HTTP(S) scheme')
+  if (next.username || next.password) throw createFetchError('URL must not include credentials')
   return next
 }
 
 /** What is sent after a redirect: most of them turn a POST into a GET without a body. */
-function afterRedirect(
+function requestAfterRedirect(
   status: number,
   init: RequestInit & { headers: Headers },
 ): RequestInit & { headers: Headers } {
@@ -95,10 +95,10 @@ function afterRedirect(
     status === 303 ? method !== 'GET' && method !== 'HEAD' : status < 303 && method === 'POST'
   if (becomesGet) {
     const headers = new Headers(init.headers)
-    for (const name of ABOUT_BODY) headers.delete(name)
+    for (const name of BODY_HEADERS) headers.delete(name)
     return { ...init, method: 'GET', body: null, headers }
   }
-  if (isOneShot(init.body)) throw failure('a redirect of a streamed body cannot be followed')
+  if (isOneShot(init.body)) throw createFetchError('a redirect of a streamed body cannot be followed')
   return init
 }
 
@@ -106,4 +106,5 @@ function afterRedirect(
 const asRedirected = (response: Response): Response =>
   response.redirected ? response : Object.defineProperty(response, 'redirected', { value: true })
 
-const failure = (reason: string): TypeError => new TypeError('fetch failed', { cause: new Error(reason) })
+const createFetchError = (reason: string): TypeError =>
+  new TypeError('fetch failed', { cause: new Error(reason) })

@@ -33,16 +33,16 @@ export function addressOf(input: FetchInput): string {
 }
 
 /** An address as far as it can be read; a relative one is read against that of the page. */
-export function urlOf(input: FetchInput): URL | undefined {
+export function parseUrl(input: FetchInput): URL | undefined {
   const page = (globalThis as { location?: { href?: string } }).location?.href
   const address = addressOf(input)
   return URL.canParse(address, page) ? new URL(address, page) : undefined
 }
 
 /** The same path and query at another origin, behind the path that the origin has. */
-export function atOrigin(input: FetchInput, origin: string | URL): URL {
+export function withOrigin(input: FetchInput, origin: string | URL): URL {
   const target = new URL(origin)
-  const { pathname, search } = urlOf(input) ?? new URL(addressOf(input), target.origin)
+  const { pathname, search } = parseUrl(input) ?? new URL(addressOf(input), target.origin)
   target.pathname = joinPaths(target.pathname, pathname)
   target.search = search
   return target
@@ -51,7 +51,7 @@ export function atOrigin(input: FetchInput, origin: string | URL): URL {
 /** A path behind another, with one slash between the two. */
 export const joinPaths = (base: string, path: string): string => base.replace(/\/$/, '') + path
 
-const KEPT = [
+const COPIED_REQUEST_FIELDS = [
   'method',
   'headers',
   'redirect',
@@ -65,6 +65,6 @@ const KEPT = [
 ] as const
 
 /** What a Request says besides its address and body, as `init` for another. */
-export function partsOf(request: Request): RequestInit {
-  return Object.fromEntries(KEPT.map((name) => [name, request[name]]))
+export function requestInitOf(request: Request): RequestInit {
+  return Object.fromEntries(COPIED_REQUEST_FIELDS.map((name) => [name, request[name]]))
 }

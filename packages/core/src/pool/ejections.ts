@@ -4,43 +4,43 @@
  * that were set aside are spared.
  */
 export class Ejections {
-  private readonly out = new Set<number>()
-  private readonly spared = new Set<number>()
+  private readonly ejected = new Set<number>()
+  private readonly exempt = new Set<number>()
   /** Whether there is a limit at all. */
-  readonly limited: boolean
-  private readonly share: number
+  readonly hasLimit: boolean
+  private readonly maxFraction: number
 
   constructor(share: number | undefined) {
-    this.limited = share !== undefined
-    this.share = share ?? 1
+    this.hasLimit = share !== undefined
+    this.maxFraction = share ?? 1
   }
 
   /** Whether a slot's breaker is open but has no effect. */
-  isSpared(slot: number): boolean {
-    return this.spared.has(slot)
+  isExempt(slot: number): boolean {
+    return this.exempt.has(slot)
   }
 
   /** Whether a slot's breaker is open has changed, or how many there are in all. Gives the slots that go now, or come back. */
   update(slot: number, isOpen: boolean, all: number): number[] {
-    const { out, spared, share } = this
+    const { ejected, exempt, maxFraction } = this
     if (!isOpen) {
-      out.delete(slot)
-      spared.delete(slot)
-    } else if (!out.has(slot)) spared.add(slot)
+      ejected.delete(slot)
+      exempt.delete(slot)
+    } else if (!ejected.has(slot)) exempt.add(slot)
     const changed: number[] = []
     // Binary fractions must not cost a member: 0.29 of 100 are 29.
-    const room = Math.floor(share * all + 1e-9)
-    for (const next of spared) {
-      if (out.size >= room) break
-      spared.delete(next)
-      out.add(next)
+    const maxEjected = Math.floor(maxFraction * all + 1e-9)
+    for (const next of exempt) {
+      if (ejected.size >= maxEjected) break
+      exempt.delete(next)
+      ejected.add(next)
       changed.push(next)
     }
     // Those that were set aside first are the first to be tested again.
-    for (const next of out) {
-      if (out.size <= room) break
-      out.delete(next)
-      spared.add(next)
+    for (const next of ejected) {
+      if (ejected.size <= maxEjected) break
+      ejected.delete(next)
+      exempt.add(next)
       changed.push(next)
     }
     return changed

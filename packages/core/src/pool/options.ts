@@ -2,25 +2,25 @@ import {
   BREAKER_DEFAULTS,
   type BreakerOptions,
   type BreakerSettings,
-  readBreaker,
+  parseBreakerOptions,
 } from '../breaker/options.js'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import {
-  clockRule,
-  either,
+  anyOf,
+  clockOption,
+  defaultsOf,
   type Filled,
+  formatValue,
+  fraction,
+  type OptionRule,
+  type OptionSpecOf,
+  ofType,
   oneOf,
-  type Rule,
-  read,
-  type SpecOf,
-  share,
-  show,
-  standards,
-  typed,
+  parseOptions,
 } from '../options.js'
 import type { Member } from './member.js'
 import type { Chooser } from './strategies/function.js'
-import { STRATEGIES, type StrategyName } from './strategies/index.js'
+import { STRATEGY_NAMES, type StrategyName } from './strategies/index.js'
 
 /** How an attempt ended, as `memberFault` sees it. */
 export interface MemberOutcome<T = unknown> {
@@ -59,7 +59,7 @@ export interface PoolOptions<T = unknown> {
 }
 
 /** What may be other in a pool that is in use; its breakers are reconfigured, and its members come and go. */
-export interface PoolShape extends Pick<PoolOptions, 'maxEjected' | 'memberFaults'> {
+export interface PoolUpdate extends Pick<PoolOptions, 'maxEjected' | 'memberFaults'> {
   strategy?: StrategyName | undefined
 }
 
@@ -78,7 +78,7 @@ export interface PoolSettings<T> {
 }
 
 /** Ids go into the ids of breakers, which are encoded: half a character cannot be. */
-const name: Rule = [
+const nonEmptyString: OptionRule = [
   'a string that is not empty',
   (value: unknown) =>
     typeof value === 'string' &&
@@ -86,88 +86,88 @@ const name: Rule = [
     !(/[\ud800-\udfff]/.test(value) && /\p{Surrogate}/u.test(value)),
 ]
 
-const statuses: Rule = [
+const httpStatuses: OptionRule = [
   'an array of HTTP statuses',
   (value: unknown) => Array.isArray(value) && value.every((item) => item >= 100 && item < 600),
   (value) => (Array.isArray(value) ? [...value] : value),
 ]
 
-const array: Rule = ['an array of members', Array.isArray]
+const memberArray: OptionRule = ['an array of members', Array.isArray]
 
-const amount = (most: number): Rule => [
-  `a number from 0 to ${most}`,
-  (value: unknown) => typeof value === 'number' && value >= 0 && value <= most,
+const numberUpTo = (max: number): OptionRule => [
+  `a number from 0 to ${max}`,
+  (value: unknown) => typeof value === 'number' && value >= 0 && value <= max,
 ]
 
-const SPEC = {
-  id: [undefined, name],
-  members: [[], array],
-  strategy: ['round_robin', either(oneOf(...STRATEGIES), typed('function'))],
-  breaker: [{}, typed('object')],
-  maxEjected: [undefined, share],
-  panicThreshold: [undefined, share],
-  memberFaults: [[], statuses],
-  memberFault: [undefined, typed('function')],
-  clock: [systemClock, clockRule],
-  random: [systemRandom, typed('function')],
-} satisfies SpecOf<PoolOptions>
+const POOL_SPEC = {
+  id: [undefined, nonEmptyString],
+  members: [[], memberArray],
+  strategy: ['round_robin', anyOf(oneOf(...STRATEGY_NAMES), ofType('function'))],
+  breaker: [{}, ofType('object')],
+  maxEjected: [undefined, fraction],
+  panicThreshold: [undefined, fraction],
+  memberFaults: [[], httpStatuses],
+  memberFault: [undefined, ofType('function')],
+  clock: [systemClock, clockOption],
+  random: [systemRandom, ofType('function')],
+} satisfies OptionSpecOf<PoolOptions>
 
-const tags: Rule = [
+const stringArray: OptionRule = [
   'an array of strings',
   (value: unknown) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 ]
 
-const MEMBER = {
-  id: [undefined, name],
+const MEMBER_SPEC = {
+  id: [undefined, nonEmptyString],
   value: [undefined, ['anything', () => true]],
-  weight: [1, amount(1e9)],
-  region: [undefined, typed('string')],
-  cost: [0, amount(1e15)],
-  tags: [[], tags],
-  metadata: [undefined, typed('object')],
-  breaker: [undefined, typed('object')],
-} satisfies SpecOf<Member>
+  weight: [1, numberUpTo(1e9)],
+  region: [undefined, ofType('string')],
+  cost: [0, numberUpTo(1e15)],
+  tags: [[], stringArray],
+  metadata: [undefined, ofType('object')],
+  breaker: [undefined, ofType('object')],
+} satisfies OptionSpecOf<Member>
 
-const POOL_DEFAULTS = standards(SPEC) as Filled<PoolOptions>
-const NOTHING = Object.freeze({})
+const POOL_DEFAULTS = defaultsOf(POOL_SPEC) as Filled<PoolOptions>
+const NO_OPTIONS = Object.freeze({})
 
 /** Checks the options of a pool but for its members. */
-export function readPool<T>(given: PoolOptions<T>, problems: string[]): PoolSettings<T> {
-  const options = read('', given, POOL_DEFAULTS as Filled<PoolOptions<T>>, SPEC, problems)
-  if (options.id === undefined && given?.id === undefined)
-    problems.push(`id: got undefined, takes ${name[0]}`)
+export function parsePoolOptions<T>(input: PoolOptions<T>, problems: string[]): PoolSettings<T> {
+  const options = parseOptions('', input, POOL_DEFAULTS as Filled<PoolOptions<T>>, POOL_SPEC, problems)
+  if (options.id === undefined && input?.id === undefined)
+    problems.push(`id: got undefined, takes ${nonEmptyString[0]}`)
   const { clock, memberFaults } = options
   return {
     ...options,
-    breaker: readBreaker('breaker', options.breaker, { ...BREAKER_DEFAULTS, clock }, problems),
+    breaker: parseBreakerOptions('breaker', options.breaker, { ...BREAKER_DEFAULTS, clock }, problems),
     memberFaults: new Set(memberFaults),
   }
 }
 
-function isSound(given: Member): boolean {
-  if (typeof given !== 'object' || given === null) return false
-  for (const option in given) {
-    const value = given[option as keyof Member]
-    const rule = Object.hasOwn(MEMBER, option) ? MEMBER[option as keyof Member][1] : undefined
+function isValidMember(input: Member): boolean {
+  if (typeof input !== 'object' || input === null) return false
+  for (const option in input) {
+    const value = input[option as keyof Member]
+    const rule = Object.hasOwn(MEMBER_SPEC, option) ? MEMBER_SPEC[option as keyof Member][1] : undefined
     if (value !== undefined && !rule?.[1](value as never)) return false
   }
   return true
 }
 
-/** Checks a member, and gives the breaker settings that it has of its own. `taken` tells which ids there are. */
-export function readMember(
+/** Checks a member, and gives the breaker settings that it has of its own. `isTaken` tells which ids there are. */
+export function parseMember(
   path: string,
-  given: Member,
-  base: BreakerSettings,
-  taken: (id: string) => boolean,
+  input: Member,
+  defaults: BreakerSettings,
+  isTaken: (id: string) => boolean,
   problems: string[],
 ): BreakerSettings | undefined {
   // Pools have many members, and a look at each is quicker than reading it.
-  if (!isSound(given)) read(path, given, NOTHING, MEMBER, problems)
-  const { id, breaker } = Object(given) as Member
-  if (id === undefined) problems.push(`${path}.id: got undefined, takes ${name[0]}`)
-  else if (taken(id)) problems.push(`${path}.id: got ${show(id)}, but another member has it`)
+  if (!isValidMember(input)) parseOptions(path, input, NO_OPTIONS, MEMBER_SPEC, problems)
+  const { id, breaker } = Object(input) as Member
+  if (id === undefined) problems.push(`${path}.id: got undefined, takes ${nonEmptyString[0]}`)
+  else if (isTaken(id)) problems.push(`${path}.id: got ${formatValue(id)}, but another member has it`)
   return Object(breaker) !== breaker
     ? undefined
-    : readBreaker(`${path}.breaker`, breaker as object, base, problems)
+    : parseBreakerOptions(`${path}.breaker`, breaker as object, defaults, problems)
 }

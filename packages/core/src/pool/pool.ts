@@ -1,27 +1,33 @@
 import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
-import { BREAKER_DEFAULTS, type BreakerOptions, readBreaker } from '../breaker/options.js'
+import { BREAKER_DEFAULTS, type BreakerOptions, parseBreakerOptions } from '../breaker/options.js'
 import type { BreakerSnapshot } from '../breaker/snapshot.js'
 import { HoldfastError } from '../errors.js'
-import { INSPECT, type Inspect, showAs } from '../inspect.js'
+import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
 import { Listeners } from '../listeners.js'
-import { refuse, show } from '../options.js'
+import { formatValue, throwIfInvalid } from '../options.js'
 import { Availability, type MemberStatus } from './availability.js'
 import { MemberBreakers } from './breakers.js'
+import type { PoolCoordinator } from './coordinator.js'
+import { createNetworkDownError, createPoolUnavailableError } from './errors.js'
 import type { PoolEvent } from './events.js'
-import { Judge } from './judge.js'
-import type { MemberStats } from './ledger.js'
-import type { PoolLink } from './link.js'
 import type { Member } from './member.js'
-import { type PoolOptions, type PoolSettings, type PoolShape, readMember, readPool } from './options.js'
-import type { Pick, PickOutcome, PoolProtocol } from './protocol.js'
-import { networkDown, poolUnavailable } from './refusals.js'
-import { Roster } from './roster.js'
+import type { MemberStats } from './member-counters.js'
+import type { MemberPool, Selection, SelectionOutcome } from './member-pool.js'
+import { keepTakenShape, MemberSelection } from './member-selection.js'
+import {
+  type PoolOptions,
+  type PoolSettings,
+  type PoolUpdate,
+  parseMember,
+  parsePoolOptions,
+} from './options.js'
+import { OutcomeRecorder } from './outcome-recorder.js'
+import { SlotTable } from './slot-table.js'
 import type { Chooser } from './strategies/function.js'
-import { makeStrategy } from './strategies/index.js'
-import type { Strategy } from './strategies/strategy.js'
-import { keepTakenShape, Taken } from './taken.js'
+import { createStrategy } from './strategies/index.js'
+import type { SelectionStrategy } from './strategies/strategy.js'
 
-const NOBODY: readonly number[] = []
+const NO_SLOTS: readonly number[] = []
 
 /**
  * Members that can do the same thing, one of which is chosen for each attempt: by turns, by chance, by score, by session …
@@ -44,36 +50,38 @@ const NOBODY: readonly number[] = []
  * pool.breaker('b').id // => 'pool:proxies:b'
  * ```
  */
-export class Pool<T = unknown> implements PoolProtocol<T> {
+export class Pool<T = unknown> implements MemberPool<T> {
   /** What it is called in errors and in the ids of its breakers. */
   readonly id: string
   private readonly settings: PoolSettings<T>
-  private readonly roster = new Roster<T>()
+  private readonly slotTable = new SlotTable<T>()
   private readonly breakers: MemberBreakers
   private readonly availability: Availability
-  private readonly judge: Judge<T>
+  private readonly recorder: OutcomeRecorder<T>
   private readonly listeners = new Listeners<PoolEvent>('a pool')
-  private readonly isTaken = (id: string): boolean => this.roster.slotOf(id) !== undefined
+  private readonly isTaken = (id: string): boolean => this.slotTable.slotOf(id) !== undefined
 
   /** @throws INVALID_OPTIONS that lists everything wrong with the options and the members */
   constructor(options: PoolOptions<T>) {
     const problems: string[] = []
-    const settings = readPool(options, problems)
-    const { roster } = this
+    const settings = parsePoolOptions(options, problems)
+    const { slotTable } = this
     const { id, breaker } = settings
     this.id = id
     this.settings = settings
-    this.breakers = roster.keep(
-      new MemberBreakers(id, breaker, roster, (slot, event) => this.hear(slot, event)),
+    this.breakers = slotTable.register(
+      new MemberBreakers(id, breaker, slotTable, (slot, event) => this.onBreakerChanged(slot, event)),
     )
-    const judge = new Judge(settings, roster, this.breakers, (event) => this.listeners.emit(event))
-    this.judge = judge
-    this.availability = roster.keep(
-      new Availability(roster, this.breakers, () => this.makeStrategy(), settings),
+    const judge = new OutcomeRecorder(settings, slotTable, this.breakers, (event) =>
+      this.listeners.emit(event),
+    )
+    this.recorder = judge
+    this.availability = slotTable.register(
+      new Availability(slotTable, this.breakers, () => this.createStrategy(), settings),
     )
     judge.availability = this.availability
-    settings.members.forEach((member, i) => this.enroll(`members.${i}`, member, problems))
-    refuse(id === undefined ? 'a pool' : `the pool ${id}`, problems)
+    settings.members.forEach((member, i) => this.addMember(`members.${i}`, member, problems))
+    throwIfInvalid(id === undefined ? 'a pool' : `the pool ${id}`, problems)
     keepTakenShape()
   }
 
@@ -81,17 +89,17 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
     const { id, size, settings } = this
     const { strategy } = settings
-    return showAs('Pool', { id, strategy, size }, options, inspect)
+    return formatInstance('Pool', { id, strategy, size }, options, inspect)
   }
 
   /** How many members it has. */
   get size(): number {
-    return this.roster.size
+    return this.slotTable.size
   }
 
   /** All members, in the order of their places: a new one takes the place that was left last, where there is one. */
   members(): Member<T>[] {
-    return this.roster.members()
+    return this.slotTable.members()
   }
 
   /**
@@ -99,12 +107,12 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
    * as a use of the member, but not as a call: no breaker is asked, none is tested, and no result is expected.
    */
   pick(context?: unknown): Member<T> | undefined {
-    const { availability, roster, settings } = this
+    const { availability, slotTable, settings } = this
     const now = settings.clock.now()
-    const slot = this.judge.isDown(now) ? -1 : availability.choose(NOBODY, context, now)
+    const slot = this.recorder.isNetworkDown(now) ? -1 : availability.chooseSlot(NO_SLOTS, context, now)
     if (slot < 0) return undefined
-    availability.turned(slot)
-    return roster.member(slot)
+    availability.onSelected(slot)
+    return slotTable.member(slot)
   }
 
   /**
@@ -122,7 +130,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
    * @throws INVALID_OPTIONS where there is no such member
    */
   stats(id: string): MemberStats {
-    return this.judge.stats(this.slotOf(id), id)
+    return this.recorder.stats(this.slotOf(id), id)
   }
 
   /**
@@ -141,9 +149,9 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
    */
   add(member: Member<T>): void {
     const problems: string[] = []
-    this.enroll('member', member, problems)
-    refuse(`a member of the pool ${this.id}`, problems)
-    this.tell('added', member.id)
+    this.addMember('member', member, problems)
+    throwIfInvalid(`a member of the pool ${this.id}`, problems)
+    this.emitChange('added', member.id)
   }
 
   /**
@@ -153,11 +161,11 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
    */
   remove(id: string): void {
     const slot = this.slotOf(id)
-    this.availability.leave(slot)
-    this.judge.forget(slot)
-    this.breakers.forget(slot)
-    this.roster.remove(slot)
-    this.tell('removed', id)
+    this.availability.removeSlot(slot)
+    this.recorder.clear(slot)
+    this.breakers.clear(slot)
+    this.slotTable.remove(slot)
+    this.emitChange('removed', id)
   }
 
   /**
@@ -166,7 +174,7 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
    * @throws INVALID_OPTIONS where there is no such member
    */
   drain(id: string): void {
-    if (this.availability.drain(this.slotOf(id))) this.tell('drained', id)
+    if (this.availability.drain(this.slotOf(id))) this.emitChange('drained', id)
   }
 
   /**
@@ -175,12 +183,12 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
    * @throws INVALID_OPTIONS where there is no such member
    */
   enable(id: string): void {
-    const { availability, judge } = this
+    const { availability, recorder } = this
     const slot = this.slotOf(id)
-    const rested = availability.rouse(slot)
-    const drained = availability.enable(slot)
-    if (rested) judge.link?.roused(id)
-    if (rested || drained) this.tell('enabled', id)
+    const wasCoolingDown = availability.endCooldown(slot)
+    const wasDrained = availability.enable(slot)
+    if (wasCoolingDown) recorder.coordinator?.onCooldownEnded(id)
+    if (wasCoolingDown || wasDrained) this.emitChange('enabled', id)
   }
 
   /** Tells `listener` of every change of a member, its breaker or the network, until the function it returns is called. */
@@ -191,65 +199,70 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   /** @internal Goes by other settings for its members' breakers, which stay where they are. */
   reconfigure(options: BreakerOptions): void {
     const problems: string[] = []
-    const { settings, breakers, roster, availability } = this
-    const breaker = readBreaker('breaker', options, { ...BREAKER_DEFAULTS, clock: settings.clock }, problems)
-    refuse(`the pool ${this.id}`, problems)
+    const { settings, breakers, slotTable, availability } = this
+    const breaker = parseBreakerOptions(
+      'breaker',
+      options,
+      { ...BREAKER_DEFAULTS, clock: settings.clock },
+      problems,
+    )
+    throwIfInvalid(`the pool ${this.id}`, problems)
     settings.breaker = breaker
     breakers.reconfigure(breaker)
-    for (const { id } of roster.members()) availability.changed(this.slotOf(id))
+    for (const { id } of slotTable.members()) availability.onBreakerChanged(this.slotOf(id))
   }
 
   /**
    * @internal Goes by another strategy, another share that may be set aside and other faults of members; those left out are
    * the defaults. What it knows of its members stays, but for what another strategy chose by.
    */
-  reshape(options: PoolShape): void {
+  updateStrategy(options: PoolUpdate): void {
     const problems: string[] = []
-    const { id, settings, judge, availability } = this
-    const { strategy, maxEjected, memberFaults } = readPool({ ...options, id }, problems)
-    refuse(`the pool ${id}`, problems)
+    const { id, settings, recorder, availability } = this
+    const { strategy, maxEjected, memberFaults } = parsePoolOptions({ ...options, id }, problems)
+    throwIfInvalid(`the pool ${id}`, problems)
     Object.assign(settings, { strategy, maxEjected, memberFaults })
-    judge.reshape()
-    availability.reshape(() => this.makeStrategy(), maxEjected)
+    recorder.updateStrategy()
+    availability.updateStrategy(() => this.createStrategy(), maxEjected)
   }
 
   /** @internal Takes other words about the member of that id, which is the same one still: what is known of it stays. */
-  revise(member: Member<T>): void {
+  updateMember(member: Member<T>): void {
     const problems: string[] = []
-    const { breakers, roster, availability, settings } = this
+    const { breakers, slotTable, availability, settings } = this
     const slot = this.slotOf(member.id)
-    const own = readMember('member', member, settings.breaker, () => false, problems)
-    refuse(`a member of the pool ${this.id}`, problems)
-    availability.revise(slot, () => roster.replace(slot, member))
-    breakers.revise(slot, own)
-    availability.changed(slot)
+    const memberSettings = parseMember('member', member, settings.breaker, () => false, problems)
+    throwIfInvalid(`a member of the pool ${this.id}`, problems)
+    availability.updateMember(slot, () => slotTable.replace(slot, member))
+    breakers.updateSettings(slot, memberSettings)
+    availability.onBreakerChanged(slot)
   }
 
-  /** @internal Tells the same pool elsewhere of its members' rests, by `link`; undefined ends that. */
-  connect(link: PoolLink | undefined): void {
-    this.judge.link = link
+  /** @internal Tells the same pool elsewhere of its members' rests, by `coordinator`; undefined ends that. */
+  setCoordinator(coordinator: PoolCoordinator | undefined): void {
+    this.recorder.coordinator = coordinator
   }
 
   /**
    * @internal Leaves a member alone for so many milliseconds because that was asked for elsewhere. Tells whether it rests for
    * longer now than it would have; false too where there is no such member (any more).
    */
-  rest(id: string, ms: number): boolean {
-    const slot = this.roster.slotOf(id)
-    return slot !== undefined && this.judge.rest(slot, ms)
+  startCooldown(id: string, ms: number): boolean {
+    const slot = this.slotTable.slotOf(id)
+    return slot !== undefined && this.recorder.startCooldown(slot, ms)
   }
 
   /** @internal Ends the rest of a member because it was ended elsewhere; tells whether it had one. */
-  rouse(id: string): boolean {
-    const slot = this.roster.slotOf(id)
-    if (slot === undefined || !this.availability.rouse(slot)) return false
-    this.tell('enabled', id)
+  endCooldown(id: string): boolean {
+    const slot = this.slotTable.slotOf(id)
+    if (slot === undefined || !this.availability.endCooldown(slot)) return false
+    this.emitChange('enabled', id)
     return true
   }
 
   /** @internal How many milliseconds of its rest a member has left; 0 where it does not rest. */
-  restLeft(id: string): number {
-    return Math.max(0, this.availability.restEnd(this.slotOf(id)) - this.settings.clock.now())
+  cooldownRemaining(id: string): number {
+    return Math.max(0, this.availability.cooldownUntil(this.slotOf(id)) - this.settings.clock.now())
   }
 
   /** @internal The breakers that anything has happened to. */
@@ -258,103 +271,118 @@ export class Pool<T = unknown> implements PoolProtocol<T> {
   }
 
   /** @internal Puts a member's breaker where a snapshot's was. */
-  resume(id: string, snapshot: BreakerSnapshot): void {
-    this.breakers.resume(this.slotOf(id), snapshot)
+  restoreBreaker(id: string, snapshot: BreakerSnapshot): void {
+    this.breakers.restore(this.slotOf(id), snapshot)
   }
 
   /** @internal */
-  take(context: unknown, picks: readonly Pick<T>[], lease: number | undefined): Pick<T> | undefined {
-    const { availability, roster, judge, settings } = this
+  select(
+    context: unknown,
+    selections: readonly Selection<T>[],
+    lease: number | undefined,
+  ): Selection<T> | undefined {
+    const { availability, slotTable, recorder, settings } = this
     const now = settings.clock.now()
-    if (!judge.admits(now)) return undefined
-    const tried = picks.length === 0 ? NOBODY : this.triedOf(picks as Taken<T>[])
+    if (!recorder.isCallAllowed(now)) return undefined
+    const tried = selections.length === 0 ? NO_SLOTS : this.triedSlots(selections as MemberSelection<T>[])
     for (;;) {
-      const slot = availability.choose(tried, context, now)
+      const slot = availability.chooseSlot(tried, context, now)
       if (slot < 0) return undefined
-      const taken = new Taken(roster.member(slot), slot, roster.life(slot), now)
-      if (!this.admits(taken, lease, now)) continue
-      availability.turned(slot)
-      return taken
+      const selection = new MemberSelection(slotTable.member(slot), slot, slotTable.generation(slot), now)
+      if (!this.acquirePermit(selection, lease, now)) continue
+      availability.onSelected(slot)
+      return selection
     }
   }
 
   /** @internal */
-  hasOther(picks: readonly Pick<T>[]): boolean {
+  hasUntriedMember(selections: readonly Selection<T>[]): boolean {
     const now = this.settings.clock.now()
-    return !this.judge.isDown(now) && this.availability.hasOther(this.triedOf(picks as Taken<T>[]), now)
+    return (
+      !this.recorder.isNetworkDown(now) &&
+      this.availability.hasUntriedMember(this.triedSlots(selections as MemberSelection<T>[]), now)
+    )
   }
 
   /** @internal */
-  settle(pick: Pick<T>, outcome: PickOutcome, picks: readonly Pick<T>[]): boolean {
-    const fault = this.judge.settle(pick as Taken<T>, outcome, picks as readonly Taken<T>[])
+  recordOutcome(
+    selection: Selection<T>,
+    outcome: SelectionOutcome,
+    selections: readonly Selection<T>[],
+  ): boolean {
+    const isMemberFault = this.recorder.recordOutcome(
+      selection as MemberSelection<T>,
+      outcome,
+      selections as readonly MemberSelection<T>[],
+    )
     // Nobody is left who could do better.
-    return fault && this.triedOf(picks as Taken<T>[]).length < this.size
+    return isMemberFault && this.triedSlots(selections as MemberSelection<T>[]).length < this.size
   }
 
   /** @internal */
-  refusal(): HoldfastError {
+  createUnavailableError(): HoldfastError {
     const now = this.settings.clock.now()
-    const { id, size, judge, availability } = this
-    if (judge.isDown(now)) return networkDown(id, judge.retryAfter(now))
-    return poolUnavailable(id, size, Math.max(0, availability.nextAt(now) - now))
+    const { id, size, recorder, availability } = this
+    if (recorder.isNetworkDown(now)) return createNetworkDownError(id, recorder.retryAfter(now))
+    return createPoolUnavailableError(id, size, Math.max(0, availability.nextAvailableAt(now) - now))
   }
 
-  private makeStrategy(): Strategy {
-    const { judge, roster, settings } = this
+  private createStrategy(): SelectionStrategy {
+    const { recorder, slotTable, settings } = this
     const { random, strategy } = settings
-    const { averages, results } = judge
-    return makeStrategy(strategy as Chooser, { random, roster, averages, results })
+    const { latencyAverages, scores } = recorder
+    return createStrategy(strategy as Chooser, { random, slotTable, latencyAverages, scores })
   }
 
   /** Lets a call through the breaker of the slot that was chosen, or finds that the slot is out after all. */
-  private admits(taken: Taken<T>, lease: number | undefined, now: number): boolean {
-    const { availability, breakers, roster } = this
-    const { slot } = taken
+  private acquirePermit(selection: MemberSelection<T>, lease: number | undefined, now: number): boolean {
+    const { availability, breakers, slotTable } = this
+    const { slot } = selection
     const breaker = breakers.forCall(slot)
     if (breaker === undefined) return true
-    const overruled = availability.overrules(slot)
-    const admitted = breaker.admits(taken, lease, now)
+    const isOverridden = availability.ignoresBreaker(slot)
+    const isAdmitted = breaker.tryAcquire(selection, lease, now)
     // A listener that heard of the test may have removed the member.
-    if (taken.life !== roster.life(slot)) return false
-    if (breaker.phase !== 'closed') availability.look(slot)
-    if (!admitted && !overruled) return false
-    taken.admitted = admitted ? taken.epoch : -1
+    if (selection.generation !== slotTable.generation(slot)) return false
+    if (breaker.currentState !== 'closed') availability.refresh(slot)
+    if (!isAdmitted && !isOverridden) return false
+    selection.admittedEpoch = isAdmitted ? selection.epoch : -1
     return true
   }
 
   /** The slots of the members that a call has tried, each once. */
-  private triedOf(picks: readonly Taken<T>[]): number[] {
+  private triedSlots(selections: readonly MemberSelection<T>[]): number[] {
     const tried: number[] = []
-    for (const { slot, life } of picks)
-      if (life === this.roster.life(slot) && !tried.includes(slot)) tried.push(slot)
+    for (const { slot, generation } of selections)
+      if (generation === this.slotTable.generation(slot) && !tried.includes(slot)) tried.push(slot)
     return tried
   }
 
-  private enroll(path: string, member: Member<T>, problems: string[]): void {
-    const { roster, breakers } = this
-    const before = problems.length
-    const own = readMember(path, member, this.settings.breaker, this.isTaken, problems)
-    if (problems.length > before) return
-    const slot = roster.add(member)
-    if (own !== undefined) breakers.own.set(slot, own)
-    this.availability.join(slot)
+  private addMember(path: string, member: Member<T>, problems: string[]): void {
+    const { slotTable, breakers } = this
+    const problemCount = problems.length
+    const memberSettings = parseMember(path, member, this.settings.breaker, this.isTaken, problems)
+    if (problems.length > problemCount) return
+    const slot = slotTable.add(member)
+    if (memberSettings !== undefined) breakers.memberSettings.set(slot, memberSettings)
+    this.availability.addSlot(slot)
   }
 
   private slotOf(id: string): number {
-    const slot = this.roster.slotOf(id)
+    const slot = this.slotTable.slotOf(id)
     if (slot !== undefined) return slot
-    const message = `the pool ${this.id} has no member ${show(id)}`
+    const message = `the pool ${this.id} has no member ${formatValue(id)}`
     throw new HoldfastError('INVALID_OPTIONS', message, { details: [message] })
   }
 
-  private hear(slot: number, event: BreakerEvent | undefined): void {
-    if (event !== undefined) this.judge.hear(slot, event)
-    this.availability.changed(slot)
+  private onBreakerChanged(slot: number, event: BreakerEvent | undefined): void {
+    if (event !== undefined) this.recorder.onBreakerChanged(slot, event)
+    this.availability.onBreakerChanged(slot)
     if (event === undefined) return
-    this.listeners.emit({ type: 'breaker_changed', memberId: this.roster.member(slot).id, ...event })
+    this.listeners.emit({ type: 'breaker_changed', memberId: this.slotTable.member(slot).id, ...event })
   }
 
-  private tell(change: 'added' | 'removed' | 'drained' | 'enabled', memberId: string): void {
+  private emitChange(change: 'added' | 'removed' | 'drained' | 'enabled', memberId: string): void {
     if (this.listeners.size === 0) return
     this.listeners.emit({ type: 'member_changed', change, memberId, timestamp: this.settings.clock.wall() })
   }

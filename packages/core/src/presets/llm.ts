@@ -1,7 +1,7 @@
 import { classify } from '../classify/index.js'
 import type { FetchRetryOptions } from '../retry/options.js'
-import { freeze, type ServicePreset } from './preset.js'
-import { BREAKER } from './services.js'
+import { deepFreeze, type ServicePreset } from './preset.js'
+import { SERVICE_BREAKER } from './services.js'
 
 /** Both services answer 409 where a lock was not had in time, and their own clients retry it. */
 const isLockTimeout = (error: unknown): boolean => classify(error).httpStatus === 409
@@ -9,7 +9,7 @@ const isLockTimeout = (error: unknown): boolean => classify(error).httpStatus ==
 /** Both reject what they will not process with these: too many requests, no capacity, overloaded. */
 const NOT_PROCESSED = [429, 503, 529]
 
-const RETRY: FetchRetryOptions = {
+const LLM_RETRY: FetchRetryOptions = {
   maxAttempts: 4,
   backoffType: 'exponential',
   baseDelay: 500,
@@ -35,15 +35,15 @@ const RETRY: FetchRetryOptions = {
  * await guard(openai).run(async () => 'an answer') // => 'an answer'
  * ```
  */
-export const openai: ServicePreset = freeze({
+export const openai: ServicePreset = deepFreeze({
   name: 'openai',
   retry: {
-    ...RETRY,
-    retryOn: [...(RETRY.retryOn ?? [])],
+    ...LLM_RETRY,
+    retryOn: [...(LLM_RETRY.retryOn ?? [])],
     abortOn: ['insufficient_quota', 'billing_not_active', 'billing_hard_limit_reached'],
     notProcessedStatuses: [...NOT_PROCESSED],
   },
-  breaker: { ...BREAKER },
+  breaker: { ...SERVICE_BREAKER },
   timeout: { attempt: 600_000 },
 })
 
@@ -58,9 +58,9 @@ export const openai: ServicePreset = freeze({
  * await guard(anthropic).run(async () => 'an answer') // => 'an answer'
  * ```
  */
-export const anthropic: ServicePreset = freeze({
+export const anthropic: ServicePreset = deepFreeze({
   name: 'anthropic',
-  retry: { ...RETRY, retryOn: [...(RETRY.retryOn ?? [])], notProcessedStatuses: [...NOT_PROCESSED] },
-  breaker: { ...BREAKER },
+  retry: { ...LLM_RETRY, retryOn: [...(LLM_RETRY.retryOn ?? [])], notProcessedStatuses: [...NOT_PROCESSED] },
+  breaker: { ...SERVICE_BREAKER },
   timeout: { attempt: 600_000 },
 })

@@ -1,5 +1,5 @@
 import { isTransientSqlError } from '../sql/transient.js'
-import { type DatabasePreset, freeze } from './preset.js'
+import { type DatabasePreset, deepFreeze } from './preset.js'
 
 /**
  * PostgreSQL: 3 retries after 500 ms, 1 s and 2 s, each with up to 100 ms of jitter, 30 s in all. What
@@ -14,7 +14,7 @@ import { type DatabasePreset, freeze } from './preset.js'
  * await db.run(async () => 'rows') // => 'rows'
  * ```
  */
-export const postgres: DatabasePreset = freeze({
+export const postgres: DatabasePreset = deepFreeze({
   name: 'postgres',
   retry: {
     maxAttempts: 4,

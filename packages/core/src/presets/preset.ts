@@ -24,7 +24,7 @@ export interface DatabasePreset extends Preset {
 }
 
 /** Freezes a preset and everything in it. */
-export function freeze<T extends object>(preset: T): T {
-  for (const value of Object.values(preset)) if (typeof value === 'object') freeze(value)
+export function deepFreeze<T extends object>(preset: T): T {
+  for (const value of Object.values(preset)) if (typeof value === 'object') deepFreeze(value)
   return Object.freeze(preset)
 }

@@ -1,12 +1,12 @@
 import { classify } from '../classify/index.js'
-import { freeze, type Preset } from './preset.js'
+import { deepFreeze, type Preset } from './preset.js'
 
-const STATUSES = [502, 503, 504]
+const RETRIED_STATUSES = [502, 503, 504]
 
 /** Of answers those with a status of the list; of errors without an answer those that may pass. */
-function isWorthAnother(error: unknown): boolean {
+function isRetryableError(error: unknown): boolean {
   const { httpStatus, category } = classify(error)
-  return httpStatus === undefined ? category === 'transient' : STATUSES.includes(httpStatus)
+  return httpStatus === undefined ? category === 'transient' : RETRIED_STATUSES.includes(httpStatus)
 }
 
 /**
@@ -23,7 +23,7 @@ function isWorthAnother(error: unknown): boolean {
  * await web.run(async () => 'page') // => 'page'
  * ```
  */
-export const proxies: Preset = freeze({
+export const proxies: Preset = deepFreeze({
   name: 'proxies',
   retry: {
     maxAttempts: 3,
@@ -32,6 +32,6 @@ export const proxies: Preset = freeze({
     multiplier: 2,
     maxDelay: 30_000,
     jitterType: 'none',
-    retryOn: [isWorthAnother],
+    retryOn: [isRetryableError],
   },
 })

@@ -1,8 +1,8 @@
 import type { BreakerOptions } from '../breaker/options.js'
 import type { RetryOptions } from '../retry/options.js'
-import { freeze, type ServicePreset } from './preset.js'
+import { deepFreeze, type ServicePreset } from './preset.js'
 
-const RETRY: RetryOptions = {
+const SERVICE_RETRY: RetryOptions = {
   maxAttempts: 3,
   backoffType: 'exponential',
   baseDelay: 1000,
@@ -15,7 +15,7 @@ const RETRY: RetryOptions = {
 }
 
 /** Five failures in a row, a minute's rest, two good answers. */
-export const BREAKER: BreakerOptions = {
+export const SERVICE_BREAKER: BreakerOptions = {
   failureThreshold: 5,
   successThreshold: 2,
   windowType: 'consecutive',
@@ -36,14 +36,14 @@ export const BREAKER: BreakerOptions = {
  * await mail.run(async () => 'sent') // => 'sent'
  * ```
  */
-export const gmail: ServicePreset = freeze({
+export const gmail: ServicePreset = deepFreeze({
   name: 'gmail',
   retry: {
-    ...RETRY,
+    ...SERVICE_RETRY,
     retryOn: ['socket.timeout', 'ConnectionError', 'HttpError'],
     notProcessedStatuses: [429],
   },
-  breaker: { ...BREAKER },
+  breaker: { ...SERVICE_BREAKER },
   timeout: { attempt: 30_000 },
 })
 
@@ -58,14 +58,14 @@ export const gmail: ServicePreset = freeze({
  * await guard(gemini).run(async () => 'extracted') // => 'extracted'
  * ```
  */
-export const gemini: ServicePreset = freeze({
+export const gemini: ServicePreset = deepFreeze({
   name: 'gemini',
   retry: {
-    ...RETRY,
+    ...SERVICE_RETRY,
     retryOn: ['ResourceExhausted', 'DeadlineExceeded', 'ConnectionError'],
     notProcessedStatuses: [429, 503, 529],
   },
-  breaker: { ...BREAKER },
+  breaker: { ...SERVICE_BREAKER },
   timeout: { attempt: 60_000 },
 })
 
@@ -80,10 +80,10 @@ export const gemini: ServicePreset = freeze({
  * await guard(notion).run(async () => 'written') // => 'written'
  * ```
  */
-export const notion: ServicePreset = freeze({
+export const notion: ServicePreset = deepFreeze({
   name: 'notion',
-  retry: { ...RETRY, retryOn: ['APIResponseError'], notProcessedStatuses: [429, 529] },
-  breaker: { ...BREAKER },
+  retry: { ...SERVICE_RETRY, retryOn: ['APIResponseError'], notProcessedStatuses: [429, 529] },
+  breaker: { ...SERVICE_BREAKER },
   timeout: { attempt: 30_000 },
 })
 
@@ -101,16 +101,16 @@ export const notion: ServicePreset = freeze({
  * await secrets.run(async () => Promise.reject(new TypeError('no such secret'))) // => 'from the environment'
  * ```
  */
-export const infisical: ServicePreset = freeze({
+export const infisical: ServicePreset = deepFreeze({
   name: 'infisical',
   retry: {
-    ...RETRY,
+    ...SERVICE_RETRY,
     maxAttempts: 2,
     maxDelay: 5000,
     jitterMax: 1000,
     respectRetryAfter: false,
     retryOn: ['socket.timeout', 'ConnectionError'],
   },
-  breaker: { ...BREAKER, failureThreshold: 3, timeoutDuration: 30_000 },
+  breaker: { ...SERVICE_BREAKER, failureThreshold: 3, timeoutDuration: 30_000 },
   timeout: { attempt: 10_000 },
 })

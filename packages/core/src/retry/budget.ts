@@ -1,8 +1,17 @@
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
 import { HoldfastError } from '../errors.js'
-import { INSPECT, type Inspect, showAs } from '../inspect.js'
-import { clockRule, type Filled, positive, read, refuse, type SpecOf, span, standards } from '../options.js'
+import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
+import {
+  clockOption,
+  defaultsOf,
+  type Filled,
+  nonNegativeNumber,
+  type OptionSpecOf,
+  parseOptions,
+  positiveDuration,
+  throwIfInvalid,
+} from '../options.js'
 
 /** How much retrying there may be. */
 export interface RetryBudgetOptions {
@@ -16,15 +25,15 @@ export interface RetryBudgetOptions {
   clock?: Clock | undefined
 }
 
-const SPEC = {
-  ratio: [0.2, positive],
-  reservePerSecond: [10, positive],
-  window: [10_000, span],
-  clock: [systemClock, clockRule],
-} satisfies SpecOf<RetryBudgetOptions>
+const BUDGET_SPEC = {
+  ratio: [0.2, nonNegativeNumber],
+  reservePerSecond: [10, nonNegativeNumber],
+  window: [10_000, positiveDuration],
+  clock: [systemClock, clockOption],
+} satisfies OptionSpecOf<RetryBudgetOptions>
 
 /** The window is kept in this many parts, the oldest of which is forgotten as a whole. */
-const PARTS = 100
+const BUCKET_COUNT = 100
 
 /**
  * Keeps retries from multiplying an outage: over the window there are at most `ratio` retries per call and
@@ -44,32 +53,38 @@ const PARTS = 100
 export class RetryBudget {
   private readonly settings: Filled<RetryBudgetOptions> & { readonly window: number }
   /** Calls and retries in each part of the window, and the number of the part that is being written. */
-  private readonly calls = new Float64Array(PARTS)
-  private readonly retries = new Float64Array(PARTS)
-  private part = Number.NEGATIVE_INFINITY
+  private readonly calls = new Float64Array(BUCKET_COUNT)
+  private readonly retries = new Float64Array(BUCKET_COUNT)
+  private currentBucket = Number.NEGATIVE_INFINITY
 
   constructor(options: RetryBudgetOptions = {}) {
     const problems: string[] = []
-    this.settings = read('', options, standards(SPEC) as RetryBudget['settings'], SPEC, problems)
-    refuse('a retry budget', problems)
+    this.settings = parseOptions(
+      '',
+      options,
+      defaultsOf(BUDGET_SPEC) as RetryBudget['settings'],
+      BUDGET_SPEC,
+      problems,
+    )
+    throwIfInvalid('a retry budget', problems)
   }
 
   /** How many retries are left now; below 0 only where calls were forgotten since. */
   get left(): number {
     const { ratio, reservePerSecond, window } = this.settings
-    this.at()
+    this.bucketIndex()
     const sum = (parts: Float64Array) => parts.reduce((total, part) => total + part)
     return ratio * sum(this.calls) + (reservePerSecond * window) / 1000 - sum(this.retries)
   }
 
   /** @internal */
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    return showAs('RetryBudget', { left: this.left }, options, inspect)
+    return formatInstance('RetryBudget', { left: this.left }, options, inspect)
   }
 
   /** Counts a call. */
   deposit(): void {
-    const at = this.at()
+    const at = this.bucketIndex()
     this.calls[at] = (this.calls[at] as number) + 1
   }
 
@@ -77,7 +92,7 @@ export class RetryBudget {
   withdraw(): boolean {
     // Binary fractions must not cost a retry: 0.29 of 100 calls are 29.
     if (this.left < 1 - 1e-9) return false
-    const at = this.at()
+    const at = this.bucketIndex()
     this.retries[at] = (this.retries[at] as number) + 1
     return true
   }
@@ -96,16 +111,16 @@ export class RetryBudget {
   }
 
   /** Where the present part is kept, after forgetting those that have left the window. */
-  private at(): number {
+  private bucketIndex(): number {
     const { clock, window } = this.settings
-    const part = Math.floor((clock.now() / window) * PARTS)
-    for (let next = Math.max(this.part, part - PARTS) + 1; next <= part; next++) {
-      this.calls[slot(next)] = 0
-      this.retries[slot(next)] = 0
+    const bucket = Math.floor((clock.now() / window) * BUCKET_COUNT)
+    for (let next = Math.max(this.currentBucket, bucket - BUCKET_COUNT) + 1; next <= bucket; next++) {
+      this.calls[indexOfBucket(next)] = 0
+      this.retries[indexOfBucket(next)] = 0
     }
-    this.part = Math.max(this.part, part)
-    return slot(this.part)
+    this.currentBucket = Math.max(this.currentBucket, bucket)
+    return indexOfBucket(this.currentBucket)
   }
 }
 
-const slot = (part: number): number => ((part % PARTS) + PARTS) % PARTS
+const indexOfBucket = (bucket: number): number => ((bucket % BUCKET_COUNT) + BUCKET_COUNT) % BUCKET_COUNT

@@ -1,10 +1,10 @@
 import type { Random } from '../clock.js'
-import { milliseconds } from '../duration.js'
-import { report } from '../report.js'
-import type { RetryPolicy } from './options.js'
+import { parseDuration } from '../duration.js'
+import { reportOnce } from '../report.js'
+import type { CompiledRetryPolicy } from './options.js'
 
 /** Waits stay finite even where no cap is given: this is some 285,000 years. */
-const finite = (ms: number): number => Math.min(ms, Number.MAX_SAFE_INTEGER)
+const clampToFinite = (ms: number): number => Math.min(ms, Number.MAX_SAFE_INTEGER)
 
 /**
  * The wait before retry `n` (1, 2, …): the backoff, capped so that jitter keeps its spread below `maxDelay`, then
@@ -12,41 +12,46 @@ const finite = (ms: number): number => Math.min(ms, Number.MAX_SAFE_INTEGER)
  *
  * @param previous - the wait before the last attempt as it was used, `baseDelay` before the first retry
  */
-export function delayBefore(
-  policy: RetryPolicy,
+export function computeDelay(
+  policy: CompiledRetryPolicy,
   n: number,
   previous: number,
   random: Random,
   error?: unknown,
 ): number {
-  const { jitterAmount: a } = policy
-  const cap = finite(policy.maxDelay)
-  const wait = backoff(policy, n, error, previous)
-  const d = Math.min(wait, cap)
+  const { jitterAmount: amount } = policy
+  const cap = clampToFinite(policy.maxDelay)
+  const uncappedDelay = backoff(policy, n, error, previous)
+  const cappedDelay = Math.min(uncappedDelay, cap)
   switch (policy.jitterType) {
     case 'none':
-      return d
+      return cappedDelay
     case 'full':
-      return d * (1 - a + a * random())
+      return cappedDelay * (1 - amount + amount * random())
     case 'equal':
-      return d * (1 - (a / 2) * (1 - random()))
+      return cappedDelay * (1 - (amount / 2) * (1 - random()))
     case 'decorrelated': {
-      const base = finite(policy.baseDelay)
-      const drawn = base + random() * Math.max(0, 3 * finite(previous) - base)
-      return Math.min(cap, (1 - a) * d + a * drawn)
+      const base = clampToFinite(policy.baseDelay)
+      const decorrelated = base + random() * Math.max(0, 3 * clampToFinite(previous) - base)
+      return Math.min(cap, (1 - amount) * cappedDelay + amount * decorrelated)
     }
     case 'proportional':
-      return Math.min(cap, Math.min(wait, cap / (1 + a)) * (1 - a + 2 * a * random()))
+      return Math.min(cap, Math.min(uncappedDelay, cap / (1 + amount)) * (1 - amount + 2 * amount * random()))
     case 'additive': {
-      const least = finite(policy.jitterMin)
-      const most = finite(policy.jitterMax)
-      return Math.min(cap, Math.max(0, Math.min(wait, cap - most)) + least + (most - least) * random())
+      const minJitter = clampToFinite(policy.jitterMin)
+      const maxJitter = clampToFinite(policy.jitterMax)
+      return Math.min(
+        cap,
+        Math.max(0, Math.min(uncappedDelay, cap - maxJitter)) +
+          minJitter +
+          (maxJitter - minJitter) * random(),
+      )
     }
   }
 }
 
 /** The wait before retry `n` (1, 2, …) before cap and jitter. It may be Infinity; it is never NaN or negative. */
-export function backoff(policy: RetryPolicy, n: number, error: unknown, previous: number): number {
+export function backoff(policy: CompiledRetryPolicy, n: number, error: unknown, previous: number): number {
   const { backoffType, baseDelay } = policy
   if (baseDelay === 0 && typeof backoffType === 'string') return 0
   switch (backoffType) {
@@ -73,17 +78,17 @@ function fibonacci(n: number): number {
 }
 
 function ask(
-  fn: Exclude<RetryPolicy['backoffType'], string>,
+  fn: Exclude<CompiledRetryPolicy['backoffType'], string>,
   baseDelay: number,
   n: number,
   error: unknown,
   previous: number,
 ): number {
   try {
-    const ms = milliseconds(fn(n, error, previous))
+    const ms = parseDuration(fn(n, error, previous))
     return ms > 0 ? ms : 0
   } catch (thrown) {
-    report('the backoff function', fn, thrown)
+    reportOnce('the backoff function', fn, thrown)
     return baseDelay
   }
 }

@@ -1,21 +1,21 @@
 import { type Classification, compileMatchers, type Matcher, matcherProblems } from '../classify/index.js'
 import type { Duration } from '../duration.js'
 import {
-  atLeast,
-  countless,
-  deadline,
-  delay,
-  either,
-  factor,
+  anyOf,
+  atLeastOne,
+  countOrInfinity,
+  defaultsOf,
+  durationOrInfinity,
+  fraction,
+  nonNegativeDuration,
+  type OptionRule,
+  type OptionSpecOf,
+  ofType,
   oneOf,
-  type Rule,
-  read,
-  type SpecOf,
-  share,
-  standards,
-  typed,
+  parseOptions,
+  requireAtLeast,
 } from '../options.js'
-import { report } from '../report.js'
+import { reportOnce } from '../report.js'
 
 /** How waits grow, or a function of the retry's number (1, 2, …), the error, and the wait before. */
 export type Backoff =
@@ -91,10 +91,10 @@ export interface FetchRetryOptions extends RetryOptions {
 }
 
 /** Tells whether an error matches a compiled list. */
-export type Match = (error: unknown, classification: Classification) => boolean
+export type CompiledMatcher = (error: unknown, classification: Classification) => boolean
 
 /** {@link RetryOptions} checked, in milliseconds, with every default filled in and its matchers compiled. */
-export interface RetryPolicy {
+export interface CompiledRetryPolicy {
   readonly maxAttempts: number
   readonly backoffType: Backoff
   readonly baseDelay: number
@@ -109,75 +109,83 @@ export interface RetryPolicy {
   readonly retryIf: ((outcome: Outcome) => boolean) | undefined
   readonly respectRetryAfter: boolean
   readonly maxRetryAfter: number
-  readonly wanted?: Match | undefined
-  readonly unwanted?: Match | undefined
+  readonly matchesRetryOn?: CompiledMatcher | undefined
+  readonly matchesAbortOn?: CompiledMatcher | undefined
 }
 
 /** A list of matchers, of which each is looked at by {@link matcherProblems}. */
-export const matchers: Rule = [
+export const matcherList: OptionRule = [
   'an array of matchers',
   Array.isArray,
   (value) => (Array.isArray(value) ? [...value] : value),
 ]
 
 /** Options that only a fetch reads. A guard accepts them, so that one set of options, such as a preset, fits both. */
-const ignored: Rule = ['', () => true, () => undefined]
+const ignored: OptionRule = ['', () => true, () => undefined]
 
-const SPEC = {
-  maxAttempts: [3, countless],
+const RETRY_SPEC = {
+  maxAttempts: [3, countOrInfinity],
   backoffType: [
     'exponential',
-    either(oneOf('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'), typed('function')),
+    anyOf(oneOf('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'), ofType('function')),
   ],
-  baseDelay: [1000, delay],
-  multiplier: [2, factor],
-  maxDelay: [30_000, delay],
+  baseDelay: [1000, nonNegativeDuration],
+  multiplier: [2, atLeastOne],
+  maxDelay: [30_000, nonNegativeDuration],
   jitterType: ['none', oneOf('none', 'full', 'equal', 'decorrelated', 'proportional', 'additive')],
-  jitterAmount: [0.1, share],
-  jitterMin: [0, delay],
-  jitterMax: [0, delay],
-  retryOn: [undefined, matchers],
-  abortOn: [undefined, matchers],
-  retryIf: [undefined, typed('function')],
-  respectRetryAfter: [true, typed('boolean')],
-  maxRetryAfter: [60_000, deadline],
+  jitterAmount: [0.1, fraction],
+  jitterMin: [0, nonNegativeDuration],
+  jitterMax: [0, nonNegativeDuration],
+  retryOn: [undefined, matcherList],
+  abortOn: [undefined, matcherList],
+  retryIf: [undefined, ofType('function')],
+  respectRetryAfter: [true, ofType('boolean')],
+  maxRetryAfter: [60_000, durationOrInfinity],
   retryStatusCodes: [undefined, ignored],
   retryNonIdempotent: [undefined, ignored],
   idempotencyKey: [undefined, ignored],
   notProcessedStatuses: [undefined, ignored],
-} satisfies SpecOf<FetchRetryOptions>
+} satisfies OptionSpecOf<FetchRetryOptions>
 
 /** The defaults of {@link RetryOptions}. */
-export const RETRY_DEFAULTS = standards(SPEC) as RetryPolicy
+export const RETRY_DEFAULTS = defaultsOf(RETRY_SPEC) as CompiledRetryPolicy
 
 /** One attempt and no more: what `retry: false` means. */
-export const NO_RETRY: RetryPolicy = { ...RETRY_DEFAULTS, maxAttempts: 1 }
+export const NO_RETRY: CompiledRetryPolicy = { ...RETRY_DEFAULTS, maxAttempts: 1 }
 
 /** Compiles a list of matchers; a predicate in it that throws matches nothing and is reported once. */
-export function compile(list: readonly Matcher[] | undefined, option: string): Match | undefined {
+export function compileMatcherList(
+  list: readonly Matcher[] | undefined,
+  option: string,
+): CompiledMatcher | undefined {
   return (
-    list && compileMatchers(list, (error, predicate) => report(`a predicate in ${option}`, predicate, error))
+    list &&
+    compileMatchers(list, (error, predicate) => reportOnce(`a predicate in ${option}`, predicate, error))
   )
 }
 
 /** Checks retry options over a policy that fills in what they leave out. */
-export function readRetry(given: unknown, base: RetryPolicy, problems: string[]): RetryPolicy {
-  const policy = read('retry', given, base, SPEC, problems)
+export function parseRetryOptions(
+  input: unknown,
+  defaults: CompiledRetryPolicy,
+  problems: string[],
+): CompiledRetryPolicy {
+  const policy = parseOptions('retry', input, defaults, RETRY_SPEC, problems)
   const { maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy
-  const own = (Object(given) as RetryOptions).baseDelay
+  const givenBaseDelay = (Object(input) as RetryOptions).baseDelay
   // A cap caps the base that nobody gave beside it; the two contradict each other only where both were given.
-  const baseDelay = own === undefined ? Math.min(policy.baseDelay, maxDelay) : policy.baseDelay
-  atLeast('retry.maxDelay', maxDelay, 'baseDelay', baseDelay, problems)
-  atLeast('retry.jitterMax', jitterMax, 'jitterMin', jitterMin, problems)
+  const baseDelay = givenBaseDelay === undefined ? Math.min(policy.baseDelay, maxDelay) : policy.baseDelay
+  requireAtLeast('retry.maxDelay', maxDelay, 'baseDelay', baseDelay, problems)
+  requireAtLeast('retry.jitterMax', jitterMax, 'jitterMin', jitterMin, problems)
   problems.push(
     ...matcherProblems('retry.retryOn', retryOn ?? []),
     ...matcherProblems('retry.abortOn', abortOn ?? []),
   )
-  const sound = problems.length === 0
+  const isValid = problems.length === 0
   return Object.freeze({
     ...policy,
     baseDelay,
-    wanted: sound ? compile(retryOn, 'retryOn') : undefined,
-    unwanted: sound ? compile(abortOn, 'abortOn') : undefined,
+    matchesRetryOn: isValid ? compileMatcherList(retryOn, 'retryOn') : undefined,
+    matchesAbortOn: isValid ? compileMatcherList(abortOn, 'abortOn') : undefined,
   })
 }

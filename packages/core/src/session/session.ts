@@ -1,4 +1,4 @@
-import { chainOf } from '../classify/chain.js'
+import { readCauseChain } from '../classify/cause-chain.js'
 import type { StopReason } from '../retry/decide.js'
 
 /** One attempt of a call, written down because the call failed at least once. */
@@ -113,7 +113,7 @@ const entryOf = (error: unknown): SessionEntry | undefined =>
 export function innerSessions(error: unknown, guard: object, since: number): readonly Session[] {
   if (lastSequence === since) return NO_SESSIONS
   const found: Session[] = []
-  for (const node of chainOf(error).nodes) {
+  for (const node of readCauseChain(error).nodes) {
     const entry = entryOf(node)
     if (entry === undefined || entry.guard === guard || entry.sequence <= since) continue
     if (!found.some(({ inner }) => inner?.includes(entry.session))) found.push(entry.session)

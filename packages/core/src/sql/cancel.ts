@@ -1,4 +1,4 @@
-import { report } from '../report.js'
+import { reportOnce } from '../report.js'
 import type { TransactionClient, TransactionPool } from './pool.js'
 
 /** How far the server's and the client's view of when a transaction began may lie apart. */
@@ -51,5 +51,5 @@ export function cancelStatement(
     else if (cancel && pid !== undefined) await cancelBackend(pool, pid, elapsed).catch(ignore)
   }
   // Nobody can be told of a failure: the call has ended.
-  cancelling().catch((error: unknown) => report('cancel', cancel as object, error))
+  cancelling().catch((error: unknown) => reportOnce('cancel', cancel as object, error))
 }

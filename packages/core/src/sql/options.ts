@@ -1,6 +1,6 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { GuardOptions } from '../guard/options.js'
-import { either, oneOf, read, refuse, type Spec, typed } from '../options.js'
+import { anyOf, type OptionSpec, ofType, oneOf, parseOptions, throwIfInvalid } from '../options.js'
 import { postgres } from '../presets/postgres.js'
 import type { CancelStatement } from './cancel.js'
 
@@ -30,39 +30,39 @@ export interface TransactionOptions<F = never>
 }
 
 /** {@link TransactionOptions} taken apart. */
-export interface TransactionPlan {
+export interface TransactionSettings {
   /** The statement that begins it. */
-  readonly begin: string
+  readonly beginStatement: string
   readonly retryUnknownCommit: boolean
   readonly cancel: boolean | CancelStatement
   readonly guard: GuardOptions<unknown>
-  readonly run: { readonly signal?: AbortSignal | undefined; readonly context?: unknown }
+  readonly runOptions: { readonly signal?: AbortSignal | undefined; readonly context?: unknown }
 }
 
-const SPEC: Spec = {
+const TRANSACTION_SPEC: OptionSpec = {
   isolation: [undefined, oneOf('read committed', 'repeatable read', 'serializable')],
-  readOnly: [false, typed('boolean')],
-  retryUnknownCommit: [false, typed('boolean')],
-  cancel: [true, either(typed('boolean'), typed('function'))],
+  readOnly: [false, ofType('boolean')],
+  retryUnknownCommit: [false, ofType('boolean')],
+  cancel: [true, anyOf(ofType('boolean'), ofType('function'))],
 }
 
-const SENSELESS = ['bulkhead', 'hedge', 'pool'] as const
+const UNSUPPORTED_OPTIONS = ['bulkhead', 'hedge', 'pool'] as const
 
 /** Options without those that are undefined, which count as absent. */
 const given = <T extends object>(options: T | undefined): Partial<T> =>
   Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
 
 /** Checks what is a transaction's own; a guard checks the rest. */
-export function readTransaction(options: TransactionOptions<unknown>): TransactionPlan {
+export function parseTransactionOptions(options: TransactionOptions<unknown>): TransactionSettings {
   const { isolation, readOnly, retryUnknownCommit, cancel = true, signal, context, ...rest } = options
   const problems: string[] = []
-  read('', { isolation, readOnly, retryUnknownCommit, cancel }, {}, SPEC, problems)
-  for (const name of SENSELESS) if (name in rest) problems.push(`${name}: is not for transactions`)
-  refuse('a transaction', problems)
+  parseOptions('', { isolation, readOnly, retryUnknownCommit, cancel }, {}, TRANSACTION_SPEC, problems)
+  for (const name of UNSUPPORTED_OPTIONS) if (name in rest) problems.push(`${name}: is not for transactions`)
+  throwIfInvalid('a transaction', problems)
   const level = isolation === undefined ? '' : ` ISOLATION LEVEL ${isolation.toUpperCase()}`
   const { retry, timeout } = rest
   return {
-    begin: `BEGIN${level}${readOnly ? ' READ ONLY' : ''}`,
+    beginStatement: `BEGIN${level}${readOnly ? ' READ ONLY' : ''}`,
     retryUnknownCommit: retryUnknownCommit === true,
     cancel,
     guard: {
@@ -71,6 +71,6 @@ export function readTransaction(options: TransactionOptions<unknown>): Transacti
       retry: retry === false ? false : { ...postgres.retry, ...given(retry) },
       timeout: { ...postgres.timeout, ...given(timeout) },
     },
-    run: { signal, context },
+    runOptions: { signal, context },
   }
 }

@@ -1,4 +1,4 @@
-import { settled } from '../clock.js'
+import { nextMacrotask } from '../clock.js'
 
 /** A connection of `pg`, or of anything that looks like one. */
 export interface TransactionClient {
@@ -23,11 +23,11 @@ export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback
     ? C
     : never
 
-const watched = new WeakSet<TransactionPool>()
-const ignore = () => {}
+const observedPools = new WeakSet<TransactionPool>()
+const ignoreError = () => {}
 
 /** Pools tell of each connection that they hand out. */
-interface Handing {
+interface AcquireEmitter {
   on?(event: 'acquire', listener: (client: TransactionClient) => void): unknown
 }
 
@@ -36,12 +36,12 @@ interface Handing {
  * connections, which the pool has removed by then; and of one that is just being handed out: the pool has stopped listening,
  * and whoever asked for it hears of it only when all that the server has sent together has been read.
  */
-export function watch(pool: TransactionPool): void {
-  if (watched.has(pool)) return
-  watched.add(pool)
-  pool.on?.('error', ignore)
-  ;(pool as unknown as Handing).on?.('acquire', (client) => {
-    client.on?.('error', ignore)
-    void settled().then(() => client.removeListener?.('error', ignore))
+export function observePoolErrors(pool: TransactionPool): void {
+  if (observedPools.has(pool)) return
+  observedPools.add(pool)
+  pool.on?.('error', ignoreError)
+  ;(pool as unknown as AcquireEmitter).on?.('acquire', (client) => {
+    client.on?.('error', ignoreError)
+    void nextMacrotask().then(() => client.removeListener?.('error', ignoreError))
   })
 }

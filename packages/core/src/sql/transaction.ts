@@ -1,22 +1,22 @@
 import { systemClock } from '../clock.js'
 import type { Attempt } from '../execution/attempt.js'
 import { cancelStatement } from './cancel.js'
-import { commit, isRefused, isUnsent, unknownCommit } from './commit.js'
-import type { TransactionPlan } from './options.js'
+import { commitTransaction, createUnknownCommitError, wasNotCommitted, wasNotSent } from './commit.js'
+import type { TransactionSettings } from './options.js'
 import type { TransactionClient, TransactionPool } from './pool.js'
 
 /** What a call knows of its attempts. */
-export interface Progress {
+export interface CommitProgress {
   /** Whether a COMMIT was sent whose answer is not known. */
-  committing: boolean
+  isCommitting: boolean
   /** Whether a deadline passed meanwhile: the answer comes too late to be heard. */
-  late: boolean
+  isLate: boolean
 }
 
 /** A connection for one attempt, given back once: to the pool, or to be closed when it may be of no use any more. */
-class Connection {
-  private held = true
-  private broken = false
+class TransactionConnection {
+  private isHeld = true
+  private isBroken = false
   private readonly client: TransactionClient
   private readonly signal: AbortSignal
   private readonly onCut: () => void
@@ -31,7 +31,7 @@ class Connection {
 
   /** Without a listener the error of a lost connection would end the process. */
   private readonly onError = (): void => {
-    this.broken = true
+    this.isBroken = true
   }
 
   /** Nobody waits any more. The server does not end what runs with the connection, so it is told. */
@@ -42,63 +42,63 @@ class Connection {
 
   /** Rolls back what may have been begun, and gives the connection back. */
   async rollback(): Promise<void> {
-    if (this.held && !this.broken)
+    if (this.isHeld && !this.isBroken)
       await this.client.query('ROLLBACK').catch(() => {
-        this.broken = true
+        this.isBroken = true
       })
-    this.release(this.broken)
+    this.release(this.isBroken)
   }
 
   release(destroy: boolean): void {
-    if (!this.held) return
-    this.held = false
+    if (!this.isHeld) return
+    this.isHeld = false
     this.signal.removeEventListener('abort', this.destroy)
-    this.client.release(destroy || this.broken)
+    this.client.release(destroy || this.isBroken)
     // A closed connection may still tell of errors; the pool listens to the others.
-    if (!destroy && !this.broken) this.client.removeListener?.('error', this.onError)
+    if (!destroy && !this.isBroken) this.client.removeListener?.('error', this.onError)
   }
 }
 
 /** Runs the transaction once, on a connection of its own. */
-export async function transact<T>(
+export async function runTransaction<T>(
   pool: TransactionPool,
   fn: (client: never, attempt: Attempt) => T | PromiseLike<T>,
-  { begin, retryUnknownCommit, cancel, guard }: TransactionPlan,
+  { beginStatement, retryUnknownCommit, cancel, guard }: TransactionSettings,
   attempt: Attempt,
-  progress: Progress,
+  progress: CommitProgress,
 ): Promise<T> {
   const { signal } = attempt
-  progress.committing = false
+  progress.isCommitting = false
   const client = await pool.connect()
   if (signal.aborted) {
     client.release()
     throw signal.reason
   }
   signal.addEventListener('abort', () => {
-    progress.late ||= progress.committing
+    progress.isLate ||= progress.isCommitting
   })
   const { clock = systemClock } = guard
   const startedAt = clock.now()
-  const connection = new Connection(client, signal, () => {
-    if (!progress.committing) cancelStatement(pool, client, cancel, () => clock.now() - startedAt)
+  const connection = new TransactionConnection(client, signal, () => {
+    if (!progress.isCommitting) cancelStatement(pool, client, cancel, () => clock.now() - startedAt)
   })
   try {
-    await client.query(begin)
+    await client.query(beginStatement)
     const value = await fn(client as never, attempt)
     signal.throwIfAborted()
-    progress.committing = true
-    await commit(client)
-    progress.committing = false
+    progress.isCommitting = true
+    await commitTransaction(client)
+    progress.isCommitting = false
     connection.release(false)
     return value
   } catch (error) {
-    const unknown = progress.committing && !isRefused(error)
+    const unknown = progress.isCommitting && !wasNotCommitted(error)
     // An attempt that nobody waits for any more has nothing to say.
-    if (!signal.aborted) progress.committing = false
+    if (!signal.aborted) progress.isCommitting = false
     if (unknown) connection.release(true)
     else await connection.rollback()
-    if (unknown && !retryUnknownCommit) throw unknownCommit(guard.name ?? '', error)
-    throw isUnsent(error)
+    if (unknown && !retryUnknownCommit) throw createUnknownCommitError(guard.name ?? '', error)
+    throw wasNotSent(error)
       ? new Error('Connection terminated before the statement was sent', { cause: error })
       : error
   }

@@ -1,24 +1,24 @@
-import { chainOf } from '../classify/chain.js'
-import { byMessage, byNames } from '../classify/names.js'
-import { bySql } from '../classify/sql.js'
-import type { Bag, Classification } from '../classify/verdict.js'
-import { byWord } from '../classify/words.js'
+import { readCauseChain } from '../classify/cause-chain.js'
+import type { Classification, ErrorLike } from '../classify/classification.js'
+import { byCode } from '../classify/error-codes.js'
+import { byMessage, byName } from '../classify/error-names.js'
+import { bySqlState } from '../classify/sql.js'
 import { isHoldfastError } from '../errors.js'
 
-const LOST = ['timeout', 'network_error']
+const CONNECTION_KINDS = ['timeout', 'network_error']
 
 /** What the network, rather than the database, says. */
-function byConnection(error: Bag): Classification | undefined {
+function byConnectionCode(error: ErrorLike): Classification | undefined {
   const { code } = error
-  const found = typeof code === 'string' ? byWord(code) : undefined
-  return found !== undefined && LOST.includes(found.kind) ? found : undefined
+  const found = typeof code === 'string' ? byCode(code) : undefined
+  return found !== undefined && CONNECTION_KINDS.includes(found.kind) ? found : undefined
 }
 
 /** Whether one error is worth another try; undefined where it does not tell and its cause is to be asked. */
-function isTransient(error: Bag): boolean | undefined {
+function isTransientError(error: ErrorLike): boolean | undefined {
   const found = isHoldfastError(error)
-    ? byWord(`own:${error.code}`)
-    : (byConnection(error) ?? bySql(error) ?? byNames(error) ?? byMessage(error.message))
+    ? byCode(`own:${error.code}`)
+    : (byConnectionCode(error) ?? bySqlState(error) ?? byName(error) ?? byMessage(error.message))
   return found && found.category === 'transient'
 }
 
@@ -40,9 +40,9 @@ function isTransient(error: Bag): boolean | undefined {
  */
 export function isTransientSqlError(error: unknown): boolean {
   try {
-    for (const node of chainOf(error).nodes) {
-      const told = isTransient(node)
-      if (told !== undefined) return told
+    for (const node of readCauseChain(error).nodes) {
+      const isTransient = isTransientError(node)
+      if (isTransient !== undefined) return isTransient
     }
   } catch {
     // A getter or a Proxy threw: nothing is known, and that is no reason to try again.

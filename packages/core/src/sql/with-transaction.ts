@@ -1,10 +1,10 @@
 import { isHoldfastError } from '../errors.js'
 import type { Attempt } from '../execution/attempt.js'
 import { guard } from '../guard/guard.js'
-import { isUnknownCommit, unknownCommit } from './commit.js'
-import { readTransaction, type TransactionOptions } from './options.js'
-import { type ClientOf, type TransactionPool, watch } from './pool.js'
-import { type Progress, transact } from './transaction.js'
+import { createUnknownCommitError, isUnknownCommit } from './commit.js'
+import { parseTransactionOptions, type TransactionOptions } from './options.js'
+import { type ClientOf, observePoolErrors, type TransactionPool } from './pool.js'
+import { type CommitProgress, runTransaction } from './transaction.js'
 
 /**
  * Runs `fn` in a transaction of `pg`: takes a connection from the pool, begins, calls `fn` with it and commits. When that
@@ -38,22 +38,25 @@ export async function withTransaction<P extends TransactionPool, T, F = never>(
   fn: (client: ClientOf<P>, attempt: Attempt) => T | PromiseLike<T>,
   options: TransactionOptions<F> = {},
 ): Promise<T | F> {
-  const plan = readTransaction(options)
-  const { retryUnknownCommit, run } = plan
-  const progress: Progress = { committing: false, late: false }
-  const isStuck = (error: unknown) => !retryUnknownCommit && (isUnknownCommit(error) || progress.late)
-  const { retry, name = '' } = plan.guard
+  const settings = parseTransactionOptions(options)
+  const { retryUnknownCommit, runOptions } = settings
+  const progress: CommitProgress = { isCommitting: false, isLate: false }
+  const isUnknownOutcome = (error: unknown) =>
+    !retryUnknownCommit && (isUnknownCommit(error) || progress.isLate)
+  const { retry, name = '' } = settings.guard
   const guarded = guard(
-    retry ? { ...plan.guard, retry: { ...retry, abortOn: [...(retry.abortOn ?? []), isStuck] } } : plan.guard,
+    retry
+      ? { ...settings.guard, retry: { ...retry, abortOn: [...(retry.abortOn ?? []), isUnknownOutcome] } }
+      : settings.guard,
   )
-  watch(pool)
+  observePoolErrors(pool)
   try {
-    const result = guarded.run((attempt) => transact(pool, fn, plan, attempt, progress), run)
+    const result = guarded.run((attempt) => runTransaction(pool, fn, settings, attempt, progress), runOptions)
     return await (result as Promise<T | F>)
   } catch (error) {
     // A deadline passed while COMMIT was under way.
-    if (progress.late && isHoldfastError(error) && error.code.endsWith('_TIMEOUT'))
-      throw unknownCommit(name, error)
+    if (progress.isLate && isHoldfastError(error) && error.code.endsWith('_TIMEOUT'))
+      throw createUnknownCommitError(name, error)
     throw error
   }
 }

@@ -12,8 +12,8 @@ export interface FakeClock extends Clock {
   stepWall(ms: number): void
 }
 
-interface Timer {
-  readonly due: number
+interface FakeTimer {
+  readonly dueAt: number
   readonly fn: () => void
 }
 
@@ -36,12 +36,12 @@ interface Timer {
 export function fakeClock(options: { wall?: number } = {}): FakeClock {
   let now = 0
   let offset = options.wall ?? Date.UTC(2026, 0, 1)
-  const timers = new Set<Timer>()
+  const timers = new Set<FakeTimer>()
 
-  const nextDue = (until: number): Timer | undefined => {
-    let first: Timer | undefined
+  const nextDue = (until: number): FakeTimer | undefined => {
+    let first: FakeTimer | undefined
     for (const timer of timers)
-      if (timer.due <= until && (first === undefined || timer.due < first.due)) first = timer
+      if (timer.dueAt <= until && (first === undefined || timer.dueAt < first.dueAt)) first = timer
     return first
   }
 
@@ -49,19 +49,19 @@ export function fakeClock(options: { wall?: number } = {}): FakeClock {
     now: () => now,
     wall: () => offset + now,
     setTimer(fn, ms) {
-      const timer = { due: now + (ms > 0 ? ms : 0), fn }
+      const timer = { dueAt: now + (ms > 0 ? ms : 0), fn }
       timers.add(timer)
       return timer
     },
     clearTimer(handle) {
-      timers.delete(handle as Timer)
+      timers.delete(handle as FakeTimer)
     },
     async advance(ms) {
       if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`advance takes a number of 0 or more, got ${ms}`)
       const until = now + ms
       await allSettled()
       for (let timer = nextDue(until); timer !== undefined; timer = nextDue(until)) {
-        now = Math.max(now, timer.due)
+        now = Math.max(now, timer.dueAt)
         timers.delete(timer)
         timer.fn()
         await allSettled()

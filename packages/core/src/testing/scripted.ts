@@ -25,9 +25,9 @@ export interface Scripted<T> {
  */
 export function scripted<T>(outcomes: readonly (T | Error)[]): Scripted<T> {
   const args: unknown[][] = []
-  const fn = async (...given: unknown[]): Promise<T> => {
+  const fn = async (...callArgs: unknown[]): Promise<T> => {
     const outcome = outcomes[Math.min(args.length, outcomes.length - 1)]
-    args.push(given)
+    args.push(callArgs)
     if (outcome instanceof Error) throw outcome
     return outcome as T
   }

@@ -1,6 +1,6 @@
 import { type AsyncScope, captureContext, setSharedTimer } from '../async-context.js'
 import { type Clock, EARLY_MS, timersInUse } from '../clock.js'
-import { report } from '../report.js'
+import { reportOnce } from '../report.js'
 
 /** A place in a {@link DeadlineQueue}. The links belong to the queue. */
 export interface DeadlineEntry {
@@ -82,7 +82,7 @@ export class DeadlineQueue {
         if (first.scope === undefined) first.onDeadline(first.startedAt + timeout)
         else first.scope.runInAsyncScope(first.onDeadline, first, first.startedAt + timeout)
       } catch (error) {
-        report('a deadline', first, error) // The deadlines of other calls must still be met.
+        reportOnce('a deadline', first, error) // The deadlines of other calls must still be met.
       }
     }
     // An expired call may have started new calls, and one of those may have set the timer.

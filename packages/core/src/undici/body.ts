@@ -1,35 +1,36 @@
-import { lengthIn } from './headers.js'
+import { parseContentLength } from './headers.js'
 
-interface Readable {
+interface NodeReadable {
   readonly readableDidRead?: boolean
   readonly destroyed?: boolean
   pipe(): unknown
 }
 
-const isReadable = (body: unknown): body is Readable => typeof (body as Readable | null)?.pipe === 'function'
+const isNodeReadable = (body: unknown): body is NodeReadable =>
+  typeof (body as NodeReadable | null)?.pipe === 'function'
 
 /** The longest body that is kept while it is sent, in bytes. */
-const MOST_KEPT = 1_048_576
+const MAX_BUFFERED_BYTES = 1_048_576
 
 const sizeOf = (piece: unknown): number =>
   typeof piece === 'string' ? new TextEncoder().encode(piece).byteLength : (piece as Uint8Array).byteLength
 
 /** How long a body is that is to be kept; -1 where it is not. */
-function keptOf(headers: unknown): number {
-  const length = lengthIn(headers) ?? Number.NaN
-  return length <= MOST_KEPT ? length : -1
+function bufferedLength(headers: unknown): number {
+  const length = parseContentLength(headers) ?? Number.NaN
+  return length <= MAX_BUFFERED_BYTES ? length : -1
 }
 
 /**
  * Something to iterate that remembers whether anybody began to. Of a known length it is kept as it is read, and once all
  * of it was, it can be read again: a `fetch` makes such a stream of every string, buffer, form and blob.
  */
-class Watched {
-  private began = false
-  private whole = false
+class TrackedBody {
+  private hasStarted = false
+  private isComplete = false
   private readonly source: AsyncIterable<unknown>
   private readonly length: number
-  private readonly kept: unknown[] = []
+  private readonly chunks: unknown[] = []
 
   constructor(source: AsyncIterable<unknown>, length: number) {
     this.source = source
@@ -37,23 +38,23 @@ class Watched {
   }
 
   get canBeRead(): boolean {
-    return !this.began || this.whole
+    return !this.hasStarted || this.isComplete
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator {
-    const { kept, length } = this
-    if (this.whole) {
-      yield* kept
+    const { chunks, length } = this
+    if (this.isComplete) {
+      yield* chunks
       return
     }
-    this.began = true
+    this.hasStarted = true
     let size = 0
     for await (const piece of this.source) {
       size += sizeOf(piece)
-      if (size <= length) kept.push(piece)
+      if (size <= length) chunks.push(piece)
       yield piece
     }
-    this.whole = size === length
+    this.isComplete = size === length
   }
 }
 
@@ -62,20 +63,22 @@ export class RequestBody {
   /** What is to be sent. */
   readonly content: unknown
   /** Whether it is gone once it was read. */
-  readonly oneShot: boolean
+  readonly isOneShot: boolean
 
   constructor(body: unknown, headers: unknown) {
     const iterated = typeof body === 'object' && body !== null && Symbol.asyncIterator in body
-    this.oneShot = iterated || isReadable(body)
+    this.isOneShot = iterated || isNodeReadable(body)
     this.content =
-      iterated && !isReadable(body) ? new Watched(body as AsyncIterable<unknown>, keptOf(headers)) : body
+      iterated && !isNodeReadable(body)
+        ? new TrackedBody(body as AsyncIterable<unknown>, bufferedLength(headers))
+        : body
   }
 
-  canBeSent(): boolean {
-    const { content, oneShot } = this
-    if (!oneShot) return true
-    if (content instanceof Watched) return content.canBeRead
-    const { readableDidRead, destroyed } = content as Readable
+  canSend(): boolean {
+    const { content, isOneShot } = this
+    if (!isOneShot) return true
+    if (content instanceof TrackedBody) return content.canBeRead
+    const { readableDidRead, destroyed } = content as NodeReadable
     return readableDidRead === false && destroyed === false
   }
 }

@@ -34,7 +34,7 @@ export interface DispatchHandler {
 }
 
 /** What hears of an answer, before undici 7. A `false` from it means: not so fast. */
-export interface OldDispatchHandler {
+export interface LegacyDispatchHandler {
   onConnect?(abort: (reason?: Error) => void, context?: unknown): void
   onHeaders?(status: number, headers: unknown, resume: () => void, message?: string): boolean | undefined
   onData?(chunk: Uint8Array): boolean | undefined
@@ -53,4 +53,4 @@ export interface DispatchOptions {
 }
 
 /** Sends a request; false where the next one had better wait. */
-export type Dispatch = (options: DispatchOptions, handler: DispatchHandler & OldDispatchHandler) => boolean
+export type Dispatch = (options: DispatchOptions, handler: DispatchHandler & LegacyDispatchHandler) => boolean

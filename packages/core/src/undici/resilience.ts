@@ -1,10 +1,10 @@
 import type { GuardEvent } from '../guard/events.js'
-import { Engine } from '../http/engine.js'
-import { type FetchOptions, readRequests } from '../http/options.js'
-import { enginePolicy } from '../http/policy.js'
+import { type FetchOptions, parseRequestOptions } from '../http/options.js'
+import { RequestExecutor } from '../http/request-executor.js'
+import { toRetryPolicy } from '../http/retry-policy.js'
 import type { Dispatch } from './dispatch.js'
-import { downstream } from './downstream.js'
-import { DispatchedRequest } from './request.js'
+import { DispatchedRequest } from './dispatched-request.js'
+import { toDispatchHandler } from './legacy-handler.js'
 
 /** What {@link resilience} takes: what a resilient fetch takes, but for what makes no sense below one. */
 export type ResilienceOptions = Omit<FetchOptions, 'fetch' | 'throwOnStatus' | 'fallback'>
@@ -17,7 +17,7 @@ export interface ResilienceInterceptor {
   on(listener: (event: GuardEvent) => void): () => void
 }
 
-const SENSELESS = ['fetch', 'throwOnStatus', 'fallback'] as const
+const UNSUPPORTED_OPTIONS = ['fetch', 'throwOnStatus', 'fallback'] as const
 
 /**
  * Makes an interceptor for undici that does for every request of a dispatcher what a resilient fetch does for its own: for
@@ -51,22 +51,22 @@ export function resilience(options: ResilienceOptions = {}): ResilienceIntercept
   const problems: string[] = []
   const { name } = Object(options) as ResilienceOptions
   const rest = { ...options } as Record<string, unknown>
-  for (const senseless of SENSELESS) {
-    if (senseless in rest) problems.push(`${senseless}: is for a fetch, not for an interceptor`)
-    delete rest[senseless]
+  for (const option of UNSUPPORTED_OPTIONS) {
+    if (option in rest) problems.push(`${option}: is for a fetch, not for an interceptor`)
+    delete rest[option]
   }
-  const what = typeof name === 'string' ? `the interceptor ${name}` : 'an interceptor'
+  const subject = typeof name === 'string' ? `the interceptor ${name}` : 'an interceptor'
   const isObject = Object(options) === options && !Array.isArray(options)
-  const { guard, policy } = readRequests(what, isObject ? rest : options, problems)
-  const relay = { engine: new Engine(guard), policy, retry: enginePolicy(policy) }
+  const { guard, policy } = parseRequestOptions(subject, isObject ? rest : options, problems)
+  const context = { executor: new RequestExecutor(guard), policy, retry: toRetryPolicy(policy) }
 
   const intercept =
     (dispatch: Dispatch): Dispatch =>
     (request, handler) =>
       guard.enabled && !request.upgrade && request.method !== 'CONNECT'
-        ? new DispatchedRequest(relay, dispatch, request, downstream(handler)).start()
+        ? new DispatchedRequest(context, dispatch, request, toDispatchHandler(handler)).start()
         : dispatch(request, handler)
   return Object.assign(intercept as ResilienceInterceptor, {
-    on: (listener: (event: GuardEvent) => void) => relay.engine.on(listener),
+    on: (listener: (event: GuardEvent) => void) => context.executor.on(listener),
   })
 }

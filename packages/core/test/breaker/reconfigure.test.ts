@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BREAKER_DEFAULTS, readBreaker } from '../../src/breaker/options.js'
+import { BREAKER_DEFAULTS, parseBreakerOptions } from '../../src/breaker/options.js'
 import { type BreakerOptions, CircuitBreaker } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
@@ -11,7 +11,7 @@ function made(options: BreakerOptions) {
   }
   const to = (next: BreakerOptions) => {
     const problems: string[] = []
-    breaker.reconfigure(readBreaker('', next, { ...BREAKER_DEFAULTS, clock, id: 'b' }, problems))
+    breaker.reconfigure(parseBreakerOptions('', next, { ...BREAKER_DEFAULTS, clock, id: 'b' }, problems))
     expect(problems).toEqual([])
   }
   return { clock, breaker, fail, to }

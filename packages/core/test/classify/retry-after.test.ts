@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { classify, retryAfterOf } from '../../src/classify/index.js'
+import { classify, parseRetryAfter } from '../../src/classify/index.js'
 import { shaped } from './shapes.js'
 
 const NOW = Date.UTC(2025, 10, 6, 10, 0, 0)
-const of = (headers: unknown) => retryAfterOf({ headers }, NOW)
+const of = (headers: unknown) => parseRetryAfter({ headers }, NOW)
 
 // A date means the same wherever the machine stands.
 const zone = process.env.TZ
@@ -120,17 +120,17 @@ describe('where it is read', () => {
   const headers = { 'retry-after': '2' }
 
   it('is headers, then those of the response, then retryAfter in milliseconds', () => {
-    expect(retryAfterOf({ headers, response: { headers: { 'retry-after': '3' } }, retryAfter: 4 }, NOW)).toBe(
-      2000,
-    )
     expect(
-      retryAfterOf({ headers: {}, response: { headers: { 'retry-after': '3' } }, retryAfter: 4 }, NOW),
+      parseRetryAfter({ headers, response: { headers: { 'retry-after': '3' } }, retryAfter: 4 }, NOW),
+    ).toBe(2000)
+    expect(
+      parseRetryAfter({ headers: {}, response: { headers: { 'retry-after': '3' } }, retryAfter: 4 }, NOW),
     ).toBe(3000)
     expect(
-      retryAfterOf({ headers: {}, response: { headers: {} }, $response: { headers }, retryAfter: 4 }, NOW),
+      parseRetryAfter({ headers: {}, response: { headers: {} }, $response: { headers }, retryAfter: 4 }, NOW),
     ).toBe(2000)
-    expect(retryAfterOf({ headers: {}, response: {}, retryAfter: 4 }, NOW)).toBe(4)
-    expect(retryAfterOf(new Response(null, { headers }), NOW)).toBe(2000)
+    expect(parseRetryAfter({ headers: {}, response: {}, retryAfter: 4 }, NOW)).toBe(4)
+    expect(parseRetryAfter(new Response(null, { headers }), NOW)).toBe(2000)
   })
 
   it.each([
@@ -143,13 +143,13 @@ describe('where it is read', () => {
     ['5', undefined],
     [null, undefined],
   ])('retryAfter %s is %s', (retryAfter, ms) => {
-    expect(retryAfterOf(shaped({ retryAfter }), NOW)).toBe(ms)
+    expect(parseRetryAfter(shaped({ retryAfter }), NOW)).toBe(ms)
   })
 
   it.each([undefined, null, 'x', 3, {}, { headers: null }, { headers: 'retry-after: 2' }, { response: 3 }])(
     'is not %j',
     (source) => {
-      expect(retryAfterOf(source, NOW)).toBeUndefined()
+      expect(parseRetryAfter(source, NOW)).toBeUndefined()
     },
   )
 
@@ -159,7 +159,7 @@ describe('where it is read', () => {
         throw new Error('no')
       },
     }
-    expect(retryAfterOf(bad, NOW)).toBeUndefined()
+    expect(parseRetryAfter(bad, NOW)).toBeUndefined()
   })
 
   it('asks a clock only for dates', () => {
@@ -168,9 +168,9 @@ describe('where it is read', () => {
       asked++
       return NOW
     }
-    expect(retryAfterOf({ headers }, clock)).toBe(2000)
+    expect(parseRetryAfter({ headers }, clock)).toBe(2000)
     expect(asked).toBe(0)
-    expect(retryAfterOf({ headers: { 'retry-after': 'Thu, 06 Nov 2025 10:00:07 GMT' } }, clock)).toBe(7000)
+    expect(parseRetryAfter({ headers: { 'retry-after': 'Thu, 06 Nov 2025 10:00:07 GMT' } }, clock)).toBe(7000)
     expect(asked).toBe(1)
   })
 

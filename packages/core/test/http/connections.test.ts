@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { discard, LONGEST_DRAIN } from '../../src/http/discard.js'
+import { discardBody, MAX_DRAIN_MS } from '../../src/http/discard.js'
 import { createFetch, type FetchFunction } from '../../src/http/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { immediate, serve, until } from './server.js'
@@ -44,7 +44,7 @@ describe('answers that nobody gets', () => {
     let status = 0
     void resilient(server.url).then((response) => (status = response.status))
     // The clock moves until the drain has begun and given up.
-    while (status === 0) await clock.advance(LONGEST_DRAIN)
+    while (status === 0) await clock.advance(MAX_DRAIN_MS)
     expect(status).toBe(200)
     await until(() => closed)
   })
@@ -75,16 +75,16 @@ describe('answers that nobody gets', () => {
     await clock.advance(10)
     expect(await end).toMatchObject({ code: 'ATTEMPT_TIMEOUT' })
     answer(new Response(new ReadableStream({ cancel: () => void (cancelled = true) })))
-    await clock.advance(LONGEST_DRAIN)
+    await clock.advance(MAX_DRAIN_MS)
     expect(cancelled).toBe(true)
   })
 
   it('are left alone where somebody reads them', async () => {
     const response = new Response('mine')
     const reader = response.body?.getReader()
-    await discard(response, fakeClock())
+    await discardBody(response, fakeClock())
     expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('mine')
-    await discard(new Response(null), fakeClock())
+    await discardBody(new Response(null), fakeClock())
   })
 
   it('leave no timer behind', async () => {
@@ -102,8 +102,11 @@ describe('answers that nobody gets', () => {
         clock.clearTimer(handle)
       },
     }
-    await discard(new Response('x'), watched)
-    await discard(new Response(new ReadableStream({ start: (c) => c.error(new Error('broke')) })), watched)
+    await discardBody(new Response('x'), watched)
+    await discardBody(
+      new Response(new ReadableStream({ start: (c) => c.error(new Error('broke')) })),
+      watched,
+    )
     expect(timers.size).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { neverLeft } from '../../src/http/idempotency.js'
+import { wasNotSent } from '../../src/http/idempotency.js'
 import { createFetch } from '../../src/http/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { immediate, nobody, serve, until } from './server.js'
@@ -196,12 +196,12 @@ describe('whether a request never left', () => {
       false,
     ],
   ])('is told by %s: %s', (_, error, expected) => {
-    expect(neverLeft(error, url)).toBe(expected)
+    expect(wasNotSent(error, url)).toBe(expected)
   })
 
   it('is told of a chain that goes round in circles', () => {
     const error: { cause?: unknown } = {}
     error.cause = error
-    expect(neverLeft(error, url)).toBe(false)
+    expect(wasNotSent(error, url)).toBe(false)
   })
 })

@@ -38,7 +38,7 @@ describe("a member's breaker", () => {
     expect(pool.status('a')).toBe('available')
     call(pool, FAILURE)
     expect(pool.status('a')).toBe('open')
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
   })
 
   it('opens with the first failure where the threshold is 1', () => {
@@ -107,7 +107,7 @@ describe("a member's breaker", () => {
     for (let i = 0; i < 2; i++) {
       const pick = taken(pool)
       await clock.advance(50)
-      pool.settle(pick, SUCCESS, [pick])
+      pool.recordOutcome(pick, SUCCESS, [pick])
     }
     expect(pool.breaker('a').state).toBe('open')
   })
@@ -150,8 +150,8 @@ describe("a member's breaker", () => {
   it('counts what failureOn says of an answer, but not what was cancelled', () => {
     const { pool } = alone({ failureThreshold: 1, failureOn: [() => true] })
     const cancelled = thrown(new DOMException('stop', 'AbortError'))
-    expect(cancelled.known?.kind).toBe('cancelled')
-    call(pool, { ...cancelled, verdict: undefined })
+    expect(cancelled.classification?.kind).toBe('cancelled')
+    call(pool, { ...cancelled, breakerOutcome: undefined })
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 1, successCount: 0, failureCount: 0 })
     call(pool, answered(404))
     expect(pool.breaker('a').state).toBe('open')
@@ -173,10 +173,10 @@ describe("a member's breaker", () => {
     const { pool, clock } = alone({ halfOpenMax: 2, timeoutDuration: 100 })
     pool.breaker('a').trip()
     await clock.advance(100)
-    pool.take(undefined, [], 70)
-    pool.take(undefined, [], 30)
+    pool.select(undefined, [], 70)
+    pool.select(undefined, [], 30)
     expect(pool.status('a')).toBe('half_open')
-    expect(pool.refusal().retryAfter).toBe(30)
+    expect(pool.createUnavailableError().retryAfter).toBe(30)
   })
 
   it('counts what failureOn says', () => {
@@ -218,7 +218,7 @@ describe('an open member', () => {
     expect(pool.breaker('a').state).toBe('half_open')
     expect(pool.status('a')).toBe('half_open')
     expect(calls(pool, 3)).toEqual(['b', 'c', 'b'])
-    pool.settle(test, SUCCESS, [test])
+    pool.recordOutcome(test, SUCCESS, [test])
     expect(pool.breaker('a').state).toBe('closed')
     expect(calls(pool, 2)).toEqual(['c', 'a'])
   })
@@ -238,11 +238,11 @@ describe('an open member', () => {
     pool.breaker('a').trip()
     await clock.advance(100)
     const [first, second] = [taken(pool), taken(pool)]
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
-    pool.settle(first, SUCCESS, [first])
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
+    pool.recordOutcome(first, SUCCESS, [first])
     const third = taken(pool)
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
-    for (const pick of [second, third]) pool.settle(pick, SUCCESS, [pick])
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
+    for (const pick of [second, third]) pool.recordOutcome(pick, SUCCESS, [pick])
     expect(pool.breaker('a').state).toBe('closed')
   })
 
@@ -253,12 +253,12 @@ describe('an open member', () => {
     const { pool, clock } = alone({ timeoutDuration: 100 })
     pool.breaker('a').trip()
     await clock.advance(100)
-    expect(pool.take(undefined, [], lease)?.member.id).toBe('a')
-    expect(pool.refusal().retryAfter).toBe(ms)
+    expect(pool.select(undefined, [], lease)?.member.id).toBe('a')
+    expect(pool.createUnavailableError().retryAfter).toBe(ms)
     await clock.advance(ms - 1)
-    expect(pool.take(undefined, [], lease)).toBeUndefined()
+    expect(pool.select(undefined, [], lease)).toBeUndefined()
     await clock.advance(1)
-    expect(pool.take(undefined, [], lease)?.member.id).toBe('a')
+    expect(pool.select(undefined, [], lease)?.member.id).toBe('a')
   })
 
   it('is a candidate again as soon as a test says nothing of it', async () => {
@@ -277,10 +277,10 @@ describe('an open member', () => {
     const later = taken(pool)
     call(pool, FAILURE)
     call(pool, FAILURE)
-    pool.settle(late, SUCCESS, [late])
+    pool.recordOutcome(late, SUCCESS, [late])
     expect(pool.breaker('a').state).toBe('open')
     pool.breaker('a').reset()
-    pool.settle(later, FAILURE, [later])
+    pool.recordOutcome(later, FAILURE, [later])
     expect(pool.breaker('a').failureCount).toBe(0)
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 4, successCount: 1, failureCount: 3 })
   })
@@ -334,7 +334,7 @@ describe('an open member', () => {
       pool.breaker(id).trip()
       await clock.advance(100)
     }
-    expect(pool.refusal().retryAfter).toBe(20_000)
+    expect(pool.createUnavailableError().retryAfter).toBe(20_000)
     await clock.advance(20_000)
     for (const id of order) {
       expect(call(pool)).toBe(id)
@@ -353,8 +353,8 @@ describe('a pool where everybody is out', () => {
       await clock.advance(10)
     }
     expect(pool.pick()).toBeUndefined()
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
-    const error = pool.refusal()
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
+    const error = pool.createUnavailableError()
     expect(error).toMatchObject({ code: 'POOL_UNAVAILABLE', status: 503, retryAfter: 70 })
     expect(error.message).toBe('none of the 3 members of the pool proxies is available; try again in 70 ms')
   })
@@ -367,25 +367,25 @@ describe('a pool where everybody is out', () => {
     }
     pool.drain('a')
     pool.breaker('b').trip()
-    expect(pool.refusal().retryAfter).toBe(90)
+    expect(pool.createUnavailableError().retryAfter).toBe(90)
     pool.remove('c')
-    expect(pool.refusal().retryAfter).toBe(100)
+    expect(pool.createUnavailableError().retryAfter).toBe(100)
   })
 
   it('says nothing of a time where waiting does not help', () => {
     const { pool } = made()
     for (const id of ['a', 'b', 'c']) pool.drain(id)
-    const error = pool.refusal()
+    const error = pool.createUnavailableError()
     expect(error.retryAfter).toBeUndefined()
     expect(error.message).toBe('none of the 3 members of the pool p is available')
-    expect(made({ members: [] }).pool.refusal().code).toBe('POOL_UNAVAILABLE')
+    expect(made({ members: [] }).pool.createUnavailableError().code).toBe('POOL_UNAVAILABLE')
   })
 
   it('says 0 where somebody has just come back', async () => {
     const { pool, clock } = alone({ timeoutDuration: 100 })
     pool.breaker('a').trip()
     await clock.advance(100)
-    expect(pool.refusal().retryAfter).toBe(0)
+    expect(pool.createUnavailableError().retryAfter).toBe(0)
     expect(call(pool)).toBe('a')
   })
 
@@ -393,6 +393,6 @@ describe('a pool where everybody is out', () => {
     const { pool } = made({ breaker: { failureThreshold: 2 } })
     pool.drain('c')
     expect(attempts(pool, 4)).toEqual(['a', 'b', 'a', 'b'])
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Member, Pool, StrategyName } from '../../src/index.js'
-import type { Pick } from '../../src/pool/protocol.js'
+import type { Selection } from '../../src/pool/member-pool.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { histories } from '../histories.js'
 import { FAILURE, made, SUCCESS } from './setup.js'
@@ -47,11 +47,11 @@ describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'st
           else if (kind === 4) pool.enable(somebody)
           else if (kind === 5) pool.breaker(somebody).trip()
           else {
-            const picks: Pick<string>[] = []
+            const picks: Selection<string>[] = []
             for (let attempt = 0; attempt < 1 + below(4); attempt++) {
               const candidates = pool.members().filter((member) => isCandidate(pool, member, clock.wall()))
               const untried = candidates.filter((member) => !picks.some((pick) => pick.member === member))
-              const pick = pool.take({}, picks, undefined)
+              const pick = pool.select({}, picks, undefined)
               const allowed = untried.length > 0 ? untried : candidates
               if (
                 allowed.length === 0 ? pick !== undefined : !allowed.includes(pick?.member as Member<string>)
@@ -59,7 +59,7 @@ describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'st
                 throw new Error(`history ${seed}, step ${step}: ${pick?.member.id} was chosen`)
               if (pick === undefined) break
               picks.push(pick)
-              pool.settle(pick, below(2) === 0 ? SUCCESS : FAILURE, picks)
+              pool.recordOutcome(pick, below(2) === 0 ? SUCCESS : FAILURE, picks)
             }
           }
         }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { guard, type StrategyName } from '../../src/index.js'
-import type { Pick } from '../../src/pool/protocol.js'
+import type { Selection } from '../../src/pool/member-pool.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { called, FAILURE, made, NOTHING, SUCCESS } from './setup.js'
 
@@ -22,16 +22,17 @@ describe('ten thousand calls at once', () => {
   it.each(strategies)('by %s lose nothing and count nothing twice', (strategy) => {
     const random = seededRandom(3)
     const { pool } = made({ strategy, members: called(...ids), breaker: { failureThreshold: 1e9 } })
-    const picks: Pick<string>[] = []
-    for (let i = 0; i < CALLS; i++) picks.push(pool.take({ session: `s${i}` }, [], undefined) as Pick<string>)
+    const picks: Selection<string>[] = []
+    for (let i = 0; i < CALLS; i++)
+      picks.push(pool.select({ session: `s${i}` }, [], undefined) as Selection<string>)
     const expected = { successCount: 0, failureCount: 0, totalAttempts: 0 }
     for (const pick of picks.toSorted(() => random() - 0.5)) {
       const outcome = [SUCCESS, FAILURE, NOTHING][Math.floor(random() * 3)] as typeof SUCCESS
       expected.totalAttempts++
       if (outcome === SUCCESS) expected.successCount++
       if (outcome === FAILURE) expected.failureCount++
-      pool.settle(pick, outcome, [pick])
-      pool.settle(pick, SUCCESS, [pick])
+      pool.recordOutcome(pick, outcome, [pick])
+      pool.recordOutcome(pick, SUCCESS, [pick])
     }
     const sum = { successCount: 0, failureCount: 0, totalAttempts: 0 }
     for (const id of ids) {
@@ -72,7 +73,7 @@ describe('ten thousand calls at once', () => {
     const { pool, clock } = made({ members: called('a'), breaker: { halfOpenMax: 3, timeoutDuration: 100 } })
     pool.breaker('a').trip()
     await clock.advance(100)
-    const taken = Array.from({ length: CALLS }, () => pool.take(undefined, [], undefined))
+    const taken = Array.from({ length: CALLS }, () => pool.select(undefined, [], undefined))
     expect(taken.filter((pick) => pick !== undefined)).toHaveLength(3)
   })
 })

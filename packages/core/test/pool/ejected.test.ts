@@ -51,8 +51,8 @@ describe('maxEjected', () => {
     pool.breaker('a').trip()
     const first = taken(pool)
     const second = taken(pool, undefined, [first])
-    pool.settle(first, thrown(withStatus(403)), [first, second])
-    pool.settle(second, SUCCESS, [first, second])
+    pool.recordOutcome(first, thrown(withStatus(403)), [first, second])
+    pool.recordOutcome(second, SUCCESS, [first, second])
     expect(pool.stats('a')).toMatchObject({ failureCount: 1, circuitBreakerOpens: 1 })
     expect(pool.breaker('a').failureCount).toBe(0)
   })
@@ -72,9 +72,9 @@ describe('maxEjected', () => {
     await clock.advance(100)
     const [test, other] = [taken(pool), taken(pool)]
     expect(pool.breaker('a').state).toBe('half_open')
-    pool.settle(other, FAILURE, [other])
+    pool.recordOutcome(other, FAILURE, [other])
     expect(pool.breaker('a').state).toBe('half_open')
-    pool.settle(test, SUCCESS, [test])
+    pool.recordOutcome(test, SUCCESS, [test])
     expect(pool.breaker('a').state).toBe('closed')
   })
 
@@ -183,14 +183,14 @@ describe('panicThreshold', () => {
     for (const options of [{}, { panicThreshold: 0 }]) {
       const { pool } = made(options)
       for (const id of ['a', 'b', 'c']) pool.breaker(id).trip()
-      expect(pool.take(undefined, [], undefined)).toBeUndefined()
+      expect(pool.select(undefined, [], undefined)).toBeUndefined()
     }
   })
 
   it('chooses nobody where everybody is drained', () => {
     const { pool } = made({ panicThreshold: 1 })
     for (const id of ['a', 'b', 'c']) pool.drain(id)
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
   })
 
   it('spares some that were set aside when others leave', () => {

@@ -22,7 +22,7 @@ describe('a strategy function', () => {
   it('is not asked where nobody is available', () => {
     const chooser = vi.fn<Chooser<string>>()
     const { pool } = made({ strategy: chooser, members: [] })
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
     expect(chooser).not.toHaveBeenCalled()
   })
 

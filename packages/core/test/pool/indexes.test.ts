@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { Bits } from '../../src/pool/indexes/bits.js'
-import { Dense } from '../../src/pool/indexes/dense.js'
-import { Due } from '../../src/pool/indexes/due.js'
-import { hashOf, mix } from '../../src/pool/indexes/hash.js'
-import { Least } from '../../src/pool/indexes/least.js'
-import { Ring } from '../../src/pool/indexes/ring.js'
-import { Sums } from '../../src/pool/indexes/sums.js'
+import { BitSet } from '../../src/pool/indexes/bit-set.js'
+import { DenseSet } from '../../src/pool/indexes/dense-set.js'
+import { hashString, mixBits } from '../../src/pool/indexes/hash.js'
+import { HashRing } from '../../src/pool/indexes/hash-ring.js'
+import { PrefixSumTree } from '../../src/pool/indexes/prefix-sum-tree.js'
+import { TimeHeap } from '../../src/pool/indexes/time-heap.js'
+import { TournamentTree } from '../../src/pool/indexes/tournament-tree.js'
 import { seededRandom } from '../../src/testing/index.js'
 
 /** Numbers by chance, the same every time. */
@@ -22,7 +22,7 @@ function same(real: unknown, expected: unknown): void {
 describe('bits', () => {
   it.each([32, 64, 1024, 2048, 40_000])('find the next of numbers below %d, as a set would', (capacity) => {
     const below = dice(capacity)
-    const bits = new Bits()
+    const bits = new BitSet()
     bits.grow(capacity)
     const set = new Set<number>()
     for (let step = 0; step < 2000; step++) {
@@ -42,7 +42,7 @@ describe('bits', () => {
   })
 
   it('keep what is in them when they grow', () => {
-    const bits = new Bits()
+    const bits = new BitSet()
     bits.grow(32)
     for (const index of [0, 7, 31]) bits.set(index)
     for (const capacity of [64, 2048, 70_000]) {
@@ -56,7 +56,7 @@ describe('bits', () => {
 })
 
 describe('a list of slots drawn at once', () => {
-  const dense = new Dense()
+  const dense = new DenseSet()
   dense.grow(32)
   for (const slot of [3, 5, 9]) dense.insert(slot)
 
@@ -66,7 +66,7 @@ describe('a list of slots drawn at once', () => {
     const counts = new Map<number, number>()
     for (let i = 0; i < 750; i++) {
       const list = new Int32Array(8)
-      dense.drawAll(
+      dense.pickMany(
         () => {
           asked++
           return random()
@@ -83,15 +83,15 @@ describe('a list of slots drawn at once', () => {
 
   it.each([1, -1, Number.NaN, Infinity])('has only them where chance gives %d', (number) => {
     const list = new Int32Array(8)
-    dense.drawAll(() => number, [], list)
+    dense.pickMany(() => number, [], list)
     for (const slot of list) expect([3, 5, 9]).toContain(slot)
   })
 
   it('has none that was tried, and -1 where all were', () => {
     const list = new Int32Array(8).fill(-7)
-    dense.drawAll(seededRandom(1), [3, 9, 30], list)
+    dense.pickMany(seededRandom(1), [3, 9, 30], list)
     expect([...list]).toEqual(Array(8).fill(5))
-    dense.drawAll(seededRandom(1), [3, 9, 5], list)
+    dense.pickMany(seededRandom(1), [3, 9, 5], list)
     expect([...list]).toEqual(Array(8).fill(-1))
   })
 })
@@ -99,9 +99,9 @@ describe('a list of slots drawn at once', () => {
 describe('those that are due', () => {
   it('come in the order of their times', () => {
     const below = dice(1)
-    const due = new Due()
+    const due = new TimeHeap()
     const all: [time: number, slot: number][] = []
-    expect(due.first).toBe(Infinity)
+    expect(due.earliest).toBe(Infinity)
     for (let step = 0; step < 5000; step++) {
       if (all.length === 0 || below(5) < 3) {
         const entry: [number, number] = [below(300), step]
@@ -109,13 +109,13 @@ describe('those that are due', () => {
         due.push(...entry)
       } else {
         const first = Math.min(...all.map(([time]) => time))
-        same(due.first, first)
+        same(due.earliest, first)
         const slot = due.pop()
         const place = all.findIndex(([time, other]) => time === first && other === slot)
         if (place < 0) throw new Error(`${slot} came too early`)
         all.splice(place, 1)
       }
-      same(due.first, Math.min(...all.map(([time]) => time)))
+      same(due.earliest, Math.min(...all.map(([time]) => time)))
     }
   })
 })
@@ -123,7 +123,7 @@ describe('those that are due', () => {
 describe('sums of weights', () => {
   it('find the slot at any point', () => {
     const below = dice(2)
-    const sums = new Sums()
+    const sums = new PrefixSumTree()
     const weights = Array.from({ length: 64 }, () => 0)
     sums.grow(32)
     for (let step = 0; step < 2000; step++) {
@@ -146,7 +146,7 @@ describe('sums of weights', () => {
   })
 
   it('never find a slot without weight, though a point lie beyond the sum', () => {
-    const sums = new Sums()
+    const sums = new PrefixSumTree()
     sums.grow(32)
     sums.set(5, 1)
     sums.set(9, 2)
@@ -159,7 +159,7 @@ describe('the least of numbers', () => {
     const below = dice(3)
     const turns = Array.from({ length: 64 }, () => 0)
     const keys = Array.from({ length: 64 }, () => Infinity)
-    const least = new Least({ turns: (slot) => turns[slot] as number })
+    const least = new TournamentTree({ selections: (slot) => turns[slot] as number })
     least.grow(32)
     const best = (tried: number[]) => {
       let found = -1
@@ -184,7 +184,7 @@ describe('the least of numbers', () => {
       }
       const tried = Array.from({ length: below(4) }, () => below(32))
       same(least.first, best([]))
-      same(least.firstBut([...new Set(tried)]), best(tried))
+      same(least.firstExcept([...new Set(tried)]), best(tried))
       same(least.get(slot), keys[slot])
     }
   })
@@ -194,7 +194,7 @@ describe('a dense set', () => {
   it('draws each of its slots, and no other, as often', () => {
     const below = dice(4)
     const random = seededRandom(5)
-    const dense = new Dense()
+    const dense = new DenseSet()
     dense.grow(32)
     const set = new Set<number>()
     for (let step = 0; step < 300; step++) {
@@ -211,14 +211,14 @@ describe('a dense set', () => {
       const tried = [...new Set([below(64), below(64), below(64)])]
       const untried = [...set].filter((other) => !tried.includes(other))
       for (const [drawn, allowed] of [
-        [dense.draw(random, []), [...set]],
-        [dense.draw(random, tried), untried],
+        [dense.pick(random, []), [...set]],
+        [dense.pick(random, tried), untried],
       ] as const)
         if (allowed.length === 0 ? drawn !== -1 : !allowed.includes(drawn))
           throw new Error(`${drawn} was drawn`)
       const [first] = set
       if (first === undefined) continue
-      const other = dense.drawOther(random, first)
+      const other = dense.pickOther(random, first)
       if (set.size === 1 ? other !== -1 : other === first || !set.has(other))
         throw new Error(`${other} was drawn`)
     }
@@ -226,7 +226,7 @@ describe('a dense set', () => {
     const [tried = -1] = all
     const counts = new Map<number, number>()
     for (let i = 0; i < 2000 * all.length; i++) {
-      const slot = i % 2 === 0 ? dense.draw(random, [tried]) : dense.drawOther(random, tried)
+      const slot = i % 2 === 0 ? dense.pick(random, [tried]) : dense.pickOther(random, tried)
       counts.set(slot, (counts.get(slot) ?? 0) + 1)
     }
     expect(counts.size).toBe(all.length - 1)
@@ -235,12 +235,12 @@ describe('a dense set', () => {
 })
 
 describe('a ring', () => {
-  const points = (hash: number) => [0, 1, 2, 3].map((i) => mix(hash + i * 0x9e3779b9))
+  const points = (hash: number) => [0, 1, 2, 3].map((i) => mixBits(hash + i * 0x9e3779b9))
 
   it('finds the slot with a point nearest to one of the looks, all the way round', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const below = dice(seed)
-      const ring = new Ring()
+      const ring = new HashRing()
       ring.grow(32)
       const slots = new Map<number, number>()
       for (let step = 0; step < 120; step++) {
@@ -249,7 +249,7 @@ describe('a ring', () => {
         const hash = slots.get(slot)
         if (hash === undefined) {
           // Now and then two of them are at the same points, and one of them is a low number.
-          const made = below(6) === 0 ? hashOf('twin') : below(2 ** 32)
+          const made = below(6) === 0 ? hashString('twin') : below(2 ** 32)
           ring.insert(slot, made)
           slots.set(slot, made)
         } else if (slots.size > below(12)) {
@@ -277,7 +277,7 @@ describe('a ring', () => {
 
 describe('hashes', () => {
   it('are the same on every machine', () => {
-    expect([hashOf(''), hashOf('a'), hashOf('user-1'), mix(0), mix(1)]).toEqual([
+    expect([hashString(''), hashString('a'), hashString('user-1'), mixBits(0), mixBits(1)]).toEqual([
       2872998923, 444641715, 2005895916, 0, 0x514e28b7,
     ])
   })

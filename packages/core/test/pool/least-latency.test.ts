@@ -14,7 +14,7 @@ describe('least_latency', () => {
     const { pool } = made({ strategy: 'least_latency', members: called('slow', 'quick') })
     for (let i = 0; i < 2; i++) {
       const pick = taken(pool)
-      pool.settle(pick, took(pick.member.id === 'slow' ? 200 : 20), [pick])
+      pool.recordOutcome(pick, took(pick.member.id === 'slow' ? 200 : 20), [pick])
     }
     expect(tally(calls(pool, 50))).toEqual({ quick: 50 })
   })
@@ -30,7 +30,7 @@ describe('least_latency', () => {
     const times = { a: 30, b: 20, c: 10 } as Record<string, number>
     for (let i = 0; i < 30; i++) {
       const pick = taken(pool)
-      pool.settle(pick, took(times[pick.member.id] as number), [pick])
+      pool.recordOutcome(pick, took(times[pick.member.id] as number), [pick])
     }
     for (let i = 0; i < 50; i++) {
       const first = taken(pool)
@@ -99,13 +99,13 @@ describe('least_latency', () => {
     pool.drain('quick')
     const slow = taken(pool)
     await clock.advance(2000)
-    pool.settle(slow, took(2000), [slow])
+    pool.recordOutcome(slow, took(2000), [slow])
     pool.drain('slow')
     pool.enable('quick')
     await clock.advance(10_000 - other)
     const quick = taken(pool)
     await clock.advance(other)
-    pool.settle(quick, took(other), [quick])
+    pool.recordOutcome(quick, took(other), [quick])
     pool.enable('slow')
     expect(pool.pick()?.id).toBe(expected)
   })

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { classify } from '../../src/index.js'
-import { isLocalFault, provesNetwork } from '../../src/pool/network/faults.js'
-import type { PickOutcome } from '../../src/pool/protocol.js'
+import type { SelectionOutcome } from '../../src/pool/member-pool.js'
+import { isLocalFault, provesNetworkUp } from '../../src/pool/network/local-faults.js'
 
 const withCode = (code: unknown, more: object = {}) => Object.assign(new Error('failed'), { code, ...more })
 
-const thrown = (result: unknown): PickOutcome => ({
-  threw: true,
+const thrown = (result: unknown): SelectionOutcome => ({
+  hasThrown: true,
   result,
-  known: classify(result),
-  verdict: 'failure',
+  classification: classify(result),
+  breakerOutcome: 'failure',
   duration: 1,
-  at: undefined,
+  endedAt: undefined,
 })
 
 describe('a fault of the network at this end', () => {
@@ -38,10 +38,13 @@ describe('a fault of the network at this end', () => {
   })
 
   it('is none where nothing was thrown, or something of another kind', () => {
-    expect(isLocalFault({ ...thrown(withCode('ENETDOWN')), threw: false })).toBe(false)
-    expect(isLocalFault({ ...thrown(withCode('ENETDOWN')), known: undefined })).toBe(false)
+    expect(isLocalFault({ ...thrown(withCode('ENETDOWN')), hasThrown: false })).toBe(false)
+    expect(isLocalFault({ ...thrown(withCode('ENETDOWN')), classification: undefined })).toBe(false)
     expect(
-      isLocalFault({ ...thrown(withCode('ENETDOWN')), known: { category: 'transient', kind: 'timeout' } }),
+      isLocalFault({
+        ...thrown(withCode('ENETDOWN')),
+        classification: { category: 'transient', kind: 'timeout' },
+      }),
     ).toBe(false)
     expect(isLocalFault(thrown(withCode('EOTHER')))).toBe(false)
   })
@@ -49,23 +52,23 @@ describe('a fault of the network at this end', () => {
 
 describe('a network that works', () => {
   it('is proved by any answer', () => {
-    expect(provesNetwork({ ...thrown(undefined), threw: false })).toBe(true)
+    expect(provesNetworkUp({ ...thrown(undefined), hasThrown: false })).toBe(true)
     for (const status of [403, 404, 405, 418, 429, 500, 503])
-      expect(provesNetwork(thrown(Object.assign(new Error('status'), { status })))).toBe(true)
+      expect(provesNetworkUp(thrown(Object.assign(new Error('status'), { status })))).toBe(true)
   })
 
   it.each(['ECONNREFUSED', 'ECONNRESET'])('is proved by %s, also behind another error', (code) => {
-    expect(provesNetwork(thrown(withCode(code)))).toBe(true)
-    expect(provesNetwork(thrown(new TypeError('fetch failed', { cause: withCode(code) })))).toBe(true)
+    expect(provesNetworkUp(thrown(withCode(code)))).toBe(true)
+    expect(provesNetworkUp(thrown(new TypeError('fetch failed', { cause: withCode(code) })))).toBe(true)
   })
 
   it.each(['ETIMEDOUT', 'ENETDOWN', 'EPIPE', 'EHOSTUNREACH'])('is not proved by %s', (code) => {
-    expect(provesNetwork(thrown(withCode(code)))).toBe(false)
+    expect(provesNetworkUp(thrown(withCode(code)))).toBe(false)
   })
 
   it('is not proved by an abort, an error that nothing is known about, or none that was looked at', () => {
-    expect(provesNetwork(thrown(new DOMException('left', 'AbortError')))).toBe(false)
-    expect(provesNetwork(thrown(new Error('who knows')))).toBe(false)
-    expect(provesNetwork({ ...thrown(withCode('ECONNREFUSED')), known: undefined })).toBe(false)
+    expect(provesNetworkUp(thrown(new DOMException('left', 'AbortError')))).toBe(false)
+    expect(provesNetworkUp(thrown(new Error('who knows')))).toBe(false)
+    expect(provesNetworkUp({ ...thrown(withCode('ECONNREFUSED')), classification: undefined })).toBe(false)
   })
 })

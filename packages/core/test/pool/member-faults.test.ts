@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { MemberOutcome, Pool } from '../../src/index.js'
-import type { Pick, PickOutcome } from '../../src/pool/protocol.js'
+import type { Selection, SelectionOutcome } from '../../src/pool/member-pool.js'
 import {
   answered,
   called,
@@ -20,12 +20,12 @@ const proxies = { memberFaults: [403, 407, 429, 451], breaker: { failureThreshol
 const banned = thrown(withStatus(403))
 
 /** One call whose attempts end like this; what settle said of each. */
-function run(pool: Pool<string>, ...outcomes: PickOutcome[]): boolean[] {
-  const picks: Pick<string>[] = []
+function run(pool: Pool<string>, ...outcomes: SelectionOutcome[]): boolean[] {
+  const picks: Selection<string>[] = []
   return outcomes.map((outcome) => {
     const pick = taken(pool, undefined, picks)
     picks.push(pick)
-    return pool.settle(pick, outcome, picks)
+    return pool.recordOutcome(pick, outcome, picks)
   })
 }
 
@@ -98,20 +98,20 @@ describe("a status that is a member's fault", () => {
     const { pool } = made(proxies)
     const picks = [taken(pool)]
     picks.push(taken(pool, undefined, picks))
-    const [first, second] = picks as [Pick<string>, Pick<string>]
-    pool.settle(second, SUCCESS, picks)
-    expect(pool.settle(first, banned, picks)).toBe(true)
+    const [first, second] = picks as [Selection<string>, Selection<string>]
+    pool.recordOutcome(second, SUCCESS, picks)
+    expect(pool.recordOutcome(first, banned, picks)).toBe(true)
     expect(states(pool)).toEqual(['open', 'closed', 'closed'])
   })
 
   it('counts only in the epoch that let its call through', () => {
     const { pool } = made(proxies)
     const first = taken(pool)
-    pool.settle(first, banned, [first])
+    pool.recordOutcome(first, banned, [first])
     pool.breaker('a').trip()
     pool.breaker('a').reset()
     const second = taken(pool, undefined, [first])
-    pool.settle(second, SUCCESS, [first, second])
+    pool.recordOutcome(second, SUCCESS, [first, second])
     expect(states(pool)).toEqual(['closed', 'closed', 'closed'])
     expect(failures(pool)).toEqual([1, 0, 0])
   })
@@ -128,11 +128,11 @@ describe("a status that is a member's fault", () => {
   it('counts for nothing when the member is gone', () => {
     const { pool } = made(proxies)
     const first = taken(pool)
-    pool.settle(first, banned, [first])
+    pool.recordOutcome(first, banned, [first])
     pool.remove('a')
     pool.add({ id: 'd', value: '' })
     const second = taken(pool, undefined, [first])
-    pool.settle(second, SUCCESS, [first, second])
+    pool.recordOutcome(second, SUCCESS, [first, second])
     expect(pool.stats('d').failureCount).toBe(0)
   })
 

@@ -37,7 +37,7 @@ describe('the members of a pool', () => {
     const pick = taken(pool)
     pool.remove('a')
     pool.add({ id: 'b', value: '' })
-    expect(pool.settle(pick, thrown(withStatus(403)), [pick])).toBe(true)
+    expect(pool.recordOutcome(pick, thrown(withStatus(403)), [pick])).toBe(true)
   })
 
   it('are chosen no more when they have been removed', () => {
@@ -53,7 +53,7 @@ describe('the members of a pool', () => {
     pool.drain('a')
     expect(pool.status('a')).toBe('drained')
     expect(calls(pool, 3)).toEqual(['b', 'c', 'b'])
-    pool.settle(pick, FAILURE, [pick])
+    pool.recordOutcome(pick, FAILURE, [pick])
     expect(pool.stats('a').failureCount).toBe(1)
     expect(pool.breaker('a').failureCount).toBe(1)
     pool.enable('a')
@@ -75,7 +75,7 @@ describe('the members of a pool', () => {
     const late = taken(pool)
     pool.remove('a')
     pool.add({ id: 'a', value: 'new' })
-    pool.settle(late, FAILURE, [late])
+    pool.recordOutcome(late, FAILURE, [late])
     expect(pool.stats('a')).toEqual({ proxyId: 'a', ...ZERO })
     expect(pool.breaker('a').state).toBe('closed')
     // Having been tried, the old one does not stand in the way of the new one.
@@ -132,8 +132,8 @@ describe('the members of a pool', () => {
   it('take the result of an attempt once', () => {
     const { pool } = made()
     const pick = taken(pool)
-    expect(pool.settle(pick, SUCCESS, [pick])).toBe(false)
-    expect(pool.settle(pick, FAILURE, [pick])).toBe(false)
+    expect(pool.recordOutcome(pick, SUCCESS, [pick])).toBe(false)
+    expect(pool.recordOutcome(pick, FAILURE, [pick])).toBe(false)
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 1, successCount: 1, failureCount: 0 })
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type BreakerOptions, type Member, Pool, type StrategyName } from '../../src/index.js'
-import type { Pick } from '../../src/pool/protocol.js'
+import type { Selection } from '../../src/pool/member-pool.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { histories } from '../histories.js'
 import { Model, type ModelPick } from './model.js'
@@ -29,13 +29,13 @@ const HINTED = thrown(withStatus(429, { 'retry-after-ms': `${HINT}` }))
 const LIMITED = thrown(withStatus(429))
 
 interface Flight {
-  readonly real: Pick<string>
+  readonly real: Selection<string>
   readonly model: ModelPick
   readonly call: Call
 }
 
 interface Call {
-  readonly real: Pick<string>[]
+  readonly real: Selection<string>[]
   readonly model: ModelPick[]
   readonly context: { session?: string; region?: string }
 }
@@ -94,14 +94,14 @@ function history(strategy: StrategyName, seed: number): void {
   const take = () => {
     const call: Call =
       calls.length > 0 && below(2) === 0 ? one(...calls) : { real: [], model: [], context: context() }
-    const real = pool.take(call.context, call.real, undefined)
+    const real = pool.select(call.context, call.real, undefined)
     const expected = model.take(
       call.context,
       call.model.map(({ entry }) => entry),
     )
     same(real?.member.id, expected?.entry.member.id)
     if (real === undefined || expected === undefined) {
-      const { retryAfter } = pool.refusal()
+      const { retryAfter } = pool.createUnavailableError()
       same(retryAfter ?? Infinity, model.nextAt - clock.now())
       return
     }
@@ -117,8 +117,8 @@ function history(strategy: StrategyName, seed: number): void {
     if (below(2) === 0) calls = calls.filter((call) => call !== flight.call)
     const kind = below(10)
     const outcome = [HINTED, LIMITED, NOTHING, SUCCESS, SUCCESS, SUCCESS][kind] ?? FAILURE
-    pool.settle(flight.real, outcome, flight.call.real)
-    model.settle(flight.model, outcome.verdict, [HINT, 40][kind])
+    pool.recordOutcome(flight.real, outcome, flight.call.real)
+    model.settle(flight.model, outcome.breakerOutcome, [HINT, 40][kind])
   }
   const onOne = (real: (id: string) => void, modelled: (id: string) => void) => () => {
     const entry = anybody()

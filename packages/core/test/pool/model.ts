@@ -1,5 +1,5 @@
 import { type BreakerOptions, CircuitBreaker, type Clock, type Member, type Permit } from '../../src/index.js'
-import { hashOf, mix } from '../../src/pool/indexes/hash.js'
+import { hashString, mixBits } from '../../src/pool/indexes/hash.js'
 
 /** A member as the model sees it: a plain object and a real breaker. */
 export interface Entry {
@@ -70,13 +70,13 @@ const STRATEGIES: Record<string, (model: Model) => Choose> = {
     () =>
     (candidates, { session = '', region }) => {
       const local = candidates.filter(({ member }) => region !== undefined && member.region === region)
-      const start = hashOf(session)
+      const start = hashString(session)
       const far = ({ member }: Entry) => {
-        const hash = hashOf(member.id)
+        const hash = hashString(member.id)
         let least = Infinity
         for (let i = 0; i < 16; i++) {
           const [point, look] = [hash + (i >> 2) * 0x9e3779b9, start + (i & 3) * 0x9e3779b9]
-          least = Math.min(least, (mix(point) - mix(look)) >>> 0)
+          least = Math.min(least, (mixBits(point) - mixBits(look)) >>> 0)
         }
         return least
       }
@@ -222,8 +222,8 @@ export class Model {
     const { breaker, restsUntil } = entry
     if (restsUntil > this.now) return restsUntil
     if (breaker.state === 'closed' || this.spared.includes(entry)) return this.now
-    if (breaker.state === 'open') return breaker.until
-    const ends = (breaker.probes ?? []).map(({ leaseEnd }) => leaseEnd).filter((end) => end > this.now)
+    if (breaker.state === 'open') return breaker.openUntil
+    const ends = (breaker.probePermits ?? []).map(({ leaseEnd }) => leaseEnd).filter((end) => end > this.now)
     return ends.length < breaker.settings.halfOpenMax ? this.now : Math.min(...ends)
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classify, type Pool, type PoolEvent } from '../../src/index.js'
-import type { PickOutcome } from '../../src/pool/protocol.js'
+import type { SelectionOutcome } from '../../src/pool/member-pool.js'
 import {
   attempts,
   call,
@@ -19,7 +19,7 @@ import {
 const DOWN = thrown(withCode('ENETUNREACH'))
 
 const failures = (pool: Pool<string>) => pool.members().map(({ id }) => pool.stats(id).failureCount)
-const isDown = (pool: Pool<string>) => pool.refusal().code === 'NETWORK_DOWN'
+const isDown = (pool: Pool<string>) => pool.createUnavailableError().code === 'NETWORK_DOWN'
 
 /** A pool of five. */
 const five = (options: Parameters<typeof made>[0] = {}) =>
@@ -32,11 +32,11 @@ describe('what was blamed on members', () => {
     pool.drain('c')
     pool.drain('d')
     pool.drain('e')
-    pool.settle(first, DOWN, [first])
+    pool.recordOutcome(first, DOWN, [first])
     expect(pool.breaker('a').state).toBe('open')
     const third = taken(pool)
-    pool.settle(third, NOTHING, [third])
-    pool.settle(second, DOWN, [second])
+    pool.recordOutcome(third, NOTHING, [third])
+    pool.recordOutcome(second, DOWN, [second])
     expect(isDown(pool)).toBe(true)
     expect(failures(pool)).toEqual([0, 0, 0, 0, 0])
     expect(pool.breaker('a').state).toBe('closed')
@@ -47,8 +47,8 @@ describe('what was blamed on members', () => {
     const { pool } = made({ members: called('a', 'b'), breaker: { failureThreshold: 1 } })
     pool.drain('b')
     const [first, second] = [taken(pool), taken(pool)]
-    pool.settle(first, DOWN, [first])
-    pool.settle(second, NOTHING, [second])
+    pool.recordOutcome(first, DOWN, [first])
+    pool.recordOutcome(second, NOTHING, [second])
     pool.enable('b')
     call(pool, DOWN)
     expect(isDown(pool)).toBe(true)
@@ -62,7 +62,7 @@ describe('what was blamed on members', () => {
     const { pool } = made({ members: called('a', 'b'), breaker: { failureThreshold: 2 } })
     pool.drain('b')
     const picks = Array.from({ length: 1 + others }, () => taken(pool))
-    for (const [i, pick] of picks.entries()) pool.settle(pick, i === 0 ? DOWN : FAILURE, [pick])
+    for (const [i, pick] of picks.entries()) pool.recordOutcome(pick, i === 0 ? DOWN : FAILURE, [pick])
     expect(pool.breaker('a').state).toBe('open')
     pool.enable('b')
     call(pool, DOWN)
@@ -99,9 +99,9 @@ describe('faults of the local network', () => {
       call(pool, outcome)
       expect(isDown(pool)).toBe(false)
       call(pool, outcome)
-      expect(pool.take(undefined, [], undefined)).toBeUndefined()
+      expect(pool.select(undefined, [], undefined)).toBeUndefined()
       expect(pool.pick()).toBeUndefined()
-      const error = pool.refusal()
+      const error = pool.createUnavailableError()
       expect(error).toMatchObject({ code: 'NETWORK_DOWN', status: 503, retryAfter: 1000 })
       expect(error.message).toContain('the pool p')
     },
@@ -125,7 +125,7 @@ describe('faults of the local network', () => {
     expect(isDown(pool)).toBe(true)
   })
 
-  it.each<[string, PickOutcome]>([
+  it.each<[string, SelectionOutcome]>([
     ['a refusal', thrown(withCode('ECONNREFUSED'))],
     ['a reset', thrown(withCode('ECONNRESET'))],
     ['a timeout', thrown(withCode('ETIMEDOUT'))],
@@ -143,7 +143,10 @@ describe('faults of the local network', () => {
       'an error of the network without a code',
       thrown(Object.assign(new Error('x'), { name: 'NetworkError' })),
     ],
-    ['such a code where the engine sees something else', { ...DOWN, known: classify(new Error('x')) }],
+    [
+      'such a code where the engine sees something else',
+      { ...DOWN, classification: classify(new Error('x')) },
+    ],
     ['anything else', FAILURE],
   ])('are not to be seen in %s', (_, outcome) => {
     const { pool } = five({ breaker: { failureThreshold: 99 } })
@@ -164,7 +167,7 @@ describe('faults of the local network', () => {
   it('are not a matter of one member alone', () => {
     const { pool } = made({ members: called('a'), breaker: { failureThreshold: 3 } })
     for (let i = 0; i < 3; i++) call(pool, DOWN)
-    expect(pool.refusal().code).toBe('POOL_UNAVAILABLE')
+    expect(pool.createUnavailableError().code).toBe('POOL_UNAVAILABLE')
     expect(pool.breaker('a').failureCount).toBe(3)
   })
 
@@ -257,10 +260,10 @@ describe('faults of the local network', () => {
     const { pool } = five({ breaker: { failureThreshold: 2 } })
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
     const picks = [taken(pool), taken(pool), taken(pool)] as const
-    pool.settle(picks[0], DOWN, [])
-    pool.settle(picks[1], thrown(withCode('ETIMEDOUT')), [])
+    pool.recordOutcome(picks[0], DOWN, [])
+    pool.recordOutcome(picks[1], thrown(withCode('ETIMEDOUT')), [])
     expect(pool.breaker('a').state).toBe('open')
-    pool.settle(picks[2], thrown(withCode('ETIMEDOUT')), [])
+    pool.recordOutcome(picks[2], thrown(withCode('ETIMEDOUT')), [])
     pool.enable('b')
     call(pool, DOWN)
     expect(isDown(pool)).toBe(true)
@@ -448,7 +451,7 @@ describe('faults of the local network', () => {
     expect(isDown(pool)).toBe(false)
     const gone = taken(pool)
     pool.remove(gone.member.id)
-    pool.settle(gone, DOWN, [gone])
+    pool.recordOutcome(gone, DOWN, [gone])
     expect(isDown(pool)).toBe(false)
     expect(pool.stats('f').failureCount).toBe(0)
   })
@@ -492,12 +495,12 @@ describe('a network that is down', () => {
   it('lets one call through a second, and blames nobody for what becomes of it', async () => {
     const { pool, clock } = down({ breaker: { failureThreshold: 1 } })
     await clock.advance(999)
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
     await clock.advance(1)
-    expect(pool.refusal()).toMatchObject({ code: 'NETWORK_DOWN', retryAfter: 0 })
+    expect(pool.createUnavailableError()).toMatchObject({ code: 'NETWORK_DOWN', retryAfter: 0 })
     expect(call(pool, DOWN)).toBe('c')
-    expect(pool.take(undefined, [], undefined)).toBeUndefined()
-    expect(pool.refusal()).toMatchObject({ code: 'NETWORK_DOWN', retryAfter: 1000 })
+    expect(pool.select(undefined, [], undefined)).toBeUndefined()
+    expect(pool.createUnavailableError()).toMatchObject({ code: 'NETWORK_DOWN', retryAfter: 1000 })
     expect(failures(pool)).toEqual([0, 0, 0, 0, 0])
     expect(pool.breaker('c').state).toBe('closed')
     await clock.advance(1000)
@@ -505,7 +508,7 @@ describe('a network that is down', () => {
     expect(isDown(pool)).toBe(false)
   })
 
-  it.each<[string, PickOutcome, boolean]>([
+  it.each<[string, SelectionOutcome, boolean]>([
     ['a success', SUCCESS, false],
     ['an answer', thrown(withStatus(500)), false],
     ['a refusal', thrown(withCode('ECONNREFUSED')), false],
@@ -528,8 +531,8 @@ describe('a network that is down', () => {
     const late = taken(pool)
     attempts(pool, 2, undefined, DOWN)
     await clock.advance(600)
-    pool.settle(late, DOWN, [late])
-    expect(pool.refusal().retryAfter).toBe(400)
+    pool.recordOutcome(late, DOWN, [late])
+    expect(pool.createUnavailableError().retryAfter).toBe(400)
   })
 
   it('ends with the answer to a call that was under way, though its member is gone', () => {
@@ -538,7 +541,7 @@ describe('a network that is down', () => {
     attempts(pool, 2, undefined, DOWN)
     expect(isDown(pool)).toBe(true)
     pool.remove('a')
-    pool.settle(early, SUCCESS, [early])
+    pool.recordOutcome(early, SUCCESS, [early])
     expect(isDown(pool)).toBe(false)
   })
 

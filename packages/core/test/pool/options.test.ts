@@ -78,13 +78,13 @@ describe('the options of a pool', () => {
     const memberFaults = [403]
     const { pool } = made({ memberFaults })
     memberFaults.push(500)
-    const pick = pool.take(undefined, [], undefined)
-    const outcome = { threw: true, result: new Error(), duration: 0, verdict: undefined } as const
+    const pick = pool.select(undefined, [], undefined)
+    const outcome = { hasThrown: true, result: new Error(), duration: 0, breakerOutcome: undefined } as const
     expect(
       pick &&
-        pool.settle(
+        pool.recordOutcome(
           pick,
-          { ...outcome, known: { category: 'permanent', kind: 'unknown', httpStatus: 500 } },
+          { ...outcome, classification: { category: 'permanent', kind: 'unknown', httpStatus: 500 } },
           [],
         ),
     ).toBe(false)

@@ -82,7 +82,7 @@ describe('a breaker put back into a pool', () => {
       clock,
       breaker: { failureThreshold: 3, timeoutDuration: 60_000 },
     })
-    other.resume('a', snapshot)
+    other.restoreBreaker('a', snapshot)
     expect(other.status('a')).toBe('open')
     for (let i = 0; i < 9; i++) expect(other.pick()?.id).not.toBe('a')
     await clock.advance(60_000)

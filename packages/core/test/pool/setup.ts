@@ -1,5 +1,5 @@
 import { type Classification, classify, type Member, Pool, type PoolOptions } from '../../src/index.js'
-import type { Pick, PickOutcome } from '../../src/pool/protocol.js'
+import type { Selection, SelectionOutcome } from '../../src/pool/member-pool.js'
 import { type FakeClock, fakeClock, seededRandom } from '../../src/testing/index.js'
 
 export { problemsOf } from '../breaker/setup.js'
@@ -15,25 +15,31 @@ export function made(options: Partial<PoolOptions<string>> = {}): { pool: Pool<s
   return { pool: new Pool({ id: 'p', members: called('a', 'b', 'c'), clock, random, ...options }), clock }
 }
 
-export const SUCCESS: PickOutcome = {
-  threw: false,
+export const SUCCESS: SelectionOutcome = {
+  hasThrown: false,
   result: 'fine',
-  known: undefined,
-  verdict: 'success',
+  classification: undefined,
+  breakerOutcome: 'success',
   duration: 0,
 }
 
 /** What the engine tells a pool of an attempt that threw. */
-export function thrown(error: unknown, duration = 0): PickOutcome {
-  const known = classify(error)
-  return { threw: true, result: error, known, verdict: blamed(known), duration }
+export function thrown(error: unknown, duration = 0): SelectionOutcome {
+  const classification = classify(error)
+  return { hasThrown: true, result: error, classification, breakerOutcome: blamed(classification), duration }
 }
 
 /** What the engine tells a pool of an attempt that returned a response. */
-export function answered(status: number, headers: Record<string, string> = {}): PickOutcome {
+export function answered(status: number, headers: Record<string, string> = {}): SelectionOutcome {
   const result = new Response(null, { status, headers })
-  const known = classify(result)
-  return { threw: false, result, known, verdict: blamed(known) ?? 'success', duration: 0 }
+  const classification = classify(result)
+  return {
+    hasThrown: false,
+    result,
+    classification,
+    breakerOutcome: blamed(classification) ?? 'success',
+    duration: 0,
+  }
 }
 
 const blamed = ({ category, kind }: Classification) =>
@@ -42,11 +48,11 @@ const blamed = ({ category, kind }: Classification) =>
 export const FAILURE = thrown(new Error('down'))
 
 /** What an attempt says that was aborted. */
-export const NOTHING: PickOutcome = {
-  threw: true,
+export const NOTHING: SelectionOutcome = {
+  hasThrown: true,
   result: 'aborted',
-  known: undefined,
-  verdict: undefined,
+  classification: undefined,
+  breakerOutcome: undefined,
   duration: 0,
 }
 
@@ -60,17 +66,17 @@ export const withStatus = (status: number, headers: Record<string, string> = {})
 export function taken(
   pool: Pool<string>,
   context?: unknown,
-  picks: readonly Pick<string>[] = [],
-): Pick<string> {
-  const pick = pool.take(context, picks, undefined)
+  picks: readonly Selection<string>[] = [],
+): Selection<string> {
+  const pick = pool.select(context, picks, undefined)
   if (pick === undefined) throw new Error('nobody is available')
   return pick
 }
 
 /** One call of one attempt; the id of its member. */
-export function call(pool: Pool<string>, outcome: PickOutcome = SUCCESS, context?: unknown): string {
+export function call(pool: Pool<string>, outcome: SelectionOutcome = SUCCESS, context?: unknown): string {
   const pick = taken(pool, context)
-  pool.settle(pick, outcome, [pick])
+  pool.recordOutcome(pick, outcome, [pick])
   return pick.member.id
 }
 
@@ -80,11 +86,11 @@ export const calls = (pool: Pool<string>, times: number, context?: unknown): str
 
 /** The members of one call whose attempts all fail. */
 export function attempts(pool: Pool<string>, times: number, context?: unknown, outcome = FAILURE): string[] {
-  const picks: Pick<string>[] = []
+  const picks: Selection<string>[] = []
   for (let i = 0; i < times; i++) {
     const pick = taken(pool, context, picks)
     picks.push(pick)
-    pool.settle(pick, outcome, picks)
+    pool.recordOutcome(pick, outcome, picks)
   }
   return picks.map(({ member }) => member.id)
 }

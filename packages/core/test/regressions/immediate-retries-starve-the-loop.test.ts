@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { settled } from '../../src/clock.js'
+import { nextMacrotask } from '../../src/clock.js'
 import { guard } from '../../src/index.js'
 
 it('a call that retries without a wait still hears an abort that comes from a later turn of the event loop', async () => {
@@ -7,6 +7,6 @@ it('a call that retries without a wait still hears an abort that comes from a la
   const call = guard({ retry: { maxAttempts: Infinity, backoffType: 'immediate' } })
     .run(() => Promise.reject(new Error('down')), { signal: controller.signal })
     .catch((error: unknown) => error)
-  void settled().then(() => controller.abort('enough'))
+  void nextMacrotask().then(() => controller.abort('enough'))
   expect(await call).toBe('enough')
 })

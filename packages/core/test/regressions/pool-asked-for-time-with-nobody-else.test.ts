@@ -8,7 +8,7 @@ describe('a member that asks for time', () => {
   it.each([
     ['are drained', (pool: Pool) => pool.drain('b')],
     ['are open', (pool: Pool) => pool.breaker('b').trip()],
-    ['rest', (pool: Pool) => pool.rest('b', 60_000)],
+    ['rest', (pool: Pool) => pool.startCooldown('b', 60_000)],
   ])('gets it where all the others %s', async (_, takeOut) => {
     const clock = fakeClock()
     const pool = new Pool({ id: 'p', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })

@@ -2,7 +2,7 @@
 // its request.
 import { Agent, request } from 'undici'
 import { expect, it, onTestFinished } from 'vitest'
-import { LONGEST_DRAIN } from '../../src/http/discard.js'
+import { MAX_DRAIN_MS } from '../../src/http/discard.js'
 import { createFetch } from '../../src/http/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { resilience } from '../../src/undici/index.js'
@@ -17,7 +17,7 @@ function drainingClock() {
   const { setTimer } = clock
   const state = { isDraining: false }
   clock.setTimer = (fn, ms) => {
-    state.isDraining ||= ms === LONGEST_DRAIN
+    state.isDraining ||= ms === MAX_DRAIN_MS
     return setTimer(fn, ms)
   }
   return { clock, state }
@@ -32,16 +32,16 @@ it.each(['the caller aborts', 'the attempt times out'])(
     const send = createFetch({
       clock,
       retry,
-      ...(how === 'the attempt times out' && { timeout: { attempt: LONGEST_DRAIN / 2 } }),
+      ...(how === 'the attempt times out' && { timeout: { attempt: MAX_DRAIN_MS / 2 } }),
       fetch: async () => {
         sent++
         return new Response(new ReadableStream(), { status: 503 })
       },
     })
     const call = fate(send('http://a.example', { signal: stop.signal }))
-    await clock.advance(LONGEST_DRAIN / 2)
+    await clock.advance(MAX_DRAIN_MS / 2)
     if (how === 'the caller aborts') stop.abort('enough')
-    await clock.advance(LONGEST_DRAIN)
+    await clock.advance(MAX_DRAIN_MS)
     expect(call.state).toBe('rejected')
     expect(sent).toBe(1)
   },
@@ -62,7 +62,7 @@ it.each(['the caller aborts', 'the attempt times out'])(
       })
     })
     let sent = 0
-    const timeout = how === 'the attempt times out' ? { attempt: LONGEST_DRAIN / 2 } : {}
+    const timeout = how === 'the attempt times out' ? { attempt: MAX_DRAIN_MS / 2 } : {}
     const dispatcher = plain.compose(
       (dispatch) => (options, handler) => {
         sent++
@@ -73,9 +73,9 @@ it.each(['the caller aborts', 'the attempt times out'])(
     const call = fate(request(server.url, { dispatcher, signal: stop.signal }))
     await until(() => state.isDraining)
     if (how === 'the caller aborts') stop.abort('enough')
-    await clock.advance(LONGEST_DRAIN / 2)
+    await clock.advance(MAX_DRAIN_MS / 2)
     await until(() => call.state !== 'pending')
-    await clock.advance(LONGEST_DRAIN)
+    await clock.advance(MAX_DRAIN_MS)
     await until(() => isClosed)
     for (let turns = 0; turns < 10; turns++) await clock.advance(0)
     expect(call.state).toBe('rejected')

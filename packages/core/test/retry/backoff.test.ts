@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Backoff, RetryOptions } from '../../src/index.js'
-import { backoff, delayBefore } from '../../src/retry/delay.js'
+import { backoff, computeDelay } from '../../src/retry/delay.js'
 import { always, policy } from './policy.js'
 
 const first = (count: number, options: RetryOptions) =>
-  Array.from({ length: count }, (_, i) => delayBefore(policy(options), i + 1, 0, always(0.5)))
+  Array.from({ length: count }, (_, i) => computeDelay(policy(options), i + 1, 0, always(0.5)))
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
@@ -83,7 +83,7 @@ describe.each(['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as co
     it('is finite and not negative without a cap', () => {
       const endless = policy({ backoffType, baseDelay: 100, maxDelay: Number.POSITIVE_INFINITY })
       const odd = everyN.filter((n) => {
-        const wait = delayBefore(endless, n, 100, always(0.5))
+        const wait = computeDelay(endless, n, 100, always(0.5))
         return !(wait >= 0 && wait < Number.POSITIVE_INFINITY)
       })
       expect(odd).toEqual([])
@@ -91,13 +91,13 @@ describe.each(['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as co
 
     it('never shrinks', () => {
       const growing = policy({ backoffType, baseDelay: 100, maxDelay: Number.POSITIVE_INFINITY })
-      const waits = everyN.map((n) => delayBefore(growing, n, 100, always(0)))
+      const waits = everyN.map((n) => computeDelay(growing, n, 100, always(0)))
       expect(waits.filter((wait, i) => wait < (waits[i - 1] ?? 0))).toEqual([])
     })
 
     it('is 0 from a base of 0', () => {
       const none = policy({ backoffType, baseDelay: 0, multiplier: 10, maxDelay: Number.POSITIVE_INFINITY })
-      expect(everyN.filter((n) => delayBefore(none, n, 0, always(0.5)) !== 0)).toEqual([])
+      expect(everyN.filter((n) => computeDelay(none, n, 0, always(0.5)) !== 0)).toEqual([])
     })
 
     it('is finite from a base of Infinity', () => {
@@ -106,7 +106,7 @@ describe.each(['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'] as co
         baseDelay: Number.POSITIVE_INFINITY,
         maxDelay: Number.POSITIVE_INFINITY,
       })
-      const odd = [1, 2, 10_000].filter((n) => !Number.isFinite(delayBefore(endless, n, 0, always(0.5))))
+      const odd = [1, 2, 10_000].filter((n) => !Number.isFinite(computeDelay(endless, n, 0, always(0.5))))
       expect(odd).toEqual([])
     })
   },

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Jitter, RetryOptions } from '../../src/index.js'
-import { delayBefore } from '../../src/retry/delay.js'
+import { computeDelay } from '../../src/retry/delay.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { ALMOST_ONE, always, policy } from './policy.js'
 
 const wait = (options: RetryOptions, chance: number, { n = 1, previous = 0 } = {}) =>
-  delayBefore(policy(options), n, previous, always(chance))
+  computeDelay(policy(options), n, previous, always(chance))
 
 const fixed = (options: RetryOptions): RetryOptions => ({
   backoffType: 'fixed',
@@ -20,7 +20,7 @@ describe('no jitter', () => {
     const random = () => {
       throw new Error('asked')
     }
-    expect(delayBefore(policy(fixed({ jitterType: 'none', jitterAmount: 1 })), 1, 0, random)).toBe(1000)
+    expect(computeDelay(policy(fixed({ jitterType: 'none', jitterAmount: 1 })), 1, 0, random)).toBe(1000)
   })
 })
 
@@ -192,7 +192,7 @@ describe('whatever the policy', () => {
         fc.option(delays, { nil: undefined }),
         (given, n, drawn, before) => {
           const previous = Math.min(before ?? given.baseDelay, given.maxDelay)
-          const ms = delayBefore(given, n, previous, always(drawn))
+          const ms = computeDelay(given, n, previous, always(drawn))
           return ms >= 0 && ms <= given.maxDelay && ms < Number.POSITIVE_INFINITY
         },
       ),
@@ -206,7 +206,7 @@ describe('whatever the policy', () => {
         const random = seededRandom(seed)
         let previous = given.baseDelay
         for (let n = 1; n <= 200; n++) {
-          previous = delayBefore(given, n, previous, random)
+          previous = computeDelay(given, n, previous, random)
           if (!(previous >= 0 && previous <= given.maxDelay && previous < Number.POSITIVE_INFINITY))
             return false
         }
@@ -221,7 +221,7 @@ describe('at the cap, waits are spread', () => {
   const spread = (options: RetryOptions) => {
     const given = policy({ baseDelay: 1000, maxDelay: 10_000, ...options })
     const random = seededRandom(1)
-    const waits = Array.from({ length: 2000 }, () => delayBefore(given, 50, 10_000, random))
+    const waits = Array.from({ length: 2000 }, () => computeDelay(given, 50, 10_000, random))
     return { least: Math.min(...waits), most: Math.max(...waits), different: new Set(waits).size }
   }
 

@@ -1,9 +1,9 @@
 import { guard, type HoldfastError, type RetryOptions } from '../../src/index.js'
-import type { RetryPolicy } from '../../src/retry/options.js'
+import type { CompiledRetryPolicy } from '../../src/retry/options.js'
 
 /** The policy that a guard makes of retry options. */
-export function policy(options: RetryOptions): RetryPolicy {
-  return (guard({ retry: options }) as unknown as { settings: { retry: RetryPolicy } }).settings.retry
+export function policy(options: RetryOptions): CompiledRetryPolicy {
+  return (guard({ retry: options }) as unknown as { settings: { retry: CompiledRetryPolicy } }).settings.retry
 }
 
 /** What a guard finds wrong with retry options. */

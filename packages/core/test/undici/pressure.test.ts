@@ -1,8 +1,8 @@
 import { Agent, fetch, request } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Delivery } from '../../src/undici/delivery.js'
+import { DispatchAttempt } from '../../src/undici/dispatch-attempt.js'
 import { resilience } from '../../src/undici/index.js'
-import { Leg } from '../../src/undici/leg.js'
+import { ResponseForwarder } from '../../src/undici/response-forwarder.js'
 import { type Act, immediate, serve, until } from '../http/server.js'
 
 const SIZE = 64_000_000
@@ -63,7 +63,7 @@ describe('a delivery', () => {
   it('gives nothing to a handler that has paused, and the rest in order when it goes on', async () => {
     const source = controller()
     const heard: string[] = []
-    const leg = new Leg(
+    const leg = new DispatchAttempt(
       () => false,
       () => {},
     )
@@ -72,7 +72,7 @@ describe('a delivery', () => {
     leg.onResponseStart(source, 200, {}, 'OK')
     for (const text of ['a', 'b', 'c']) leg.onResponseData(source, bytes(text))
     leg.onResponseEnd(source, {})
-    const delivery: Delivery = new Delivery(
+    const delivery: ResponseForwarder = new ResponseForwarder(
       {
         onResponseStart: (_, status) => void heard.push(String(status)),
         onResponseData: (given, chunk) => {
@@ -83,7 +83,7 @@ describe('a delivery', () => {
       },
       () => {},
     )
-    delivery.take(await leg.answer)
+    delivery.forward(await leg.response)
     expect(heard).toEqual(['103', '200', 'a'])
     delivery.resume()
     expect(heard).toEqual(['103', '200', 'a', 'b'])
@@ -96,13 +96,13 @@ describe('a delivery', () => {
   it('tells a handler that throws of its own error, once, and hangs up', async () => {
     const source = controller()
     const errors: Error[] = []
-    const leg = new Leg(
+    const leg = new DispatchAttempt(
       () => false,
       () => {},
     )
     leg.onRequestStart(source, undefined)
     leg.onResponseStart(source, 200, {})
-    const delivery = new Delivery(
+    const delivery = new ResponseForwarder(
       {
         onResponseData: () => {
           throw new Error('cannot read this')
@@ -111,7 +111,7 @@ describe('a delivery', () => {
       },
       () => {},
     )
-    delivery.take(await leg.answer)
+    delivery.forward(await leg.response)
     leg.onResponseData(source, bytes('a'))
     leg.onResponseData(source, bytes('b'))
     leg.onResponseError(source, new Error('aborted'))
@@ -122,18 +122,18 @@ describe('a delivery', () => {
   it('passes an abort on to whoever is at it, once', async () => {
     const source = controller()
     const reasons: Error[] = []
-    const before = new Delivery({}, (reason) => void reasons.push(reason))
+    const before = new ResponseForwarder({}, (reason) => void reasons.push(reason))
     before.abort()
     before.abort(new Error('again'))
     expect(reasons).toMatchObject([{ name: 'AbortError', code: 'UND_ERR_ABORTED' }])
-    const leg = new Leg(
+    const leg = new DispatchAttempt(
       () => false,
       () => {},
     )
     leg.onRequestStart(source, undefined)
     leg.onResponseStart(source, 200, {})
-    const after = new Delivery({}, () => reasons.push(new Error('no')))
-    after.take(await leg.answer)
+    const after = new ResponseForwarder({}, () => reasons.push(new Error('no')))
+    after.forward(await leg.response)
     after.abort()
     expect([source.calls.includes('abort'), reasons.length]).toEqual([true, 1])
   })

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { classify } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { ProxyConnectionError } from '../errors.js'
 import type { ProxyUpstream } from '../members/upstream.js'
 import { abortable, dial } from './dial.js'

@@ -1,48 +1,52 @@
 import type { HoldfastError, Member, Pool } from 'holdfast'
-import type { Pick, PickOutcome, PoolProtocol } from 'holdfast/engine'
+import type { MemberPool, Selection, SelectionOutcome } from 'holdfast/internal'
 import { upstreamOf } from './member.js'
 import type { ProxyUpstream } from './upstream.js'
 
 /** A pick of the pool's, with its member as a proxy. */
-class UpstreamPick implements Pick<ProxyUpstream> {
+class UpstreamPick implements Selection<ProxyUpstream> {
   readonly member: Member<ProxyUpstream>
-  readonly inner: Pick
+  readonly inner: Selection
 
-  constructor(inner: Pick) {
+  constructor(inner: Selection) {
     this.inner = inner
     this.member = { ...inner.member, value: upstreamOf(inner.member.value) }
   }
 }
 
-const innerOf = (picks: readonly Pick<ProxyUpstream>[]): Pick[] =>
+const innerOf = (picks: readonly Selection<ProxyUpstream>[]): Selection[] =>
   picks.map((pick) => (pick as UpstreamPick).inner)
 
 /** A pool whose members are proxies, whatever their values are: those of a runtime's pools are urls. */
-export class Upstreams implements PoolProtocol<ProxyUpstream> {
+export class Upstreams implements MemberPool<ProxyUpstream> {
   private readonly pool: Pool
 
   constructor(pool: Pool) {
     this.pool = pool
   }
 
-  take(
+  select(
     context: unknown,
-    picks: readonly Pick<ProxyUpstream>[],
+    picks: readonly Selection<ProxyUpstream>[],
     lease: number | undefined,
   ): UpstreamPick | undefined {
-    const taken = this.pool.take(context, innerOf(picks), lease)
+    const taken = this.pool.select(context, innerOf(picks), lease)
     return taken && new UpstreamPick(taken)
   }
 
-  settle(pick: Pick<ProxyUpstream>, outcome: PickOutcome, picks: readonly Pick<ProxyUpstream>[]): boolean {
-    return this.pool.settle((pick as UpstreamPick).inner, outcome, innerOf(picks))
+  recordOutcome(
+    pick: Selection<ProxyUpstream>,
+    outcome: SelectionOutcome,
+    picks: readonly Selection<ProxyUpstream>[],
+  ): boolean {
+    return this.pool.recordOutcome((pick as UpstreamPick).inner, outcome, innerOf(picks))
   }
 
-  hasOther(picks: readonly Pick<ProxyUpstream>[]): boolean {
-    return this.pool.hasOther(innerOf(picks))
+  hasUntriedMember(picks: readonly Selection<ProxyUpstream>[]): boolean {
+    return this.pool.hasUntriedMember(innerOf(picks))
   }
 
-  refusal(): HoldfastError {
-    return this.pool.refusal()
+  createUnavailableError(): HoldfastError {
+    return this.pool.createUnavailableError()
   }
 }

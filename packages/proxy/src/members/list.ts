@@ -1,5 +1,5 @@
 import type { Member } from 'holdfast'
-import { parseMemberList } from 'holdfast/engine'
+import { parseMemberList } from 'holdfast/internal'
 import { type ProxyMemberOptions, proxyMember } from './member.js'
 import type { ProxyUpstream } from './upstream.js'
 
@@ -32,8 +32,8 @@ import type { ProxyUpstream } from './upstream.js'
  */
 export function parseProxyList(text: string): Member<ProxyUpstream>[] {
   const ids = new Map<string, number>()
-  return parseMemberList(text, ({ url, at, ...options }) => {
-    void at
+  return parseMemberList(text, ({ url, location, ...options }) => {
+    void location
     const member = proxyMember(url, options as ProxyMemberOptions)
     const count = (ids.get(member.id) ?? 0) + 1
     ids.set(member.id, count)

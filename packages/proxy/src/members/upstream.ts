@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import { inspect } from 'node:util'
 import type { Duration } from 'holdfast'
-import { milliseconds } from 'holdfast/engine'
+import { parseDuration } from 'holdfast/internal'
 import type { Dispatcher } from 'undici'
 import { UpstreamDispatcher } from '../connect/dispatcher.js'
 import { invalid } from '../errors.js'
@@ -93,7 +93,7 @@ export class ProxyUpstream {
 }
 
 function readTimeout(given: Duration): number {
-  const timeout = milliseconds(given)
+  const timeout = parseDuration(given)
   if (timeout > 0 && timeout < 2 ** 31) return timeout
   throw invalid('invalid proxy member', [
     `connectTimeout: expected a duration above 0, in milliseconds or as '500ms', '30s', got ${String(given).slice(0, 20)}`,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Duration, Member, Pool } from 'holdfast'
-import { milliseconds, systemClock } from 'holdfast/engine'
+import { parseDuration, systemClock } from 'holdfast/internal'
 import { credentialsOf } from './credentials.js'
 import { parseProxyList } from './list.js'
 import type { ProxyUpstream } from './upstream.js'
@@ -94,7 +94,7 @@ export async function watchProxyFile(
   }
   const changed = (): void => {
     clock.clearTimer(timer)
-    timer = clock.setTimer(() => void reload().then(onChange, missed), milliseconds(debounce))
+    timer = clock.setTimer(() => void reload().then(onChange, missed), parseDuration(debounce))
   }
   const missed = (error: unknown): void => {
     // Between the old file and the new one there may be none; its coming is heard of too.

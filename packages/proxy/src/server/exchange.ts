@@ -1,5 +1,5 @@
 import type { Attempt } from 'holdfast'
-import { AttemptContext } from 'holdfast/engine'
+import { AttemptContext } from 'holdfast/internal'
 import type { Dispatcher } from 'undici'
 import { isBodiless, isWhole } from '../connect/bodiless.js'
 import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'

@@ -1,5 +1,5 @@
 import type { Attempt, Clock } from 'holdfast'
-import { CredentialThrottle } from 'holdfast/engine'
+import { CredentialThrottle } from 'holdfast/internal'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { upstreamOf } from '../members/member.js'
 import type { ProxyUpstream } from '../members/upstream.js'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 
 /** How long the proxy reads and drops what a client still sends after the last response on its connection. */
 const LINGER_MS = 2000

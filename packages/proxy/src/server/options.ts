@@ -1,6 +1,6 @@
 import type { Attempt, Clock, Duration, GuardOptions, Pool, RetryOptions, RunOptions } from 'holdfast'
-import { milliseconds, systemClock } from 'holdfast/engine'
 import type { FetchRetryOptions } from 'holdfast/http'
+import { parseDuration, systemClock } from 'holdfast/internal'
 import { invalid } from '../errors.js'
 import { type Resolve, resolveBySystem } from '../targets/target-policy.js'
 
@@ -137,8 +137,8 @@ const whole = (least: number, most: number): Rule => [
 ]
 const span: Rule = [
   "a duration above 0, in milliseconds or as '500ms', '30s', '5m'",
-  (value) => milliseconds(value as Duration) > 0 && milliseconds(value as Duration) < 2 ** 31,
-  milliseconds,
+  (value) => parseDuration(value as Duration) > 0 && parseDuration(value as Duration) < 2 ** 31,
+  parseDuration,
 ]
 const yesOrNo: Rule = ['true or false', (value) => typeof value === 'boolean']
 const fn: Rule = ['a function', (value) => typeof value === 'function']
@@ -158,7 +158,7 @@ const isUser = (user: unknown): boolean => {
 const MAX_WORKERS = 256
 
 const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
-  pool: ['a Pool', (value) => isObject(value) && 'take' in value],
+  pool: ['a Pool', (value) => isObject(value) && 'select' in value],
   policies: ['an object of guard options by id', isObject],
   guard: fn,
   retryNonIdempotent: yesOrNo,

@@ -1,6 +1,6 @@
 import type { AddressInfo, Server } from 'node:net'
 import type { Duration } from 'holdfast'
-import { milliseconds } from 'holdfast/engine'
+import { parseDuration } from 'holdfast/internal'
 import { startWorkers } from '../workers/primary.js'
 import { createHouse } from './house.js'
 import { createHttpServer, shutdown } from './http-server.js'
@@ -83,7 +83,7 @@ function runningProxy(
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     status,
     close({ timeout = '10s' } = {}) {
-      closed ??= end(milliseconds(timeout))
+      closed ??= end(parseDuration(timeout))
       return closed
     },
   }

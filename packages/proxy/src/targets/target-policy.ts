@@ -1,7 +1,7 @@
 import { lookup as lookupDns } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Clock } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { isLocalName, isPrivateAddress } from './address.js'
 
 /** An address as a resolver gives it. */

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 import type { Socket } from 'node:net'
-import { CredentialThrottle, systemClock } from 'holdfast/engine'
+import { CredentialThrottle, systemClock } from 'holdfast/internal'
 import { createHouse, type House } from '../server/house.js'
 import { createHttpServer, shutdown } from '../server/http-server.js'
 import type { ProxyStatus } from '../server/status-page.js'

@@ -1,4 +1,4 @@
-import { runOutsideContext } from 'holdfast/engine'
+import { runOutsideContext } from 'holdfast/internal'
 import { Complaints } from '../error-log/complaints.js'
 import type { Kit } from '../kit.js'
 import { type ErrorSummary, eventCodec, type RetryEvent } from '../records/session.js'

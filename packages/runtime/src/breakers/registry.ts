@@ -1,6 +1,6 @@
 import type { BreakerOptions } from 'holdfast'
 import { type BreakerEvent, type BreakerSnapshot, CircuitBreaker, type Clock } from 'holdfast'
-import { BREAKER_DEFAULTS, type BreakerSettings, readBreaker } from 'holdfast/engine'
+import { BREAKER_DEFAULTS, type BreakerSettings, parseBreakerOptions } from 'holdfast/internal'
 import type { CircuitBreakerState } from '../records/breaker.js'
 import { SCHEMA } from '../records/session.js'
 
@@ -103,7 +103,7 @@ export class BreakerRegistry {
   private settings(id: string, given: BreakerOptions): BreakerSettings {
     const problems: string[] = []
     const base = { ...BREAKER_DEFAULTS, clock: this.options.clock, id }
-    return readBreaker('', given, base, problems)
+    return parseBreakerOptions('', given, base, problems)
   }
 }
 
@@ -135,7 +135,7 @@ export function stateOf(
     proxyId: member ?? null,
     state: breaker.state,
     failureCount: breaker.failureCount,
-    successCount: breaker.successes,
+    successCount: breaker.probeSuccesses,
     failureThreshold: settings.failureThreshold,
     successThreshold: settings.successThreshold,
     windowType: settings.windowType,

@@ -5,8 +5,8 @@ import type { BreakerStore, StoredBreaker } from '../store/store.js'
 const LINGER = 50
 
 /** All that tells whether something happened to a breaker. */
-const markOf = ({ epoch, lastFailureTime, successes, until }: CircuitBreaker) =>
-  `${epoch} ${lastFailureTime ?? ''} ${successes} ${epoch === 0 ? '' : until}`
+const markOf = ({ epoch, lastFailureTime, probeSuccesses, openUntil }: CircuitBreaker) =>
+  `${epoch} ${lastFailureTime ?? ''} ${probeSuccesses} ${epoch === 0 ? '' : openUntil}`
 const NOTHING = '0  0 '
 
 export interface SaverOptions {

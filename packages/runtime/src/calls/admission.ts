@@ -1,5 +1,5 @@
 import type { CircuitBreaker, Classification, HoldfastError } from 'holdfast'
-import { type Admission, breakerOutcome, type Pass, report } from 'holdfast/engine'
+import { type Admission, breakerOutcome, type PermitState, reportOnce } from 'holdfast/internal'
 import type { RuntimeCall } from './call.js'
 import { type Foresight, Onlooker } from './onlooker.js'
 
@@ -7,7 +7,7 @@ import { type Foresight, Onlooker } from './onlooker.js'
 export class OperationAdmission implements Admission {
   private readonly call: RuntimeCall
   private readonly shadow: Onlooker | undefined
-  private permits: Pass[] | undefined = undefined
+  private permits: PermitState[] | undefined = undefined
   private foresight: Foresight | undefined = undefined
 
   constructor(call: RuntimeCall) {
@@ -20,12 +20,12 @@ export class OperationAdmission implements Admission {
     const { shadow, breakers } = this
     if (shadow !== undefined) this.foresight = this.runIsolated(() => shadow.begins(now))
     const { lease } = this.call.line.core
-    const permits: Pass[] = []
+    const permits: PermitState[] = []
     for (const breaker of breakers) {
-      const permit: Pass = { epoch: 0, startedAt: 0, leaseEnd: 0 }
-      if (!breaker.admits(permit, lease, now)) {
-        const error = breaker.refusal()
-        for (const [i, acquired] of permits.entries()) breakers[i]?.settle(acquired, undefined)
+      const permit: PermitState = { epoch: 0, startedAt: 0, leaseEnd: 0 }
+      if (!breaker.tryAcquire(permit, lease, now)) {
+        const error = breaker.createOpenError()
+        for (const [i, acquired] of permits.entries()) breakers[i]?.release(acquired, undefined)
         return error
       }
       permits.push(permit)
@@ -55,13 +55,13 @@ export class OperationAdmission implements Admission {
       if (breaker === undefined) continue
       const outcome = breakerOutcome(breaker, threw, result, known)
       // A failure counts for the breaker of the policy that decides about it, and for no other.
-      breaker.settle(permit, outcome === 'failure' && breaker !== rules.gate ? undefined : outcome, at)
+      breaker.release(permit, outcome === 'failure' && breaker !== rules.gate ? undefined : outcome, at)
     }
   }
 
   releasePermit(): void {
     this.shadow?.excused()
-    for (const [i, permit] of (this.permits ?? []).entries()) this.breakers[i]?.settle(permit, undefined)
+    for (const [i, permit] of (this.permits ?? []).entries()) this.breakers[i]?.release(permit, undefined)
     this.permits = undefined
   }
 
@@ -94,7 +94,7 @@ export class OperationAdmission implements Admission {
     try {
       return watch()
     } catch (error) {
-      report('a policy in shadow mode', this.call.line, error)
+      reportOnce('a policy in shadow mode', this.call.line, error)
       return undefined
     }
   }

@@ -12,7 +12,7 @@ import {
   type ExecutionHooks,
   type GuardedFunction,
   runInContext,
-} from 'holdfast/engine'
+} from 'holdfast/internal'
 import type { CallOptions } from '../face.js'
 import type { ErrorSummary } from '../records/session.js'
 import { OperationAdmission } from './admission.js'

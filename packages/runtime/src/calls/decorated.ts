@@ -1,13 +1,21 @@
 import type { CircuitBreaker, GuardOptions } from 'holdfast'
-import { GuardExecutor, readGuard } from 'holdfast/engine'
+import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
 import type { RetryPolicy } from '../records/policy.js'
 import type { Line, LineRules } from './line.js'
 import type { LineParts } from './lines.js'
 
 /** A guard's own options as a policy of the records: `name` is its id. */
-function recordOf(name: string, settings: ReturnType<typeof readGuard>): RetryPolicy {
+function recordOf(name: string, settings: ReturnType<typeof parseGuardOptions>): RetryPolicy {
   const { retry, attemptTimeout, totalTimeout } = settings
-  const { backoffType, retryOn: _, abortOn: __, retryIf: ___, wanted: ____, unwanted: _____, ...rest } = retry
+  const {
+    backoffType,
+    retryOn: _,
+    abortOn: __,
+    retryIf: ___,
+    matchesRetryOn: ____,
+    matchesAbortOn: _____,
+    ...rest
+  } = retry
   const record: RetryPolicy = {
     ...rest,
     id: name,
@@ -33,7 +41,7 @@ export function lineOf(
   parts: Pick<LineParts, 'clock' | 'random' | 'tally'>,
 ): Line & { readonly breaker: CircuitBreaker | undefined } {
   const { clock, random, tally } = parts
-  const settings = readGuard({ clock, random, ...options, name })
+  const settings = parseGuardOptions({ clock, random, ...options, name })
   const { breaker, retry, attemptTimeout, totalTimeout, enabled } = settings
   const rules: LineRules = {
     policy: retry,

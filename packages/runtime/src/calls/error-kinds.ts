@@ -1,5 +1,5 @@
 import type { Classification } from 'holdfast'
-import { compileMatchers, type ExecutorOptions, report } from 'holdfast/engine'
+import { compileMatchers, type ExecutorOptions, reportOnce } from 'holdfast/internal'
 
 /** Replaces the kind of an error by the first kind of the configuration that matches it. */
 export function refineByKinds(
@@ -7,7 +7,7 @@ export function refineByKinds(
 ): NonNullable<ExecutorOptions['refine']> {
   const matchers = Object.entries(kinds).map(([kind, names]) => ({
     kind,
-    matches: compileMatchers(names, (error, predicate) => report(`error kind ${kind}`, predicate, error)),
+    matches: compileMatchers(names, (error, predicate) => reportOnce(`error kind ${kind}`, predicate, error)),
   }))
   return (error, known) => {
     const own = matchers.find(({ matches }) => matches(error, known))

@@ -1,5 +1,5 @@
 import { HoldfastError, type Member } from 'holdfast'
-import { bindContext, type Execution, type FirstAttempt, type FirstAttemptTracker } from 'holdfast/engine'
+import { bindContext, type Execution, type FirstAttempt, type FirstAttemptTracker } from 'holdfast/internal'
 import type { CallOptions } from '../face.js'
 import { RuntimeCall } from './call.js'
 import type { Line } from './line.js'

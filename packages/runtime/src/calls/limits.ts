@@ -1,5 +1,5 @@
 import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
-import { Bulkhead } from 'holdfast/engine'
+import { Bulkhead } from 'holdfast/internal'
 import type { RetryPolicy } from '../records/policy.js'
 
 /** Makes a budget that the whole fleet draws on; undefined where there is no fleet. */

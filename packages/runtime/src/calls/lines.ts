@@ -1,5 +1,5 @@
 import { type Clock, HoldfastError, type Pool, type Random } from 'holdfast'
-import { GuardExecutor, readGuard } from 'holdfast/engine'
+import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
 import type { BreakerRegistry } from '../breakers/registry.js'
 import type { CallOptions } from '../face.js'
 import { checkOperation } from '../given.js'
@@ -182,7 +182,7 @@ export class Lines {
     const shadows = all.filter(({ shadow }) => shadow !== undefined)
     const looksOn = record.shadow
     const { limits } = parts.shared
-    const settings = readGuard({
+    const settings = parseGuardOptions({
       name: operation,
       timeout: { attempt: base.attemptTimeout, total: base.totalTimeout },
       clock,

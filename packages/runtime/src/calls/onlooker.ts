@@ -1,5 +1,5 @@
 import type { CircuitBreaker, Classification, HoldfastError, Random, StopReason } from 'holdfast'
-import { breakerOutcome, isRetryable, nextDelay, type Pass, refusal } from 'holdfast/engine'
+import { breakerOutcome, createCheapError, isRetryable, nextDelay, type PermitState } from 'holdfast/internal'
 import type { Line, LineRules } from './line.js'
 
 /** What a policy that only looks on would have done with a call. */
@@ -32,7 +32,7 @@ interface Outcome {
 export class Onlooker {
   private readonly line: Line
   private readonly random: Random
-  private readonly passes = new Map<CircuitBreaker, Pass>()
+  private readonly passes = new Map<CircuitBreaker, PermitState>()
   private begunAt = 0
   private startedAt = 0
   private number = 0
@@ -55,7 +55,7 @@ export class Onlooker {
       this.begunAt = now
       if (base.shadow?.bulkhead !== undefined && !this.join()) {
         const { name = 'a call' } = core.settings
-        const full = refusal('BULKHEAD_FULL', `${name} has no room to run or wait`, {})
+        const full = createCheapError('BULKHEAD_FULL', `${name} has no room to run or wait`, {})
         return this.refuse(base, full, 'bulkhead_full')
       }
       base.shadow?.budget?.deposit()
@@ -63,9 +63,10 @@ export class Onlooker {
     for (const rules of shadows) {
       const { gate, attemptTimeout = Infinity } = rules.shadow ?? {}
       if (gate === undefined || this.passes.has(gate)) continue
-      const pass: Pass = { epoch: 0, startedAt: 0, leaseEnd: 0 }
+      const pass: PermitState = { epoch: 0, startedAt: 0, leaseEnd: 0 }
       const lease = attemptTimeout < Infinity ? attemptTimeout : undefined
-      if (!gate.admits(pass, lease, now)) return this.refuse(rules, gate.refusal(), 'circuit_open')
+      if (!gate.tryAcquire(pass, lease, now))
+        return this.refuse(rules, gate.createOpenError(), 'circuit_open')
       this.passes.set(gate, pass)
     }
     return undefined
@@ -78,7 +79,7 @@ export class Onlooker {
     const { threw, result, known, rules } = cut?.outcome ?? outcome
     for (const [gate, pass] of this.passes) {
       const verdict = breakerOutcome(gate, threw, result, known)
-      gate.settle(pass, verdict === 'failure' && gate !== rules.shadow?.gate ? undefined : verdict, cut?.at)
+      gate.release(pass, verdict === 'failure' && gate !== rules.shadow?.gate ? undefined : verdict, cut?.at)
     }
     this.passes.clear()
     if (known === undefined || (rules.shadow === undefined && cut === undefined)) return undefined
@@ -97,7 +98,7 @@ export class Onlooker {
 
   /** The attempt was called off: it says nothing. */
   excused(): void {
-    for (const [gate, pass] of this.passes) gate.settle(pass, undefined)
+    for (const [gate, pass] of this.passes) gate.release(pass, undefined)
     this.passes.clear()
   }
 
@@ -142,8 +143,8 @@ export class Onlooker {
     const { name = 'a call' } = core.settings
     const total = totalTimeout <= attemptTimeout
     const error = total
-      ? refusal('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, {})
-      : refusal('ATTEMPT_TIMEOUT', `attempt 1 of ${name} took over ${attemptTimeout} ms`, {})
+      ? createCheapError('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, {})
+      : createCheapError('ATTEMPT_TIMEOUT', `attempt 1 of ${name} took over ${attemptTimeout} ms`, {})
     const known = core.classify(error, true)
     const outcome = { threw: true, result: error, known, rules: rules.get(known.kind) ?? rest }
     return { outcome, at: this.startedAt + limit, total }
@@ -161,7 +162,7 @@ export class Onlooker {
     const left = this.begunAt + totalTimeout - at
     const wait = nextDelay(policy, this.number, error, known.retryAfter, 0, left, this.random)
     if (typeof wait === 'string') return wait
-    if (this.line.shadows.some(({ shadow }) => shadow?.gate?.phase === 'open')) return 'circuit_open'
+    if (this.line.shadows.some(({ shadow }) => shadow?.gate?.currentState === 'open')) return 'circuit_open'
     const budget = this.line.base.shadow?.budget
     return budget === undefined || budget.withdraw() ? wait : 'budget_spent'
   }

@@ -1,5 +1,9 @@
 import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfast'
-import { type RetryPolicy as EnginePolicy, RETRY_DEFAULTS, readRetry } from 'holdfast/engine'
+import {
+  type CompiledRetryPolicy as EnginePolicy,
+  parseRetryOptions,
+  RETRY_DEFAULTS,
+} from 'holdfast/internal'
 import { readEntry } from '../config/entry.js'
 import type { Problem } from '../config/problem.js'
 import type { PolicyFields, RetryPolicy } from '../records/policy.js'
@@ -42,7 +46,7 @@ export function enginePolicy(record: RetryPolicy): EnginePolicy {
     ...(record.abortExceptions && { abortOn: record.abortExceptions }),
   }
   const problems: string[] = []
-  const policy = readRetry(options, RETRY_DEFAULTS, problems)
+  const policy = parseRetryOptions(options, RETRY_DEFAULTS, problems)
   if (problems.length > 0)
     throw new HoldfastError('INVALID_OPTIONS', `policy ${record.id}: ${problems.join('; ')}`, {
       details: problems,

@@ -1,5 +1,5 @@
 import { HoldfastError, type RetryOptions } from 'holdfast'
-import { readRetry } from 'holdfast/engine'
+import { parseRetryOptions } from 'holdfast/internal'
 import { copied } from '../records/own.js'
 import type { LineRules } from './line.js'
 
@@ -65,7 +65,7 @@ function compile(rules: LineRules, retry: RetryOptions | false): LineRules {
 function policyWith(policy: LineRules['policy'], retry: RetryOptions | false): LineRules['policy'] {
   if (retry === false) return { ...policy, maxAttempts: 1 }
   const problems: string[] = []
-  const read = readRetry(retry, policy, problems)
+  const read = parseRetryOptions(retry, policy, problems)
   if (problems.length > 0)
     throw new HoldfastError('INVALID_OPTIONS', `the call cannot be made: ${problems.join('; ')}`, {
       details: problems,

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type Check, check as checkOptions, words } from '../check.js'
 import { camelKey } from '../codec/twin.js'
 import { applyEnvironment } from './environment.js'
-import { nearest } from './nearest.js'
+import { suggest } from './nearest.js'
 import { overrideVariables } from './overrides.js'
 import { freeze, type Places, placeKey } from './places.js'
 import { prepare } from './prepare.js'
@@ -188,7 +188,7 @@ function check(source: Source, env: Environment): Checked {
 
 /** The word that was meant, where a place takes one of a few. */
 function likeOf(schema: z.core.$ZodType, value: unknown): string {
-  const like = typeof value === 'string' ? nearest(value, wordsOf(schema)) : undefined
+  const like = typeof value === 'string' ? suggest(value, wordsOf(schema)) : undefined
   return like === undefined ? '' : ` (did you mean ${like}?)`
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { distance } from './nearest.js'
+import { editDistance } from './nearest.js'
 import { READY } from './ready.js'
 import { type PolicyEntry, policyEntryCodec } from './schema/schema.js'
 import { childOf, kindOf, shapeOf } from './schema/walk.js'
@@ -113,7 +113,7 @@ function likest(variable: string, known: readonly string[]): string | undefined 
   let least = SLIP + 1
   for (const name of known) {
     if (Math.abs(name.length - variable.length) >= least) continue
-    const far = distance(name, variable)
+    const far = editDistance(name, variable)
     if (far < least) [best, least] = [name, far]
   }
   return best

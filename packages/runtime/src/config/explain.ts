@@ -1,5 +1,5 @@
 import { type Duration, HoldfastError } from 'holdfast'
-import { milliseconds } from 'holdfast/engine'
+import { parseDuration } from 'holdfast/internal'
 import { snakeKey } from '../codec/twin.js'
 import { type HiddenValue, hiddenValues } from './layer/hidden.js'
 import { resolveOperation } from './operations.js'
@@ -153,7 +153,7 @@ function explainBreaker(
     const field = BREAKER_FIELDS[word]
     if (field !== undefined)
       values[field] = {
-        value: word === 'timeoutDuration' ? milliseconds(value as Duration) : value,
+        value: word === 'timeoutDuration' ? parseDuration(value as Duration) : value,
         ...origin,
       }
     else

@@ -1,1 +1,1 @@
-export { distance, nearest } from 'holdfast/engine'
+export { editDistance, suggest } from 'holdfast/internal'

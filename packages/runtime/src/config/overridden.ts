@@ -1,5 +1,5 @@
 import type { BreakerOptions, Duration } from 'holdfast'
-import { milliseconds, toBreaker } from 'holdfast/engine'
+import { parseDuration, toBreakerOptions } from 'holdfast/internal'
 import type { RetryPolicy } from '../records/policy.js'
 import { resolveOperation } from './operations.js'
 import { type OperationOverrides, type OverrideValue, overridesFor } from './overrides.js'
@@ -24,7 +24,7 @@ const hasOwnBreaker = ({ enableCircuitBreaker, circuitBreaker }: RetryPolicy): b
 
 /** A duration of an override; no limit where it is endless. */
 const limitOf = (value: unknown): number | undefined => {
-  const ms = milliseconds(value as Duration)
+  const ms = parseDuration(value as Duration)
   return ms > 0 && ms < Number.POSITIVE_INFINITY ? ms : undefined
 }
 
@@ -112,13 +112,13 @@ function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: Oper
   const { policy } = before
   const fields: { readonly [setting: string]: (value: never) => Values } = {
     maxRetries: (retries: number) => ({ maxAttempts: retries < 0 ? Number.POSITIVE_INFINITY : retries + 1 }),
-    delay: (delay: Duration) => ({ baseDelay: milliseconds(delay) }),
-    maxDelay: (delay: Duration) => ({ maxDelay: milliseconds(delay) }),
+    delay: (delay: Duration) => ({ baseDelay: parseDuration(delay) }),
+    maxDelay: (delay: Duration) => ({ maxDelay: parseDuration(delay) }),
     maxDuration: (duration: Duration) => ({ totalTimeout: limitOf(duration) }),
     jitter: (jitter: Duration) => ({
       jitterType: 'additive',
-      jitterMin: Math.min(policy.jitterMin, milliseconds(jitter)),
-      jitterMax: milliseconds(jitter),
+      jitterMin: Math.min(policy.jitterMin, parseDuration(jitter)),
+      jitterMax: parseDuration(jitter),
     }),
     // The override says all that is retried, so that statuses of the policy do not add to it.
     retryOn: (matchers: string[]) => ({
@@ -241,7 +241,7 @@ function ownBreakerOf(
     if (Object.keys(settings).length > 0) said.push(settings)
   }
   if (said.length === 1) return { options: base, overrides: applied }
-  const { windowType, ...options } = toBreaker(said)
+  const { windowType, ...options } = toBreakerOptions(said)
   const isRated = options.failureRate !== undefined || options.slowCallRate !== undefined
   return {
     options: { ...options, ...((windowType ?? !isRated) && { windowType: windowType ?? 'consecutive' }) },

@@ -1,8 +1,8 @@
 import { HoldfastError, isHoldfastError } from 'holdfast'
 import { Bulkhead, CircuitBreaker, Retry, Timeout } from 'holdfast/decorators'
-import { overridePlaces } from 'holdfast/engine'
+import { overridePlaces } from 'holdfast/internal'
 import { variableName } from './environment.js'
-import { nearest } from './nearest.js'
+import { suggest } from './nearest.js'
 import { type Places, placeKey } from './places.js'
 import type { FieldOrigin } from './resolve.js'
 import { type Environment, scalarOf } from './text/interpolate.js'
@@ -100,7 +100,7 @@ export function overrideProblem(
 }
 
 const oneOf = (word: string, known: readonly string[]): string => {
-  const like = nearest(word, known)
+  const like = suggest(word, known)
   return `one of ${known.join(', ')}${like === undefined ? '' : ` (did you mean ${like}?)`}`
 }
 

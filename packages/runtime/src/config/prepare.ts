@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { nearest } from './nearest.js'
+import { suggest } from './nearest.js'
 import { pathText } from './problem.js'
 import {
   bare,
@@ -67,7 +67,7 @@ function ofObject(
     if (held === undefined) continue
     const wire = known.get(key)
     if (wire === undefined) {
-      const like = nearest(key, known.keys())
+      const like = suggest(key, known.keys())
       const hint = like === undefined ? `, takes ${some([...known.keys()])}` : ` (did you mean ${like}?)`
       work.problem(
         [...path, key],

@@ -1,4 +1,4 @@
-import { delayBefore, type RetryPolicy as EnginePolicy } from 'holdfast/engine'
+import { computeDelay, type CompiledRetryPolicy as EnginePolicy } from 'holdfast/internal'
 import type { RetryPolicy } from '../records/policy.js'
 
 /** A wait, in milliseconds: without chance, and the least and most that chance makes of it. */
@@ -37,9 +37,9 @@ export function scheduleOf(policy: RetryPolicy): Schedule {
   let [before, least, most] = [policy.baseDelay, policy.baseDelay, policy.baseDelay]
   const retries = policy.enabled ? policy.maxAttempts - 1 : 0
   for (let n = 1; n <= Math.min(retries, SHOWN); n++) {
-    before = delayBefore(plain, n, before, () => 0)
-    least = delayBefore(engine, n, least, () => 0)
-    most = delayBefore(engine, n, most, () => MOST)
+    before = computeDelay(plain, n, before, () => 0)
+    least = computeDelay(engine, n, least, () => 0)
+    most = computeDelay(engine, n, most, () => MOST)
     waits.push({ attempt: n + 1, base: tidy(before), min: tidy(least), max: tidy(most) })
   }
   const sum = (key: keyof Wait): number => tidy(waits.reduce((total, wait) => total + wait[key], 0))

@@ -1,4 +1,4 @@
-import { nearest } from './nearest.js'
+import { suggest } from './nearest.js'
 import { show } from './problem.js'
 import { DEFAULT_POLICY } from './ready.js'
 import type { ResolvedConfig } from './resolved.js'
@@ -8,7 +8,7 @@ const own = <T>(holder: { readonly [key: string]: T } | undefined, key: string):
 
 /** The known name that was probably meant, as the end of a sentence. */
 function suggestion(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)
+  const near = suggest(name, known)
   return near === undefined ? '' : `; did you mean ${show(near)}?`
 }
 

@@ -1,5 +1,5 @@
 import { HoldfastError } from 'holdfast'
-import { type AsyncScope, captureContext, report, runInContext } from 'holdfast/engine'
+import { type AsyncScope, captureContext, reportOnce, runInContext } from 'holdfast/internal'
 import { handedOut } from '../records/own.js'
 import { EVENT_TYPES, type EventType, type RetryEvent } from '../records/session.js'
 
@@ -70,7 +70,7 @@ class Subscriber {
       try {
         told = runInContext(scope, () => this.listener(forOne(event)))
       } catch (error) {
-        report('a listener of events', this.listener, error)
+        reportOnce('a listener of events', this.listener, error)
       }
       if (typeof (told as PromiseLike<unknown> | undefined)?.then === 'function') {
         const go = () => {
@@ -78,7 +78,7 @@ class Subscriber {
           this.next()
         }
         Promise.resolve(told).then(go, (error) => {
-          report('a listener of events', this.listener, error)
+          reportOnce('a listener of events', this.listener, error)
           go()
         })
         return

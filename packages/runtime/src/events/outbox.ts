@@ -1,5 +1,5 @@
 import type { Clock } from 'holdfast'
-import { runOutsideContext } from 'holdfast/engine'
+import { runOutsideContext } from 'holdfast/internal'
 
 /** How long records wait for company, and how many are written at once. */
 const LINGER = 100

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { type ListedMember, parseMemberList } from 'holdfast/engine'
+import { type ParsedMember, parseMemberList } from 'holdfast/internal'
 import { type Watch, watchConfig } from '../config/file/watch.js'
 import { idProblem, type MemberEntry } from '../config/layer/members.js'
 import { configInvalid } from '../config/problem.js'
@@ -12,7 +12,7 @@ export type Listed = ReadonlyMap<string, readonly MemberEntry[]>
 
 const SCHEMES = new Set(['http:', 'https:', 'socks5:', 'socks5h:'])
 
-function entryOf(listed: ListedMember): MemberEntry {
+function entryOf(listed: ParsedMember): MemberEntry {
   const { url, tags, id, weight, region, cost } = listed
   if (!URL.canParse(url) || !SCHEMES.has(new URL(url).protocol))
     throw new Error('takes a url that begins with http://, https://, socks5:// or socks5h://')

@@ -144,13 +144,13 @@ export class PoolSet {
   private restore(pool: Pool<MemberTarget>, entry: PoolEntry, member: string): void {
     if (!entry.circuitBreaker?.persistState) return
     const saved = this.options.recall(`pool:${encodeURIComponent(pool.id)}:${encodeURIComponent(member)}`)
-    if (saved !== undefined) pool.resume(member, saved)
+    if (saved !== undefined) pool.restoreBreaker(member, saved)
   }
 
   private change(held: Held, entry: PoolEntry, members: readonly LayeredMember[]): void {
     const { pool, listed, entry: before } = held
     held.entry = entry
-    if (isOther(shapeOf(before), shapeOf(entry))) pool.reshape(shapeOf(entry))
+    if (isOther(shapeOf(before), shapeOf(entry))) pool.updateStrategy(shapeOf(entry))
     if (isOther(before.circuitBreaker, entry.circuitBreaker))
       pool.reconfigure(breakerOptions(entry.circuitBreaker))
     const wanted = new Map(members.map((member) => [memberId(member.entry), member.entry]))
@@ -162,7 +162,7 @@ export class PoolSet {
       const value = present.get(id)
       if (value === undefined) continue
       // What is known of a member stays with it, unless it is another one under the same name.
-      if (want?.url === value.url) pool.revise(memberOf(want, value))
+      if (want?.url === value.url) pool.updateMember(memberOf(want, value))
       else {
         pool.remove(id)
         present.delete(id)

@@ -77,7 +77,7 @@ export class Pools implements PoolService {
         })
       }, actor)
     else {
-      if (weight !== undefined) this.get(poolId).revise({ ...this.find(poolId, id), weight })
+      if (weight !== undefined) this.get(poolId).updateMember({ ...this.find(poolId, id), weight })
       if (mode !== undefined) this.setDisabledHere(poolId, id, mode === 'disabled')
     }
     const pool = this.get(poolId)

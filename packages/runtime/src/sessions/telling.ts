@@ -1,5 +1,5 @@
 import type { BreakerEvent, GuardEvent } from 'holdfast'
-import { Listeners } from 'holdfast/engine'
+import { Listeners } from 'holdfast/internal'
 import type { RuntimeCall } from '../calls/call.js'
 
 type CallEvent = Exclude<GuardEvent, { type: 'breaker_changed' }>

@@ -44,11 +44,11 @@ export class Aside {
 
   /** Notes where a breaker stands. */
   note({ breaker, epoch, fleetOpen }: SharedBreaker): void {
-    const { id, off, until, settings } = breaker
+    const { id, isDisabled, openUntil, settings } = breaker
     if (!id.startsWith('pool:')) return
-    const kept = KEPT + Math.max(0, Math.ceil(until - settings.clock.now()))
+    const kept = KEPT + Math.max(0, Math.ceil(openUntil - settings.clock.now()))
     const args = [id, epoch, kept]
-    this.wire.run(fleetOpen || off ? ASIDE : BACK, keyOf(id), args).catch(() => {})
+    this.wire.run(fleetOpen || isDisabled ? ASIDE : BACK, keyOf(id), args).catch(() => {})
   }
 
   private async read(pool: string): Promise<void> {
@@ -63,7 +63,7 @@ export class Aside {
         parsed.value.map(async ([id, epoch]) => {
           const link = await this.share(id)
           // Whoever closed it did not come to say so.
-          if (link !== undefined && this.wire.up && !link.fleetOpen && !link.breaker.off)
+          if (link !== undefined && this.wire.up && !link.fleetOpen && !link.breaker.isDisabled)
             await this.wire.run(BACK, key, [id, epoch])
         }),
       )

@@ -1,5 +1,5 @@
 import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
-import { runOutsideContext } from 'holdfast/engine'
+import { runOutsideContext } from 'holdfast/internal'
 import { BORROW } from './fleet-scripts.js'
 import { parseLoan } from './replies.js'
 import type { Wire } from './wire.js'

@@ -138,7 +138,7 @@ export class Fleet {
 
   /** A member's breaker has opened by what this node has seen: it is shared from here on. */
   memberOpened(pool: string, member: string, breaker: CircuitBreaker): void {
-    if (breaker.link !== undefined) return
+    if (breaker.coordinator !== undefined) return
     const options = this.memberShare(pool, member)
     // What it finds out first is that the fleet does not know yet.
     void this.shared.attach(breaker, options)

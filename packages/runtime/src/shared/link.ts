@@ -1,5 +1,5 @@
 import type { CircuitBreaker } from 'holdfast'
-import { type Pass, runOutsideContext, type Verdict } from 'holdfast/engine'
+import { type BreakerOutcome, type PermitState, runOutsideContext } from 'holdfast/internal'
 import { type Counted, Counts } from './counts.js'
 import { Lately } from './lately.js'
 import { nextOpening, openingOf } from './opening.js'
@@ -10,8 +10,8 @@ import { timer } from './timer.js'
 import { Votes } from './votes.js'
 import type { Script, Wire } from './wire.js'
 
-type BreakerLink = NonNullable<CircuitBreaker['link']>
-type Order = Parameters<BreakerLink['ordered']>[0]
+type BreakerLink = NonNullable<CircuitBreaker['coordinator']>
+type Order = Parameters<BreakerLink['onCommand']>[0]
 
 /** How long leave for a test waits for a caller. */
 const HOLD = 1000
@@ -43,7 +43,7 @@ export interface LinkParts {
 
 /** What a breaker has to do with others of its name on other nodes. Calls never wait for any of it. */
 export class SharedBreaker implements BreakerLink {
-  wanted = false
+  isProbeWanted = false
   /** The last epoch of the fleet that is known here. */
   epoch = 0
   /** Whether the fleet has it open. */
@@ -61,7 +61,7 @@ export class SharedBreaker implements BreakerLink {
   private lease: { token: string; from: number; ends: number } | undefined = undefined
   private asking = false
   private waitUntil = 0
-  private readonly tokens = new WeakMap<Pass, string>()
+  private readonly tokens = new WeakMap<PermitState, string>()
   private ending: string | undefined = undefined
   private order: Order | undefined = undefined
   private ahead: unknown = undefined
@@ -86,7 +86,7 @@ export class SharedBreaker implements BreakerLink {
     return this.parts.wire.up && this.strangers.size === 0 && !this.closed
   }
 
-  turn(_lease: number, now: number): number {
+  probeAllowedAt(_lease: number, now: number): number {
     if (!this.together || !this.fleetOpen) return now
     const { lease } = this
     if (lease !== undefined && now < lease.ends) return Math.max(now, lease.from)
@@ -95,18 +95,19 @@ export class SharedBreaker implements BreakerLink {
     return now + SOON
   }
 
-  begun(pass: Pass, lease: number): void {
+  onProbeStarted(pass: PermitState, lease: number): void {
     const held = this.lease
     if (held === undefined || !this.together || !this.fleetOpen) return
     this.lease = undefined
     this.tokens.set(pass, held.token)
     this.tell(EXTEND, [held.token, Math.ceil(lease)], (view) => {
       // Another was given leave meanwhile: what this one finds out is not awaited any more.
-      if (view.gone && view.epoch === this.epoch && this.breaker.phase === 'half_open') this.stepBack(view)
+      if (view.gone && view.epoch === this.epoch && this.breaker.currentState === 'half_open')
+        this.stepBack(view)
     })
   }
 
-  ended(pass: Pass, verdict: Verdict): void {
+  onProbeEnded(pass: PermitState, verdict: BreakerOutcome): void {
     const token = this.tokens.get(pass)
     this.tokens.delete(pass)
     if (token === undefined) return
@@ -114,20 +115,20 @@ export class SharedBreaker implements BreakerLink {
     else this.ending = token
   }
 
-  counted(phase: CircuitBreaker['phase'], failed: boolean): void {
+  onResult(phase: CircuitBreaker['currentState'], failed: boolean): void {
     this.lately.calls++
     const { breaker, ending } = this
     if (phase === 'half_open') {
       this.ending = undefined
       if (ending !== undefined) this.settle(ending, failed ? 'failure' : 'success')
-      else if (breaker.phase !== 'half_open') this.changedAlone()
+      else if (breaker.currentState !== 'half_open') this.changedAlone()
       return
     }
     if (this.options.share === 'counts') this.counts.add(failed)
-    if (failed && breaker.phase === 'open') this.opened()
+    if (failed && breaker.currentState === 'open') this.opened()
   }
 
-  ordered(order: Order): void {
+  onCommand(order: Order): void {
     this.order = order
     this.lease = undefined
     this.carryOut()
@@ -187,29 +188,29 @@ export class SharedBreaker implements BreakerLink {
     this.lease = undefined
     this.waitUntil = 0
     this.fleetOpen = view.state !== 'closed'
-    const there = this.fleetOpen ? breaker.phase === 'open' : breaker.phase === 'closed'
+    const there = this.fleetOpen ? breaker.currentState === 'open' : breaker.currentState === 'closed'
     // One that brought it there itself is there already.
-    if (view.node !== parts.node || !there || view.off !== breaker.off) {
-      breaker.follow({ ...view, state: this.fleetOpen ? 'open' : 'closed' })
+    if (view.node !== parts.node || !there || view.off !== breaker.isDisabled) {
+      breaker.applyRemoteState({ ...view, state: this.fleetOpen ? 'open' : 'closed' })
       this.openedSince(view)
     } else this.openedAt = breaker.lastStateChange ?? clock.wall()
     if (view.node === parts.node) parts.stands(this)
     clock.clearTimer(this.ahead)
-    this.wanted = false
+    this.isProbeWanted = false
     if (!this.fleetOpen) return
     const wait = Math.max(0, view.left - AHEAD)
-    this.ahead = timer(clock, () => void (this.wanted && this.ask()), wait)
+    this.ahead = timer(clock, () => void (this.isProbeWanted && this.ask()), wait)
   }
 
   /** Says what is known here, learns what the fleet knows, and brings the two together. */
   async hello(): Promise<void> {
     const { breaker, parts } = this
     const { wire, node } = parts
-    const left = Math.max(0, breaker.until - breaker.settings.clock.now())
-    const { openFor, openings, failures, off } = breaker
+    const left = Math.max(0, breaker.openUntil - breaker.settings.clock.now())
+    const { openDuration, consecutiveOpens, failures, isDisabled } = breaker
     const known = this.fleetOpen ? ['open', left] : ['closed', 0]
     const age = this.fleetOpen ? Math.max(0, breaker.settings.clock.wall() - this.openedAt) : 0
-    const args = [this.settings, ...known, openFor, openings, failures, off ? 1 : 0, age]
+    const args = [this.settings, ...known, openDuration, consecutiveOpens, failures, isDisabled ? 1 : 0, age]
     const view = await this.run(HELLO, args)
     if (view === undefined) return
     if (view.by !== node) await parts.found(this, view.settings ?? '', view.by ?? '')
@@ -225,27 +226,27 @@ export class SharedBreaker implements BreakerLink {
     this.closed = true
     clock.clearTimer(this.ahead)
     this.counts.close()
-    if (this.breaker.link === this) this.breaker.link = undefined
+    if (this.breaker.coordinator === this) this.breaker.coordinator = undefined
   }
 
   /** It changed without the fleet: brings the fleet what it found out, unless that knows better. */
   private changedAlone(): void {
-    const { phase } = this.breaker
+    const { currentState } = this.breaker
     if (!this.together) {
       // A test has found out more since than the order knew that nobody could be told of.
-      if (phase === 'closed' && this.order === 'trip') this.order = undefined
+      if (currentState === 'closed' && this.order === 'trip') this.order = undefined
       return
     }
-    if (phase === 'closed' && this.fleetOpen) this.tell(CLOSE, [])
-    else if (phase === 'open' && this.fleetOpen) return
-    else if (phase !== 'closed' && !this.fleetOpen) this.opened()
+    if (currentState === 'closed' && this.fleetOpen) this.tell(CLOSE, [])
+    else if (currentState === 'open' && this.fleetOpen) return
+    else if (currentState !== 'closed' && !this.fleetOpen) this.opened()
   }
 
   /** The fleet's breaker opened when it did, and not when this node came to hear of it. */
   private openedSince({ age }: View): void {
     const { breaker, parts } = this
     this.openedAt = breaker.settings.clock.wall() - (age ?? 0)
-    if (age === undefined || breaker.phase !== 'open') return
+    if (age === undefined || breaker.currentState !== 'open') return
     breaker.lastStateChange = this.openedAt
     parts.openSince(breaker.id, this.openedAt)
   }
@@ -283,12 +284,12 @@ export class SharedBreaker implements BreakerLink {
         const lease = { token: view.token, from, ends: sentAt + (view.early ?? 0) + HOLD }
         this.lease = lease
         this.waitUntil = 0
-        if (breaker.phase !== 'closed') breaker.due(from)
+        if (breaker.currentState !== 'closed') breaker.scheduleProbe(from)
         timer(clock, () => this.giveBack(lease), lease.ends - now)
         return
       }
       this.waitUntil = now + Math.min(LATER, view.wait ?? 0)
-      if (breaker.phase !== 'closed') breaker.due(this.waitUntil)
+      if (breaker.currentState !== 'closed') breaker.scheduleProbe(this.waitUntil)
     }
     this.request(GRANT, [halfOpenMax, HOLD, AHEAD], answered)
   }
@@ -305,18 +306,19 @@ export class SharedBreaker implements BreakerLink {
     const { breaker } = this
     const now = breaker.settings.clock.now()
     this.waitUntil = 0
-    if (breaker.phase !== 'closed' && breaker.until > now && this.fleetOpen) breaker.due(now)
+    if (breaker.currentState !== 'closed' && breaker.openUntil > now && this.fleetOpen)
+      breaker.scheduleProbe(now)
   }
 
   private stepBack(view: View): void {
-    this.breaker.follow({ ...view, state: 'open', left: 0 })
+    this.breaker.applyRemoteState({ ...view, state: 'open', left: 0 })
   }
 
   private settle(token: string, outcome: 'success' | 'failure' | 'nothing'): void {
     const { successThreshold } = this.breaker.settings
     this.tell(SETTLE, [token, outcome, successThreshold, ...openingOf(this.breaker)], (view) => {
       // The lease had ended: what was found out here does not hold for the fleet, which is still testing.
-      if (view.gone && view.epoch === this.epoch && this.fleetOpen && this.breaker.phase === 'closed')
+      if (view.gone && view.epoch === this.epoch && this.fleetOpen && this.breaker.currentState === 'closed')
         this.stepBack(view)
     })
   }

@@ -45,9 +45,9 @@ export class OwnNode {
   private opinions(): Record<string, string> {
     const opinions: Record<string, string> = {}
     let count = 0
-    for (const { id, phase } of this.breakers()) {
-      if (phase === 'closed') continue
-      opinions[id] = phase
+    for (const { id, currentState } of this.breakers()) {
+      if (currentState === 'closed') continue
+      opinions[id] = currentState
       if (++count === MOST_OPINIONS) break
     }
     return opinions

@@ -42,9 +42,9 @@ export class Rests {
     const fresh = pools.filter((pool) => this.held.get(pool.id)?.pool !== pool)
     for (const pool of pools) this.held.set(pool.id, { pool, shares: (member) => shares(pool.id, member) })
     for (const pool of fresh)
-      pool.connect({
-        rested: (member, ms) => this.rested(pool.id, member, ms),
-        roused: (member) => this.roused(pool.id, member),
+      pool.setCoordinator({
+        onCooldownStarted: (member, ms) => this.rested(pool.id, member, ms),
+        onCooldownEnded: (member) => this.roused(pool.id, member),
       })
     await Promise.all(fresh.map(({ id }) => this.read(id)))
   }
@@ -61,12 +61,12 @@ export class Rests {
     if (left > 0) this.take(pool, member, left)
     // One that Redis has not been told of yet goes on.
     else if (isEnded && !this.untold.has(JSON.stringify([pool, member])))
-      this.held.get(pool)?.pool.rouse(member)
+      this.held.get(pool)?.pool.endCooldown(member)
   }
 
   private take(pool: string, member: string, left: number): void {
     const held = this.held.get(pool)
-    if (held?.shares(member) && left > 0) held.pool.rest(member, left)
+    if (held?.shares(member) && left > 0) held.pool.startCooldown(member, left)
   }
 
   /** Tells what could not be told, and learns what others said meanwhile. */
@@ -83,7 +83,7 @@ export class Rests {
   }
 
   private release(pool: Pool): void {
-    pool.connect(undefined)
+    pool.setCoordinator(undefined)
     this.held.delete(pool.id)
   }
 

@@ -172,7 +172,7 @@ export class SharedState {
       known?.lately.calls ?? calls,
     )
     this.links.set(breaker.id, link)
-    breaker.link = link
+    breaker.coordinator = link
     await this.greet(link)
   }
 
@@ -313,7 +313,9 @@ export class SharedState {
     }
     void this.strangers.check()
     if (++this.beats % COMPARE !== 0) return
-    void this.compare([...this.links.values()].filter(({ fleetOpen, breaker }) => fleetOpen || breaker.off))
+    void this.compare(
+      [...this.links.values()].filter(({ fleetOpen, breaker }) => fleetOpen || breaker.isDisabled),
+    )
   }
 
   /** Brings breakers and the fleet together. */

@@ -1,5 +1,5 @@
 import type { Clock } from 'holdfast'
-import { setSharedTimer } from 'holdfast/engine'
+import { setSharedTimer } from 'holdfast/internal'
 
 /** A timer that keeps no process alive, and that is part of no call. */
 export function timer(clock: Clock, fn: () => void, ms: number): unknown {

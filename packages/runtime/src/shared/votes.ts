@@ -50,13 +50,13 @@ export class Votes {
   pollAgain(): void {
     if (!this.unsure) return
     this.unsure = false
-    if (this.parts.breaker.phase !== 'closed' && this.parts.undecided()) void this.poll()
+    if (this.parts.breaker.currentState !== 'closed' && this.parts.undecided()) void this.poll()
   }
 
   /** Answers one who asks. */
   answer(round: string): void {
     const { breaker, calledLately, live } = this.parts
-    if (breaker.phase !== 'closed') this.send('f', round)
+    if (breaker.currentState !== 'closed') this.send('f', round)
     else if (calledLately()) this.send('h', round)
     // In a small fleet the round ends when all have answered; in a large one those without a vote keep silent.
     else if (live() <= SMALL) this.send('n', round)
@@ -69,7 +69,7 @@ export class Votes {
 
   private send(vote: Vote, round: string, ...live: number[]): void {
     const { breaker, quorum, undecided, cast } = this.parts
-    if (!undecided() || (round === '' && breaker.phase === 'closed')) return
+    if (!undecided() || (round === '' && breaker.currentState === 'closed')) return
     cast([...openingOf(breaker), quorum(), vote, round, ...live])
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock, Random } from 'holdfast'
-import { runOutsideContext } from 'holdfast/engine'
+import { runOutsideContext } from 'holdfast/internal'
 import { loadRedis, makeClient, type RedisClient } from './redis.js'
 import { refusesAll, TRIAL, trialKey, wordsOf } from './refusal.js'
 import { timer } from './timer.js'

@@ -23,7 +23,7 @@ beforeAll(async () => {
     format: 'cjs',
     outfile: entry,
     alias: {
-      'holdfast/engine': join(core, 'engine/index.ts'),
+      'holdfast/internal': join(core, 'internal/index.ts'),
       'holdfast/decorators': join(core, 'decorators/index.ts'),
       holdfast: join(core, 'index.ts'),
     },

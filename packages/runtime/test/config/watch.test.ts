@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, wr
 import { appendFile, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Watch, watchConfig } from '../../src/config/file/watch.js'

@@ -117,7 +117,7 @@ describe('a file', () => {
   it('is followed as it changes', async () => {
     const dir = await folder({ 'holdfast.yaml': FILE })
     const path = join(dir, 'holdfast.yaml')
-    const { systemClock } = await import('holdfast/engine')
+    const { systemClock } = await import('holdfast/internal')
     const { hf } = await start(path, { clock: systemClock })
     const reloaded = new Promise((resolve) => hf.events.on('config_reloaded', resolve))
     await writeFile(path, FILE.replace('max_attempts: 2', 'max_attempts: 7'))
@@ -296,7 +296,7 @@ pools:
   })
 
   it('are followed in their own file', async () => {
-    const { systemClock } = await import('holdfast/engine')
+    const { systemClock } = await import('holdfast/internal')
     const dir = await folder({ 'holdfast.yaml': POOLS, 'proxies.txt': '127.0.0.1:9001\n' })
     const { hf } = await start(join(dir, 'holdfast.yaml'), { clock: systemClock })
     await writeFile(join(dir, 'proxies.txt'), '127.0.0.1:9001\n127.0.0.1:9005\n')

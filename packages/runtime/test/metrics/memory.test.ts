@@ -52,7 +52,7 @@ it('takes less than 2.5 MB for 10,000 attempts and 100 breakers, and no more for
     write: false,
     alias: {
       holdfast: fileURLToPath(new URL('../../../core/src/index.ts', import.meta.url)),
-      'holdfast/engine': fileURLToPath(new URL('../../../core/src/engine/index.ts', import.meta.url)),
+      'holdfast/internal': fileURLToPath(new URL('../../../core/src/internal/index.ts', import.meta.url)),
     },
   })
   const code = outputFiles[0]?.text ?? ''

@@ -1,5 +1,5 @@
 import type { Pool } from 'holdfast'
-import type { PoolLink } from 'holdfast/engine'
+import type { PoolCoordinator } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { Rests } from '../../src/shared/rests.js'
@@ -10,8 +10,8 @@ import type { Wire } from '../../src/shared/wire.js'
 describe('the cooldown of a member that ended while Redis did not answer', () => {
   it('is not told to the fleet when Redis is back', async () => {
     const clock = fakeClock()
-    let link: PoolLink | undefined
-    const connect = (given: PoolLink | undefined) => {
+    let link: PoolCoordinator | undefined
+    const connect = (given: PoolCoordinator | undefined) => {
       link = given
     }
     const pool = { id: 'p', connect } as unknown as Pool
@@ -28,8 +28,8 @@ describe('the cooldown of a member that ended while Redis did not answer', () =>
     } as unknown as Wire
     const rests = new Rests(wire, { node: 'n', clock, onInvalidReply: () => {} })
     await rests.keep([pool], () => true)
-    link?.rested('a', 60_000)
-    link?.roused('a')
+    link?.onCooldownStarted('a', 60_000)
+    link?.onCooldownEnded('a')
     fail?.(new Error('Redis is lost'))
     await clock.advance(0)
     told.length = 0

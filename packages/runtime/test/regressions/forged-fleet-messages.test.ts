@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
@@ -213,7 +213,7 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
     await forge(view('forged-state'))
     await forge(view('forged-state', { off: true, state: 'closed' }))
     await settled()
-    expect(breakers.map(({ state, off }) => [state, off])).toEqual([
+    expect(breakers.map(({ state, isDisabled }) => [state, isDisabled])).toEqual([
       ['closed', false],
       ['closed', false],
     ])

@@ -75,7 +75,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
       await until(() => (nodes[0]?.state.status().commands as number) >= before + 8 && link !== undefined)
       await until(async () => (await nodes[0]?.state.nodes())?.length === 5)
       expect(states(good)).toEqual(['closed', 'closed', 'closed', 'closed'])
-      bad['follow']({ state: 'closed', left: 0, openFor: 0, openings: 0, failures: 0, off: false })
+      bad['applyRemoteState']({ state: 'closed', left: 0, openFor: 0, openings: 0, failures: 0, off: false })
     }
   })
 

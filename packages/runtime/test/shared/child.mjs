@@ -46,12 +46,12 @@ const hf = await Holdfast.open({
   },
   env: {},
 })
-const { link } = hf.guard('once', { service: 'api' }).breaker
+const { coordinator: link } = hf.guard('once', { service: 'api' }).breaker
 link.breaker.on((/** @type {{ toState: string }} */ { toState }) =>
   process.send?.({ ask: toState, at: performance.timeOrigin + performance.now() }),
 )
-const begun = link.begun.bind(link)
-link.begun = (/** @type {object} */ pass, /** @type {number} */ lease) => {
+const begun = link.onProbeStarted.bind(link)
+link.onProbeStarted = (/** @type {object} */ pass, /** @type {number} */ lease) => {
   const token = link.lease?.token
   // Told at once: this process may be killed before it is asked.
   if (token !== undefined && link.together && link.fleetOpen) process.send?.({ ask: 'token', token })

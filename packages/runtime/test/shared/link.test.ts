@@ -2,22 +2,22 @@ import { CircuitBreaker, guard, Pool } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 
-type Link = NonNullable<CircuitBreaker['link']>
+type Link = NonNullable<CircuitBreaker['coordinator']>
 
 /** A link that has tests wait until a time, and notes what it is told. */
 function held(until: number): Link & { until: number; told: unknown[] } {
   const told: unknown[] = []
   return {
-    wanted: false,
+    isProbeWanted: false,
     until,
     told,
-    turn(_, now) {
+    probeAllowedAt(_, now) {
       return Math.max(now, this.until)
     },
-    begun: () => void told.push('begun'),
-    ended: (_, verdict) => void told.push(['ended', verdict]),
-    counted: (phase, failed) => void told.push([phase, failed]),
-    ordered: (order) => void told.push(order),
+    onProbeStarted: () => void told.push('begun'),
+    onProbeEnded: (_, verdict) => void told.push(['ended', verdict]),
+    onResult: (phase, failed) => void told.push([phase, failed]),
+    onCommand: (order) => void told.push(order),
   }
 }
 
@@ -27,12 +27,12 @@ describe('a breaker with a link', () => {
     const breaker = new CircuitBreaker({ id: 'api', timeoutDuration: 100, clock })
     const link = held(clock.now() + 250)
     breaker.trip()
-    breaker.link = link
+    breaker.coordinator = link
     expect(breaker.admit()).toBeUndefined()
-    expect(link.wanted).toBe(true)
+    expect(link.isProbeWanted).toBe(true)
     await clock.advance(100)
     expect(breaker.admit()).toBeUndefined()
-    expect(breaker.refusal().retryAfter).toBe(150)
+    expect(breaker.createOpenError().retryAfter).toBe(150)
     await clock.advance(150)
     breaker.admit()?.success()
     expect(breaker.state).toBe('closed')
@@ -44,12 +44,12 @@ describe('a breaker with a link', () => {
     const breaker = new CircuitBreaker({ id: 'api', timeoutDuration: 100, halfOpenMax: 3, clock })
     const link = held(0)
     breaker.trip()
-    breaker.link = link
+    breaker.coordinator = link
     await clock.advance(100)
     const first = breaker.admit()
     link.until = clock.now() + 40
     expect(breaker.admit()).toBeUndefined()
-    expect(breaker.refusal().retryAfter).toBe(40)
+    expect(breaker.createOpenError().retryAfter).toBe(40)
     first?.success()
     expect(breaker.state).toBe('closed')
   })
@@ -57,15 +57,15 @@ describe('a breaker with a link', () => {
   it('tells of orders, and not of what it follows', () => {
     const breaker = new CircuitBreaker({ id: 'api' })
     const link = held(0)
-    breaker.link = link
+    breaker.coordinator = link
     breaker.trip()
     breaker.reset()
     breaker.disable()
     breaker.trip()
     breaker.enable()
-    breaker.follow({ state: 'open', left: 50, openFor: 100, openings: 1, failures: 3, off: false })
+    breaker.applyRemoteState({ state: 'open', left: 50, openFor: 100, openings: 1, failures: 3, off: false })
     expect(breaker.state).toBe('open')
-    breaker.follow({ state: 'closed', left: 0, openFor: 0, openings: 0, failures: 0, off: false })
+    breaker.applyRemoteState({ state: 'closed', left: 0, openFor: 0, openings: 0, failures: 0, off: false })
     expect(link.told).toEqual(['trip', 'reset', 'disable', 'enable'])
   })
 
@@ -79,7 +79,7 @@ describe('a breaker with a link', () => {
     const breaker = pool.breaker('a')
     const link = held(0)
     breaker.trip()
-    breaker.link = link
+    breaker.coordinator = link
     await clock.advance(100)
     // One test is in flight here, and the other place is taken elsewhere.
     breaker.admit()

@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
     expect(mine.status('m')).toBe('resting')
     await server.up()
     await until(() => other.status('m') === 'resting')
-    expect(other['restLeft']('m')).toBeGreaterThan(30_000)
+    expect(other['cooldownRemaining']('m')).toBeGreaterThan(30_000)
   })
 
   it('is paused is told of the loss, and decides alone meanwhile', async () => {
@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
     const links: SharedBreaker[] = []
     for (const one of nodes) {
       const breaker = await one.add('service:api', {}, { timeoutDuration: 1 })
-      links.push(breaker.link as SharedBreaker)
+      links.push(breaker.coordinator as SharedBreaker)
     }
     const [a, b] = links as [SharedBreaker, SharedBreaker]
     const leave = async (link: SharedBreaker) => {

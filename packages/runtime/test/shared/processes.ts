@@ -36,7 +36,7 @@ export async function bundle(): Promise<{ url: string; remove(): void }> {
     format: 'esm',
     external: ['libsql', 'zod', 'yaml', 'ioredis', 'pg', '@datadog/sketches-js'],
     alias: {
-      'holdfast/engine': core('engine/index.ts'),
+      'holdfast/internal': core('internal/index.ts'),
       'holdfast/decorators': core('decorators/index.ts'),
       'holdfast/http': core('http/index.ts'),
       holdfast: core('index.ts'),

@@ -45,7 +45,7 @@ async function judged(all: Fleet, failing: number): Promise<string> {
   }
   await until(async () => (await answered()) || (await stands()) === 'open')
   const [first] = breakers as [CircuitBreaker]
-  ;(first.link as SharedBreaker)['votes'].end()
+  ;(first.coordinator as SharedBreaker)['votes'].end()
   return stands()
 }
 
@@ -74,7 +74,7 @@ describe.skipIf(missing !== undefined)('a vote among nodes that have just met', 
     // A reset that reached a node later would close the breaker that is to fail below.
     await until(async () => {
       const epoch = Number(await send(all, 'HGET', KEYS.state, 'epoch'))
-      const links = all.breakers.map((breaker) => breaker.link as SharedBreaker)
+      const links = all.breakers.map((breaker) => breaker.coordinator as SharedBreaker)
       return links.every((link) => link['order'] === undefined && link.epoch === epoch)
     })
     await send(all, 'FLUSHALL')
@@ -87,7 +87,7 @@ describe.skipIf(missing !== undefined)('a vote among nodes that have just met', 
     const all = await fleet(3)
     const [first] = all.nodes as [TestNode]
     const [breaker] = all.breakers as [CircuitBreaker]
-    const link = breaker.link as SharedBreaker
+    const link = breaker.coordinator as SharedBreaker
     all.proxy.cut()
     await all.server.kill()
     await until(() => !first.state.status().up)
@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined)('a vote among nodes that have just met', 
     const alone = await node(server.url, 'alone', { heartbeat: 50 })
     const breaker = await alone.add(ID, { share: 'quorum' })
     fail(breaker, 2)
-    await until(() => (breaker.link as SharedBreaker).fleetOpen)
+    await until(() => (breaker.coordinator as SharedBreaker).fleetOpen)
     const late = await node(server.url, 'late')
     expect((await late.add(ID, { share: 'quorum' })).state).toBe('open')
   })

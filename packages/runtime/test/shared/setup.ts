@@ -1,5 +1,5 @@
 import { CircuitBreaker, type CircuitBreakerOptions } from 'holdfast'
-import { systemClock, systemRandom } from 'holdfast/engine'
+import { systemClock, systemRandom } from 'holdfast/internal'
 import { onTestFinished } from 'vitest'
 import { House } from '../../src/house.js'
 import type { RetryEvent } from '../../src/records/session.js'

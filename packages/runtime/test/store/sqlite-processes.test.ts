@@ -27,7 +27,7 @@ beforeAll(async () => {
     external: ['libsql'],
     alias: {
       holdfast: join(ROOT, 'packages/core/src/index.ts'),
-      'holdfast/engine': join(ROOT, 'packages/core/src/engine/index.ts'),
+      'holdfast/internal': join(ROOT, 'packages/core/src/internal/index.ts'),
     },
   })
 })

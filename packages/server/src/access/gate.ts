@@ -1,4 +1,4 @@
-import { CredentialThrottle } from 'holdfast/engine'
+import { CredentialThrottle } from 'holdfast/internal'
 import type { MiddlewareHandler } from 'hono'
 import { Refusal, retryAfter } from '../answer/failure.js'
 import type { HoldfastLike } from '../hf.js'

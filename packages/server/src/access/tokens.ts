@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Actor, ValueStore } from '@holdfast/runtime'
 import { HoldfastError } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { z } from 'zod'
 import type { HoldfastLike } from '../hf.js'
 import { type Caller, ROLES, type Role } from './roles.js'

@@ -1,5 +1,5 @@
 import { type Clock } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 
 /** What a command touches of the world it is run in. */
 export interface Io {

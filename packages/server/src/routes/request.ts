@@ -1,7 +1,7 @@
 import { attemptCodec, type RetryAttempt, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { classify, isHoldfastError, type RetryOptions } from 'holdfast'
-import { compileMatchers } from 'holdfast/engine'
+import { compileMatchers } from 'holdfast/internal'
 import { Refusal, retryAfter } from '../answer/failure.js'
 import { AttemptLog, StatusFailure, summary } from '../request/attempts.js'
 import { leaving } from '../request/leaving.js'

@@ -1,7 +1,7 @@
 import type { Holdfast } from '@holdfast/runtime'
 import type * as Api from '@opentelemetry/api'
 import { type Attempt, isHoldfastError, sessionOf } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { redactText } from '../answer/redact.js'
 import { METRICS, type NumberMetric } from './metrics.js'
 import { readMetrics } from './read.js'

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { afterEach, describe, expect, it } from 'vitest'
 import { COMMAND } from './process.js'
 import { CONFIG, World } from './world.js'

@@ -1,4 +1,4 @@
-import { count, natural, type SpecOf } from '../../options.js'
+import { nonNegativeInteger, type OptionSpecOf, positiveInteger } from '../../options.js'
 
 /** How many calls of a method may run at a time. */
 export interface BulkheadSettings {
@@ -8,7 +8,7 @@ export interface BulkheadSettings {
   waitingTaskQueue?: number | undefined
 }
 
-export const BULKHEAD = {
-  value: [10, count],
-  waitingTaskQueue: [10, natural],
-} satisfies SpecOf<BulkheadSettings>
+export const BULKHEAD_SPEC = {
+  value: [10, positiveInteger],
+  waitingTaskQueue: [10, nonNegativeInteger],
+} satisfies OptionSpecOf<BulkheadSettings>

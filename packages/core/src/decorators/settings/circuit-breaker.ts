@@ -1,8 +1,14 @@
-import { BREAKER_DEFAULTS, type BreakerOptions, readBreaker } from '../../breaker/options.js'
+import { BREAKER_DEFAULTS, type BreakerOptions, parseBreakerOptions } from '../../breaker/options.js'
 import { classify, compileMatchers, type Matcher, matcherProblems } from '../../classify/index.js'
 import type { Duration } from '../../duration.js'
-import { count, rate, read, type Spec, span } from '../../options.js'
-import { matchers } from '../../retry/options.js'
+import {
+  type OptionSpec,
+  parseOptions,
+  positiveDuration,
+  positiveFraction,
+  positiveInteger,
+} from '../../options.js'
+import { matcherList } from '../../retry/options.js'
 
 /**
  * When the breaker of a method opens and closes: MicroProfile's words and defaults, beside the engine's own words for the
@@ -21,98 +27,107 @@ export interface CircuitBreakerSettings extends BreakerOptions {
   skipOn?: readonly Matcher[] | undefined
 }
 
-const SPEC: Spec = {
-  requestVolumeThreshold: [20, count],
-  failureRatio: [0.5, rate],
-  delay: [5000, span],
-  failOn: [undefined, matchers],
-  skipOn: [undefined, matchers],
+const MICROPROFILE_SPEC: OptionSpec = {
+  requestVolumeThreshold: [20, positiveInteger],
+  failureRatio: [0.5, positiveFraction],
+  delay: [5000, positiveDuration],
+  failOn: [undefined, matcherList],
+  skipOn: [undefined, matcherList],
 }
 
-const TWINS = {
+const OPTION_ALIASES = {
   requestVolumeThreshold: 'minimumCalls',
   failureRatio: 'failureRate',
   delay: 'timeoutDuration',
   failOn: 'failureOn',
 } as const
 
-const { id: _, clock: __, ...OWN } = BREAKER_DEFAULTS
+const { id: _, clock: __, ...OWN_OPTIONS } = BREAKER_DEFAULTS
 
 /** Every word it takes. */
-export const BREAKER_WORDS: readonly string[] = [...Object.keys(SPEC), ...Object.keys(OWN)]
+export const BREAKER_SETTING_NAMES: readonly string[] = [
+  ...Object.keys(MICROPROFILE_SPEC),
+  ...Object.keys(OWN_OPTIONS),
+]
 
 /** What an option is only sound beside; an override may come without. */
-const BESIDE: { readonly [word: string]: BreakerOptions } = {
+const REQUIRED_TOGETHER: { readonly [word: string]: BreakerOptions } = {
   slowCallRate: { slowCallDuration: 1 },
   slowCallDuration: { slowCallRate: 1 },
   maxTimeoutDuration: { timeoutDuration: 1 },
 }
 
 /** What is wrong with a breaker's settings. */
-export function breakerProblems(given: object, path: string): string[] {
+export function breakerProblems(input: object, path: string): string[] {
   const problems: string[] = []
-  const [foreign, own] = split(given)
-  read(path, foreign, {}, SPEC, problems)
-  readBreaker(path, own, BREAKER_DEFAULTS, problems)
-  for (const word of ['failOn', 'skipOn'] as const)
-    problems.push(...matcherProblems(`${path}.${word}`, foreign[word] ?? []))
-  for (const [word, twin] of Object.entries(TWINS))
-    if (word in foreign && twin in own)
-      problems.push(`${path}.${word}: is ${twin} in other words, give one of them`)
+  const [microprofile, own] = splitVocabularies(input)
+  parseOptions(path, microprofile, {}, MICROPROFILE_SPEC, problems)
+  parseBreakerOptions(path, own, BREAKER_DEFAULTS, problems)
+  for (const name of ['failOn', 'skipOn'] as const)
+    problems.push(...matcherProblems(`${path}.${name}`, microprofile[name] ?? []))
+  for (const [name, alias] of Object.entries(OPTION_ALIASES))
+    if (name in microprofile && alias in own)
+      problems.push(`${path}.${name}: is ${alias} in other words, give one of them`)
   return problems
 }
 
 /** What is wrong with one setting by itself. */
-export const breakerProblem = (word: string, value: unknown, path: string): string[] =>
-  breakerProblems({ ...BESIDE[word], [word]: value }, path)
+export const breakerProblem = (name: string, value: unknown, path: string): string[] =>
+  breakerProblems({ ...REQUIRED_TOGETHER[name], [name]: value }, path)
 
 /** The settings in the engine's words, MicroProfile's defaults filled in; later layers win over earlier ones. */
-export function toBreaker(layers: readonly CircuitBreakerSettings[]): BreakerOptions {
+export function toBreakerOptions(layers: readonly CircuitBreakerSettings[]): BreakerOptions {
   let options: BreakerOptions & Pick<CircuitBreakerSettings, 'skipOn'> = {}
   for (const layer of layers) {
-    const [foreign, own] = split(layer)
-    const said = { ...own }
-    for (const [word, value] of Object.entries(foreign))
-      said[TWINS[word as keyof typeof TWINS] ?? word] = value
+    const [microprofile, own] = splitVocabularies(layer)
+    const merged = { ...own }
+    for (const [name, value] of Object.entries(microprofile))
+      merged[OPTION_ALIASES[name as keyof typeof OPTION_ALIASES] ?? name] = value
     // Whoever speaks last says whether failures are counted or their share is taken.
-    if ('failureThreshold' in said) options = without(options, 'failureRate', 'windowType')
-    if ('failureRate' in said) options = without(options, 'failureThreshold', 'windowType')
-    options = { ...options, ...said }
+    if ('failureThreshold' in merged) options = omitOptions(options, 'failureRate', 'windowType')
+    if ('failureRate' in merged) options = omitOptions(options, 'failureThreshold', 'windowType')
+    options = { ...options, ...merged }
   }
   const { skipOn, ...rest } = options
-  const counting = rest.failureThreshold !== undefined || (rest.windowType ?? 'rate') !== 'rate'
-  const rated = counting || rest.slowCallRate !== undefined ? {} : { failureRate: 0.5 }
-  const filled = { minimumCalls: 20, timeoutDuration: 5000, ...rated, ...rest }
-  return skipOn === undefined ? filled : { ...filled, failureOn: [counted(rest.failureOn, skipOn)] }
+  const usesThreshold = rest.failureThreshold !== undefined || (rest.windowType ?? 'rate') !== 'rate'
+  const usesRate = usesThreshold || rest.slowCallRate !== undefined ? {} : { failureRate: 0.5 }
+  const filled = { minimumCalls: 20, timeoutDuration: 5000, ...usesRate, ...rest }
+  return skipOn === undefined
+    ? filled
+    : { ...filled, failureOn: [createCountedPredicate(rest.failureOn, skipOn)] }
 }
 
-type Words = Record<string, unknown>
+type SettingValues = Record<string, unknown>
 
 /** MicroProfile's words, and the engine's. What is undefined is absent. */
-function split(given: object): [foreign: Words & CircuitBreakerSettings, own: Words] {
-  const said = Object.entries(given).filter(([, value]) => value !== undefined)
+function splitVocabularies(
+  input: object,
+): [foreign: SettingValues & CircuitBreakerSettings, own: SettingValues] {
+  const entries = Object.entries(input).filter(([, value]) => value !== undefined)
   return [
-    Object.fromEntries(said.filter(([word]) => word in SPEC)),
-    Object.fromEntries(said.filter(([word]) => !(word in SPEC))),
+    Object.fromEntries(entries.filter(([name]) => name in MICROPROFILE_SPEC)),
+    Object.fromEntries(entries.filter(([name]) => !(name in MICROPROFILE_SPEC))),
   ]
 }
 
-function without(options: BreakerOptions, ...words: (keyof BreakerOptions)[]): BreakerOptions {
+function omitOptions(options: BreakerOptions, ...names: (keyof BreakerOptions)[]): BreakerOptions {
   return Object.fromEntries(
-    Object.entries(options).filter(([word]) => !words.includes(word as keyof BreakerOptions)),
+    Object.entries(options).filter(([name]) => !names.includes(name as keyof BreakerOptions)),
   )
 }
 
 /** One predicate for "counts, and is not skipped". */
-function counted(
+function createCountedPredicate(
   failureOn: readonly Matcher[] | undefined,
   skipOn: readonly Matcher[],
 ): (error: unknown) => boolean {
-  const skip = compileMatchers(skipOn)
-  const count = failureOn && compileMatchers(failureOn)
+  const matchesSkipOn = compileMatchers(skipOn)
+  const matchesFailureOn = failureOn && compileMatchers(failureOn)
   return (error) => {
-    const known = classify(error)
-    if (skip(error, known)) return false
-    return count ? count(error, known) : known.category !== 'permanent' && known.kind !== 'rate_limited'
+    const classification = classify(error)
+    if (matchesSkipOn(error, classification)) return false
+    return matchesFailureOn
+      ? matchesFailureOn(error, classification)
+      : classification.category !== 'permanent' && classification.kind !== 'rate_limited'
   }
 }

@@ -1,6 +1,6 @@
 import type { Matcher } from '../../classify/index.js'
-import { type SpecOf, typed } from '../../options.js'
-import { matchers } from '../../retry/options.js'
+import { type OptionSpecOf, ofType } from '../../options.js'
+import { matcherList } from '../../retry/options.js'
 
 /** What a fallback is told besides the error. */
 export interface FallbackCall {
@@ -26,12 +26,12 @@ export interface FallbackSettings<R = unknown> {
   skipOn?: readonly Matcher[] | undefined
 }
 
-export const FALLBACK = {
+export const FALLBACK_SPEC = {
   fallbackMethod: [
     undefined,
     ['the name of a method', (value: unknown) => /^(string|symbol)$/.test(typeof value)],
   ],
-  value: [undefined, typed('function')],
-  applyOn: [undefined, matchers],
-  skipOn: [undefined, matchers],
-} satisfies SpecOf<FallbackSettings>
+  value: [undefined, ofType('function')],
+  applyOn: [undefined, matcherList],
+  skipOn: [undefined, matcherList],
+} satisfies OptionSpecOf<FallbackSettings>

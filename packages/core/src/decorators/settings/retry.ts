@@ -1,7 +1,14 @@
 import type { Matcher } from '../../classify/index.js'
 import type { Duration } from '../../duration.js'
-import { delay, either, natural, type Rule, type SpecOf, typed } from '../../options.js'
-import { matchers, type RetryOptions } from '../../retry/options.js'
+import {
+  anyOf,
+  nonNegativeDuration,
+  nonNegativeInteger,
+  type OptionRule,
+  type OptionSpecOf,
+  ofType,
+} from '../../options.js'
+import { matcherList, type RetryOptions } from '../../retry/options.js'
 
 /** When a method that failed is tried again: MicroProfile's words and defaults. */
 export interface RetrySettings {
@@ -23,21 +30,21 @@ export interface RetrySettings {
   name?: string | undefined
 }
 
-const endless: Rule = ['-1 for no end', (value: unknown) => value === -1 || value === Infinity]
+const unlimited: OptionRule = ['-1 for no end', (value: unknown) => value === -1 || value === Infinity]
 
-export const RETRY = {
-  maxRetries: [3, either(natural, endless)],
-  delay: [0, delay],
-  maxDelay: [Number.POSITIVE_INFINITY, delay],
-  maxDuration: [180_000, delay],
-  jitter: [200, delay],
-  retryOn: [undefined, matchers],
-  abortOn: [undefined, matchers],
-  name: [undefined, typed('string')],
-} satisfies SpecOf<RetrySettings>
+export const RETRY_SETTINGS_SPEC = {
+  maxRetries: [3, anyOf(nonNegativeInteger, unlimited)],
+  delay: [0, nonNegativeDuration],
+  maxDelay: [Number.POSITIVE_INFINITY, nonNegativeDuration],
+  maxDuration: [180_000, nonNegativeDuration],
+  jitter: [200, nonNegativeDuration],
+  retryOn: [undefined, matcherList],
+  abortOn: [undefined, matcherList],
+  name: [undefined, ofType('string')],
+} satisfies OptionSpecOf<RetrySettings>
 
 /** {@link RetrySettings} filled in, as the engine's retry options. */
-export function toRetry(settings: RetrySettings): RetryOptions {
+export function toRetryOptions(settings: RetrySettings): RetryOptions {
   const { maxRetries = 0, delay: baseDelay = 0, maxDelay = 0, jitter = 0, retryOn, abortOn } = settings
   return {
     maxAttempts: maxRetries < 0 ? Number.POSITIVE_INFINITY : maxRetries + 1,

@@ -1,18 +1,18 @@
 import { matcherProblems } from '../../classify/index.js'
-import { atLeast, read, type Spec, show, standards } from '../../options.js'
-import { BULKHEAD, type BulkheadSettings } from './bulkhead.js'
+import { defaultsOf, formatValue, type OptionSpec, parseOptions, requireAtLeast } from '../../options.js'
+import { BULKHEAD_SPEC, type BulkheadSettings } from './bulkhead.js'
 import {
-  BREAKER_WORDS,
+  BREAKER_SETTING_NAMES,
   breakerProblem,
   breakerProblems,
   type CircuitBreakerSettings,
 } from './circuit-breaker.js'
-import { FALLBACK, type FallbackSettings } from './fallback.js'
-import { RETRY, type RetrySettings } from './retry.js'
-import { TIMEOUT, type TimeoutSettings } from './timeout.js'
+import { FALLBACK_SPEC, type FallbackSettings } from './fallback.js'
+import { RETRY_SETTINGS_SPEC, type RetrySettings } from './retry.js'
+import { TIMEOUT_SPEC, type TimeoutSettings } from './timeout.js'
 
 /** The decorators by name, each with what it takes. */
-export interface Settings {
+export interface DecoratorSettings {
   Retry: RetrySettings
   CircuitBreaker: CircuitBreakerSettings
   Timeout: TimeoutSettings
@@ -21,26 +21,38 @@ export interface Settings {
 }
 
 /** The name of a decorator. */
-export type Kind = keyof Settings
+export type DecoratorName = keyof DecoratorSettings
 
 /** What each takes but CircuitBreaker, whose words are partly the engine's. */
-const SPECS = { Retry: RETRY, Timeout: TIMEOUT, Fallback: FALLBACK, Bulkhead: BULKHEAD }
+const SPECS = {
+  Retry: RETRY_SETTINGS_SPEC,
+  Timeout: TIMEOUT_SPEC,
+  Fallback: FALLBACK_SPEC,
+  Bulkhead: BULKHEAD_SPEC,
+}
 
-const KINDS = [...Object.keys(SPECS), 'CircuitBreaker'].toSorted()
+const DECORATOR_NAMES = [...Object.keys(SPECS), 'CircuitBreaker'].toSorted()
 
 /** The lists of matchers among the settings. */
-const LISTS = ['retryOn', 'abortOn', 'applyOn', 'skipOn'] as const
+const MATCHER_SETTINGS = ['retryOn', 'abortOn', 'applyOn', 'skipOn'] as const
 
 /** What is wrong with the settings of a decorator: a sentence for each. */
-export function problemsOf(kind: Kind, given: object): string[] {
-  if (kind === 'CircuitBreaker' && Object(given) === given) return breakerProblems(given, kind)
+export function settingProblems(kind: DecoratorName, input: object): string[] {
+  if (kind === 'CircuitBreaker' && Object(input) === input) return breakerProblems(input, kind)
   const problems: string[] = []
-  const spec: Spec = SPECS[kind as keyof typeof SPECS] ?? {}
-  const settings = read(kind, given, standards(spec) as RetrySettings & FallbackSettings, spec, problems)
-  for (const list of LISTS) problems.push(...matcherProblems(`${kind}.${list}`, settings[list] ?? []))
+  const spec: OptionSpec = SPECS[kind as keyof typeof SPECS] ?? {}
+  const settings = parseOptions(
+    kind,
+    input,
+    defaultsOf(spec) as RetrySettings & FallbackSettings,
+    spec,
+    problems,
+  )
+  for (const list of MATCHER_SETTINGS)
+    problems.push(...matcherProblems(`${kind}.${list}`, settings[list] ?? []))
   if (kind === 'Retry') {
     const { maxDelay, delay } = settings as { maxDelay: number; delay: number }
-    atLeast('Retry.maxDelay', maxDelay, 'delay', delay, problems)
+    requireAtLeast('Retry.maxDelay', maxDelay, 'delay', delay, problems)
   }
   if (kind === 'Fallback' && (settings.fallbackMethod === undefined) === (settings.value === undefined))
     problems.push('Fallback: takes a function or a fallbackMethod, one of the two')
@@ -48,26 +60,31 @@ export function problemsOf(kind: Kind, given: object): string[] {
 }
 
 /** What is wrong with an override of one setting, by itself; `enabled` is one of every decorator's. */
-export function overrideProblems(key: string, kind: string, word: string, value: unknown): string[] {
+export function overrideProblems(key: string, kind: string, name: string, value: unknown): string[] {
   const path = `overrides[${JSON.stringify(key)}]`
-  if (!KINDS.includes(kind)) return [`${path}: ${show(kind)} is no decorator, but one of ${KINDS.join(', ')}`]
-  const spec: Spec = SPECS[kind as keyof typeof SPECS] ?? {}
-  const words = ['enabled', ...(kind === 'CircuitBreaker' ? BREAKER_WORDS : Object.keys(spec))]
-  if (!words.includes(word)) return [`${path}: ${kind} has no ${show(word)}, but ${words.join(', ')}`]
-  if (word === 'enabled')
-    return typeof value === 'boolean' ? [] : [`${path}: got ${show(value)}, takes a boolean`]
-  if (kind === 'CircuitBreaker') return breakerProblem(word, value, path)
+  if (!DECORATOR_NAMES.includes(kind))
+    return [`${path}: ${formatValue(kind)} is no decorator, but one of ${DECORATOR_NAMES.join(', ')}`]
+  const spec: OptionSpec = SPECS[kind as keyof typeof SPECS] ?? {}
+  const names = ['enabled', ...(kind === 'CircuitBreaker' ? BREAKER_SETTING_NAMES : Object.keys(spec))]
+  if (!names.includes(name)) return [`${path}: ${kind} has no ${formatValue(name)}, but ${names.join(', ')}`]
+  if (name === 'enabled')
+    return typeof value === 'boolean' ? [] : [`${path}: got ${formatValue(value)}, takes a boolean`]
+  if (kind === 'CircuitBreaker') return breakerProblem(name, value, path)
   const problems: string[] = []
-  read(path, { [word]: value }, {}, spec, problems)
-  if (problems.length === 0 && LISTS.includes(word as never)) problems.push(...matcherProblems(path, value))
+  parseOptions(path, { [name]: value }, {}, spec, problems)
+  if (problems.length === 0 && MATCHER_SETTINGS.includes(name as never))
+    problems.push(...matcherProblems(path, value))
   return problems
 }
 
 /** The settings of a decorator with its defaults filled in. CircuitBreaker's are filled in by `toBreaker`. */
-export function filled<K extends Exclude<Kind, 'CircuitBreaker'>>(
+export function applyDefaults<K extends Exclude<DecoratorName, 'CircuitBreaker'>>(
   kind: K,
-  layers: readonly Settings[K][],
-): Settings[K] {
-  const spec: Spec = SPECS[kind]
-  return layers.reduce((base, layer) => read(kind, layer, base, spec, []), standards(spec) as Settings[K])
+  layers: readonly DecoratorSettings[K][],
+): DecoratorSettings[K] {
+  const spec: OptionSpec = SPECS[kind]
+  return layers.reduce(
+    (base, layer) => parseOptions(kind, layer, base, spec, []),
+    defaultsOf(spec) as DecoratorSettings[K],
+  )
 }

@@ -1,5 +1,5 @@
 import type { Duration } from '../../duration.js'
-import { deadline, type SpecOf } from '../../options.js'
+import { durationOrInfinity, type OptionSpecOf } from '../../options.js'
 
 /** How long each try of a method may take. */
 export interface TimeoutSettings {
@@ -7,4 +7,4 @@ export interface TimeoutSettings {
   value?: Duration | undefined
 }
 
-export const TIMEOUT = { value: [1000, deadline] } satisfies SpecOf<TimeoutSettings>
+export const TIMEOUT_SPEC = { value: [1000, durationOrInfinity] } satisfies OptionSpecOf<TimeoutSettings>

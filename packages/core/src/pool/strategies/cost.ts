@@ -1,8 +1,8 @@
-import { LeastUsed } from './least-used.js'
+import { LeastUsedStrategy } from './least-used.js'
 
 /** The cheapest; among equally cheap ones the one with the fewest calls started. */
-export class Cheapest extends LeastUsed {
+export class CostStrategy extends LeastUsedStrategy {
   protected override rank(slot: number): number {
-    return this.roster.member(slot).cost ?? 0
+    return this.slotTable.member(slot).cost ?? 0
   }
 }

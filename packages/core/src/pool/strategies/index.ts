@@ -1,43 +1,52 @@
 import type { Random } from '../../clock.js'
-import type { Averages } from '../results/averages.js'
-import type { Results } from '../results/results.js'
-import type { Roster } from '../roster.js'
-import { Cheapest } from './cost.js'
-import { ByFunction, type Chooser } from './function.js'
-import { LeastLatency } from './least-latency.js'
-import { LeastUsed } from './least-used.js'
-import { ByChance } from './random.js'
-import { Region } from './region.js'
-import { RoundRobin } from './round-robin.js'
-import { BestScore } from './score.js'
-import { Sticky } from './sticky.js'
-import type { Strategy } from './strategy.js'
-import { Weighted } from './weighted.js'
+import type { LatencyAverages } from '../scores/latency-averages.js'
+import type { ScoreWindow } from '../scores/score-window.js'
+import type { SlotTable } from '../slot-table.js'
+import { CostStrategy } from './cost.js'
+import { type Chooser, FunctionStrategy } from './function.js'
+import { LeastLatencyStrategy } from './least-latency.js'
+import { LeastUsedStrategy } from './least-used.js'
+import { RandomStrategy } from './random.js'
+import { RegionStrategy } from './region.js'
+import { RoundRobinStrategy } from './round-robin.js'
+import { ScoreStrategy } from './score.js'
+import { StickyStrategy } from './sticky.js'
+import type { SelectionStrategy } from './strategy.js'
+import { WeightedStrategy } from './weighted.js'
 
 /** What strategies choose by. */
-export interface Facts {
+export interface StrategyContext {
   readonly random: Random
-  readonly roster: Roster
-  readonly averages: Averages | undefined
-  readonly results: Results | undefined
+  readonly slotTable: SlotTable
+  readonly latencyAverages: LatencyAverages | undefined
+  readonly scores: ScoreWindow | undefined
 }
 
-const MAKERS = {
-  round_robin: () => new RoundRobin(),
-  random: ({ random }: Facts) => new ByChance(random),
-  weighted: ({ random, roster }: Facts) => new Weighted(random, roster),
-  least_used: ({ roster }: Facts) => new LeastUsed(roster),
-  least_latency: ({ random, averages }: Facts) => new LeastLatency(random, averages as Averages),
-  score: ({ random, roster, results }: Facts) => new BestScore(random, roster.ledger, results as Results),
-  sticky: ({ random, roster }: Facts) => new Region(roster, (idOf) => new Sticky(random, idOf), true),
-  region: ({ roster }: Facts) => new Region(roster, () => new RoundRobin(), false),
-  cost: ({ roster }: Facts) => new Cheapest(roster),
-} satisfies Record<string, (facts: Facts) => Strategy>
+const STRATEGY_FACTORIES = {
+  round_robin: () => new RoundRobinStrategy(),
+  random: ({ random }: StrategyContext) => new RandomStrategy(random),
+  weighted: ({ random, slotTable }: StrategyContext) => new WeightedStrategy(random, slotTable),
+  least_used: ({ slotTable }: StrategyContext) => new LeastUsedStrategy(slotTable),
+  least_latency: ({ random, latencyAverages }: StrategyContext) =>
+    new LeastLatencyStrategy(random, latencyAverages as LatencyAverages),
+  score: ({ random, slotTable, scores }: StrategyContext) =>
+    new ScoreStrategy(random, slotTable.counters, scores as ScoreWindow),
+  sticky: ({ random, slotTable }: StrategyContext) =>
+    new RegionStrategy(slotTable, (idOf) => new StickyStrategy(random, idOf), true),
+  region: ({ slotTable }: StrategyContext) =>
+    new RegionStrategy(slotTable, () => new RoundRobinStrategy(), false),
+  cost: ({ slotTable }: StrategyContext) => new CostStrategy(slotTable),
+} satisfies Record<string, (facts: StrategyContext) => SelectionStrategy>
 
 /** The built-in ways of choosing a member. */
-export type StrategyName = keyof typeof MAKERS
+export type StrategyName = keyof typeof STRATEGY_FACTORIES
 
-export const STRATEGIES = Object.keys(MAKERS) as StrategyName[]
+export const STRATEGY_NAMES = Object.keys(STRATEGY_FACTORIES) as StrategyName[]
 
-export const makeStrategy = (strategy: StrategyName | Chooser, facts: Facts): Strategy =>
-  typeof strategy === 'function' ? new ByFunction(facts.roster, strategy) : MAKERS[strategy](facts)
+export const createStrategy = (
+  strategy: StrategyName | Chooser,
+  context: StrategyContext,
+): SelectionStrategy =>
+  typeof strategy === 'function'
+    ? new FunctionStrategy(context.slotTable, strategy)
+    : STRATEGY_FACTORIES[strategy](context)

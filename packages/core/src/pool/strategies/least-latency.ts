@@ -1,21 +1,24 @@
 import type { Random } from '../../clock.js'
-import type { Averages } from '../results/averages.js'
-import { ByChance } from './random.js'
+import type { LatencyAverages } from '../scores/latency-averages.js'
+import { RandomStrategy } from './random.js'
 
 /** Of two drawn by chance the one with the lower decaying average of its latencies. */
-export class LeastLatency extends ByChance {
-  private readonly averages: Averages
+export class LeastLatencyStrategy extends RandomStrategy {
+  private readonly latencyAverages: LatencyAverages
 
-  constructor(random: Random, averages: Averages) {
+  constructor(random: Random, averages: LatencyAverages) {
     super(random)
-    this.averages = averages
+    this.latencyAverages = averages
   }
 
-  override choose(tried: readonly number[], _context: unknown, now: number): number {
-    const { dense, random, averages } = this
-    const first = dense.draw(random, tried)
+  override chooseSlot(tried: readonly number[], _context: unknown, now: number): number {
+    const { available, random, latencyAverages } = this
+    const first = available.pick(random, tried)
     if (first < 0) return first
-    const second = tried.length === 0 ? dense.drawOther(random, first) : dense.draw(random, [...tried, first])
-    return second < 0 || averages.at(first, now) <= averages.at(second, now) ? first : second
+    const second =
+      tried.length === 0 ? available.pickOther(random, first) : available.pick(random, [...tried, first])
+    return second < 0 || latencyAverages.decayedMean(first, now) <= latencyAverages.decayedMean(second, now)
+      ? first
+      : second
   }
 }

@@ -1,35 +1,35 @@
-import { Least } from '../indexes/least.js'
-import type { Roster } from '../roster.js'
-import type { Strategy } from './strategy.js'
+import { TournamentTree } from '../indexes/tournament-tree.js'
+import type { SlotTable } from '../slot-table.js'
+import type { SelectionStrategy } from './strategy.js'
 
 /** The one with the fewest calls started; among equals the first. */
-export class LeastUsed implements Strategy {
-  protected readonly roster: Roster
-  private readonly least: Least
+export class LeastUsedStrategy implements SelectionStrategy {
+  protected readonly slotTable: SlotTable
+  private readonly tree: TournamentTree
 
-  constructor(roster: Roster) {
-    this.roster = roster
-    this.least = new Least(roster.ledger)
+  constructor(roster: SlotTable) {
+    this.slotTable = roster
+    this.tree = new TournamentTree(roster.counters)
   }
 
-  insert(slot: number): void {
-    this.least.set(slot, this.rank(slot))
+  markAvailable(slot: number): void {
+    this.tree.set(slot, this.rank(slot))
   }
 
-  delete(slot: number): void {
-    this.least.set(slot, Infinity)
+  markUnavailable(slot: number): void {
+    this.tree.set(slot, Infinity)
   }
 
-  choose(tried: readonly number[]): number {
-    return this.least.firstBut(tried)
+  chooseSlot(tried: readonly number[]): number {
+    return this.tree.firstExcept(tried)
   }
 
-  turned(slot: number): void {
-    this.least.update(slot)
+  onSelected(slot: number): void {
+    this.tree.update(slot)
   }
 
   grow(capacity: number): void {
-    this.least.grow(capacity)
+    this.tree.grow(capacity)
   }
 
   /** What goes before the number of calls. */

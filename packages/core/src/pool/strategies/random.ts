@@ -1,29 +1,29 @@
 import type { Random } from '../../clock.js'
-import { Dense } from '../indexes/dense.js'
-import type { Strategy } from './strategy.js'
+import { DenseSet } from '../indexes/dense-set.js'
+import type { SelectionStrategy } from './strategy.js'
 
 /** Any, each as likely as another. */
-export class ByChance implements Strategy {
-  protected readonly dense = new Dense()
+export class RandomStrategy implements SelectionStrategy {
+  protected readonly available = new DenseSet()
   protected readonly random: Random
 
   constructor(random: Random) {
     this.random = random
   }
 
-  insert(slot: number): void {
-    this.dense.insert(slot)
+  markAvailable(slot: number): void {
+    this.available.insert(slot)
   }
 
-  delete(slot: number): void {
-    this.dense.delete(slot)
+  markUnavailable(slot: number): void {
+    this.available.delete(slot)
   }
 
-  choose(tried: readonly number[], _context: unknown, _now: number): number {
-    return this.dense.draw(this.random, tried)
+  chooseSlot(tried: readonly number[], _context: unknown, _now: number): number {
+    return this.available.pick(this.random, tried)
   }
 
   grow(capacity: number): void {
-    this.dense.grow(capacity)
+    this.available.grow(capacity)
   }
 }

@@ -1,15 +1,15 @@
 import type { Random } from '../../clock.js'
-import { hashOf } from '../indexes/hash.js'
-import { Ring } from '../indexes/ring.js'
-import { ByChance } from './random.js'
-import { wordOf } from './strategy.js'
+import { hashString } from '../indexes/hash.js'
+import { HashRing } from '../indexes/hash-ring.js'
+import { RandomStrategy } from './random.js'
+import { contextValue } from './strategy.js'
 
 /**
  * The same member for the same session, by consistent hashing. While a member is out its sessions go to the next ones on
  * the ring, and afterwards they come back. A call without a session goes anywhere.
  */
-export class Sticky extends ByChance {
-  private readonly ring = new Ring()
+export class StickyStrategy extends RandomStrategy {
+  private readonly ring = new HashRing()
   private readonly idOf: (slot: number) => string
 
   constructor(random: Random, idOf: (slot: number) => string) {
@@ -17,19 +17,21 @@ export class Sticky extends ByChance {
     this.idOf = idOf
   }
 
-  override insert(slot: number): void {
-    super.insert(slot)
-    this.ring.insert(slot, hashOf(this.idOf(slot)))
+  override markAvailable(slot: number): void {
+    super.markAvailable(slot)
+    this.ring.insert(slot, hashString(this.idOf(slot)))
   }
 
-  override delete(slot: number): void {
-    super.delete(slot)
-    this.ring.delete(slot, hashOf(this.idOf(slot)))
+  override markUnavailable(slot: number): void {
+    super.markUnavailable(slot)
+    this.ring.delete(slot, hashString(this.idOf(slot)))
   }
 
-  override choose(tried: readonly number[], context: unknown, now: number): number {
-    const session = wordOf(context, 'session')
-    return session === undefined ? super.choose(tried, context, now) : this.ring.find(hashOf(session), tried)
+  override chooseSlot(tried: readonly number[], context: unknown, now: number): number {
+    const session = contextValue(context, 'session')
+    return session === undefined
+      ? super.chooseSlot(tried, context, now)
+      : this.ring.find(hashString(session), tried)
   }
 
   override grow(capacity: number): void {

@@ -1,4 +1,4 @@
-import { milliseconds } from 'holdfast/engine'
+import { parseDuration } from 'holdfast/internal'
 import type { Policy } from '../../api/types.js'
 import { words } from '../../format.js'
 import { FIELDS, type Field, type Name, PARTS, split } from './fields.js'
@@ -48,7 +48,7 @@ export function meaning({ kind }: Field, value: string | boolean): unknown {
   if (typeof value === 'boolean') return value
   const text = value.trim()
   if (kind === 'number') return number(text)
-  if (kind === 'seconds') return SPOKEN.test(text) ? milliseconds(text) / 1000 : number(text)
+  if (kind === 'seconds') return SPOKEN.test(text) ? parseDuration(text) / 1000 : number(text)
   if (kind !== 'list' && kind !== 'codes') return text === '' ? null : text
   if (text === EMPTY) return []
   const parts = text

@@ -1,4 +1,4 @@
-import { delayBefore, type RetryPolicy } from 'holdfast/engine'
+import { type CompiledRetryPolicy, computeDelay } from 'holdfast/internal'
 
 /** A wait in seconds: without chance, and the least and most that chance makes of it. */
 export interface Wait {
@@ -37,13 +37,13 @@ export function waitsOf(wire: Record<string, unknown>): Wait[] | undefined {
   const numbers = Object.values(policy).filter((value) => typeof value === 'number')
   if (!(attempts >= 1) || numbers.some((value) => Number.isNaN(value))) return undefined
   if (policy.jitterAmount < 0 || policy.jitterAmount > 1 || policy.multiplier < 1) return undefined
-  const engine = policy as unknown as RetryPolicy
+  const engine = policy as unknown as CompiledRetryPolicy
   const plain = { ...engine, jitterType: 'none' as const }
   let [base, least, most] = [policy.baseDelay, policy.baseDelay, policy.baseDelay]
   return Array.from({ length: Math.min(attempts - 1, SHOWN) }, (_, index) => {
-    base = delayBefore(plain, index + 1, base, () => 0)
-    least = delayBefore(engine, index + 1, least, () => 0)
-    most = delayBefore(engine, index + 1, most, () => MOST)
+    base = computeDelay(plain, index + 1, base, () => 0)
+    least = computeDelay(engine, index + 1, least, () => 0)
+    most = computeDelay(engine, index + 1, most, () => MOST)
     return { attempt: index + 2, base: base / 1000, least: least / 1000, most: most / 1000 }
   })
 }

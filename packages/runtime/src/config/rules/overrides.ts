@@ -1,4 +1,4 @@
-import { BREAKER_DEFAULTS, readBreaker } from 'holdfast/engine'
+import { BREAKER_DEFAULTS, parseBreakerOptions } from 'holdfast/internal'
 import { snakeKey } from '../../codec/twin.js'
 import { mappedOperations, OverriddenPolicies, policiesAt } from '../overridden.js'
 import {
@@ -106,6 +106,6 @@ function checkBreaker(
   const [from] = overrides.values()
   if (from === undefined) return
   const problems: string[] = []
-  readBreaker(`the breaker of the policy ${policy.id}`, options, BREAKER_DEFAULTS, problems)
+  parseBreakerOptions(`the breaker of the policy ${policy.id}`, options, BREAKER_DEFAULTS, problems)
   for (const message of problems) problem(pathOf(from), message)
 }

@@ -1,4 +1,4 @@
-import { nearest } from '../nearest.js'
+import { suggest } from '../nearest.js'
 import { show } from '../problem.js'
 import { READY } from '../ready.js'
 import type { Config } from '../schema/schema.js'
@@ -9,7 +9,7 @@ export const policyIds = (config: Config): Set<string> =>
   new Set([...Object.keys(config.policies ?? {}), ...Object.keys(READY)])
 
 const hint = (word: string, known: Iterable<string>): string => {
-  const like = nearest(word, known)
+  const like = suggest(word, known)
   return like === undefined ? '' : ` (did you mean ${like}?)`
 }
 

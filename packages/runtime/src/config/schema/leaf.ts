@@ -1,4 +1,4 @@
-import { matcherProblems, milliseconds } from 'holdfast/engine'
+import { matcherProblems, parseDuration } from 'holdfast/internal'
 import { z } from 'zod'
 import { toSeconds } from '../../codec/leaf.js'
 import { patternProblem } from '../../redact/patterns.js'
@@ -46,7 +46,7 @@ const PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
 const tidy = (ms: number): number => Math.round(ms * 1e3) / 1e3
 
 const fromSeconds = (wire: number | string): number =>
-  typeof wire === 'number' ? tidy(wire * 1000) : tidy(milliseconds(wire))
+  typeof wire === 'number' ? tidy(wire * 1000) : tidy(parseDuration(wire))
 
 const words = (text: string) => [
   `${text}, in seconds or as ${FORMS}`,

@@ -1,5 +1,5 @@
 import { type Classification, classify, type Kind } from 'holdfast'
-import { compileMatchers } from 'holdfast/engine'
+import { compileMatchers } from 'holdfast/internal'
 
 /** The kinds that a name of another language can mean. */
 const KINDS: readonly Kind[] = [

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { HoldfastError } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { codeOf, unavailable } from './disk.js'
 import { describeProcess, livenessOf, THIS_PROCESS } from './process-identity.js'
 

@@ -1,5 +1,5 @@
 import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
-import { runOutsideContext, systemClock, systemRandom } from 'holdfast/engine'
+import { runOutsideContext, systemClock, systemRandom } from 'holdfast/internal'
 import { hashOf } from '../text.js'
 import type { Address } from './address.js'
 import { type Client, type ClientPool, type Driver, loadDriver } from './driver.js'

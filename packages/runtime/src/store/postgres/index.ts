@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Clock, Random } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import type { Store } from '../store.js'
 import { readAddress } from './address.js'
 import { Aliases } from './aliases.js'

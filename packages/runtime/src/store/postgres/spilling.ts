@@ -1,5 +1,5 @@
 import { type Clock, guard, isHoldfastError, type Random } from 'holdfast'
-import { systemClock, systemRandom } from 'holdfast/engine'
+import { systemClock, systemRandom } from 'holdfast/internal'
 import type { DeadLetter } from '../../records/dead-letter.js'
 import type { Added, DeadLetterStore } from '../store.js'
 import type { Aliases } from './aliases.js'

@@ -1,5 +1,5 @@
 import type { Clock } from 'holdfast'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import type { Database } from './database.js'
 import type { Client } from './driver.js'
 

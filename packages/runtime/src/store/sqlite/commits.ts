@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { systemClock } from 'holdfast/engine'
+import { systemClock } from 'holdfast/internal'
 import { Connection, gone, notOpen } from './connection.js'
 import type { DriverName } from './driver.js'
 import { canReconnect, isBusy, unavailable } from './failure.js'

@@ -1,7 +1,7 @@
 // A process that is killed: it hands in entries, or replays those that wait. Each thing it was promised is a line on stdout.
 import { writeSync } from 'node:fs'
 import { guard } from 'holdfast'
-import { systemClock, systemRandom } from 'holdfast/engine'
+import { systemClock, systemRandom } from 'holdfast/internal'
 import { DeadLetters } from '../../../src/dead-letters/dead-letters.js'
 import { DEAD_LETTER_DEFAULTS } from '../../../src/dead-letters/options.js'
 import type { Kit } from '../../../src/kit.js'

@@ -1,0 +1,44 @@
+import type { CircuitBreaker } from './breaker.js'
+import type { RemoteBreakerState } from './coordinator.js'
+import type { BreakerSettings } from './options.js'
+import { OutcomeWindow } from './window.js'
+
+/** Makes a breaker go by other settings, and leaves it where it stands as far as they allow. */
+export function applySettings(breaker: CircuitBreaker, settings: BreakerSettings): void {
+  const { settings: previous, window } = breaker
+  const now = previous.clock.now()
+  breaker.settings = settings
+  if (settings.adaptive !== previous.adaptive) breaker.recentOutcomes = settings.adaptive ? '' : undefined
+  if (window !== undefined)
+    breaker.window =
+      settings.windowType === previous.windowType
+        ? OutcomeWindow.fromEntries(
+            settings,
+            window.toEntries(now, (time) => time),
+          )
+        : undefined
+  breaker.openDuration = Math.min(breaker.openDuration, openDurationFor(settings, breaker.consecutiveOpens))
+  breaker.openUntil = Math.min(breaker.openUntil, now + breaker.openDuration)
+}
+
+/** Takes a breaker where others say that it stands. */
+export function applyRemoteState(breaker: CircuitBreaker, remote: RemoteBreakerState): void {
+  const { clock, maxTimeoutDuration } = breaker.settings
+  const { state, left, openFor, openings, failures, off } = remote
+  breaker.isDisabled = off
+  if (off || state === 'closed') {
+    breaker.transitionTo('closed')
+    return
+  }
+  breaker.consecutiveOpens = openings
+  breaker.openDuration = Math.min(openFor, maxTimeoutDuration)
+  breaker.openUntil = clock.now() + Math.min(left, breaker.openDuration)
+  breaker.failures = failures
+  breaker.transitionTo('open')
+}
+
+/** How long a breaker may stay open that has opened so often in a row. */
+export function openDurationFor(settings: BreakerSettings, openings: number): number {
+  const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration } = settings
+  return Math.min(maxTimeoutDuration, timeoutDuration * timeoutMultiplier ** Math.max(0, openings - 1))
+}

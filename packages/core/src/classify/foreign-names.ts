@@ -1,0 +1,53 @@
+import type { CauseChain } from './cause-chain.js'
+import { type Classification, type ErrorLike, PROGRAMMING_ERROR } from './classification.js'
+import { byName } from './error-names.js'
+import { bySqlState, sqlStateOf } from './sql.js'
+
+/** Tells whether an error, given with its causes, is meant by a name. */
+export type ChainPredicate = (chain: CauseChain, classification: Classification) => boolean
+
+export const anyNode =
+  (test: (node: ErrorLike) => unknown) =>
+  ({ nodes }: CauseChain): boolean =>
+    nodes.some(test)
+
+const hasKind =
+  (expectedKind: string): ChainPredicate =>
+  (_, { kind }) =>
+    kind === expectedKind
+
+const isSystemError = anyNode(({ code }) => /^E(?!RR_)[A-Z]/.test(`${code}`))
+const isProgrammingError = anyNode((node) => byName(node) === PROGRAMMING_ERROR)
+
+/** A client's error class stands for what is worth another try, not for every answer that the client throws. */
+export const isTransientHttp: ChainPredicate = (_, { httpStatus, category }) =>
+  httpStatus !== undefined && category === 'transient'
+
+/** What the exceptions of the other languages that retry rules are written in mean here. */
+const FOREIGN_ERRORS: readonly (readonly [names: string, ChainPredicate])[] = [
+  ['TimeoutError socket.timeout DeadlineExceeded', hasKind('timeout')],
+  ['ConnectionError NetworkError SocketException ConnectException EOFException', hasKind('network_error')],
+  ['ResourceExhausted', hasKind('rate_limited')],
+  ['PermissionError AccessDeniedError', hasKind('access_denied')],
+  ['OSError IOError', (chain, { kind }) => kind === 'network_error' || isSystemError(chain)],
+  ['SQLException', anyNode((node) => sqlStateOf(node) !== undefined)],
+  [
+    'SQLTransientConnectionException SQLTimeoutException',
+    anyNode((node) => bySqlState(node)?.category === 'transient'),
+  ],
+  ['SQLIntegrityConstraintViolationException', anyNode((node) => sqlStateOf(node)?.startsWith('23'))],
+  ['HttpError APIResponseError', isTransientHttp],
+  [
+    'IllegalArgumentException',
+    (chain, { kind, category }) =>
+      kind === 'validation' || (category === 'permanent' && isProgrammingError(chain)),
+  ],
+]
+
+/** The test behind a name of another language, with or without the path of its package. */
+export function foreignNamePredicate(name: string): ChainPredicate | undefined {
+  const shortName = name.slice(name.lastIndexOf('.') + 1)
+  return FOREIGN_ERRORS.find(([names]) =>
+    names.split(' ').some((known) => known === name || known === shortName),
+  )?.[1]
+}

@@ -1,0 +1,126 @@
+import { formatValue } from '../options.js'
+import { readCauseChain } from './cause-chain.js'
+import type { Classification, ErrorLike } from './classification.js'
+import { anyNode, type ChainPredicate, foreignNamePredicate, isTransientHttp } from './foreign-names.js'
+import { grpcStatusOf, isGrpcStatusName } from './grpc.js'
+import { sqlStateOf } from './sql.js'
+
+/** An error class; an abstract one will do. */
+type ErrorClass = abstract new (...args: never[]) => unknown
+
+/**
+ * What `retryOn`, `abortOn` and `failureOn` list: an error class, a name or a predicate.
+ *
+ * A name is the name of a class or of one of its ancestors, an error code that looks like an identifier, a kind, a category, a class of SQLSTATE
+ * (`sql:23`), a gRPC status (`grpc:UNAVAILABLE`), or an exception of Python or Java that means the same
+ * (`socket.timeout`). Classes and names also match what lies behind an error: its causes, the members of an
+ * AggregateError. A predicate is asked about the error itself, and matches when it says `true`.
+ *
+ * A function counts as a class when it inherits from `Error` or its source begins with `class`; any other is a
+ * predicate.
+ */
+// oxlint-disable-next-line no-explicit-any -- a predicate may know what its errors are
+export type Matcher = string | ErrorClass | ((error: any) => boolean)
+
+/** Whether an error, classified as given, matches a list. */
+export type CompiledMatcher = (error: unknown, classification: Classification) => boolean
+
+const NAME_PATTERN = /^[a-z_$][\w$]*(\.[a-z_$][\w$]*)*$/i
+const SQL_PATTERN = /^sql:([\dA-Z]{2,5})$/
+const GRPC_PATTERN = /^grpc:([A-Z_]+)$/
+
+type Predicate = (error: unknown) => boolean
+
+const isClass = (value: ErrorClass | Predicate): value is ErrorClass =>
+  value === Error ||
+  value.prototype instanceof Error ||
+  /^class\b/.test(Function.prototype.toString.call(value))
+
+/** Whether an error has a name or code, or its class or an ancestor of that has the name. */
+function hasNameOrAncestor(node: ErrorLike, name: string): boolean {
+  for (let proto = node; proto !== null; proto = Object.getPrototypeOf(proto)) {
+    if (proto.constructor?.name === name) return true
+  }
+  return hasNameOrCode(node, name)
+}
+
+const hasNameOrCode = ({ name, code }: ErrorLike, expectedName: string): boolean =>
+  name === expectedName || code === expectedName
+
+function createNamePredicate(name: string): ChainPredicate {
+  const sqlState = SQL_PATTERN.exec(name)?.[1]
+  if (sqlState !== undefined) return anyNode((node) => sqlStateOf(node)?.startsWith(sqlState))
+  const grpcStatus = GRPC_PATTERN.exec(name)?.[1]
+  if (grpcStatus !== undefined) return anyNode((node) => grpcStatusOf(node) === grpcStatus)
+  const foreignPredicate = foreignNamePredicate(name)
+  return (chain, classification) => {
+    const { kind, category, httpStatus } = classification
+    const { nodes, rejection } = chain
+    if (
+      rejection === undefined &&
+      (kind === name || category === name || foreignPredicate?.(chain, classification))
+    )
+      return true
+    if (foreignPredicate === isTransientHttp && httpStatus !== undefined) return false
+    return nodes.some((node) => (node === rejection ? hasNameOrCode : hasNameOrAncestor)(node, name))
+  }
+}
+
+/** A refusal is an Error too, but only a class that means it asks for it. */
+const createClassPredicate =
+  (type: ErrorClass): ChainPredicate =>
+  ({ nodes, rejection }) =>
+    nodes.some((node) => node instanceof type && (node !== rejection || type.prototype instanceof Error))
+
+/** A test that fails on what cannot be looked at says no. */
+const createSafePredicate =
+  (predicate: ChainPredicate, onThrow?: (error: unknown) => void): ChainPredicate =>
+  (chain, classification) => {
+    try {
+      return predicate(chain, classification)
+    } catch (thrown) {
+      onThrow?.(thrown)
+      return false
+    }
+  }
+
+/**
+ * Makes one function of a list of matchers. A predicate that throws matches nothing and is handed to `onThrow`. Behind
+ * a refusal such as CIRCUIT_OPEN nothing is looked for, and the refusal itself matches by its code or class only.
+ */
+export function compileMatchers(
+  matchers: readonly Matcher[],
+  onThrow?: (error: unknown, predicate: (error: unknown) => boolean) => void,
+): CompiledMatcher {
+  const predicates = matchers.map((matcher) => {
+    if (typeof matcher === 'string') return createSafePredicate(createNamePredicate(matcher))
+    if (isClass(matcher)) return createSafePredicate(createClassPredicate(matcher))
+    return createSafePredicate(
+      ({ error }) => matcher(error) === true,
+      (thrown) => onThrow?.(thrown, matcher),
+    )
+  })
+  return (error, classification) => {
+    const chain = readCauseChain(error)
+    return predicates.some((predicate) => predicate(chain, classification))
+  }
+}
+
+const MATCHER_FORMAT = "an error class, a predicate or a name such as 'timeout', 'sql:40', 'grpc:ABORTED'"
+
+function isMatcher(value: unknown): boolean {
+  if (typeof value !== 'string') return typeof value === 'function'
+  const grpcStatus = GRPC_PATTERN.exec(value)?.[1]
+  return grpcStatus === undefined
+    ? NAME_PATTERN.test(value) || SQL_PATTERN.test(value)
+    : isGrpcStatusName(grpcStatus)
+}
+
+/** What is wrong with a list of matchers: a sentence for each entry that is none, naming it by `path`. */
+export function matcherProblems(path: string, value: unknown): string[] {
+  if (!Array.isArray(value))
+    return [`${path}: got ${formatValue(value)}, takes an array, each entry ${MATCHER_FORMAT}`]
+  return value.flatMap((entry, i) =>
+    isMatcher(entry) ? [] : [`${path}[${i}]: got ${formatValue(entry)}, takes ${MATCHER_FORMAT}`],
+  )
+}

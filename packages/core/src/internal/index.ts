@@ -1,0 +1,46 @@
+/**
+ * The engine's own parts, for the packages that are built on it. They may change with every release; applications use
+ * `holdfast` itself.
+ *
+ * @packageDocumentation
+ */
+
+export {
+  type AsyncScope,
+  backgroundClock,
+  bindContext,
+  captureContext,
+  runInContext,
+  runOutsideContext,
+  setSharedTimer,
+} from '../async-context.js'
+export { isCountedFailure } from '../breaker/counted-failure.js'
+export { BREAKER_DEFAULTS, type BreakerSettings, parseBreakerOptions } from '../breaker/options.js'
+export type { BreakerOutcome, PermitState } from '../breaker/permit.js'
+export { Bulkhead } from '../bulkhead/bulkhead.js'
+export { compileMatchers, matcherProblems } from '../classify/index.js'
+export { approximateStartTime, systemClock, systemRandom } from '../clock.js'
+export { CredentialThrottle } from '../credential-throttle.js'
+export { overridePlaces } from '../decorators/overrides.js'
+export { toBreakerOptions } from '../decorators/settings/circuit-breaker.js'
+export { parseDuration } from '../duration.js'
+export { createCheapError } from '../errors.js'
+export type { Admission } from '../execution/admission.js'
+export { AttemptContext } from '../execution/attempt.js'
+export { Execution, type GuardedFunction } from '../execution/execution.js'
+export { type FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
+export type { EffectivePolicy, ExecutionHooks } from '../execution/hooks.js'
+export { breakerOutcome } from '../execution/outcome.js'
+export { type ExecutorOptions, GuardExecutor } from '../guard/guard-executor.js'
+export { type GuardSettings, parseGuardOptions } from '../guard/options.js'
+export { formatInstance, INSPECT, type Inspect } from '../inspect.js'
+export { Listeners } from '../listeners.js'
+export type { PoolCoordinator } from '../pool/coordinator.js'
+export { type ParsedMember, parseMemberList } from '../pool/member-list.js'
+export type { MemberPool, Selection, SelectionOutcome } from '../pool/member-pool.js'
+export { reportOnce } from '../report.js'
+export { isRetryable, nextDelay } from '../retry/decide.js'
+export { computeDelay } from '../retry/delay.js'
+export { type CompiledRetryPolicy, parseRetryOptions, RETRY_DEFAULTS } from '../retry/options.js'
+export { sessionSequence } from '../session/session.js'
+export { editDistance, suggest } from '../suggest.js'

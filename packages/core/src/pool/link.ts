@@ -1,7 +1,0 @@
-/** The way from a pool to the same pool elsewhere. What is told from there reaches it by `rest` and `rouse`. */
-export interface PoolLink {
-  /** A member has asked here to be left alone for so many milliseconds, longer than it would have rested anyway. */
-  rested(memberId: string, ms: number): void
-  /** The rest of a member was ended here by hand. */
-  roused(memberId: string): void
-}

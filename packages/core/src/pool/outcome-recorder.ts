@@ -1,0 +1,280 @@
+import type { BreakerEvent } from '../breaker/breaker.js'
+import { isCountedFailure } from '../breaker/counted-failure.js'
+import type { BreakerOutcome } from '../breaker/permit.js'
+import type { Availability } from './availability.js'
+import type { MemberBreakers } from './breakers.js'
+import type { PoolCoordinator } from './coordinator.js'
+import type { PoolEvent } from './events.js'
+import type { MemberStats } from './member-counters.js'
+import { isRateLimit, MemberFaults, outcomeStatus } from './member-faults.js'
+import type { SelectionOutcome } from './member-pool.js'
+import type { MemberSelection } from './member-selection.js'
+import { LocalFaultRollback } from './network/local-fault-rollback.js'
+import { isLocalFault, provesNetworkUp } from './network/local-faults.js'
+import { NetworkHealth } from './network/network-health.js'
+import type { PoolSettings } from './options.js'
+import { LatencyAverages } from './scores/latency-averages.js'
+import { ScoreWindow } from './scores/score-window.js'
+import type { SlotTable } from './slot-table.js'
+
+/** What the outcome of an attempt means for its member, for others of the call, and for the network. */
+export class OutcomeRecorder<T> {
+  latencyAverages: LatencyAverages | undefined = undefined
+  scores: ScoreWindow | undefined = undefined
+  availability!: Availability
+  /** The way to the same pool elsewhere; undefined for one that stands alone. */
+  coordinator: PoolCoordinator | undefined = undefined
+  private readonly network: NetworkHealth
+  private readonly localFaults: LocalFaultRollback
+  private memberFaults!: MemberFaults<T>
+  private readonly settings: PoolSettings<T>
+  private readonly slotTable: SlotTable<T>
+  private readonly breakers: MemberBreakers
+  private readonly emit: (event: PoolEvent) => void
+  /** The slot whose breaker is being told a result. */
+  private recordingSlot = -1
+
+  constructor(
+    settings: PoolSettings<T>,
+    roster: SlotTable<T>,
+    breakers: MemberBreakers,
+    emit: (event: PoolEvent) => void,
+  ) {
+    const { breaker } = settings
+    this.settings = settings
+    this.slotTable = roster
+    this.breakers = breakers
+    this.emit = emit
+    this.network = roster.register(new NetworkHealth(breaker.windowDuration))
+    this.localFaults = new LocalFaultRollback(roster, breakers)
+    this.updateStrategy()
+  }
+
+  /** Goes by the settings as they are now. What other strategies chose by is let go of. */
+  updateStrategy(): void {
+    const { settings, slotTable } = this
+    const { strategy } = settings
+    const [usesLatency, usesScore] = [strategy === 'least_latency', strategy === 'score']
+    if (!usesLatency) slotTable.unregister(this.latencyAverages)
+    if (!usesScore) slotTable.unregister(this.scores)
+    this.latencyAverages = usesLatency
+      ? (this.latencyAverages ?? slotTable.register(new LatencyAverages()))
+      : undefined
+    this.scores = usesScore ? (this.scores ?? slotTable.register(new ScoreWindow())) : undefined
+    this.memberFaults = new MemberFaults(settings)
+  }
+
+  /** Takes the outcome of an attempt, once; tells whether it speaks of the member and not of the request. */
+  recordOutcome(
+    selection: MemberSelection<T>,
+    outcome: SelectionOutcome,
+    selections: readonly MemberSelection<T>[],
+  ): boolean {
+    if (selection.progress !== 'running') return false
+    const { classification, duration } = outcome
+    const status = outcomeStatus(outcome)
+    const isRateLimited = isRateLimit(classification, status)
+    const isMemberFault = this.memberFaults.includes(selection.member, outcome, status)
+    const breakerOutcome = isRateLimited ? undefined : this.breakerOutcomeOf(selection.slot, outcome)
+    const isSuspected = isMemberFault && !isRateLimited && breakerOutcome !== 'failure'
+    const hasAnswered =
+      !isSuspected &&
+      !isRateLimited &&
+      breakerOutcome !== 'failure' &&
+      (!outcome.hasThrown || status !== undefined)
+    selection.progress = isSuspected ? 'accused' : hasAnswered ? 'answered' : 'settled'
+    selection.duration = duration
+    const isLocal = isLocalFault(outcome)
+    const finalOutcome = this.updateNetwork(
+      selection,
+      outcome,
+      isSuspected ? undefined : breakerOutcome,
+      isLocal,
+    )
+    // Whoever hears of a change may remove the member, so that it is looked for each time.
+    if (this.isCurrent(selection)) this.recordBreakerResult(selection, finalOutcome, outcome.endedAt)
+    if (this.isCurrent(selection)) this.recordAttempt(selection, finalOutcome, isLocal)
+    if (isRateLimited && this.isCurrent(selection)) this.onRateLimited(selection, classification?.retryAfter)
+    if (selections.length > 1) this.resolveSuspects(selection, selections)
+    return isMemberFault
+  }
+
+  /** Whether the network is down. It goes up by itself in time. */
+  isNetworkDown(now: number): boolean {
+    if (this.network.hasExpired(now)) this.onNetworkUp()
+    return this.network.isDown
+  }
+
+  /** Whether a call may go out. */
+  isCallAllowed(now: number): boolean {
+    return !this.isNetworkDown(now) || this.network.tryProbe(now)
+  }
+
+  /** Milliseconds until a call may go out to see whether the network is back. */
+  retryAfter(now: number): number {
+    return this.network.retryAfter(now)
+  }
+
+  /** A breaker has changed its state. */
+  onBreakerChanged(slot: number, { toState }: BreakerEvent): void {
+    if (toState !== 'open') return
+    this.slotTable.counters.addOpens(slot, 1)
+    if (slot === this.recordingSlot) this.localFaults.recordOpening(slot, this.breakers.get(slot).epoch)
+  }
+
+  stats(slot: number, id: string): MemberStats {
+    const { slotTable, latencyAverages, scores } = this
+    const latency = latencyAverages?.mean(slot)
+    return {
+      ...slotTable.counters.stats(slot, id),
+      ...(scores === undefined ? undefined : { score: scores.score(slot, scores.maxLatency) }),
+      ...(latency === undefined ? undefined : { latency }),
+    }
+  }
+
+  /** Leaves a member alone for so many milliseconds; tells whether that is longer than it would have been. */
+  startCooldown(slot: number, retryAfter: number): boolean {
+    const { clock } = this.settings
+    if (!(retryAfter > 0) || !this.availability.startCooldown(slot, clock.now() + retryAfter)) return false
+    const memberId = this.slotTable.member(slot).id
+    this.emit({ type: 'member_changed', change: 'rested', memberId, timestamp: clock.wall(), retryAfter })
+    return true
+  }
+
+  clear(slot: number): void {
+    this.slotTable.counters.clear(slot)
+    this.latencyAverages?.clear(slot)
+    this.scores?.clear(slot)
+    this.network.clear(slot)
+  }
+
+  /** Whether the member that was taken is still in the pool. */
+  private isCurrent({ slot, generation }: MemberSelection<T>): boolean {
+    return generation === this.slotTable.generation(slot)
+  }
+
+  /** What the member's breaker makes of an outcome. */
+  private breakerOutcomeOf(
+    slot: number,
+    { hasThrown, result, classification, breakerOutcome }: SelectionOutcome,
+  ): BreakerOutcome {
+    const settings = this.breakers.settingsOf(slot)
+    if (settings.matchesFailureOn === undefined || classification === undefined) return breakerOutcome
+    if (classification.kind === 'cancelled') return breakerOutcome
+    const failed =
+      (hasThrown || classification.httpStatus !== undefined) &&
+      isCountedFailure(settings, result, classification)
+    return failed ? 'failure' : hasThrown ? undefined : 'success'
+  }
+
+  /** Tells the breaker, or the columns that stand for it. */
+  private recordBreakerResult(
+    selection: MemberSelection<T>,
+    outcome: BreakerOutcome,
+    endedAt: number | undefined,
+  ): void {
+    const { breakers, availability } = this
+    const { slot } = selection
+    if (selection.admittedEpoch < 0) return
+    const breaker = breakers.find(slot)
+    this.recordingSlot = slot
+    if (breaker !== undefined) {
+      breaker.release(selection, outcome, endedAt)
+      if (breaker.currentState !== 'closed') availability.refresh(slot)
+    } else if (outcome === 'failure') breakers.recordFailure(slot)
+    else if (outcome === 'success') breakers.recordSuccess(slot)
+    this.recordingSlot = -1
+  }
+
+  private recordAttempt(
+    { slot, selectedAt, duration }: MemberSelection<T>,
+    outcome: BreakerOutcome,
+    isLocal: boolean,
+  ): void {
+    const isFailure = outcome === undefined ? undefined : outcome === 'failure'
+    this.slotTable.counters.countAttempt(slot, isFailure, duration)
+    // A fault of the network may yet be taken back; until that is known it changes no choice.
+    if (isFailure !== undefined && !isLocal)
+      this.recordLatency(slot, isFailure, duration, selectedAt + duration)
+  }
+
+  private recordLatency(slot: number, isFailure: boolean, duration: number, now: number): void {
+    this.latencyAverages?.add(slot, isFailure, duration, now)
+    this.scores?.add(slot, isFailure, duration)
+  }
+
+  /** What an outcome says of the network. Gives the verdict on the member that is left then. */
+  private updateNetwork(
+    selection: MemberSelection<T>,
+    outcome: SelectionOutcome,
+    breakerOutcome: BreakerOutcome,
+    isLocal: boolean,
+  ): BreakerOutcome {
+    const { network, localFaults, settings } = this
+    const { slot, selectedAt, duration } = selection
+    const isCurrent = this.isCurrent(selection)
+    if (isLocal)
+      return isCurrent && this.isNetworkFault(selection, breakerOutcome) ? undefined : breakerOutcome
+    if (isCurrent && outcome.breakerOutcome !== undefined) network.recordUse(slot, selectedAt + duration)
+    if (!network.hasSuspects && !network.isDown) return breakerOutcome
+    if (provesNetworkUp(outcome)) this.onNetworkUp()
+    else if (isCurrent && breakerOutcome === 'failure')
+      localFaults.recordOtherFailure(slot, settings.clock.now())
+    return breakerOutcome
+  }
+
+  /** The attempt met a local fault. Tells whether that is the network's and not the member's. */
+  private isNetworkFault({ slot, duration }: MemberSelection<T>, outcome: BreakerOutcome): boolean {
+    const { network, localFaults, settings, availability } = this
+    const now = settings.clock.now()
+    const since = now - settings.breaker.windowDuration
+    const wasDown = network.isDown
+    const isDown = network.recordFault(slot, now)
+    if (!isDown && outcome === 'failure') localFaults.recordFault(slot, duration, now, since)
+    if (isDown && !wasDown) {
+      for (const other of localFaults.rollBack(since)) availability.onBreakerChanged(other)
+      this.emit({ type: 'network_changed', down: isDown, timestamp: settings.clock.wall() })
+    }
+    return isDown
+  }
+
+  private onNetworkUp(): void {
+    const { network, localFaults, settings } = this
+    const { isDown } = network
+    const { clock } = settings
+    network.markUp()
+    localFaults.confirmFaults((slot, duration) => this.recordLatency(slot, true, duration, clock.now()))
+    if (isDown) this.emit({ type: 'network_changed', down: false, timestamp: clock.wall() })
+  }
+
+  /** The member asked to be left alone. */
+  private onRateLimited({ slot, member }: MemberSelection<T>, requestedDelay: number | undefined): void {
+    const retryAfter = requestedDelay ?? this.breakers.settingsOf(slot).timeoutDuration
+    if (this.startCooldown(slot, retryAfter)) this.coordinator?.onCooldownStarted(member.id, retryAfter)
+  }
+
+  /** An answer from another member proves that those who are accused were to blame themselves. */
+  private resolveSuspects(selection: MemberSelection<T>, selections: readonly MemberSelection<T>[]): void {
+    const { slot, progress } = selection
+    for (const other of selections) {
+      if (other.slot === slot && other.generation === selection.generation) continue
+      if (progress === 'answered' && other.progress === 'accused') this.recordDeferredFailure(other)
+      else if (progress === 'accused' && other.progress === 'answered') this.recordDeferredFailure(selection)
+    }
+  }
+
+  private recordDeferredFailure(selection: MemberSelection<T>): void {
+    const { breakers, availability, settings } = this
+    const { slot, admittedEpoch, duration } = selection
+    selection.progress = 'settled'
+    if (!this.isCurrent(selection)) return
+    this.slotTable.counters.addFailures(slot, 1)
+    this.recordLatency(slot, true, duration, settings.clock.now())
+    const breaker = breakers.find(slot)
+    if (breaker === undefined) breakers.recordFailure(slot)
+    else if (breaker.epoch === admittedEpoch) {
+      breaker.recordResult(true, false)
+      availability.refresh(slot)
+    }
+  }
+}

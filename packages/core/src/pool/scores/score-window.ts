@@ -1,0 +1,116 @@
+import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
+import { BlockAllocator } from './block-allocator.js'
+import { MaxLatencyIndex } from './max-latency-index.js'
+
+/** How many results a score looks back on. */
+const MAX_RESULTS = 100
+
+/** What the share of successes and the latency count for, and the score of a member that has no results. */
+const SUCCESS_WEIGHT = 0.7
+const LATENCY_WEIGHT = 0.3
+const UNKNOWN_SCORE = 0.5
+
+/**
+ * A row has all that is known of a slot, so that it is one look into memory: two numbers that its score is made of, what
+ * its successes count for and its mean latency; the sum of its latencies; and, as whole numbers of half the size, a word
+ * of small numbers, and where its results begin.
+ */
+const ROW_LENGTH = 4
+const SUCCESS_SHARE = 0
+const MEAN_LATENCY = 1
+const TOTAL_LATENCY = 2
+const PACKED_COUNTS = 6
+const BLOCK_START = 7
+
+/** How many bits of a word each of its numbers takes: the count of results, of successes, and where the next result goes. */
+const COUNT_BITS = 7
+const COUNT_MASK = (1 << COUNT_BITS) - 1
+
+/** The last hundred results of each slot, and the score they make. */
+export class ScoreWindow implements SlotIndexed {
+  private rows = new Float64Array(0)
+  private words = new Uint32Array(0)
+  private readonly blocks = new BlockAllocator()
+  private readonly slowest = new MaxLatencyIndex(
+    (slot) => this.rows[ROW_LENGTH * slot + MEAN_LATENCY] as number,
+  )
+
+  /** The highest mean latency of all, for {@link ScoreWindow.score}; where none took any time, one that can be divided by. */
+  get maxLatency(): number {
+    return this.slowest.max || 1
+  }
+
+  /** A result that took `ms`. */
+  add(slot: number, isFailure: boolean, ms: number): void {
+    const { blocks, words, rows } = this
+    const word = words[2 * ROW_LENGTH * slot + PACKED_COUNTS] as number
+    let start = words[2 * ROW_LENGTH * slot + BLOCK_START] as number
+    const next = word >>> (2 * COUNT_BITS)
+    let count = word & COUNT_MASK
+    let successes = (word >>> COUNT_BITS) & COUNT_MASK
+    let sum = rows[ROW_LENGTH * slot + TOTAL_LATENCY] as number
+    if (count === MAX_RESULTS) {
+      const oldest = blocks.numbers[start + next] as number
+      if (oldest >= 0) successes--
+      sum -= latencyOf(oldest)
+    } else {
+      start = blocks.extend(start, count++)
+      words[2 * ROW_LENGTH * slot + BLOCK_START] = start
+    }
+    // A failure is written below 0, so that a result is one number.
+    const result = Math.fround(isFailure ? -1 - ms : ms)
+    if (!isFailure) successes++
+    blocks.numbers[start + next] = result
+    const last = next === MAX_RESULTS - 1
+    // Once a round all is added anew, so that what rounding leaves behind does not add up.
+    sum = last ? sumLatencies(blocks.numbers, start) : sum + latencyOf(result)
+    rows[ROW_LENGTH * slot + TOTAL_LATENCY] = sum
+    words[2 * ROW_LENGTH * slot + PACKED_COUNTS] =
+      count | (successes << COUNT_BITS) | ((last ? 0 : next + 1) << (2 * COUNT_BITS))
+    this.writeRow(slot, (SUCCESS_WEIGHT * successes) / count, Math.fround(sum / count))
+  }
+
+  /** From 0 to 1; the higher, the better. */
+  score(slot: number, maxLatency: number): number {
+    const { rows } = this
+    return (
+      (rows[ROW_LENGTH * slot + SUCCESS_SHARE] as number) +
+      LATENCY_WEIGHT * (1 - (rows[ROW_LENGTH * slot + MEAN_LATENCY] as number) / maxLatency)
+    )
+  }
+
+  clear(slot: number): void {
+    const { words, blocks } = this
+    blocks.free(
+      words[2 * ROW_LENGTH * slot + BLOCK_START] as number,
+      (words[2 * ROW_LENGTH * slot + PACKED_COUNTS] as number) & COUNT_MASK,
+    )
+    this.writeRow(slot, UNKNOWN_SCORE - LATENCY_WEIGHT, 0)
+    this.rows.fill(0, ROW_LENGTH * slot + TOTAL_LATENCY, ROW_LENGTH * (slot + 1))
+  }
+
+  grow(capacity: number): void {
+    const oldLength = this.rows.length
+    this.rows = growArray(this.rows, ROW_LENGTH * capacity)
+    this.words = new Uint32Array(this.rows.buffer)
+    for (let at = oldLength; at < this.rows.length; at += ROW_LENGTH)
+      this.rows[at + SUCCESS_SHARE] = UNKNOWN_SCORE - LATENCY_WEIGHT
+    this.slowest.grow(capacity)
+  }
+
+  private writeRow(slot: number, share: number, mean: number): void {
+    const { rows } = this
+    const before = rows[ROW_LENGTH * slot + MEAN_LATENCY] as number
+    rows[ROW_LENGTH * slot + SUCCESS_SHARE] = share
+    rows[ROW_LENGTH * slot + MEAN_LATENCY] = mean
+    if (mean !== before) this.slowest.onChanged(slot, before, mean)
+  }
+}
+
+const latencyOf = (result: number): number => (result < 0 ? -1 - result : result)
+
+function sumLatencies(numbers: Float32Array, start: number): number {
+  let sum = 0
+  for (let at = start; at < start + MAX_RESULTS; at++) sum += latencyOf(numbers[at] as number)
+  return sum
+}

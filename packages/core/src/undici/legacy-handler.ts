@@ -1,0 +1,47 @@
+import type {
+  DispatchController,
+  DispatchHandler,
+  DispatchHeaders,
+  LegacyDispatchHandler,
+} from './dispatch.js'
+import { toRawHeaders } from './headers.js'
+
+/** The handler that waits for the answer, whichever of undici's two forms it has. */
+export function toDispatchHandler(handler: DispatchHandler & LegacyDispatchHandler): DispatchHandler {
+  return typeof handler.onRequestStart === 'function' ? handler : new LegacyHandlerAdapter(handler)
+}
+
+class LegacyHandlerAdapter implements DispatchHandler {
+  private readonly handler: LegacyDispatchHandler
+
+  constructor(handler: LegacyDispatchHandler) {
+    this.handler = handler
+  }
+
+  onRequestStart(controller: DispatchController, context: unknown): void {
+    this.handler.onConnect?.((reason) => controller.abort(reason as Error), context)
+  }
+
+  onResponseStart(
+    controller: DispatchController,
+    status: number,
+    headers: DispatchHeaders,
+    message?: string,
+  ): void {
+    const raw = controller.rawHeaders ?? toRawHeaders(headers)
+    if (this.handler.onHeaders?.(status, raw, () => controller.resume(), message) === false)
+      controller.pause()
+  }
+
+  onResponseData(controller: DispatchController, chunk: Uint8Array): void {
+    if (this.handler.onData?.(chunk) === false) controller.pause()
+  }
+
+  onResponseEnd(controller: DispatchController, trailers: DispatchHeaders): void {
+    this.handler.onComplete?.(controller.rawTrailers ?? toRawHeaders(trailers))
+  }
+
+  onResponseError(_: DispatchController, error: Error): void {
+    this.handler.onError?.(error)
+  }
+}

@@ -1,0 +1,225 @@
+// A breaker that has a link to others of its name elsewhere: what it tells, what it asks, and what it does as told.
+import { describe, expect, it } from 'vitest'
+import type { BreakerCoordinator, RemoteBreakerState } from '../../src/breaker/coordinator.js'
+import type { CircuitBreaker, CircuitBreakerOptions } from '../../src/index.js'
+import { admitted, fail, made, opened, succeed } from './setup.js'
+
+/** A link that writes down what it hears; tests wait until `probeAllowedAt`. */
+class Heard implements BreakerCoordinator {
+  isProbeWanted = false
+  until = Number.NEGATIVE_INFINITY
+  readonly said: unknown[][] = []
+  probeAllowedAt = (lease: number, now: number) => (this.said.push(['turn', lease, now]), this.until)
+  onProbeStarted = ({ leaseEnd }: { leaseEnd: number }, lease: number) =>
+    void this.said.push(['begun', leaseEnd, lease])
+  onProbeEnded = (_: unknown, verdict: unknown) => void this.said.push(['ended', verdict])
+  onResult = (phase: string, failed: boolean) => void this.said.push(['counted', phase, failed])
+  onCommand = (order: string) => void this.said.push(['ordered', order])
+
+  /** What it heard since it was last asked. */
+  take = () => this.said.splice(0)
+}
+
+function linked<T extends { breaker: CircuitBreaker }>(of: T): T & { link: Heard } {
+  const link = new Heard()
+  of.breaker.coordinator = link
+  return { ...of, link }
+}
+
+const open = async (options: CircuitBreakerOptions = {}) => {
+  const all = linked(opened(options))
+  await all.clock.advance(1000)
+  return all
+}
+
+describe('a breaker with a link', () => {
+  it('tells of each result, with the state it was counted in', () => {
+    const { breaker, link } = linked(made({ failureThreshold: 2 }))
+    succeed(breaker)
+    fail(breaker, 2)
+    expect(link.take()).toEqual([
+      ['counted', 'closed', false],
+      ['counted', 'closed', true],
+      ['counted', 'closed', true],
+    ])
+    expect(breaker.state).toBe('open')
+  })
+
+  it('tells nothing of results while it is off, or that say nothing', () => {
+    const { breaker, link } = linked(made())
+    admitted(breaker).ignore()
+    breaker.disable()
+    expect(link.take()).toEqual([['ordered', 'disable']])
+    succeed(breaker)
+    expect(link.take()).toEqual([])
+  })
+
+  it('tells what operators do, once it is done, and nothing of what changes nothing', () => {
+    const { breaker, link } = linked(made())
+    breaker.enable()
+    breaker.trip()
+    breaker.trip()
+    breaker.reset()
+    breaker.disable()
+    breaker.trip()
+    breaker.reset()
+    breaker.enable()
+    expect(link.take().map(([, order]) => order)).toEqual(['trip', 'trip', 'reset', 'disable', 'enable'])
+  })
+
+  it('wants a test as soon as somebody was refused', () => {
+    const { breaker, link } = linked(opened())
+    expect(link.isProbeWanted).toBe(false)
+    expect(breaker.admit()).toBeUndefined()
+    expect(link.isProbeWanted).toBe(true)
+    expect(link.take()).toEqual([])
+  })
+
+  it('asks for its turn with the lease, tells of the test and of how it ended', async () => {
+    const { breaker, link, clock } = await open({ probeLease: 300 })
+    const test = admitted(breaker)
+    const now = clock.now()
+    expect(breaker.state).toBe('half_open')
+    expect(link.take()).toEqual([
+      ['turn', 300, now],
+      ['turn', 300, now],
+      ['begun', now + 300, 300],
+    ])
+    test.success()
+    expect(link.take()).toEqual([
+      ['ended', 'success'],
+      ['counted', 'half_open', false],
+    ])
+    expect(breaker.state).toBe('closed')
+  })
+
+  it('tells of a failed test, of one that was too slow as failed, and of a late one as saying nothing', async () => {
+    const failed = await open()
+    admitted(failed.breaker).failure()
+    expect(failed.link.take().slice(-2)).toEqual([
+      ['ended', 'failure'],
+      ['counted', 'half_open', true],
+    ])
+    const slow = await open({ slowCallDuration: 50, slowCallRate: 0.5, windowType: 'rate', failureRate: 0.5 })
+    slow.link.take()
+    const test = admitted(slow.breaker)
+    await slow.clock.advance(50)
+    test.success()
+    expect(slow.link.take().slice(-2)).toEqual([
+      ['ended', 'success'],
+      ['counted', 'half_open', true],
+    ])
+    const late = await open({ probeLease: 100 })
+    const lateTest = admitted(late.breaker)
+    await late.clock.advance(101)
+    lateTest.success()
+    expect(late.link.take().at(-1)).toEqual(['ended', undefined])
+    expect(late.breaker.state).toBe('half_open')
+  })
+
+  it('tells a slow success while it is closed as none that failed', async () => {
+    const { breaker, link, clock } = linked(
+      made({ windowType: 'rate', failureRate: 0.9, slowCallRate: 0.9, slowCallDuration: 10 }),
+    )
+    const call = admitted(breaker)
+    await clock.advance(10)
+    call.success()
+    expect(link.take()).toEqual([['counted', 'closed', false]])
+  })
+
+  it('stays open where it is not its turn, and asks no more until then', async () => {
+    const { breaker, link, clock } = await open()
+    link.until = clock.now() + 70
+    expect(breaker.admit()).toBeUndefined()
+    expect(breaker.state).toBe('open')
+    expect(link.take()).toHaveLength(1)
+    expect(breaker.admit()).toBeUndefined()
+    await clock.advance(69)
+    expect(breaker.admit()).toBeUndefined()
+    expect(link.take()).toEqual([])
+    await clock.advance(1)
+    expect(breaker.admit()).toBeDefined()
+  })
+
+  it('begins where its turn is now', async () => {
+    const { breaker, link, clock } = await open()
+    link.until = clock.now()
+    expect(breaker.admit()).toBeDefined()
+  })
+
+  it('leaves the other places for tests to those elsewhere, as long as they hold them', async () => {
+    const { breaker, link, clock } = await open({ halfOpenMax: 3, successThreshold: 3, probeLease: 1000 })
+    const test = admitted(breaker)
+    link.until = clock.now() + 70
+    expect(breaker.admit()).toBeUndefined()
+    link.take()
+    await clock.advance(69)
+    expect(breaker.admit()).toBeUndefined()
+    expect(link.take()).toEqual([])
+    await clock.advance(1)
+    expect(breaker.admit()).toBeDefined()
+    test.success()
+    expect(link.take().at(-1)).toEqual(['counted', 'half_open', false])
+  })
+
+  it('gives those places back when it is told that its turn has come', async () => {
+    const { breaker, link, clock } = await open({ halfOpenMax: 3, successThreshold: 3, probeLease: 1000 })
+    const test = admitted(breaker)
+    link.until = clock.now() + 70
+    expect(breaker.admit()).toBeUndefined()
+    link.until = Number.NEGATIVE_INFINITY
+    breaker.scheduleProbe(clock.now())
+    expect([breaker.admit(), breaker.admit(), breaker.admit()].map((pass) => pass !== undefined)).toEqual([
+      true,
+      true,
+      false, // the first test still has its place
+    ])
+    test.success()
+  })
+})
+
+describe('news from elsewhere', () => {
+  const news = (more: Partial<RemoteBreakerState>): RemoteBreakerState => ({
+    state: 'open',
+    left: 400,
+    openFor: 800,
+    openings: 2,
+    failures: 7,
+    off: false,
+    ...more,
+  })
+
+  it('open it for what is left', async () => {
+    const { breaker, clock } = made({ timeoutDuration: 1000 })
+    breaker.applyRemoteState(news({}))
+    expect(breaker).toMatchObject({ state: 'open', failureCount: 7, disabled: false })
+    expect(breaker.nextTestTime).toBe(clock.wall() + 400)
+    expect(breaker.snapshot()).toMatchObject({ openedInARow: 2 })
+    await clock.advance(400)
+    expect(breaker.admit()).toBeDefined()
+  })
+
+  it('open it no longer than its settings allow', () => {
+    const { breaker, clock } = made({ timeoutDuration: 100, maxTimeoutDuration: 300 })
+    breaker.applyRemoteState(news({ left: 9000, openFor: 9000 }))
+    expect(breaker.nextTestTime).toBe(clock.wall() + 300)
+  })
+
+  it('close it, or switch it off and on', () => {
+    const { breaker } = opened()
+    breaker.applyRemoteState(news({ state: 'closed' }))
+    expect(breaker).toMatchObject({ state: 'closed', disabled: false, failureCount: 0 })
+    breaker.applyRemoteState(news({ off: true }))
+    expect(breaker).toMatchObject({ state: 'closed', disabled: true })
+    expect(breaker.admit()).toBeDefined()
+    breaker.applyRemoteState(news({}))
+    expect(breaker).toMatchObject({ state: 'open', disabled: false })
+  })
+
+  it('are nothing to tell of: whoever sent them knows', () => {
+    const { breaker, link } = linked(made())
+    breaker.applyRemoteState(news({}))
+    breaker.applyRemoteState(news({ state: 'closed' }))
+    expect(link.take()).toEqual([])
+  })
+})

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest'
+import { HoldfastError } from '../../src/index.js'
+import { type ParsedMember, parseMemberList } from '../../src/internal/index.js'
+import { problemsOf } from './setup.js'
+
+const same = (member: ParsedMember) => member
+const parse = (text: string) => parseMemberList(text, same)
+const urls = (text: string) => parse(text).map(({ url }) => url)
+const problems = (text: string) => problemsOf(() => parse(text))
+
+const FIELDS = 'the fields are url, protocol, host, port, username, password, id, weight, region, cost, tags'
+
+describe('a list of members in lines', () => {
+  it('has one in each, but for empty ones and remarks', () => {
+    const text = '# ours\n\nhttp://a:1\r\n  https://b:2  \n\t# theirs\nsocks5://c:3'
+    expect(parse(text)).toEqual([
+      { url: 'http://a:1', location: 'line 3' },
+      { url: 'https://b:2', location: 'line 4' },
+      { url: 'socks5://c:3', location: 'line 6' },
+    ])
+  })
+
+  it('may be empty', () => {
+    expect(parse('')).toEqual([])
+    expect(parse('\n# nobody\n')).toEqual([])
+  })
+
+  it.each([
+    ['a:1', 'http://a:1'],
+    ['user:secret@a:1', 'http://user:secret@a:1'],
+    ['10.0.0.7:8080:user:p@ss:word', 'http://user:p%40ss%3Aword@10.0.0.7:8080'],
+    ['a-b.example:1:u:p', 'http://u:p@a-b.example:1'],
+    ['[::1]:8080', 'http://[::1]:8080'],
+    // None of these is host, port, user and password.
+    ['a b:1:u:p', undefined],
+    ['a:b:u:p', 'http://a:b:u:p'],
+    ['/a:1:u:p', 'http:///a:1:u:p'],
+    ['a:1::p', 'http://a:1::p'],
+  ])('may say %s', (text, url) => {
+    if (url === undefined) expect(problems(text)).toEqual([`line 1: ${FIELDS}`])
+    else expect(urls(text)).toEqual([url])
+  })
+
+  it('may say more of one, in words', () => {
+    expect(parse('a:1  id=x  weight=2.5 region=eu\tcost=0 tags=fast;cheap,new')).toEqual([
+      {
+        url: 'http://a:1',
+        location: 'line 1',
+        id: 'x',
+        weight: 2.5,
+        region: 'eu',
+        cost: 0,
+        tags: ['fast', 'cheap', 'new'],
+      },
+    ])
+    expect(parse('10.0.0.7:1:u:p id=y=z')).toEqual([
+      { url: 'http://u:p@10.0.0.7:1', location: 'line 1', id: 'y=z' },
+    ])
+  })
+
+  it('is refused with every bad one by its place, and never by what it says', () => {
+    const text = 'a:1 weight=much\nb:1 colour=secret cost=-1\nc:1 word\nd:1 weight='
+    expect(problems(text)).toEqual([
+      'line 1: weight takes a number from 0',
+      `line 2: ${FIELDS}`,
+      'line 2: cost takes a number from 0',
+      `line 3: ${FIELDS}`,
+      'line 4: weight takes a number from 0',
+    ])
+    expect(() => parse(text)).toThrow(
+      /^a list of proxies cannot be read: line 1: weight takes a number from 0; line 2/,
+    )
+    expect(() => parse(text)).not.toThrow(/secret|much|colour/)
+  })
+})
+
+describe('a list of members in CSV', () => {
+  it('begins with the names of its fields', () => {
+    expect(parse('Host, PORT ,username,password,id,region\na,1,u,p,x,eu\n# not here\nb,,,,,')).toEqual([
+      { url: 'http://u:p@a:1', location: 'line 2', id: 'x', region: 'eu' },
+      { url: 'http://b', location: 'line 4' },
+    ])
+    expect(urls('url,id\nhttp://a:1,x')).toEqual(['http://a:1'])
+  })
+
+  it('may have quotes round what has commas and quotes', () => {
+    expect(parse('url,tags,id\n"http://a:1","x,y;z","the ""one"""')).toEqual([
+      { url: 'http://a:1', location: 'line 2', tags: ['x', 'y', 'z'], id: 'the "one"' },
+    ])
+    expect(parse('id,url\n,http://a:1')).toEqual([{ url: 'http://a:1', location: 'line 2' }])
+  })
+
+  it('is refused where a line lacks what it needs, or a field is unknown', () => {
+    expect(problems('url,id\n,x')).toEqual(['line 2: takes url, or host and port'])
+    expect(problems('url,colour\nhttp://a:1,red\nhttp://b:1,')).toEqual([`line 2: ${FIELDS}`])
+  })
+})
+
+describe('a list of members in JSON', () => {
+  const one = { url: 'http://a:1' }
+
+  it.each([
+    ['an array', JSON.stringify([one])],
+    ['under members', JSON.stringify({ members: [one] })],
+    ['under proxies', JSON.stringify({ proxies: [one] })],
+    ['after a mark of byte order and spaces', `\ufeff \n${JSON.stringify([one])}\n`],
+  ])('may be %s', (_, text) => {
+    expect(parse(text)).toEqual([{ url: 'http://a:1', location: 'entry 1' }])
+  })
+
+  it('has objects and texts in it', () => {
+    const entries = [
+      ' b:2 id=y ',
+      { host: 'c', port: 3, username: 'u', password: 'p:', protocol: 'socks5://', id: 7, tags: ['x', 1] },
+      { host: 'd', username: 'u', protocol: 'https:', weight: 2, cost: '3', region: null },
+      { host: 'e', password: 'p', port: '5', protocol: 'http' },
+    ]
+    expect(parse(JSON.stringify(entries))).toEqual([
+      { url: 'http://b:2', location: 'entry 1', id: 'y' },
+      { url: 'socks5://u:p%3A@c:3', location: 'entry 2', id: '7', tags: ['x', '1'] },
+      { url: 'https://u:@d', location: 'entry 3', weight: 2, cost: 3 },
+      { url: 'http://e:5', location: 'entry 4' },
+    ])
+  })
+
+  it('is refused by the place of what is wrong', () => {
+    expect(problems('[{ "url": "http://u:secret@a:1" ]')).toEqual(['it begins like JSON and is none'])
+    const list = 'got JSON without a list, takes an array, or an object with one under members'
+    expect(problems('{}')).toEqual([list])
+    expect(problems('{ "members": 1 }')).toEqual([list])
+    expect(problems('[null, { "url": "http://a:1", "weight": true }, { "id": "x" }]')).toEqual([
+      'entry 1: takes url, or host and port',
+      `entry 2: ${FIELDS}`,
+      'entry 3: takes url, or host and port',
+    ])
+  })
+})
+
+describe('what is made of the members of a list', () => {
+  it('is what comes back', () => {
+    expect(parseMemberList('a:1\nb:2', ({ url }) => url.length)).toEqual([10, 10])
+  })
+
+  it('may be refused, and is told of with its place', () => {
+    const make = ({ url, location }: ParsedMember) => {
+      if (location === 'line 1') throw new Error('too short')
+      if (location === 'line 2')
+        throw new HoldfastError('INVALID_OPTIONS', 'no', { details: ['too long', 'too wide'] })
+      return url
+    }
+    expect(problemsOf(() => parseMemberList('a:1\nb:2\nc:3 weight=x', make))).toEqual([
+      'line 1: too short',
+      'line 2: too long',
+      'line 2: too wide',
+      'line 3: weight takes a number from 0',
+    ])
+  })
+})
