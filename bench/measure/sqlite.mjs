@@ -24,12 +24,12 @@ const load = () =>
  * @param {(store: Store, driver: (file: string) => Promise<Driver>, dir: string) => Promise<T>} work
  */
 async function withStore(work) {
-  const { openSqlite, openDriver } = await load()
+  const { openSqlite, openSqliteDriver } = await load()
   const dir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
   const store = openSqlite(join(dir, 'store.db'))
   await store.open()
   try {
-    return await work(store, openDriver, dir)
+    return await work(store, openSqliteDriver, dir)
   } finally {
     await store.close()
     await rm(dir, { recursive: true })

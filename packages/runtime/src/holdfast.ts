@@ -8,13 +8,6 @@ import {
   systemClock,
   systemRandom,
 } from 'holdfast/internal'
-import { Assembly } from './assembly.js'
-import { Breakers } from './breakers/service.js'
-import type { Config } from './config/schema/schema.js'
-import { readSource } from './config/source.js'
-import type { Configuration } from './configuration.js'
-import type { DeadLetters } from './dead-letters/dead-letters.js'
-import type { ErrorLog } from './error-log/error-log.js'
 import type {
   CallOptions,
   EventService,
@@ -23,21 +16,28 @@ import type {
   OpenOptions,
   PoolService,
   Run,
-} from './face.js'
-import { checkOpen } from './given.js'
-import type { House } from './house.js'
+} from './api-types.js'
+import { Breakers } from './breakers/service.js'
+import { checkOpenOptions } from './call-options.js'
+import type { Config } from './config/schema/schema.js'
+import { loadSource } from './config/source.js'
+import type { Configuration } from './configuration.js'
+import type { DeadLetters } from './dead-letters/dead-letters.js'
+import type { ErrorLog } from './error-log/error-log.js'
+import type { Fleet } from './fleet/fleet.js'
+import type { FleetNode } from './fleet/membership.js'
 import type { Metrics } from './metrics/metrics.js'
-import { type Pipeline, Pipelines } from './pipeline/pipeline.js'
+import { type Pipeline, PipelineFactory } from './pipeline/pipeline.js'
 import type { Step } from './pipeline/step.js'
 import { Pools } from './pools/service.js'
 import type { MemberTarget } from './pools/target.js'
 import type { AuditRecord } from './records/errors.js'
+import { RuntimeContainer } from './runtime-container.js'
 import { Sessions } from './sessions/service.js'
-import type { Fleet } from './shared/fleet.js'
-import type { FleetNode } from './shared/nodes.js'
-import { checkJournalFilter } from './store/filter.js'
+import { checkJournalFilter } from './store/filter-checks.js'
 import { openStore } from './store/open.js'
 import type { AuditFilter, Page, Store } from './store/store.js'
+import type { StoreBackedContext } from './store-backed-context.js'
 
 /** Where the records of a file lie that says nothing. */
 const DEFAULT_STORE = 'sqlite:data/holdfast.db'
@@ -86,7 +86,10 @@ export class Holdfast {
   /** Failed attempts, as operators read them. */
   readonly errors: ErrorLog
   /** Who changed what. */
-  readonly audit: { list(filter?: AuditFilter): Promise<Page<AuditRecord>>; record: House['audit'] }
+  readonly audit: {
+    list(filter?: AuditFilter): Promise<Page<AuditRecord>>
+    record: StoreBackedContext['audit']
+  }
   /** What failed for good and is kept. */
   readonly deadLetters: DeadLetters
   /** The pools of the configuration. */
@@ -95,8 +98,8 @@ export class Holdfast {
   readonly config: Configuration
   /** Where records live. */
   readonly store: Store
-  private readonly assembly: Assembly
-  private readonly pipelines: Pipelines
+  private readonly container: RuntimeContainer
+  private readonly pipelines: PipelineFactory
   private closing: Promise<void> | undefined = undefined
 
   /**
@@ -105,63 +108,63 @@ export class Holdfast {
    *
    * @throws CONFIG_INVALID that lists everything wrong with the file, unless `fallback` is set
    */
-  static async open(given: string | OpenOptions = {}): Promise<Holdfast> {
+  static async open(input: string | OpenOptions = {}): Promise<Holdfast> {
     // One that is opened by the first call that needs it still belongs to all.
-    return runOutsideContext(() => openRuntime(given))
+    return runOutsideContext(() => openRuntime(input))
   }
 
   /** @internal */
   [INSPECT](_depth: number, options: object, inspect: Inspect): string {
-    const { node, store } = this.assembly.house
+    const { node, store } = this.container.runtime
     return formatInstance('Holdfast', { node, store: store.kind }, options, inspect)
   }
 
-  private constructor(assembly: Assembly) {
-    const { house, store, config, errors, deadLetters, recorder, counted, registry, changes, pools } =
+  private constructor(assembly: RuntimeContainer) {
+    const { runtime, store, config, errors, deadLetters, recorder, metrics, registry, breakerEvents, pools } =
       assembly
     const run: Run = (operation, fn, given) => this.run(operation, fn, given)
     assembly.run = run
-    this.assembly = assembly
+    this.container = assembly
     this.store = store
     this.config = config
     this.policies = config.policies
     this.errors = errors
     this.deadLetters = deadLetters
-    this.pipelines = new Pipelines(house, run, deadLetters)
-    this.breakers = new Breakers(house, registry, pools, {
-      flush: () => house.breakerEvents.flush(),
-      look: () => changes.save(),
+    this.pipelines = new PipelineFactory(runtime, run, deadLetters)
+    this.breakers = new Breakers(runtime, registry, pools, {
+      flush: () => runtime.breakerEvents.flush(),
+      look: () => breakerEvents.saveChanged(),
     })
-    this.sessions = new Sessions(house, recorder, () => house.sessions.flush())
+    this.sessions = new Sessions(runtime, recorder, () => runtime.sessions.flush())
     this.events = {
-      on: (type, listener) => house.bus.on(type, listener),
+      on: (type, listener) => runtime.bus.on(type, listener),
       list: async (filter) => {
         checkJournalFilter('events', filter)
-        await house.events.flush()
+        await runtime.events.flush()
         return store.events.list(filter)
       },
     }
     this.metrics = {
-      summary: async () => counted.summary(),
-      timeseries: async (asked) => counted.timeseries(asked),
-      byMember: async (asked) => counted.byMember(asked),
-      window: async (range) => counted.window(range),
-      counters: () => counted.counters(),
+      summary: async () => metrics.summary(),
+      timeseries: async (asked) => metrics.timeseries(asked),
+      byMember: async (asked) => metrics.byMember(asked),
+      window: async (range) => metrics.window(range),
+      counters: () => metrics.counters(),
     }
     this.audit = {
       list: async (filter) => {
         checkJournalFilter('audit records', filter)
-        await house.audits.flush()
+        await runtime.audits.flush()
         return store.audit.list(filter)
       },
-      record: (...args) => house.audit(...args),
+      record: (...args) => runtime.audit(...args),
     }
-    this.pools = new Pools(house, config, pools)
+    this.pools = new Pools(runtime, config, pools)
   }
 
   /** This process among others, where the configuration says `shared`. */
   get fleet(): Fleet | undefined {
-    return this.assembly.fleet
+    return this.container.fleet
   }
 
   /**
@@ -175,12 +178,12 @@ export class Holdfast {
     fn: (attempt: Attempt<MemberTarget>) => T | PromiseLike<T>,
     options?: CallOptions,
   ): Promise<T> {
-    return this.assembly.calls.run(operation, fn as never, options)
+    return this.container.calls.run(operation, fn as never, options)
   }
 
   /** A guard whose every call goes by the configuration of the moment it begins. `options` hold for all of them. */
   guard(operation: string, options?: CallOptions): Guard {
-    const { calls, run } = this.assembly
+    const { calls, run } = this.container
     return calls.guard(operation, run, options)
   }
 
@@ -194,17 +197,17 @@ export class Holdfast {
 
   /** Tells `changed` whenever another configuration is in force, until the function it returns is called. */
   follow(changed: () => void): () => void {
-    return this.assembly.house.bus.on('config_reloaded', changed)
+    return this.container.runtime.bus.on('config_reloaded', changed)
   }
 
   /** A guard with options of its own, whose calls are recorded and logged like all others: those of decorated methods. */
   guardFor(name: string, options: GuardOptions): Guard {
-    return this.assembly.calls.guardFor(name, options)
+    return this.container.calls.guardFor(name, options)
   }
 
   /** How much retrying is left of each policy's budget. */
   budgets(): Iterable<readonly [policyId: string, left: number]> {
-    return this.assembly.limits.left()
+    return this.container.policyLimits.budgetsLeft()
   }
 
   /**
@@ -223,13 +226,13 @@ export class Holdfast {
    * ```
    */
   async nodes(): Promise<FleetNode[]> {
-    const { fleet, own } = this.assembly
-    return fleet?.nodes() ?? [own.describe()]
+    const { fleet, localNode } = this.container
+    return fleet?.nodes() ?? [localNode.describe()]
   }
 
   /** Items through steps, each step under its own operation. */
   pipeline(steps: readonly Step[]): Pipeline {
-    return this.pipelines.make(steps)
+    return this.pipelines.createPipeline(steps)
   }
 
   /** How it is. */
@@ -239,14 +242,14 @@ export class Holdfast {
       status: this.closing !== undefined ? 'closed' : degraded ? 'degraded' : 'ok',
       initialized: true,
       policiesCount: (await this.policies.list()).length,
-      activeSessions: this.assembly.recorder.active.count,
+      activeSessions: this.container.recorder.active.count,
       circuitBreakers: this.breakers.counts(),
     }
   }
 
   /** Refuses new calls, waits for those that run (10 s), cancels the rest, and writes everything down. */
   close(): Promise<void> {
-    this.closing ??= this.assembly.end()
+    this.closing ??= this.container.stop()
     return this.closing
   }
 }
@@ -254,9 +257,9 @@ export class Holdfast {
 /** Makes the runtime outside its class: esbuild renames a class that refers to itself, and its constructor is private. */
 async function openRuntime(given: string | OpenOptions): Promise<Holdfast> {
   const options: OpenOptions = typeof given === 'string' ? { config: given } : given
-  checkOpen(options)
+  checkOpenOptions(options)
   const { clock = systemClock, random = systemRandom, env = process.env } = options
-  const source = await readSource(options.config, env, options.fallback === true)
+  const source = await loadSource(options.config, env, options.fallback === true)
   const storeOf = (config: Config) =>
     options.store ?? config.store ?? (source.file ? DEFAULT_STORE : 'memory')
   const url = storeOf(source.checked.config)
@@ -265,9 +268,9 @@ async function openRuntime(given: string | OpenOptions): Promise<Holdfast> {
     throw isChosen ? error : defaultStoreError(url, error)
   })
   try {
-    const assembly = new Assembly({ clock, random, options, source, store, url, storeOf })
-    await assembly.begin(options.watch !== false)
-    return new (Holdfast as unknown as new (assembly: Assembly) => Holdfast)(assembly)
+    const assembly = new RuntimeContainer({ clock, random, options, source, store, url, storeOf })
+    await assembly.start(options.watch !== false)
+    return new (Holdfast as unknown as new (assembly: RuntimeContainer) => Holdfast)(assembly)
   } catch (error) {
     await store.close().catch(() => {})
     throw error

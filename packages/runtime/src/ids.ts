@@ -1,7 +1,7 @@
 import type { Clock, Random } from 'holdfast'
 
 /** `length` characters of chance. */
-export function chance(random: Random, length: number): string {
+export function randomString(random: Random, length: number): string {
   let text = ''
   while (text.length < length)
     text += Math.floor(random() * 36 ** 6)
@@ -30,7 +30,7 @@ export class SortedIds {
       this.last = now
       this.count = 0
     }
-    const place = (this.count++).toString(36).padStart(4, '0')
-    return `${this.prefix}_${this.last}_${place}${chance(this.random, 6)}`
+    const sequence = (this.count++).toString(36).padStart(4, '0')
+    return `${this.prefix}_${this.last}_${sequence}${randomString(this.random, 6)}`
   }
 }

@@ -1,17 +1,17 @@
 import { runOutsideContext } from 'holdfast/internal'
-import { Complaints } from '../error-log/complaints.js'
-import type { Kit } from '../kit.js'
+import { ThrottledWarnings } from '../error-log/throttled-warnings.js'
 import { type ErrorSummary, eventCodec, type RetryEvent } from '../records/session.js'
-import { messageOf } from '../records/summary.js'
+import { errorMessageOf } from '../records/summary.js'
+import type { RuntimeContext } from '../runtime-context.js'
 import { AlertLimiter } from './limiter.js'
 import { type AlertOptions, Webhook } from './webhook.js'
 
 /** How many alerts may be on their way, and how long the end of the process waits for them. */
-const MOST_PENDING = 100
-const GRACE = 3000
+const MAX_PENDING_ALERTS = 100
+const CLOSE_TIMEOUT_MS = 3000
 
 /** A failure that a person has to act on. */
-export interface Critical {
+export interface CriticalFailure {
   readonly operation: string
   readonly kind: string
   /** The error, redacted. */
@@ -25,28 +25,28 @@ export interface Critical {
 
 /** Tells of critical failures: an event each, and a webhook that is not told too often. No call waits for it. */
 export class Alerts {
-  private readonly kit: Kit
+  private readonly runtime: RuntimeContext
   private readonly options: () => AlertOptions
   private readonly limiter: AlertLimiter
   private readonly webhook: Webhook
-  private readonly complaints: Complaints
+  private readonly warnings: ThrottledWarnings
   private readonly pending = new Set<Promise<void>>()
-  private readonly ending = new AbortController()
+  private readonly closeController = new AbortController()
 
-  constructor(kit: Kit, options: () => AlertOptions) {
-    this.kit = kit
+  constructor(runtime: RuntimeContext, options: () => AlertOptions) {
+    this.runtime = runtime
     this.options = options
-    this.limiter = new AlertLimiter(kit.clock)
-    this.webhook = new Webhook(kit)
-    this.complaints = new Complaints(kit.clock, (line) => kit.complain(line))
+    this.limiter = new AlertLimiter(runtime.clock)
+    this.webhook = new Webhook(runtime)
+    this.warnings = new ThrottledWarnings(runtime.clock, (line) => runtime.warn(line))
   }
 
   /** A call failed in a way that a person has to act on. */
-  raise({ operation, kind, error, itemId, httpStatus, correlationId, ...ids }: Critical): RetryEvent {
+  raise({ operation, kind, error, itemId, httpStatus, correlationId, ...ids }: CriticalFailure): RetryEvent {
     const context: Record<string, unknown> = { category: 'critical', kind }
     if (itemId !== undefined) context.item_id = itemId
     if (httpStatus !== undefined) context.http_status = httpStatus
-    const event = this.kit.emit({
+    const event = this.runtime.emit({
       eventType: 'alert',
       component: 'retry_manager',
       operation,
@@ -56,7 +56,7 @@ export class Alerts {
       ...(correlationId === undefined ? undefined : { correlationId }),
     })
     const options = this.options()
-    if (options.webhook !== undefined && !this.ending.signal.aborted)
+    if (options.webhook !== undefined && !this.closeController.signal.aborted)
       this.send(event, options, `${operation} ${kind}`)
     return event
   }
@@ -68,27 +68,30 @@ export class Alerts {
 
   /** Waits for alerts on their way, but not for long. */
   async close(): Promise<void> {
-    const { clock } = this.kit
-    const timer = clock.setTimer(() => this.ending.abort(new Error('the process ends')), GRACE)
+    const { clock } = this.runtime
+    const timer = clock.setTimer(
+      () => this.closeController.abort(new Error('the process ends')),
+      CLOSE_TIMEOUT_MS,
+    )
     await this.flush()
     clock.clearTimer(timer)
-    this.ending.abort(new Error('the process ends'))
+    this.closeController.abort(new Error('the process ends'))
   }
 
   private send(event: RetryEvent, options: AlertOptions, key: string): void {
-    const held = this.pending.size < MOST_PENDING ? this.limiter.admit(key) : undefined
-    if (held === undefined) return
-    const body = JSON.stringify({ ...eventCodec.encode(this.kit.redact(event)), suppressed: held })
-    const sending = runOutsideContext(() => this.webhook.send(options, body, this.ending.signal))
-      .catch((error: unknown) => this.complain(error))
+    const suppressed = this.pending.size < MAX_PENDING_ALERTS ? this.limiter.tryAcquire(key) : undefined
+    if (suppressed === undefined) return
+    const body = JSON.stringify({ ...eventCodec.encode(this.runtime.redact(event)), suppressed: suppressed })
+    const sending = runOutsideContext(() => this.webhook.send(options, body, this.closeController.signal))
+      .catch((error: unknown) => this.warnUndelivered(error))
       .finally(() => this.pending.delete(sending))
     this.pending.add(sending)
   }
 
   /** The URL may hold a secret in any of its parts, so it is not shown. */
-  private complain(error: unknown): void {
+  private warnUndelivered(error: unknown): void {
     const { message, cause } = error as { message?: unknown; cause?: unknown }
-    const why = cause === undefined ? messageOf(error) : `${message}: ${messageOf(cause)}`
-    this.complaints.say(`holdfast: an alert could not be sent to alerts.webhook: ${this.kit.redact(why)}`)
+    const why = cause === undefined ? errorMessageOf(error) : `${message}: ${errorMessageOf(cause)}`
+    this.warnings.warn(`holdfast: an alert could not be sent to alerts.webhook: ${this.runtime.redact(why)}`)
   }
 }

@@ -1,46 +1,49 @@
 import type { Clock } from 'holdfast'
-import { Labels } from '../metrics/labels.js'
+import { LabelledValues } from '../metrics/labelled-values.js'
 
-const MINUTE = 60_000
+const WINDOW_MS = 60_000
 
 /** Alerts of one operation and kind: one a minute. All alerts: so many a minute. */
-const MOST = 20
-const KEYS = 500
+const MAX_ALERTS_PER_WINDOW = 20
+const MAX_KEYS = 500
 
-interface Gate {
-  next: number
-  held: number
+interface KeyLimit {
+  nextAllowedAt: number
+  suppressed: number
 }
 
 /** Lets one alert of a key through a minute, and not too many of all, and counts those it holds back. */
 export class AlertLimiter {
   private readonly clock: Clock
-  private readonly gates = new Labels<Gate>(() => ({ next: Number.NEGATIVE_INFINITY, held: 0 }), KEYS)
+  private readonly limits = new LabelledValues<KeyLimit>(
+    () => ({ nextAllowedAt: Number.NEGATIVE_INFINITY, suppressed: 0 }),
+    MAX_KEYS,
+  )
   private minuteEnd = Number.NEGATIVE_INFINITY
-  private passed = 0
+  private sent = 0
 
   constructor(clock: Clock) {
     this.clock = clock
   }
 
   /** How many of the key were held back since the last one that passed; undefined where this one is held back too. */
-  admit(key: string): number | undefined {
+  tryAcquire(key: string): number | undefined {
     const now = this.clock.now()
-    const gate = this.gates.get(key)
+    const limit = this.limits.get(key)
     if (now >= this.minuteEnd) {
-      this.minuteEnd = now + MINUTE
-      this.passed = 0
+      this.minuteEnd = now + WINDOW_MS
+      this.sent = 0
       // Room for new keys: what has been quiet for a minute and holds nothing back need not be remembered.
-      this.gates.prune((other) => other !== gate && other.next <= now && other.held === 0)
+      this.limits.prune((other) => other !== limit && other.nextAllowedAt <= now && other.suppressed === 0)
     }
-    if (now < gate.next || this.passed >= MOST) {
-      gate.held++
+    if (now < limit.nextAllowedAt || this.sent >= MAX_ALERTS_PER_WINDOW) {
+      limit.suppressed++
       return undefined
     }
-    const { held } = gate
-    gate.held = 0
-    gate.next = now + MINUTE
-    this.passed++
-    return held
+    const { suppressed } = limit
+    limit.suppressed = 0
+    limit.nextAllowedAt = now + WINDOW_MS
+    this.sent++
+    return suppressed
   }
 }

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { type Guard, guard } from 'holdfast'
-import type { Kit } from '../kit.js'
+import type { RuntimeContext } from '../runtime-context.js'
 
 /** Where alerts are sent. */
 export interface AlertOptions {
@@ -14,11 +14,11 @@ export interface AlertOptions {
 export class Webhook {
   private readonly guard: Guard
 
-  constructor(kit: Kit) {
+  constructor(runtime: RuntimeContext) {
     this.guard = guard({
       name: 'alerts.webhook',
-      clock: kit.clock,
-      random: kit.random,
+      clock: runtime.clock,
+      random: runtime.random,
       retry: { maxAttempts: 4, baseDelay: 1000, maxDelay: 15_000, jitterType: 'full', jitterAmount: 1 },
       timeout: { attempt: '5s', total: '60s' },
     })

@@ -19,7 +19,7 @@ export function breakerId({ policyId, serviceName, pool, member }: BreakerOwner)
   return `pool:${encodeURIComponent(pool ?? '')}:${encodeURIComponent(member ?? '')}`
 }
 
-interface Entry {
+interface RegisteredBreaker {
   readonly breaker: CircuitBreaker
   readonly owner: BreakerOwner
   persist: boolean
@@ -27,57 +27,60 @@ interface Entry {
   failureOn: BreakerOptions['failureOn']
 }
 
-export interface RegistryOptions {
+export interface BreakerRegistryOptions {
   clock: Clock
   /** Told of every change of state. */
-  changed(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void
+  onChange(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void
 }
 
 /** The breakers of policies and services, each there once, whoever asks for it and however often the file changes. */
 export class BreakerRegistry {
-  private readonly entries = new Map<string, Entry>()
-  private readonly restored = new Map<string, BreakerSnapshot>()
-  private readonly options: RegistryOptions
-  private readonly opened: Date
+  private readonly entries = new Map<string, RegisteredBreaker>()
+  private readonly savedSnapshots = new Map<string, BreakerSnapshot>()
+  private readonly options: BreakerRegistryOptions
+  private readonly createdAt: Date
   /** When breakers opened that are not closed, those of pools included. */
-  readonly openings = new Map<string, number>()
+  readonly openedAt = new Map<string, number>()
 
-  constructor(options: RegistryOptions) {
+  constructor(options: BreakerRegistryOptions) {
     this.options = options
-    this.opened = new Date(options.clock.wall())
+    this.createdAt = new Date(options.clock.wall())
   }
 
   /** Keeps what was saved before, for the breakers that will be asked for. */
-  remember(snapshots: Iterable<BreakerSnapshot>): void {
-    for (const snapshot of snapshots) this.restored.set(snapshot.id, snapshot)
+  loadSnapshots(snapshots: Iterable<BreakerSnapshot>): void {
+    for (const snapshot of snapshots) this.savedSnapshots.set(snapshot.id, snapshot)
   }
 
   /** What was saved for a breaker that is not here. */
-  recall(id: string): BreakerSnapshot | undefined {
-    const snapshot = this.restored.get(id)
-    this.restored.delete(id)
+  takeSnapshot(id: string): BreakerSnapshot | undefined {
+    const snapshot = this.savedSnapshots.get(id)
+    this.savedSnapshots.delete(id)
     return snapshot
   }
 
   /** The owner's breaker with these options. One that is there keeps its state and takes the options over. */
-  ensure(owner: BreakerOwner, given: BreakerOptions, persist: boolean): CircuitBreaker {
+  getOrCreate(owner: BreakerOwner, options: BreakerOptions, persist: boolean): CircuitBreaker {
     const id = breakerId(owner)
-    const settings = this.settings(id, given)
-    const known = this.entries.get(id)
-    if (known !== undefined) {
-      if (!sameSettings(known.breaker.settings, settings) || !sameMatchers(known.failureOn, given.failureOn))
-        known.breaker.reconfigure(settings)
-      known.failureOn = given.failureOn
-      known.persist = persist
-      return known.breaker
+    const settings = this.parseSettings(id, options)
+    const existing = this.entries.get(id)
+    if (existing !== undefined) {
+      if (
+        !isSameSettings(existing.breaker.settings, settings) ||
+        !sameMatchers(existing.failureOn, options.failureOn)
+      )
+        existing.breaker.reconfigure(settings)
+      existing.failureOn = options.failureOn
+      existing.persist = persist
+      return existing.breaker
     }
-    const saved = persist ? this.recall(id) : undefined
+    const saved = persist ? this.takeSnapshot(id) : undefined
     const { clock } = this.options
     const breaker = saved
-      ? CircuitBreaker.restore(saved, { ...given, id, clock })
+      ? CircuitBreaker.restore(saved, { ...options, id, clock })
       : new CircuitBreaker({ id }, settings)
-    const entry: Entry = { breaker, owner, persist, failureOn: given.failureOn }
-    breaker.on((event) => this.options.changed(event, owner, entry.persist))
+    const entry: RegisteredBreaker = { breaker, owner, persist, failureOn: options.failureOn }
+    breaker.on((event) => this.options.onChange(event, owner, entry.persist))
     this.entries.set(id, entry)
     return breaker
   }
@@ -87,7 +90,7 @@ export class BreakerRegistry {
   }
 
   /** Forgets the breakers that no configuration names any more. */
-  keepOnly(ids: ReadonlySet<string>): void {
+  removeExcept(ids: ReadonlySet<string>): void {
     for (const id of this.entries.keys()) if (!ids.has(id)) this.entries.delete(id)
   }
 
@@ -96,39 +99,39 @@ export class BreakerRegistry {
   }
 
   /** Where a breaker stands, as a record. */
-  state(breaker: CircuitBreaker, owner: BreakerOwner): CircuitBreakerState {
-    return stateOf(breaker, owner, this.opened, this.openings)
+  toRecord(breaker: CircuitBreaker, owner: BreakerOwner): CircuitBreakerState {
+    return toBreakerRecord(breaker, owner, this.createdAt, this.openedAt)
   }
 
-  private settings(id: string, given: BreakerOptions): BreakerSettings {
+  private parseSettings(id: string, options: BreakerOptions): BreakerSettings {
     const problems: string[] = []
     const base = { ...BREAKER_DEFAULTS, clock: this.options.clock, id }
-    return parseBreakerOptions('', given, base, problems)
+    return parseBreakerOptions('', options, base, problems)
   }
 }
 
-const FIELDS = Object.keys(BREAKER_DEFAULTS).filter(
+const SETTING_NAMES = Object.keys(BREAKER_DEFAULTS).filter(
   (key) => key !== 'failureOn' && key !== 'counted',
 ) as (keyof BreakerSettings)[]
 
-const sameSettings = (a: BreakerSettings, b: BreakerSettings) =>
-  FIELDS.every((field) => a[field] === b[field])
+const isSameSettings = (a: BreakerSettings, b: BreakerSettings) =>
+  SETTING_NAMES.every((field) => a[field] === b[field])
 
 const sameMatchers = (a: BreakerOptions['failureOn'] = [], b: BreakerOptions['failureOn'] = []) =>
   a.length === b.length && a.every((matcher, i) => matcher === b[i])
 
-const date = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
+const toDate = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
 
 /** Where a breaker stands, as a record. One that never changed has been as it is since `since`. */
-export function stateOf(
+export function toBreakerRecord(
   breaker: CircuitBreaker,
   owner: BreakerOwner,
   since: Date,
-  openings: ReadonlyMap<string, number>,
+  openedAt: ReadonlyMap<string, number>,
 ): CircuitBreakerState {
   const { settings } = breaker
   const { policyId, serviceName, member } = owner
-  const changed = date(breaker.lastStateChange) ?? since
+  const changed = toDate(breaker.lastStateChange) ?? since
   const record: CircuitBreakerState = {
     schema: SCHEMA,
     id: breaker.id,
@@ -145,10 +148,10 @@ export function stateOf(
   if (policyId !== undefined) record.policyId = policyId
   if (serviceName !== undefined) record.serviceName = serviceName
   if (settings.windowType !== 'consecutive') record.windowDuration = settings.windowDuration
-  const next = date(breaker.nextTestTime)
+  const next = toDate(breaker.nextTestTime)
   if (next !== undefined) record.nextTestTime = next
-  const failed = date(breaker.lastFailureTime)
+  const failed = toDate(breaker.lastFailureTime)
   if (failed !== undefined) record.lastFailureTime = failed
-  if (breaker.state !== 'closed') record.openTimestamp = date(openings.get(breaker.id)) ?? changed
+  if (breaker.state !== 'closed') record.openTimestamp = toDate(openedAt.get(breaker.id)) ?? changed
   return record
 }

@@ -1,29 +1,29 @@
 import { type BreakerEvent, type CircuitBreaker, HoldfastError, type Pool } from 'holdfast'
-import { type Check, check, words } from '../check.js'
-import type { BreakerFilter, BreakerService } from '../face.js'
-import { actorOf } from '../given.js'
-import type { Actor, Kit } from '../kit.js'
-import type { PoolSet } from '../pools/pools.js'
+import type { BreakerFilter, BreakerService } from '../api-types.js'
+import { parseActor } from '../call-options.js'
+import { anyString, checkOptions, type OptionCheck } from '../option-checks.js'
+import type { PoolManager } from '../pools/pool-manager.js'
 import type { MemberTarget } from '../pools/target.js'
 import type { CircuitBreakerEvent, CircuitBreakerState } from '../records/breaker.js'
-import { checkJournalFilter } from '../store/filter.js'
+import type { Actor, RuntimeContext } from '../runtime-context.js'
+import { checkJournalFilter } from '../store/filter-checks.js'
 import type { BreakerEventFilter, Page } from '../store/store.js'
 import { type BreakerOwner, type BreakerRegistry, breakerId } from './registry.js'
 
-interface Found {
+interface FoundBreaker {
   breaker: CircuitBreaker
   state(): CircuitBreakerState
 }
 
 /** The member's or name that a breaker's id ends with. */
-export function ownerOf(id: string): BreakerOwner {
-  const [kind, first = '', ...rest] = id.split(':').map(decode)
+export function parseBreakerId(id: string): BreakerOwner {
+  const [kind, first = '', ...rest] = id.split(':').map(decodeIdPart)
   if (kind === 'policy') return { policyId: first }
   // The name of a member may be written as it is, like `10.0.0.1:8080`.
   return kind === 'pool' ? { pool: first, member: rest.join(':') } : { serviceName: first }
 }
 
-function decode(part: string): string {
+function decodeIdPart(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
@@ -32,7 +32,7 @@ function decode(part: string): string {
 }
 
 /** The member of a pool that a breaker is of; null for every other breaker. */
-const proxyIdOf = (id: string): string | null => ownerOf(id).member ?? null
+const proxyIdOf = (id: string): string | null => parseBreakerId(id).member ?? null
 
 /** A change of a breaker's state as a record. */
 export function breakerEventRecord(event: BreakerEvent): CircuitBreakerEvent {
@@ -40,32 +40,32 @@ export function breakerEventRecord(event: BreakerEvent): CircuitBreakerEvent {
   return { id, proxyId: proxyIdOf(id), fromState, toState, timestamp: new Date(timestamp), failureCount }
 }
 
-const FILTER: Readonly<Record<keyof BreakerFilter, Check>> = {
+const FILTER_CHECKS: Readonly<Record<keyof BreakerFilter, OptionCheck>> = {
   state: ['closed, open or half_open', (value) => ['closed', 'open', 'half_open'].includes(value as string)],
-  pool: words,
+  pool: anyString,
 }
 
 /** All breakers there are, under one roof: of policies, of services and of the members of pools. */
 export class Breakers implements BreakerService {
-  private readonly kit: Kit
+  private readonly runtime: RuntimeContext
   private readonly registry: BreakerRegistry
-  private readonly pools: PoolSet
+  private readonly pools: PoolManager
   private readonly flush: () => Promise<void>
-  private readonly look: () => void
+  private readonly saveChanged: () => void
 
   /**
-   * `flush` writes the changes that wait for the store, so that what has just happened can be read; `look` saves the breakers
+   * `flush` writes the changes that wait for the store, so that what has just happened can be read; `saveChanged` saves the breakers
    * that anything happened to.
    */
   constructor(
-    kit: Kit,
+    runtime: RuntimeContext,
     registry: BreakerRegistry,
-    pools: PoolSet,
+    pools: PoolManager,
     { flush, look }: { flush: () => Promise<void>; look: () => void },
   ) {
-    this.kit = kit
+    this.runtime = runtime
     this.flush = flush
-    this.look = look
+    this.saveChanged = look
     this.registry = registry
     this.pools = pools
   }
@@ -76,24 +76,24 @@ export class Breakers implements BreakerService {
   }
 
   async ids(filter: BreakerFilter = {}): Promise<string[]> {
-    check('breakers cannot be listed', filter, {}, FILTER)
-    const { state, pool: wanted } = filter
+    checkOptions('breakers cannot be listed', filter, {}, FILTER_CHECKS)
+    const { state, pool: wantedPool } = filter
     const ids: string[] = []
-    if (wanted === undefined)
+    if (wantedPool === undefined)
       for (const { breaker } of this.registry)
         if (state === undefined || breaker.state === state) ids.push(breaker.id)
     for (const pool of this.pools.list()) {
-      if (wanted !== undefined && pool.id !== wanted) continue
-      const place = breakerId({ pool: pool.id, member: '' })
+      if (wantedPool !== undefined && pool.id !== wantedPool) continue
+      const idPrefix = breakerId({ pool: pool.id, member: '' })
       if (state === undefined) {
-        for (const { id: member } of pool.members()) ids.push(place + encodeURIComponent(member))
+        for (const { id: member } of pool.members()) ids.push(idPrefix + encodeURIComponent(member))
         continue
       }
       // Members without a breaker of their own yet are closed; asking for it would make one for each of thousands.
       const others = new Map<string, string>()
       for (const { id, state: is } of pool.usedBreakers()) if (is !== 'closed') others.set(id, is)
       for (const { id: member } of pool.members()) {
-        const id = place + encodeURIComponent(member)
+        const id = idPrefix + encodeURIComponent(member)
         if ((others.get(id) ?? 'closed') === state) ids.push(id)
       }
     }
@@ -105,9 +105,9 @@ export class Breakers implements BreakerService {
     const own = [...this.registry].map(({ breaker }) => breaker)
     const pools = this.pools.list()
     const used = [...own, ...pools.flatMap((pool) => pool.usedBreakers())]
-    const of = (state: string) => used.filter((breaker) => breaker.state === state).length
+    const countInState = (state: string) => used.filter((breaker) => breaker.state === state).length
     const total = pools.reduce((sum, { size }) => sum + size, own.length)
-    return { total, open: of('open'), halfOpen: of('half_open') }
+    return { total, open: countInState('open'), halfOpen: countInState('half_open') }
   }
 
   async get(id: string): Promise<CircuitBreakerState | undefined> {
@@ -115,28 +115,28 @@ export class Breakers implements BreakerService {
   }
 
   async reset(id: string, actor?: Actor): Promise<CircuitBreakerState> {
-    return this.change(id, actor, 'breaker.reset', (breaker) => breaker.reset())
+    return this.changeState(id, actor, 'breaker.reset', (breaker) => breaker.reset())
   }
 
   async trip(id: string, actor?: Actor): Promise<CircuitBreakerState> {
-    return this.change(id, actor, 'breaker.trip', (breaker) => breaker.trip())
+    return this.changeState(id, actor, 'breaker.trip', (breaker) => breaker.trip())
   }
 
   async events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>> {
     checkJournalFilter('changes of breakers', filter)
     await this.flush()
-    const page = await this.kit.store.breakerEvents.list(filter)
+    const page = await this.runtime.store.breakerEvents.list(filter)
     // Earlier releases wrote the name of the policy or service there.
     return { ...page, items: page.items.map((event) => ({ ...event, proxyId: proxyIdOf(event.id) })) }
   }
 
-  private async change(
+  private async changeState(
     id: string,
     actor: Actor | undefined,
     action: 'breaker.reset' | 'breaker.trip',
     act: (breaker: CircuitBreaker) => void,
   ): Promise<CircuitBreakerState> {
-    const by = actorOf(actor)
+    const by = parseActor(actor)
     const found = this.find(id)
     if (found === undefined)
       throw new HoldfastError(
@@ -147,21 +147,21 @@ export class Breakers implements BreakerService {
     const before = found.state().state
     act(found.breaker)
     const after = found.state()
-    this.look() // an open one that is tripped again changes its time, and no state
-    await this.kit.audit(by, action, id, { before: { state: before }, after: { state: after.state } })
+    this.saveChanged() // an open one that is tripped again changes its time, and no state
+    await this.runtime.audit(by, action, id, { before: { state: before }, after: { state: after.state } })
     return after
   }
 
-  private find(id: string): Found | undefined {
+  private find(id: string): FoundBreaker | undefined {
     const { registry, pools } = this
     if (typeof id !== 'string') return undefined
     const own = registry.get(id)
-    if (own !== undefined) return { breaker: own, state: () => registry.state(own, ownerOf(id)) }
-    const { pool: poolId, member } = ownerOf(id)
+    if (own !== undefined) return { breaker: own, state: () => registry.toRecord(own, parseBreakerId(id)) }
+    const { pool: poolId, member } = parseBreakerId(id)
     if (poolId === undefined || member === undefined || !pools.has(poolId)) return undefined
     const pool: Pool<MemberTarget> = pools.get(poolId)
     try {
-      return { breaker: pool.breaker(member), state: () => pools.state(pool, member) }
+      return { breaker: pool.breaker(member), state: () => pools.breakerRecord(pool, member) }
     } catch {
       return undefined // no such member
     }

@@ -1,18 +1,25 @@
 import type { z } from 'zod'
-import { type Check, check as checkOptions, words } from '../check.js'
-import { camelKey } from '../codec/twin.js'
+import { camelKey } from '../codec/case-codec.js'
+import { anyString, checkOptions, type OptionCheck } from '../option-checks.js'
 import { applyEnvironment } from './environment.js'
-import { suggest } from './nearest.js'
+import { normalize } from './normalize.js'
 import { overrideVariables } from './overrides.js'
-import { freeze, type Places, placeKey } from './places.js'
-import { prepare } from './prepare.js'
-import { configInvalid, type Place, type Problem, pathText, show, withoutSecrets } from './problem.js'
+import {
+  createConfigInvalid,
+  formatPath,
+  formatValue,
+  type Problem,
+  type TextPosition,
+  withoutSecrets,
+} from './problem.js'
 import { checkRules } from './rules/rules.js'
 import { type Config, configCodec, configSchema } from './schema/schema.js'
-import { childOf, follow, kindOf, type Spelling, takesOf, wordsOf } from './schema/walk.js'
-import { mayHoldSecret, namesOf } from './secrets.js'
-import { readText } from './text/document.js'
-import { type Environment, interpolation } from './text/interpolate.js'
+import { childOf, enumValues, expectedValue, type KeyStyle, kindOf, walkPath } from './schema/walk.js'
+import { maskedPath, mayHoldSecret } from './secrets.js'
+import { deepFreeze, locationKey, type SourceLocations } from './source-locations.js'
+import { suggest } from './suggest.js'
+import { parseText } from './text/document.js'
+import { createInterpolate, type Environment } from './text/interpolate.js'
 import { CURRENT_VERSION } from './version.js'
 
 /** What checking a config came to. */
@@ -23,7 +30,7 @@ export interface Checked {
   readonly problems: readonly Problem[]
   /** What is not wrong, but worth knowing. */
   readonly warnings: readonly Problem[]
-  readonly places: Places
+  readonly places: SourceLocations
   /** The variables of the environment that can be overrides. */
   readonly overrideVariables?: Environment
 }
@@ -38,17 +45,17 @@ export interface ParseOptions {
   format?: 'yaml' | 'json' | undefined
 }
 
-const OPTIONS: Readonly<Record<keyof ParseOptions, Check>> = {
-  file: words,
+const OPTION_CHECKS: Readonly<Record<keyof ParseOptions, OptionCheck>> = {
+  file: anyString,
   env: ['an object', (value) => typeof value === 'object' && value !== null],
   format: ['yaml or json', (value) => value === 'yaml' || value === 'json'],
 }
 
-interface Source {
+interface CheckInput {
   readonly value: unknown
-  readonly spelling: Spelling
+  readonly spelling: KeyStyle
   readonly file?: string | undefined
-  locate?(path: readonly string[], at?: 'key' | 'value'): Place
+  locate?(path: readonly string[], at?: 'key' | 'value'): TextPosition
 }
 
 /**
@@ -58,8 +65,12 @@ export function checkConfig(text: string, options: ParseOptions = {}): Checked {
   const { env = process.env, format = 'yaml' } = options
   const file = options.file ?? 'config'
   if (typeof text !== 'string')
-    return { problems: [{ path: '', message: `got ${show(text)}, takes a text` }], warnings: [], places: {} }
-  const source = readText(text.replace(/^\ufeff/, ''))
+    return {
+      problems: [{ path: '', message: `got ${formatValue(text)}, takes a text` }],
+      warnings: [],
+      places: {},
+    }
+  const source = parseText(text.replace(/^\ufeff/, ''))
   if ('problems' in source)
     return {
       problems: source.problems.map((problem) => ({ path: '', ...problem })),
@@ -68,7 +79,7 @@ export function checkConfig(text: string, options: ParseOptions = {}): Checked {
     }
   if (format === 'json' && !isJson(text))
     return { problems: [{ path: '', line: 1, column: 1, message: 'is no JSON' }], warnings: [], places: {} }
-  return check({ ...source, spelling: 'wire', file }, env)
+  return checkInput({ ...source, spelling: 'wire', file }, env)
 }
 
 function isJson(text: string): boolean {
@@ -82,9 +93,9 @@ function isJson(text: string): boolean {
 
 /** Checks a config that is an object of TypeScript's: camelCase, milliseconds. */
 export function checkObject(value: unknown, env: Environment = process.env): Checked {
-  const versioned =
+  const withVersion =
     isMapping(value) && value.version === undefined ? { ...value, version: CURRENT_VERSION } : value
-  return check({ value: versioned, spelling: 'code' }, env)
+  return checkInput({ value: withVersion, spelling: 'code' }, env)
 }
 
 type Mapping = Record<string, unknown>
@@ -92,7 +103,7 @@ type Mapping = Record<string, unknown>
 const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function check(source: Source, env: Environment): Checked {
+function checkInput(source: CheckInput, env: Environment): Checked {
   const problems: Problem[] = []
   const warnings: Problem[] = []
   const { spelling, locate } = source
@@ -100,100 +111,108 @@ function check(source: Source, env: Environment): Checked {
   const fromEnv = new Set<string>()
   const variables = new Map<string, string>()
 
-  const at = (path: readonly string[], message: string, where: 'key' | 'value' = 'value'): Problem => ({
-    path: pathText(namesOf(path, spelling)),
-    ...locate?.(path, where),
+  const addProblem = (
+    path: readonly string[],
+    message: string,
+    position: 'key' | 'value' = 'value',
+  ): Problem => ({
+    path: formatPath(maskedPath(path, spelling)),
+    ...locate?.(path, position),
     message,
   })
   if (!isMapping(source.value)) {
-    const takes =
+    const expected =
       spelling === 'code' ? 'an object' : `a mapping with at least a version: version: "${CURRENT_VERSION}"`
-    return { problems: [at([], `got ${show(source.value)}, takes ${takes}`)], warnings, places: {} }
+    return {
+      problems: [addProblem([], `got ${formatValue(source.value)}, takes ${expected}`)],
+      warnings,
+      places: {},
+    }
   }
-  const wire = prepare(configSchema, source.value, [], {
+  const wire = normalize(configSchema, source.value, [], {
     spelling,
     // Code has its own ways to read the environment, and texts of its own that may look like a variable.
     interpolate:
       spelling === 'code'
         ? (_schema, value) => value
-        : interpolation(
+        : createInterpolate(
             env,
-            (path) => fromEnv.add(placeKey(...path)),
-            (path, message) => problems.push(at(path, message)),
+            (path) => fromEnv.add(locationKey(...path)),
+            (path, message) => problems.push(addProblem(path, message)),
           ),
-    problem: (path, message, where) => problems.push(at(path, message, where)),
+    onProblem: (path, message, position) => problems.push(addProblem(path, message, position)),
   }) as Mapping
 
   const given = applyEnvironment(configSchema, wire, env, (variable, why) =>
     warnings.push({ path: variable, message: why }),
   )
-  for (const { variable, path } of given) variables.set(placeKey(...path), variable)
+  for (const { variable, path } of given) variables.set(locationKey(...path), variable)
 
   /** A problem at a path of the wire. */
-  const tell = (path: readonly string[], message: string, where?: 'key' | 'value'): Problem => {
+  const tell = (path: readonly string[], message: string, position?: 'key' | 'value'): Problem => {
     const [first = ''] = path
     if (path.length === 1 && childOf(configSchema, first) === undefined) return { path: first, message }
     for (let end = path.length; end > 0; end--) {
-      const variable = variables.get(placeKey(...path.slice(0, end)))
+      const variable = variables.get(locationKey(...path.slice(0, end)))
       if (variable !== undefined) return { path: variable, message }
     }
-    return at(follow(configSchema, path, spelling).path, message, where)
+    return addProblem(walkPath(configSchema, path, spelling).path, message, position)
   }
   /** What stands at a path of the wire, for a message: never what a variable held, and no secret. */
-  const shown = (path: readonly string[]): string => {
-    const { path: own, schema } = follow(configSchema, path, spelling)
-    if (variables.has(placeKey(...path))) return 'a value that it does not take'
+  const formatValueAt = (path: readonly string[]): string => {
+    const { path: own, schema } = walkPath(configSchema, path, spelling)
+    if (variables.has(locationKey(...path))) return 'a value that it does not take'
     const written = own.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], source.value)
-    if (fromEnv.has(placeKey(...own))) return `${show(written)} (whose value is not shown)`
-    if (!mayHoldSecret(schema)) return show(written)
+    if (fromEnv.has(locationKey(...own))) return `${formatValue(written)} (whose value is not shown)`
+    if (!mayHoldSecret(schema)) return formatValue(written)
     if (typeof written === 'string') return 'a text that is not shown'
-    return typeof written === 'number' ? 'a value that is not shown' : show(written)
+    return typeof written === 'number' ? 'a value that is not shown' : formatValue(written)
   }
   const whereOf = (path: readonly string[]): string => {
     const { path: named, line } = tell(path, '')
     return line === undefined ? named : `${named} (line ${line})`
   }
 
-  const config = parse(wire, (path) => {
-    const { schema } = follow(configSchema, path, spelling)
-    const got = shown(path)
-    const hint = likeOf(
+  const config = decodeConfig(wire, (path) => {
+    const { schema } = walkPath(configSchema, path, spelling)
+    const got = formatValueAt(path)
+    const hint = suggestionFor(
       schema,
       path.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], wire),
     )
     problems.push(
       tell(
         path,
-        `${got === 'nothing' ? 'is not there' : `got ${got}`}, takes ${takesOf(schema, spelling)}${hint}`,
+        `${got === 'nothing' ? 'is not there' : `got ${got}`}, takes ${expectedValue(schema, spelling)}${hint}`,
       ),
     )
   })
   if (config !== undefined) {
     checkRules(
-      { config, spelling, shown, where: whereOf, variables: new Set(variables.keys()), env },
-      (path, message, where) => problems.push(tell(path, message, where)),
-      (path, message, where) => warnings.push(tell(path, message, where)),
+      { config, spelling, formatValueAt, formatLocation: whereOf, variables: new Set(variables.keys()), env },
+      (path, message, position) => problems.push(tell(path, message, position)),
+      (path, message, position) => warnings.push(tell(path, message, position)),
     )
   }
-  const sorted = sort(problems)
-  const places = sorted.length === 0 ? placesOf(wire, source, variables) : {}
+  const sorted = sortProblems(problems)
+  const places = sorted.length === 0 ? sourceLocationsOf(wire, source, variables) : {}
   return {
-    ...(config !== undefined && sorted.length === 0 && { config: freeze(config) }),
+    ...(config !== undefined && sorted.length === 0 && { config: deepFreeze(config) }),
     problems: sorted,
-    warnings: sort(warnings),
+    warnings: sortProblems(warnings),
     places,
     overrideVariables: overrideVariables(env),
   }
 }
 
 /** The word that was meant, where a place takes one of a few. */
-function likeOf(schema: z.core.$ZodType, value: unknown): string {
-  const like = typeof value === 'string' ? suggest(value, wordsOf(schema)) : undefined
-  return like === undefined ? '' : ` (did you mean ${like}?)`
+function suggestionFor(schema: z.core.$ZodType, value: unknown): string {
+  const suggestion = typeof value === 'string' ? suggest(value, enumValues(schema)) : undefined
+  return suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`
 }
 
 /** In the order of the text, each once. */
-function sort(problems: readonly Problem[]): Problem[] {
+function sortProblems(problems: readonly Problem[]): Problem[] {
   const unique = new Map(problems.map(withoutSecrets).map((problem) => [JSON.stringify(problem), problem]))
   return [...unique.values()].sort(
     (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
@@ -204,57 +223,62 @@ function sort(problems: readonly Problem[]): Problem[] {
  * The config of a wire form. What is wrong is told by its path and taken out, so that the rules between values can be
  * checked on all the rest.
  */
-function parse(wire: Mapping, onProblem: (path: readonly string[]) => void): Config | undefined {
-  for (let round = 0; round < ROUNDS; round++) {
+function decodeConfig(wire: Mapping, onProblem: (path: readonly string[]) => void): Config | undefined {
+  for (let round = 0; round < MAX_DECODE_ROUNDS; round++) {
     const result = configCodec.safeDecode(round === 0 ? wire : { version: CURRENT_VERSION, ...wire })
     if (result.success) return result.data
     for (const issue of result.error.issues) {
       const path = issue.path.map(String)
       // What is missing from the second round on was taken out in the first.
       if (round === 0) onProblem(path)
-      takeOut(wire, path)
+      removeAt(wire, path)
     }
   }
   return undefined
 }
 
 /** Taking out a part may leave a whole that lacks it, some levels deep. */
-const ROUNDS = 6
+const MAX_DECODE_ROUNDS = 6
 
-function takeOut(wire: Mapping, path: readonly string[]): void {
+function removeAt(wire: Mapping, path: readonly string[]): void {
   const last = path.at(-1)
   if (last === undefined) return
   const above = path.slice(0, -1)
-  const holder = above.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], wire)
+  const parent = above.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], wire)
   // What lacks a part, and a list with a bad entry, goes as a whole.
-  if (Array.isArray(holder) || (isMapping(holder) && !Object.hasOwn(holder, last))) takeOut(wire, above)
-  else if (isMapping(holder)) {
+  if (Array.isArray(parent) || (isMapping(parent) && !Object.hasOwn(parent, last))) removeAt(wire, above)
+  else if (isMapping(parent)) {
     // A policy that is no mapping is there all the same for whoever names it.
-    if (path.length === 2 && kindOf(follow(configSchema, path, 'wire').schema) === 'object') holder[last] = {}
-    else delete holder[last]
+    if (path.length === 2 && kindOf(walkPath(configSchema, path, 'wire').schema) === 'object')
+      parent[last] = {}
+    else delete parent[last]
   }
 }
 
-function placesOf(wire: Mapping, source: Source, variables: ReadonlyMap<string, string>): Places {
-  const places: Record<string, string> = {}
-  const note = (path: readonly string[]): void => {
+function sourceLocationsOf(
+  wire: Mapping,
+  source: CheckInput,
+  variables: ReadonlyMap<string, string>,
+): SourceLocations {
+  const locations: Record<string, string> = {}
+  const addLocation = (path: readonly string[]): void => {
     const field = camelKey(path.at(-1) as string)
-    const variable = variables.get(placeKey(...path))
-    if (variable !== undefined) places[placeKey(...path.slice(0, -1), field)] = variable
+    const variable = variables.get(locationKey(...path))
+    if (variable !== undefined) locations[locationKey(...path.slice(0, -1), field)] = variable
     else if (source.locate) {
       const { line, column } = source.locate(path)
-      places[placeKey(...path.slice(0, -1), field)] = `${source.file}:${line}:${column}`
+      locations[locationKey(...path.slice(0, -1), field)] = `${source.file}:${line}:${column}`
     }
   }
-  for (const field of Object.keys(Object(wire.global_defaults))) note(['global_defaults', field])
+  for (const field of Object.keys(Object(wire.global_defaults))) addLocation(['global_defaults', field])
   for (const key of Object.keys(Object(wire.overrides)))
     if (source.locate) {
       const { line, column } = source.locate(['overrides', key])
-      places[placeKey('overrides', key)] = `${source.file}:${line}:${column}`
+      locations[locationKey('overrides', key)] = `${source.file}:${line}:${column}`
     }
   for (const [id, entry] of Object.entries(Object(wire.policies)))
-    for (const field of Object.keys(entry as object)) note(['policies', id, field])
-  return places
+    for (const field of Object.keys(entry as object)) addLocation(['policies', id, field])
+  return locations
 }
 
 /**
@@ -275,15 +299,15 @@ function placesOf(wire: Mapping, source: Source, variables: ReadonlyMap<string, 
  * ```
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {
-  checkOptions('the config cannot be read', options, {}, OPTIONS)
+  checkOptions('the config cannot be read', options, {}, OPTION_CHECKS)
   const { config, problems } = checkConfig(text, options)
-  if (config === undefined) throw configInvalid(options.file ?? 'the config', problems, options.file)
+  if (config === undefined) throw createConfigInvalid(options.file ?? 'the config', problems, options.file)
   return config
 }
 
 /** Reads a config that is an object: camelCase, durations in milliseconds or as `'30s'`. @throws CONFIG_INVALID */
-export function readConfig(value: unknown, env: Environment = process.env): Config {
+export function parseConfigObject(value: unknown, env: Environment = process.env): Config {
   const { config, problems } = checkObject(value, env)
-  if (config === undefined) throw configInvalid('the config', problems)
+  if (config === undefined) throw createConfigInvalid('the config', problems)
   return config
 }

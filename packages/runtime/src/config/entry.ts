@@ -1,33 +1,33 @@
-import { prepare } from './prepare.js'
-import { type Problem, pathText, show } from './problem.js'
+import { normalize } from './normalize.js'
+import { formatPath, formatValue, type Problem } from './problem.js'
 import { policyEntrySchema } from './schema/policy.js'
 import { type PolicyEntry, policyEntryCodec } from './schema/schema.js'
-import { follow, type Spelling, takesOf } from './schema/walk.js'
+import { expectedValue, type KeyStyle, walkPath } from './schema/walk.js'
 
 /** Fields that records carry and configs do not. */
-const OF_RECORDS = new Set(['schema'])
+const RECORD_ONLY_FIELDS = new Set(['schema'])
 
 /** Some fields of a policy that came from outside, each checked by itself. What is wrong is added to `problems`. */
-export function readEntry(given: object, spelling: Spelling, problems: Problem[]): PolicyEntry {
-  const own = Object.fromEntries(Object.entries(given).filter(([key]) => !OF_RECORDS.has(key)))
-  const wire = prepare(policyEntrySchema, own, [], {
+export function parsePolicyEntry(input: object, spelling: KeyStyle, problems: Problem[]): PolicyEntry {
+  const fields = Object.fromEntries(Object.entries(input).filter(([key]) => !RECORD_ONLY_FIELDS.has(key)))
+  const wire = normalize(policyEntrySchema, fields, [], {
     spelling,
-    whole: 'a policy',
+    rootName: 'a policy',
     // Variables are the file's: a policy from outside must not read the environment.
     interpolate: (_schema, value) => value,
-    problem: (path, message) => problems.push({ path: pathText(path), message }),
+    onProblem: (path, message) => problems.push({ path: formatPath(path), message }),
   })
   const result = policyEntryCodec.safeDecode(wire)
   if (result.success) return result.data
   for (const issue of result.error.issues) {
-    const { path, schema } = follow(policyEntrySchema, issue.path.map(String), spelling)
+    const { path, schema } = walkPath(policyEntrySchema, issue.path.map(String), spelling)
     const written = path.reduce<unknown>(
       (value, step) => (Object(value) as Record<string, unknown>)[step],
-      own,
+      fields,
     )
     problems.push({
-      path: pathText(path),
-      message: `got ${show(written)}, takes ${takesOf(schema, spelling)}`,
+      path: formatPath(path),
+      message: `got ${formatValue(written)}, takes ${expectedValue(schema, spelling)}`,
     })
   }
   return {}

@@ -1,14 +1,14 @@
 import { type Duration, HoldfastError } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
-import { snakeKey } from '../codec/twin.js'
-import { type HiddenValue, hiddenValues } from './layer/hidden.js'
+import { snakeKey } from '../codec/case-codec.js'
+import { type HiddenValue, hiddenValues } from './live-changes/hidden.js'
 import { resolveOperation } from './operations.js'
 import { mappedOperations, OverriddenPolicies, type OverriddenPolicy, type OwnBreaker } from './overridden.js'
-import { type DecoratedMethod, undeclared } from './overrides.js'
-import { show } from './problem.js'
+import { type DecoratedMethod, undeclaredClasses } from './overrides.js'
+import { formatValue } from './problem.js'
 import type { FieldOrigin } from './resolve.js'
 import type { ResolvedConfig } from './resolved.js'
-import { type Schedule, scheduleOf } from './schedule.js'
+import { computeSchedule, type Schedule } from './schedule.js'
 import { policyEntryCodec } from './schema/schema.js'
 import { unknownNames } from './unknown-operation.js'
 
@@ -63,24 +63,24 @@ export function explain(
   leftOut: ReadonlyMap<string, string> = new Map(),
 ): Explanation {
   if (typeof operation !== 'string')
-    throw new HoldfastError('INVALID_OPTIONS', `operation: got ${show(operation)}, takes a name`)
-  const { subsystem, enabled, kinds, fallbackPolicyId } = resolveOperation(resolved, operation)
+    throw new HoldfastError('INVALID_OPTIONS', `operation: got ${formatValue(operation)}, takes a name`)
+  const { subsystem, isEnabled, policyByKind, fallbackPolicyId } = resolveOperation(resolved, operation)
   const overridden = new OverriddenPolicies(resolved)
   const policyOf = overridden.forOperation(operation)
-  const used = new Set([...kinds.values(), fallbackPolicyId])
-  const hidden = hiddenValues(resolved).filter(({ policyId }) => used.has(policyId))
-  const explained = [...kinds, ['default', fallbackPolicyId] as const].map(([kind, id]) =>
+  const usedPolicies = new Set([...policyByKind.values(), fallbackPolicyId])
+  const hidden = hiddenValues(resolved).filter(({ policyId }) => usedPolicies.has(policyId))
+  const explained = [...policyByKind, ['default', fallbackPolicyId] as const].map(([kind, id]) =>
     explainPolicy(overridden, policyOf, kind, id),
   )
   return {
     operation,
     ...(subsystem !== undefined && { subsystem }),
-    enabled,
+    enabled: isEnabled,
     policies: explained.map(({ policy }) => policy),
     notes: [
       ...unknownNames(resolved, operation),
-      ...hidden.map(hiddenNote),
-      ...[...used].flatMap((id) => leftOut.get(id) ?? []),
+      ...hidden.map(formatHiddenNote),
+      ...[...usedPolicies].flatMap((id) => leftOut.get(id) ?? []),
       ...new Set(explained.flatMap(({ notes }) => notes)),
       ...undeclaredNotes(resolved, methods, [operation]),
     ],
@@ -93,17 +93,19 @@ export const undeclaredNotes = (
   methods: Iterable<DecoratedMethod> = [],
   operations: readonly string[] = [],
 ): string[] =>
-  undeclared(config.overrides, methods, [...operations, ...policies.keys(), ...mappedOperations(config)]).map(
-    (place) => `overrides name ${place}, of which no decorated method is known yet`,
-  )
+  undeclaredClasses(config.overrides, methods, [
+    ...operations,
+    ...policies.keys(),
+    ...mappedOperations(config),
+  ]).map((place) => `overrides name ${place}, of which no decorated method is known yet`)
 
 /** Says that a change through the API hides a value of the file. */
-export function hiddenNote({ policyId, field, value, below, where }: HiddenValue): string {
-  const place = where === undefined ? '' : ` (${where})`
+export function formatHiddenNote({ policyId, field, value, below, where }: HiddenValue): string {
+  const location = where === undefined ? '' : ` (${where})`
   const key = snakeKey(field)
-  const written = (said: unknown) =>
-    JSON.stringify((policyEntryCodec.encode({ [field]: said }) as Record<string, unknown>)[key])
-  return `policies.${policyId}.${key}: the ${written(below)} of the config${place} is hidden by ${written(value)}, a change through the API`
+  const format = (value: unknown) =>
+    JSON.stringify((policyEntryCodec.encode({ [field]: value }) as Record<string, unknown>)[key])
+  return `policies.${policyId}.${key}: the ${format(below)} of the config${location} is hidden by ${format(value)}, a change through the API`
 }
 
 interface Explained {
@@ -134,7 +136,7 @@ function explainPolicy(
       policyId,
       enabled: policy.enabled,
       values,
-      schedule: scheduleOf(policy),
+      schedule: computeSchedule(policy),
       ...(breaker !== undefined && { breaker }),
     },
     notes,

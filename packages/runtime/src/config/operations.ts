@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY } from './ready.js'
+import { DEFAULT_POLICY_ID } from './built-in-policies.js'
 import type { ResolvedPolicy } from './resolve.js'
 import type { Config } from './schema/schema.js'
 
@@ -13,11 +13,11 @@ export interface OperationPlan {
   /** The subsystem it belongs to, where one is mapped or set up. */
   readonly subsystem?: string
   /** The policy for each kind of failure that is mapped. */
-  readonly kinds: ReadonlyMap<string, string>
+  readonly policyByKind: ReadonlyMap<string, string>
   /** The policy for every other kind. */
   readonly fallbackPolicyId: string
   /** False where the subsystem, or the only policy there is, lets calls straight through. */
-  readonly enabled: boolean
+  readonly isEnabled: boolean
   /** Kinds of failure that the config adds, those of the subsystem over those of all. */
   readonly errorKinds: ErrorKinds
 }
@@ -31,7 +31,7 @@ export interface OperationTable {
 }
 
 /** So many plans are kept; names of operations come from outside and may be any number. */
-const KEPT = 10_000
+const MAX_CACHED_PLANS = 10_000
 
 /**
  * How an operation is guarded: `subsystem.operation` by the kind of the failure, `subsystem.operation.kind` by that
@@ -40,55 +40,57 @@ const KEPT = 10_000
 export function resolveOperation(table: OperationTable, operation: string): OperationPlan {
   let plan = table.plans.get(operation)
   if (plan === undefined) {
-    plan = makePlan(table, operation)
-    if (table.plans.size >= KEPT) table.plans.clear()
+    plan = createPlan(table, operation)
+    if (table.plans.size >= MAX_CACHED_PLANS) table.plans.clear()
     table.plans.set(operation, plan)
   }
   return plan
 }
 
-const own = <T>(holder: { readonly [key: string]: T } | undefined, key: string): T | undefined =>
-  holder !== undefined && Object.hasOwn(holder, key) ? holder[key] : undefined
+const ownValue = <T>(object: { readonly [key: string]: T } | undefined, key: string): T | undefined =>
+  object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined
 
-function makePlan({ config, policies }: OperationTable, operation: string): OperationPlan {
+function createPlan({ config, policies }: OperationTable, operation: string): OperationPlan {
   /** A mapping may name a policy that is not there, or may not be: the default policy stands in for it. */
   const idOf = (named: string): string => {
     const id = named.replace(/^\?/, '')
-    return policies.has(id) ? id : DEFAULT_POLICY
+    return policies.has(id) ? id : DEFAULT_POLICY_ID
   }
   const [first = '', second, ...rest] = operation.split('.')
-  const plain = second === undefined
-  const subsystem = plain ? undefined : first
-  const settings = subsystem === undefined ? undefined : own(config.subsystems, subsystem)
-  const mapping = plain ? undefined : own(own(config.subsystemMappings, first), second)
-  const asked = rest.length > 0 ? rest.join('.') : undefined
+  const isSingleName = second === undefined
+  const subsystem = isSingleName ? undefined : first
+  const settings = subsystem === undefined ? undefined : ownValue(config.subsystems, subsystem)
+  const mapping = isSingleName ? undefined : ownValue(ownValue(config.subsystemMappings, first), second)
+  const operationName = rest.length > 0 ? rest.join('.') : undefined
 
-  const kinds = new Map<string, string>()
-  let fallbackPolicyId = DEFAULT_POLICY
-  if (plain) {
+  const policyByKind = new Map<string, string>()
+  let fallbackPolicyId = DEFAULT_POLICY_ID
+  if (isSingleName) {
     if (policies.has(operation)) fallbackPolicyId = operation
   } else if (mapping !== undefined) {
-    const standard = own(mapping, 'default')
+    const standard = ownValue(mapping, 'default')
     if (standard !== undefined) fallbackPolicyId = idOf(standard)
-    if (asked === undefined) {
-      for (const [kind, id] of Object.entries(mapping)) if (kind !== 'default') kinds.set(kind, idOf(id))
+    if (operationName === undefined) {
+      for (const [kind, id] of Object.entries(mapping))
+        if (kind !== 'default') policyByKind.set(kind, idOf(id))
     } else {
-      const picked = own(mapping, asked)
+      const picked = ownValue(mapping, operationName)
       if (picked !== undefined) fallbackPolicyId = idOf(picked)
     }
   }
-  const ids = [...kinds.values(), fallbackPolicyId]
-  const enabled = settings?.enabled !== false && ids.some((id) => policies.get(id)?.policy.enabled !== false)
+  const ids = [...policyByKind.values(), fallbackPolicyId]
+  const isEnabled =
+    settings?.enabled !== false && ids.some((id) => policies.get(id)?.policy.enabled !== false)
   return Object.freeze({
     operation,
     ...(subsystem !== undefined && { subsystem }),
-    kinds,
+    policyByKind,
     fallbackPolicyId,
-    enabled,
+    isEnabled,
     errorKinds: { ...config.errorKinds, ...settings?.errorKinds },
   })
 }
 
 /** The policy that answers a failure of a kind. */
 export const policyIdFor = (plan: OperationPlan, kind: string): string =>
-  plan.kinds.get(kind) ?? plan.fallbackPolicyId
+  plan.policyByKind.get(kind) ?? plan.fallbackPolicyId

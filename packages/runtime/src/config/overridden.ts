@@ -23,7 +23,7 @@ const hasOwnBreaker = ({ enableCircuitBreaker, circuitBreaker }: RetryPolicy): b
   enableCircuitBreaker && circuitBreaker == null
 
 /** A duration of an override; no limit where it is endless. */
-const limitOf = (value: unknown): number | undefined => {
+const parseLimit = (value: unknown): number | undefined => {
   const ms = parseDuration(value as Duration)
   return ms > 0 && ms < Number.POSITIVE_INFINITY ? ms : undefined
 }
@@ -114,7 +114,7 @@ function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: Oper
     maxRetries: (retries: number) => ({ maxAttempts: retries < 0 ? Number.POSITIVE_INFINITY : retries + 1 }),
     delay: (delay: Duration) => ({ baseDelay: parseDuration(delay) }),
     maxDelay: (delay: Duration) => ({ maxDelay: parseDuration(delay) }),
-    maxDuration: (duration: Duration) => ({ totalTimeout: limitOf(duration) }),
+    maxDuration: (duration: Duration) => ({ totalTimeout: parseLimit(duration) }),
     jitter: (jitter: Duration) => ({
       jitterType: 'additive',
       jitterMin: Math.min(policy.jitterMin, parseDuration(jitter)),
@@ -152,7 +152,7 @@ function overrideTimeout(changes: Changes, overrides: OperationOverrides): void 
   const enabled = overrides.get('Timeout/enabled')
   const value = overrides.get('Timeout/value')
   if (enabled?.value === false) changes.set(enabled, { attemptTimeout: undefined })
-  else if (value !== undefined) changes.set(value, { attemptTimeout: limitOf(value.value) })
+  else if (value !== undefined) changes.set(value, { attemptTimeout: parseLimit(value.value) })
 }
 
 function overrideBulkhead(changes: Changes, policy: RetryPolicy, overrides: OperationOverrides): string {
@@ -195,7 +195,7 @@ export interface OwnBreaker {
 }
 
 /** MicroProfile's words for options of a breaker. */
-const ENGINE_WORDS: { readonly [setting: string]: string } = {
+const BREAKER_OPTION_BY_SETTING: { readonly [setting: string]: string } = {
   requestVolumeThreshold: 'minimumCalls',
   failureRatio: 'failureRate',
   delay: 'timeoutDuration',
@@ -214,7 +214,7 @@ const POLICY_FIELDS: { readonly [setting: string]: 'circuitBreakerThreshold' | '
  * The breaker of a policy's own with the overrides of the operations that are known to use the policy, the least specific
  * first: all calls of the policy share it, so that each place that uses the policy may change it.
  */
-function ownBreakerOf(
+function createOwnBreaker(
   policy: RetryPolicy,
   origins: () => ResolvedPolicy['origins'],
   layers: readonly OperationOverrides[],
@@ -232,7 +232,7 @@ function ownBreakerOf(
     for (const [setting, from] of overrides) {
       const word = /^CircuitBreaker\/(?!enabled$)(.*)$/.exec(setting)?.[1]
       if (word === undefined) continue
-      const engineWord = ENGINE_WORDS[word] ?? word
+      const engineWord = BREAKER_OPTION_BY_SETTING[word] ?? word
       const held = origins()[POLICY_FIELDS[engineWord] ?? '']
       if (held !== undefined && ORIGIN_RANK[held.origin] > ORIGIN_RANK[from.origin.origin]) continue
       settings[word] = from.value
@@ -272,7 +272,7 @@ export class OverriddenPolicies {
   ownBreaker(policy: RetryPolicy): OwnBreaker {
     this.breakerLayers ??= breakerLayers(this.resolved)
     const layers = this.breakerLayers.get(policy.id) ?? this.breakerLayers.get('') ?? []
-    return ownBreakerOf(policy, () => this.resolved.policies.get(policy.id)?.origins ?? {}, layers)
+    return createOwnBreaker(policy, () => this.resolved.policies.get(policy.id)?.origins ?? {}, layers)
   }
 }
 
@@ -322,8 +322,8 @@ export function policiesAt(resolved: ResolvedConfig, place: string): Set<string>
   const isOperation = place.includes('/') || policies.has(place) || mapped.length === 0
   const ids = new Set<string>()
   for (const operation of isOperation ? [place.replace('/', '.'), ...mapped] : mapped) {
-    const { kinds, fallbackPolicyId } = resolveOperation(resolved, operation)
-    for (const id of [...kinds.values(), fallbackPolicyId]) ids.add(id)
+    const { policyByKind, fallbackPolicyId } = resolveOperation(resolved, operation)
+    for (const id of [...policyByKind.values(), fallbackPolicyId]) ids.add(id)
   }
   return ids
 }

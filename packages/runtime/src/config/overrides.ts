@@ -2,13 +2,13 @@ import { HoldfastError, isHoldfastError } from 'holdfast'
 import { Bulkhead, CircuitBreaker, Retry, Timeout } from 'holdfast/decorators'
 import { overridePlaces } from 'holdfast/internal'
 import { variableName } from './environment.js'
-import { suggest } from './nearest.js'
-import { type Places, placeKey } from './places.js'
 import type { FieldOrigin } from './resolve.js'
-import { type Environment, scalarOf } from './text/interpolate.js'
+import { locationKey, type SourceLocations } from './source-locations.js'
+import { suggest } from './suggest.js'
+import { type Environment, parseScalar } from './text/interpolate.js'
 
 /** The decorators, each as the function that refuses settings that are wrong. */
-const CHECKS: { readonly [decorator: string]: (settings: never) => unknown } = {
+const DECORATOR_BY_NAME: { readonly [decorator: string]: (settings: never) => unknown } = {
   Retry,
   CircuitBreaker,
   Timeout,
@@ -16,7 +16,7 @@ const CHECKS: { readonly [decorator: string]: (settings: never) => unknown } = {
 }
 
 /** What a setting is only sound beside; an override may come without. */
-const BESIDE: { readonly [setting: string]: object } = {
+const REQUIRED_TOGETHER: { readonly [setting: string]: object } = {
   'CircuitBreaker/slowCallRate': { slowCallDuration: 1 },
   'CircuitBreaker/slowCallDuration': { slowCallRate: 1 },
   'CircuitBreaker/maxTimeoutDuration': { timeoutDuration: 1 },
@@ -24,7 +24,7 @@ const BESIDE: { readonly [setting: string]: object } = {
 }
 
 /** Every setting that an override can have, by decorator. */
-const SETTINGS: { readonly [decorator: string]: readonly string[] } = {
+const SETTINGS_BY_DECORATOR: { readonly [decorator: string]: readonly string[] } = {
   Retry: [
     'enabled',
     'maxRetries',
@@ -65,7 +65,7 @@ const SETTINGS: { readonly [decorator: string]: readonly string[] } = {
 }
 
 /** Every setting that an override can have, as `Decorator/setting`. */
-const SETTING_KEYS = Object.entries(SETTINGS).flatMap(([decorator, settings]) =>
+const SETTING_KEYS = Object.entries(SETTINGS_BY_DECORATOR).flatMap(([decorator, settings]) =>
   settings.map((setting) => `${decorator}/${setting}`),
 )
 
@@ -73,35 +73,38 @@ const SETTING_KEYS = Object.entries(SETTINGS).flatMap(([decorator, settings]) =>
 export function overrideProblem(
   key: string,
   value: unknown,
-  shown: (value: unknown) => string,
+  format: (value: unknown) => string,
 ): string | undefined {
   const parts = key.split('/')
   const [decorator = '', setting = ''] = parts.slice(-2)
   if (parts.length < 2 || parts.length > 4 || parts.includes(''))
     return 'takes Class/method/Decorator/setting, Class/Decorator/setting or Decorator/setting'
-  if (!Object.hasOwn(SETTINGS, decorator))
-    return `${JSON.stringify(decorator)} is no decorator, takes ${oneOf(decorator, Object.keys(SETTINGS))}`
+  if (!Object.hasOwn(SETTINGS_BY_DECORATOR, decorator))
+    return `${JSON.stringify(decorator)} is no decorator, takes ${expectedOneOf(decorator, Object.keys(SETTINGS_BY_DECORATOR))}`
   if (decorator === 'Fallback')
     return 'a config cannot override fallbacks: operations have none of their own, and those of decorated methods are overridden by configureDecorators({ overrides })'
-  const known = SETTINGS[decorator] ?? []
-  if (!known.includes(setting))
-    return `${decorator} has no setting ${JSON.stringify(setting)}, takes ${oneOf(setting, known)}`
+  const knownSettings = SETTINGS_BY_DECORATOR[decorator] ?? []
+  if (!knownSettings.includes(setting))
+    return `${decorator} has no setting ${JSON.stringify(setting)}, takes ${expectedOneOf(setting, knownSettings)}`
   if (setting === 'enabled')
-    return typeof value === 'boolean' ? undefined : `got ${shown(value)}, takes true or false`
+    return typeof value === 'boolean' ? undefined : `got ${format(value)}, takes true or false`
   try {
-    CHECKS[decorator]?.({ ...BESIDE[`${decorator}/${setting}`], [setting]: value } as never)
+    DECORATOR_BY_NAME[decorator]?.({
+      ...REQUIRED_TOGETHER[`${decorator}/${setting}`],
+      [setting]: value,
+    } as never)
     return undefined
   } catch (error) {
-    const takes = isHoldfastError(error)
+    const expected = isHoldfastError(error)
       ? /(takes .*)/s.exec(error.details?.[0] ?? error.message)?.[1]
       : undefined
-    return `got ${shown(value)}, ${takes ?? 'takes another value'}`
+    return `got ${format(value)}, ${expected ?? 'takes another value'}`
   }
 }
 
-const oneOf = (word: string, known: readonly string[]): string => {
-  const like = suggest(word, known)
-  return `one of ${known.join(', ')}${like === undefined ? '' : ` (did you mean ${like}?)`}`
+const expectedOneOf = (word: string, known: readonly string[]): string => {
+  const suggestion = suggest(word, known)
+  return `one of ${known.join(', ')}${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}`
 }
 
 /** A decorated method. */
@@ -116,18 +119,18 @@ export interface DecoratedMethod {
  */
 export function environmentOverrides(
   env: Environment,
-  known: Iterable<string>,
+  knownKeys: Iterable<string>,
   methods: Iterable<DecoratedMethod> = [],
 ): Map<string, { variable: string; value: unknown }> {
   const found = new Map<string, { variable: string; value: unknown }>()
   if (Object.keys(env).length === 0) return found
-  const places = ['', ...[...methods].flatMap(({ owner, method }) => [`${owner}/`, `${owner}/${method}/`])]
-  const keys = new Set(known)
-  for (const place of places) for (const setting of SETTING_KEYS) keys.add(`${place}${setting}`)
+  const prefixes = ['', ...[...methods].flatMap(({ owner, method }) => [`${owner}/`, `${owner}/${method}/`])]
+  const keys = new Set(knownKeys)
+  for (const prefix of prefixes) for (const setting of SETTING_KEYS) keys.add(`${prefix}${setting}`)
   for (const key of keys) {
     const variable = variableName(key)
     const text = Object.hasOwn(env, variable) ? env[variable] : undefined
-    if (text !== undefined) found.set(key, { variable, value: valueOf(key, text) })
+    if (text !== undefined) found.set(key, { variable, value: parseOverrideValue(key, text) })
   }
   return found
 }
@@ -162,7 +165,7 @@ const NO_OVERRIDES: OperationOverrides = new Map()
 /** What overrides are read from. */
 export interface OverrideSource {
   readonly config: { readonly overrides?: { readonly [key: string]: unknown } | undefined }
-  readonly places?: Places | undefined
+  readonly places?: SourceLocations | undefined
   /** See {@link overrideVariables}. */
   readonly overrideVariables?: Environment | undefined
 }
@@ -187,11 +190,11 @@ export function overridesFor(source: OverrideSource, operation: string): Operati
       const place = key.slice(0, -setting.length - 1)
       const variable = hasVariables ? variableName(key) : ''
       if (hasVariables && Object.hasOwn(variables, variable)) {
-        const value = valueOf(key, variables[variable] ?? '')
+        const value = parseOverrideValue(key, variables[variable] ?? '')
         refuseVariable(operation, key, variable, value)
         found.set(setting, { key, place, value, origin: { origin: 'environment', where: variable } })
       } else if (Object.hasOwn(overrides, key)) {
-        const where = places[placeKey('overrides', key)]
+        const where = places[locationKey('overrides', key)]
         const origin = { origin: 'overrides', ...(where !== undefined && { where }) } as const
         found.set(setting, { key, place, value: overrides[key], origin })
       }
@@ -223,7 +226,7 @@ export function decoratorOverrides(
  * The classes that overrides name, that no decorated method belongs to, not yet or never, and that are no operations of the
  * config either.
  */
-export function undeclared(
+export function undeclaredClasses(
   overrides: { readonly [key: string]: unknown } | undefined,
   methods: Iterable<DecoratedMethod>,
   operations: Iterable<string> = [],
@@ -238,5 +241,5 @@ export function undeclared(
   return [...new Set(named)].filter((place) => place !== '' && !known.has(place))
 }
 
-const valueOf = (key: string, text: string): unknown =>
-  /(On)$/.test(key) ? text.split(',').map((item) => item.trim()) : scalarOf(text)
+const parseOverrideValue = (key: string, text: string): unknown =>
+  /(On)$/.test(key) ? text.split(',').map((item) => item.trim()) : parseScalar(text)

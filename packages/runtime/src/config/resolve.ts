@@ -1,8 +1,8 @@
 import type { RetryPolicy } from '../records/policy.js'
-import type { Layer } from './layer/layer.js'
-import { type Places, placeKey } from './places.js'
-import { READY } from './ready.js'
+import { BUILT_IN_POLICIES } from './built-in-policies.js'
+import type { Layer } from './live-changes/layer.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from './schema/schema.js'
+import { locationKey, type SourceLocations } from './source-locations.js'
 
 /** The layers a value can come from, the weakest first. */
 type Origin = 'built-in' | 'global_defaults' | 'policy' | 'overrides' | 'environment' | 'api'
@@ -34,7 +34,7 @@ export interface ResolvedPolicy {
 }
 
 /** What a policy is where nobody says anything. */
-export const BUILT_IN = Object.freeze({
+export const POLICY_DEFAULTS = Object.freeze({
   enabled: true,
   maxAttempts: 3,
   backoffType: 'exponential',
@@ -58,7 +58,7 @@ export const BUILT_IN = Object.freeze({
 /** What is resolved: a config, and what is known about where its values stand. */
 export interface PolicySource {
   readonly config: Config
-  readonly places?: Places | undefined
+  readonly places?: SourceLocations | undefined
 }
 
 /** Fills in every policy there is, layer by layer. */
@@ -66,7 +66,7 @@ export function resolvePolicies(source: PolicySource, layer?: Layer): Map<string
   const { config } = source
   const changes = layer?.policies ?? {}
   const own = config.policies ?? {}
-  const ids = new Set([...Object.keys(READY), ...Object.keys(own), ...Object.keys(changes)])
+  const ids = new Set([...Object.keys(BUILT_IN_POLICIES), ...Object.keys(own), ...Object.keys(changes)])
   const resolved = new Map<string, ResolvedPolicy>()
   for (const id of ids) {
     const change = Object.hasOwn(changes, id) ? changes[id] : undefined
@@ -80,41 +80,43 @@ export function resolvePolicies(source: PolicySource, layer?: Layer): Map<string
 export function resolvePolicy(source: PolicySource, id: string, change?: PolicyEntry): ResolvedPolicy {
   const { policies, globalDefaults = {} } = source.config
   const own = policies !== undefined && Object.hasOwn(policies, id) ? policies[id] : undefined
-  const entry = own ?? (Object.hasOwn(READY, id) ? READY[id] : undefined) ?? {}
+  const entry = own ?? (Object.hasOwn(BUILT_IN_POLICIES, id) ? BUILT_IN_POLICIES[id] : undefined) ?? {}
   const values: Record<string, unknown> = {
     name: id,
-    ...BUILT_IN,
+    ...POLICY_DEFAULTS,
     ...globalDefaults,
     ...entry,
     ...change,
     id,
   }
   // A cap caps the base that nobody gave; the two contradict each other only where somebody gave both.
-  const isReady = own === undefined && entry.baseDelay !== undefined
-  const given = change?.baseDelay ?? own?.baseDelay ?? (isReady ? undefined : globalDefaults.baseDelay)
-  if (given === undefined) values.baseDelay = Math.min(values.baseDelay as number, values.maxDelay as number)
-  return new Resolution(complete(values), () => originsOf(source, id, own, entry, change))
+  const usesBuiltIn = own === undefined && entry.baseDelay !== undefined
+  const givenBaseDelay =
+    change?.baseDelay ?? own?.baseDelay ?? (usesBuiltIn ? undefined : globalDefaults.baseDelay)
+  if (givenBaseDelay === undefined)
+    values.baseDelay = Math.min(values.baseDelay as number, values.maxDelay as number)
+  return new LazyResolvedPolicy(fillDefaults(values), () => originsFor(source, id, own, entry, change))
 }
 
 /** A policy whose origins are worked out when somebody asks for them. */
-class Resolution implements ResolvedPolicy {
+class LazyResolvedPolicy implements ResolvedPolicy {
   readonly policy: RetryPolicy
-  private make: (() => ResolvedPolicy['origins']) | undefined
-  private made: ResolvedPolicy['origins'] = {}
+  private computeOrigins: (() => ResolvedPolicy['origins']) | undefined
+  private cachedOrigins: ResolvedPolicy['origins'] = {}
 
   constructor(policy: RetryPolicy, make: () => ResolvedPolicy['origins']) {
     this.policy = policy
-    this.make = make
+    this.computeOrigins = make
   }
 
   get origins(): ResolvedPolicy['origins'] {
-    if (this.make !== undefined) this.made = this.make()
-    this.make = undefined
-    return this.made
+    if (this.computeOrigins !== undefined) this.cachedOrigins = this.computeOrigins()
+    this.computeOrigins = undefined
+    return this.cachedOrigins
   }
 }
 
-function originsOf(
+function originsFor(
   { config, places = {} }: PolicySource,
   id: string,
   own: PolicyEntry | undefined,
@@ -122,45 +124,46 @@ function originsOf(
   change: PolicyEntry | undefined,
 ): ResolvedPolicy['origins'] {
   const origins: Record<string, FieldOrigin> = {}
-  const note = (said: PolicyEntry | undefined, originOf: (field: string) => FieldOrigin): void => {
-    for (const [field, value] of Object.entries(said ?? {}))
+  const addOrigins = (entries: PolicyEntry | undefined, originOf: (field: string) => FieldOrigin): void => {
+    for (const [field, value] of Object.entries(entries ?? {}))
       if (value !== undefined && field !== 'id') origins[field] = originOf(field)
   }
-  note(BUILT_IN, () => ({ origin: 'built-in' }))
-  note(config.globalDefaults, (field) =>
-    originAt('global_defaults', places[placeKey('global_defaults', field)]),
+  addOrigins(POLICY_DEFAULTS, () => ({ origin: 'built-in' }))
+  addOrigins(config.globalDefaults, (field) =>
+    createOrigin('global_defaults', places[locationKey('global_defaults', field)]),
   )
-  note(entry, (field) =>
-    originAt('policy', own === undefined ? READY_POLICY : places[placeKey('policies', id, field)]),
+  addOrigins(entry, (field) =>
+    createOrigin('policy', own === undefined ? READY_POLICY : places[locationKey('policies', id, field)]),
   )
-  note(change, () => ({ origin: 'api' }))
+  addOrigins(change, () => ({ origin: 'api' }))
   return Object.freeze(origins)
 }
 
-const originAt = (origin: Origin, where: string | undefined): FieldOrigin =>
-  where === undefined ? { origin } : { origin: isVariable(where) ? 'environment' : origin, where }
+const createOrigin = (origin: Origin, where: string | undefined): FieldOrigin =>
+  where === undefined ? { origin } : { origin: isVariableOrigin(where) ? 'environment' : origin, where }
 
 /** Variables have no colon in their names, and every place in a file has. */
-const isVariable = (where: string): boolean => /^[A-Z0-9_]+$/.test(where)
+const isVariableOrigin = (where: string): boolean => /^[A-Z0-9_]+$/.test(where)
 
 /** What is left out of a part of a policy. */
-const PARTS: { readonly [field: string]: object } = {
+const PART_DEFAULTS: { readonly [field: string]: object } = {
   bulkhead: { queue: 0 },
   hedge: { max: 1 },
   budget: { ratio: 0.2, reservePerSecond: 10, window: 10_000 },
 }
 
 /** A policy of the values that were said: null and endless timeouts are no limit. */
-function complete(values: Record<string, unknown>): RetryPolicy {
-  for (const part of Object.keys(PARTS))
-    if (values[part] != null) values[part] = Object.freeze({ ...PARTS[part], ...(values[part] as object) })
-  for (const field of OPTIONAL)
+function fillDefaults(values: Record<string, unknown>): RetryPolicy {
+  for (const part of Object.keys(PART_DEFAULTS))
+    if (values[part] != null)
+      values[part] = Object.freeze({ ...PART_DEFAULTS[part], ...(values[part] as object) })
+  for (const field of OPTIONAL_FIELDS)
     if (values[field] === null || values[field] === Number.POSITIVE_INFINITY) delete values[field]
   return Object.freeze(values) as RetryPolicy
 }
 
 /** The fields that a policy may lack. */
-const OPTIONAL = [
+const OPTIONAL_FIELDS = [
   'description',
   'retryableExceptions',
   'abortExceptions',
@@ -174,16 +177,16 @@ const OPTIONAL = [
 ]
 
 /** Two fields of a policy that contradict each other. */
-export interface Contradiction {
+export interface FieldConflict {
   /** The field that is too small, and the one that it must reach. */
   readonly field: 'maxDelay' | 'jitterMax'
-  readonly least: 'baseDelay' | 'jitterMin'
+  readonly minimumField: 'baseDelay' | 'jitterMin'
 }
 
 /** What contradicts itself in a policy that is filled in. */
-export function contradictions({ policy }: ResolvedPolicy): Contradiction[] {
-  const found: Contradiction[] = []
-  if (policy.maxDelay < policy.baseDelay) found.push({ field: 'maxDelay', least: 'baseDelay' })
-  if (policy.jitterMax < policy.jitterMin) found.push({ field: 'jitterMax', least: 'jitterMin' })
+export function findFieldConflicts({ policy }: ResolvedPolicy): FieldConflict[] {
+  const found: FieldConflict[] = []
+  if (policy.maxDelay < policy.baseDelay) found.push({ field: 'maxDelay', minimumField: 'baseDelay' })
+  if (policy.jitterMax < policy.jitterMin) found.push({ field: 'jitterMax', minimumField: 'jitterMin' })
   return found
 }

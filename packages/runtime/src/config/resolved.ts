@@ -1,4 +1,4 @@
-import type { Layer } from './layer/layer.js'
+import type { Layer } from './live-changes/layer.js'
 import type { OperationTable } from './operations.js'
 import type { Problem } from './problem.js'
 import { type PolicySource, resolvePolicies } from './resolve.js'
@@ -15,14 +15,14 @@ export interface ResolvedConfig extends OperationTable, PolicySource {
 }
 
 /** A config that was read. */
-export interface Loaded extends PolicySource {
+export interface LoadedConfig extends PolicySource {
   readonly warnings?: readonly Problem[] | undefined
   readonly file?: string | undefined
   readonly overrideVariables?: Environment | undefined
 }
 
 /** Puts the layer of the API's changes on a config, and fills in all policies. */
-export const resolveConfig = (loaded: Loaded, layer: Layer = {}): ResolvedConfig => ({
+export const resolveConfig = (loaded: LoadedConfig, layer: Layer = {}): ResolvedConfig => ({
   ...loaded,
   layer,
   warnings: loaded.warnings ?? [],

@@ -1,8 +1,8 @@
-import { type Problem, show } from './problem.js'
+import { formatValue, type Problem } from './problem.js'
 import type { Config } from './schema/schema.js'
 
 /** What a process settles when it begins. */
-export interface Settled {
+export interface StartupSettings {
   /** Where its records live. */
   readonly storeUrl: string
   /** Where they would live by another configuration. */
@@ -12,16 +12,19 @@ export interface Settled {
 }
 
 /** What a configuration says that takes effect only when the process begins again. */
-export function waitingForRestart({ storeUrl, storeOf, config }: Settled, next: Config): Problem[] {
-  const waiting: Problem[] = []
+export function restartNeededProblems(
+  { storeUrl, storeOf, config }: StartupSettings,
+  next: Config,
+): Problem[] {
+  const problems: Problem[] = []
   const store = storeOf(next)
   if (store !== storeUrl)
-    waiting.push({
+    problems.push({
       path: 'store',
-      message: `got ${show(store)}, but records stay in ${show(storeUrl)} until the process begins again`,
+      message: `got ${formatValue(store)}, but records stay in ${formatValue(storeUrl)} until the process begins again`,
     })
   for (const key of ['shared', 'node'] as const)
     if (JSON.stringify(next[key]) !== JSON.stringify(config[key]))
-      waiting.push({ path: key, message: 'was changed, which takes effect when the process begins again' })
-  return waiting
+      problems.push({ path: key, message: 'was changed, which takes effect when the process begins again' })
+  return problems
 }

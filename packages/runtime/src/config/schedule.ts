@@ -24,31 +24,31 @@ export interface Schedule {
 }
 
 /** So many waits are worked out. */
-const SHOWN = 50
+const MAX_WAITS = 50
 
 /** The most that chance gives: it never gives 1 itself. */
-const MOST = 1 - 2 ** -53
+const MAX_RANDOM = 1 - 2 ** -53
 
 /** Works out the waits of a policy. A server's Retry-After, or a deadline, may make another of any. */
-export function scheduleOf(policy: RetryPolicy): Schedule {
-  const engine = policy as unknown as EnginePolicy
-  const plain = { ...engine, jitterType: 'none' as const }
+export function computeSchedule(policy: RetryPolicy): Schedule {
+  const corePolicy = policy as unknown as EnginePolicy
+  const withoutJitter = { ...corePolicy, jitterType: 'none' as const }
   const waits: ScheduledWait[] = []
   let [before, least, most] = [policy.baseDelay, policy.baseDelay, policy.baseDelay]
   const retries = policy.enabled ? policy.maxAttempts - 1 : 0
-  for (let n = 1; n <= Math.min(retries, SHOWN); n++) {
-    before = computeDelay(plain, n, before, () => 0)
-    least = computeDelay(engine, n, least, () => 0)
-    most = computeDelay(engine, n, most, () => MOST)
-    waits.push({ attempt: n + 1, base: tidy(before), min: tidy(least), max: tidy(most) })
+  for (let n = 1; n <= Math.min(retries, MAX_WAITS); n++) {
+    before = computeDelay(withoutJitter, n, before, () => 0)
+    least = computeDelay(corePolicy, n, least, () => 0)
+    most = computeDelay(corePolicy, n, most, () => MAX_RANDOM)
+    waits.push({ attempt: n + 1, base: roundMs(before), min: roundMs(least), max: roundMs(most) })
   }
-  const sum = (key: keyof Wait): number => tidy(waits.reduce((total, wait) => total + wait[key], 0))
+  const totalOf = (key: keyof Wait): number => roundMs(waits.reduce((total, wait) => total + wait[key], 0))
   return {
     waits,
-    total: { base: sum('base'), min: sum('min'), max: sum('max') },
-    more: retries > SHOWN,
+    total: { base: totalOf('base'), min: totalOf('min'), max: totalOf('max') },
+    more: retries > MAX_WAITS,
   }
 }
 
 /** Thousandths of a microsecond are noise. */
-const tidy = (ms: number): number => Math.round(ms * 1e6) / 1e6
+const roundMs = (ms: number): number => Math.round(ms * 1e6) / 1e6

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { configSchema } from './schema/schema.js'
-import { childOf, follow, isSecret, kindOf, type Spelling, shapeOf } from './schema/walk.js'
+import { childOf, isSecret, type KeyStyle, kindOf, shapeOf, walkPath } from './schema/walk.js'
 
 /** Whether something secret may stand at a place, or in it: who mixes the two up writes the secret there. */
 export function mayHoldSecret(schema: z.core.$ZodType): boolean {
@@ -11,9 +11,9 @@ export function mayHoldSecret(schema: z.core.$ZodType): boolean {
 }
 
 /** A path of the source as it may be shown: among users, a key that is none may be a password. */
-export function namesOf(path: readonly string[], spelling: Spelling): readonly string[] {
+export function maskedPath(path: readonly string[], spelling: KeyStyle): readonly string[] {
   const [section, key, index, field] = path
   if (section !== 'proxy' || key !== 'users' || index === undefined || field === undefined) return path
-  const { schema } = follow(configSchema, path.slice(0, 3), spelling)
+  const { schema } = walkPath(configSchema, path.slice(0, 3), spelling)
   return childOf(schema, field) === undefined ? [section, key, index, '***'] : path
 }

@@ -1,7 +1,7 @@
-import { suggest } from './nearest.js'
-import { show } from './problem.js'
-import { DEFAULT_POLICY } from './ready.js'
+import { DEFAULT_POLICY_ID } from './built-in-policies.js'
+import { formatValue } from './problem.js'
 import type { ResolvedConfig } from './resolved.js'
+import { suggest } from './suggest.js'
 
 const own = <T>(holder: { readonly [key: string]: T } | undefined, key: string): T | undefined =>
   holder !== undefined && Object.hasOwn(holder, key) ? holder[key] : undefined
@@ -9,7 +9,7 @@ const own = <T>(holder: { readonly [key: string]: T } | undefined, key: string):
 /** The known name that was probably meant, as the end of a sentence. */
 function suggestion(name: string, known: readonly string[]): string {
   const near = suggest(name, known)
-  return near === undefined ? '' : `; did you mean ${show(near)}?`
+  return near === undefined ? '' : `; did you mean ${formatValue(near)}?`
 }
 
 /**
@@ -21,27 +21,31 @@ export function unknownNames({ config, policies }: ResolvedConfig, operation: st
   const subsystems = [
     ...new Set([...Object.keys(config.subsystemMappings ?? {}), ...Object.keys(config.subsystems ?? {})]),
   ]
-  const falls = `so the policy ${DEFAULT_POLICY} applies`
+  const falls = `so the policy ${DEFAULT_POLICY_ID} applies`
   if (second === undefined) {
     if (policies.has(operation)) return []
     if (subsystems.includes(operation)) {
       const operations = Object.keys(own(config.subsystemMappings, operation) ?? {})
       return [
-        `${show(operation)} is a subsystem, not an operation: name one as ${operation}.${operations[0] ?? 'OPERATION'}`,
+        `${formatValue(operation)} is a subsystem, not an operation: name one as ${operation}.${operations[0] ?? 'OPERATION'}`,
       ]
     }
-    return [`no policy is called ${show(operation)}, ${falls}${suggestion(operation, [...policies.keys()])}`]
+    return [
+      `no policy is called ${formatValue(operation)}, ${falls}${suggestion(operation, [...policies.keys()])}`,
+    ]
   }
   if (!subsystems.includes(first))
-    return [`the configuration has no subsystem ${show(first)}, ${falls}${suggestion(first, subsystems)}`]
+    return [
+      `the configuration has no subsystem ${formatValue(first)}, ${falls}${suggestion(first, subsystems)}`,
+    ]
   const operations = own(config.subsystemMappings, first)
   if (operations === undefined) return []
   const kinds = own(operations, second)
   if (kinds === undefined)
     return [
-      `the subsystem ${show(first)} maps no operation ${show(second)}, ${falls}${suggestion(second, Object.keys(operations))}`,
+      `the subsystem ${formatValue(first)} maps no operation ${formatValue(second)}, ${falls}${suggestion(second, Object.keys(operations))}`,
     ]
   const kind = rest.join('.')
   if (kind === '' || Object.hasOwn(kinds, kind)) return []
-  return [`${first}.${second} maps no kind ${show(kind)}${suggestion(kind, Object.keys(kinds))}`]
+  return [`${first}.${second} maps no kind ${formatValue(kind)}${suggestion(kind, Object.keys(kinds))}`]
 }

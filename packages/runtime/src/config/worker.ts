@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { checkConfig } from './check.js'
-import type { WorkerAnswer, WorkerRequest } from './file/check-text.js'
+import type { WorkerRequest, WorkerResponse } from './file/check-text.js'
 
 // The entry of a worker that checks one text and ends.
 if (parentPort !== null) {
   const { text, options } = workerData as WorkerRequest
   const checked = checkConfig(text, options)
-  parentPort.postMessage({ ...checked, places: JSON.stringify(checked.places) } satisfies WorkerAnswer)
+  parentPort.postMessage({ ...checked, places: JSON.stringify(checked.places) } satisfies WorkerResponse)
 }

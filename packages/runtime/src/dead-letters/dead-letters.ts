@@ -1,32 +1,32 @@
 import { setMaxListeners } from 'node:events'
 import { type Attempt, HoldfastError } from 'holdfast'
-import type { Run } from '../face.js'
-import type { Actor, Kit } from '../kit.js'
+import type { Run } from '../api-types.js'
 import type { DeadLetter } from '../records/dead-letter.js'
-import { SteadyTime } from '../steady.js'
+import { RetentionClock } from '../retention-clock.js'
+import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { DeadLetterFilter, DeadLetterStats, Page } from '../store/store.js'
-import { Batch, type BatchOptions, type BatchResult } from './batch.js'
+import { BestEffortAudit } from './best-effort-audit.js'
+import { CapacityMonitor } from './capacity-monitor.js'
 import type { DeadLetterInput } from './entry.js'
-import { checkList, checkPurge, type PurgeFilter } from './filter.js'
-import { type DeadLetterHandler, Handlers, type Replayer } from './handlers.js'
-import { type FailedCall, Keeper } from './keeper.js'
-import { Limits } from './limits.js'
+import { checkListFilter, checkPurgeFilter, type PurgeFilter } from './filter.js'
+import { type DeadLetterHandler, HandlerRegistry, type ReplayFunction } from './handlers.js'
 import type { DeadLetterOptions } from './options.js'
-import { Owners, Replays } from './replays.js'
-import { type Rotation, rotate } from './rotate.js'
-import { missing, replayOne } from './single.js'
-import { Trail } from './trail.js'
-import { Vault } from './vault.js'
-import { Worker, type WorkOptions } from './worker.js'
+import { PayloadCipher } from './payload-cipher.js'
+import { type BatchOptions, type BatchResult, ReplayBatch } from './replay-batch.js'
+import { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
+import { createNotFoundError, replayOne } from './replay-one.js'
+import { ReplayWorker, type WorkOptions } from './replay-worker.js'
+import { type Rotation, rotateKeys } from './rotate-keys.js'
+import { DeadLetterWriter, type FailedCall } from './writer.js'
 
 /** What the queue is made of besides the kit. */
-export interface DeadLetterParts {
+export interface DeadLetterDependencies {
   /** The options as they are now. */
   options(): DeadLetterOptions
   /** Runs a replay under its operation. It must not dead-letter what fails. */
-  runThrough: Run
+  runOperation: Run
   /** The id of an operation's policy. */
-  policyOf(operation: string): string
+  policyIdOf(operation: string): string
   /** Puts what else is encrypted with these keys under the newest one. */
   rotateOthers?(): Promise<Rotation>
 }
@@ -49,41 +49,41 @@ export interface DeadLetterParts {
  * ```
  */
 export class DeadLetters {
-  private readonly running = new Set<Promise<unknown>>()
-  private readonly closing = new AbortController()
-  private readonly kit: Kit
+  private readonly pending = new Set<Promise<unknown>>()
+  private readonly closeController = new AbortController()
+  private readonly runtime: RuntimeContext
   private readonly options: () => DeadLetterOptions
-  private readonly vault: Vault
-  private readonly limits: Limits
-  private readonly keeper: Keeper
-  private readonly handlers: Handlers
-  private readonly replays: Replays
-  private readonly owners: Owners
-  private readonly trail: Trail
-  private readonly steady: SteadyTime
+  private readonly payloadCipher: PayloadCipher
+  private readonly capacityMonitor: CapacityMonitor
+  private readonly writer: DeadLetterWriter
+  private readonly handlers: HandlerRegistry
+  private readonly replayExecutor: ReplayExecutor
+  private readonly leaseOwners: LeaseOwnerIds
+  private readonly audit: BestEffortAudit
+  private readonly retentionClock: RetentionClock
   private readonly rotateOthers: () => Promise<Rotation>
 
-  constructor(kit: Kit, parts: DeadLetterParts) {
-    const { options, runThrough, policyOf } = parts
+  constructor(runtime: RuntimeContext, parts: DeadLetterDependencies) {
+    const { options, runOperation, policyIdOf } = parts
     this.rotateOthers = parts.rotateOthers ?? (async () => ({ rewritten: 0, unreadable: [] }))
-    this.kit = kit
+    this.runtime = runtime
     this.options = options
-    this.vault = new Vault(options)
-    this.limits = new Limits(kit, options)
-    this.keeper = new Keeper(kit, options, this.vault, this.limits, policyOf)
-    this.handlers = new Handlers(() => options().handlersFile)
-    this.replays = new Replays(kit, runThrough, this.vault)
-    this.owners = new Owners(kit)
-    this.trail = new Trail(kit)
-    this.steady = new SteadyTime(kit.clock)
-    setMaxListeners(0, this.closing.signal)
+    this.payloadCipher = new PayloadCipher(options)
+    this.capacityMonitor = new CapacityMonitor(runtime, options)
+    this.writer = new DeadLetterWriter(runtime, options, this.payloadCipher, this.capacityMonitor, policyIdOf)
+    this.handlers = new HandlerRegistry(() => options().handlersFile)
+    this.replayExecutor = new ReplayExecutor(runtime, runOperation, this.payloadCipher)
+    this.leaseOwners = new LeaseOwnerIds(runtime)
+    this.audit = new BestEffortAudit(runtime)
+    this.retentionClock = new RetentionClock(runtime.clock)
+    setMaxListeners(0, this.closeController.signal)
   }
 
   /** Loads the module of handlers and looks how full the queue is. @throws CONFIG_INVALID, INVALID_OPTIONS */
   async open(): Promise<void> {
-    void this.vault.keys
+    void this.payloadCipher.keyRing
     await this.handlers.operations()
-    await this.limits.open()
+    await this.capacityMonitor.open()
   }
 
   /** Registers who replays an operation's entries, in place of an earlier one. @throws INVALID_OPTIONS */
@@ -92,7 +92,7 @@ export class DeadLetters {
   }
 
   /** @internal The same for replays of which only a part is under the operation's guard. */
-  register(operation: string, replayer: Replayer): void {
+  register(operation: string, replayer: ReplayFunction): void {
     this.handlers.register(operation, replayer)
   }
 
@@ -103,45 +103,45 @@ export class DeadLetters {
    * @throws INVALID_OPTIONS, PAYLOAD_TOO_LARGE, IDEMPOTENCY_CONFLICT, DEAD_LETTERS_FULL, STORE_UNAVAILABLE
    */
   enqueue(input: DeadLetterInput): Promise<DeadLetter> {
-    return this.keeper.enqueue(input)
+    return this.writer.enqueue(input)
   }
 
   /** @internal Keeps a failed call. Never rejects. */
   capture(call: FailedCall): Promise<DeadLetter | undefined> {
-    return this.keeper.capture(call)
+    return this.writer.capture(call)
   }
 
   /** @internal The id of the entry that this very object was captured in as a payload. */
-  idOf(payload: object): string | undefined {
-    return this.keeper.idOf(payload)
+  capturedIdOf(payload: object): string | undefined {
+    return this.writer.capturedIdOf(payload)
   }
 
   /** @internal Why calls with a payload are refused: the queue is full, and `when_full` says so. */
-  refuses(): HoldfastError | undefined {
-    return this.limits.refuses()
+  rejectionIfFull(): HoldfastError | undefined {
+    return this.capacityMonitor.rejectionIfFull()
   }
 
   /** One entry; undefined where there is none. @throws CONFIG_INVALID where the key of its payload is not at hand */
   async get(id: string): Promise<DeadLetter | undefined> {
-    const entry = await this.kit.store.deadLetters.get(id, this.replays.now())
-    return entry && this.vault.open(entry)
+    const entry = await this.runtime.store.deadLetters.get(id, this.replayExecutor.now())
+    return entry && this.payloadCipher.decryptEntry(entry)
   }
 
   /** Entries, oldest first unless asked otherwise. A payload whose key is not at hand is `{ unreadable: why }`. */
   async list(filter: DeadLetterFilter = {}): Promise<Page<DeadLetter>> {
-    checkList(filter)
-    const page = await this.kit.store.deadLetters.list(filter, this.replays.now())
-    return { ...page, items: page.items.map((entry) => this.vault.show(entry)) }
+    checkListFilter(filter)
+    const page = await this.runtime.store.deadLetters.list(filter, this.replayExecutor.now())
+    return { ...page, items: page.items.map((entry) => this.payloadCipher.decryptForList(entry)) }
   }
 
   /**
-   * Replays one entry now, pending or failed, and gives it as it is afterwards: `completed`, or `failed` with its history
+   * Replays one entry now, pending or failed, and gives it as it is afterwards: `onCompleted`, or `failed` with its history
    * grown. A completed one is given as it is. Where no handler is at hand, the request is noted for `work()` elsewhere.
    *
    * @throws DEAD_LETTER_NOT_FOUND, DEAD_LETTER_LEASED while somebody else replays it, CANCELLED by `close`
    */
   replay(id: string, actor?: Actor): Promise<DeadLetter> {
-    return this.track(() => replayOne(this.parts(), id, actor))
+    return this.trackWork(() => replayOne(this.parts(), id, actor))
   }
 
   /**
@@ -151,10 +151,10 @@ export class DeadLetters {
    * @throws INVALID_OPTIONS, STORE_UNAVAILABLE
    */
   replayBatch(options: BatchOptions & Actor = {}, actor: Actor = options): Promise<BatchResult> {
-    return this.track(async () => {
-      const result = await new Batch(this.parts(), options).run()
-      await this.trail.note(actor, 'dead_letter.replay', options.operation ?? '*', { after: result })
-      await this.limits.changed(result.succeeded)
+    return this.trackWork(async () => {
+      const result = await new ReplayBatch(this.parts(), options).run()
+      await this.audit.record(actor, 'dead_letter.replay', options.operation ?? '*', { after: result })
+      await this.capacityMonitor.onChanged(result.succeeded)
       return result
     })
   }
@@ -165,62 +165,71 @@ export class DeadLetters {
    * @throws INVALID_OPTIONS
    */
   work(options: WorkOptions = {}): Promise<void> {
-    return this.track(() => new Worker(this.parts(), options).run())
+    return this.trackWork(() => new ReplayWorker(this.parts(), options).run())
   }
 
   private parts() {
-    const { handlers, kit, limits, owners, replays, trail, vault } = this
-    const completed = () => limits.changed(1)
-    return { kit, handlers, replays, owners, trail, vault, closing: this.closing.signal, completed }
+    const { handlers, runtime, capacityMonitor, leaseOwners, replayExecutor, audit, payloadCipher } = this
+    const onCompleted = () => capacityMonitor.onChanged(1)
+    return {
+      runtime,
+      handlers,
+      replayExecutor,
+      leaseOwners,
+      audit,
+      payloadCipher,
+      closeSignal: this.closeController.signal,
+      onCompleted,
+    }
   }
 
   /** Marks an entry complete without a replay: the work was done by other means. @throws DEAD_LETTER_NOT_FOUND */
   async complete(id: string, actor?: Actor): Promise<DeadLetter> {
-    const { deadLetters } = this.kit.store
-    const before = await deadLetters.get(id, this.replays.now())
-    const entry = await deadLetters.complete(id, this.replays.now())
-    if (entry === undefined) throw missing(id)
+    const { deadLetters } = this.runtime.store
+    const before = await deadLetters.get(id, this.replayExecutor.now())
+    const entry = await deadLetters.complete(id, this.replayExecutor.now())
+    if (entry === undefined) throw createNotFoundError(id)
     if (before?.status !== 'completed') {
-      await this.trail.note(actor, 'dead_letter.complete', id, {
+      await this.audit.record(actor, 'dead_letter.complete', id, {
         before: before?.status,
         after: entry.status,
       })
-      await this.limits.changed(1)
+      await this.capacityMonitor.onChanged(1)
     }
-    return this.vault.show(entry)
+    return this.payloadCipher.decryptForList(entry)
   }
 
   /** Whether an entry was ever completed, though it may be purged since. */
   isProcessed(id: string): Promise<boolean> {
-    return this.kit.store.deadLetters.isProcessed(id)
+    return this.runtime.store.deadLetters.isProcessed(id)
   }
 
   /** Deletes entries that fit, but for those being replayed. Tells how many. `{}` is all. @throws INVALID_OPTIONS */
   async purge(filter: PurgeFilter & Actor, actor: Actor = filter): Promise<number> {
-    checkPurge(filter)
+    checkPurgeFilter(filter)
     const { by: _by, reason: _reason, ...wanted } = filter
-    const purged = await this.kit.store.deadLetters.purge(wanted, this.replays.now())
+    const purged = await this.runtime.store.deadLetters.purge(wanted, this.replayExecutor.now())
     const target = filter.ids?.length === 1 ? String(filter.ids[0]) : (filter.operation ?? '*')
-    await this.trail.note(actor, 'dead_letter.purge', target, { before: wanted, after: { purged } })
-    await this.limits.look()
+    await this.audit.record(actor, 'dead_letter.purge', target, { before: wanted, after: { purged } })
+    await this.capacityMonitor.refresh()
     return purged
   }
 
   /** How many entries there are, by status and operation, and how old the oldest one is that waits. */
   stats(): Promise<DeadLetterStats> {
-    return this.kit.store.deadLetters.stats(this.replays.now())
+    return this.runtime.store.deadLetters.stats(this.replayExecutor.now())
   }
 
   /** @internal Lets go of entries older than `max_age`. Tells how many. */
   async expire(): Promise<number> {
     const { maxAge } = this.options()
     if (!Number.isFinite(maxAge)) return 0
-    const now = this.replays.now()
-    const to = new Date(this.steady.wall() - maxAge)
-    const purged = await this.kit.store.deadLetters.purge({ to }, now)
+    const now = this.replayExecutor.now()
+    const to = new Date(this.retentionClock.wall() - maxAge)
+    const purged = await this.runtime.store.deadLetters.purge({ to }, now)
     if (purged > 0) {
-      this.kit.logger.warn({ purged, maxAge }, 'dead letters were let go of because of their age')
-      await this.limits.look()
+      this.runtime.logger.warn({ purged, maxAge }, 'dead letters were let go of because of their age')
+      await this.capacityMonitor.refresh()
     }
     return purged
   }
@@ -230,8 +239,10 @@ export class DeadLetters {
    * stores them as they are.
    */
   rotate(): Promise<Rotation> {
-    return this.track(async () => {
-      const payloads = await rotate(this.kit.store.deadLetters, this.vault, () => this.replays.now())
+    return this.trackWork(async () => {
+      const payloads = await rotateKeys(this.runtime.store.deadLetters, this.payloadCipher, () =>
+        this.replayExecutor.now(),
+      )
       const others = await this.rotateOthers()
       return {
         rewritten: payloads.rewritten + others.rewritten,
@@ -242,20 +253,20 @@ export class DeadLetters {
 
   /** Begins nothing more, and resolves when what was under way has ended. */
   async close(): Promise<void> {
-    this.closing.abort()
-    this.limits.close()
-    await Promise.allSettled(this.running)
+    this.closeController.abort()
+    this.capacityMonitor.close()
+    await Promise.allSettled(this.pending)
   }
 
-  private async track<T>(begin: () => Promise<T>): Promise<T> {
-    if (this.closing.signal.aborted)
+  private async trackWork<T>(begin: () => Promise<T>): Promise<T> {
+    if (this.closeController.signal.aborted)
       throw new HoldfastError('CANCELLED', 'the runtime is closed: nothing is replayed')
     const work = begin()
-    this.running.add(work)
+    this.pending.add(work)
     try {
       return await work
     } finally {
-      this.running.delete(work)
+      this.pending.delete(work)
     }
   }
 }

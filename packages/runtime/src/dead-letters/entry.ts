@@ -1,8 +1,8 @@
 import { sessionOf } from 'holdfast'
-import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
 import { SCHEMA } from '../records/session.js'
-import { messageOf, stackOf, typeOf } from '../records/summary.js'
+import { errorMessageOf, errorStackOf, errorTypeOf } from '../records/summary.js'
+import type { RuntimeContext } from '../runtime-context.js'
 
 /** What failed, as whoever hands it in says it. */
 export interface DeadLetterInput {
@@ -24,25 +24,29 @@ export interface DeadLetterInput {
   correlationId?: string | undefined
 }
 
-type Details = DeadLetter['errorDetails']
+type ErrorDetails = DeadLetter['errorDetails']
 
 /** A stack for what has none: that of whoever keeps it. */
-const stackHere = (): string =>
+const currentStack = (): string =>
   new Error('nothing was thrown that has a stack; this is where it was kept').stack ?? ''
 
 /** What is kept of an error: with a stack always, and without anything secret. */
-export function detailsOf(error: unknown, kit: Pick<Kit, 'redact'>, retries?: number): Details {
-  const redact = <T>(value: T): T => kit.redact(value)
+export function toErrorDetails(
+  error: unknown,
+  runtime: Pick<RuntimeContext, 'redact'>,
+  retries?: number,
+): ErrorDetails {
+  const redact = <T>(value: T): T => runtime.redact(value)
   return {
-    errorType: error === undefined ? 'Error' : typeOf(error, redact),
-    errorMessage: error === undefined ? 'no error was given' : messageOf(error, redact),
-    stackTrace: stackOf(error, redact) ?? stackHere(),
+    errorType: error === undefined ? 'Error' : errorTypeOf(error, redact),
+    errorMessage: error === undefined ? 'no error was given' : errorMessageOf(error, redact),
+    stackTrace: errorStackOf(error, redact) ?? currentStack(),
     retryCount: retries ?? Math.max(0, (sessionOf(error)?.attempts.length ?? 1) - 1),
   }
 }
 
 /** An entry that waits to be replayed. */
-export function newEntry(
+export function createEntry(
   {
     operation,
     itemId,
@@ -52,22 +56,22 @@ export function newEntry(
     sessionId,
     correlationId,
   }: DeadLetterInput & { policyId: string },
-  made: { id: string; key: string; at: Date; payload: unknown },
-  kit: Pick<Kit, 'redact'>,
+  identity: { id: string; key: string; at: Date; payload: unknown },
+  runtime: Pick<RuntimeContext, 'redact'>,
 ): DeadLetter {
   return {
     schema: SCHEMA,
-    dlqId: made.id,
+    dlqId: identity.id,
     itemId,
     operationType: operation,
     status: 'pending',
-    originalPayload: made.payload,
-    errorDetails: detailsOf(error, kit, retryCount),
-    createdAt: made.at,
-    lastAttempt: made.at,
+    originalPayload: identity.payload,
+    errorDetails: toErrorDetails(error, runtime, retryCount),
+    createdAt: identity.at,
+    lastAttempt: identity.at,
     replayedAt: null,
     processed: false,
-    idempotencyKey: made.key,
+    idempotencyKey: identity.key,
     policyId,
     ...(sessionId !== undefined && { sessionId }),
     ...(correlationId !== undefined && { correlationId }),

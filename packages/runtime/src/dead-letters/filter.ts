@@ -1,4 +1,11 @@
-import { ACTOR, type Check, check, PAGE, text, time } from '../check.js'
+import {
+  ACTOR_CHECKS,
+  checkOptions,
+  nonEmptyString,
+  type OptionCheck,
+  PAGE_CHECKS,
+  validDate,
+} from '../option-checks.js'
 import { DEAD_LETTER_STATUSES, type DeadLetterStatus } from '../records/dead-letter.js'
 import type { DeadLetterFilter, PageOptions } from '../store/store.js'
 
@@ -10,18 +17,29 @@ export interface PurgeFilter extends Omit<DeadLetterFilter, keyof PageOptions> {
 
 const isStatus = (value: unknown) => DEAD_LETTER_STATUSES.includes(value as DeadLetterStatus)
 
-const status: Check = [
+const statusCheck: OptionCheck = [
   `${DEAD_LETTER_STATUSES.join(', ')}, or several of them`,
   (value) => (Array.isArray(value) ? value.every(isStatus) : isStatus(value)),
 ]
-const ids: Check = ['a list of ids', (value) => Array.isArray(value) && value.every(text[1])]
+const idsCheck: OptionCheck = [
+  'a list of ids',
+  (value) => Array.isArray(value) && value.every(nonEmptyString[1]),
+]
 
-const FILTER = { operation: text, itemId: text, status, from: time, to: time }
-const LIST = { ...FILTER, ...PAGE }
-const PURGE = { ...FILTER, ids, ...ACTOR }
+const FILTER_CHECKS = {
+  operation: nonEmptyString,
+  itemId: nonEmptyString,
+  status: statusCheck,
+  from: validDate,
+  to: validDate,
+}
+const LIST_CHECKS = { ...FILTER_CHECKS, ...PAGE_CHECKS }
+const PURGE_CHECKS = { ...FILTER_CHECKS, ids: idsCheck, ...ACTOR_CHECKS }
 
 /** @throws INVALID_OPTIONS */
-export const checkList = (filter: unknown): void => check('dead letters cannot be listed', filter, {}, LIST)
+export const checkListFilter = (filter: unknown): void =>
+  checkOptions('dead letters cannot be listed', filter, {}, LIST_CHECKS)
 
 /** A purge by a word that is misspelt would take everything. @throws INVALID_OPTIONS */
-export const checkPurge = (filter: unknown): void => check('dead letters cannot be purged', filter, {}, PURGE)
+export const checkPurgeFilter = (filter: unknown): void =>
+  checkOptions('dead letters cannot be purged', filter, {}, PURGE_CHECKS)

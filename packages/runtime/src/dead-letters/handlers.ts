@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import { type Attempt, HoldfastError } from 'holdfast'
-import { callable, check, text } from '../check.js'
-import type { CallOptions } from '../face.js'
+import type { CallOptions } from '../api-types.js'
+import { anyFunction, checkOptions, nonEmptyString } from '../option-checks.js'
 import type { DeadLetter } from '../records/dead-letter.js'
 
 /**
@@ -11,28 +11,28 @@ import type { DeadLetter } from '../records/dead-letter.js'
 export type DeadLetterHandler = (payload: never, entry: DeadLetter, attempt: Attempt) => unknown
 
 /** Runs a function under the entry's operation: its retries, deadlines and breaker. */
-export type Through = <T>(
+export type RunGuarded = <T>(
   fn: (attempt: Attempt) => T | PromiseLike<T>,
   options?: Pick<CallOptions, 'service' | 'pool' | 'policy'>,
 ) => Promise<T>
 
 /** A whole replay. What it does through `through` is under the operation's guard, the rest is not. */
-export type Replayer = (entry: DeadLetter, through: Through) => Promise<unknown>
+export type ReplayFunction = (entry: DeadLetter, through: RunGuarded) => Promise<unknown>
 
 /** A handler as a replay: all of it is under the guard. */
-const replayerOf =
-  (handler: DeadLetterHandler): Replayer =>
+const toReplayFunction =
+  (handler: DeadLetterHandler): ReplayFunction =>
   (entry, through) =>
     through((attempt) => handler(structuredClone(entry.originalPayload) as never, entry, attempt))
 
 const isHandler = (value: unknown): value is DeadLetterHandler => typeof value === 'function'
 
 /** The handlers of a module: its exports that are functions, and those of an object that is its default export. */
-function handlersIn(module: Record<string, unknown>, file: string): Map<string, Replayer> {
+function handlersOfModule(module: Record<string, unknown>, file: string): Map<string, ReplayFunction> {
   const { default: rest, ...named } = module
-  const found = new Map<string, Replayer>()
+  const found = new Map<string, ReplayFunction>()
   for (const [operation, value] of Object.entries(named))
-    if (isHandler(value)) found.set(operation, replayerOf(value))
+    if (isHandler(value)) found.set(operation, toReplayFunction(value))
   if (rest === undefined) return found
   if (typeof rest !== 'object' || rest === null)
     throw new HoldfastError(
@@ -45,16 +45,17 @@ function handlersIn(module: Record<string, unknown>, file: string): Map<string, 
         'CONFIG_INVALID',
         `dead_letters.handlers: ${operation} in ${file} is no function`,
       )
-    found.set(operation, replayerOf(value))
+    found.set(operation, toReplayFunction(value))
   }
   return found
 }
 
 /** Who replays what: handlers registered in code first, then those of the module. */
-export class Handlers {
-  private readonly own = new Map<string, Replayer>()
-  private loaded: { readonly file: string; readonly handlers: Promise<Map<string, Replayer>> } | undefined =
-    undefined
+export class HandlerRegistry {
+  private readonly registered = new Map<string, ReplayFunction>()
+  private loadedModule:
+    | { readonly file: string; readonly handlers: Promise<Map<string, ReplayFunction>> }
+    | undefined = undefined
   private readonly file: () => string | undefined
 
   constructor(file: () => string | undefined) {
@@ -63,40 +64,44 @@ export class Handlers {
 
   /** A later handler of the same operation takes the place of an earlier one. @throws INVALID_OPTIONS */
   handle(operation: string, handler: DeadLetterHandler): void {
-    check('a handler cannot be registered', { operation, handler }, { operation: text, handler: callable })
-    this.register(operation, replayerOf(handler))
+    checkOptions(
+      'a handler cannot be registered',
+      { operation, handler },
+      { operation: nonEmptyString, handler: anyFunction },
+    )
+    this.register(operation, toReplayFunction(handler))
   }
 
-  register(operation: string, replayer: Replayer): void {
-    this.own.set(operation, replayer)
+  register(operation: string, replayer: ReplayFunction): void {
+    this.registered.set(operation, replayer)
   }
 
   /** @throws CONFIG_INVALID where the module cannot be loaded */
-  async find(operation: string): Promise<Replayer | undefined> {
-    return this.own.get(operation) ?? (await this.module()).get(operation)
+  async find(operation: string): Promise<ReplayFunction | undefined> {
+    return this.registered.get(operation) ?? (await this.loadModule()).get(operation)
   }
 
   /** The operations that have one. */
   async operations(): Promise<string[]> {
-    return [...new Set([...this.own.keys(), ...(await this.module()).keys()])]
+    return [...new Set([...this.registered.keys(), ...(await this.loadModule()).keys()])]
   }
 
-  private module(): Promise<Map<string, Replayer>> {
+  private loadModule(): Promise<Map<string, ReplayFunction>> {
     const file = this.file()
     if (file === undefined) return Promise.resolve(new Map())
-    if (this.loaded?.file !== file) {
-      const handlers = load(file)
-      this.loaded = { file, handlers }
+    if (this.loadedModule?.file !== file) {
+      const handlers = importHandlers(file)
+      this.loadedModule = { file, handlers }
       // One that could not be loaded is tried again with the next replay.
       handlers.catch(() => {
-        if (this.loaded?.handlers === handlers) this.loaded = undefined
+        if (this.loadedModule?.handlers === handlers) this.loadedModule = undefined
       })
     }
-    return this.loaded.handlers
+    return this.loadedModule.handlers
   }
 }
 
-async function load(file: string): Promise<Map<string, Replayer>> {
+async function importHandlers(file: string): Promise<Map<string, ReplayFunction>> {
   let module: Record<string, unknown>
   try {
     module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
@@ -107,5 +112,5 @@ async function load(file: string): Promise<Map<string, Replayer>> {
       { cause },
     )
   }
-  return handlersIn(module, file)
+  return handlersOfModule(module, file)
 }

@@ -1,5 +1,5 @@
 /** The longest an item may be in an id: file systems take names of 255 bytes, and stores encode once more. */
-const LONGEST = 80
+const MAX_ITEM_LENGTH = 80
 
 /** An item as a part of an id: what may be in it is letters, digits, `-_.!~*'()` and `%XX`, and no two dots in a row. */
 export function encodeItem(item: string): string {
@@ -8,7 +8,7 @@ export function encodeItem(item: string): string {
     '\uFFFD',
   )
   const encoded = encodeURIComponent(wellFormed).replace(/\.{2,}/g, (dots) => '%2E'.repeat(dots.length))
-  return encoded.slice(0, LONGEST).replace(/%.?$/, '')
+  return encoded.slice(0, MAX_ITEM_LENGTH).replace(/%.?$/, '')
 }
 
 /** `dlq_{yyyymmdd}_{hhmmss}_{item}_{random}`, in UTC. */

@@ -1,8 +1,8 @@
-import type { Kit } from '../kit.js'
 import type { DeadLetter } from '../records/dead-letter.js'
-import { summarize } from '../records/summary.js'
+import { summarizeError } from '../records/summary.js'
+import type { RuntimeContext } from '../runtime-context.js'
 import type { DeadLetterStore } from '../store/store.js'
-import type { Owners, Replays } from './replays.js'
+import type { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
 
 /** An entry that was leased, and the owner of its lease. */
 export interface LeasedEntry {
@@ -11,16 +11,16 @@ export interface LeasedEntry {
 }
 
 /** As many entries are leased ahead as were begun in the last so many milliseconds. */
-const AHEAD_MS = 200
+const LEASE_AHEAD_MS = 200
 
 /** How long (ms) a leased entry waits for a free handler before others may have it. */
 const MAX_WAIT_MS = 2000
 
 /** What a buffer of leases is for. */
 interface LeaseBufferOptions {
-  readonly kit: Kit
-  readonly replays: Replays
-  readonly owners: Owners
+  readonly runtime: RuntimeContext
+  readonly replays: ReplayExecutor
+  readonly owners: LeaseOwnerIds
   /** How many handlers run at a time: no more are leased before it is known how fast they are. */
   readonly concurrency: number
   /** How many entries are begun in a second at most. @defaultValue no limit */
@@ -55,9 +55,9 @@ export class LeaseBuffer {
 
   constructor(options: LeaseBufferOptions) {
     this.options = options
-    const { concurrency, kit, rate = Number.POSITIVE_INFINITY } = options
-    const { leaseBatch = 1 } = kit.store.deadLetters
-    this.maxBatch = Math.min(leaseBatch, Math.ceil((rate * AHEAD_MS) / 1000))
+    const { concurrency, runtime, rate = Number.POSITIVE_INFINITY } = options
+    const { leaseBatch = 1 } = runtime.store.deadLetters
+    this.maxBatch = Math.min(leaseBatch, Math.ceil((rate * LEASE_AHEAD_MS) / 1000))
     this.batch = Math.min(concurrency, this.maxBatch)
   }
 
@@ -85,15 +85,18 @@ export class LeaseBuffer {
 
   /** Gives back an entry that was not begun. */
   giveBack({ entry, owner }: LeasedEntry): void {
-    const { kit, replays } = this.options
-    const settled = kit.store.deadLetters.settle(entry.dlqId, owner, { status: 'pending', at: replays.now() })
+    const { runtime, replays: replayExecutor } = this.options
+    const settled = runtime.store.deadLetters.settle(entry.dlqId, owner, {
+      status: 'pending',
+      at: replayExecutor.now(),
+    })
     const released: Promise<void> = settled
       .then(
         () => {},
         // It is free again when its lease ends.
         (error: unknown) =>
-          kit.logger.warn(
-            { dlqId: entry.dlqId, error: summarize(error, (text) => kit.redact(text), false) },
+          runtime.logger.warn(
+            { dlqId: entry.dlqId, error: summarizeError(error, (text) => runtime.redact(text), false) },
             'a dead letter that was leased and not begun could not be given back before its lease ends',
           ),
       )
@@ -109,7 +112,7 @@ export class LeaseBuffer {
   }
 
   private giveBackAll(): void {
-    this.options.kit.clock.clearTimer(this.timer)
+    this.options.runtime.clock.clearTimer(this.timer)
     for (const leased of this.ready) this.giveBack(leased)
     this.ready = []
   }
@@ -117,26 +120,26 @@ export class LeaseBuffer {
   private takeReady(): LeasedEntry | undefined {
     for (;;) {
       const leased = this.ready.shift()
-      if (this.ready.length === 0) this.options.kit.clock.clearTimer(this.timer)
+      if (this.ready.length === 0) this.options.runtime.clock.clearTimer(this.timer)
       if (leased === undefined || this.options.isWanted(leased.entry)) return leased
       this.giveBack(leased)
     }
   }
 
   private async fetch(): Promise<number> {
-    const { free, kit, most, owners, replays, want } = this.options
-    const { clock } = kit
+    const { free, runtime, most, owners: leaseOwners, replays: replayExecutor, want } = this.options
+    const { clock } = runtime
     const wanted = await want()
     this.short = wanted === undefined
     if (wanted === undefined) return 0
     this.batch = this.nextBatch()
     const limit = Math.min(Math.max(free(this.callers), this.batch), most(this.callers))
-    const owner = owners.next()
-    const entries = await kit.store.deadLetters.leaseNext(
+    const owner = leaseOwners.nextId()
+    const entries = await runtime.store.deadLetters.leaseNext(
       { ...wanted, limit },
       owner,
-      replays.leaseEnd(),
-      replays.now(),
+      replayExecutor.leaseEnd(),
+      replayExecutor.now(),
     )
     this.short = entries.length < limit
     this.fetched = entries.length
@@ -149,10 +152,10 @@ export class LeaseBuffer {
 
   /** As many as were begun lately, and at most twice as many as the last time. */
   private nextBatch(): number {
-    const { concurrency, kit } = this.options
+    const { concurrency, runtime } = this.options
     if (this.fetched === 0) return Math.min(concurrency, this.maxBatch)
-    const took = Math.max(1, kit.clock.now() - this.fetchedAt)
-    const lately = Math.floor((this.fetched * AHEAD_MS) / took)
+    const took = Math.max(1, runtime.clock.now() - this.fetchedAt)
+    const lately = Math.floor((this.fetched * LEASE_AHEAD_MS) / took)
     return Math.min(this.maxBatch, Math.max(concurrency, Math.min(lately, 2 * this.batch)))
   }
 }

@@ -1,13 +1,13 @@
 import { HoldfastError } from 'holdfast'
 
 /** Deeper than this nothing that a person or a program means is nested, and stacks begin to run out. */
-const DEEPEST = 500
+const MAX_DEPTH = 500
 
-const step = (key: string): string =>
+const formatPathSegment = (key: string): string =>
   /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
 
 /** What a value that JSON cannot say is called; undefined for one that it can, or that may hold others. */
-function misfit(value: unknown): string | undefined {
+function nonJsonName(value: unknown): string | undefined {
   if (typeof value === 'bigint' || typeof value === 'function' || typeof value === 'symbol')
     return `a ${typeof value}`
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : String(value)
@@ -18,30 +18,30 @@ function misfit(value: unknown): string | undefined {
 }
 
 /** What is wrong with a value that is to be JSON, beginning with the path to it; undefined where nothing is. */
-function problemOf(given: unknown, path: string, key: string, above: object[]): string | undefined {
-  let value = given
+function findProblem(input: unknown, path: string, key: string, ancestors: object[]): string | undefined {
+  let value = input
   const own = (value as { toJSON?: unknown } | null | undefined)?.toJSON
   if (typeof own === 'function') value = own.call(value, key)
-  const wrong = misfit(value)
-  if (wrong !== undefined) return `${path}: got ${wrong}, takes JSON`
+  const nonJson = nonJsonName(value)
+  if (nonJson !== undefined) return `${path}: got ${nonJson}, takes JSON`
   if (typeof value !== 'object' || value === null) return undefined
-  if (above.includes(value)) return `${path}: is circular, it holds itself; takes JSON`
-  if (above.length >= DEEPEST) return `${path.slice(0, 40)}…: is nested deeper than ${DEEPEST} levels`
-  above.push(value)
+  if (ancestors.includes(value)) return `${path}: is circular, it holds itself; takes JSON`
+  if (ancestors.length >= MAX_DEPTH) return `${path.slice(0, 40)}…: is nested deeper than ${MAX_DEPTH} levels`
+  ancestors.push(value)
   let found: string | undefined
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length && found === undefined; index++)
       found =
         value[index] === undefined
           ? `${path}[${index}]: got undefined, takes JSON`
-          : problemOf(value[index], `${path}[${index}]`, String(index), above)
+          : findProblem(value[index], `${path}[${index}]`, String(index), ancestors)
   } else {
-    for (const [name, held] of Object.entries(value)) {
+    for (const [name, child] of Object.entries(value)) {
       if (found !== undefined) break
-      found = problemOf(held, path + step(name), name, above)
+      found = findProblem(child, path + formatPathSegment(name), name, ancestors)
     }
   }
-  above.pop()
+  ancestors.pop()
   return found
 }
 
@@ -51,23 +51,23 @@ function problemOf(given: unknown, path: string, key: string, above: object[]): 
  *
  * @throws INVALID_OPTIONS with the path to what is not JSON, PAYLOAD_TOO_LARGE
  */
-export function readPayload(payload: unknown, operation: string, maxPayload: number): unknown {
-  const refuse = (problem: string, cause?: unknown) =>
+export function parsePayload(payload: unknown, operation: string, maxPayload: number): unknown {
+  const reject = (problem: string, cause?: unknown) =>
     new HoldfastError('INVALID_OPTIONS', `the payload of ${operation} cannot be kept: ${problem}`, {
       details: [problem],
       ...(cause !== undefined && { cause }),
     })
-  if (payload === undefined || payload === null) throw refuse(`payload: got ${payload}, takes any other JSON`)
+  if (payload === undefined || payload === null) throw reject(`payload: got ${payload}, takes any other JSON`)
   let json: string | undefined
   try {
-    const problem = problemOf(payload, 'payload', '', [])
-    if (problem !== undefined) throw refuse(problem)
+    const problem = findProblem(payload, 'payload', '', [])
+    if (problem !== undefined) throw reject(problem)
     json = JSON.stringify(payload)
   } catch (error) {
     if (error instanceof HoldfastError) throw error
-    throw refuse('payload: it throws while it is read, takes JSON', error)
+    throw reject('payload: it throws while it is read, takes JSON', error)
   }
-  if (json === undefined || json === 'null') throw refuse('payload: is nothing as JSON')
+  if (json === undefined || json === 'null') throw reject('payload: is nothing as JSON')
   const size = Buffer.byteLength(json)
   if (size > maxPayload)
     throw new HoldfastError(

@@ -1,4 +1,4 @@
-import type { Kit } from '../kit.js'
+import type { RuntimeContext } from '../runtime-context.js'
 
 /**
  * Results of replays on their way into the store. Where the store says that many are best recorded together (`leaseBatch`), a
@@ -9,8 +9,8 @@ export class Recordings {
   private readonly pending = new Set<Promise<void>>()
   private failed: { readonly error: unknown } | undefined = undefined
 
-  constructor(kit: Kit) {
-    this.max = kit.store.deadLetters.leaseBatch ?? 1
+  constructor(runtime: RuntimeContext) {
+    this.max = runtime.store.deadLetters.leaseBatch ?? 1
   }
 
   /** Resolves when there is room for another. Rejects where one could not be recorded. */

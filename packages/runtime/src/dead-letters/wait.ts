@@ -1,7 +1,11 @@
 import type { Clock } from 'holdfast'
 
 /** Waits, or until one of the signals is aborted. */
-export function wait(clock: Clock, ms: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+export function waitOrAbort(
+  clock: Clock,
+  ms: number,
+  signals: readonly (AbortSignal | undefined)[],
+): Promise<void> {
   if (ms <= 0 || signals.some((signal) => signal?.aborted)) return Promise.resolve()
   return new Promise((resolve) => {
     const done = () => {

@@ -1,18 +1,23 @@
 import { Outbox } from '../events/outbox.js'
-import type { Kit } from '../kit.js'
-import { Labels } from '../metrics/labels.js'
+import { LabelledValues } from '../metrics/labelled-values.js'
 import type { ErrorRecord } from '../records/errors.js'
-import { checkJournalFilter } from '../store/filter.js'
+import type { RuntimeContext } from '../runtime-context.js'
+import { checkJournalFilter } from '../store/filter-checks.js'
 import type { ErrorFilter, Page } from '../store/store.js'
-import { Complaints } from './complaints.js'
 import { ErrorFiles, type ErrorLogOptions } from './files.js'
-import { type FailedAttempt, failureRecord, type Opening, openingRecord } from './record.js'
+import {
+  type BreakerOpening,
+  createFailureRecord,
+  createOpeningRecord,
+  type FailedAttempt,
+} from './record.js'
+import { ThrottledWarnings } from './throttled-warnings.js'
 
 /** How many records may wait for the store, or for the disk. */
-const CAPACITY = 5000
+const OUTBOX_CAPACITY = 5000
 
 /** How many operations are counted by name. */
-const OPERATIONS = 1000
+const MAX_OPERATIONS = 1000
 
 /** Error records of one operation since the process began. */
 export interface ErrorCounts {
@@ -21,47 +26,52 @@ export interface ErrorCounts {
   bySeverity: Partial<Record<ErrorRecord['severity'], number>>
 }
 
-const explain = (error: unknown) => (error instanceof Error ? error.message : String(error))
+const formatError = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** Writes down what fails: to the store, and to files where a folder is configured. No call waits for it. */
 export class ErrorLog {
-  private readonly kit: Kit
+  private readonly runtime: RuntimeContext
   private readonly options: () => ErrorLogOptions
   private readonly store: Outbox<ErrorRecord>
   private readonly files: Outbox<ErrorRecord>
-  private readonly operations = new Labels<ErrorCounts>(() => ({ total: 0, bySeverity: {} }), OPERATIONS)
+  private readonly operations = new LabelledValues<ErrorCounts>(
+    () => ({ total: 0, bySeverity: {} }),
+    MAX_OPERATIONS,
+  )
 
-  constructor(kit: Kit, options: () => ErrorLogOptions) {
-    this.kit = kit
+  constructor(runtime: RuntimeContext, options: () => ErrorLogOptions) {
+    this.runtime = runtime
     this.options = options
-    this.store = this.outbox('the store', 'error_records', (records) => kit.store.errors.append(records))
-    const files = new ErrorFiles(kit.clock, options)
-    this.files = this.outbox('the error log', 'error_log', (records) => files.write(records))
+    this.store = this.createOutbox('the store', 'error_records', (records) =>
+      runtime.store.errors.append(records),
+    )
+    const files = new ErrorFiles(runtime.clock, options)
+    this.files = this.createOutbox('the error log', 'error_log', (records) => files.write(records))
   }
 
   /** An attempt failed. */
-  failed(attempt: FailedAttempt): ErrorRecord {
-    const { kit } = this
-    return this.add(
-      failureRecord(attempt, {
+  recordFailure(attempt: FailedAttempt): ErrorRecord {
+    const { runtime } = this
+    return this.addRecord(
+      createFailureRecord(attempt, {
         timestamp: this.now(),
-        debug: kit.debug(),
-        redact: (value) => kit.redact(value),
+        isDebug: runtime.isDebug(),
+        redact: (value) => runtime.redact(value),
       }),
       attempt.operation,
     )
   }
 
   /** A breaker opened. */
-  opened(opening: Opening): ErrorRecord {
-    return this.add(openingRecord(opening, this.now()), opening.operation ?? opening.id)
+  recordOpening(opening: BreakerOpening): ErrorRecord {
+    return this.addRecord(createOpeningRecord(opening, this.now()), opening.operation ?? opening.id)
   }
 
   /** Newest first, those included that have only just happened. */
   async list(filter?: ErrorFilter): Promise<Page<ErrorRecord>> {
     checkJournalFilter('error records', filter)
     await this.store.flush()
-    return this.kit.store.errors.list(filter)
+    return this.runtime.store.errors.list(filter)
   }
 
   /** How many there were of each operation since the process began; beyond 1,000 operations under `other`. */
@@ -85,10 +95,10 @@ export class ErrorLog {
   }
 
   private now(): Date {
-    return new Date(this.kit.clock.wall())
+    return new Date(this.runtime.clock.wall())
   }
 
-  private add(record: ErrorRecord, operation: string): ErrorRecord {
+  private addRecord(record: ErrorRecord, operation: string): ErrorRecord {
     const counts = this.operations.get(operation)
     counts.total++
     counts.bySeverity[record.severity] = (counts.bySeverity[record.severity] ?? 0) + 1
@@ -97,29 +107,29 @@ export class ErrorLog {
     return record
   }
 
-  private outbox(
+  private createOutbox(
     where: string,
     what: string,
-    write: (records: readonly ErrorRecord[]) => Promise<void>,
+    writeBatch: (records: readonly ErrorRecord[]) => Promise<void>,
   ): Outbox<ErrorRecord> {
-    const { kit } = this
-    const complaints = new Complaints(kit.clock, (line) => kit.complain(line))
-    const losses = new Complaints(kit.clock, (line) => kit.complain(line))
+    const { runtime } = this
+    const warnings = new ThrottledWarnings(runtime.clock, (line) => runtime.warn(line))
+    const dropWarnings = new ThrottledWarnings(runtime.clock, (line) => runtime.warn(line))
     return new Outbox<ErrorRecord>({
-      clock: kit.clock,
-      capacity: CAPACITY,
-      write,
-      dropped: (count) => {
-        losses.say(`${count} error records were dropped because ${where} could not keep up`)
-        kit.emit({
+      clock: runtime.clock,
+      capacity: OUTBOX_CAPACITY,
+      writeBatch,
+      onDropped: (count) => {
+        dropWarnings.warn(`${count} error records were dropped because ${where} could not keep up`)
+        runtime.emit({
           eventType: 'events_dropped',
           component: 'retry_manager',
           context: { records: what, dropped: count },
         })
       },
-      failed: (error) =>
-        complaints.say(
-          `holdfast: ${where} does not take error records, calls go on: ${kit.redact(explain(error))}`,
+      onFailed: (error) =>
+        warnings.warn(
+          `holdfast: ${where} does not take error records, calls go on: ${runtime.redact(formatError(error))}`,
         ),
     })
   }

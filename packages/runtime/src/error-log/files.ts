@@ -2,8 +2,8 @@ import { appendFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/prom
 import { dirname, join } from 'node:path'
 import type { Clock } from 'holdfast'
 import type { ErrorRecord } from '../records/errors.js'
-import { errorRecordText } from '../records/text.js'
-import { SteadyTime } from '../steady.js'
+import { errorRecordText } from '../records/json-writers.js'
+import { RetentionClock } from '../retention-clock.js'
 
 /** Where error records are written besides the store, and for how long. */
 export interface ErrorLogOptions {
@@ -15,25 +15,25 @@ export interface ErrorLogOptions {
   maxSize?: number | undefined
 }
 
-const DAY = 86_400_000
-const DEFAULTS = Object.freeze({ maxAge: 14 * DAY, maxSize: 10 * 2 ** 20 })
+const DAY_MS = 86_400_000
+const FILE_DEFAULTS = Object.freeze({ maxAge: 14 * DAY_MS, maxSize: 10 * 2 ** 20 })
 
 /** How often old files are looked for. */
-const ROUND = 3_600_000
+const EXPIRE_INTERVAL_MS = 3_600_000
 
-const NAME = /^errors_(\d{4}-\d{2}-\d{2})(?:\.\d+)?\.jsonl$/
+const FILE_NAME_PATTERN = /^errors_(\d{4}-\d{2}-\d{2})(?:\.\d+)?\.jsonl$/
 
 /** Error records as files: `{dir}/{severity}/errors_{date}.jsonl`, one object a line, for nobody else to read. */
 export class ErrorFiles {
   private readonly clock: Clock
   private readonly options: () => ErrorLogOptions
-  private readonly steady: SteadyTime
-  private nextRound = Number.NEGATIVE_INFINITY
+  private readonly retentionClock: RetentionClock
+  private nextExpiryAt = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock, options: () => ErrorLogOptions) {
     this.clock = clock
     this.options = options
-    this.steady = new SteadyTime(clock)
+    this.retentionClock = new RetentionClock(clock)
   }
 
   /** Appends records, each to the file of its severity and day. */
@@ -49,22 +49,22 @@ export class ErrorFiles {
       files.set(file, lines)
     }
     for (const [file, lines] of files) await this.append(file, lines)
-    if (this.clock.now() >= this.nextRound) {
-      this.nextRound = this.clock.now() + ROUND
+    if (this.clock.now() >= this.nextExpiryAt) {
+      this.nextExpiryAt = this.clock.now() + EXPIRE_INTERVAL_MS
       await this.expire(dir)
     }
   }
 
   private async append(file: string, lines: readonly string[]): Promise<void> {
-    const { maxSize = DEFAULTS.maxSize } = this.options()
+    const { maxSize = FILE_DEFAULTS.maxSize } = this.options()
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-    let { size, torn } = await lookAt(file)
-    let text = torn ? '\n' : ''
+    let { size, torn: isTorn } = await inspectFile(file)
+    let text = isTorn ? '\n' : ''
     for (const line of lines) {
       const more = Buffer.byteLength(line)
       if (size > 0 && size + more > maxSize) {
         if (text !== '') await appendFile(file, text, { mode: 0o600 })
-        await putAside(file)
+        await rotateFile(file)
         size = 0
         text = ''
       }
@@ -75,20 +75,20 @@ export class ErrorFiles {
   }
 
   private async expire(dir: string): Promise<void> {
-    const { maxAge = DEFAULTS.maxAge } = this.options()
-    const wall = this.steady.wall()
+    const { maxAge = FILE_DEFAULTS.maxAge } = this.options()
+    const wall = this.retentionClock.wall()
     for (const folder of await readdir(dir, { withFileTypes: true })) {
       if (!folder.isDirectory()) continue
       for (const name of await readdir(join(dir, folder.name))) {
-        const day = Date.parse(NAME.exec(name)?.[1] ?? '')
-        if (day + DAY <= wall - maxAge) await rm(join(dir, folder.name, name), { force: true })
+        const day = Date.parse(FILE_NAME_PATTERN.exec(name)?.[1] ?? '')
+        if (day + DAY_MS <= wall - maxAge) await rm(join(dir, folder.name, name), { force: true })
       }
     }
   }
 }
 
 /** How large a file is, and whether its last line was cut short by a crash. */
-async function lookAt(file: string): Promise<{ size: number; torn: boolean }> {
+async function inspectFile(file: string): Promise<{ size: number; torn: boolean }> {
   try {
     const { size } = await stat(file)
     if (size === 0) return { size, torn: false }
@@ -106,7 +106,7 @@ async function lookAt(file: string): Promise<{ size: number; torn: boolean }> {
 }
 
 /** Renames `errors_DATE.jsonl` to the first `errors_DATE.N.jsonl` that is free. */
-async function putAside(file: string): Promise<void> {
+async function rotateFile(file: string): Promise<void> {
   const taken = new Set(await readdir(dirname(file)))
   const base = file.slice(dirname(file).length + 1, -'.jsonl'.length)
   let number = 1

@@ -1,7 +1,7 @@
 import type { Classification } from 'holdfast'
 import type { ErrorRecord } from '../records/errors.js'
 import { SCHEMA } from '../records/session.js'
-import { messageOf, stackOf, typeOf } from '../records/summary.js'
+import { errorMessageOf, errorStackOf, errorTypeOf } from '../records/summary.js'
 
 /** A failed attempt, as it becomes an error record. */
 export interface FailedAttempt {
@@ -24,7 +24,7 @@ export interface FailedAttempt {
 }
 
 /** A breaker that opened. */
-export interface Opening {
+export interface BreakerOpening {
   readonly id: string
   readonly failureCount: number
   /** The operation whose failure opened it, where that is known. */
@@ -32,22 +32,25 @@ export interface Opening {
 }
 
 /** What making a record needs besides its facts. */
-interface Making {
+interface RecordContext {
   readonly timestamp: Date
-  readonly debug: boolean
+  readonly isDebug: boolean
   redact<T>(value: T): T
 }
 
-const CATEGORIES = { transient: 'TRANSIENT', permanent: 'PERMANENT', critical: 'CRITICAL' } as const
+const RECORD_CATEGORIES = { transient: 'TRANSIENT', permanent: 'PERMANENT', critical: 'CRITICAL' } as const
 
 /** WARNING while it goes on, ERROR where it ended the call, CRITICAL where a person has to act. */
-function severityOf(category: keyof typeof CATEGORIES, willRetry: boolean): ErrorRecord['severity'] {
+function severityOf(category: keyof typeof RECORD_CATEGORIES, willRetry: boolean): ErrorRecord['severity'] {
   if (category === 'critical') return 'CRITICAL'
   return willRetry ? 'WARNING' : 'ERROR'
 }
 
 /** The record of a failed attempt. */
-export function failureRecord(failed: FailedAttempt, { timestamp, debug, redact }: Making): ErrorRecord {
+export function createFailureRecord(
+  failed: FailedAttempt,
+  { timestamp, isDebug, redact }: RecordContext,
+): ErrorRecord {
   const { error, classification, operation, itemId, context, willRetry, retryCount, sessionId } = failed
   const { category = 'transient', kind = 'unknown', httpStatus } = classification ?? {}
   // A context that cannot be read is a word instead of a copy.
@@ -57,22 +60,25 @@ export function failureRecord(failed: FailedAttempt, { timestamp, debug, redact 
     schema: SCHEMA,
     timestamp,
     severity: severityOf(category, willRetry),
-    category: CATEGORIES[category],
-    message: failed.summary?.message ?? messageOf(error, redact),
-    errorType: failed.summary?.type ?? typeOf(error, redact),
+    category: RECORD_CATEGORIES[category],
+    message: failed.summary?.message ?? errorMessageOf(error, redact),
+    errorType: failed.summary?.type ?? errorTypeOf(error, redact),
     context: { ...facts, operation, ...(itemId === undefined ? undefined : { item_id: itemId }) },
     retryCount,
     kind,
   }
   if (httpStatus !== undefined) record.httpStatus = httpStatus
   if (sessionId !== undefined) record.sessionId = sessionId
-  const stack = debug ? stackOf(error, redact) : undefined
+  const stack = isDebug ? errorStackOf(error, redact) : undefined
   if (stack !== undefined) record.stackTrace = stack
   return record
 }
 
 /** The record of a breaker that opened. */
-export function openingRecord({ id, failureCount, operation = id }: Opening, timestamp: Date): ErrorRecord {
+export function createOpeningRecord(
+  { id, failureCount, operation = id }: BreakerOpening,
+  timestamp: Date,
+): ErrorRecord {
   return {
     schema: SCHEMA,
     timestamp,

@@ -1,104 +1,104 @@
 import { HoldfastError } from 'holdfast'
 import { type AsyncScope, captureContext, reportOnce, runInContext } from 'holdfast/internal'
-import { handedOut } from '../records/own.js'
+import { copyForReader } from '../records/immutable.js'
 import { EVENT_TYPES, type EventType, type RetryEvent } from '../records/session.js'
 
 /** How many events may wait for a listener that has not finished with an earlier one. */
-const PATIENCE = 10_000
+const MAX_QUEUED_EVENTS = 10_000
 
 /** An event for one listener: what it does to it is seen by nobody else. What an event holds is frozen. */
-function forOne(event: RetryEvent): RetryEvent {
-  const own = { ...event, timestamp: new Date(event.timestamp) }
-  if (own.context) own.context = handedOut(own.context)
-  return own
+function copyForListener(event: RetryEvent): RetryEvent {
+  const copy = { ...event, timestamp: new Date(event.timestamp) }
+  if (copy.context) copy.context = copyForReader(copy.context)
+  return copy
 }
 
 /** Told how many events a listener was too slow for, since it was told last. */
-type Dropped = (count: number, type: EventType | '*') => void
+type OnDropped = (count: number, type: EventType | '*') => void
 
 /** One listener with the events it has not heard yet. It gets the next one when it is done with the last. */
 class Subscriber {
   private queue: { event: RetryEvent; scope: AsyncScope | undefined }[] = []
-  private busy = false
+  private isBusy = false
   /** How many were dropped since it last kept up, and how many of them have been told of. */
-  private lost = 0
-  private toldOf = 0
+  private dropped = 0
+  private reportedDropped = 0
   private readonly type: EventType | '*'
   private readonly listener: (event: RetryEvent) => unknown
-  private readonly dropped: Dropped
+  private readonly onDropped: OnDropped
 
-  constructor(type: EventType | '*', listener: (event: RetryEvent) => unknown, dropped: Dropped) {
+  constructor(type: EventType | '*', listener: (event: RetryEvent) => unknown, dropped: OnDropped) {
     this.type = type
     this.listener = listener
-    this.dropped = dropped
+    this.onDropped = dropped
   }
 
-  offer(event: RetryEvent): void {
+  enqueue(event: RetryEvent): void {
     if (this.type !== '*' && this.type !== event.eventType) return
-    if (this.queue.length >= PATIENCE) this.drop(event)
-    else if (this.busy) this.queue.push({ event, scope: captureContext() })
+    if (this.queue.length >= MAX_QUEUED_EVENTS) this.dropEvent(event)
+    else if (this.isBusy) this.queue.push({ event, scope: captureContext() })
     else {
       this.queue.push({ event, scope: undefined })
-      this.next()
+      this.deliverNext()
     }
   }
 
   /** Hears nothing more, not even what waits. */
-  forget(): void {
+  close(): void {
     this.queue = []
-    this.tell()
+    this.reportDropped()
   }
 
-  private drop({ eventType }: RetryEvent): void {
+  private dropEvent({ eventType }: RetryEvent): void {
     // That events are dropped is for others to hear.
     if (eventType === 'events_dropped') return
     // One that never returns never keeps up either, so it is told of at once, and again when it has got ten times as bad.
-    if (++this.lost >= 10 * this.toldOf) this.tell()
+    if (++this.dropped >= 10 * this.reportedDropped) this.reportDropped()
   }
 
-  private tell(): void {
-    const count = this.lost - this.toldOf
-    this.toldOf = this.lost
-    if (count > 0) this.dropped(count, this.type)
+  private reportDropped(): void {
+    const count = this.dropped - this.reportedDropped
+    this.reportedDropped = this.dropped
+    if (count > 0) this.onDropped(count, this.type)
   }
 
-  private next(): void {
+  private deliverNext(): void {
     for (let entry = this.queue.shift(); entry !== undefined; entry = this.queue.shift()) {
       const { event, scope } = entry
-      this.busy = true
-      let told: unknown
+      this.isBusy = true
+      let result: unknown
       try {
-        told = runInContext(scope, () => this.listener(forOne(event)))
+        result = runInContext(scope, () => this.listener(copyForListener(event)))
       } catch (error) {
         reportOnce('a listener of events', this.listener, error)
       }
-      if (typeof (told as PromiseLike<unknown> | undefined)?.then === 'function') {
-        const go = () => {
-          this.busy = false
-          this.next()
+      if (typeof (result as PromiseLike<unknown> | undefined)?.then === 'function') {
+        const deliverMore = () => {
+          this.isBusy = false
+          this.deliverNext()
         }
-        Promise.resolve(told).then(go, (error) => {
+        Promise.resolve(result).then(deliverMore, (error) => {
           reportOnce('a listener of events', this.listener, error)
-          go()
+          deliverMore()
         })
         return
       }
-      this.busy = false
+      this.isBusy = false
     }
-    this.tell()
-    this.lost = 0
-    this.toldOf = 0
+    this.reportDropped()
+    this.dropped = 0
+    this.reportedDropped = 0
   }
 }
 
 /** Tells listeners what happens, each in order and one event at a time. None of them holds up a call or another one. */
 export class EventBus {
   private subscribers: readonly Subscriber[] = []
-  private readonly dropped: Dropped
+  private readonly onDropped: OnDropped
 
-  /** `dropped` is told how many events a listener was too slow for. */
-  constructor(dropped: Dropped) {
-    this.dropped = dropped
+  /** `onDropped` is told how many events a listener was too slow for. */
+  constructor(dropped: OnDropped) {
+    this.onDropped = dropped
   }
 
   /** @throws INVALID_OPTIONS for a type that is none, or a listener that is no function */
@@ -110,15 +110,15 @@ export class EventBus {
       )
     if (typeof listener !== 'function')
       throw new HoldfastError('INVALID_OPTIONS', `events.on: got ${typeof listener}, takes a function`)
-    const subscriber = new Subscriber(type, listener, this.dropped)
+    const subscriber = new Subscriber(type, listener, this.onDropped)
     this.subscribers = [...this.subscribers, subscriber]
     return () => {
       this.subscribers = this.subscribers.filter((other) => other !== subscriber)
-      subscriber.forget()
+      subscriber.close()
     }
   }
 
-  tell(event: RetryEvent): void {
-    for (const subscriber of this.subscribers) subscriber.offer(event)
+  publish(event: RetryEvent): void {
+    for (const subscriber of this.subscribers) subscriber.enqueue(event)
   }
 }

@@ -2,37 +2,37 @@ import type { Clock } from 'holdfast'
 import { runOutsideContext } from 'holdfast/internal'
 
 /** How long records wait for company, and how many are written at once. */
-const LINGER = 100
-const BATCH = 500
+const FLUSH_DELAY_MS = 100
+const BATCH_SIZE = 500
 
 /** How long a store that refused is left alone. */
-const PAUSE = 1000
+const RETRY_DELAY_MS = 1000
 
 /** How long the end waits for a store that does not answer. */
-const PATIENCE = 10_000
+const CLOSE_TIMEOUT_MS = 10_000
 
 export interface OutboxOptions<T> {
   clock: Clock
   /** Writes a batch. */
-  write(records: readonly T[]): Promise<void>
+  writeBatch(records: readonly T[]): Promise<void>
   /** How many may wait; beyond it new ones are dropped. */
   capacity: number
   /** Told how many were dropped since it was told last: when the store answers, and before where they are many. */
-  dropped(count: number): void
+  onDropped(count: number): void
   /** Told of the first failure of a row of them. */
-  failed(error: unknown): void
+  onFailed(error: unknown): void
 }
 
 /** Records on their way to the store: in batches, in order, without anybody waiting for it. */
 export class Outbox<T> {
-  private waiting: T[] = []
+  private pending: T[] = []
   /** How many were dropped since the store last answered, and how many of them have been told of. */
-  private lost = 0
-  private toldOf = 0
+  private dropped = 0
+  private reportedDropped = 0
   private timer: unknown = undefined
-  private writing: Promise<void> | undefined = undefined
-  private failing = false
-  private closed = false
+  private currentWrite: Promise<void> | undefined = undefined
+  private isFailing = false
+  private isClosed = false
   private readonly options: OutboxOptions<T>
 
   constructor(options: OutboxOptions<T>) {
@@ -41,80 +41,83 @@ export class Outbox<T> {
 
   /** Whether the next record can be taken. */
   get hasRoom(): boolean {
-    return !this.closed && this.waiting.length < this.options.capacity
+    return !this.isClosed && this.pending.length < this.options.capacity
   }
 
   add(record: T): void {
     if (!this.hasRoom) {
       // A store that never answers is told of all the same.
-      if (++this.lost >= Math.max(BATCH, 10 * this.toldOf)) this.tell()
+      if (++this.dropped >= Math.max(BATCH_SIZE, 10 * this.reportedDropped)) this.reportDropped()
       return
     }
-    this.waiting.push(record)
-    if (this.writing !== undefined) return
-    if (this.waiting.length >= BATCH && !this.failing) void this.flush()
-    else this.arm()
+    this.pending.push(record)
+    if (this.currentWrite !== undefined) return
+    if (this.pending.length >= BATCH_SIZE && !this.isFailing) void this.flush()
+    else this.startTimer()
   }
 
   /** Writes what waits now. Resolves when it is written, or when the store has refused it. */
   flush(): Promise<void> {
-    this.disarm()
+    this.clearTimer()
     // Whoever comes while records are written waits for the same writing: it goes on until nothing waits.
     // Records of many calls are written together, in the async context of none of them.
-    this.writing ??= runOutsideContext(() => this.drain())
-    return this.writing
+    this.currentWrite ??= runOutsideContext(() => this.writePending())
+    return this.currentWrite
   }
 
   /** Writes what can be written. What comes afterwards is dropped, and no timer is left. */
   async close(): Promise<void> {
     const { clock } = this.options
     let timer: unknown
-    const patience = new Promise<void>((resolve) => {
-      timer = clock.setTimer(resolve, PATIENCE)
+    const timeout = new Promise<void>((resolve) => {
+      timer = clock.setTimer(resolve, CLOSE_TIMEOUT_MS)
     })
-    await Promise.race([this.flush(), patience])
+    await Promise.race([this.flush(), timeout])
     clock.clearTimer(timer)
-    this.closed = true
-    this.disarm()
-    this.lost += this.waiting.length
-    this.waiting = []
-    this.tell()
+    this.isClosed = true
+    this.clearTimer()
+    this.dropped += this.pending.length
+    this.pending = []
+    this.reportDropped()
   }
 
-  private async drain(): Promise<void> {
-    const { write, failed } = this.options
+  private async writePending(): Promise<void> {
+    const { writeBatch, onFailed } = this.options
     await Promise.resolve() // until `writing` is set: it is unset below
     try {
-      while (this.waiting.length > 0) {
-        const batch = this.waiting.slice(0, BATCH)
-        await write(batch)
-        this.waiting = this.waiting.slice(batch.length)
-        this.failing = false
+      while (this.pending.length > 0) {
+        const batch = this.pending.slice(0, BATCH_SIZE)
+        await writeBatch(batch)
+        this.pending = this.pending.slice(batch.length)
+        this.isFailing = false
       }
     } catch (error) {
-      const first = !this.failing
-      this.failing = true
-      if (first) failed(error)
+      const isFirstFailure = !this.isFailing
+      this.isFailing = true
+      if (isFirstFailure) onFailed(error)
     }
-    this.tell()
-    this.lost = 0
-    this.toldOf = 0
-    this.writing = undefined
-    if (this.waiting.length > 0) this.arm()
+    this.reportDropped()
+    this.dropped = 0
+    this.reportedDropped = 0
+    this.currentWrite = undefined
+    if (this.pending.length > 0) this.startTimer()
   }
 
-  private tell(): void {
-    const count = this.lost - this.toldOf
-    this.toldOf = this.lost
-    if (count > 0) this.options.dropped(count)
+  private reportDropped(): void {
+    const count = this.dropped - this.reportedDropped
+    this.reportedDropped = this.dropped
+    if (count > 0) this.options.onDropped(count)
   }
 
-  private arm(): void {
-    if (this.closed) return
-    this.timer ??= this.options.clock.setTimer(() => void this.flush(), this.failing ? PAUSE : LINGER)
+  private startTimer(): void {
+    if (this.isClosed) return
+    this.timer ??= this.options.clock.setTimer(
+      () => void this.flush(),
+      this.isFailing ? RETRY_DELAY_MS : FLUSH_DELAY_MS,
+    )
   }
 
-  private disarm(): void {
+  private clearTimer(): void {
     this.options.clock.clearTimer(this.timer)
     this.timer = undefined
   }

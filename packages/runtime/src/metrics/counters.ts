@@ -1,6 +1,6 @@
-import { Labels } from './labels.js'
+import { LabelledValues } from './labelled-values.js'
 
-const BUCKETS: readonly number[] = Object.freeze([
+const BUCKET_BOUNDS_MS: readonly number[] = Object.freeze([
   1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
 ])
 
@@ -13,16 +13,16 @@ export interface Histogram {
   sum: number
 }
 
-const makeHistogram = (): Histogram => ({
-  bounds: BUCKETS,
-  counts: new Float64Array(BUCKETS.length + 1),
+const createHistogram = (): Histogram => ({
+  bounds: BUCKET_BOUNDS_MS,
+  counts: new Float64Array(BUCKET_BOUNDS_MS.length + 1),
   sum: 0,
 })
 
 /** Counts a duration that stands for `weight` of them. */
-export function observe(histogram: Histogram, duration: number, weight: number): void {
+export function recordDuration(histogram: Histogram, duration: number, weight: number): void {
   let bucket = 0
-  while (bucket < BUCKETS.length && duration > (BUCKETS[bucket] as number)) bucket++
+  while (bucket < BUCKET_BOUNDS_MS.length && duration > (BUCKET_BOUNDS_MS[bucket] as number)) bucket++
   histogram.counts[bucket] = (histogram.counts[bucket] as number) + weight
   histogram.sum += duration * weight
 }
@@ -43,20 +43,20 @@ export interface OperationCounters {
   readonly attempts: Histogram
 }
 
-const makeOperation = (): OperationCounters => ({
+const createOperationCounters = (): OperationCounters => ({
   succeeded: 0,
   recovered: 0,
   failed: 0,
   exhausted: 0,
   retries: 0,
-  calls: makeHistogram(),
-  attempts: makeHistogram(),
+  calls: createHistogram(),
+  attempts: createHistogram(),
 })
 
 /** Everything counted since the process began, for a scraper that takes differences itself. */
-export class Counters {
+export class MetricsCounters {
   /** At most 200 operations; those after share `other`. */
-  readonly operations = new Labels(makeOperation, 200)
+  readonly operations = new LabelledValues(createOperationCounters, 200)
   /** Changes of breakers by id, each by the state it changed to; at most 500 ids. */
-  readonly breakers = new Labels(() => ({ closed: 0, open: 0, half_open: 0 }), 500)
+  readonly breakers = new LabelledValues(() => ({ closed: 0, open: 0, half_open: 0 }), 500)
 }

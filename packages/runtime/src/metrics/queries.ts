@@ -1,31 +1,31 @@
 import { HoldfastError } from 'holdfast'
-import { type Check, check, countless, time } from '../check.js'
+import { checkOptions, countOrInfinity, type OptionCheck, validDate } from '../option-checks.js'
 import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from '../records/metrics.js'
-import type { Labels } from './labels.js'
-import { quantiles } from './latencies.js'
-import { type Ledger, MEMBER, PART, TOTAL } from './ledger.js'
-import type { Recent } from './recent.js'
-import { DAY, HOUR, MINUTE, type Series } from './series.js'
+import type { AttemptRing } from './attempt-ring.js'
+import type { LabelledValues } from './labelled-values.js'
+import { quantiles } from './latency-sketches.js'
+import { LABEL_FIELDS, MEMBER_FIELDS, type SeriesRegistry, TOTAL_FIELDS } from './series-registry.js'
 import { createSketch } from './sketch.js'
+import { DAY_MS, HOUR_MS, MINUTE_MS, type TimeSeries } from './time-series.js'
 
-type Ledgers = readonly Ledger[]
+type SeriesRegistries = readonly SeriesRegistry[]
 
-const EVER = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const
+const ALL_TIME = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const
 
 const ratio = (part: number, whole: number) => (whole > 0 ? part / whole : 0)
 
 const floor = (time: number, step: number) => Math.floor(time / step) * step
 
 /** A label's numbers over all ledgers. */
-function sums(
-  ledgers: Ledgers,
-  pick: (ledger: Ledger) => Labels<Series>,
+function sumByLabel(
+  registries: SeriesRegistries,
+  select: (registry: SeriesRegistry) => LabelledValues<TimeSeries>,
   from: number,
   to: number,
 ): Map<string, Float64Array> {
   const result = new Map<string, Float64Array>()
-  for (const ledger of ledgers)
-    for (const [label, series] of pick(ledger)) {
+  for (const registry of registries)
+    for (const [label, series] of select(registry)) {
       const into = result.get(label) ?? new Float64Array(series.shape.fields)
       series.sum(from, to, into)
       // The first field counts occasions: without any, nothing happened.
@@ -35,56 +35,59 @@ function sums(
 }
 
 /** Counts by name. */
-const tallies = (map: Map<string, Float64Array>): Record<string, number> =>
+const countsByLabel = (map: Map<string, Float64Array>): Record<string, number> =>
   Object.fromEntries([...map].map(([label, numbers]) => [label, numbers[0] as number]))
 
-function totals(ledgers: Ledgers, from: number, to: number): Float64Array {
-  const into = new Float64Array(Object.keys(TOTAL).length)
-  for (const { total } of ledgers) total.sum(from, to, into)
+function sumTotals(registries: SeriesRegistries, from: number, to: number): Float64Array {
+  const into = new Float64Array(Object.keys(TOTAL_FIELDS).length)
+  for (const { total } of registries) total.sum(from, to, into)
   return into
 }
 
 /** The summary of everything that is kept. */
-export function summaryOf(ledgers: Ledgers, retentionHours: number): MetricsSummary {
-  const total = totals(ledgers, ...EVER)
+export function querySummary(registries: SeriesRegistries, retentionHours: number): MetricsSummary {
+  const total = sumTotals(registries, ...ALL_TIME)
   return {
-    totalRetries: total[TOTAL.retries] as number,
-    successByAttempt: tallies(sums(ledgers, ({ successes }) => successes, ...EVER)),
-    circuitBreakerEventsCount: total[TOTAL.breakerChanges] as number,
+    totalRetries: total[TOTAL_FIELDS.retries] as number,
+    successByAttempt: countsByLabel(sumByLabel(registries, ({ successes }) => successes, ...ALL_TIME)),
+    circuitBreakerEventsCount: total[TOTAL_FIELDS.breakerChanges] as number,
     retentionHours,
   }
 }
 
 /** One point for each hour, or day, in which anything was counted. */
-export function seriesOf(ledgers: Ledgers, from: number, step: 'hour' | 'day'): MetricsSeries {
+export function querySeries(registries: SeriesRegistries, from: number, step: 'hour' | 'day'): MetricsSeries {
   const points = new Map<number, Float64Array>()
-  for (const { total } of ledgers)
-    total.each(from, Number.POSITIVE_INFINITY, (start, numbers, at) => {
-      if (numbers[at + TOTAL.sessions] === 0) return
-      const time = floor(start, step === 'day' ? DAY : HOUR)
+  for (const { total } of registries)
+    total.forEachSlot(from, Number.POSITIVE_INFINITY, (start, numbers, at) => {
+      if (numbers[at + TOTAL_FIELDS.sessions] === 0) return
+      const time = floor(start, step === 'day' ? DAY_MS : HOUR_MS)
       let point = points.get(time)
       if (point === undefined) {
         point = new Float64Array(total.shape.fields)
         points.set(time, point)
       }
-      total.fold(point, numbers, at)
+      total.addSlot(point, numbers, at)
     })
   return {
     dataPoints: [...points]
       .toSorted(([a], [b]) => a - b)
       .map(([time, point]) => ({
         timestamp: new Date(time),
-        totalRequests: point[TOTAL.sessions] as number,
-        totalRetries: point[TOTAL.retries] as number,
-        successRate: ratio(point[TOTAL.successes] as number, point[TOTAL.sessions] as number),
-        avgLatency: ratio(point[TOTAL.attemptTime] as number, point[TOTAL.timedAttempts] as number),
+        totalRequests: point[TOTAL_FIELDS.sessions] as number,
+        totalRetries: point[TOTAL_FIELDS.retries] as number,
+        successRate: ratio(point[TOTAL_FIELDS.successes] as number, point[TOTAL_FIELDS.sessions] as number),
+        avgLatency: ratio(
+          point[TOTAL_FIELDS.attemptTime] as number,
+          point[TOTAL_FIELDS.timedAttempts] as number,
+        ),
       })),
   }
 }
 
 /** The table of members. An id that two pools have is told as `POOL:ID`. */
-export function membersOf(ledgers: Ledgers, from: number): MetricsByMember {
-  const found = [...sums(ledgers, ({ members }) => members, from, Number.POSITIVE_INFINITY)].map(
+export function queryMembers(registries: SeriesRegistries, from: number): MetricsByMember {
+  const found = [...sumByLabel(registries, ({ members }) => members, from, Number.POSITIVE_INFINITY)].map(
     ([key, numbers]) => {
       const [pool = '', id] = key.split(':').map(decodeURIComponent)
       return { pool, id: id ?? pool, numbers }
@@ -94,39 +97,42 @@ export function membersOf(ledgers: Ledgers, from: number): MetricsByMember {
   for (const { id } of found) pools.set(id, (pools.get(id) ?? 0) + 1)
   const proxies: MetricsByMember['proxies'] = {}
   for (const { pool, id, numbers } of found) {
-    const attempts = numbers[MEMBER.attempts] as number
-    const successes = numbers[MEMBER.successes] as number
+    const attempts = numbers[MEMBER_FIELDS.attempts] as number
+    const successes = numbers[MEMBER_FIELDS.successes] as number
     proxies[pools.get(id) === 1 ? id : `${pool}:${id}`] = {
       proxyId: id,
       totalAttempts: attempts,
       successCount: successes,
       failureCount: attempts - successes,
-      avgLatency: ratio(numbers[MEMBER.time] as number, numbers[MEMBER.timed] as number),
-      circuitBreakerOpens: numbers[MEMBER.opens] as number,
+      avgLatency: ratio(numbers[MEMBER_FIELDS.time] as number, numbers[MEMBER_FIELDS.timed] as number),
+      circuitBreakerOpens: numbers[MEMBER_FIELDS.opens] as number,
     }
   }
   return { proxies }
 }
 
 /** Everything in a window: the minutes that begin in it, the minute in which it begins included. */
-export function windowOf(
-  ledgers: Ledgers,
-  recent: Recent,
+export function queryWindow(
+  registries: SeriesRegistries,
+  recent: AttemptRing,
   { from, to }: { from: Date; to: Date },
 ): MetricsWindow {
-  const [start, end] = [floor(from.getTime(), MINUTE), to.getTime()]
-  const total = totals(ledgers, start, end)
-  const [sessions, attempts] = [total[TOTAL.sessions] as number, total[TOTAL.attempts] as number]
-  const parts = (pick: (ledger: Ledger) => Labels<Series>) =>
+  const [start, end] = [floor(from.getTime(), MINUTE_MS), to.getTime()]
+  const total = sumTotals(registries, start, end)
+  const [sessions, attempts] = [
+    total[TOTAL_FIELDS.sessions] as number,
+    total[TOTAL_FIELDS.attempts] as number,
+  ]
+  const byLabel = (select: (registry: SeriesRegistry) => LabelledValues<TimeSeries>) =>
     Object.fromEntries(
-      [...sums(ledgers, pick, start, end)].map(([label, numbers]) => {
-        const calls = numbers[PART.sessions] as number
+      [...sumByLabel(registries, select, start, end)].map(([label, numbers]) => {
+        const calls = numbers[LABEL_FIELDS.sessions] as number
         return [
           label,
           {
             sessions: calls,
-            successRate: ratio(numbers[PART.successes] as number, calls),
-            averageAttempts: ratio(numbers[PART.attempts] as number, calls),
+            successRate: ratio(numbers[LABEL_FIELDS.successes] as number, calls),
+            averageAttempts: ratio(numbers[LABEL_FIELDS.attempts] as number, calls),
           },
         ]
       }),
@@ -135,46 +141,51 @@ export function windowOf(
     timeWindowStart: from,
     timeWindowEnd: to,
     totalSessions: sessions,
-    successfulSessions: total[TOTAL.successes] as number,
-    failedSessions: sessions - (total[TOTAL.successes] as number),
+    successfulSessions: total[TOTAL_FIELDS.successes] as number,
+    failedSessions: sessions - (total[TOTAL_FIELDS.successes] as number),
     totalAttempts: attempts,
     averageAttemptsPerSession: ratio(attempts, sessions),
-    maxAttemptsInSession: total[TOTAL.most] as number,
-    totalDuration: total[TOTAL.callTime] as number,
-    averageDurationPerSession: ratio(total[TOTAL.callTime] as number, sessions),
-    byPolicy: parts(({ policies }) => policies),
-    bySubsystem: parts(({ subsystems }) => subsystems),
-    failureByReason: tallies(sums(ledgers, ({ kinds }) => kinds, start, end)),
-    latency: latencyOf(ledgers, recent, start, end),
+    maxAttemptsInSession: total[TOTAL_FIELDS.most] as number,
+    totalDuration: total[TOTAL_FIELDS.callTime] as number,
+    averageDurationPerSession: ratio(total[TOTAL_FIELDS.callTime] as number, sessions),
+    byPolicy: byLabel(({ policies }) => policies),
+    bySubsystem: byLabel(({ subsystems }) => subsystems),
+    failureByReason: countsByLabel(sumByLabel(registries, ({ kinds }) => kinds, start, end)),
+    latency: queryLatency(registries, recent, start, end),
   }
 }
 
-function latencyOf(ledgers: Ledgers, recent: Recent, from: number, to: number) {
+function queryLatency(registries: SeriesRegistries, recent: AttemptRing, from: number, to: number) {
   const sketch = createSketch()
-  if (ledgers.length === 1 && recent.covers(from)) recent.merge(from, to, sketch)
-  else for (const { latencies } of ledgers) latencies.merge(from, to, sketch)
+  if (registries.length === 1 && recent.isCompleteSince(from)) recent.merge(from, to, sketch)
+  else for (const { latencies } of registries) latencies.merge(from, to, sketch)
   return quantiles(sketch)
 }
 
-const ASKED = {
-  hours: countless,
+const QUERY_CHECKS = {
+  hours: countOrInfinity,
   step: ['hour or day', (value: unknown) => value === 'hour' || value === 'day'],
-} satisfies Record<string, Check>
+} satisfies Record<string, OptionCheck>
 
 /** Refuses what metrics cannot be asked for. @throws INVALID_OPTIONS */
-export function checkAsked(asked: unknown, names: readonly (keyof typeof ASKED)[]): void {
-  check('metrics cannot be told', asked, {}, Object.fromEntries(names.map((name) => [name, ASKED[name]])))
+export function checkQuery(options: unknown, names: readonly (keyof typeof QUERY_CHECKS)[]): void {
+  checkOptions(
+    'metrics cannot be told',
+    options,
+    {},
+    Object.fromEntries(names.map((name) => [name, QUERY_CHECKS[name]])),
+  )
 }
 
 /** The first minute of the last `hours`. */
-export function since(wall: number, hours: number): number {
+export function windowStart(wall: number, hours: number): number {
   // Nothing was counted before there were clocks like this one.
-  return Math.max(0, floor(wall - hours * HOUR, MINUTE))
+  return Math.max(0, floor(wall - hours * HOUR_MS, MINUTE_MS))
 }
 
 /** A window's two ends, checked. */
 export function checkWindow(range: unknown): { from: Date; to: Date } {
-  check('a window cannot be told', range ?? {}, { from: time, to: time })
+  checkOptions('a window cannot be told', range ?? {}, { from: validDate, to: validDate })
   const { from, to } = range as { from: Date; to: Date }
   if (from <= to) return { from, to }
   const problem = `to: got ${to.toISOString()}, takes a Date at or after from, which is ${from.toISOString()}`

@@ -1,11 +1,18 @@
-import { abortable, type Check, callable, check, count, text } from '../check.js'
+import type { Run } from '../api-types.js'
 import type { DeadLetters } from '../dead-letters/dead-letters.js'
-import type { Run } from '../face.js'
-import { chance } from '../ids.js'
-import type { Kit } from '../kit.js'
-import { Course, type Traveller } from './course.js'
-import { type Rest, resumer } from './resume.js'
-import { type NamedStep, readSteps, type Step } from './step.js'
+import { randomString } from '../ids.js'
+import {
+  abortSignal,
+  anyFunction,
+  checkOptions,
+  nonEmptyString,
+  type OptionCheck,
+  positiveInteger,
+} from '../option-checks.js'
+import type { RuntimeContext } from '../runtime-context.js'
+import { createReplayer, type RemainingSteps } from './replayer.js'
+import { type NamedStep, parseSteps, type Step } from './step.js'
+import { type ItemContext, StepRunner } from './step-runner.js'
 
 /** How items are taken through a pipeline. */
 export interface PipelineOptions<I = unknown> {
@@ -78,49 +85,49 @@ export interface Pipeline {
   run<I>(items: Iterable<I> | AsyncIterable<I>, options?: PipelineOptions<I>): Promise<PipelineResult>
 }
 
-const OPTIONS = {
-  concurrency: count,
-  signal: abortable,
-  itemId: callable,
-  idempotencyKey: callable,
-  onProgress: callable,
+const OPTION_CHECKS = {
+  concurrency: positiveInteger,
+  signal: abortSignal,
+  itemId: anyFunction,
+  idempotencyKey: anyFunction,
+  onProgress: anyFunction,
 }
 
-type Items<I> = Iterable<I> | AsyncIterable<I>
+type ItemSource<I> = Iterable<I> | AsyncIterable<I>
 
 /** What begins an iteration; undefined for what cannot be iterated over. */
-function beginningOf<I>(items: Items<I>): (() => Iterator<I> | AsyncIterator<I>) | undefined {
+function iteratorFactory<I>(items: ItemSource<I>): (() => Iterator<I> | AsyncIterator<I>) | undefined {
   const source = Object(items) as Partial<Iterable<I> & AsyncIterable<I>>
   return source[Symbol.asyncIterator] ?? source[Symbol.iterator]
 }
 
-const iterable: Check = [
+const anyIterable: OptionCheck = [
   'a list, or anything to iterate over',
-  (value) => typeof beginningOf(value as Items<unknown>) === 'function',
+  (value) => typeof iteratorFactory(value as ItemSource<unknown>) === 'function',
 ]
 
 /** What was given, unless it is an empty text, which says nothing. */
-const orMade = (given: string, made: string): string => (given === '' ? made : given)
+const nonEmptyOr = (value: string, fallback: string): string => (value === '' ? fallback : value)
 
 /** What an item calls itself. */
-function nameOf(item: unknown, index: number): string {
-  const named = typeof item === 'object' && item !== null ? (item as { id?: unknown }).id : item
-  const said = typeof named === 'string' || typeof named === 'number' ? String(named) : ''
-  return said === '' ? `item-${index}` : said
+function defaultItemId(item: unknown, index: number): string {
+  const ownId = typeof item === 'object' && item !== null ? (item as { id?: unknown }).id : item
+  const hasOwnId = typeof ownId === 'string' || typeof ownId === 'number' ? String(ownId) : ''
+  return hasOwnId === '' ? `item-${index}` : hasOwnId
 }
 
 /** All pipelines of a runtime: they know whose replay goes on where. */
-export class Pipelines {
-  private readonly rests = new Map<string, Map<string, Rest>>()
-  private readonly kit: Kit
+export class PipelineFactory {
+  private readonly remainingSteps = new Map<string, Map<string, RemainingSteps>>()
+  private readonly runtime: RuntimeContext
   private readonly deadLetters: DeadLetters
-  private readonly course: Course
-  private made = 0
+  private readonly stepRunner: StepRunner
+  private createdCount = 0
 
-  constructor(kit: Kit, run: Run, deadLetters: DeadLetters) {
-    this.kit = kit
+  constructor(runtime: RuntimeContext, run: Run, deadLetters: DeadLetters) {
+    this.runtime = runtime
     this.deadLetters = deadLetters
-    this.course = new Course(run, deadLetters)
+    this.stepRunner = new StepRunner(run, deadLetters)
   }
 
   /**
@@ -129,33 +136,33 @@ export class Pipelines {
    *
    * @throws INVALID_OPTIONS
    */
-  make(given: readonly Step[]): Pipeline {
-    const steps = readSteps(given)
-    for (const [place, { name, operation }] of steps.entries()) {
-      const rests = this.rests.get(operation) ?? new Map<string, Rest>()
-      this.rests.set(operation, rests)
-      rests.set(name, steps.slice(place) as unknown as Rest)
+  createPipeline(input: readonly Step[]): Pipeline {
+    const steps = parseSteps(input)
+    for (const [index, { name, operation }] of steps.entries()) {
+      const remainingByStep = this.remainingSteps.get(operation) ?? new Map<string, RemainingSteps>()
+      this.remainingSteps.set(operation, remainingByStep)
+      remainingByStep.set(name, steps.slice(index) as unknown as RemainingSteps)
       this.deadLetters.register(
         operation,
-        resumer(this.course, (step) => rests.get(step), operation),
+        createReplayer(this.stepRunner, (step) => remainingByStep.get(step), operation),
       )
     }
-    return { run: async (items, options = {}) => this.run(steps, items, options) }
+    return { run: async (items, options = {}) => this.runItems(steps, items, options) }
   }
 
-  private async run<I>(
+  private async runItems<I>(
     steps: readonly NamedStep[],
-    items: Items<I>,
+    items: ItemSource<I>,
     options: PipelineOptions<I>,
   ): Promise<PipelineResult> {
-    check('a pipeline cannot run', { items }, { items: iterable })
-    check('a pipeline cannot run', options, {}, OPTIONS)
+    checkOptions('a pipeline cannot run', { items }, { items: anyIterable })
+    checkOptions('a pipeline cannot run', options, {}, OPTION_CHECKS)
     const { signal, concurrency = 8 } = options
-    const source = (beginningOf(items) as () => Iterator<I> | AsyncIterator<I>).call(items)
+    const source = (iteratorFactory(items) as () => Iterator<I> | AsyncIterator<I>).call(items)
     const result: PipelineResult = { succeeded: 0, failed: 0, skipped: 0, items: [] }
     let count = 0
     let done = false
-    const lane = async () => {
+    const worker = async () => {
       while (!done && signal?.aborted !== true) {
         try {
           const next = await source.next()
@@ -164,56 +171,60 @@ export class Pipelines {
             return
           }
           const index = count++
-          const item = await this.travel(steps, next.value, index, options)
+          const item = await this.runItem(steps, next.value, index, options)
           result.items[index] = item
           result[item.status]++
-          this.tell(options, { succeeded: result.succeeded, failed: result.failed, item })
+          this.reportProgress(options, { succeeded: result.succeeded, failed: result.failed, item })
         } catch (error) {
           done = true
           throw error
         }
       }
     }
-    const lanes = await Promise.allSettled(Array.from({ length: concurrency }, lane))
+    const workers = await Promise.allSettled(Array.from({ length: concurrency }, worker))
     if (signal?.aborted) await source.return?.()
-    const broken = lanes.find((each) => each.status === 'rejected')
-    if (broken !== undefined) throw broken.reason
+    const failedWorker = workers.find((each) => each.status === 'rejected')
+    if (failedWorker !== undefined) throw failedWorker.reason
     return result
   }
 
-  private async travel<I>(
+  private async runItem<I>(
     steps: readonly NamedStep[],
     item: I,
     index: number,
     { itemId, idempotencyKey, signal }: PipelineOptions<I>,
   ): Promise<PipelineItem> {
-    const unique = `${chance(this.kit.random, 10)}${(this.made++).toString(36)}`
-    let traveller: Traveller = {
+    const unique = `${randomString(this.runtime.random, 10)}${(this.createdCount++).toString(36)}`
+    let itemContext: ItemContext = {
       item,
-      itemId: nameOf(item, index),
+      itemId: defaultItemId(item, index),
       key: `pip_${unique}`,
       correlationId: `pip_${unique}`,
     }
     try {
       if (itemId !== undefined)
-        traveller = { ...traveller, itemId: orMade(itemId(item, index), traveller.itemId) }
+        itemContext = { ...itemContext, itemId: nonEmptyOr(itemId(item, index), itemContext.itemId) }
       if (idempotencyKey !== undefined)
-        traveller = { ...traveller, key: orMade(idempotencyKey(item, index), traveller.key) }
-      const { itemId: named, key } = traveller
-      check(`item ${index} cannot be run`, { itemId: named, key }, { itemId: text, key: text })
+        itemContext = { ...itemContext, key: nonEmptyOr(idempotencyKey(item, index), itemContext.key) }
+      const { itemId: named, key } = itemContext
+      checkOptions(
+        `item ${index} cannot be run`,
+        { itemId: named, key },
+        { itemId: nonEmptyString, key: nonEmptyString },
+      )
     } catch (error) {
       // Without a name and a key of its own it could be neither kept nor told from others.
-      return { itemId: nameOf(item, index), status: 'failed', error }
+      return { itemId: defaultItemId(item, index), status: 'failed', error }
     }
-    const { end, ...rest } = await this.course.pass(steps, traveller, item, signal)
-    return { itemId: traveller.itemId, status: end, ...rest } as PipelineItem
+    const { end, ...remaining } = await this.stepRunner.run(steps, itemContext, item, signal)
+    return { itemId: itemContext.itemId, status: end, ...remaining } as PipelineItem
   }
 
-  private tell<I>({ onProgress }: PipelineOptions<I>, progress: PipelineProgress): void {
+  private reportProgress<I>({ onProgress }: PipelineOptions<I>, progress: PipelineProgress): void {
     try {
       onProgress?.(progress)
     } catch (thrown) {
-      this.kit.complain(`onProgress of a pipeline threw, and is ignored: ${String(thrown)}`)
+      this.runtime.warn(`onProgress of a pipeline threw, and is ignored: ${String(thrown)}`)
     }
   }
 }

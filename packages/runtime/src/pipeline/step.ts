@@ -1,5 +1,5 @@
 import { type Attempt, HoldfastError } from 'holdfast'
-import type { CallOptions } from '../face.js'
+import type { CallOptions } from '../api-types.js'
 
 /** What a step is told besides the value. */
 export interface StepContext {
@@ -41,37 +41,37 @@ export interface Step extends Pick<CallOptions, 'service' | 'pool' | 'policy'> {
 /** A step with its name. */
 export type NamedStep = Step & { readonly name: string }
 
-const isText = (value: unknown) => typeof value === 'string' && value !== ''
+const isNonEmptyString = (value: unknown) => typeof value === 'string' && value !== ''
 
 /** @throws INVALID_OPTIONS that lists everything wrong with the steps */
-export function readSteps(given: readonly Step[]): readonly NamedStep[] {
+export function parseSteps(input: readonly Step[]): readonly NamedStep[] {
   const problems: string[] = []
-  if (!Array.isArray(given) || given.length === 0) problems.push('steps: takes a list of at least one step')
+  if (!Array.isArray(input) || input.length === 0) problems.push('steps: takes a list of at least one step')
   const seen = new Map<string, number>()
-  for (const [place, step] of (Array.isArray(given) ? (given as readonly Step[]) : []).entries()) {
-    const at = `steps[${place}]`
+  for (const [index, step] of (Array.isArray(input) ? (input as readonly Step[]) : []).entries()) {
+    const path = `steps[${index}]`
     if (typeof step !== 'object' || step === null) {
-      problems.push(`${at}: takes an object with an operation and a function run`)
+      problems.push(`${path}: takes an object with an operation and a function run`)
       continue
     }
     const name = step.name || step.operation
-    if (!isText(step.operation)) problems.push(`${at}.operation: takes a text that is not empty`)
-    if (step.name !== undefined && typeof step.name !== 'string') problems.push(`${at}.name: takes a text`)
-    if (typeof step.run !== 'function') problems.push(`${at}.run: takes a function`)
+    if (!isNonEmptyString(step.operation)) problems.push(`${path}.operation: takes a text that is not empty`)
+    if (step.name !== undefined && typeof step.name !== 'string') problems.push(`${path}.name: takes a text`)
+    if (typeof step.run !== 'function') problems.push(`${path}.run: takes a function`)
     if (step.fallback !== undefined && typeof step.fallback !== 'function')
-      problems.push(`${at}.fallback: takes a function`)
+      problems.push(`${path}.fallback: takes a function`)
     const first = seen.get(name)
-    if (first !== undefined && isText(name))
+    if (first !== undefined && isNonEmptyString(name))
       problems.push(
-        `${at}: is called ${JSON.stringify(name)} like steps[${first}]; give each a name of its own`,
+        `${path}: is called ${JSON.stringify(name)} like steps[${first}]; give each a name of its own`,
       )
-    else seen.set(name, place)
+    else seen.set(name, index)
   }
   if (problems.length > 0)
     throw new HoldfastError('INVALID_OPTIONS', `a pipeline cannot be made: ${problems.join('; ')}`, {
       details: problems,
     })
-  return given.map((step) => ({
+  return input.map((step) => ({
     ...step,
     name: step.name || step.operation,
     run: step.run.bind(step),

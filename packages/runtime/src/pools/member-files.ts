@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import { type ParsedMember, parseMemberList } from 'holdfast/internal'
-import { type Watch, watchConfig } from '../config/file/watch.js'
-import { idProblem, type MemberEntry } from '../config/layer/members.js'
-import { configInvalid } from '../config/problem.js'
+import { createFileWatcher, type FileWatcher } from '../config/file/watch.js'
+import { idProblem, type MemberEntry } from '../config/live-changes/members.js'
+import { createConfigInvalid } from '../config/problem.js'
 import type { Config } from '../config/schema/schema.js'
-import type { Kit } from '../kit.js'
-import { messageOf } from '../records/summary.js'
+import { errorMessageOf } from '../records/summary.js'
+import type { RuntimeContext } from '../runtime-context.js'
 
 /** The members that files list, by pool. */
-export type Listed = ReadonlyMap<string, readonly MemberEntry[]>
+export type FileMembers = ReadonlyMap<string, readonly MemberEntry[]>
 
-const SCHEMES = new Set(['http:', 'https:', 'socks5:', 'socks5h:'])
+const SUPPORTED_SCHEMES = new Set(['http:', 'https:', 'socks5:', 'socks5h:'])
 
-function entryOf(listed: ParsedMember): MemberEntry {
+function toMemberEntry(listed: ParsedMember): MemberEntry {
   const { url, tags, id, weight, region, cost } = listed
-  if (!URL.canParse(url) || !SCHEMES.has(new URL(url).protocol))
+  if (!URL.canParse(url) || !SUPPORTED_SCHEMES.has(new URL(url).protocol))
     throw new Error('takes a url that begins with http://, https://, socks5:// or socks5h://')
   const problem = id === undefined ? undefined : idProblem(id)
   if (problem !== undefined) throw new Error(`id: ${problem}`)
@@ -29,10 +29,10 @@ function entryOf(listed: ParsedMember): MemberEntry {
 }
 
 /** The members of a list. One that another has the host of is told apart by a number. */
-function membersOf(text: string): MemberEntry[] {
+function parseMembers(text: string): MemberEntry[] {
   const ids = new Map<string, number>()
   return parseMemberList(text, (listed) => {
-    const entry = entryOf(listed)
+    const entry = toMemberEntry(listed)
     const id = entry.id ?? new URL(entry.url).host
     const count = (ids.get(id) ?? 0) + 1
     ids.set(id, count)
@@ -41,73 +41,76 @@ function membersOf(text: string): MemberEntry[] {
 }
 
 export interface MemberFilesParts {
-  kit: Kit
+  runtime: RuntimeContext
   /** A path of the file, which begins where the file lies. */
-  path(path: string): string
+  resolvePath(path: string): string
   /** A file lists other members. */
-  changed(pool: string, members: readonly MemberEntry[]): void
+  onChanged(pool: string, members: readonly MemberEntry[]): void
 }
 
 /** The files that list members of pools: read with the configuration, and followed on their own. */
 export class MemberFiles {
   private readonly parts: MemberFilesParts
-  private watches: Watch[] = []
+  private watchers: FileWatcher[] = []
 
   constructor(parts: MemberFilesParts) {
     this.parts = parts
   }
 
   /** Reads the files that a configuration names. @throws CONFIG_INVALID that names each that cannot be read */
-  async read({ pools = {} }: Config): Promise<Listed> {
+  async read({ pools = {} }: Config): Promise<FileMembers> {
     const listed = new Map<string, readonly MemberEntry[]>()
     const problems: { path: string; message: string }[] = []
     for (const [pool, { membersFile }] of Object.entries(pools)) {
       if (membersFile === undefined) continue
       try {
-        listed.set(pool, membersOf(await readFile(this.parts.path(membersFile), 'utf8')))
+        listed.set(pool, parseMembers(await readFile(this.parts.resolvePath(membersFile), 'utf8')))
       } catch (error) {
-        problems.push({ path: `pools.${pool}.members_file`, message: `cannot be read: ${messageOf(error)}` })
+        problems.push({
+          path: `pools.${pool}.members_file`,
+          message: `cannot be read: ${errorMessageOf(error)}`,
+        })
       }
     }
-    if (problems.length > 0) throw configInvalid('the members of pools', problems)
+    if (problems.length > 0) throw createConfigInvalid('the members of pools', problems)
     return listed
   }
 
   /** Follows the files of a configuration, and no others. */
-  follow({ pools = {} }: Config): void {
-    const { kit, path, changed } = this.parts
+  watchFiles({ pools = {} }: Config): void {
+    const { runtime, resolvePath, onChanged } = this.parts
     this.close()
     for (const [pool, { membersFile }] of Object.entries(pools)) {
       if (membersFile === undefined) continue
-      const file = path(membersFile)
-      const onError = (error: unknown) => this.complain(pool, error)
+      const file = resolvePath(membersFile)
+      const onError = (error: unknown) => this.warnAbout(pool, error)
       const onChange = (text: string) => {
         try {
-          changed(pool, membersOf(text))
+          onChanged(pool, parseMembers(text))
         } catch (error) {
-          this.reject(pool, file, error)
+          this.reportRejected(pool, file, error)
         }
       }
-      this.watches.push(watchConfig(file, { clock: kit.clock, onChange, onError }))
+      this.watchers.push(createFileWatcher(file, { clock: runtime.clock, onChange, onError }))
     }
   }
 
   /** A file was not taken: that is told of and written down as for the configuration. */
-  private reject(pool: string, file: string, error: unknown): void {
-    const { kit } = this.parts
+  private reportRejected(pool: string, file: string, error: unknown): void {
+    const { runtime } = this.parts
     const by = 'file'
-    const reason = kit.redact(messageOf(error))
-    this.complain(pool, error)
-    kit.emit({ eventType: 'config_rejected', component: 'config', context: { pool, file, by, reason } })
-    void kit.audit({ by }, 'config.reject', file, { after: { reason } })
+    const reason = runtime.redact(errorMessageOf(error))
+    this.warnAbout(pool, error)
+    runtime.emit({ eventType: 'config_rejected', component: 'config', context: { pool, file, by, reason } })
+    void runtime.audit({ by }, 'config.reject', file, { after: { reason } })
   }
 
-  private complain(pool: string, error: unknown): void {
-    this.parts.kit.complain(`the members of pool ${pool} stay as they are: ${messageOf(error)}`)
+  private warnAbout(pool: string, error: unknown): void {
+    this.parts.runtime.warn(`the members of pool ${pool} stay as they are: ${errorMessageOf(error)}`)
   }
 
   close(): void {
-    for (const watch of this.watches) watch.close()
-    this.watches = []
+    for (const watch of this.watchers) watch.close()
+    this.watchers = []
   }
 }

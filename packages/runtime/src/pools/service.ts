@@ -1,14 +1,14 @@
 import { HoldfastError, type Member, type Pool } from 'holdfast'
-import type { MemberChange } from '../config/layer/member-schema.js'
-import { addMember, changeMember, idProblem, memberId, removeMember } from '../config/layer/members.js'
-import { show } from '../config/problem.js'
+import type { MemberUpdate, NewMember, PoolMemberStatus, PoolService } from '../api-types.js'
+import type { MemberChange } from '../config/live-changes/member-schema.js'
+import { addMember, changeMember, idProblem, memberId, removeMember } from '../config/live-changes/members.js'
+import { formatValue } from '../config/problem.js'
 import type { Configuration } from '../configuration.js'
-import type { MemberUpdate, NewMember, PoolMemberStatus, PoolService } from '../face.js'
-import type { Actor, Kit } from '../kit.js'
-import type { PoolSet } from './pools.js'
+import type { Actor, RuntimeContext } from '../runtime-context.js'
+import type { PoolManager } from './pool-manager.js'
 
 /** What may be shown of a member. */
-const shown = ({ value, weight = 1, region }: Member, status: string) => ({
+const publicView = ({ value, weight = 1, region }: Member, status: string) => ({
   url: String(value),
   weight,
   ...(region !== undefined && { region }),
@@ -17,14 +17,14 @@ const shown = ({ value, weight = 1, region }: Member, status: string) => ({
 
 /** The pools of the configuration, and changes of who is in them. */
 export class Pools implements PoolService {
-  private readonly kit: Kit
+  private readonly runtime: RuntimeContext
   private readonly config: Configuration
-  private readonly pools: PoolSet
+  private readonly pools: PoolManager
   /** Disabled members that were added in code, by pool: the configuration does not know them. */
   private readonly disabledHere = new Map<string, Set<string>>()
 
-  constructor(kit: Kit, config: Configuration, pools: PoolSet) {
-    this.kit = kit
+  constructor(runtime: RuntimeContext, config: Configuration, pools: PoolManager) {
+    this.runtime = runtime
     this.config = config
     this.pools = pools
   }
@@ -37,15 +37,15 @@ export class Pools implements PoolService {
     return this.pools.list() as Pool[]
   }
 
-  async addMember(poolId: string, given: NewMember, actor?: Actor): Promise<Member> {
+  async addMember(poolId: string, input: NewMember, actor?: Actor): Promise<Member> {
     const pool = this.get(poolId)
     const { config } = this
-    const { id = hostOf(given), ...rest } = given
-    if (typeof id !== 'string' || id === '') throw wrong('id: takes a text that is not empty')
+    const { id = defaultMemberId(input), ...rest } = input
+    if (typeof id !== 'string' || id === '') throw createOptionError('id: takes a text that is not empty')
     const problem = idProblem(id)
-    if (problem !== undefined) throw wrong(`id: ${problem}`)
+    if (problem !== undefined) throw createOptionError(`id: ${problem}`)
     if (pool.members().some((member) => member.id === id))
-      throw wrong(`id: the pool ${poolId} has a member ${JSON.stringify(id)} already`)
+      throw createOptionError(`id: the pool ${poolId} has a member ${JSON.stringify(id)} already`)
     await config.changeLayer(
       (layer) =>
         addMember(layer, poolId, config.filedMembers(poolId), { ...rest, id } as MemberChange & {
@@ -54,8 +54,8 @@ export class Pools implements PoolService {
       actor,
     )
     const member = this.find(poolId, id)
-    const after = shown(member, this.get(poolId).status(id))
-    await this.kit.audit(actor, 'member.add', `${poolId}/${id}`, { after })
+    const after = publicView(member, this.get(poolId).status(id))
+    await this.runtime.audit(actor, 'member.add', `${poolId}/${id}`, { after })
     return member
   }
 
@@ -64,7 +64,7 @@ export class Pools implements PoolService {
     const { weight } = update
     const mode = modeAfter(update, this.memberStatus(poolId, id))
     if (mode === undefined && weight === undefined) return found
-    const before = shown(found, this.memberStatus(poolId, id))
+    const before = publicView(found, this.memberStatus(poolId, id))
     const { config } = this
     if (this.isConfigured(poolId, id))
       await config.changeLayer((layer) => {
@@ -85,8 +85,8 @@ export class Pools implements PoolService {
     if (mode === 'in_use') pool.enable(id)
     else if (mode !== undefined) pool.drain(id)
     const member = this.find(poolId, id)
-    const after = shown(member, this.memberStatus(poolId, id))
-    await this.kit.audit(actor, 'member.change', `${poolId}/${id}`, { before, after })
+    const after = publicView(member, this.memberStatus(poolId, id))
+    await this.runtime.audit(actor, 'member.change', `${poolId}/${id}`, { before, after })
     return member
   }
 
@@ -105,13 +105,13 @@ export class Pools implements PoolService {
   }
 
   async removeMember(poolId: string, id: string, actor?: Actor): Promise<void> {
-    const before = shown(this.find(poolId, id), this.memberStatus(poolId, id))
+    const before = publicView(this.find(poolId, id), this.memberStatus(poolId, id))
     const { config } = this
     this.disabledHere.get(poolId)?.delete(id)
     if (this.isConfigured(poolId, id))
       await config.changeLayer((layer) => removeMember(layer, poolId, config.filedMembers(poolId), id), actor)
     else this.get(poolId).remove(id)
-    await this.kit.audit(actor, 'member.remove', `${poolId}/${id}`, { before })
+    await this.runtime.audit(actor, 'member.remove', `${poolId}/${id}`, { before })
   }
 
   /** Whether a member is the configuration's; others were added in code and are known to this process alone. */
@@ -124,8 +124,8 @@ export class Pools implements PoolService {
       .members()
       .find((one) => one.id === id)
     if (member !== undefined) return member
-    const name = typeof id === 'string' && idProblem(id) !== undefined ? 'of that id' : show(id)
-    throw wrong(`member: the pool ${poolId} has no member ${name}`)
+    const name = typeof id === 'string' && idProblem(id) !== undefined ? 'of that id' : formatValue(id)
+    throw createOptionError(`member: the pool ${poolId} has no member ${name}`)
   }
 }
 
@@ -134,20 +134,20 @@ type Mode = 'in_use' | 'draining' | 'disabled'
 /** Whether a member is in use after an update; undefined where the update does not change that. */
 function modeAfter({ enabled, draining }: MemberUpdate, status: PoolMemberStatus): Mode | undefined {
   if (enabled === true && draining === true)
-    throw wrong('draining: expected a member that is enabled or draining, got both')
+    throw createOptionError('draining: expected a member that is enabled or draining, got both')
   if (enabled === false) return 'disabled'
   if (draining === true) return 'draining'
   if (enabled === true) return 'in_use'
   return draining === false && status !== 'disabled' ? 'in_use' : undefined
 }
 
-const wrong = (problem: string) =>
+const createOptionError = (problem: string) =>
   new HoldfastError('INVALID_OPTIONS', `a member of a pool cannot be changed: ${problem}`, {
     details: [problem],
   })
 
 /** What a member is called that has no name. The url is not repeated where it is wrong: it may hold a password. */
-function hostOf(given: NewMember): string {
-  if (typeof given?.url === 'string' && URL.canParse(given.url)) return new URL(given.url).host
-  throw wrong('url: takes a url that begins with http:// or https:// or socks5:// or socks5h://')
+function defaultMemberId(input: NewMember): string {
+  if (typeof input?.url === 'string' && URL.canParse(input.url)) return new URL(input.url).host
+  throw createOptionError('url: takes a url that begins with http:// or https:// or socks5:// or socks5h://')
 }

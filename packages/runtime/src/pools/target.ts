@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 
 /** Kept apart from the objects, so that nothing that shows, copies or serializes one can show the credentials in it. */
-const urls = new WeakMap<MemberTarget, string>()
+const urlByTarget = new WeakMap<MemberTarget, string>()
 
 /** Where a member of a pool of the file is: what its `value` is. Shown and serialized, it has no credentials. */
 export class MemberTarget {
@@ -9,13 +9,13 @@ export class MemberTarget {
   readonly host: string
 
   constructor(url: string) {
-    urls.set(this, url)
+    urlByTarget.set(this, url)
     this.host = new URL(url).host
   }
 
   /** The url as it was given, credentials included. */
   get url(): string {
-    return urls.get(this) ?? ''
+    return urlByTarget.get(this) ?? ''
   }
 
   /** Another origin for the same path, as `createFetch` takes it: with the path of the url, which goes before. */

@@ -1,8 +1,13 @@
 import { z } from 'zod'
-import { instant, ordinal, seconds, tally } from '../codec/leaf.js'
-import { codec, type Twin } from '../codec/twin.js'
+import { type CamelCased, createCodec } from '../codec/case-codec.js'
+import {
+  durationSeconds,
+  nonNegativeIntegerField,
+  positiveIntegerField,
+  timestamp,
+} from '../codec/record-fields.js'
 
-const state = z.enum(['closed', 'open', 'half_open'])
+const breakerState = z.enum(['closed', 'open', 'half_open'])
 
 /** The member of a pool; null for the breaker of a policy or a service, whose id does not begin with `pool:`. */
 const proxyId = z.string().nullable()
@@ -13,31 +18,31 @@ export const breakerSchema = z.object({
   proxy_id: proxyId,
   policy_id: z.string().nullish(),
   service_name: z.string().nullish(),
-  state,
-  failure_count: tally(),
-  success_count: tally(),
-  failure_threshold: ordinal(),
-  success_threshold: ordinal(),
+  state: breakerState,
+  failure_count: nonNegativeIntegerField(),
+  success_count: nonNegativeIntegerField(),
+  failure_threshold: positiveIntegerField(),
+  success_threshold: positiveIntegerField(),
   window_type: z.enum(['rolling', 'consecutive', 'rate']),
-  window_duration: seconds().nullish(),
-  timeout_duration: seconds(),
-  next_test_time: instant().nullish(),
-  last_failure_time: instant().nullish(),
-  open_timestamp: instant().nullish(),
-  last_state_change: instant(),
+  window_duration: durationSeconds().nullish(),
+  timeout_duration: durationSeconds(),
+  next_test_time: timestamp().nullish(),
+  last_failure_time: timestamp().nullish(),
+  open_timestamp: timestamp().nullish(),
+  last_state_change: timestamp(),
 })
 /** Where a circuit breaker stands. `proxyId` is the pool's member, null for every other breaker. */
-export type CircuitBreakerState = Twin<typeof breakerSchema>
-export const breakerCodec = codec(breakerSchema)
+export type CircuitBreakerState = CamelCased<typeof breakerSchema>
+export const breakerCodec = createCodec(breakerSchema)
 
 export const breakerEventSchema = z.object({
   id: z.string(),
   proxy_id: proxyId,
-  from_state: state,
-  to_state: state,
-  timestamp: instant(),
-  failure_count: tally(),
+  from_state: breakerState,
+  to_state: breakerState,
+  timestamp: timestamp(),
+  failure_count: nonNegativeIntegerField(),
 })
 /** A change of a breaker's state. */
-export type CircuitBreakerEvent = Twin<typeof breakerEventSchema>
-export const breakerEventCodec = codec(breakerEventSchema)
+export type CircuitBreakerEvent = CamelCased<typeof breakerEventSchema>
+export const breakerEventCodec = createCodec(breakerEventSchema)

@@ -1,26 +1,26 @@
 import { z } from 'zod'
-import { facts, instant, opaque, openWord, tally } from '../codec/leaf.js'
-import { codec, type Twin } from '../codec/twin.js'
+import { type CamelCased, createCodec } from '../codec/case-codec.js'
+import { nonNegativeIntegerField, openWord, timestamp, userData, userObject } from '../codec/record-fields.js'
 
 export const SEVERITIES = ['DEBUG', 'INFO', 'WARNING', 'ERROR', 'CRITICAL'] as const
 
 export const errorRecordSchema = z.object({
   schema: z.string().optional(),
-  timestamp: instant(),
+  timestamp: timestamp(),
   severity: z.enum(SEVERITIES),
   category: z.enum(['TRANSIENT', 'PERMANENT', 'CRITICAL']),
   message: z.string().min(1),
   error_type: z.string(),
   stack_trace: z.string().nullish(),
-  context: facts(),
+  context: userObject(),
   http_status: z.int().nullish(),
-  retry_count: tally(),
+  retry_count: nonNegativeIntegerField(),
   kind: z.string(),
   session_id: z.string().nullish(),
 })
 /** One failed attempt, or one opening of a breaker, as operators read it. `context.operation` is always there. */
-export type ErrorRecord = Twin<typeof errorRecordSchema>
-export const errorRecordCodec = codec(errorRecordSchema)
+export type ErrorRecord = CamelCased<typeof errorRecordSchema>
+export const errorRecordCodec = createCodec(errorRecordSchema)
 
 export const AUDIT_ACTIONS = [
   'policy.put',
@@ -47,15 +47,15 @@ export const AUDIT_ACTIONS = [
 export const auditSchema = z.object({
   schema: z.string().optional(),
   audit_id: z.string().min(1),
-  timestamp: instant(),
+  timestamp: timestamp(),
   actor: z.string().min(1),
   action: openWord(AUDIT_ACTIONS),
   target: z.string(),
   reason: z.string().nullish(),
-  before: opaque().optional(),
-  after: opaque().optional(),
+  before: userData().optional(),
+  after: userData().optional(),
 })
 /** Who did what to what, when and why. */
-export type AuditRecord = Twin<typeof auditSchema>
+export type AuditRecord = CamelCased<typeof auditSchema>
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
-export const auditCodec = codec(auditSchema)
+export const auditCodec = createCodec(auditSchema)

@@ -1,11 +1,20 @@
 import { z } from 'zod'
-import { countless, facts, instant, opaque, openWord, ordinal, seconds, tally } from '../codec/leaf.js'
-import { codec, type Twin } from '../codec/twin.js'
+import { type CamelCased, createCodec } from '../codec/case-codec.js'
+import {
+  countOrInfinity,
+  durationSeconds,
+  nonNegativeIntegerField,
+  openWord,
+  positiveIntegerField,
+  timestamp,
+  userData,
+  userObject,
+} from '../codec/record-fields.js'
 
 /** The version of all records. */
 export const SCHEMA = '1.2'
 
-const schema = z.string().optional()
+const schemaField = z.string().optional()
 
 /** An error as records hold it: redacted, and with its stack only where debugging asks for it. */
 export const errorSummarySchema = z.object({
@@ -13,27 +22,27 @@ export const errorSummarySchema = z.object({
   message: z.string(),
   stack_trace: z.string().nullish(),
 })
-export type ErrorSummary = Twin<typeof errorSummarySchema>
+export type ErrorSummary = CamelCased<typeof errorSummarySchema>
 
 /** How an attempt ended. */
 export const OUTCOMES = ['success', 'failure', 'timeout', 'circuit_open'] as const
 
 export const attemptSchema = z.object({
-  schema,
-  attempt_number: ordinal(),
-  timestamp: instant(),
-  delay: seconds(),
+  schema: schemaField,
+  attempt_number: positiveIntegerField(),
+  timestamp: timestamp(),
+  delay: durationSeconds(),
   success: z.boolean(),
   outcome: openWord(OUTCOMES),
-  duration: seconds(),
+  duration: durationSeconds(),
   status_code: z.int().nullish(),
   proxy_id: z.string().nullish(),
   error: errorSummarySchema.nullish(),
-  context: facts().nullish(),
+  context: userObject().nullish(),
 })
 /** One attempt of a recorded call. */
-export type RetryAttempt = Twin<typeof attemptSchema>
-export const attemptCodec = codec(attemptSchema)
+export type RetryAttempt = CamelCased<typeof attemptSchema>
+export const attemptCodec = createCodec(attemptSchema)
 
 /** Why a call ended. */
 export const STOP_REASONS = [
@@ -54,29 +63,29 @@ export const STOP_REASONS = [
 export const stopReason = openWord(STOP_REASONS)
 
 export const sessionSchema = z.object({
-  schema,
+  schema: schemaField,
   session_id: z.string().min(1),
   policy_id: z.string(),
   policy_ids: z.array(z.string()),
   operation: z.string(),
   subsystem: z.string().nullish(),
   correlation_id: z.string().min(1),
-  start_time: instant(),
-  end_time: instant().nullish(),
+  start_time: timestamp(),
+  end_time: timestamp().nullish(),
   attempts: z.array(attemptSchema),
-  final_result: opaque().optional(),
+  final_result: userData().optional(),
   final_error: errorSummarySchema.nullish(),
   success: z.boolean(),
   stopped: stopReason.nullish(),
-  context: facts().nullish(),
-  total_attempts: tally(),
-  total_duration: seconds(),
-  retry_count: tally(),
-  next_retry_time: instant().nullish(),
+  context: userObject().nullish(),
+  total_attempts: nonNegativeIntegerField(),
+  total_duration: durationSeconds(),
+  retry_count: nonNegativeIntegerField(),
+  next_retry_time: timestamp().nullish(),
 })
 /** A call that failed at least once, with all its attempts. Active ones have no `endTime` and no `stopped`. */
-export type RetrySession = Twin<typeof sessionSchema>
-export const sessionCodec = codec(sessionSchema)
+export type RetrySession = CamelCased<typeof sessionSchema>
+export const sessionCodec = createCodec(sessionSchema)
 
 export const EVENT_TYPES = [
   'retry_attempt',
@@ -101,22 +110,22 @@ export const EVENT_TYPES = [
 ] as const
 
 export const eventSchema = z.object({
-  schema,
+  schema: schemaField,
   event_id: z.string().min(1),
   event_type: openWord(EVENT_TYPES),
-  timestamp: instant(),
+  timestamp: timestamp(),
   correlation_id: z.string().min(1),
   session_id: z.string().nullish(),
   policy_id: z.string().nullish(),
   operation: z.string().nullish(),
-  attempt: ordinal().nullish(),
-  max_attempts: countless().nullish(),
-  delay: seconds().nullish(),
+  attempt: positiveIntegerField().nullish(),
+  max_attempts: countOrInfinity().nullish(),
+  delay: durationSeconds().nullish(),
   error: errorSummarySchema.nullish(),
   component: openWord(['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']),
-  context: facts().nullish(),
+  context: userObject().nullish(),
 })
 /** Something that happened. */
-export type RetryEvent = Twin<typeof eventSchema>
+export type RetryEvent = CamelCased<typeof eventSchema>
 export type EventType = (typeof EVENT_TYPES)[number]
-export const eventCodec = codec(eventSchema)
+export const eventCodec = createCodec(eventSchema)

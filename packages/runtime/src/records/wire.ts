@@ -1,19 +1,9 @@
 import { HoldfastError } from 'holdfast'
 import type { z } from 'zod'
+import type { Health } from '../api-types.js'
 import type { Explanation } from '../config/explain.js'
-import type { LayerChange } from '../config/layer/history.js'
-import type { Health } from '../face.js'
+import type { LayerChange } from '../config/live-changes/history.js'
 import type { DeadLetterStats } from '../store/store.js'
-import {
-  configVersionCodec,
-  type configVersionSchema,
-  deadLetterStatsCodec,
-  type deadLetterStatsSchema,
-  encodeExplanation,
-  type explanationSchema,
-  healthCodec,
-  type healthSchema,
-} from './answers.js'
 import {
   breakerCodec,
   breakerEventCodec,
@@ -46,6 +36,16 @@ import {
   type windowSchema,
 } from './metrics.js'
 import { policyCodec, type policySchema, type RetryPolicy } from './policy.js'
+import {
+  configVersionCodec,
+  type configVersionSchema,
+  deadLetterStatsCodec,
+  type deadLetterStatsSchema,
+  encodeExplanation,
+  type explanationSchema,
+  healthCodec,
+  type healthSchema,
+} from './responses.js'
 import {
   attemptCodec,
   type attemptSchema,
@@ -90,10 +90,10 @@ export type Wire<T> = T extends readonly (infer Item)[]
                             ? z.input<typeof byMemberSchema>
                             : T extends MetricsWindow
                               ? z.input<typeof windowSchema>
-                              : WireAnswer<T>
+                              : WireResponse<T>
 
 /** The wire form of what the runtime answers besides records. */
-type WireAnswer<T> = T extends Health
+type WireResponse<T> = T extends Health
   ? z.input<typeof healthSchema>
   : T extends Explanation
     ? z.input<typeof explanationSchema>
@@ -107,7 +107,7 @@ type WireAnswer<T> = T extends Health
 const encodePolicy = (policy: RetryPolicy) => ({ schema: SCHEMA, ...policyCodec.encode(policy) })
 
 /** Each record by the fields that no other has. */
-const KINDS: readonly (readonly [
+const RECORD_ENCODERS: readonly (readonly [
   name: string,
   fields: readonly string[],
   encode: (record: never) => unknown,
@@ -148,25 +148,25 @@ const KINDS: readonly (readonly [
  * ```
  */
 export function toWire<T>(record: T): Wire<T> {
-  return wire(record) as Wire<T>
+  return encodeRecord(record) as Wire<T>
 }
 
-function wire(record: unknown): unknown {
-  if (Array.isArray(record)) return record.map(wire)
+function encodeRecord(record: unknown): unknown {
+  if (Array.isArray(record)) return record.map(encodeRecord)
   if (typeof record === 'object' && record !== null) {
     const { items, cursor } = record as { items?: unknown; cursor?: unknown }
     if (Array.isArray(items))
-      return { items: items.map(wire), ...(cursor === undefined ? undefined : { cursor }) }
-    for (const [, fields, encode] of KINDS)
+      return { items: items.map(encodeRecord), ...(cursor === undefined ? undefined : { cursor }) }
+    for (const [, fields, encode] of RECORD_ENCODERS)
       if (fields.every((field) => field in record)) return encode(record as never)
   }
   throw new HoldfastError(
     'INVALID_OPTIONS',
-    `toWire: got ${shown(record)}, takes one of these records in the TypeScript spelling, an array or a { items, cursor } page of them: ${KINDS.map(([name]) => name).join(', ')}`,
+    `toWire: got ${formatValue(record)}, takes one of these records in the TypeScript spelling, an array or a { items, cursor } page of them: ${RECORD_ENCODERS.map(([name]) => name).join(', ')}`,
   )
 }
 
-const shown = (value: unknown) =>
+const formatValue = (value: unknown) =>
   typeof value === 'object' && value !== null
     ? `an object with the fields ${Object.keys(value).slice(0, 8).join(', ') || '(none)'}`
     : value === null

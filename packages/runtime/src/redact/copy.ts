@@ -2,9 +2,9 @@ import type { IsSecret } from './keys.js'
 import { REDACTED } from './text.js'
 
 /** The bounds of a copy: how deep, how many values and how many characters in all. */
-const DEEPEST = 12
-const MOST_VALUES = 5000
-const MOST_CHARACTERS = 65_536
+const MAX_DEPTH = 12
+const MAX_VALUES = 5000
+const MAX_CHARACTERS = 65_536
 
 const CIRCULAR = '[circular]'
 const TOO_DEEP = '[too deep]'
@@ -12,34 +12,40 @@ const TOO_MUCH = '[too much]'
 const UNREADABLE = '[unreadable]'
 
 /** Headers whose values are known wherever they come in a list; those of others have their place in one. */
-const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key)$/i
+const SECRET_HEADER_PATTERN = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key)$/i
 
-type Bag = Record<string, unknown>
+type PlainObject = Record<string, unknown>
 
 /** Makes the function that copies values; see `makeRedactor`. */
-export function copier(isSecret: IsSecret, text: (text: string) => string): (value: unknown) => unknown {
-  return (value) => (typeof value === 'string' ? text(value) : new Copy(isSecret, text).of(value))
+export function createRedactingCopier(
+  isSecret: IsSecret,
+  redactString: (text: string) => string,
+): (value: unknown) => unknown {
+  return (value) =>
+    typeof value === 'string'
+      ? redactString(value)
+      : new RedactingCopy(isSecret, redactString).copyValue(value)
 }
 
 /** One copy in the making. */
-class Copy {
+class RedactingCopy {
   private values = 0
   private characters = 0
-  private readonly above: object[] = []
+  private readonly ancestors: object[] = []
   private readonly isSecret: IsSecret
-  private readonly text: (text: string) => string
+  private readonly redactString: (text: string) => string
 
   constructor(isSecret: IsSecret, text: (text: string) => string) {
     this.isSecret = isSecret
-    this.text = text
+    this.redactString = text
   }
 
-  of(value: unknown): unknown {
+  copyValue(value: unknown): unknown {
     switch (typeof value) {
       case 'string':
-        return this.string(value)
+        return this.copyString(value)
       case 'object':
-        return value === null ? null : this.object(value)
+        return value === null ? null : this.copyObject(value)
       case 'bigint':
         return `${value}n`
       case 'function':
@@ -53,72 +59,72 @@ class Copy {
     }
   }
 
-  private string(value: string): string {
-    if (this.characters > MOST_CHARACTERS) return TOO_MUCH
-    const result = this.text(value)
+  private copyString(value: string): string {
+    if (this.characters > MAX_CHARACTERS) return TOO_MUCH
+    const result = this.redactString(value)
     this.characters += result.length
     return result
   }
 
-  private object(value: object): unknown {
-    const { above } = this
-    if (above.includes(value)) return CIRCULAR
-    if (above.length >= DEEPEST) return TOO_DEEP
-    if (++this.values > MOST_VALUES) return TOO_MUCH
-    above.push(value)
+  private copyObject(value: object): unknown {
+    const { ancestors } = this
+    if (ancestors.includes(value)) return CIRCULAR
+    if (ancestors.length >= MAX_DEPTH) return TOO_DEEP
+    if (++this.values > MAX_VALUES) return TOO_MUCH
+    ancestors.push(value)
     try {
-      return this.inside(value)
+      return this.copyContent(value)
     } catch {
       return UNREADABLE
     } finally {
-      above.pop()
+      ancestors.pop()
     }
   }
 
-  private inside(value: object): unknown {
-    if (Array.isArray(value)) return this.list(value)
+  private copyContent(value: object): unknown {
+    if (Array.isArray(value)) return this.copyArray(value)
     const kind = Object.getPrototypeOf(value) as object | null
-    if (kind === Object.prototype || kind === null) return this.fields(value as Bag, {})
+    if (kind === Object.prototype || kind === null) return this.copyFields(value as PlainObject, {})
     if (value instanceof Date)
       return Number.isNaN(value.getTime()) ? '[invalid date]' : new Date(value.getTime())
-    if (value instanceof Error) return this.error(value)
-    if (value instanceof Map) return this.pairs(value)
-    if (value instanceof Set) return this.list([...value].slice(0, MOST_VALUES + 1))
-    if (value instanceof Headers || value instanceof FormData) return this.pairs(value)
-    if (value instanceof URLSearchParams) return this.string(`?${value}`).slice(1)
-    if (value instanceof RegExp) return this.string(String(value))
+    if (value instanceof Error) return this.copyError(value)
+    if (value instanceof Map) return this.copyPairs(value)
+    if (value instanceof Set) return this.copyArray([...value].slice(0, MAX_VALUES + 1))
+    if (value instanceof Headers || value instanceof FormData) return this.copyPairs(value)
+    if (value instanceof URLSearchParams) return this.copyString(`?${value}`).slice(1)
+    if (value instanceof RegExp) return this.copyString(String(value))
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`
     if (value instanceof Promise) return '[promise]'
     if (value instanceof WeakMap || value instanceof WeakSet) return '[unreadable]'
     const { toJSON } = value as { toJSON?: unknown }
-    if (typeof toJSON === 'function') return this.of(toJSON.call(value))
-    return this.fields(value as Bag, {})
+    if (typeof toJSON === 'function') return this.copyValue(toJSON.call(value))
+    return this.copyFields(value as PlainObject, {})
   }
 
-  private fields(value: Bag, result: Bag): Bag {
+  private copyFields(value: PlainObject, result: PlainObject): PlainObject {
     for (const key of Object.keys(value)) {
-      if (++this.values > MOST_VALUES) {
+      if (++this.values > MAX_VALUES) {
         result['…'] = TOO_MUCH
         break
       }
-      let held: unknown
+      let fieldValue: unknown
       try {
-        held = value[key]
+        fieldValue = value[key]
         // A header as an object of its own, as archives of requests have them.
-        if (key === 'value' && typeof value.name === 'string' && this.isSecret(value.name, held))
-          held = REDACTED
+        if (key === 'value' && typeof value.name === 'string' && this.isSecret(value.name, fieldValue))
+          fieldValue = REDACTED
       } catch {
-        held = UNREADABLE
+        fieldValue = UNREADABLE
       }
-      this.put(result, key, held)
+      this.copyField(result, key, fieldValue)
     }
     return result
   }
 
-  private put(result: Bag, key: string, held: unknown): void {
-    const copy = this.isSecret(key, held) ? REDACTED : this.of(held)
+  private copyField(result: PlainObject, key: string, fieldValue: unknown): void {
+    const copy = this.isSecret(key, fieldValue) ? REDACTED : this.copyValue(fieldValue)
     // A key may hold a secret itself, and a plain assignment to this one would change the prototype.
-    const name = key.length > 20 ? this.text(key) : key
+    const name = key.length > 20 ? this.redactString(key) : key
     if (name === '__proto__')
       Object.defineProperty(result, name, {
         value: copy,
@@ -129,46 +135,48 @@ class Copy {
     else result[name] = copy
   }
 
-  private pairs(entries: Iterable<readonly [unknown, unknown]>): Bag {
-    const result: Bag = {}
-    for (const [key, held] of entries) {
-      if (++this.values > MOST_VALUES) {
+  private copyPairs(entries: Iterable<readonly [unknown, unknown]>): PlainObject {
+    const result: PlainObject = {}
+    for (const [key, fieldValue] of entries) {
+      if (++this.values > MAX_VALUES) {
         result['…'] = TOO_MUCH
         break
       }
-      this.put(result, typeof key === 'string' ? key : String(this.of(key)), held)
+      this.copyField(result, typeof key === 'string' ? key : String(this.copyValue(key)), fieldValue)
     }
     return result
   }
 
-  private list(value: readonly unknown[]): unknown[] {
+  private copyArray(value: readonly unknown[]): unknown[] {
     const result: unknown[] = []
     // Entries of an object, and the raw headers of Node.js: what follows a secret name is secret.
     const pair = value.length === 2
     for (let i = 0; i < value.length; i++) {
-      if (++this.values > MOST_VALUES) {
+      if (++this.values > MAX_VALUES) {
         result.push(TOO_MUCH)
         break
       }
       const before = i > 0 ? value[i - 1] : undefined
       const paired = pair || (value.length % 2 === 0 && i % 2 === 1 && typeof value[i] === 'string')
-      result.push(this.isNamed(before, value[i], paired) ? REDACTED : this.of(value[i]))
+      result.push(this.isSecretByName(before, value[i], paired) ? REDACTED : this.copyValue(value[i]))
     }
     return result
   }
 
   /** Whether what stands in a list is secret by what stands before it: its name, where the list is one of pairs. */
-  private isNamed(before: unknown, held: unknown, paired: boolean): boolean {
+  private isSecretByName(before: unknown, fieldValue: unknown, paired: boolean): boolean {
     if (typeof before !== 'string') return false
-    return paired ? this.isSecret(before, held) : typeof held === 'string' && HEADER.test(before)
+    return paired
+      ? this.isSecret(before, fieldValue)
+      : typeof fieldValue === 'string' && SECRET_HEADER_PATTERN.test(before)
   }
 
-  private error(error: Error): Bag {
-    const result: Bag = {}
-    this.put(result, 'name', error.name)
-    this.put(result, 'message', error.message)
-    if (error.cause !== undefined) this.put(result, 'cause', error.cause)
-    if (error instanceof AggregateError) this.put(result, 'errors', error.errors)
-    return this.fields(error as unknown as Bag, result)
+  private copyError(error: Error): PlainObject {
+    const result: PlainObject = {}
+    this.copyField(result, 'name', error.name)
+    this.copyField(result, 'message', error.message)
+    if (error.cause !== undefined) this.copyField(result, 'cause', error.cause)
+    if (error instanceof AggregateError) this.copyField(result, 'errors', error.errors)
+    return this.copyFields(error as unknown as PlainObject, result)
   }
 }

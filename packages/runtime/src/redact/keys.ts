@@ -1,77 +1,82 @@
 /** What may follow the word that makes a key secret: `privateKeyPem`, `secret_value`, `password1`. */
-const MORE = '(?:_?(?:value|pem|der|text|string|base64|b64|hex|plain|raw|old|new|current|previous|\\d+))*'
+const SUFFIX_PATTERN =
+  '(?:_?(?:value|pem|der|text|string|base64|b64|hex|plain|raw|old|new|current|previous|\\d+))*'
 
 /** Words that make a key secret wherever they stand in it. */
-const ANYWHERE = /_(?:pass_?words?\d*|passwd\d*|pwd\d*|pass_?phrases?\d*|authorization)_/
+const SECRET_ANYWHERE = /_(?:pass_?words?\d*|passwd\d*|pwd\d*|pass_?phrases?\d*|authorization)_/
 
 /** Words that make a key secret where they end it: `token`, but not `token_count`. */
-const AT_THE_END = new RegExp(
-  `_(?:(?:set_)?cookies?|secrets?|token|jwt|credentials?|(?:api|access|auth|private|secret|signing|encryption)_keys?)${MORE}_$`,
+const SECRET_AT_END = new RegExp(
+  `_(?:(?:set_)?cookies?|secrets?|token|jwt|credentials?|(?:api|access|auth|private|secret|signing|encryption)_keys?)${SUFFIX_PATTERN}_$`,
 )
 
 /** The same for keys whose words are run together. */
-const RUN_TOGETHER =
+const SECRET_RUN_TOGETHER =
   /(?:password|passwd|passphrase|token|apikey|accesskey|authkey|privatekey|secretkey|clientsecret|setcookie)s?(?<!tokens)\d*$/
 
 /** Words that end the key of a text, or of a list of texts, that is secret; anything else under them is looked into. */
-const OF_TEXTS = /_(?:pass|pw|auth)\d*_$/
+const SECRET_STRINGS = /_(?:pass|pw|auth)\d*_$/
 
 /** Those of secrets or of how many there are: `tokens`, but not `max_tokens`. */
-const OF_MANY =
+const SECRET_UNLESS_COUNT =
   /_(?<!_(?:max|min|total|num|used|prompt|completion|input|output|cached|reasoning|remaining|new|text|audio)_)tokens_$/
 
 /** `dbPassword`, `DB-PASSWORD` and `db_password` as `_db_password_`. */
-const words = (key: string) =>
+const toSnakeWords = (key: string) =>
   `_${key
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replace(/[^A-Za-z0-9]+/g, '_')
     .toLowerCase()}_`
 
-const flat = (key: string) => key.replace(/[^\p{L}\p{N}]+/gu, '').toLowerCase()
+const toFlatKey = (key: string) => key.replace(/[^\p{L}\p{N}]+/gu, '').toLowerCase()
 
 /** How many keys are remembered, and how long they may be: they come from outside. */
-const MEMORY = 2000
-const LONGEST = 100
+const MAX_CACHED_KEYS = 2000
+const MAX_KEY_LENGTH = 100
 
 const ALWAYS = 'always'
-const TEXTS = 'texts'
-const UNCOUNTED = 'uncounted'
+const STRINGS_ONLY = 'texts'
+const NON_NUMERIC = 'uncounted'
 
 /** What makes a value secret under a key. */
-type Judgement = typeof ALWAYS | typeof TEXTS | typeof UNCOUNTED | undefined
+type KeySecrecy = typeof ALWAYS | typeof STRINGS_ONLY | typeof NON_NUMERIC | undefined
 
 /** Tells whether what lies under a key is secret. */
 export type IsSecret = (key: string, held: unknown) => boolean
 
 /** Makes the test whether what lies under a key is secret: by its name, or because it is one of `keys` in any spelling. */
-export function secretKeys(keys: readonly string[]): IsSecret {
-  const own = new Set(keys.map(flat).filter((key) => key !== ''))
-  const known = new Map<string, Judgement>()
-  const judge = (key: string): Judgement => {
-    const spelt = words(key.slice(0, LONGEST))
+export function createSecretKeyTest(keys: readonly string[]): IsSecret {
+  const userKeys = new Set(keys.map(toFlatKey).filter((key) => key !== ''))
+  const cache = new Map<string, KeySecrecy>()
+  const classifyKey = (key: string): KeySecrecy => {
+    const words = toSnakeWords(key.slice(0, MAX_KEY_LENGTH))
     if (
-      ANYWHERE.test(spelt) ||
-      AT_THE_END.test(spelt) ||
-      RUN_TOGETHER.test(flat(key.slice(-LONGEST))) ||
-      own.has(flat(key))
+      SECRET_ANYWHERE.test(words) ||
+      SECRET_AT_END.test(words) ||
+      SECRET_RUN_TOGETHER.test(toFlatKey(key.slice(-MAX_KEY_LENGTH))) ||
+      userKeys.has(toFlatKey(key))
     )
       return ALWAYS
-    return OF_TEXTS.test(spelt) ? TEXTS : OF_MANY.test(spelt) ? UNCOUNTED : undefined
+    return SECRET_STRINGS.test(words)
+      ? STRINGS_ONLY
+      : SECRET_UNLESS_COUNT.test(words)
+        ? NON_NUMERIC
+        : undefined
   }
-  return (key, held) => {
-    if (held === null || held === undefined) return false
-    let judgement = known.get(key)
-    if (judgement === undefined && !known.has(key)) {
-      judgement = judge(key)
-      if (known.size < MEMORY && key.length <= LONGEST) known.set(key, judgement)
+  return (key, value) => {
+    if (value === null || value === undefined) return false
+    let secrecy = cache.get(key)
+    if (secrecy === undefined && !cache.has(key)) {
+      secrecy = classifyKey(key)
+      if (cache.size < MAX_CACHED_KEYS && key.length <= MAX_KEY_LENGTH) cache.set(key, secrecy)
     }
-    switch (judgement) {
+    switch (secrecy) {
       case ALWAYS:
         return true
-      case TEXTS:
-        return typeof held === 'string' || Array.isArray(held)
-      case UNCOUNTED:
-        return typeof held === 'string' || typeof held === 'object'
+      case STRINGS_ONLY:
+        return typeof value === 'string' || Array.isArray(value)
+      case NON_NUMERIC:
+        return typeof value === 'string' || typeof value === 'object'
       case undefined:
         return false
     }

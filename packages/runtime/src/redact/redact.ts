@@ -1,9 +1,9 @@
 import { HoldfastError } from 'holdfast'
-import { type Check, check } from '../check.js'
-import { copier } from './copy.js'
-import { secretKeys } from './keys.js'
+import { checkOptions, type OptionCheck } from '../option-checks.js'
+import { createRedactingCopier } from './copy.js'
+import { createSecretKeyTest } from './keys.js'
 import { patternProblem } from './patterns.js'
-import { ownNames, redactText } from './text.js'
+import { createUserSecretNames, redactText } from './text.js'
 
 /** What is secret besides what is secret everywhere. */
 export interface RedactOptions {
@@ -13,7 +13,7 @@ export interface RedactOptions {
   patterns?: readonly string[] | undefined
 }
 
-const several: Check = [
+const stringList: OptionCheck = [
   'a list of texts',
   (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 ]
@@ -45,7 +45,7 @@ export function redactProblems({ patterns = [] }: RedactOptions): string[] {
  */
 export function makeRedactor(options: RedactOptions = {}): <T>(value: T) => T {
   // What is misspelt would be shown.
-  check('a redactor cannot be made', options, {}, { keys: several, patterns: several })
+  checkOptions('a redactor cannot be made', options, {}, { keys: stringList, patterns: stringList })
   const problems = redactProblems(options)
   if (problems.length > 0)
     throw new HoldfastError('INVALID_OPTIONS', `a redactor cannot be made: ${problems.join('; ')}`, {
@@ -53,7 +53,9 @@ export function makeRedactor(options: RedactOptions = {}): <T>(value: T) => T {
     })
   const patterns = (options.patterns ?? []).map((source) => new RegExp(source, 'g'))
   const keys = options.keys ?? []
-  const own = ownNames(keys)
-  const copy = copier(secretKeys(keys), (text) => redactText(text, patterns, own))
+  const userNames = createUserSecretNames(keys)
+  const copy = createRedactingCopier(createSecretKeyTest(keys), (text) =>
+    redactText(text, patterns, userNames),
+  )
   return <T>(value: T) => copy(value) as T
 }

@@ -2,73 +2,84 @@
 export const REDACTED = '[redacted]'
 
 /** The longest text that is kept. What is beyond it is cut off, so that no pattern can take long. */
-const LONGEST_TEXT = 8192
+const MAX_TEXT_LENGTH = 8192
 
 /** A secret at the end may be cut in two, and then no pattern knows it: so much more is looked at than is kept. */
-const MARGIN = 1024
+const CUT_MARGIN = 1024
 
 /** A name in text that a secret follows: `api_key=…`, `"clientSecret": "…"`, `X-Api-Key: …`. */
-const NAME =
+const SECRET_NAME =
   '\\b[\\w-]{0,40}(?:passw(?:or)?ds?|pwd|pass[_-]?phrase|secret|token|(?:auth|access|refresh|session)[_-]?tokens|credential|(?:api|access|auth|private|secret)[_-]?key)(?:[_-]?(?:value|pem)|\\d+)?'
 
 /** A name that a secret follows where that is a text in quotes. */
-const SHORT_NAME = '\\b(?:[\\w-]{0,40}[_-])?(?:pass|pw|auth)'
+const SHORT_SECRET_NAME = '\\b(?:[\\w-]{0,40}[_-])?(?:pass|pw|auth)'
 
 /** Nothing that any rule below looks for is in a text in which this finds nothing: most texts are done with it. */
-const SUSPICIOUS =
+const MAY_HOLD_SECRET =
   /:\/\/|@|beare|basic|digest|auth|cookie|pass|pwd?\b|secret|token|credential|api.?key|access.?key|private.?key|[?&](?:key|sig|signature)=|x-amz-|eyJ|sk-|_live_|_test_|gh[pousr]_|github_|glpat|xox|xapp|A[KS]IA|AIza|npm_|hf_|SG\.|ya29|ntn_|whsec|shpat|BEGIN/i
 
 /** The name of a header, and what stands between it and its value: a header may be an entry of a list, and so may its value. */
-const header = (name: string) => `\\b((?:${name})(?:\\\\*["']?\\s*[:=]|\\\\*["']\\s*,)\\s*(?:\\[\\s*)?)`
-const AUTHORIZATION = header('(?:proxy-)?authorization')
-const COOKIE = header('(?:set-)?cookie')
+const headerPattern = (name: string) =>
+  `\\b((?:${name})(?:\\\\*["']?\\s*[:=]|\\\\*["']\\s*,)\\s*(?:\\[\\s*)?)`
+const AUTHORIZATION = headerPattern('(?:proxy-)?authorization')
+const COOKIE = headerPattern('(?:set-)?cookie')
 
 /** Where a value begins that is in no quotes, and is not redacted yet. */
-const BARE = '(?!\\s|\\[?\\s*\\\\*["\']|\\[?redacted\\])'
+const UNQUOTED_START = '(?!\\s|\\[?\\s*\\\\*["\']|\\[?redacted\\])'
 
 /** What stands between a name and its value. */
-const IS = '\\s*(?:=>|=(?!>)|:)\\s*'
+const SEPARATOR = '\\s*(?:=>|=(?!>)|:)\\s*'
 
 /** A value in quotes, which ends with the quote that it began with; those of a text inside a text are escaped. */
-const QUOTED = '(\\\\*["\'])(?:(?!(?<!\\\\)\\2)[^\\r\\n])*'
+const QUOTED_VALUE = '(\\\\*["\'])(?:(?!(?<!\\\\)\\2)[^\\r\\n])*'
 
 /** The one word of a scheme whose values are one word. */
-const ONE_WORD = '(?:bearer|basic)\\s+[\\w.~+/=-]+(?![^\\s,;"\'\\\\)}\\]])'
+const SINGLE_WORD_SCHEME = '(?:bearer|basic)\\s+[\\w.~+/=-]+(?![^\\s,;"\'\\\\)}\\]])'
 
 /** A value without quotes, which ends with the line or the text in quotes that it is in; parameters have quotes of their own. */
-const TO_THE_END = '(?:=\\s*\\\\*["\'][^"\'\\r\\n]*["\']|["\'](?=\\w)|\\\\(?![nr"\'\\\\])|[^"\'\\\\\\r\\n])+'
+const UNQUOTED_VALUE =
+  '(?:=\\s*\\\\*["\'][^"\'\\r\\n]*["\']|["\'](?=\\w)|\\\\(?![nr"\'\\\\])|[^"\'\\\\\\r\\n])+'
 
 /** What is looked for, and what stands in its place. */
-type Rule = readonly [pattern: RegExp, replacement: string]
+type RedactionRule = readonly [pattern: RegExp, replacement: string]
 
 /** What follows a name: a text in quotes, which may hold escaped ones; one in a text inside a text; or a word. */
-function valuesOf(name: string, flags = 'gi'): Rule[] {
+function valueRules(name: string, flags = 'gi'): RedactionRule[] {
   return [
-    [new RegExp(`(${name}["']?${IS})(["'])(?:\\\\[\\s\\S]|(?!\\2)[^\\\\])*\\2?`, flags), `$1$2${REDACTED}$2`],
-    [new RegExp(`(${name}\\\\+["']${IS})(\\\\+["'])[\\s\\S]*?(?=\\\\+["']|$)`, flags), `$1$2${REDACTED}`],
-    [new RegExp(`(${name}["']?${IS})(?!\\[redacted\\])[^\\s&,;"'}\\])\\\\]+`, flags), `$1${REDACTED}`],
+    [
+      new RegExp(`(${name}["']?${SEPARATOR})(["'])(?:\\\\[\\s\\S]|(?!\\2)[^\\\\])*\\2?`, flags),
+      `$1$2${REDACTED}$2`,
+    ],
+    [
+      new RegExp(`(${name}\\\\+["']${SEPARATOR})(\\\\+["'])[\\s\\S]*?(?=\\\\+["']|$)`, flags),
+      `$1$2${REDACTED}`,
+    ],
+    [new RegExp(`(${name}["']?${SEPARATOR})(?!\\[redacted\\])[^\\s&,;"'}\\])\\\\]+`, flags), `$1${REDACTED}`],
   ]
 }
 
-const RULES: readonly Rule[] = [
+const RULES: readonly RedactionRule[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*-----|$)/g, REDACTED],
   // A password may hold what a URL may not: then everything up to the last @ belongs to it.
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@:"'<>]*:(?!\d{1,5}(?:[/?#]|$))[^\s"'<>]*@/gi, `$1${REDACTED}@`],
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>]*@/gi, `$1${REDACTED}@`],
   [/(^|[\s"'=(,])[\w.%+-]{1,64}:[^\s:@/"']{1,256}@(?=[\w.-]+:\d)/g, `$1${REDACTED}@`],
   // Schemes are many, and most values are more than one word: all of a value is secret.
-  [new RegExp(`${AUTHORIZATION}${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
-  [new RegExp(`${AUTHORIZATION}${BARE}(?:${ONE_WORD}|${TO_THE_END})`, 'gi'), `$1${REDACTED}`],
+  [new RegExp(`${AUTHORIZATION}${QUOTED_VALUE}`, 'gi'), `$1$2${REDACTED}`],
+  [
+    new RegExp(`${AUTHORIZATION}${UNQUOTED_START}(?:${SINGLE_WORD_SCHEME}|${UNQUOTED_VALUE})`, 'gi'),
+    `$1${REDACTED}`,
+  ],
   [/\b(digest\s+)(?=[^\r\n]*\busername=)[^\r\n]*/gi, `$1${REDACTED}`],
-  [new RegExp(`${COOKIE}${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
-  [new RegExp(`${COOKIE}${BARE}${TO_THE_END}`, 'gi'), `$1${REDACTED}`],
+  [new RegExp(`${COOKIE}${QUOTED_VALUE}`, 'gi'), `$1$2${REDACTED}`],
+  [new RegExp(`${COOKIE}${UNQUOTED_START}${UNQUOTED_VALUE}`, 'gi'), `$1${REDACTED}`],
   [
     /\b(bearer\s+)(?!(?:token|auth|authentication|authorization|scheme|realm|credentials?|is|was|has|in|for|and|or|not)\b)[\w.~+/=-]+/gi,
     `$1${REDACTED}`,
   ],
   [/\b([Bb]asic\s+)(?=\S*(?:\d|=|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/]{3,}={0,2}/g, `$1${REDACTED}`],
-  ...valuesOf(NAME),
-  [new RegExp(`(${SHORT_NAME}(?:\\\\*["'])?${IS})${QUOTED}`, 'gi'), `$1$2${REDACTED}`],
+  ...valueRules(SECRET_NAME),
+  [new RegExp(`(${SHORT_SECRET_NAME}(?:\\\\*["'])?${SEPARATOR})${QUOTED_VALUE}`, 'gi'), `$1$2${REDACTED}`],
   [/\b((?:[\w-]{0,40}[_-])?(?:pass|pw)=)(?!\[redacted\]|\\*["'])[^&\s,;"'<>)}\]\\]+/gi, `$1${REDACTED}`],
   [/([?&](?:key|sig|signature|auth|x-amz-[a-z-]+)=)[^&\s"'<>]+/gi, `$1${REDACTED}`],
   [/\beyJ[\w-]{5,}\.[\w-]{3,}(?:\.[\w-]*)?/g, REDACTED],
@@ -79,38 +90,38 @@ const RULES: readonly Rule[] = [
 ]
 
 /** The names that somebody keeps secret, as texts hold them. */
-export interface OwnNames {
+export interface UserSecretNames {
   /** Finds one of them. */
-  readonly any: RegExp
+  readonly anyName: RegExp
   /** Finds one that a list or an object follows. */
-  readonly holder: RegExp
-  readonly rules: readonly Rule[]
+  readonly nameBeforeObject: RegExp
+  readonly rules: readonly RedactionRule[]
 }
 
 /** A name in any spelling: `my_thing` is `myThing`, `MY-THING` and `mything` too. One without letters and digits is none. */
-const spelt = (key: string): string => (key.match(/[\p{L}\p{N}]/gu) ?? []).join('[_.-]?')
+const anySpelling = (key: string): string => (key.match(/[\p{L}\p{N}]/gu) ?? []).join('[_.-]?')
 
 /** How names of one's own are found in texts: whole, in any spelling. Undefined where there are none. */
-export function ownNames(keys: readonly string[]): OwnNames | undefined {
-  const names = keys.map(spelt).filter((name) => name !== '')
+export function createUserSecretNames(keys: readonly string[]): UserSecretNames | undefined {
+  const names = keys.map(anySpelling).filter((name) => name !== '')
   if (names.length === 0) return undefined
   const name = `(?<![\\p{L}\\p{N}][_-]?)(?:${names.join('|')})(?![\\p{L}\\p{N}_-])`
   return {
-    any: new RegExp(name, 'iu'),
-    holder: new RegExp(`${name}\\\\*["']?${IS}(?=[\\[{])(?!\\[redacted\\])`, 'giu'),
-    rules: valuesOf(name, 'giu'),
+    anyName: new RegExp(name, 'iu'),
+    nameBeforeObject: new RegExp(`${name}\\\\*["']?${SEPARATOR}(?=[\\[{])(?!\\[redacted\\])`, 'giu'),
+    rules: valueRules(name, 'giu'),
   }
 }
 
 /** A text without what follows names of one's own. */
-function withoutOwn(text: string, { holder, rules }: OwnNames): string {
+function redactUserNames(text: string, { nameBeforeObject, rules }: UserSecretNames): string {
   let result = ''
   let from = 0
-  for (const { 0: name, index } of text.matchAll(holder)) {
+  for (const { 0: name, index } of text.matchAll(nameBeforeObject)) {
     if (index < from) continue
     const start = index + name.length
     result += text.slice(from, start) + REDACTED
-    from = endOf(text, start)
+    from = endOfValue(text, start)
   }
   result += text.slice(from)
   for (const [pattern, replacement] of rules) result = result.replace(pattern, replacement)
@@ -118,14 +129,14 @@ function withoutOwn(text: string, { holder, rules }: OwnNames): string {
 }
 
 /** Where the list or object ends that begins at a place; the end of the text where that cannot be told. */
-function endOf(text: string, start: number): number {
+function endOfValue(text: string, start: number): number {
   let depth = 0
-  let quoted = false
+  let isQuoted = false
   for (let i = start; i < text.length; i++) {
     const character = text[i] as string
     if (character === '\\') i++
-    else if (character === '"') quoted = !quoted
-    else if (quoted) continue
+    else if (character === '"') isQuoted = !isQuoted
+    else if (isQuoted) continue
     else if (character === '[' || character === '{') depth++
     else if ((character === ']' || character === '}') && --depth === 0) return i + 1
   }
@@ -133,20 +144,25 @@ function endOf(text: string, start: number): number {
 }
 
 /** The part of a long text that is looked at. The credentials of a URL that is cut in two show only by what was cut off. */
-const cut = (text: string) => text.slice(0, LONGEST_TEXT + MARGIN).replace(/:\/\/[^\s"'<>]*$/, '://')
+const truncate = (text: string) =>
+  text.slice(0, MAX_TEXT_LENGTH + CUT_MARGIN).replace(/:\/\/[^\s"'<>]*$/, '://')
 
 /**
  * A text without credentials: those of URLs and headers, what follows a name such as `password=`, keys and tokens that
  * show by their shape, what follows a name of one's own, and whatever one of the patterns finds. Beyond 8,192 characters it is cut off.
  */
-export function redactText(text: string, patterns: readonly RegExp[] = [], own?: OwnNames): string {
-  const long = text.length > LONGEST_TEXT
-  let result = long ? cut(text) : text
-  if (SUSPICIOUS.test(result))
+export function redactText(
+  text: string,
+  patterns: readonly RegExp[] = [],
+  userNames?: UserSecretNames,
+): string {
+  const isLong = text.length > MAX_TEXT_LENGTH
+  let result = isLong ? truncate(text) : text
+  if (MAY_HOLD_SECRET.test(result))
     for (const [pattern, replacement] of RULES) result = result.replace(pattern, replacement)
-  if (own?.any.test(result)) result = withoutOwn(result, own)
+  if (userNames?.anyName.test(result)) result = redactUserNames(result, userNames)
   for (const pattern of patterns) result = result.replace(pattern, REDACTED)
-  if (!long) return result
-  const kept = result.slice(0, Math.max(0, Math.min(LONGEST_TEXT, result.length - MARGIN)))
+  if (!isLong) return result
+  const kept = result.slice(0, Math.max(0, Math.min(MAX_TEXT_LENGTH, result.length - CUT_MARGIN)))
   return `${kept}… (${text.length} characters)`
 }

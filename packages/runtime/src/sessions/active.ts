@@ -1,51 +1,51 @@
-import { RuntimeCall } from '../calls/call.js'
-import type { Active } from '../calls/recorder.js'
+import type { ActiveCall } from '../execution/recording-observer.js'
+import { RuntimeCall } from '../execution/runtime-call.js'
 
 /** The calls that run now, in the order they began. Adding and removing costs a few links. */
 export class ActiveCalls {
-  private first: Active | undefined = undefined
-  private last: Active | undefined = undefined
+  private first: ActiveCall | undefined = undefined
+  private last: ActiveCall | undefined = undefined
   count = 0
-  private idle: (() => void) | undefined = undefined
+  private onIdle: (() => void) | undefined = undefined
 
-  add(call: Active): void {
-    call.earlier = this.last
+  add(call: ActiveCall): void {
+    call.prevCall = this.last
     if (this.last === undefined) this.first = call
-    else this.last.later = call
+    else this.last.nextCall = call
     this.last = call
     this.count++
   }
 
-  remove(call: Active): void {
-    const { earlier, later } = call
-    if (earlier === undefined) this.first = later
-    else earlier.later = later
-    if (later === undefined) this.last = earlier
-    else later.earlier = earlier
-    call.earlier = undefined
-    call.later = undefined
-    if (--this.count === 0) this.idle?.()
+  remove(call: ActiveCall): void {
+    const { prevCall, nextCall } = call
+    if (prevCall === undefined) this.first = nextCall
+    else prevCall.nextCall = nextCall
+    if (nextCall === undefined) this.last = prevCall
+    else nextCall.prevCall = prevCall
+    call.prevCall = undefined
+    call.nextCall = undefined
+    if (--this.count === 0) this.onIdle?.()
   }
 
   /** Those that have failed at least once, newest first. */
-  *failing(): Iterable<RuntimeCall> {
+  *failingCalls(): Iterable<RuntimeCall> {
     for (const call of this.all()) if (call.draft !== undefined && call instanceof RuntimeCall) yield call
   }
 
   /** All of them, newest first. */
-  *all(): Iterable<Active> {
+  *all(): Iterable<ActiveCall> {
     for (let call = this.last; call !== undefined; ) {
-      const { earlier } = call
+      const { prevCall } = call
       yield call
-      call = earlier
+      call = prevCall
     }
   }
 
   /** Resolves when none is left. */
-  drained(): Promise<void> {
+  whenIdle(): Promise<void> {
     if (this.count === 0) return Promise.resolve()
     return new Promise((resolve) => {
-      this.idle = resolve
+      this.onIdle = resolve
     })
   }
 }

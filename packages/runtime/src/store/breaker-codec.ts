@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { instant, seconds } from '../codec/leaf.js'
-import { codec } from '../codec/twin.js'
+import { createCodec } from '../codec/case-codec.js'
+import { durationSeconds, timestamp } from '../codec/record-fields.js'
 import type { StoredBreaker } from './store.js'
 
 /** A point in time: ISO 8601 on the wire, epoch milliseconds in a snapshot. */
-const epoch = () =>
+const epochTimestamp = () =>
   z.codec(z.iso.datetime({ offset: true }), z.number(), {
     decode: (text) => Date.parse(text),
     encode: (ms) => new Date(ms).toISOString(),
@@ -19,21 +19,21 @@ const snapshotSchema = z.looseObject({
   failure_window: z.array(z.number()),
   success_count: z.number(),
   opened_in_a_row: z.number(),
-  open_duration: seconds(),
+  open_duration: durationSeconds(),
   epoch: z.number(),
-  next_test_time: epoch().optional(),
-  last_failure_time: epoch().optional(),
-  last_state_change: epoch().optional(),
-  closed_at: epoch().optional(),
-  created_at: instant(),
-  updated_at: instant(),
+  next_test_time: epochTimestamp().optional(),
+  last_failure_time: epochTimestamp().optional(),
+  last_state_change: epochTimestamp().optional(),
+  closed_at: epochTimestamp().optional(),
+  created_at: timestamp(),
+  updated_at: timestamp(),
 })
-const snapshotCodec = codec(snapshotSchema)
+const snapshotCodec = createCodec(snapshotSchema)
 
-type Flat = Parameters<typeof snapshotCodec.encode>[0]
+type FlatSnapshot = Parameters<typeof snapshotCodec.encode>[0]
 
 export const encodeBreaker = ({ snapshot, createdAt, updatedAt }: StoredBreaker): unknown =>
-  snapshotCodec.encode({ ...snapshot, createdAt, updatedAt } as unknown as Flat)
+  snapshotCodec.encode({ ...snapshot, createdAt, updatedAt } as unknown as FlatSnapshot)
 
 export function decodeBreaker(wire: unknown): StoredBreaker | undefined {
   const decoded = snapshotCodec.safeDecode(wire)

@@ -2,60 +2,64 @@ import { HoldfastError } from 'holdfast'
 import type { PageOptions } from './store.js'
 
 /** How many items a page has where nobody says. */
-const LIMIT = 100
+const DEFAULT_LIMIT = 100
 
 /** Where a page ended: what the backend needs to go on from there, and in which order it went. */
-type Position = readonly (string | number)[]
+type CursorPosition = readonly (string | number)[]
 
 /** Page options with their defaults filled in, checked. */
 export interface Paging {
   limit: number
-  newest: boolean
+  isNewestFirst: boolean
   /** Where to go on. */
-  after: Position | undefined
+  after: CursorPosition | undefined
 }
 
-const refuse = (option: string, problem: string): never => {
+const rejectOption = (option: string, problem: string): never => {
   throw new HoldfastError('INVALID_OPTIONS', `${option} ${problem}`, { details: [`${option}: ${problem}`] })
 }
 
 /** Writes a position as a cursor. It means something to the list it came from and to nobody else. */
-export function encodeCursor(newest: boolean, position: Position): string {
+export function encodeCursor(newest: boolean, position: CursorPosition): string {
   return Buffer.from(JSON.stringify([newest ? 'newest' : 'oldest', ...position])).toString('base64url')
 }
 
 /**
- * Reads page options. `shape` is an example of the positions that the list writes: a cursor whose parts are of other
+ * Reads page options. `example` is an example of the positions that the list writes: a cursor whose parts are of other
  * types, or that was made in the other order, is refused.
  */
-export function readPaging(
+export function parsePaging(
   options: PageOptions | undefined,
   order: 'oldest' | 'newest',
-  shape: Position,
+  example: CursorPosition,
 ): Paging {
-  const { limit = LIMIT, cursor } = options ?? {}
+  const { limit = DEFAULT_LIMIT, cursor } = options ?? {}
   const wanted = options?.order ?? order
   if (wanted !== 'oldest' && wanted !== 'newest')
-    refuse('order', `is ${JSON.stringify(wanted)}; it takes 'oldest' or 'newest'`)
+    rejectOption('order', `is ${JSON.stringify(wanted)}; it takes 'oldest' or 'newest'`)
   if (!(limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 1)))
-    refuse('limit', `is ${JSON.stringify(limit)}; it takes a whole number from 1`)
-  const newest = wanted === 'newest'
-  return { limit, newest, after: cursor === undefined ? undefined : decode(cursor, newest, shape) }
+    rejectOption('limit', `is ${JSON.stringify(limit)}; it takes a whole number from 1`)
+  const isNewestFirst = wanted === 'newest'
+  return {
+    limit,
+    isNewestFirst,
+    after: cursor === undefined ? undefined : decodeCursor(cursor, isNewestFirst, example),
+  }
 }
 
-function decode(cursor: string, newest: boolean, shape: Position): Position {
-  const [order, ...position] = parse(cursor)
+function decodeCursor(cursor: string, newest: boolean, example: CursorPosition): CursorPosition {
+  const [order, ...position] = parseCursor(cursor)
   if (order !== 'newest' && order !== 'oldest')
-    refuse('cursor', 'is not understood; pass the cursor of an earlier page as it came')
+    rejectOption('cursor', 'is not understood; pass the cursor of an earlier page as it came')
   if ((order === 'newest') !== newest)
-    refuse('cursor', `belongs to a list in the order '${String(order)}'; ask for the same order again`)
-  const fits =
-    position.length === shape.length && position.every((part, i) => typeof part === typeof shape[i])
-  if (!fits) refuse('cursor', 'belongs to another list; pass it to the list it came from')
-  return position as Position
+    rejectOption('cursor', `belongs to a list in the order '${String(order)}'; ask for the same order again`)
+  const isValid =
+    position.length === example.length && position.every((part, i) => typeof part === typeof example[i])
+  if (!isValid) rejectOption('cursor', 'belongs to another list; pass it to the list it came from')
+  return position as CursorPosition
 }
 
-function parse(cursor: unknown): unknown[] {
+function parseCursor(cursor: unknown): unknown[] {
   if (typeof cursor !== 'string') return []
   try {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))

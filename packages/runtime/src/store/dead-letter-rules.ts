@@ -2,48 +2,48 @@ import type { DeadLetter, DeadLetterStatus } from '../records/dead-letter.js'
 import type { Settlement } from './store.js'
 
 /** What decides where an entry stands at a time. */
-export interface Standing {
+export interface LeaseState {
   readonly status: DeadLetterStatus
   /** When its lease ends, epoch milliseconds; 0 for none. */
   readonly leasedUntil: number
 }
 
 /** Whether somebody holds it: a lease holds until its end, and not at it. */
-export const isHeld = (entry: Standing, now: number): boolean =>
+export const isLeased = (entry: LeaseState, now: number): boolean =>
   entry.status === 'replaying' && entry.leasedUntil > now
 
 /** What it counts as: an entry whose lease ended is `pending`. */
-export const statusAt = (entry: Standing, now: number): DeadLetterStatus =>
-  entry.status === 'replaying' && !isHeld(entry, now) ? 'pending' : entry.status
+export const effectiveStatus = (entry: LeaseState, now: number): DeadLetterStatus =>
+  entry.status === 'replaying' && !isLeased(entry, now) ? 'pending' : entry.status
 
-export const standingOf = (entry: DeadLetter): Standing => ({
+export const leaseStateOf = (entry: DeadLetter): LeaseState => ({
   status: entry.status,
   leasedUntil: entry.leasedUntil?.getTime() ?? 0,
 })
 
 /** The entry as it is to be shown at a time. */
-export function seenAt(entry: DeadLetter, now: number): DeadLetter {
-  const standing = standingOf(entry)
-  const status = statusAt(standing, now)
+export function viewAt(entry: DeadLetter, now: number): DeadLetter {
+  const leaseState = leaseStateOf(entry)
+  const status = effectiveStatus(leaseState, now)
   return status === entry.status ? entry : { ...entry, status, leasedUntil: null }
 }
 
 /** The later of two times: records keep their order though the clock steps back. */
-const later = (a: Date, b: Date) => (a > b ? a : b)
+const latestOf = (a: Date, b: Date) => (a > b ? a : b)
 
-export const leasedTo = (entry: DeadLetter, until: Date): DeadLetter => ({
+export const withLease = (entry: DeadLetter, until: Date): DeadLetter => ({
   ...entry,
   status: 'replaying',
   leasedUntil: until,
 })
 
-export function completedAt(entry: DeadLetter, at: Date, lastAttempt = entry.lastAttempt): DeadLetter {
+export function asCompleted(entry: DeadLetter, at: Date, lastAttempt = entry.lastAttempt): DeadLetter {
   return {
     ...entry,
     status: 'completed',
     processed: true,
     lastAttempt,
-    replayedAt: later(at, lastAttempt),
+    replayedAt: latestOf(at, lastAttempt),
     leasedUntil: null,
     replayRequestedAt: null,
   }
@@ -56,24 +56,24 @@ const hasFailedReplay = ({ errorDetails }: DeadLetter): boolean => (errorDetails
  * An entry after its replay ended. One that was not tried has the status from before its lease, and keeps the request that it
  * was leased for.
  */
-export function settledTo(entry: DeadLetter, { status, at, error }: Settlement): DeadLetter {
+export function asSettled(entry: DeadLetter, { status, at, error }: Settlement): DeadLetter {
   if (status === 'pending')
     return { ...entry, status: hasFailedReplay(entry) ? 'failed' : 'pending', leasedUntil: null }
-  const lastAttempt = later(at, entry.lastAttempt)
-  if (status === 'completed') return completedAt(entry, at, lastAttempt)
+  const lastAttempt = latestOf(at, entry.lastAttempt)
+  if (status === 'completed') return asCompleted(entry, at, lastAttempt)
   return {
     ...entry,
     status,
     lastAttempt,
     leasedUntil: null,
     replayRequestedAt: null,
-    errorDetails: error === undefined ? entry.errorDetails : grown(entry.errorDetails, error, at),
+    errorDetails: error === undefined ? entry.errorDetails : addFailure(entry.errorDetails, error, at),
   }
 }
 
-type Details = DeadLetter['errorDetails']
+type ErrorDetails = DeadLetter['errorDetails']
 
-function grown(details: Details, error: Details, at: Date): Details {
+function addFailure(details: ErrorDetails, error: ErrorDetails, at: Date): ErrorDetails {
   const failure = { ...error, at: error.at ?? at }
   delete failure.history
   return { ...details, history: [...(details.history ?? []), failure] }

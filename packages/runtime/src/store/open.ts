@@ -10,10 +10,10 @@ export interface OpenStoreOptions {
 }
 
 /** Makes a store of what follows the scheme; `dir` is where relative places begin. */
-type Opener = (place: string, dir: string) => Promise<Store>
+type OpenBackend = (place: string, dir: string) => Promise<Store>
 
 /** A backend is loaded when it is asked for: whoever keeps nothing on disk needs none of it. */
-const SCHEMES: Record<string, { form: string; make: Opener }> = {
+const BACKENDS: Record<string, { form: string; make: OpenBackend }> = {
   memory: { form: 'memory', make: async () => memoryStore() },
   files: { form: 'files:DIR', make: async (dir) => (await import('./files/index.js')).filesStore(dir) },
   sqlite: { form: 'sqlite:FILE', make: async (file) => (await import('./sqlite/index.js')).openSqlite(file) },
@@ -27,14 +27,14 @@ const SCHEMES: Record<string, { form: string; make: Opener }> = {
 }
 
 /** Other names of schemes. */
-const ALIASES: Record<string, string> = { postgresql: 'postgres' }
+const SCHEME_ALIASES: Record<string, string> = { postgresql: 'postgres' }
 
-const FORMS = Object.values(SCHEMES)
+const URL_FORMATS = Object.values(BACKENDS)
   .map(({ form }) => form)
   .join(', ')
 
-const refuse = (what: string): HoldfastError =>
-  new HoldfastError('INVALID_OPTIONS', `store ${what}; it takes ${FORMS}`)
+const createUrlError = (what: string): HoldfastError =>
+  new HoldfastError('INVALID_OPTIONS', `store ${what}; it takes ${URL_FORMATS}`)
 
 /**
  * Opens the store that a url names: `memory`, `files:DIR`, `sqlite:FILE` or `postgres://HOST/DATABASE`, which needs the package `pg`. Relative places begin at `dir`; folders are
@@ -55,13 +55,13 @@ const refuse = (what: string): HoldfastError =>
  */
 export async function openStore(url: string, { dir = '.' }: OpenStoreOptions = {}): Promise<Store> {
   const [, given = '', place = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
-  const scheme = Object.hasOwn(ALIASES, given) ? (ALIASES[given] as string) : given
-  const found = Object.hasOwn(SCHEMES, scheme) ? SCHEMES[scheme] : undefined
+  const scheme = Object.hasOwn(SCHEME_ALIASES, given) ? (SCHEME_ALIASES[given] as string) : given
+  const found = Object.hasOwn(BACKENDS, scheme) ? BACKENDS[scheme] : undefined
   // Whatever follows the scheme may hold a password, so it is not repeated.
   if (found === undefined)
-    throw refuse(scheme === '' ? 'has no scheme' : `has the unknown scheme '${scheme}:'`)
+    throw createUrlError(scheme === '' ? 'has no scheme' : `has the unknown scheme '${scheme}:'`)
   if (scheme === 'memory' ? place !== '' : place === '')
-    throw refuse(`'${scheme}:' names ${place === '' ? 'no place' : 'a place, and memory has none'}`)
+    throw createUrlError(`'${scheme}:' names ${place === '' ? 'no place' : 'a place, and memory has none'}`)
   const store = await found.make(isAbsolute(place) ? place : resolve(dir, place), dir)
   await store.open()
   return store

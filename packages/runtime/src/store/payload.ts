@@ -1,12 +1,13 @@
 import { HoldfastError } from 'holdfast'
 
 /** A payload as JSON. */
-export const payloadText = (payload: unknown): string => jsonText(payload, 'the payload')
+export const serializePayload = (payload: unknown): string => serializeJson(payload, 'the payload')
 
 /** A named value as JSON. */
-export const valueText = (key: string, value: unknown): string => jsonText(value, `the value of ${key}`)
+export const serializeValue = (key: string, value: unknown): string =>
+  serializeJson(value, `the value of ${key}`)
 
-function jsonText(value: unknown, what: string): string {
+function serializeJson(value: unknown, what: string): string {
   let text: string | undefined
   let cause: unknown
   try {
@@ -27,7 +28,7 @@ function jsonText(value: unknown, what: string): string {
  * JSON in one form: keys sorted, so that two payloads that mean the same are the same text. It is what a store would
  * have kept of the value.
  */
-function canonical(value: unknown): string | undefined {
+function canonicalJson(value: unknown): string | undefined {
   return JSON.stringify(value, (_, held: unknown) =>
     typeof held === 'object' && held !== null && !Array.isArray(held)
       ? Object.fromEntries(Object.entries(held).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -36,13 +37,13 @@ function canonical(value: unknown): string | undefined {
 }
 
 /** Whether two payloads are the same JSON, whatever the order of their keys. */
-export function samePayload(a: unknown, b: unknown): boolean {
-  return a === b || canonical(a) === canonical(b)
+export function isSamePayload(a: unknown, b: unknown): boolean {
+  return a === b || canonicalJson(a) === canonicalJson(b)
 }
 
 /** Marks a payload that is not stored as it was given. */
-export const SEALED = '$sealed'
+export const ENCRYPTED = '$sealed'
 
 /** Whether a payload is not stored as it was given, so that only whoever has its key can tell what it is. */
-export const isSealed = (payload: unknown): boolean =>
-  typeof payload === 'object' && payload !== null && Object.hasOwn(payload, SEALED)
+export const isEncrypted = (payload: unknown): boolean =>
+  typeof payload === 'object' && payload !== null && Object.hasOwn(payload, ENCRYPTED)

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Alerts, type Critical } from '../../src/alerts/alerts.js'
-import { StorageWatch } from '../../src/alerts/storage.js'
+import { Alerts, type CriticalFailure } from '../../src/alerts/alerts.js'
+import { StorageMonitor } from '../../src/alerts/storage-monitor.js'
 import type { AlertOptions } from '../../src/alerts/webhook.js'
 import { eventSchema } from '../../src/records/session.js'
 import { type TestKit, testKit } from '../error-log/setup.js'
@@ -43,7 +43,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-const critical = (more: Partial<Critical> = {}): Critical => ({
+const critical = (more: Partial<CriticalFailure> = {}): CriticalFailure => ({
   operation: 'gmail_fetch',
   kind: 'auth',
   error: { type: 'HttpError', message: 'the token has expired' },
@@ -168,7 +168,7 @@ describe('a disk that is nearly full', () => {
   it('is warned of once, until it is well again', async () => {
     let free: number | undefined = 1000
     kit.store.freeSpace = async () => free
-    const watch = new StorageWatch(kit, 100)
+    const watch = new StorageMonitor(kit, 100)
     await watch.check()
     expect(kit.events).toHaveLength(0)
     free = 99
@@ -193,7 +193,7 @@ describe('a disk that is nearly full', () => {
   })
 
   it('of which nothing can be known is not warned of', async () => {
-    const watch = new StorageWatch(kit)
+    const watch = new StorageMonitor(kit)
     await watch.check()
     kit.store.freeSpace = () => Promise.reject(new Error('no'))
     await watch.check()

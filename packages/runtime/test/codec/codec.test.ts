@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { countless, facts, instant, seconds } from '../../src/codec/leaf.js'
-import { camelKey, codec, snakeKey } from '../../src/codec/twin.js'
+import { camelKey, createCodec, snakeKey } from '../../src/codec/case-codec.js'
+import { countOrInfinity, durationSeconds, timestamp, userObject } from '../../src/codec/record-fields.js'
 import { policyCodec } from '../../src/index.js'
 
 const schema = z.object({
-  base_delay: seconds(),
-  at_time: instant().nullish(),
-  max_attempts: countless().optional(),
+  base_delay: durationSeconds(),
+  at_time: timestamp().nullish(),
+  max_attempts: countOrInfinity().optional(),
   by_policy: z.record(z.string(), z.object({ success_rate: z.number() })),
-  context: facts().optional(),
-  all_parts: z.array(z.object({ a_b: seconds() })).optional(),
+  context: userObject().optional(),
+  all_parts: z.array(z.object({ a_b: durationSeconds() })).optional(),
 })
-const both = codec(schema)
+const both = createCodec(schema)
 
 describe('a codec', () => {
   it('brings keys, durations and times over, and leaves the data of users alone', () => {
@@ -61,8 +61,8 @@ describe('a codec', () => {
 
   it('lets through what a loose schema does not know, and nothing else', () => {
     const wire = { a_b: 1, unknown_key: 2 }
-    expect(codec(z.looseObject({ a_b: z.number() })).decode(wire)).toEqual({ aB: 1, unknown_key: 2 })
-    expect(codec(z.object({ a_b: z.number() })).decode(wire)).toEqual({ aB: 1 })
+    expect(createCodec(z.looseObject({ a_b: z.number() })).decode(wire)).toEqual({ aB: 1, unknown_key: 2 })
+    expect(createCodec(z.object({ a_b: z.number() })).decode(wire)).toEqual({ aB: 1 })
   })
 
   it('refuses what the schema does not take', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkConfig } from '../../src/config/check.js'
-import { decoratorOverrides, undeclared } from '../../src/config/overrides.js'
+import { decoratorOverrides, undeclaredClasses } from '../../src/config/overrides.js'
 import { check, lines, resolved, wrong } from './read.js'
 
 test('${VAR} reads the environment and takes the type of its place', () => {
@@ -99,5 +99,5 @@ test('overrides of decorators come from the environment in capitals', () => {
 
 test('classes that nobody declared are told', () => {
   const overrides = { 'Graph/upsert/Retry/delay': 1, 'Vector/Retry/delay': 1, 'Retry/delay': 1 }
-  expect(undeclared(overrides, [{ owner: 'Graph', method: 'upsert' }])).toEqual(['Vector'])
+  expect(undeclaredClasses(overrides, [{ owner: 'Graph', method: 'upsert' }])).toEqual(['Vector'])
 })

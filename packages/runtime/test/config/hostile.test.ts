@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkConfig, readConfig } from '../../src/config/check.js'
+import { checkConfig, parseConfigObject } from '../../src/config/check.js'
 import { lines, refused, wrong } from './read.js'
 
 const said = (text: string): string => lines(checkConfig(text, { env: {} }).problems).join('\n')
@@ -97,5 +97,5 @@ test('objects that are none, hold themselves or have traps are errors of the sam
     { policies: { a: { maxAttempts: () => 3 } } },
     { policies: new Map([['a', 1]]).keys },
   ])
-    expect(refused(() => readConfig(given, {})).code).toBe('CONFIG_INVALID')
+    expect(refused(() => parseConfigObject(given, {})).code).toBe('CONFIG_INVALID')
 })

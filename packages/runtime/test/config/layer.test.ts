@@ -1,9 +1,9 @@
 import { HoldfastError } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { expect, test } from 'vitest'
-import { deletePolicy, putPolicy } from '../../src/config/layer/changes.js'
-import { differences, hiddenByReload } from '../../src/config/layer/hidden.js'
-import { LayerHistory } from '../../src/config/layer/history.js'
+import { deletePolicy, putPolicy } from '../../src/config/live-changes/changes.js'
+import { diffPolicies, hiddenByReload } from '../../src/config/live-changes/hidden.js'
+import { LayerHistory } from '../../src/config/live-changes/history.js'
 import { resolveConfig } from '../../src/config/resolved.js'
 import type { LayerStore, LayerVersion } from '../../src/store/store.js'
 import { refused, resolved } from './read.js'
@@ -88,13 +88,13 @@ test('a reload whose value is hidden tells which, and by what', () => {
     { policyId: 'a', field: 'maxAttempts', value: 9, below: 5, where: 'hf.yaml:2:32' },
   ])
   const open = resolved('policies: { a: { max_attempts: 5, multiplier: 3 }, b: {} }')
-  expect(differences(before.policies, open.policies)).toContainEqual({
+  expect(diffPolicies(before.policies, open.policies)).toContainEqual({
     policyId: 'a',
     field: 'maxAttempts',
     before: 9,
     after: 5,
   })
-  expect(differences(open.policies, open.policies)).toEqual([])
+  expect(diffPolicies(open.policies, open.policies)).toEqual([])
 })
 
 /** A store of layers that lets another writer in before the first `races` appends. */
@@ -159,15 +159,15 @@ test('every change is a version, newest first, with who, when and why', async ()
 test('what was written elsewhere is news until it is read', async () => {
   const layers = layerStore()
   const [here, there] = [historyOn(layers), historyOn(layers)]
-  expect(await here.news()).toBeUndefined()
+  expect(await here.newVersion()).toBeUndefined()
   await here.change(() => ({ policies: { a: { max_attempts: 2 } } }))
-  expect(await here.news()).toBeUndefined()
-  expect(await there.news()).toMatchObject({ version: 1 })
+  expect(await here.newVersion()).toBeUndefined()
+  expect(await there.newVersion()).toMatchObject({ version: 1 })
   await there.rollback(0, { by: 'bob' })
-  expect(await there.news()).toBeUndefined()
-  expect(await here.news()).toMatchObject({ version: 2, by: 'bob' })
+  expect(await there.newVersion()).toBeUndefined()
+  expect(await here.newVersion()).toMatchObject({ version: 2, by: 'bob' })
   expect(await here.load()).toEqual({})
-  expect(await here.news()).toBeUndefined()
+  expect(await here.newVersion()).toBeUndefined()
 })
 
 test('the layer knows when it last said something else of a policy', async () => {

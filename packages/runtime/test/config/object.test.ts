@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkConfig, checkObject, readConfig } from '../../src/config/check.js'
+import { checkConfig, checkObject, parseConfigObject } from '../../src/config/check.js'
 import { configCodec } from '../../src/config/schema/schema.js'
 import { lines } from './read.js'
 
 const wrong = (value: unknown): string[] => lines(checkObject(value, {}).problems)
 
 test('an object is camelCase and milliseconds, or strings with a unit', () => {
-  const config = readConfig(
+  const config = parseConfigObject(
     {
       policies: {
         a: {
@@ -44,7 +44,7 @@ test('unknown keys are named with the nearest in the same spelling; the file spe
 })
 
 test('a text that looks like a variable is what it is', () => {
-  expect(readConfig({ policies: { a: { name: '${HOME}' } } }, { HOME: 'x' }).policies?.a?.name).toBe(
+  expect(parseConfigObject({ policies: { a: { name: '${HOME}' } } }, { HOME: 'x' }).policies?.a?.name).toBe(
     '${HOME}',
   )
 })
@@ -62,7 +62,7 @@ test('what was given is not changed, and what it becomes does not change with it
     overrides: { 'Retry/abortOn': ['validation'] },
   }
   const before = structuredClone(given)
-  const config = readConfig(given, {})
+  const config = parseConfigObject(given, {})
   given.policies.a.retryableExceptions.push('auth')
   given.overrides['Retry/abortOn'].push('auth')
   expect(config.policies?.a?.retryableExceptions).toEqual(before.policies.a.retryableExceptions)
@@ -111,12 +111,12 @@ const anyConfig = fc.record(
 test('an object survives the way to the file and back', () => {
   fc.assert(
     fc.property(anyConfig, (given) => {
-      const config = readConfig(given, {})
+      const config = parseConfigObject(given, {})
       const wire = configCodec.encode(config)
       const back = checkConfig(JSON.stringify(wire), { env: {}, format: 'json' })
       expect(lines(back.problems)).toEqual([])
       expect(back.config).toEqual(config)
-      expect(readConfig(config, {})).toEqual(config)
+      expect(parseConfigObject(config, {})).toEqual(config)
       expect(config).toEqual({ version: '1.2.0', ...given })
     }),
     { numRuns: 100 },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isHoldfastError } from 'holdfast'
 import { type Checked, checkConfig, type ParseOptions } from '../../src/config/check.js'
-import type { Layer } from '../../src/config/layer/layer.js'
+import type { Layer } from '../../src/config/live-changes/layer.js'
 import { type ConfigInvalid, type Problem } from '../../src/config/problem.js'
 import { type ResolvedConfig, resolveConfig } from '../../src/config/resolved.js'
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { BUILT_IN_POLICIES } from '../../src/config/built-in-policies.js'
 import { explain } from '../../src/config/explain.js'
 import { resolveOperation } from '../../src/config/operations.js'
-import { READY } from '../../src/config/ready.js'
-import { BUILT_IN } from '../../src/config/resolve.js'
-import { scheduleOf } from '../../src/config/schedule.js'
+import { POLICY_DEFAULTS } from '../../src/config/resolve.js'
+import { computeSchedule } from '../../src/config/schedule.js'
 import { defaultsSchema, policyEntrySchema } from '../../src/config/schema/policy.js'
 import { policySchema, type RetryPolicy } from '../../src/records/policy.js'
 import { resolved } from './read.js'
@@ -41,7 +41,7 @@ test('a policy that says nothing has the defaults of the engine', () => {
 })
 
 test('ready policies are there, and one of a file replaces the whole of it', () => {
-  expect(Object.keys(READY)).toEqual([
+  expect(Object.keys(BUILT_IN_POLICIES)).toEqual([
     'default',
     'default_exponential_backoff',
     'aggressive_retry',
@@ -126,7 +126,7 @@ test('the origin of a value is the last layer that gave it, whatever the layers'
           ['api', api],
           ['policy', own],
           ['global_defaults', defaults],
-          ['built-in', BUILT_IN],
+          ['built-in', POLICY_DEFAULTS],
         ]
         const [origin, layer] = layers.find(([, said]) => said[key] !== undefined) as [string, Fields]
         expect(found?.policy[key]).toBe(layer[key])
@@ -166,11 +166,11 @@ test.each([
   ['off', {}, 'off', false],
   ['browser.quiet', {}, 'off', false],
   ['dark.all', {}, 'a', false],
-])('operation %j', (operation, kinds, fallbackPolicyId, enabled) => {
+])('operation %j', (operation, kinds, fallbackPolicyId, isEnabled) => {
   const config = resolved(BODY)
   const plan = resolveOperation(config, operation)
-  expect(Object.fromEntries(plan.kinds)).toEqual(kinds)
-  expect(plan).toMatchObject({ operation, fallbackPolicyId, enabled })
+  expect(Object.fromEntries(plan.policyByKind)).toEqual(kinds)
+  expect(plan).toMatchObject({ operation, fallbackPolicyId, isEnabled })
   expect(resolveOperation(config, operation)).toBe(plan)
 })
 
@@ -188,7 +188,7 @@ test('kinds of a subsystem win over those of all', () => {
 
 test('the schedule tells each wait with the bounds that chance has', () => {
   const policy = (body: string) =>
-    scheduleOf(resolved(`policies: { a: { ${body} } }`).policies.get('a')?.policy as RetryPolicy)
+    computeSchedule(resolved(`policies: { a: { ${body} } }`).policies.get('a')?.policy as RetryPolicy)
   expect(policy('max_attempts: 4, max_delay: 3')).toEqual({
     waits: [
       { attempt: 2, base: 1000, min: 1000, max: 1000 },

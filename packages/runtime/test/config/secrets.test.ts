@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkConfig, parseConfig, readConfig } from '../../src/config/check.js'
+import { checkConfig, parseConfig, parseConfigObject } from '../../src/config/check.js'
 import { check, lines, refused, wrong } from './read.js'
 
 test.each([
@@ -70,7 +70,9 @@ test('a key of payloads that is one is taken, and one of the environment is name
     expect.stringMatching(/^HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: key 1 is not 32 bytes/),
   ])
   const given = { deadLetters: { encryptionKey: 'hunter2' } }
-  expect(refused(() => readConfig(given, {})).message).toContain('deadLetters.encryptionKey: key 1 is not')
+  expect(refused(() => parseConfigObject(given, {})).message).toContain(
+    'deadLetters.encryptionKey: key 1 is not',
+  )
 })
 
 test.each([

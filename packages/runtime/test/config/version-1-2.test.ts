@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkConfig, readConfig } from '../../src/config/check.js'
+import { checkConfig, parseConfigObject } from '../../src/config/check.js'
 import { jsonSchema } from '../../src/config/schema/json-schema.js'
 import { lines } from './read.js'
 
@@ -26,7 +26,7 @@ describe('a config file of version 1.2.0', () => {
 
   it('may be an object, whose version is 1.2.0 where it names none', () => {
     const config = { proxy: { connectPorts: [443], workers: 2 }, server: { headerTimeout: '5s' } }
-    expect(readConfig(config, {})).toEqual({
+    expect(parseConfigObject(config, {})).toEqual({
       version: '1.2.0',
       proxy: { connectPorts: [443], workers: 2 },
       server: { headerTimeout: 5000 },

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { systemClock } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Watch, watchConfig } from '../../src/config/file/watch.js'
+import { createFileWatcher, type FileWatcher } from '../../src/config/file/watch.js'
 
 // Files and the system's word of their changes are real here, so time is too.
 let folder: string
 let file: string
-let watching: Watch | undefined
+let watching: FileWatcher | undefined
 let texts: string[]
 let errors: unknown[]
 
@@ -28,7 +28,7 @@ afterEach(() => {
 })
 
 function start(text: string | undefined = 'one', path = file): void {
-  watching = watchConfig(path, {
+  watching = createFileWatcher(path, {
     clock: systemClock,
     text,
     debounce: 50,
@@ -137,7 +137,7 @@ test('nothing is told after the end', async () => {
 test('a file is left alone for 200 ms at the most', async () => {
   const clock = fakeClock()
   const told: string[] = []
-  watching = watchConfig(file, { clock, debounce: 1000, onChange: (text) => void told.push(text) })
+  watching = createFileWatcher(file, { clock, debounce: 1000, onChange: (text) => void told.push(text) })
   await clock.advance(199)
   expect(told).toEqual([])
   // What the system tells late may begin the time anew.
@@ -150,7 +150,7 @@ test('a file is left alone for 200 ms at the most', async () => {
 
 test('a listener that throws is told of, and the next change still comes', async () => {
   let calls = 0
-  watching = watchConfig(file, {
+  watching = createFileWatcher(file, {
     clock: systemClock,
     text: 'one',
     debounce: 20,

@@ -11,8 +11,8 @@ describe('a failed call', () => {
     const payload = { a: 1 }
     const entry = await queue.capture({ ...failed, payload, itemId: 'a', sessionId: 's', correlationId: 'c' })
     expect(entry).toMatchObject({ itemId: 'a', policyId: 'p', sessionId: 's', correlationId: 'c' })
-    expect(queue.idOf(payload)).toBe(entry?.dlqId)
-    expect(queue.idOf({ a: 1 })).toBeUndefined()
+    expect(queue.capturedIdOf(payload)).toBe(entry?.dlqId)
+    expect(queue.capturedIdOf({ a: 1 })).toBeUndefined()
   })
 
   it.each([

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { type Guard, type GuardOptions, guard } from 'holdfast'
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
 import { onTestFinished, vi } from 'vitest'
+import type { Run } from '../../src/api-types.js'
 import { DeadLetters } from '../../src/dead-letters/dead-letters.js'
 import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../../src/dead-letters/options.js'
-import type { Run } from '../../src/face.js'
-import type { Actor, EventInput, Kit } from '../../src/kit.js'
 import type { RetryEvent } from '../../src/records/session.js'
+import type { Actor, EventInput, RuntimeContext } from '../../src/runtime-context.js'
 import { openStore } from '../../src/store/open.js'
 import type { Store } from '../../src/store/store.js'
 
@@ -39,12 +39,12 @@ export function kitOf(store: Store, clock: FakeClock = fakeClock()) {
   const lines: string[] = []
   const logs: string[] = []
   const log = (fields: object, message: string) => void logs.push(`${message} ${JSON.stringify(fields)}`)
-  const kit: Kit = {
+  const kit: RuntimeContext = {
     clock,
     random: seededRandom(7),
     logger: { debug: log, info: log, warn: log, error: log },
     store,
-    debug: () => false,
+    isDebug: () => false,
     redact: (value) =>
       typeof value === 'string' ? (value.replaceAll('hunter2', '***') as typeof value) : value,
     emit(event) {
@@ -54,7 +54,7 @@ export function kitOf(store: Store, clock: FakeClock = fakeClock()) {
     async audit(actor, action, target, change) {
       audits.push({ actor, action, target, change })
     },
-    complain: (line) => void lines.push(line),
+    warn: (line) => void lines.push(line),
   }
   return { kit, clock, events, audits, lines, logs }
 }
@@ -84,8 +84,8 @@ export async function setup({ options, guards, store, clock }: Setup = {}) {
   const live = { options: { ...DEAD_LETTER_DEFAULTS, ...options } as DeadLetterOptions }
   const queue = new DeadLetters(parts.kit, {
     options: () => live.options,
-    runThrough: runnerOf(parts.clock, guards),
-    policyOf: (operation) => `policy of ${operation}`,
+    runOperation: runnerOf(parts.clock, guards),
+    policyIdOf: (operation) => `policy of ${operation}`,
   })
   const enqueue = (itemId: string, more: object = {}) =>
     queue.enqueue({ operation: 'write', itemId, payload: { itemId }, error: new Error('down'), ...more })

@@ -20,8 +20,8 @@ beforeEach(() => {
   log = new ErrorLog(kit, () => options)
 })
 
-const fail = (error: unknown, more: Partial<Parameters<ErrorLog['failed']>[0]> = {}) =>
-  log.failed({
+const fail = (error: unknown, more: Partial<Parameters<ErrorLog['recordFailure']>[0]> = {}) =>
+  log.recordFailure({
     error,
     classification: classify(error),
     operation: 'gmail_fetch',
@@ -64,7 +64,7 @@ describe('a record', () => {
   })
 
   it('of a breaker that opened is a warning', () => {
-    expect(log.opened({ id: 'service:notion', failureCount: 5 })).toMatchObject({
+    expect(log.recordOpening({ id: 'service:notion', failureCount: 5 })).toMatchObject({
       severity: 'WARNING',
       category: 'TRANSIENT',
       message: 'circuit breaker service:notion opened after 5 failures',

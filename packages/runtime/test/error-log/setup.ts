@@ -1,11 +1,11 @@
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
-import type { EventInput, Kit } from '../../src/kit.js'
 import type { RetryEvent } from '../../src/records/session.js'
 import { makeRedactor } from '../../src/redact/redact.js'
+import type { EventInput, RuntimeContext } from '../../src/runtime-context.js'
 import { memoryStore } from '../../src/store/memory/index.js'
 
 /** A kit on a clock of its own, with what was said and told to look at. */
-export interface TestKit extends Kit {
+export interface TestKit extends RuntimeContext {
   readonly clock: FakeClock
   readonly events: RetryEvent[]
   readonly complaints: string[]
@@ -26,7 +26,7 @@ export function testKit(): TestKit {
     events,
     complaints,
     debugging: false,
-    debug: () => kit.debugging,
+    isDebug: () => kit.debugging,
     redact,
     emit(input: EventInput) {
       const event: RetryEvent = {
@@ -40,7 +40,7 @@ export function testKit(): TestKit {
       return event
     },
     audit: async () => {},
-    complain: (line) => void complaints.push(line),
+    warn: (line) => void complaints.push(line),
   }
   return kit
 }

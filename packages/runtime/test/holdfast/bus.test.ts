@@ -1,7 +1,7 @@
 import { fakeClock, seededRandom } from 'holdfast/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { House } from '../../src/house.js'
 import { openStore } from '../../src/store/open.js'
+import { StoreBackedContext } from '../../src/store-backed-context.js'
 
 const PATIENCE = 10_000
 
@@ -9,7 +9,12 @@ describe('a listener that is too slow', () => {
   it('loses events, which others and stderr are told of', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const store = await openStore('memory')
-    const house = new House({ clock: fakeClock(), random: seededRandom(7), logger: undefined, store })
+    const house = new StoreBackedContext({
+      clock: fakeClock(),
+      random: seededRandom(7),
+      logger: undefined,
+      store,
+    })
     let finish = () => {}
     const slow = new Promise<void>((resolve) => {
       finish = resolve

@@ -10,10 +10,10 @@ async function recordErrors(config: object, count: number, more: OpenOptions = {
   for (let i = 0; i < count; i++) await failing(started.hf, 'quick', refused)
   expect((await started.hf.errors.list()).items).toHaveLength(count)
   const { housekeeping } = (
-    started.hf as unknown as { assembly: { housekeeping: { tidy(): Promise<void> } } }
-  ).assembly
+    started.hf as unknown as { container: { housekeeping: { enforceRetention(): Promise<void> } } }
+  ).container
   const kept = async () => {
-    await housekeeping.tidy()
+    await housekeeping.enforceRetention()
     return (await started.hf.errors.list()).items.length
   }
   return { ...started, kept }

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import type { Watch } from '../../src/config/file/watch.js'
+import type { FileWatcher } from '../../src/config/file/watch.js'
 import { folder, start } from './setup.js'
 
 const FILE = 'version: "1.1.0"\nstore: sqlite:holdfast.db\npolicies: { default: { max_attempts: 4 } }\n'
@@ -81,7 +81,7 @@ it.each([
   const dir = await folder({ 'holdfast.yaml': FILE })
   const config = join(dir, 'holdfast.yaml')
   const { hf } = await start(config)
-  const watch = Reflect.get(Reflect.get(hf.config, 'files'), 'watch') as Watch
+  const watch = Reflect.get(Reflect.get(hf.config, 'fileReload'), 'watcher') as FileWatcher
   await writeFile(config, FILE.replace('max_attempts: 4', said))
   vi.spyOn(console, 'error').mockImplementation(() => {})
   await hf.config.reload({ by: 'ann' }).catch(() => {})

@@ -36,13 +36,14 @@ describe('records', () => {
     const { hf, clock } = await start({ ...QUICK, deadLetters: { maxAge: 1000 }, sessions: { maxAge: 1000 } })
     await failing(hf, 'quick', refused, { payload: 1 })
     clock.stepWall(365 * 86_400_000)
-    const { housekeeping } = (hf as unknown as { assembly: { housekeeping: { tidy(): Promise<void> } } })
-      .assembly
-    await housekeeping.tidy()
+    const { housekeeping } = (
+      hf as unknown as { container: { housekeeping: { enforceRetention(): Promise<void> } } }
+    ).container
+    await housekeeping.enforceRetention()
     expect((await hf.deadLetters.stats()).total).toBe(1)
     expect((await hf.sessions.list()).items).toHaveLength(1)
     await clock.advance(2000)
-    await housekeeping.tidy()
+    await housekeeping.enforceRetention()
     expect((await hf.deadLetters.stats()).total).toBe(0)
     expect((await hf.sessions.list()).items).toHaveLength(0)
   })
@@ -51,10 +52,11 @@ describe('records', () => {
     const { hf, clock } = await start({ ...QUICK, deadLetters: { maxAge: 1000 } })
     await failing(hf, 'quick', refused, { payload: 1 })
     await clock.advance(2000)
-    const { housekeeping } = (hf as unknown as { assembly: { housekeeping: { tidy(): Promise<void> } } })
-      .assembly
+    const { housekeeping } = (
+      hf as unknown as { container: { housekeeping: { enforceRetention(): Promise<void> } } }
+    ).container
     vi.spyOn(hf.store.sessions, 'expire').mockRejectedValue(new Error('locked'))
-    await expect(housekeeping.tidy()).rejects.toThrow('locked')
+    await expect(housekeeping.enforceRetention()).rejects.toThrow('locked')
     expect((await hf.deadLetters.stats()).total).toBe(0)
   })
 

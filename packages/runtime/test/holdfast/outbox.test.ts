@@ -3,16 +3,16 @@ import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { Outbox } from '../../src/events/outbox.js'
 
-function made(write: (batch: readonly number[]) => Promise<void>, capacity = 10_000) {
+function made(writeBatch: (batch: readonly number[]) => Promise<void>, capacity = 10_000) {
   const clock = fakeClock()
   const dropped: number[] = []
   const failed: unknown[] = []
   const outbox = new Outbox<number>({
     clock,
     capacity,
-    write,
-    dropped: (count) => void dropped.push(count),
-    failed: (error) => void failed.push(error),
+    writeBatch,
+    onDropped: (count) => void dropped.push(count),
+    onFailed: (error) => void failed.push(error),
   })
   return { outbox, clock, dropped, failed }
 }

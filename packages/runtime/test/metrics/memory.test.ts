@@ -17,17 +17,17 @@ const used = async () => {
 }
 // What the engine compiles once is no part of it.
 function load(metrics, calls, members) {
-  const lines = ['a', 'b', 'c', 'd', 'e'].map((id) => metrics.line(id, 'sub-' + id))
+  const recorders = ['a', 'b', 'c', 'd', 'e'].map((id) => metrics.recorderFor(id, 'sub-' + id))
   for (let i = 0; i < calls; i++) {
     clock.time += 3
-    const line = lines[i % 5]
+    const recorder = recorders[i % 5]
     if (i % 4 === 0) {
-      line.attempt(false, i % 900, 'timeout')
-      line.attempt(true, i % 700)
-      line.ended({ success: true, attempts: 2, duration: 900 })
-    } else line.success(clock.time - 2)
-    if (i % 10 === 0) metrics.member('pool', 'm' + (i / 10) % members, true, 5)
-    if (i % 1000 === 0) metrics.breakerChanged({ id: 'pool:pool:m' + (i / 1000) % members, toState: 'open' })
+      recorder.recordAttempt(false, i % 900, 'timeout')
+      recorder.recordAttempt(true, i % 700)
+      recorder.recordCallEnd({ success: true, attempts: 2, duration: 900 })
+    } else recorder.recordFirstAttemptSuccess(clock.time - 2)
+    if (i % 10 === 0) metrics.recordMemberAttempt('pool', 'm' + (i / 10) % members, true, 5)
+    if (i % 1000 === 0) metrics.recordBreakerChange({ id: 'pool:pool:m' + (i / 1000) % members, toState: 'open' })
   }
 }
 load(new Metrics(clock), 50000, 100)

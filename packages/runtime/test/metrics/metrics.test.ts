@@ -6,12 +6,17 @@ import { HOUR, handClock, MINUTE, rowStore } from './setup.js'
 const all = { from: new Date(0), to: new Date(Date.UTC(2100, 0)) }
 
 /** A call with attempts of these durations, of which the last succeeded or not. */
-function call(line: ReturnType<Metrics['line']>, durations: number[], success: boolean, kind = 'timeout') {
+function call(
+  line: ReturnType<Metrics['recorderFor']>,
+  durations: number[],
+  success: boolean,
+  kind = 'timeout',
+) {
   for (const [i, duration] of durations.entries()) {
     const ok = success && i === durations.length - 1
-    line.attempt(ok, duration, ok ? undefined : kind)
+    line.recordAttempt(ok, duration, ok ? undefined : kind)
   }
-  line.ended({ success, attempts: durations.length, duration: durations.reduce((a, b) => a + b, 0) })
+  line.recordCallEnd({ success, attempts: durations.length, duration: durations.reduce((a, b) => a + b, 0) })
 }
 
 describe('a summary', () => {
@@ -27,13 +32,13 @@ describe('a summary', () => {
   it('counts retries, successes by attempt and changes of breakers', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    const line = metrics.line('p')
-    for (let i = 0; i < 40; i++) line.success(clock.now())
+    const line = metrics.recorderFor('p')
+    for (let i = 0; i < 40; i++) line.recordFirstAttemptSuccess(clock.now())
     call(line, [1, 1, 1], true)
     call(line, [1, 1], true)
     call(line, [1, 1, 1, 1], false)
     for (const toState of ['open', 'half_open', 'closed'] as const)
-      metrics.breakerChanged({ id: 'policy:p', toState })
+      metrics.recordBreakerChange({ id: 'policy:p', toState })
     expect(metrics.summary()).toEqual({
       totalRetries: 6,
       successByAttempt: { 1: 40, 2: 1, 3: 1 },
@@ -53,12 +58,12 @@ describe('a series', () => {
   it('has a point for each hour with calls, oldest first, with the latency of an attempt', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    const line = metrics.line('p')
+    const line = metrics.recorderFor('p')
     call(line, [100, 300], true)
     clock.time += 2 * HOUR
     call(line, [200], false)
     clock.time += 10
-    line.success(clock.time - 10)
+    line.recordFirstAttemptSuccess(clock.time - 10)
     const series = metrics.timeseries({ hours: 24 })
     expect(series).toEqual({
       dataPoints: [
@@ -108,9 +113,9 @@ describe('a series', () => {
   it('answers what is kept where more is asked', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    metrics.line('p').success(0)
+    metrics.recorderFor('p').recordFirstAttemptSuccess(0)
     clock.time += 26 * HOUR
-    metrics.line('p').success(clock.time)
+    metrics.recorderFor('p').recordFirstAttemptSuccess(clock.time)
     for (const hours of [168, 1000, 1e9, Number.POSITIVE_INFINITY]) {
       expect(metrics.timeseries({ hours }).dataPoints).toHaveLength(1)
       expect(metrics.timeseries({ hours, step: 'day' }).dataPoints).toHaveLength(1)
@@ -123,11 +128,11 @@ describe('members', () => {
   it('are counted each, by id', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    metrics.member('proxies', 'p1', true, 100)
-    metrics.member('proxies', 'p1', false, 300)
-    metrics.member('proxies', 'p:2/x', false, undefined)
-    metrics.breakerChanged({ id: 'pool:proxies:p%3A2%2Fx', toState: 'open' })
-    metrics.breakerChanged({ id: 'pool:proxies:p%3A2%2Fx', toState: 'half_open' })
+    metrics.recordMemberAttempt('proxies', 'p1', true, 100)
+    metrics.recordMemberAttempt('proxies', 'p1', false, 300)
+    metrics.recordMemberAttempt('proxies', 'p:2/x', false, undefined)
+    metrics.recordBreakerChange({ id: 'pool:proxies:p%3A2%2Fx', toState: 'open' })
+    metrics.recordBreakerChange({ id: 'pool:proxies:p%3A2%2Fx', toState: 'half_open' })
     const table = metrics.byMember({ hours: 1 })
     expect(table.proxies).toEqual({
       p1: {
@@ -152,16 +157,16 @@ describe('members', () => {
 
   it('of two pools that share an id are told apart', () => {
     const metrics = new Metrics(handClock())
-    metrics.member('a', 'm', true, 1)
-    metrics.member('b', 'm', true, 1)
-    metrics.member('b', 'n', true, 1)
+    metrics.recordMemberAttempt('a', 'm', true, 1)
+    metrics.recordMemberAttempt('b', 'm', true, 1)
+    metrics.recordMemberAttempt('b', 'n', true, 1)
     expect(Object.keys(metrics.byMember().proxies).toSorted()).toEqual(['a:m', 'b:m', 'n'])
   })
 
   it('are forgotten with age', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    metrics.member('a', 'm', true, 1)
+    metrics.recordMemberAttempt('a', 'm', true, 1)
     clock.time += 5 * HOUR
     expect(metrics.byMember({ hours: 2 }).proxies).toEqual({})
     expect(metrics.byMember({ hours: 6 }).proxies).toHaveProperty('m')
@@ -172,14 +177,14 @@ describe('a window', () => {
   it('has all of the numbers, by policy, subsystem and kind', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    const browser = metrics.line('fetch', 'browser', 'browser.state')
-    const plain = metrics.line('default')
+    const browser = metrics.recorderFor('fetch', 'browser', 'browser.state')
+    const plain = metrics.recorderFor('default')
     clock.time = 50
-    for (let i = 0; i < 3; i++) browser.success(0)
+    for (let i = 0; i < 3; i++) browser.recordFirstAttemptSuccess(0)
     call(browser, [100, 100, 100], false, 'network_error')
-    plain.attempt(false, 10, 'timeout')
-    plain.attempt(true, 20)
-    plain.ended({ success: true, attempts: 2, duration: 40, policyIds: ['default', 'aggressive'] })
+    plain.recordAttempt(false, 10, 'timeout')
+    plain.recordAttempt(true, 20)
+    plain.recordCallEnd({ success: true, attempts: 2, duration: 40, policyIds: ['default', 'aggressive'] })
     const now = new Date(clock.wall())
     const told = metrics.window({ from: new Date(now.getTime() - 1), to: new Date(now.getTime() + 1) })
     expect(told).toEqual({
@@ -209,10 +214,10 @@ describe('a window', () => {
   it('takes the minutes that begin in it', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    const line = metrics.line('p')
-    line.success(clock.time)
+    const line = metrics.recorderFor('p')
+    line.recordFirstAttemptSuccess(clock.time)
     clock.time += 5 * MINUTE
-    line.success(clock.time)
+    line.recordFirstAttemptSuccess(clock.time)
     const at = (minutes: number) => new Date(Date.UTC(2026, 0, 1, 10, minutes))
     expect(metrics.window({ from: at(0), to: at(5) }).totalSessions).toBe(1)
     expect(metrics.window({ from: at(0), to: at(6) }).totalSessions).toBe(2)
@@ -233,8 +238,8 @@ describe('a window', () => {
     for (const maxCurrentAttempts of [10_000, 100, 0]) {
       const clock = handClock()
       const metrics = new Metrics(clock, { maxCurrentAttempts })
-      const line = metrics.line('p')
-      for (let i = 1; i <= 1000; i++) line.attempt(true, i)
+      const line = metrics.recorderFor('p')
+      for (let i = 1; i <= 1000; i++) line.recordAttempt(true, i)
       const { p50, p95, p99 } = metrics.window(all).latency
       expect(Math.abs(p50 - 500) / 500).toBeLessThan(0.011)
       expect(Math.abs(p95 - 950) / 950).toBeLessThan(0.011)
@@ -245,10 +250,10 @@ describe('a window', () => {
   it('of a few minutes has the latency of those minutes alone', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    const line = metrics.line('p')
-    for (let i = 0; i < 100; i++) line.attempt(true, 1000)
+    const line = metrics.recorderFor('p')
+    for (let i = 0; i < 100; i++) line.recordAttempt(true, 1000)
     clock.time += 10 * MINUTE
-    for (let i = 0; i < 10; i++) line.attempt(true, 10)
+    for (let i = 0; i < 10; i++) line.recordAttempt(true, 10)
     const now = clock.wall()
     expect(metrics.window({ from: new Date(now), to: new Date(now + 1) }).latency.p99).toBeCloseTo(10, 0)
     expect(metrics.window(all).latency.p50).toBeGreaterThan(980)
@@ -259,10 +264,10 @@ describe('first-try successes', () => {
   it('are all counted, and their time is told from samples', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    const line = metrics.line('p')
+    const line = metrics.recorderFor('p')
     for (let i = 0; i < 1001; i++) {
       clock.time += 2
-      line.success(clock.time - 2)
+      line.recordFirstAttemptSuccess(clock.time - 2)
     }
     const told = metrics.window(all)
     expect(told.totalSessions).toBe(1001)
@@ -278,8 +283,8 @@ describe('first-try successes', () => {
       reads++
       return clock.time
     }
-    const line = metrics.line('p')
-    for (let i = 0; i < 16_000; i++) line.success(0)
+    const line = metrics.recorderFor('p')
+    for (let i = 0; i < 16_000; i++) line.recordFirstAttemptSuccess(0)
     expect(reads).toBeLessThan(1100)
   })
 })
@@ -291,7 +296,7 @@ describe('a clock that steps', () => {
       const clock = handClock()
       const metrics = new Metrics(clock)
       const store = rowStore()
-      const line = metrics.line('p')
+      const line = metrics.recorderFor('p')
       for (let i = 0; i < 5; i++) call(line, [1, 1], true)
       await metrics.save(store, 'n')
       clock.offset += step
@@ -312,10 +317,10 @@ describe('a clock that steps', () => {
   it('forward by an hour leaves all in a day’s series', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    metrics.line('p').success(0)
+    metrics.recorderFor('p').recordFirstAttemptSuccess(0)
     clock.offset -= HOUR
     clock.time += MINUTE
-    metrics.line('p').success(clock.time)
+    metrics.recorderFor('p').recordFirstAttemptSuccess(clock.time)
     const points = metrics.timeseries({ hours: 24 }).dataPoints
     expect(points.map(({ totalRequests }) => totalRequests)).toEqual([1, 1])
   })
@@ -325,7 +330,7 @@ describe('what is kept', () => {
   it('is let go of after the hours of retention', () => {
     const clock = handClock()
     const metrics = new Metrics(clock, { retentionHours: 2 })
-    call(metrics.line('p', 's'), [1, 1], false)
+    call(metrics.recorderFor('p', 's'), [1, 1], false)
     clock.time += 2 * HOUR - MINUTE
     expect(metrics.summary().totalRetries).toBe(1)
     clock.time += HOUR
@@ -341,12 +346,12 @@ describe('what is kept', () => {
   it('follows new options', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    const line = metrics.line('p')
-    for (let i = 0; i < 500; i++) line.attempt(true, 5)
+    const line = metrics.recorderFor('p')
+    for (let i = 0; i < 500; i++) line.recordAttempt(true, 5)
     metrics.configure({ retentionHours: 48, maxCurrentAttempts: 10 })
-    for (let i = 0; i < 500; i++) line.attempt(true, 5)
+    for (let i = 0; i < 500; i++) line.recordAttempt(true, 5)
     metrics.configure({ retentionHours: 48, maxCurrentAttempts: 1000 })
-    for (let i = 0; i < 700; i++) line.attempt(true, 5)
+    for (let i = 0; i < 700; i++) line.recordAttempt(true, 5)
     expect(metrics.window(all).latency.p50).toBeCloseTo(5, 1)
     expect(metrics.summary().retentionHours).toBe(48)
   })
@@ -354,9 +359,9 @@ describe('what is kept', () => {
   it('has no more names than there is room for', () => {
     const metrics = new Metrics(handClock())
     for (let i = 0; i < 400; i++) {
-      const line = metrics.line(`policy ${i}`, `subsystem ${i}`, `operation ${i}`)
-      line.attempt(false, 1, `kind ${i}`)
-      line.ended({ success: true, attempts: i + 2, duration: 1 })
+      const line = metrics.recorderFor(`policy ${i}`, `subsystem ${i}`, `operation ${i}`)
+      line.recordAttempt(false, 1, `kind ${i}`)
+      line.recordCallEnd({ success: true, attempts: i + 2, duration: 1 })
     }
     const told = metrics.window(all)
     expect(Object.keys(told.byPolicy)).toHaveLength(251)
@@ -373,12 +378,12 @@ describe('counters for scrapers', () => {
   it('only grow, by operation and result', () => {
     const clock = handClock()
     const metrics = new Metrics(clock)
-    const line = metrics.line('p', undefined, 'save')
-    for (let i = 0; i < 20; i++) line.success(clock.time)
+    const line = metrics.recorderFor('p', undefined, 'save')
+    for (let i = 0; i < 20; i++) line.recordFirstAttemptSuccess(clock.time)
     call(line, [4, 40], true)
     call(line, [400], false)
     call(line, [400, 400], false)
-    metrics.breakerChanged({ id: 'service:notion', toState: 'open' })
+    metrics.recordBreakerChange({ id: 'service:notion', toState: 'open' })
     clock.time += 30 * HOUR
     metrics.summary()
     const save = metrics.counters().operations.get('save')
@@ -393,11 +398,11 @@ describe('counters for scrapers', () => {
 
 describe('a restart', () => {
   const fill = (metrics: Metrics) => {
-    const line = metrics.line('p', 's')
-    for (let i = 0; i < 30; i++) line.success(0)
+    const line = metrics.recorderFor('p', 's')
+    for (let i = 0; i < 30; i++) line.recordFirstAttemptSuccess(0)
     call(line, [10, 20], true)
-    metrics.member('pool', 'm', true, 5)
-    metrics.breakerChanged({ id: 'pool:pool:m', toState: 'open' })
+    metrics.recordMemberAttempt('pool', 'm', true, 5)
+    metrics.recordBreakerChange({ id: 'pool:pool:m', toState: 'open' })
   }
   const answers = (metrics: Metrics) => [
     metrics.summary(),
@@ -456,7 +461,7 @@ describe('a restart', () => {
     fill(metrics)
     await metrics.save(store, 'n')
     await metrics.save(store, 'n')
-    metrics.line('p').success(0)
+    metrics.recorderFor('p').recordFirstAttemptSuccess(0)
     await metrics.save(store, 'n')
     expect(written).toEqual([8, 4])
   })
@@ -501,7 +506,7 @@ describe('a restart', () => {
     fill(metrics)
     await metrics.save(store, 'n')
     clock.time += 80 * HOUR
-    metrics.line('q').success(clock.time)
+    metrics.recorderFor('q').recordFirstAttemptSuccess(clock.time)
     await metrics.save(store, 'n')
     expect([...store.rows.values()].every(({ start }) => start > Date.UTC(2026, 0, 2))).toBe(true)
   })

@@ -73,21 +73,21 @@ it('tells what a list of all that happened would tell', async () => {
           find()
         } else {
           const { policy, subsystem } = step
-          const line = metrics.line(policy, subsystem)
+          const line = metrics.recorderFor(policy, subsystem)
           find()
           if (step.type === 'successes')
             for (let i = 0; i < step.count; i++) {
-              line.success(clock.time - QUICK)
+              line.recordFirstAttemptSuccess(clock.time - QUICK)
               ended.push({ minute, policy, subsystem, success: true, attempts: 1, duration: QUICK })
             }
           else {
             for (const kind of step.kinds) {
-              line.attempt(false, 10, kind)
+              line.recordAttempt(false, 10, kind)
               failures.push({ minute, kind })
             }
             const attempts = step.kinds.length + 1
             const facts = { success: step.success, attempts, duration: step.took }
-            line.ended(facts)
+            line.recordCallEnd(facts)
             ended.push({ minute, policy, subsystem, ...facts })
           }
         }

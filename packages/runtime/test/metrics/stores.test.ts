@@ -21,12 +21,12 @@ it.each(['memory', 'files:data', 'sqlite:data/holdfast.db'])(
       const first = new Metrics(clock)
       for (let hour = 0; hour < 5; hour++) {
         for (const policy of ['a', 'b:c', '../d']) {
-          const line = first.line(policy, 'sub')
-          for (let i = 0; i < 50; i++) line.success(clock.time)
-          line.attempt(false, 20, 'timeout')
-          line.attempt(true, 30)
-          line.ended({ success: true, attempts: 2, duration: 60 })
-          first.member('pool', policy, true, 30)
+          const line = first.recorderFor(policy, 'sub')
+          for (let i = 0; i < 50; i++) line.recordFirstAttemptSuccess(clock.time)
+          line.recordAttempt(false, 20, 'timeout')
+          line.recordAttempt(true, 30)
+          line.recordCallEnd({ success: true, attempts: 2, duration: 60 })
+          first.recordMemberAttempt('pool', policy, true, 30)
         }
         await first.save(store.metrics, 'n1')
         clock.time += HOUR

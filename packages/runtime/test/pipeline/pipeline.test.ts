@@ -1,9 +1,9 @@
 import { HoldfastError } from 'holdfast'
 import { describe, expect, it } from 'vitest'
+import type { CallOptions, Run } from '../../src/api-types.js'
 import { DeadLetters } from '../../src/dead-letters/dead-letters.js'
 import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../../src/dead-letters/options.js'
-import type { CallOptions, Run } from '../../src/face.js'
-import { Pipelines } from '../../src/pipeline/pipeline.js'
+import { PipelineFactory } from '../../src/pipeline/pipeline.js'
 import type { StepContext } from '../../src/pipeline/step.js'
 import { freshStore, kitOf, runnerOf, STORES } from '../dead-letters/setup.js'
 
@@ -16,31 +16,31 @@ interface Around {
 /** Pipelines as the runtime has them: a call with a payload is kept when it ends in failure. */
 async function setup({ guards, options, store }: Around = {}) {
   const parts = kitOf(store ?? (await freshStore()))
-  const runThrough = runnerOf(parts.clock, guards)
+  const runOperation = runnerOf(parts.clock, guards)
   const queue = new DeadLetters(parts.kit, {
     options: () => ({ ...DEAD_LETTER_DEFAULTS, ...options }),
-    runThrough,
-    policyOf: () => 'default',
+    runOperation,
+    policyIdOf: () => 'default',
   })
   const calls: (CallOptions & { operation: string })[] = []
   const run: Run = async (operation, fn, call = {}) => {
     calls.push({ operation, ...call })
     try {
-      return await runThrough(operation, fn, call)
+      return await runOperation(operation, fn, call)
     } catch (error) {
       if (call.payload !== undefined && !call.signal?.aborted)
         await queue.capture({ operation, error, ...call, payload: call.payload })
       throw error
     }
   }
-  return { ...parts, queue, calls, pipelines: new Pipelines(parts.kit, run, queue) }
+  return { ...parts, queue, calls, pipelines: new PipelineFactory(parts.kit, run, queue) }
 }
 
 describe.each(STORES)('a pipeline whose dead letters are in %s', (kind) => {
   it('takes every item through every step, and one that fails stops no other', async () => {
     const { pipelines, queue } = await setup({ store: await freshStore(kind) })
     const written: string[] = []
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       { operation: 'fetch', run: (id: string) => ({ id, body: `mail ${id}` }) },
       {
         operation: 'extract',
@@ -94,11 +94,11 @@ describe.each(STORES)('a pipeline whose dead letters are in %s', (kind) => {
     })
     const steps = ['fetch', 'extract', 'write', 'report'].map(step)
     const first = await setup({ store })
-    await first.pipelines.make(steps).run(['m1'], { idempotencyKey: (item) => `key-${item}` })
+    await first.pipelines.createPipeline(steps).run(['m1'], { idempotencyKey: (item) => `key-${item}` })
     expect(did).toEqual(['fetch key-m1:fetch', 'extract key-m1:extract'])
 
     const { queue, pipelines } = await setup({ store })
-    pipelines.make(steps)
+    pipelines.createPipeline(steps)
     broken.delete('extract')
     did.length = 0
     // The step is done, and the next one is down: its failure is a dead letter of its own.
@@ -119,7 +119,7 @@ describe.each(STORES)('a pipeline whose dead letters are in %s', (kind) => {
 describe('a pipeline', () => {
   it('keeps an item under the step whose replay failed', async () => {
     const { pipelines, queue } = await setup()
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'write',
         run: () => {
@@ -138,7 +138,7 @@ describe('a pipeline', () => {
   it('keeps the entry where what came after could not be kept', async () => {
     const { pipelines, queue, lines } = await setup({ options: { operations: ['fetch'] } })
     let down = true
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'fetch',
         run: () => {
@@ -163,7 +163,7 @@ describe('a pipeline', () => {
 
   it('may fall back, and keeps nothing then', async () => {
     const { pipelines, queue } = await setup()
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'secrets',
         run: () => {
@@ -185,7 +185,7 @@ describe('a pipeline', () => {
     })
     const original = new Error('the vault is down')
     let file: string | undefined
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'secrets',
         run: () => {
@@ -210,7 +210,7 @@ describe('a pipeline', () => {
   it('runs each step under its operation, its service, its policy and its pool', async () => {
     const { pipelines, calls } = await setup()
     const step = { operation: 'write', service: 'notion', policy: 'p', pool: 'pages', run: () => 1 }
-    await pipelines.make([step]).run(['a', 'b'])
+    await pipelines.createPipeline([step]).run(['a', 'b'])
     expect(calls).toMatchObject([
       { operation: 'write', service: 'notion', policy: 'p', pool: 'pages', itemId: 'a' },
       { operation: 'write', itemId: 'b' },
@@ -224,7 +224,7 @@ describe('a pipeline', () => {
     })
     const seen: [number, string, boolean][] = []
     await pipelines
-      .make([
+      .createPipeline([
         {
           operation: 'write',
           run: (_: string, { attempt, idempotencyKey, signal, note }: StepContext) => {
@@ -244,7 +244,7 @@ describe('a pipeline', () => {
   it('takes so many items at a time, from a list or a stream', async () => {
     const { pipelines, clock } = await setup()
     let [running, most] = [0, 0]
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'write',
         run: async (n: number) => {
@@ -279,7 +279,7 @@ describe('a pipeline', () => {
         returned = true
       }
     }
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'write',
         run: (n: number, { signal }: StepContext) => {
@@ -301,7 +301,7 @@ describe('a pipeline', () => {
     const { pipelines, queue } = await setup()
     const stop = new AbortController()
     let fell = false
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'write',
         run: () => {
@@ -327,7 +327,7 @@ describe('a pipeline', () => {
         },
       }),
     }
-    const pipeline = pipelines.make([{ operation: 'write', run: () => 1 }])
+    const pipeline = pipelines.createPipeline([{ operation: 'write', run: () => 1 }])
     await expect(pipeline.run(source, { concurrency: 2 })).rejects.toThrow('the mailbox is gone')
     expect(asked).toBeLessThan(5)
   })
@@ -335,7 +335,7 @@ describe('a pipeline', () => {
   it('rejects with its source, after what runs has ended', async () => {
     const { pipelines, clock } = await setup()
     let ended = 0
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'write',
         run: async () => {
@@ -356,7 +356,7 @@ describe('a pipeline', () => {
 
   it('tells how far it is, and survives a listener that throws', async () => {
     const { pipelines, lines } = await setup()
-    const pipeline = pipelines.make([{ operation: 'write', run: () => 1 }])
+    const pipeline = pipelines.createPipeline([{ operation: 'write', run: () => 1 }])
     const heard: number[] = []
     const result = await pipeline.run(['a', 'b'], {
       concurrency: 1,
@@ -372,7 +372,7 @@ describe('a pipeline', () => {
 
   it('fails an item that has no name, and no other', async () => {
     const { pipelines } = await setup()
-    const pipeline = pipelines.make([{ operation: 'write', run: () => 1 }])
+    const pipeline = pipelines.createPipeline([{ operation: 'write', run: () => 1 }])
     const { items } = await pipeline.run([{ mail: 'a' }, {}, { mail: 'b' }], {
       itemId: (item) => (item as { mail: string }).mail,
       idempotencyKey: (item) => (item as { mail: string }).mail.toUpperCase(),
@@ -384,7 +384,7 @@ describe('a pipeline', () => {
 
   it('tells an item that could be neither done nor kept', async () => {
     const { pipelines, lines } = await setup()
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       { operation: 'fetch', run: () => new Map() },
       {
         operation: 'write',
@@ -403,7 +403,9 @@ describe('a pipeline', () => {
     const { pipelines, queue } = await setup({ options: { maxEntries: 1, whenFull: 'refuse' } })
     await queue.enqueue({ operation: 'write', itemId: 'a', payload: 1 })
     let ran = false
-    const pipeline = pipelines.make([{ operation: 'write', run: () => (ran = true), fallback: () => 1 }])
+    const pipeline = pipelines.createPipeline([
+      { operation: 'write', run: () => (ran = true), fallback: () => 1 },
+    ])
     const { items } = await pipeline.run(['b'])
     expect(items[0]?.error).toMatchObject({ code: 'DEAD_LETTERS_FULL' })
     expect(ran).toBe(false)
@@ -421,8 +423,8 @@ describe('a pipeline', () => {
         did.push(name)
       },
     })
-    await pipelines.make([step('page'), step('link')]).run(['a'])
-    await pipelines.make([step('table')]).run(['b'])
+    await pipelines.createPipeline([step('page'), step('link')]).run(['a'])
+    await pipelines.createPipeline([step('table')]).run(['b'])
     await queue.enqueue({ operation: 'notion', itemId: 'c', payload: { step: 'gone', item: 1 } })
     await queue.enqueue({ operation: 'notion', itemId: 'd', payload: 'not ours' })
     down = false
@@ -438,7 +440,7 @@ describe('a pipeline', () => {
   it('leaves an item as it was when its replay is cancelled, fallback or not', async () => {
     const { pipelines, queue } = await setup()
     let cancelled = false
-    const pipeline = pipelines.make([
+    const pipeline = pipelines.createPipeline([
       {
         operation: 'write',
         run: () => {
@@ -476,14 +478,14 @@ describe('a pipeline', () => {
     ],
   ])('cannot be made of %s', async (_, steps, said) => {
     const { pipelines } = await setup()
-    expect(() => pipelines.make(steps as never)).toThrow(
+    expect(() => pipelines.createPipeline(steps as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTIONS', message: expect.stringContaining(said) }),
     )
   })
 
   it('names what is wrong with how it is run', async () => {
     const { pipelines } = await setup()
-    const pipeline = pipelines.make([{ operation: 'a', run: () => 1 }])
+    const pipeline = pipelines.createPipeline([{ operation: 'a', run: () => 1 }])
     await expect(pipeline.run(7 as never)).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
       message: 'a pipeline cannot run: items: got 7, takes a list, or anything to iterate over',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { messageOf, stackOf, summarize, typeOf } from '../../src/records/summary.js'
+import { errorMessageOf, errorStackOf, errorTypeOf, summarizeError } from '../../src/records/summary.js'
 import { makeRedactor } from '../../src/redact/redact.js'
 
 /** Put together here, so that no scanner of the sources takes it for a real one. */
@@ -13,7 +13,7 @@ const upTo = (place: number, secret: string) =>
 describe('what records say of an error', () => {
   it('has no part of a secret that lies where a message is cut', () => {
     for (let place = 1950; place <= 2010; place += 3) {
-      const { message } = summarize(new Error(upTo(place, `${TOKEN} and so on`)), redact, false)
+      const { message } = summarizeError(new Error(upTo(place, `${TOKEN} and so on`)), redact, false)
       expect(message).not.toContain(TOKEN.slice(0, 6))
       expect(message.length).toBeLessThanOrEqual(2001)
     }
@@ -21,9 +21,9 @@ describe('what records say of an error', () => {
 
   it('has no part of a secret of the configured patterns there either', () => {
     for (let place = 1980; place <= 2005; place++)
-      expect(summarize(new Error(upTo(place, 'ACCT-123456789012')), redact, false).message).not.toContain(
-        'ACCT-',
-      )
+      expect(
+        summarizeError(new Error(upTo(place, 'ACCT-123456789012')), redact, false).message,
+      ).not.toContain('ACCT-')
   })
 
   it('has no part of a secret that lies where a stack is cut', () => {
@@ -31,7 +31,7 @@ describe('what records say of an error', () => {
       for (let place = limit - 60; place <= limit + 10; place += 3) {
         const error = new Error('down')
         error.stack = upTo(place, `http://ann:${'s3cret'.repeat(300)}@host/ ${TOKEN}`)
-        const { stackTrace } = summarize(error, redact, true)
+        const { stackTrace } = summarizeError(error, redact, true)
         expect(stackTrace).not.toContain('s3cret')
         expect(stackTrace).not.toContain(TOKEN.slice(0, 6))
         expect(stackTrace?.length).toBeLessThanOrEqual(8001)
@@ -40,25 +40,27 @@ describe('what records say of an error', () => {
 
   it('has no secret in its name, and a name that is short', () => {
     const error = Object.assign(new Error('down'), { name: `Failed ${TOKEN}` })
-    expect(summarize(error, redact, false).type).toBe('Failed [redacted]')
+    expect(summarizeError(error, redact, false).type).toBe('Failed [redacted]')
     error.name = 'N'.repeat(5000)
-    expect(summarize(error, redact, false).type.length).toBeLessThanOrEqual(201)
-    expect(typeOf(Object.assign(new Error(), { name: TOKEN }))).toBe('[redacted]')
+    expect(summarizeError(error, redact, false).type.length).toBeLessThanOrEqual(201)
+    expect(errorTypeOf(Object.assign(new Error(), { name: TOKEN }))).toBe('[redacted]')
   })
 
   it('is JSON where something was thrown that is no error, without secrets and with an end', () => {
     const thrown = { code: 7, pin: 1234, auth: { password: 'hunter2' }, deep: [{ token: 't' }] }
-    expect(summarize(thrown, redact, true)).toEqual({
+    expect(summarizeError(thrown, redact, true)).toEqual({
       type: 'object',
       message:
         '{"code":7,"pin":"[redacted]","auth":{"password":"[redacted]"},"deep":[{"token":"[redacted]"}]}',
     })
-    expect(summarize(['a', { b: 1 }], redact, false).message).toBe('["a",{"b":1}]')
-    expect(summarize({ text: 'x '.repeat(50_000) }, redact, false).message.length).toBeLessThanOrEqual(2001)
+    expect(summarizeError(['a', { b: 1 }], redact, false).message).toBe('["a",{"b":1}]')
+    expect(summarizeError({ text: 'x '.repeat(50_000) }, redact, false).message.length).toBeLessThanOrEqual(
+      2001,
+    )
     const circular: Record<string, unknown> = {}
     circular.self = circular
-    expect(messageOf(circular)).toBe('{"self":"[circular]"}')
-    expect(messageOf(Object.create(null))).toBe('{}')
+    expect(errorMessageOf(circular)).toBe('{"self":"[circular]"}')
+    expect(errorMessageOf(Object.create(null))).toBe('{}')
   })
 
   it.each([
@@ -71,14 +73,14 @@ describe('what records say of an error', () => {
     [new URL('http://ann:hunter2@host/'), 'http://[redacted]@host/'],
     [new Error(''), 'Error'],
   ])('is what %j says', (thrown, said) => {
-    expect(messageOf(thrown)).toBe(said)
+    expect(errorMessageOf(thrown)).toBe(said)
   })
 
   it('has no secret where nobody says what else is secret', () => {
-    expect(messageOf(new Error(`with ${TOKEN}`))).toBe('with [redacted]')
+    expect(errorMessageOf(new Error(`with ${TOKEN}`))).toBe('with [redacted]')
     const error = new Error('down', { cause: new Error(`with ${TOKEN}`) })
-    expect(stackOf(error)).toContain('Caused by: Error: with [redacted]')
-    expect(stackOf(error)).not.toContain(TOKEN)
+    expect(errorStackOf(error)).toContain('Caused by: Error: with [redacted]')
+    expect(errorStackOf(error)).not.toContain(TOKEN)
   })
 
   it('is a word where the error cannot be read', () => {
@@ -93,7 +95,7 @@ describe('what records say of an error', () => {
         },
       },
     )
-    expect(summarize(trap, redact, true)).toEqual({
+    expect(summarizeError(trap, redact, true)).toEqual({
       type: 'unreadable',
       message: 'an error that cannot be read',
     })

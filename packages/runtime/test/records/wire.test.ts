@@ -1,8 +1,8 @@
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
+import type { Health } from '../../src/api-types.js'
 import type { Explanation } from '../../src/config/explain.js'
-import { BUILT_IN } from '../../src/config/resolve.js'
-import type { Health } from '../../src/face.js'
+import { POLICY_DEFAULTS } from '../../src/config/resolve.js'
 import { Holdfast } from '../../src/holdfast.js'
 import { breakerCodec, breakerEventCodec } from '../../src/records/breaker.js'
 import { deadLetterCodec } from '../../src/records/dead-letter.js'
@@ -20,7 +20,7 @@ import { toWire } from '../../src/records/wire.js'
 import type { DeadLetterStats } from '../../src/store/store.js'
 
 const at = '2026-01-29T12:00:00.000Z'
-const BUILT = { ...BUILT_IN, id: 'p', name: 'P' }
+const BUILT = { ...POLICY_DEFAULTS, id: 'p', name: 'P' }
 const attempt = {
   attempt_number: 1,
   timestamp: at,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { openDriver } from '../../src/store/sqlite/driver.js'
+import { openSqliteDriver } from '../../src/store/sqlite/driver.js'
 import { failing, folder, refused, start } from '../holdfast/setup.js'
 
 it('a row of a SQLite store that is damaged is left out of lists, told of once, and seen in the health', async () => {
@@ -14,7 +14,7 @@ it('a row of a SQLite store that is damaged is left out of lists, told of once, 
   const damaged = await fail('b')
   await fail('c')
   expect((await hf.health()).status).toBe('ok')
-  const driver = await openDriver(file)
+  const driver = await openSqliteDriver(file)
   driver.prepare('UPDATE sessions SET body = ? WHERE first = 2').run(['[{"session_id": "hunter2'])
   driver.close()
   const said = vi.spyOn(console, 'error').mockReturnValue()

@@ -2,8 +2,8 @@ import type { Pool } from 'holdfast'
 import type { PoolCoordinator } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import { Rests } from '../../src/shared/rests.js'
-import type { Wire } from '../../src/shared/wire.js'
+import { MemberCooldowns } from '../../src/fleet/member-cooldowns.js'
+import type { RedisConnection } from '../../src/fleet/redis-connection.js'
 
 // The cooldown of a member that was being told to Redis when it was ended, and could not be told, was told when Redis was back.
 
@@ -25,15 +25,15 @@ describe('the cooldown of a member that ended while Redis did not answer', () =>
           fail ??= reject
         })
       },
-    } as unknown as Wire
-    const rests = new Rests(wire, { node: 'n', clock, onInvalidReply: () => {} })
-    await rests.keep([pool], () => true)
+    } as unknown as RedisConnection
+    const rests = new MemberCooldowns(wire, { node: 'n', clock, onInvalidReply: () => {} })
+    await rests.setPools([pool], () => true)
     link?.onCooldownStarted('a', 60_000)
     link?.onCooldownEnded('a')
     fail?.(new Error('Redis is lost'))
     await clock.advance(0)
     told.length = 0
-    await rests.compare()
+    await rests.sync()
     expect(told).toEqual([])
     rests.close()
   })

@@ -3,8 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { OpenOptions } from '../../src/api-types.js'
 import { Outbox } from '../../src/events/outbox.js'
-import type { OpenOptions } from '../../src/face.js'
 import { Holdfast } from '../../src/holdfast.js'
 
 const caller = new AsyncLocalStorage<string>()
@@ -178,9 +178,9 @@ describe('what a runtime does for all calls', () => {
     const outbox = new Outbox<number>({
       clock: fakeClock(),
       capacity: 10_000,
-      write: async () => void written.push(caller.getStore()),
-      dropped() {},
-      failed() {},
+      writeBatch: async () => void written.push(caller.getStore()),
+      onDropped() {},
+      onFailed() {},
     })
     caller.run('a', () => {
       for (let i = 0; i < 500; i++) outbox.add(i)

@@ -3,18 +3,18 @@ import { systemClock } from 'holdfast/internal'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
-  parseBeat,
+  parseBreakerState,
+  parseCooldowns,
+  parseHeartbeat,
   parseLive,
   parseLoan,
-  parseNews,
+  parseMessage,
   parseNodeIds,
   parseNodeRecord,
-  parseRests,
   parseScored,
-  parseView,
-} from '../../src/shared/replies.js'
-import { missing, RealRedis, until } from '../shared/redis.js'
-import { fail, node } from '../shared/setup.js'
+} from '../../src/fleet/replies.js'
+import { missing, RealRedis, until } from '../fleet/redis.js'
+import { fail, node } from '../fleet/setup.js'
 
 const DAY = 86_400_000
 const NOW = Date.UTC(2026, 0, 29)
@@ -60,7 +60,7 @@ const isOk = (parsed: object) => 'value' in parsed
 
 describe('a message of the fleet', () => {
   it.each(Object.entries(MESSAGES))('of the kind %s is read as it was sent', (_, message) => {
-    expect(parseNews(JSON.stringify(message))).toEqual({ value: message })
+    expect(parseMessage(JSON.stringify(message))).toEqual({ value: message })
   })
 
   it.each(Object.entries(MESSAGES))(
@@ -74,7 +74,7 @@ describe('a message of the fleet', () => {
           } catch {
             return
           }
-          const parsed = parseNews(text)
+          const parsed = parseMessage(text)
           if (!('value' in parsed)) return
           for (const held of Object.values(parsed.value)) {
             if (typeof held === 'number') expect(Number.isFinite(held) && held >= 0).toBe(true)
@@ -106,19 +106,19 @@ describe('a message of the fleet', () => {
     ['id', ''],
     ['token', {}],
   ])('with the %s %j is rejected', (field, value) => {
-    expect(isOk(parseNews(JSON.stringify({ ...VIEW, [field]: value })))).toBe(false)
-    expect(isOk(parseView(JSON.stringify({ ...VIEW, [field]: value })))).toBe(false)
+    expect(isOk(parseMessage(JSON.stringify({ ...VIEW, [field]: value })))).toBe(false)
+    expect(isOk(parseBreakerState(JSON.stringify({ ...VIEW, [field]: value })))).toBe(false)
   })
 
   it('has absurd durations cut', () => {
-    const parsed = parseNews(JSON.stringify({ ...VIEW, left: 1e300, openFor: 1e20, failures: 1e300 }))
+    const parsed = parseMessage(JSON.stringify({ ...VIEW, left: 1e300, openFor: 1e20, failures: 1e300 }))
     expect(parsed).toMatchObject({ value: { left: 365 * DAY, openFor: 365 * DAY, failures: 1e9 } })
   })
 
   it('does not quote what it held in the warning', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 12 }), (secret) => {
-        const parsed = parseNews(JSON.stringify({ ...VIEW, state: `${secret}!` }))
+        const parsed = parseMessage(JSON.stringify({ ...VIEW, state: `${secret}!` }))
         expect('problem' in parsed && parsed.problem.includes(secret)).toBe(false)
       }),
     )
@@ -126,13 +126,13 @@ describe('a message of the fleet', () => {
 
   it('and an answer of any other form throw nothing', () => {
     const parsers = [
-      parseNews,
-      parseView,
-      parseBeat,
+      parseMessage,
+      parseBreakerState,
+      parseHeartbeat,
       parseLive,
       parseNodeIds,
       parseNodeRecord,
-      parseRests,
+      parseCooldowns,
       parseScored,
       parseLoan,
     ]
@@ -164,12 +164,12 @@ describe.skipIf(missing !== undefined)('a node of a fleet', () => {
   async function fleet(id: string) {
     const warnings: string[] = []
     const [a, b] = [await node(redis.url, `${id}-a`), await node(redis.url, `${id}-b`)]
-    const kit = b.state as unknown as {
-      kit: { complain(line: string): void }
-      invalid: { complain: unknown }
+    const internals = b.state as unknown as {
+      runtime: { warn(line: string): void }
+      invalid: { warn: unknown }
     }
     const say = (line: string) => void warnings.push(line)
-    kit.kit.complain = say
+    internals.runtime.warn = say
     const breakers = [await a.add(id), await b.add(id)] as const
     const forge = (message: object) => client.publish('holdfast:news', JSON.stringify(message))
     /** Resolves when both nodes have read everything that was published before. */

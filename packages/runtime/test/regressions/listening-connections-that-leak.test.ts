@@ -1,7 +1,7 @@
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import type { Database } from '../../src/store/postgres/database.js'
-import { Wakeups } from '../../src/store/postgres/wakeups.js'
+import type { PostgresDatabase } from '../../src/store/postgres/database.js'
+import { ReplayNotifications } from '../../src/store/postgres/replay-notifications.js'
 
 // A connection on which LISTEN failed stayed open, and every 5 s there was another one, until the server had none left. One that
 // was made while the last listener left stayed open too.
@@ -16,15 +16,15 @@ function databaseWith(query: () => Promise<unknown>) {
     end: async () => void counts.closed++,
   })
   const database = { address: { schema: 'holdfast' }, client: async () => client() }
-  return { database: database as unknown as Database, counts }
+  return { database: database as unknown as PostgresDatabase, counts }
 }
 
 describe('a connection for requests to replay', () => {
   it('is closed when the server refuses LISTEN, however often that is tried', async () => {
     const clock = fakeClock()
     const { database, counts } = databaseWith(() => Promise.reject(new Error('LISTEN is not supported')))
-    const wakeups = new Wakeups(database, clock)
-    wakeups.on(() => {})
+    const wakeups = new ReplayNotifications(database, clock)
+    wakeups.subscribe(() => {})
     await clock.advance(60_000)
     expect(counts.opened).toBeGreaterThan(3)
     expect(counts.closed).toBe(counts.opened)
@@ -38,8 +38,8 @@ describe('a connection for requests to replay', () => {
       answer = resolve
     })
     const { database, counts } = databaseWith(() => answered)
-    const wakeups = new Wakeups(database, clock)
-    const leave = wakeups.on(() => {})
+    const wakeups = new ReplayNotifications(database, clock)
+    const leave = wakeups.subscribe(() => {})
     await clock.advance(0)
     leave()
     answer()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { filesStore } from '../../src/store/files/index.js'
-import { pathPart } from '../../src/store/files/paths.js'
+import { toPathSegment } from '../../src/store/files/paths.js'
 import { at, errorRecord, event, letter, session } from './contract/records.js'
 import { tempFolder } from './place.js'
 
@@ -94,7 +94,7 @@ describe('the folder of a files store', () => {
   it('is left by no name, and an ordinary one stays what it is', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (name) => {
-        const part = pathPart(name)
+        const part = toPathSegment(name)
         expect(part).toMatch(/^[\w%~@!'()-]([\w.%~@!'()-]*[\w%~@!'()-])?$/)
         expect(part.length).toBeLessThanOrEqual(200)
         if (/^[\w@-][\w.@-]{0,80}[\w@-]$/.test(name) && !/^(con|prn|aux|nul|com\d|lpt\d)/i.test(name))
@@ -117,7 +117,7 @@ describe('the folder of a files store', () => {
       '\ud801',
       '\ufffd',
     ]
-    expect(new Set(names.map(pathPart)).size).toBe(names.length)
+    expect(new Set(names.map(toPathSegment)).size).toBe(names.length)
     const ordinary = [
       'browser.state',
       'Mail.sendNow',
@@ -125,8 +125,8 @@ describe('the folder of a files store', () => {
       'a%2Fb',
       encodeURIComponent("it's/~(so)!"),
     ]
-    expect(ordinary.map(pathPart)).toEqual(ordinary)
-    expect(['../x', 'a\\b', 'a\0b', 'NUL', 'Com1.txt', '.hidden'].map(pathPart)).toEqual([
+    expect(ordinary.map(toPathSegment)).toEqual(ordinary)
+    expect(['../x', 'a\\b', 'a\0b', 'NUL', 'Com1.txt', '.hidden'].map(toPathSegment)).toEqual([
       '%2E.%2Fx',
       'a%5Cb',
       'a%00b',

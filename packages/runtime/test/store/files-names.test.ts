@@ -45,8 +45,8 @@ class CarelessDisk extends Disk {
   override remove(path: string) {
     return super.remove(this.at(path))
   }
-  override names(path: string) {
-    return super.names(this.at(path))
+  override fileNames(path: string) {
+    return super.fileNames(this.at(path))
   }
   override stamp(path: string) {
     return super.stamp(this.at(path))

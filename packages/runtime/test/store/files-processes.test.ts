@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Changes } from '../../src/store/files/changes.js'
+import { ChangeLog } from '../../src/store/files/change-log.js'
 import { Disk } from '../../src/store/files/disk.js'
-import { Lock } from '../../src/store/files/lock.js'
+import { FairFileLock } from '../../src/store/files/lock.js'
 import { compile } from '../dead-letters/compile.js'
 import { tempFolder } from './place.js'
 
@@ -43,9 +43,9 @@ describe('a lock between processes', () => {
   it('is free again when the process that held it is killed', async () => {
     const file = join(await tempFolder(), 'lock')
     const child = await holder(file)
-    const lock = new Lock(file)
+    const lock = new FairFileLock(file)
     let held = false
-    const turn = lock.hold(async () => {
+    const turn = lock.runExclusive(async () => {
       held = true
     })
     // Whoever waits looks again every few milliseconds; a few turns of the event loop are no time at all.
@@ -59,12 +59,12 @@ describe('a lock between processes', () => {
 
   it('keeps other processes out though another store of this one waits for it', async () => {
     const file = join(await tempFolder(), 'lock')
-    const [one, two] = [new Lock(file), new Lock(file)]
+    const [one, two] = [new FairFileLock(file), new FairFileLock(file)]
     const { promise: over, resolve: end } = deferred()
     let waiting: Promise<void> | undefined
     await new Promise<void>((resolve) => {
-      void one.hold(async () => {
-        waiting = two.hold(async () => {})
+      void one.runExclusive(async () => {
+        waiting = two.runExclusive(async () => {})
         resolve()
         await over
       })
@@ -83,8 +83,8 @@ describe('a lock between processes', () => {
     child.kill('SIGSTOP')
     expect(await tried(file)).toBe('busy')
     child.kill('SIGKILL')
-    const lock = new Lock(file)
-    expect(await lock.hold(async () => 1)).toBe(1)
+    const lock = new FairFileLock(file)
+    expect(await lock.runExclusive(async () => 1)).toBe(1)
     await lock.close()
   })
 
@@ -114,13 +114,13 @@ describe('a lock between processes', () => {
 
   it('lets one in at a time, and each of several in its turn', async () => {
     const file = join(await tempFolder(), 'lock')
-    const locks = [new Lock(file), new Lock(file), new Lock(file)]
+    const locks = [new FairFileLock(file), new FairFileLock(file), new FairFileLock(file)]
     let inside = 0
     const order: number[] = []
     await Promise.all(
       locks.map(async (lock, n) => {
         for (let i = 0; i < 10; i++)
-          await lock.hold(async () => {
+          await lock.runExclusive(async () => {
             expect(++inside).toBe(1)
             order.push(n)
             await readdir('.')
@@ -133,43 +133,43 @@ describe('a lock between processes', () => {
   })
 
   it('is given back when the work under it fails', async () => {
-    const lock = new Lock(join(await tempFolder(), 'lock'))
-    await expect(lock.hold(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
-    expect(await lock.hold(async () => 1)).toBe(1)
+    const lock = new FairFileLock(join(await tempFolder(), 'lock'))
+    await expect(lock.runExclusive(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await lock.runExclusive(async () => 1)).toBe(1)
     await lock.close()
-    await expect(lock.hold(async () => 1)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(lock.runExclusive(async () => 1)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
 })
 
 describe('the log of changes', () => {
   it('tells others what changed, once', async () => {
     const folder = await tempFolder()
-    const [one, two] = [new Changes(new Disk(), folder), new Changes(new Disk(), folder)]
+    const [one, two] = [new ChangeLog(new Disk(), folder), new ChangeLog(new Disk(), folder)]
     await one.catchUp()
     await two.catchUp()
     expect(await two.isCurrent()).toBe(true)
-    await one.tell([['a', '1.json']])
+    await one.append([['a', '1.json']])
     expect(await one.isCurrent()).toBe(true)
     expect(await two.isCurrent()).toBe(false)
     expect(await two.read()).toEqual([['a', '1.json']])
     expect(await two.read()).toEqual([])
-    await two.tell([['b', '2.json']])
+    await two.append([['b', '2.json']])
     expect(await one.read()).toEqual([['b', '2.json']])
   })
 
   it('says that it lost the thread when a new log was begun, and finds it again', async () => {
     const folder = await tempFolder()
-    const [one, two] = [new Changes(new Disk(), folder, 100), new Changes(new Disk(), folder, 100)]
+    const [one, two] = [new ChangeLog(new Disk(), folder, 100), new ChangeLog(new Disk(), folder, 100)]
     await one.catchUp()
     await two.catchUp()
-    for (let n = 0; n < 10; n++) await one.tell([['a', `${n}.json`]])
+    for (let n = 0; n < 10; n++) await one.append([['a', `${n}.json`]])
     expect(await readdir(folder)).toHaveLength(1)
     expect(await two.isCurrent()).toBe(false)
     expect(await two.read()).toBeUndefined()
     await two.catchUp()
     expect(await two.isCurrent()).toBe(true)
     expect(await one.isCurrent()).toBe(true)
-    await two.tell([['b', 'x.json']])
+    await two.append([['b', 'x.json']])
     expect(await one.read()).toEqual([['b', 'x.json']])
   })
 })

@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Disk } from '../../src/store/files/disk.js'
-import { Lock } from '../../src/store/files/lock.js'
+import { FairFileLock } from '../../src/store/files/lock.js'
 import { ProcessLock } from '../../src/store/files/process-lock.js'
 
 // node lock-child.mjs FILE hold|try|count|write [COUNTER]: what it does with a lock, on stdout.
 const [, , file = '', what = '', counter = ''] = process.argv
-const lock = new Lock(file)
+const lock = new FairFileLock(file)
 
 if (what === 'hold') {
   process.stdin.resume()
-  void lock.hold(async () => {
+  void lock.runExclusive(async () => {
     console.log('held')
     await new Promise(() => {})
   })
@@ -20,7 +20,7 @@ if (what === 'hold') {
   held.release()
 } else if (what === 'write') {
   const disk = new Disk().fencedBy(lock)
-  const written = lock.hold(async () => {
+  const written = lock.runExclusive(async () => {
     console.log('held')
     await once(process.stdin, 'data')
     await disk.replace(counter, 'of the process that was stopped')
@@ -32,7 +32,7 @@ if (what === 'hold') {
   process.stdin.on('end', () => (isOver = true)).resume()
   // One number at a time: what another process writes in between is an exclamation mark.
   while (!isOver)
-    await lock.hold(async () => {
+    await lock.runExclusive(async () => {
       const before = Number(readFileSync(counter, 'utf8'))
       writeFileSync(counter, String(before + 1))
       await new Promise((resolve) => setImmediate(resolve))

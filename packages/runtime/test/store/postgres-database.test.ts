@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { openStore } from '../../src/store/open.js'
-import { readAddress } from '../../src/store/postgres/address.js'
-import { loadDriver } from '../../src/store/postgres/driver.js'
-import { Gather } from '../../src/store/postgres/gather.js'
+import { parseAddress } from '../../src/store/postgres/address.js'
+import { BatchLoader } from '../../src/store/postgres/batch-loader.js'
+import { loadPostgresDriver } from '../../src/store/postgres/driver.js'
 import { openPostgres, type PostgresOptions } from '../../src/store/postgres/index.js'
 import { at, errorRecord, event, letter, session } from './contract/records.js'
 import { tempFolder } from './place.js'
@@ -15,18 +15,18 @@ const server = await PostgresServer.start()
 
 describe('the address of a PostgreSQL store', () => {
   it('is shown without its credentials', () => {
-    expect(readAddress('postgres://ann:secret@db:5433/app?schema=mine&sslmode=require')).toEqual({
+    expect(parseAddress('postgres://ann:secret@db:5433/app?schema=mine&sslmode=require')).toEqual({
       url: 'postgres://ann:secret@db:5433/app?sslmode=require',
-      shown: 'db:5433/app',
+      displayName: 'db:5433/app',
       schema: 'mine',
-      place: 'db:5433/app, schema mine',
+      description: 'db:5433/app, schema mine',
       folder: expect.stringMatching(/^db-5433-app-mine-[0-9a-f]{8}$/) as string,
     })
-    expect(readAddress('postgresql://db/app').schema).toBe('holdfast')
+    expect(parseAddress('postgresql://db/app').schema).toBe('holdfast')
   })
 
   it('names a folder that is its own, whoever asks', () => {
-    const folderOf = (url: string) => readAddress(url).folder
+    const folderOf = (url: string) => parseAddress(url).folder
     const one = folderOf('postgres://ann:secret@db/app')
     expect(folderOf('postgresql://bob@DB:5432/app?sslmode=require&schema=holdfast')).toBe(one)
     const others = [
@@ -46,27 +46,27 @@ describe('the address of a PostgreSQL store', () => {
     'rejects the schema %j and says what it may hold',
     (name) => {
       const url = `postgres://db/app?schema=${encodeURIComponent(name)}`
-      expect(() => readAddress(url)).toThrow(
+      expect(() => parseAddress(url)).toThrow(
         `expected 1 to 40 of the characters a to z, 0 to 9 and _, beginning with a letter or _, got ${JSON.stringify(name)}`,
       )
     },
   )
 
   it.each(['a', '_', '_9', 'holdfast_2', 'x'.repeat(40)])('accepts the schema %j', (name) => {
-    expect(readAddress(`postgres://db/app?schema=${name}`).schema).toBe(name)
+    expect(parseAddress(`postgres://db/app?schema=${name}`).schema).toBe(name)
   })
 
   it.each(['postgres:db', 'mysql://ann:secret@db/app', 'postgres://ann:secret@db/app?schema=Robert";--'])(
     'is refused for %j, without what may be secret',
     (url) => {
-      const refused = () => readAddress(url)
+      const refused = () => parseAddress(url)
       expect(refused).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }))
       expect(refused).not.toThrow('ann:secret')
     },
   )
 
   it('says what to install where the driver is missing', async () => {
-    const missing = loadDriver(() => Promise.reject(new Error('Cannot find package')))
+    const missing = loadPostgresDriver(() => Promise.reject(new Error('Cannot find package')))
     await expect(missing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await expect(missing).rejects.toThrow('npm install pg')
   })
@@ -83,15 +83,15 @@ describe('the address of a PostgreSQL store', () => {
 describe('what is gathered', () => {
   it('is done together, up to a number, and while others are served', async () => {
     const batches: number[][] = []
-    const gather = new Gather<number, number>(
+    const gather = new BatchLoader<number, number>(
       async (items) => {
         batches.push([...items])
         await new Promise((resolve) => setImmediate(resolve))
         return items.map((item) => item * 2)
       },
-      { most: 3, lanes: 1 },
+      { maxItems: 3, maxConcurrent: 1 },
     )
-    const results = await Promise.all([[1], [2], [3, 4], [5]].map((items) => gather.put(items)))
+    const results = await Promise.all([[1], [2], [3, 4], [5]].map((items) => gather.load(items)))
     expect(results).toEqual([[2], [4], [6, 8], [10]])
     expect(batches).toEqual([
       [1, 2],
@@ -101,14 +101,14 @@ describe('what is gathered', () => {
 
   it('fails alone where it is its own fault', async () => {
     const bad = Object.assign(new Error('bad'), { severity: 'ERROR', code: '22021' })
-    const gather = new Gather<number, number>(
+    const gather = new BatchLoader<number, number>(
       async (items) => {
         if (items.includes(2)) throw new Error('refused', { cause: bad })
         return [...items]
       },
-      { most: 10, lanes: 1 },
+      { maxItems: 10, maxConcurrent: 1 },
     )
-    const results = await Promise.allSettled([1, 2, 3].map((item) => gather.put([item])))
+    const results = await Promise.allSettled([1, 2, 3].map((item) => gather.load([item])))
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 })

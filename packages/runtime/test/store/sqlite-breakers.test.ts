@@ -3,20 +3,20 @@ import { CircuitBreaker } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Holdfast } from '../../src/index.js'
-import { type DriverName, openDriver } from '../../src/store/sqlite/driver.js'
-import { FIRST } from '../../src/store/sqlite/schema.js'
-import { SECOND } from '../../src/store/sqlite/schema-journals.js'
+import { openSqliteDriver, type SqliteDriverName } from '../../src/store/sqlite/driver.js'
+import { MIGRATION_1 } from '../../src/store/sqlite/schema.js'
+import { MIGRATION_2 } from '../../src/store/sqlite/schema-journals.js'
 import { storedBreaker } from './contract/records.js'
 import { folder, opened } from './sqlite-place.js'
 
 /** This Node.js may have no SQLite of its own. */
 const { getBuiltinModule } = process as { getBuiltinModule?: (id: string) => unknown }
-const DRIVERS: DriverName[] = getBuiltinModule?.('node:sqlite') ? ['node:sqlite', 'libsql'] : ['libsql']
+const DRIVERS: SqliteDriverName[] = getBuiltinModule?.('node:sqlite') ? ['node:sqlite', 'libsql'] : ['libsql']
 const WALL = Date.UTC(2026, 0, 29, 12)
 const refused = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 
 async function rowsOf(file: string) {
-  const driver = await openDriver(file)
+  const driver = await openSqliteDriver(file)
   const rows = driver.prepare('SELECT * FROM circuit_breaker_states').all([])
   driver.close()
   return rows
@@ -76,9 +76,9 @@ describe('a row of the table of breakers', () => {
 
   it.each(DRIVERS)('of a file of an earlier release is read as it was written, with %s', async (driver) => {
     const file = join(await folder(), 'holdfast.db')
-    const old = await openDriver(file, driver)
-    old.exec(FIRST)
-    old.exec(SECOND)
+    const old = await openSqliteDriver(file, driver)
+    old.exec(MIGRATION_1)
+    old.exec(MIGRATION_2)
     old.exec('PRAGMA application_id = 0x486f6c64')
     old.exec('PRAGMA user_version = 2')
     const write = (id: string) =>

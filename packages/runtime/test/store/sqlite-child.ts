@@ -1,6 +1,6 @@
 // What another process does to a file: node CHILD MODE FILE NAME. It prints what was acknowledged, a line each.
 import { writeSync } from 'node:fs'
-import { openDriver } from '../../src/store/sqlite/driver.js'
+import { openSqliteDriver } from '../../src/store/sqlite/driver.js'
 import { openSqlite } from '../../src/store/sqlite/index.js'
 import { at, letter } from './contract/records.js'
 
@@ -54,7 +54,7 @@ async function share(): Promise<void> {
 
 /** Holds the lock until it hears something. */
 async function hold(): Promise<void> {
-  const driver = await openDriver(file)
+  const driver = await openSqliteDriver(file)
   driver.exec('BEGIN IMMEDIATE')
   say('held')
   process.stdin.once('data', () => {

@@ -1,12 +1,12 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { Commits } from '../../src/store/sqlite/commits.js'
-import type { Connection } from '../../src/store/sqlite/connection.js'
+import type { SqliteConnection } from '../../src/store/sqlite/connection.js'
 import { SqliteDeadLetters } from '../../src/store/sqlite/dead-letters.js'
-import { openDriver } from '../../src/store/sqlite/driver.js'
+import { openSqliteDriver } from '../../src/store/sqlite/driver.js'
 import { openSqlite } from '../../src/store/sqlite/index.js'
 import { migrate } from '../../src/store/sqlite/migrations.js'
+import { WriteQueue } from '../../src/store/sqlite/write-queue.js'
 import { at, letter } from './contract/records.js'
 import { folder, opened } from './sqlite-place.js'
 
@@ -71,7 +71,7 @@ describe('the file of a SQLite store', () => {
   it('has the table of breakers that others know, our columns at its end', async () => {
     const file = join(await folder(), 'holdfast.db')
     await opened(file)
-    const driver = await openDriver(file)
+    const driver = await openSqliteDriver(file)
     onTestFinished(() => driver.close())
     const columns = driver.prepare('SELECT name FROM pragma_table_info(?)').all(['circuit_breaker_states'])
     expect(columns.map(({ name }) => name).slice(0, 13)).toEqual([
@@ -96,7 +96,7 @@ describe('a SQLite file that two processes make at once', () => {
   it('is theirs, whoever comes between the looks of the other', async () => {
     const file = join(await folder(), 'holdfast.db')
     const connect = async (looked: () => void = () => {}) => {
-      const driver = await openDriver(file)
+      const driver = await openSqliteDriver(file)
       onTestFinished(() => driver.close())
       driver.exec('PRAGMA journal_mode = WAL')
       const within = (begin: string) => (work: () => unknown) => {
@@ -114,7 +114,7 @@ describe('a SQLite file that two processes make at once', () => {
           looked()
           return row
         },
-      } as unknown as Connection
+      } as unknown as SqliteConnection
     }
     const second = await connect()
     let looks = 0
@@ -165,7 +165,7 @@ describe('a SQLite file that cannot be used', () => {
 
   it('is told of when it belongs to another program', async () => {
     const file = join(await folder(), 'holdfast.db')
-    const driver = await openDriver(file)
+    const driver = await openSqliteDriver(file)
     driver.exec('CREATE TABLE cats (name TEXT)')
     driver.close()
     expect(await refusal(file)).toContain('belongs to another program')
@@ -174,7 +174,7 @@ describe('a SQLite file that cannot be used', () => {
   it('is told of when a later release wrote it', async () => {
     const file = join(await folder(), 'holdfast.db')
     await (await opened(file)).close()
-    const driver = await openDriver(file)
+    const driver = await openSqliteDriver(file)
     driver.exec('PRAGMA user_version = 99')
     driver.close()
     expect(await refusal(file)).toContain('written by a later release')
@@ -192,7 +192,7 @@ describe('a SQLite file that cannot be used', () => {
 describe('a full disk', () => {
   /** A store whose file cannot grow beyond what it has, until there is room again. */
   async function full() {
-    const commits = new Commits(join(await folder(), 'holdfast.db'), { lockTimeout: 1000 })
+    const commits = new WriteQueue(join(await folder(), 'holdfast.db'), { lockTimeout: 1000 })
     onTestFinished(() => commits.close())
     await commits.open()
     const letters = new SqliteDeadLetters(commits)

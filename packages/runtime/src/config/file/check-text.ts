@@ -2,10 +2,10 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { type Checked, checkConfig, type ParseOptions } from '../check.js'
-import { freeze } from '../places.js'
+import { deepFreeze } from '../source-locations.js'
 
 /** Texts above this many bytes are read off the main thread. */
-const LARGE = 64 * 1024
+const WORKER_THRESHOLD_BYTES = 64 * 1024
 
 /** What the worker is given. */
 export interface WorkerRequest {
@@ -14,7 +14,7 @@ export interface WorkerRequest {
 }
 
 /** What it answers. Thousands of places pass between threads more quickly as one text. */
-export type WorkerAnswer = Omit<Checked, 'places'> & { readonly places: string }
+export type WorkerResponse = Omit<Checked, 'places'> & { readonly places: string }
 
 /**
  * Checks a config's text, a large one in a worker, so that calls are not held up. Where no worker can be started the text
@@ -25,24 +25,24 @@ export type WorkerAnswer = Omit<Checked, 'places'> & { readonly places: string }
 export async function checkText(
   text: string,
   options: ParseOptions = {},
-  entry: () => string = builtEntry,
+  entry: () => string = workerEntry,
 ): Promise<Checked> {
-  if (Buffer.byteLength(text) <= LARGE) return checkConfig(text, options)
+  if (Buffer.byteLength(text) <= WORKER_THRESHOLD_BYTES) return checkConfig(text, options)
   const env = { ...(options.env ?? process.env) }
-  const answer = await inWorker({ text, options: { ...options, env } }, entry)
-  if (answer === undefined) return checkConfig(text, options)
-  return answer.config === undefined ? answer : { ...answer, config: freeze(answer.config) }
+  const response = await checkInWorker({ text, options: { ...options, env } }, entry)
+  if (response === undefined) return checkConfig(text, options)
+  return response.config === undefined ? response : { ...response, config: deepFreeze(response.config) }
 }
 
 /** Its place among what was built is for the package to know, since the code around may be anywhere in a bundle. */
-const builtEntry = (): string => createRequire(import.meta.url).resolve('@holdfast/runtime/config-worker')
+const workerEntry = (): string => createRequire(import.meta.url).resolve('@holdfast/runtime/config-worker')
 
 /** The answer of a worker; undefined where there is none to be had. */
-function inWorker(workerData: WorkerRequest, entry: () => string): Promise<Checked | undefined> {
+function checkInWorker(workerData: WorkerRequest, entry: () => string): Promise<Checked | undefined> {
   return new Promise((resolve) => {
     try {
       const worker = new Worker(pathToFileURL(entry()), { workerData })
-      worker.once('message', ({ places, ...checked }: WorkerAnswer) => {
+      worker.once('message', ({ places, ...checked }: WorkerResponse) => {
         resolve({ ...checked, places: JSON.parse(places) as Checked['places'] })
         void worker.terminate()
       })

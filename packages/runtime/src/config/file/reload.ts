@@ -1,20 +1,20 @@
 import { pathToFileURL } from 'node:url'
 import { isHoldfastError } from 'holdfast'
-import type { Actor, Kit } from '../../kit.js'
 import { MemberFiles } from '../../pools/member-files.js'
-import { messageOf } from '../../records/summary.js'
+import { errorMessageOf } from '../../records/summary.js'
+import type { Actor, RuntimeContext } from '../../runtime-context.js'
+import type { ActiveConfig } from '../active-config.js'
 import type { Checked } from '../check.js'
-import { hiddenNote } from '../explain.js'
-import type { InForce } from '../in-force.js'
-import { refuseContradictions } from '../layer/contradictions.js'
-import { type Difference, hiddenByReload, hiddenMembers, toWireDifference } from '../layer/hidden.js'
-import { configInvalid, lineOf, type Problem } from '../problem.js'
-import { waitingForRestart } from '../restart.js'
+import { formatHiddenNote } from '../explain.js'
+import { throwPolicyConflicts } from '../live-changes/conflicts.js'
+import { type Difference, hiddenByReload, hiddenMembers, toWireDifference } from '../live-changes/hidden.js'
+import { createConfigInvalid, lineOf, type Problem } from '../problem.js'
+import { restartNeededProblems } from '../restart.js'
 import type { Config } from '../schema/schema.js'
-import { type Source, sound, textOf } from '../source.js'
+import { type ConfigSource, readConfigText, requireValid } from '../source.js'
 import type { Environment } from '../text/interpolate.js'
 import { checkText } from './check-text.js'
-import { type Watch, watchConfig } from './watch.js'
+import { createFileWatcher, type FileWatcher } from './watch.js'
 
 /** What became of a file that was read again. */
 export interface Reloaded {
@@ -26,116 +26,119 @@ export interface Reloaded {
   readonly hidden: readonly string[]
 }
 
-export interface ReloadParts {
-  kit: Kit
-  source: Source
+export interface FileReloadParts {
+  runtime: RuntimeContext
+  source: ConfigSource
   env: Environment
   /** Where records live, and where they would live by another configuration. */
   storeUrl: string
   storeOf(config: Config): string
-  inForce: InForce
+  activeConfig: ActiveConfig
   /** A path of the file, which begins where the file lies. */
-  path(path: string): string
+  resolvePath(path: string): string
   /** Lets nothing else change meanwhile. */
-  alone<T>(change: () => Promise<T>): Promise<T>
+  serialize<T>(change: () => Promise<T>): Promise<T>
 }
 
 /** Reads the file again, and the files of members that it names, and puts what they say in force, or tells why not. */
 export class FileReload {
-  private readonly parts: ReloadParts
+  private readonly parts: FileReloadParts
   private readonly memberFiles: MemberFiles
-  private watch: Watch | undefined = undefined
-  private following = false
+  private watcher: FileWatcher | undefined = undefined
+  private isWatching = false
   /** The file's text as it was last taken or refused. */
-  private text: string | undefined
+  private lastText: string | undefined
 
-  constructor(parts: ReloadParts) {
-    const { kit, path, inForce, source } = parts
+  constructor(parts: FileReloadParts) {
+    const { runtime, resolvePath, activeConfig, source } = parts
     this.parts = parts
-    this.text = source.text
+    this.lastText = source.text
     this.memberFiles = new MemberFiles({
-      kit,
-      path,
-      changed: (pool, members) => {
-        inForce.put({ listed: new Map(inForce.listed).set(pool, members) }, refuseContradictions)
+      runtime,
+      resolvePath,
+      onChanged: (pool, members) => {
+        activeConfig.replace(
+          { fileMembers: new Map(activeConfig.fileMembers).set(pool, members) },
+          throwPolicyConflicts,
+        )
       },
     })
   }
 
   /** The members that the files of a configuration list. @throws CONFIG_INVALID */
-  members(config: Config) {
+  readMembers(config: Config) {
     return this.memberFiles.read(config)
   }
 
   /** @throws CONFIG_INVALID that lists everything wrong; what was in force stays so */
-  async now(actor: Actor): Promise<Reloaded> {
-    const { env, source, inForce } = this.parts
+  async reload(actor: Actor): Promise<Reloaded> {
+    const { env, source, activeConfig } = this.parts
     const { file } = source
-    if (file === undefined) return { changes: 0, warnings: inForce.loaded.warnings, hidden: [] }
-    return this.take(async () => {
-      this.text = await textOf(file)
-      this.watch?.know(this.text)
-      return checkText(this.text, { file, env })
+    if (file === undefined) return { changes: 0, warnings: activeConfig.loaded.warnings, hidden: [] }
+    return this.applyChecked(async () => {
+      this.lastText = await readConfigText(file)
+      this.watcher?.setKnownText(this.lastText)
+      return checkText(this.lastText, { file, env })
     }, actor)
   }
 
-  follow(): void {
-    const { kit, source, env, inForce, alone } = this.parts
+  watchFile(): void {
+    const { runtime, source, env, activeConfig, serialize } = this.parts
     const { file } = source
-    this.following = true
-    this.memberFiles.follow(inForce.loaded.config)
+    this.isWatching = true
+    this.memberFiles.watchFiles(activeConfig.loaded.config)
     if (file === undefined) return
-    this.watch = watchConfig(file, {
-      clock: kit.clock,
+    this.watcher = createFileWatcher(file, {
+      clock: runtime.clock,
       text: source.text,
       onChange: (text) =>
         // What somebody has asked to be read meanwhile is not read once more.
-        alone(async () => {
-          const known = text === this.text
-          this.text = text
-          if (!known) await this.take(() => checkText(text, { file, env }), { by: 'file' })
+        serialize(async () => {
+          const isKnown = text === this.lastText
+          this.lastText = text
+          if (!isKnown) await this.applyChecked(() => checkText(text, { file, env }), { by: 'file' })
         }).then(
           () => {},
           () => {}, // it has been told
         ),
-      onError: (error) => kit.complain(`the configuration cannot be read: ${messageOf(error)}`),
+      onError: (error) => runtime.warn(`the configuration cannot be read: ${errorMessageOf(error)}`),
     })
   }
 
   close(): void {
-    this.following = false
-    this.watch?.close()
-    this.watch = undefined
+    this.isWatching = false
+    this.watcher?.close()
+    this.watcher = undefined
     this.memberFiles.close()
   }
 
-  private async take(read: () => Promise<Checked>, actor: Actor): Promise<Reloaded> {
-    const { inForce, source } = this.parts
-    const { loaded: before } = inForce
+  private async applyChecked(read: () => Promise<Checked>, actor: Actor): Promise<Reloaded> {
+    const { activeConfig, source } = this.parts
+    const { loaded: previous } = activeConfig
     let changes: Difference[]
     try {
-      const loaded = sound(await read(), source.file)
-      const listed = await this.memberFiles.read(loaded.config)
+      const loaded = requireValid(await read(), source.file)
+      const fileMembers = await this.memberFiles.read(loaded.config)
       await this.loadHandlers(loaded.config)
-      changes = inForce.put({ loaded, listed }, refuseContradictions)
+      changes = activeConfig.replace({ loaded, fileMembers }, throwPolicyConflicts)
     } catch (error) {
-      await this.reject(actor, error)
+      await this.recordRejection(actor, error)
       throw error
     }
-    inForce.standsIn = false
-    const { config } = inForce.loaded
-    if (this.following) this.memberFiles.follow(config)
+    activeConfig.usesBuiltInPolicies = false
+    const { config } = activeConfig.loaded
+    if (this.isWatching) this.memberFiles.watchFiles(config)
     const hidden = [
-      ...hiddenByReload(before, inForce.resolved).map(hiddenNote),
-      ...hiddenMembers(before.config, config, inForce.layer),
+      ...hiddenByReload(previous, activeConfig.resolved).map(formatHiddenNote),
+      ...hiddenMembers(previous.config, config, activeConfig.layer),
     ]
-    const waiting = waitingForRestart({ ...this.parts, config: source.checked.config }, config)
-    inForce.warn(waiting)
-    await this.tell(actor, { changes, hidden, waiting })
-    return { changes: changes.length, warnings: inForce.loaded.warnings, hidden }
+    const restartNeeded = restartNeededProblems({ ...this.parts, config: source.checked.config }, config)
+    activeConfig.addWarnings(restartNeeded)
+    await this.report(actor, { changes, hidden, waiting: restartNeeded })
+    return { changes: changes.length, warnings: activeConfig.loaded.warnings, hidden }
   }
 
-  private async tell(
+  private async report(
     actor: Actor,
     found: {
       changes: readonly Difference[]
@@ -143,14 +146,14 @@ export class FileReload {
       waiting: readonly Problem[]
     },
   ): Promise<void> {
-    const { kit, source } = this.parts
+    const { runtime, source } = this.parts
     const { file } = source
-    const { changes, hidden, waiting } = found
-    for (const note of [...hidden, ...waiting.map((warning) => lineOf(warning, undefined))]) {
-      kit.complain(note)
-      kit.logger.warn({ config: file }, note)
+    const { changes, hidden, waiting: restartNeeded } = found
+    for (const note of [...hidden, ...restartNeeded.map((warning) => lineOf(warning, undefined))]) {
+      runtime.warn(note)
+      runtime.logger.warn({ config: file }, note)
     }
-    kit.emit({
+    runtime.emit({
       eventType: 'config_reloaded',
       component: 'config',
       context: {
@@ -158,10 +161,10 @@ export class FileReload {
         by: actor.by ?? 'unknown',
         changes: changes.length,
         hidden,
-        ...(waiting.length > 0 && { waiting: waiting.map(({ path }) => path) }),
+        ...(restartNeeded.length > 0 && { waiting: restartNeeded.map(({ path }) => path) }),
       },
     })
-    await kit.audit(actor, 'config.reload', file ?? 'object', {
+    await runtime.audit(actor, 'config.reload', file ?? 'object', {
       after: { changes: changes.map(toWireDifference) },
     })
   }
@@ -171,25 +174,25 @@ export class FileReload {
     const file = deadLetters?.handlers
     if (file === undefined) return
     try {
-      await import(pathToFileURL(this.parts.path(file)).href)
+      await import(pathToFileURL(this.parts.resolvePath(file)).href)
     } catch (error) {
-      throw configInvalid('the configuration', [
-        { path: 'dead_letters.handlers', message: `cannot be loaded: ${messageOf(error)}` },
+      throw createConfigInvalid('the configuration', [
+        { path: 'dead_letters.handlers', message: `cannot be loaded: ${errorMessageOf(error)}` },
       ])
     }
   }
 
-  private async reject(actor: Actor, error: unknown): Promise<void> {
-    const { kit, source } = this.parts
+  private async recordRejection(actor: Actor, error: unknown): Promise<void> {
+    const { runtime, source } = this.parts
     const { file } = source
-    const reason = messageOf(error)
+    const reason = errorMessageOf(error)
     const details = isHoldfastError(error) ? error.details : undefined
-    kit.complain(`the configuration was not taken, what was in force stays so: ${reason}`)
-    kit.emit({
+    runtime.warn(`the configuration was not taken, what was in force stays so: ${reason}`)
+    runtime.emit({
       eventType: 'config_rejected',
       component: 'config',
       context: { file, by: actor.by ?? 'unknown', reason, ...(details && { details }) },
     })
-    await kit.audit(actor, 'config.reject', file ?? 'object', { after: { reason } })
+    await runtime.audit(actor, 'config.reject', file ?? 'object', { after: { reason } })
   }
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { Clock } from 'holdfast'
 
 /** How a file is watched. */
-export interface WatchOptions {
+export interface FileWatchOptions {
   clock: Clock
   /** Told of each new text of the file. What it throws or rejects with goes to `onError`. */
   onChange(text: string): void | Promise<void>
@@ -17,125 +17,125 @@ export interface WatchOptions {
 }
 
 /** A watch on a file. */
-export interface Watch {
+export interface FileWatcher {
   /** Ends it; nothing is told afterwards. */
   close(): void
   /** Takes a text that was read elsewhere for known. */
-  know(text: string): void
+  setKnownText(text: string): void
   /** Reads the file now, and tells of it where it is another. */
   check(): Promise<void>
 }
 
 /** How often the file is looked at whatever the system tells, for file systems that tell nothing. */
-const POLL = 500
+const POLL_INTERVAL_MS = 500
 
 /** A file that is written all the time is read after so many debounces. */
-const PATIENCE = 3
+const MAX_DEBOUNCES = 3
 
 /** An empty file is being written; after so many looks it is empty. */
-const EMPTY_LOOKS = 3
+const MAX_EMPTY_READS = 3
 
 /**
  * Watches a file by its folder, because editors and deployments put another file, or another link, in its place. A file that
  * is being written is left alone until it rests, and an empty one for a while longer.
  */
-export function watchConfig(path: string, options: WatchOptions): Watch {
-  const watching = new FileWatch(path, options)
+export function createFileWatcher(path: string, options: FileWatchOptions): FileWatcher {
+  const watcher = new PollingFileWatcher(path, options)
   return {
-    close: () => watching.close(),
-    know: (text) => watching.know(text),
-    check: () => watching.check(),
+    close: () => watcher.close(),
+    setKnownText: (text) => watcher.setKnownText(text),
+    check: () => watcher.check(),
   }
 }
 
-class FileWatch {
+class PollingFileWatcher {
   private readonly path: string
-  private readonly options: WatchOptions
+  private readonly options: FileWatchOptions
   private readonly debounce: number
-  private readonly folders = new Map<string, FSWatcher>()
-  private readonly onPoll: StatsListener = () => this.touch()
+  private readonly folderWatchers = new Map<string, FSWatcher>()
+  private readonly onPoll: StatsListener = () => this.scheduleRead()
   private text: string | undefined
   private timer: unknown
-  private touches = 0
-  private emptyLooks = 0
-  private failed = false
-  private closed = false
+  private debounces = 0
+  private emptyReads = 0
+  private hasFailed = false
+  private isClosed = false
   /** Looks follow each other, so that no text is told of before an older one. */
-  private looking: Promise<void> = Promise.resolve()
+  private currentRead: Promise<void> = Promise.resolve()
 
-  constructor(path: string, options: WatchOptions) {
+  constructor(path: string, options: FileWatchOptions) {
     this.path = path
     this.options = options
     this.debounce = Math.min(200, Math.max(0, options.debounce ?? 100))
     this.text = options.text
-    watchFile(path, { interval: POLL, persistent: false }, this.onPoll)
+    watchFile(path, { interval: POLL_INTERVAL_MS, persistent: false }, this.onPoll)
     this.watchFolder(dirname(path))
     // What changed between the first reading and the beginning of the watch must not be missed.
-    this.touch()
+    this.scheduleRead()
   }
 
   close(): void {
-    this.closed = true
+    this.isClosed = true
     unwatchFile(this.path, this.onPoll)
-    for (const watcher of this.folders.values()) watcher.close()
-    this.folders.clear()
+    for (const watcher of this.folderWatchers.values()) watcher.close()
+    this.folderWatchers.clear()
     this.options.clock.clearTimer(this.timer)
   }
 
-  know(text: string): void {
+  setKnownText(text: string): void {
     this.text = text
   }
 
   check(): Promise<void> {
-    this.looking = this.looking.then(() => this.look())
-    return this.looking
+    this.currentRead = this.currentRead.then(() => this.readFile())
+    return this.currentRead
   }
 
   /** Watches a folder, unless the system cannot: the poll goes on all the same. */
   private watchFolder(folder: string): void {
-    if (this.closed || this.folders.has(folder)) return
+    if (this.isClosed || this.folderWatchers.has(folder)) return
     try {
-      const watcher = watch(folder, { persistent: false }, () => this.touch())
+      const watcher = watch(folder, { persistent: false }, () => this.scheduleRead())
       const forget = () => {
         watcher.close()
-        if (this.folders.get(folder) === watcher) this.folders.delete(folder)
+        if (this.folderWatchers.get(folder) === watcher) this.folderWatchers.delete(folder)
       }
       watcher.on('error', forget)
-      this.folders.set(folder, watcher)
+      this.folderWatchers.set(folder, watcher)
     } catch {
       // No such folder, or no watches left.
     }
   }
 
   /** Something happened: look once it rests, or when it has not rested for a while. */
-  private touch(): void {
-    if (this.closed || this.touches >= PATIENCE) return
+  private scheduleRead(): void {
+    if (this.isClosed || this.debounces >= MAX_DEBOUNCES) return
     const { clock } = this.options
-    this.touches++
+    this.debounces++
     clock.clearTimer(this.timer)
     this.timer = clock.setTimer(() => {
-      this.touches = 0
+      this.debounces = 0
       void this.check()
     }, this.debounce)
   }
 
-  private async look(): Promise<void> {
-    if (this.closed) return
+  private async readFile(): Promise<void> {
+    if (this.isClosed) return
     try {
       const text = await readFile(this.path, 'utf8')
       // A link may lead to another folder by now.
       this.watchFolder(dirname(this.path))
       this.watchFolder(dirname(await realpath(this.path)))
-      if (this.closed) return
-      this.failed = false
+      if (this.isClosed) return
+      this.hasFailed = false
       if (text === this.text) return
-      if (text.trim() === '' && this.emptyLooks++ < EMPTY_LOOKS) return this.touch()
-      this.emptyLooks = 0
+      if (text.trim() === '' && this.emptyReads++ < MAX_EMPTY_READS) return this.scheduleRead()
+      this.emptyReads = 0
       this.text = text
       await this.options.onChange(text)
     } catch (error) {
-      if (this.closed || this.failed) return
-      this.failed = true
+      if (this.isClosed || this.hasFailed) return
+      this.hasFailed = true
       this.options.onError?.(error)
     }
   }

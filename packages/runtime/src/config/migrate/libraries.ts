@@ -1,5 +1,5 @@
-import type { Mapping } from './plain.js'
-import { plain } from './words.js'
+import { normalizeKey } from './field-aliases.js'
+import type { Mapping } from './mapping.js'
 
 /** Options of a library in the words that policies and breakers are read from, and what a person should look at. */
 export interface Translation {
@@ -80,7 +80,7 @@ function breakerField(field: string, convert: (value: unknown) => unknown = (val
 const LIBRARIES = [P_RETRY, OPOSSUM]
 
 const byPlainName = <T>(words: { readonly [word: string]: T }): ReadonlyMap<string, T> =>
-  new Map(Object.entries(words).map(([word, held]) => [plain(word), held]))
+  new Map(Object.entries(words).map(([word, held]) => [normalizeKey(word), held]))
 
 /** Merges what two options say, those of a breaker field by field. */
 function merge(into: Mapping, more: Mapping): void {
@@ -90,16 +90,16 @@ function merge(into: Mapping, more: Mapping): void {
 
 /** Translates options of a library that is known; undefined for everything else. */
 export function translateLibraryOptions(given: Mapping): Translation | undefined {
-  const keys = new Set(Object.keys(given).map(plain))
-  const library = LIBRARIES.find(({ signs }) => signs.some((sign) => keys.has(plain(sign))))
+  const keys = new Set(Object.keys(given).map(normalizeKey))
+  const library = LIBRARIES.find(({ signs }) => signs.some((sign) => keys.has(normalizeKey(sign))))
   if (library === undefined) return undefined
   const rules = byPlainName(library.rules)
   const said = byPlainName(library.notes)
   const value: Mapping = { ...library.defaults }
   const notes: (readonly [string, string])[] = []
   for (const [key, held] of Object.entries(given)) {
-    const rule = rules.get(plain(key))
-    const note = said.get(plain(key))
+    const rule = rules.get(normalizeKey(key))
+    const note = said.get(normalizeKey(key))
     if (note !== undefined && held !== false) notes.push([key, note])
     if (rule === undefined) value[key] = held
     else if (typeof rule === 'string') value[rule] = held

@@ -1,6 +1,6 @@
-import { show } from '../problem.js'
-import { isMapping } from './plain.js'
-import { Work } from './work.js'
+import { formatValue } from '../problem.js'
+import { ConfigMigrator } from './config-migrator.js'
+import { isMapping } from './mapping.js'
 
 /** One old file. */
 export interface OldFile {
@@ -60,14 +60,14 @@ export interface Migration {
  * ```
  */
 export function migrateConfig(input: string | object | readonly OldFile[]): Migration {
-  const work = new Work()
-  if (!Array.isArray(input)) work.add(undefined, input)
-  else if (input.length === 0) work.reject(undefined, 'got no files, takes at least one')
+  const migrator = new ConfigMigrator()
+  if (!Array.isArray(input)) migrator.add(undefined, input)
+  else if (input.length === 0) migrator.reject(undefined, 'got no files, takes at least one')
   else
-    for (const [i, given] of (input as readonly unknown[]).entries()) {
-      const { file, text } = isMapping(given) ? given : {}
-      if (typeof file === 'string' && text !== undefined) work.add(file, text)
-      else work.reject(undefined, `entry ${i + 1}: got ${show(given)}, takes { file, text }`)
+    for (const [i, entry] of (input as readonly unknown[]).entries()) {
+      const { file, text } = isMapping(entry) ? entry : {}
+      if (typeof file === 'string' && text !== undefined) migrator.add(file, text)
+      else migrator.reject(undefined, `entry ${i + 1}: got ${formatValue(entry)}, takes { file, text }`)
     }
-  return work.finish()
+  return migrator.finish()
 }

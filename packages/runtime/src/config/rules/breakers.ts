@@ -1,50 +1,50 @@
 import type { BreakerEntry } from '../schema/schema.js'
-import { type Facts, keyIn, type Tell } from './facts.js'
+import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
 
 /** Checks what the settings of each breaker say together. */
-export function checkBreakers(facts: Facts, problem: Tell): void {
-  const { config } = facts
+export function checkBreakers(context: RuleContext, report: ReportProblem): void {
+  const { config } = context
   for (const [name, breaker] of Object.entries(config.circuitBreakers ?? {}))
-    checkBreaker(facts, ['circuit_breakers', name], breaker, problem)
+    checkBreaker(context, ['circuit_breakers', name], breaker, report)
   for (const [id, pool] of Object.entries(config.pools ?? {})) {
-    checkBreaker(facts, ['pools', id, 'circuit_breaker'], pool.circuitBreaker, problem)
+    checkBreaker(context, ['pools', id, 'circuit_breaker'], pool.circuitBreaker, report)
     for (const [i, member] of (pool.members ?? []).entries())
       checkBreaker(
-        facts,
+        context,
         ['pools', id, 'members', `${i}`, 'circuit_breaker'],
         member?.circuitBreaker,
-        problem,
+        report,
       )
   }
 }
 
 function checkBreaker(
-  facts: Facts,
+  context: RuleContext,
   path: readonly string[],
   breaker: BreakerEntry | undefined,
-  problem: Tell,
+  report: ReportProblem,
 ): void {
   if (breaker === undefined) return
   const { slowCallRate, slowCallDuration, maxTimeoutDuration, timeoutDuration = 30_000 } = breaker
   if ((slowCallRate === undefined) !== (slowCallDuration === undefined)) {
-    const [there, missing] =
+    const [present, missing] =
       slowCallRate === undefined
         ? ['slow_call_duration', 'slow_call_rate']
         : ['slow_call_rate', 'slow_call_duration']
-    problem([...path, there], `goes together with ${keyIn(facts, missing)}, which is not there`)
+    report([...path, present], `goes together with ${formatKey(context, missing)}, which is not there`)
   }
   if (maxTimeoutDuration !== undefined && maxTimeoutDuration < timeoutDuration)
-    problem(
+    report(
       [...path, 'max_timeout_duration'],
-      `got ${facts.shown([...path, 'max_timeout_duration'])}, takes at least ${keyIn(facts, 'timeout_duration')}`,
+      `got ${context.formatValueAt([...path, 'max_timeout_duration'])}, takes at least ${formatKey(context, 'timeout_duration')}`,
     )
-  const rated = breaker.failureRate !== undefined || slowCallRate !== undefined
-  if (rated && breaker.windowType !== undefined && breaker.windowType !== 'rate')
-    problem(
+  const isRateWindow = breaker.failureRate !== undefined || slowCallRate !== undefined
+  if (isRateWindow && breaker.windowType !== undefined && breaker.windowType !== 'rate')
+    report(
       [...path, 'window_type'],
       `got "${breaker.windowType}", but a rate was given too, which means window_type rate`.replace(
         'window_type',
-        keyIn(facts, 'window_type'),
+        formatKey(context, 'window_type'),
       ),
     )
 }

@@ -1,25 +1,25 @@
-import { idProblem } from '../layer/members.js'
-import { show } from '../problem.js'
-import type { Facts, Tell } from './facts.js'
+import { idProblem } from '../live-changes/members.js'
+import { formatValue } from '../problem.js'
+import type { ReportProblem, RuleContext } from './rule-context.js'
 
 /** Checks that the members of each pool can be told apart: by their ids, and without one by host and port; and that no id is a secret. */
-export function checkMembers({ config, where }: Facts, problem: Tell): void {
+export function checkMembers({ config, formatLocation }: RuleContext, report: ReportProblem): void {
   for (const [pool, { members = [] }] of Object.entries(config.pools ?? {})) {
-    const known = new Map<string, number>()
+    const firstIndexById = new Map<string, number>()
     for (const [i, member] of members.entries()) {
-      const wrong = member.id && idProblem(member.id)
-      if (wrong) problem(['pools', pool, 'members', `${i}`, 'id'], wrong)
+      const idError = member.id && idProblem(member.id)
+      if (idError) report(['pools', pool, 'members', `${i}`, 'id'], idError)
       const id = member.id ?? new URL(member.url).host
-      const first = known.get(id)
+      const first = firstIndexById.get(id)
       if (first === undefined) {
-        known.set(id, i)
+        firstIndexById.set(id, i)
         continue
       }
       const path = ['pools', pool, 'members', `${i}`, member.id === undefined ? 'url' : 'id']
-      const name = show(id)
+      const name = formatValue(id)
       const got = member.id === undefined ? `has no id, so that its host ${name} is its name` : `got ${name}`
-      const other = where(['pools', pool, 'members', `${first}`])
-      problem(path, `${got}, but another member has it: ${other}; give each an id of its own`)
+      const other = formatLocation(['pools', pool, 'members', `${first}`])
+      report(path, `${got}, but another member has it: ${other}; give each an id of its own`)
     }
   }
 }

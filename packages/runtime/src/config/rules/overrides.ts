@@ -1,5 +1,5 @@
 import { BREAKER_DEFAULTS, parseBreakerOptions } from 'holdfast/internal'
-import { snakeKey } from '../../codec/twin.js'
+import { snakeKey } from '../../codec/case-codec.js'
 import { mappedOperations, OverriddenPolicies, policiesAt } from '../overridden.js'
 import {
   type DecoratedMethod,
@@ -9,37 +9,37 @@ import {
   overridesFor,
   overrideVariables,
 } from '../overrides.js'
-import { contradictions } from '../resolve.js'
+import { findFieldConflicts } from '../resolve.js'
 import { type ResolvedConfig, resolveConfig } from '../resolved.js'
-import { type Facts, keyIn, type Tell } from './facts.js'
+import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
 
 /** Checks the overrides, those that the environment gives included: a problem of these has the variable for its path. */
-export function checkOverrides(facts: Facts, problem: Tell): void {
-  const { config, env, shown } = facts
+export function checkOverrides(context: RuleContext, problem: ReportProblem): void {
+  const { config, env, formatValueAt } = context
   const overrides = config.overrides ?? {}
   const variables = overrideVariables(env)
   if (Object.keys(overrides).length === 0 && Object.keys(variables).length === 0) return
-  let isSound = true
-  const report: Tell = (...problems) => {
-    isSound = false
+  let isValid = true
+  const report: ReportProblem = (...problems) => {
+    isValid = false
     problem(...problems)
   }
   for (const [key, value] of Object.entries(overrides)) {
-    const message = overrideProblem(key, value, () => shown(['overrides', key]))
+    const message = overrideProblem(key, value, () => formatValueAt(['overrides', key]))
     if (message !== undefined) report(['overrides', key], message)
   }
   const resolved = resolveConfig({ config, overrideVariables: variables })
   const operations = operationsNamed(resolved, variables)
-  const methods = operations.filter((operation) => operation !== '').map(methodOf)
+  const methods = operations.filter((operation) => operation !== '').map(toDecoratedMethod)
   const given = environmentOverrides(variables, Object.keys(overrides), methods)
   for (const [key, { variable, value }] of given) {
     const message = overrideProblem(key, value, () => 'a value that it does not take')
     if (message !== undefined) report([variable], message)
   }
-  if (isSound) checkTogether(facts, resolved, operations, report)
+  if (isValid) checkTogether(context, resolved, operations, report)
 }
 
-const methodOf = (operation: string): DecoratedMethod => {
+const toDecoratedMethod = (operation: string): DecoratedMethod => {
   const [owner = '', method = ''] = operation.split('.')
   return { owner, method }
 }
@@ -55,10 +55,10 @@ function operationsNamed({ config, policies }: ResolvedConfig, variables: object
 
 /** Checks what overrides say together with the policies that they change. */
 function checkTogether(
-  facts: Facts,
+  context: RuleContext,
   resolved: ResolvedConfig,
   operations: readonly string[],
-  problem: Tell,
+  report: ReportProblem,
 ): void {
   const overridden = new OverriddenPolicies(resolved)
   for (const operation of operations) {
@@ -69,24 +69,25 @@ function checkTogether(
       operation === '' ? resolved.policies.keys() : policiesAt(resolved, operation.replace('.', '/'))
     for (const id of ids) {
       const [before, after] = [resolved.policies.get(id), policyOf(id)]
-      if (before === undefined || after === undefined || contradictions(before).length > 0) continue
-      for (const { field, least } of contradictions(after)) {
+      if (before === undefined || after === undefined || findFieldConflicts(before).length > 0) continue
+      for (const { field, minimumField } of findFieldConflicts(after)) {
         const from =
-          overrides.get(`Retry/${SETTING_OF[least]}`) ?? overrides.get(`Retry/${SETTING_OF[field]}`)
-        const name = (word: string) => keyIn(facts, snakeKey(word))
+          overrides.get(`Retry/${SETTING_BY_FIELD[minimumField]}`) ??
+          overrides.get(`Retry/${SETTING_BY_FIELD[field]}`)
+        const name = (word: string) => formatKey(context, snakeKey(word))
         if (from !== undefined)
-          problem(
+          report(
             pathOf(from),
-            `makes ${name(field)} of the policy ${id} ${after.policy[field]} ms, which is less than ${name(least)}, ${after.policy[least]} ms`,
+            `makes ${name(field)} of the policy ${id} ${after.policy[field]} ms, which is less than ${name(minimumField)}, ${after.policy[minimumField]} ms`,
           )
       }
-      checkBreaker(overridden, after.policy, problem)
+      checkBreaker(overridden, after.policy, report)
     }
   }
 }
 
 /** The setting that decides over a field that may contradict another. */
-const SETTING_OF = {
+const SETTING_BY_FIELD = {
   maxDelay: 'maxDelay',
   baseDelay: 'delay',
   jitterMax: 'jitter',
@@ -99,7 +100,7 @@ const pathOf = ({ key, origin }: OverrideValue): string[] =>
 function checkBreaker(
   overridden: OverriddenPolicies,
   policy: Parameters<OverriddenPolicies['ownBreaker']>[0],
-  problem: Tell,
+  report: ReportProblem,
 ): void {
   if (!policy.enableCircuitBreaker || policy.circuitBreaker != null) return
   const { options, overrides } = overridden.ownBreaker(policy)
@@ -107,5 +108,5 @@ function checkBreaker(
   if (from === undefined) return
   const problems: string[] = []
   parseBreakerOptions(`the breaker of the policy ${policy.id}`, options, BREAKER_DEFAULTS, problems)
-  for (const message of problems) problem(pathOf(from), message)
+  for (const message of problems) report(pathOf(from), message)
 }

@@ -1,6 +1,6 @@
-import { camelKey, snakeKey } from '../../codec/twin.js'
+import { camelKey, snakeKey } from '../../codec/case-codec.js'
 import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, parseVersion, READABLE_VERSIONS } from '../version.js'
-import type { Facts, Tell } from './facts.js'
+import type { ReportProblem, RuleContext } from './rule-context.js'
 
 /** The sections that files of version 1.0 have. */
 const SECTIONS_OF_1_0 = new Set(['version', 'policies', 'subsystemMappings', 'globalDefaults'])
@@ -18,20 +18,24 @@ const ADDED_IN_1_2: readonly (readonly string[])[] = [
 ]
 
 /** Whether it is a version in which a mapping may name a policy that is not there. */
-export const isOld = (version: string): boolean => parseVersion(version).minor === 0
+export const isV1 = (version: string): boolean => parseVersion(version).minor === 0
 
 /** Checks the version, and warns about sections and keys that are newer than it. */
-export function checkVersion({ config }: Facts, problem: Tell, warning: Tell): void {
+export function checkVersion(
+  { config }: RuleContext,
+  report: ReportProblem,
+  reportWarning: ReportProblem,
+): void {
   const { major, minor } = parseVersion(config.version)
   if (major !== 1) {
-    problem(
+    report(
       ['version'],
       `got "${config.version}", takes ${READABLE_VERSIONS}: this release cannot read other versions`,
     )
     return
   }
   if (isNewerMinor(minor))
-    warning(
+    reportWarning(
       ['version'],
       `got "${config.version}", which is newer than ${CURRENT_MINOR}; it is read as ${CURRENT_VERSION}`,
     )
@@ -40,10 +44,10 @@ export function checkVersion({ config }: Facts, problem: Tell, warning: Tell): v
     const newer = new Set(added.filter(({ length }) => length === 1).map(([section]) => section))
     for (const section of Object.keys(config).map(snakeKey))
       if (!SECTIONS_OF_1_0.has(camelKey(section)) && !newer.has(section))
-        warning([section], 'is a section of version 1.1.0; it is used all the same', 'key')
+        reportWarning([section], 'is a section of version 1.1.0; it is used all the same', 'key')
   }
   for (const path of added)
-    warning(
+    reportWarning(
       path,
       `is a ${path.length === 1 ? 'section' : 'key'} of version 1.2.0; it is used all the same`,
       'key',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { codec, type Twin } from '../../codec/twin.js'
+import { type CamelCased, createCodec } from '../../codec/case-codec.js'
 import { CURRENT_VERSION } from '../version.js'
-import { described, flag, key, storeUrl, version, word } from './leaf.js'
+import { booleanValue, nonEmptyString, optionalKey, requiredKey, storeUrl, versionString } from './fields.js'
 import { defaultsSchema, policyEntrySchema } from './policy.js'
 import {
   breakerEntrySchema,
@@ -13,34 +13,40 @@ import {
 
 /** The one schema of the config file, in the file's own spelling. */
 export const configSchema = z.strictObject({
-  version: described(version(), `The version of the form of this file: "${CURRENT_VERSION}".`),
-  debug: key(flag(), 'Shows stack traces in logs, records and answers. Default false.'),
-  global_defaults: key(defaultsSchema, 'What policies are where they say nothing themselves.'),
-  policies: key(z.record(z.string(), policyEntrySchema), 'Retry policies by id.'),
-  circuit_breakers: key(
+  version: requiredKey(versionString(), `The version of the form of this file: "${CURRENT_VERSION}".`),
+  debug: optionalKey(booleanValue(), 'Shows stack traces in logs, records and answers. Default false.'),
+  global_defaults: optionalKey(defaultsSchema, 'What policies are where they say nothing themselves.'),
+  policies: optionalKey(z.record(z.string(), policyEntrySchema), 'Retry policies by id.'),
+  circuit_breakers: optionalKey(
     z.record(z.string(), breakerEntrySchema),
     'Breakers by name, for policies and calls to share.',
   ),
-  subsystem_mappings: key(
-    z.record(z.string(), z.record(z.string(), z.record(z.string(), word()))),
+  subsystem_mappings: optionalKey(
+    z.record(z.string(), z.record(z.string(), z.record(z.string(), nonEmptyString()))),
     'Which policy an operation of a subsystem has, by the kind of the failure; `default` is for every other kind.',
   ),
-  subsystems: key(
+  subsystems: optionalKey(
     z.record(
       z.string(),
       z.strictObject({
-        enabled: key(flag(), 'False lets the calls of the subsystem straight through. Default true.'),
-        error_kinds: key(errorKindsSchema.clone(), 'Kinds of failure of this subsystem alone.'),
+        enabled: optionalKey(
+          booleanValue(),
+          'False lets the calls of the subsystem straight through. Default true.',
+        ),
+        error_kinds: optionalKey(errorKindsSchema.clone(), 'Kinds of failure of this subsystem alone.'),
       }),
     ),
     'Settings of one subsystem.',
   ),
-  error_kinds: key(errorKindsSchema, 'Kinds of failure: the names and codes of errors that mean each.'),
-  pools: key(z.record(z.string(), poolSchema), 'Pools by id.'),
-  dead_letters: key(deadLettersSchema, 'What happens to calls that failed for good.'),
-  record_results: key(flag(), 'Keeps the results of recorded calls. Default false.'),
-  store: key(storeUrl(), 'Where records are kept: memory, files:DIR or sqlite:FILE.'),
-  overrides: key(
+  error_kinds: optionalKey(
+    errorKindsSchema,
+    'Kinds of failure: the names and codes of errors that mean each.',
+  ),
+  pools: optionalKey(z.record(z.string(), poolSchema), 'Pools by id.'),
+  dead_letters: optionalKey(deadLettersSchema, 'What happens to calls that failed for good.'),
+  record_results: optionalKey(booleanValue(), 'Keeps the results of recorded calls. Default false.'),
+  store: optionalKey(storeUrl(), 'Where records are kept: memory, files:DIR or sqlite:FILE.'),
+  overrides: optionalKey(
     z.record(z.string(), z.unknown()),
     'Settings of operations and decorated methods: subsystem/operation/Retry/maxRetries, Class/Retry/maxRetries, Retry/maxRetries.',
   ),
@@ -48,16 +54,16 @@ export const configSchema = z.strictObject({
 })
 
 /** What a config file says: keys in camelCase, durations in milliseconds. What it leaves out is left out here too. */
-export type Config = Twin<typeof configSchema>
+export type Config = CamelCased<typeof configSchema>
 
 /** The config file as it is written. */
 export type WireConfig = z.input<typeof configSchema>
 
 /** A policy as a config holds it: only what was said. */
-export type PolicyEntry = Twin<typeof policyEntrySchema>
+export type PolicyEntry = CamelCased<typeof policyEntrySchema>
 
 /** A breaker as a config holds it. */
-export type BreakerEntry = Twin<typeof breakerEntrySchema>
+export type BreakerEntry = CamelCased<typeof breakerEntrySchema>
 
-export const configCodec = codec(configSchema)
-export const policyEntryCodec = codec(policyEntrySchema)
+export const configCodec = createCodec(configSchema)
+export const policyEntryCodec = createCodec(policyEntrySchema)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { camelKey } from '../../codec/twin.js'
-import { said } from './leaf.js'
+import { camelKey } from '../../codec/case-codec.js'
+import { fieldInfo } from './fields.js'
 
 type Schema = z.core.$ZodType
 
@@ -8,9 +8,9 @@ type Schema = z.core.$ZodType
 const defOf = (schema: Schema): any => (schema as any)._zod.def
 
 /** A schema without what makes it optional or nullable. */
-export function bare(schema: Schema): Schema {
+export function unwrap(schema: Schema): Schema {
   const { type, innerType } = defOf(schema)
-  return type === 'optional' || type === 'nullable' ? bare(innerType) : schema
+  return type === 'optional' || type === 'nullable' ? unwrap(innerType) : schema
 }
 
 /** Whether a schema takes null. */
@@ -20,9 +20,9 @@ export function takesNull(schema: Schema): boolean {
 }
 
 /** What kind of place a schema describes. */
-export type Kind = 'object' | 'record' | 'array' | 'text' | 'scalar' | 'either' | 'anything'
+export type SchemaKind = 'object' | 'record' | 'array' | 'text' | 'scalar' | 'either' | 'anything'
 
-const KINDS: { readonly [type: string]: Kind } = {
+const KIND_BY_ZOD_TYPE: { readonly [type: string]: SchemaKind } = {
   object: 'object',
   record: 'record',
   array: 'array',
@@ -35,14 +35,14 @@ const KINDS: { readonly [type: string]: Kind } = {
 }
 
 /** What kind of place a schema describes; `either` takes numbers and words, as durations do. */
-export const kindOf = (schema: Schema): Kind => KINDS[defOf(bare(schema)).type] ?? 'scalar'
+export const kindOf = (schema: Schema): SchemaKind => KIND_BY_ZOD_TYPE[defOf(unwrap(schema)).type] ?? 'scalar'
 
 /** The keys that an object takes. */
-export const shapeOf = (schema: Schema): { readonly [key: string]: Schema } => defOf(bare(schema)).shape
+export const shapeOf = (schema: Schema): { readonly [key: string]: Schema } => defOf(unwrap(schema)).shape
 
 /** The schema of what stands under a key, where there is one. */
 export function childOf(schema: Schema, key: string): Schema | undefined {
-  const inner = bare(schema)
+  const inner = unwrap(schema)
   const def = defOf(inner)
   if (def.type === 'object') return Object.hasOwn(def.shape, key) ? def.shape[key] : undefined
   if (def.type === 'record') return def.valueType
@@ -51,45 +51,46 @@ export function childOf(schema: Schema, key: string): Schema | undefined {
 
 /** The schema of what a list holds, where a place takes one. */
 export function itemOf(schema: Schema): Schema | undefined {
-  const { type, element, options = [] } = defOf(bare(schema))
+  const { type, element, options = [] } = defOf(unwrap(schema))
   if (type === 'array') return element
-  const several = options.find((option: Schema) => defOf(option).type === 'array')
-  return several && defOf(several).element
+  const arrayOption = options.find((option: Schema) => defOf(option).type === 'array')
+  return arrayOption && defOf(arrayOption).element
 }
 
 /** The wire form of a leaf of TypeScript's: milliseconds become seconds. What is no number is left as it is. */
 export function encodeLeaf(schema: Schema, value: unknown): unknown {
-  const { reverseTransform } = defOf(bare(schema))
+  const { reverseTransform } = defOf(unwrap(schema))
   return typeof value === 'number' && reverseTransform ? reverseTransform(value) : value
 }
 
 /** How keys are written: as in files, or as in TypeScript. */
-export type Spelling = 'wire' | 'code'
+export type KeyStyle = 'wire' | 'code'
 
-export const spell = (key: string, spelling: Spelling): string => (spelling === 'wire' ? key : camelKey(key))
+export const formatKeyAs = (key: string, spelling: KeyStyle): string =>
+  spelling === 'wire' ? key : camelKey(key)
 
 /** What a place takes, in words. */
-export function takesOf(schema: Schema, spelling: Spelling): string {
-  const inner = bare(schema)
-  const words = said.get(inner as never)
-  if (words) return (spelling === 'code' ? words.inCode : undefined) ?? words.takes
+export function expectedValue(schema: Schema, spelling: KeyStyle): string {
+  const inner = unwrap(schema)
+  const info = fieldInfo.get(inner as never)
+  if (info) return (spelling === 'code' ? info.expectedInCode : undefined) ?? info.expected
   const kind = kindOf(inner)
   return kind === 'array' ? 'a list' : spelling === 'code' ? 'an object' : 'a mapping'
 }
 
-export const isSecret = (schema: Schema): boolean => said.get(bare(schema) as never)?.secret === true
+export const isSecret = (schema: Schema): boolean => fieldInfo.get(unwrap(schema) as never)?.isSecret === true
 
 /** A path of the wire in another spelling, and the schema at its end, or at the last place that has one. */
-export function follow(
+export function walkPath(
   root: Schema,
   path: readonly string[],
-  spelling: Spelling,
+  spelling: KeyStyle,
 ): { path: string[]; schema: Schema } {
   let schema = root
   const steps: string[] = []
   for (const step of path) {
     const next = childOf(schema, step)
-    steps.push(kindOf(schema) === 'object' ? spell(step, spelling) : step)
+    steps.push(kindOf(schema) === 'object' ? formatKeyAs(step, spelling) : step)
     if (next === undefined) break
     schema = next
   }
@@ -97,7 +98,7 @@ export function follow(
 }
 
 /** The words that a place takes, where it takes one of a few. */
-export const wordsOf = (schema: Schema): string[] => {
-  const { type, entries } = defOf(bare(schema))
+export const enumValues = (schema: Schema): string[] => {
+  const { type, entries } = defOf(unwrap(schema))
   return type === 'enum' ? Object.values(entries) : []
 }

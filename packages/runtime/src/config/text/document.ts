@@ -11,74 +11,80 @@ import {
   parseDocument,
   type YAMLMap,
 } from 'yaml'
-import { type Place, show } from '../problem.js'
-import { mask, unmask } from './mask.js'
-import { tooDeepAt } from './nesting.js'
+import { formatValue, type TextPosition } from '../problem.js'
+import { maskVariables, unmaskVariables } from './mask.js'
+import { findTooDeep } from './nesting.js'
 
 /** A text that was read: its value, and where each part of it stands. */
 export interface SourceText {
   readonly value: unknown
   /** Where the value at a path stands, or its key; the nearest place above where it cannot be told. */
-  locate(path: readonly string[], at?: 'key' | 'value'): Place
+  locate(path: readonly string[], at?: 'key' | 'value'): TextPosition
 }
 
 /** What is wrong with the text itself. */
-export interface SyntaxProblem extends Place {
+export interface SyntaxProblem extends TextPosition {
   readonly message: string
 }
 
 /** No config is larger than this. */
-const LARGEST = 16 * 1024 * 1024
+const MAX_TEXT_LENGTH = 16 * 1024 * 1024
 
 /** Aliases may not multiply a text beyond this. */
-const ALIASES = 100
+const MAX_ALIAS_COUNT = 100
 
 /** Reads YAML 1.2, of which JSON is a part. What cannot be read is told as problems. */
-export function readText(text: string): SourceText | { problems: SyntaxProblem[] } {
+export function parseText(text: string): SourceText | { problems: SyntaxProblem[] } {
   const lines = new LineCounter()
-  const place = (offset: number): Place => {
+  const positionOf = (offset: number): TextPosition => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  const refuse = (offset: number, message: string) => ({ problems: [{ ...place(offset), message }] })
+  const rejectAt = (offset: number, message: string) => ({ problems: [{ ...positionOf(offset), message }] })
   lines.addNewLine(0)
-  if (text.length > LARGEST) return refuse(0, `got ${text.length} characters, takes ${LARGEST} at the most`)
+  if (text.length > MAX_TEXT_LENGTH)
+    return rejectAt(0, `got ${text.length} characters, takes ${MAX_TEXT_LENGTH} at the most`)
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
-  const control = CONTROL.exec(text)
+  const control = CONTROL_CHARACTER.exec(text)
   if (control !== null) {
     const code = control[0].charCodeAt(0).toString(16).padStart(4, '0')
-    return refuse(control.index, `got the control character U+${code.toUpperCase()}, takes text without any`)
+    return rejectAt(
+      control.index,
+      `got the control character U+${code.toUpperCase()}, takes text without any`,
+    )
   }
-  const masked = mask(text)
-  const deep = tooDeepAt(masked)
-  if (deep !== undefined) return refuse(deep, 'is nested too deeply')
+  const masked = maskVariables(text)
+  const tooDeepOffset = findTooDeep(masked)
+  if (tooDeepOffset !== undefined) return rejectAt(tooDeepOffset, 'is nested too deeply')
   try {
-    return readDocument(masked, place)
+    return parseYaml(masked, positionOf)
   } catch (error) {
     // Of what the reader throws nothing is passed on: it may quote the text.
-    const bomb = error instanceof ReferenceError
-    return refuse(
+    const isAliasBomb = error instanceof ReferenceError
+    return rejectAt(
       0,
-      bomb ? `has aliases that stand for more than ${ALIASES} parts` : 'cannot be read as YAML',
+      isAliasBomb
+        ? `has aliases that stand for more than ${MAX_ALIAS_COUNT} parts`
+        : 'cannot be read as YAML',
     )
   }
 }
 
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
-const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffe\uffff]/
+const CONTROL_CHARACTER = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffe\uffff]/
 
-type PlaceOf = (offset: number) => Place
+type PositionOf = (offset: number) => TextPosition
 
-function readDocument(text: string, place: PlaceOf): SourceText | { problems: SyntaxProblem[] } {
+function parseYaml(text: string, positionOf: PositionOf): SourceText | { problems: SyntaxProblem[] } {
   // Duplicates are looked for below: the reader compares each key with all others.
   const doc = parseDocument(text, { merge: true, prettyErrors: false, uniqueKeys: false, logLevel: 'error' })
-  const problems = syntaxErrors([...doc.errors, ...doc.warnings], place)
+  const problems = toSyntaxProblems([...doc.errors, ...doc.warnings], positionOf)
   const keys = new Map<YAMLMap, Map<string, Pair>>()
-  index(doc.contents, keys, (node, message) => {
-    problems.push({ ...place(node.range?.[0] ?? 0), message })
+  indexKeys(doc.contents, keys, (node, message) => {
+    problems.push({ ...positionOf(node.range?.[0] ?? 0), message })
   })
   if (problems.length > 0) return { problems }
-  const value = unmask(doc.toJS({ maxAliasCount: ALIASES }))
+  const value = unmaskVariables(doc.toJS({ maxAliasCount: MAX_ALIAS_COUNT }))
   return {
     value,
     locate(path, at = 'value') {
@@ -94,33 +100,33 @@ function readDocument(text: string, place: PlaceOf): SourceText | { problems: Sy
         start = offset
         node = next
       }
-      return place(start)
+      return positionOf(start)
     },
   }
 }
 
 /** What the reader says, in words that need no knowledge of it. */
-const MESSAGES: { readonly [code: string]: string } = {
+const SYNTAX_MESSAGES: { readonly [code: string]: string } = {
   TAB_AS_INDENT: 'a tab cannot indent, takes spaces',
   MULTIPLE_DOCS: 'got several documents, takes one',
 }
 
 /** What the reader complains of, without what it quotes. After one thing that it did not expect it expects nothing. */
-function syntaxErrors(
+function toSyntaxProblems(
   errors: readonly { code: string; message: string; pos: readonly [number, number] }[],
-  place: PlaceOf,
+  positionOf: PositionOf,
 ): SyntaxProblem[] {
   const first = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN')
   return errors
     .filter(({ code }, i) => i === first || code !== 'UNEXPECTED_TOKEN')
     .map(({ code, message, pos }) => ({
-      ...place(pos[0]),
-      message: MESSAGES[code] ?? `cannot be read as YAML: ${message.replace(/: ".*$/s, '')}`,
+      ...positionOf(pos[0]),
+      message: SYNTAX_MESSAGES[code] ?? `cannot be read as YAML: ${message.replace(/: ".*$/s, '')}`,
     }))
 }
 
 /** Notes the pairs of every mapping by their key, and tells of keys and aliases that are wrong. */
-function index(
+function indexKeys(
   root: unknown,
   keys: Map<YAMLMap, Map<string, Pair>>,
   problem: (at: Node, message: string) => void,
@@ -137,16 +143,16 @@ function index(
     if (isNode(node) && node.anchor !== undefined) anchors.add(node.anchor)
     if (isSeq(node)) for (const item of node.items) open.push(item)
     if (!isMap(node)) continue
-    const known = new Map<string, Pair>()
+    const pairByKey = new Map<string, Pair>()
     for (const pair of node.items) {
       open.push(pair.key, pair.value)
       if (!isScalar(pair.key)) continue
-      const name = String(unmask(pair.key.value))
-      if (known.has(name) && name !== '<<')
-        problem(pair.key, `${show(name)} is there twice, takes each key once`)
-      known.set(name, pair)
+      const name = String(unmaskVariables(pair.key.value))
+      if (pairByKey.has(name) && name !== '<<')
+        problem(pair.key, `${formatValue(name)} is there twice, takes each key once`)
+      pairByKey.set(name, pair)
     }
-    keys.set(node as YAMLMap, known)
+    keys.set(node as YAMLMap, pairByKey)
   }
   for (const alias of aliases)
     if (!anchors.has(alias.source)) problem(alias, 'is an alias of nothing, takes one whose anchor is there')

@@ -13,8 +13,8 @@ export type Interpolate = (
   path: readonly string[],
 ) => unknown
 
-const VARIABLE = /\$\{([^}]*)\}/g
-const NAME = /^([a-z_]\w*)(?::-(.*))?$/is
+const VARIABLE_PATTERN = /\$\{([^}]*)\}/g
+const VARIABLE_NAME_PATTERN = /^([a-z_]\w*)(?::-(.*))?$/is
 
 /**
  * Makes the function that replaces `${VAR}` and `${VAR:-default}`.
@@ -22,7 +22,7 @@ const NAME = /^([a-z_]\w*)(?::-(.*))?$/is
  * @param onValue - told of each place whose value is the environment's, which must never be shown
  * @param onMissing - told of each variable that is not there
  */
-export function interpolation(
+export function createInterpolate(
   env: Environment,
   onValue: (path: readonly string[]) => void,
   onMissing: (path: readonly string[], message: string) => void,
@@ -30,11 +30,11 @@ export function interpolation(
   return (schema, value, path) => {
     if (typeof value !== 'string' || !value.includes('${')) return value
     let replaced = false
-    let missing = false
-    const text = value.replace(VARIABLE, (whole, inside: string) => {
-      const [, name, fallback] = NAME.exec(inside) ?? []
+    let hasMissing = false
+    const text = value.replace(VARIABLE_PATTERN, (whole, inside: string) => {
+      const [, name, fallback] = VARIABLE_NAME_PATTERN.exec(inside) ?? []
       if (name === undefined) {
-        missing = true
+        hasMissing = true
         onMissing(path, `got ${JSON.stringify(whole)}, takes \${NAME} or \${NAME:-default}`)
         return whole
       }
@@ -43,7 +43,7 @@ export function interpolation(
       if (found !== undefined && found !== '') return found
       if (fallback !== undefined) return fallback
       if (found === undefined) {
-        missing = true
+        hasMissing = true
         onMissing(
           path,
           `reads the variable ${name}, which is not set (set it, or write \${${name}:-default})`,
@@ -52,15 +52,15 @@ export function interpolation(
       return found ?? ''
     })
     // What is told of already is not told of once more for what it is without the variable.
-    if (missing) return undefined
+    if (hasMissing) return undefined
     if (!replaced) return value
     onValue(path)
-    return schema === undefined ? scalarOf(text) : typedFor(schema, text)
+    return schema === undefined ? parseScalar(text) : parseForSchema(schema, text)
   }
 }
 
 /** Words that stand for a number or a boolean, as YAML reads them. */
-export function scalarOf(text: string): unknown {
+export function parseScalar(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   if (/^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(text)) return Number(text)
   if (text === '.inf' || text === 'Infinity') return Number.POSITIVE_INFINITY
@@ -68,10 +68,10 @@ export function scalarOf(text: string): unknown {
 }
 
 /** A variable's text as the type that a place takes: a list may be JSON or have commas. */
-export function typedFor(schema: z.core.$ZodType, text: string): unknown {
+export function parseForSchema(schema: z.core.$ZodType, text: string): unknown {
   const kind = kindOf(schema)
   if (kind === 'text') return text
-  if (kind !== 'array') return scalarOf(text)
+  if (kind !== 'array') return parseScalar(text)
   if (text.trimStart().startsWith('['))
     try {
       return JSON.parse(text)
@@ -82,5 +82,5 @@ export function typedFor(schema: z.core.$ZodType, text: string): unknown {
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
-    .map((item) => typedFor(childOf(schema, '') ?? schema, item))
+    .map((item) => parseForSchema(childOf(schema, '') ?? schema, item))
 }

@@ -1,23 +1,31 @@
 /** Characters that mean something to YAML, as others that do not, one for one, so that places stay what they are. */
-const SPECIAL = '{}[],:# '
-const FIRST = 0xe7f0
-const MASKED = new RegExp(`[\\u${FIRST.toString(16)}-\\u${(FIRST + SPECIAL.length - 1).toString(16)}]`, 'g')
+const SPECIAL_CHARACTERS = '{}[],:# '
+const FIRST_MASK_CODE = 0xe7f0
+const MASKED_PATTERN = new RegExp(
+  `[\\u${FIRST_MASK_CODE.toString(16)}-\\u${(FIRST_MASK_CODE + SPECIAL_CHARACTERS.length - 1).toString(16)}]`,
+  'g',
+)
 
 /**
  * A text in which `${VAR}` is nothing but letters to YAML. Otherwise `{ port: ${PORT} }` would be a mapping in a mapping.
  */
-export function mask(text: string): string {
-  if (!text.includes('${') || text.search(MASKED) >= 0) return text
+export function maskVariables(text: string): string {
+  if (!text.includes('${') || text.search(MASKED_PATTERN) >= 0) return text
   return text.replace(/\$\{[a-z_]\w*(?::-[^}\n"']*)?\}/gi, (whole) =>
-    whole.replace(/[{}[\],:# ]/g, (special) => String.fromCharCode(FIRST + SPECIAL.indexOf(special))),
+    whole.replace(/[{}[\],:# ]/g, (special) =>
+      String.fromCharCode(FIRST_MASK_CODE + SPECIAL_CHARACTERS.indexOf(special)),
+    ),
   )
 }
 
 const unmaskText = (text: string): string =>
-  text.replace(MASKED, (character) => SPECIAL[character.charCodeAt(0) - FIRST] as string)
+  text.replace(
+    MASKED_PATTERN,
+    (character) => SPECIAL_CHARACTERS[character.charCodeAt(0) - FIRST_MASK_CODE] as string,
+  )
 
 /** Undoes it in all the texts of a value, in place. What the value holds twice, or within itself, is visited once. */
-export function unmask(value: unknown): unknown {
+export function unmaskVariables(value: unknown): unknown {
   if (typeof value === 'string') return unmaskText(value)
   const seen = new Set<unknown>()
   const open = [value]
@@ -25,11 +33,11 @@ export function unmask(value: unknown): unknown {
     const next = open.pop()
     if (typeof next !== 'object' || next === null || seen.has(next)) continue
     seen.add(next)
-    for (const [key, held] of Object.entries(next)) {
-      if (typeof held === 'string') {
-        const text = unmaskText(held)
-        if (text !== held && key !== '__proto__') (next as Record<string, unknown>)[key] = text
-      } else open.push(held)
+    for (const [key, value] of Object.entries(next)) {
+      if (typeof value === 'string') {
+        const text = unmaskText(value)
+        if (text !== value && key !== '__proto__') (next as Record<string, unknown>)[key] = text
+      } else open.push(value)
     }
   }
   return value

@@ -1,13 +1,13 @@
 import { CST, Lexer } from 'yaml'
 
 /** No config is nested as deeply as this. */
-const DEEPEST = 64
+const MAX_NESTING = 64
 
 /**
  * Where a text is nested too deeply to be read, if it is. The reader of YAML calls itself for every level, and a text of
  * brackets would end the process before anything could be caught.
  */
-export function tooDeepAt(text: string): number | undefined {
+export function findTooDeep(text: string): number | undefined {
   let offset = 0
   let flow = 0
   let inLine = 0
@@ -27,11 +27,11 @@ export function tooDeepAt(text: string): number | undefined {
       indents.push(indent)
       atStart = false
     }
-    if (flow + inLine + indents.length > DEEPEST) return offset
-    if (!CONTROL.has(token)) offset += token.length
+    if (flow + inLine + indents.length > MAX_NESTING) return offset
+    if (!ZERO_WIDTH_TOKENS.has(token)) offset += token.length
   }
   return undefined
 }
 
 /** Tokens that stand for no character of the text. */
-const CONTROL = new Set([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR])
+const ZERO_WIDTH_TOKENS = new Set([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR])

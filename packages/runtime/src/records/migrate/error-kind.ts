@@ -2,7 +2,7 @@ import { type Classification, classify, type Kind } from 'holdfast'
 import { compileMatchers } from 'holdfast/internal'
 
 /** The kinds that a name of another language can mean. */
-const KINDS: readonly Kind[] = [
+const FOREIGN_KINDS: readonly Kind[] = [
   'timeout',
   'network_error',
   'rate_limited',
@@ -17,13 +17,15 @@ const KINDS: readonly Kind[] = [
 ]
 
 /** An error that says nothing, so that only the kind can fit a name. */
-const NOTHING: unknown = Object.freeze(Object.create(null))
+const EMPTY_ERROR: unknown = Object.freeze(Object.create(null))
 
 /** The kind of an error of which only its class's name and the answer's status were written down. */
-export function errorKind(type: unknown, status: unknown): Kind {
+export function parseErrorKind(type: unknown, status: unknown): Kind {
   if (typeof status === 'number' && status >= 400) return classify({ status }).kind
   if (typeof type !== 'string') return 'unknown'
-  const fits = compileMatchers([type])
+  const matches = compileMatchers([type])
   const category = '' as Classification['category']
-  return KINDS.find((kind) => fits(NOTHING, { category, kind })) ?? classify({ name: type }).kind
+  return (
+    FOREIGN_KINDS.find((kind) => matches(EMPTY_ERROR, { category, kind })) ?? classify({ name: type }).kind
+  )
 }

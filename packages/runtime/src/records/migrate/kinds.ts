@@ -1,28 +1,36 @@
 import type { z } from 'zod'
-import { camelKey } from '../../codec/twin.js'
+import { camelKey } from '../../codec/case-codec.js'
 import { breakerSchema } from '../breaker.js'
 import { deadLetterSchema } from '../dead-letter.js'
 import { errorRecordSchema } from '../errors.js'
 import { windowSchema } from '../metrics.js'
 import { EVENT_TYPES, eventSchema, OUTCOMES, STOP_REASONS, sessionSchema } from '../session.js'
-import { breaker, contradictionsIn, deadLetter, errorRecord, event, metrics, session } from './convert.js'
-import type { Reader } from './reader.js'
+import {
+  convertBreaker,
+  convertDeadLetter,
+  convertErrorRecord,
+  convertEvent,
+  convertMetrics,
+  convertSession,
+  findContradictions,
+} from './convert.js'
+import type { OldRecordReader } from './reader.js'
 
-type Bag = Record<string, unknown>
+type OldRecord = Record<string, unknown>
 
 /** What lines may hold. */
 export type MigratedKind = 'sessions' | 'events' | 'metrics' | 'breakers' | 'deadLetters' | 'errors'
 
-interface Kind {
+interface RecordKind {
   readonly name: MigratedKind
   /** The fields that tell it: all of one of these lists. */
-  readonly signs: readonly (readonly string[])[]
-  convert(reader: Reader): Bag
+  readonly requiredFields: readonly (readonly string[])[]
+  convert(reader: OldRecordReader): OldRecord
   readonly schema: z.ZodType
   /** What the schema cannot say: a sentence a problem. */
-  check?(record: Bag): string[]
+  findProblems?(record: OldRecord): string[]
   /** The words that the record uses, each with those that a record of another program may use. */
-  words?(record: Bag): readonly UsedWord[]
+  words?(record: OldRecord): readonly UsedWord[]
 }
 
 interface UsedWord {
@@ -31,14 +39,14 @@ interface UsedWord {
   readonly known: readonly string[]
 }
 
-const KINDS: readonly Kind[] = [
-  { name: 'deadLetters', signs: [['dlq_id']], convert: deadLetter, schema: deadLetterSchema },
+const RECORD_KINDS: readonly RecordKind[] = [
+  { name: 'deadLetters', requiredFields: [['dlq_id']], convert: convertDeadLetter, schema: deadLetterSchema },
   {
     name: 'events',
-    signs: [['event_id'], ['event_type']],
-    convert: event,
+    requiredFields: [['event_id'], ['event_type']],
+    convert: convertEvent,
     schema: eventSchema,
-    check: ({ attempt, max_attempts: most }) =>
+    findProblems: ({ attempt, max_attempts: most }) =>
       typeof attempt === 'number' && typeof most === 'number' && attempt > most
         ? [`max_attempts: got ${most}, takes at least attempt, which is ${attempt}`]
         : [],
@@ -46,16 +54,16 @@ const KINDS: readonly Kind[] = [
   },
   {
     name: 'sessions',
-    signs: [
+    requiredFields: [
       ['session_id', 'attempts'],
       ['request_id', 'attempts'],
     ],
-    convert: session,
+    convert: convertSession,
     schema: sessionSchema,
-    check: contradictionsIn,
+    findProblems: findContradictions,
     words: ({ stopped, attempts }) => [
       { path: 'stopped', got: stopped, known: STOP_REASONS },
-      ...(Array.isArray(attempts) ? attempts : []).map((attempt: Bag, i) => ({
+      ...(Array.isArray(attempts) ? attempts : []).map((attempt: OldRecord, i) => ({
         path: `attempts.${i}.outcome`,
         got: attempt.outcome,
         known: OUTCOMES,
@@ -64,20 +72,25 @@ const KINDS: readonly Kind[] = [
   },
   {
     name: 'metrics',
-    signs: [['time_window_start', 'time_window_end']],
-    convert: metrics,
+    requiredFields: [['time_window_start', 'time_window_end']],
+    convert: convertMetrics,
     // Quantiles cannot be made up for windows of a time when nobody counted them.
     schema: windowSchema.extend({ latency: windowSchema.shape.latency.partial().nullish() }),
   },
-  { name: 'errors', signs: [['severity', 'error_type']], convert: errorRecord, schema: errorRecordSchema },
+  {
+    name: 'errors',
+    requiredFields: [['severity', 'error_type']],
+    convert: convertErrorRecord,
+    schema: errorRecordSchema,
+  },
   {
     name: 'breakers',
-    signs: [
+    requiredFields: [
       ['state', 'failure_count'],
       ['state', 'threshold'],
       ['state', 'failure_threshold'],
     ],
-    convert: breaker,
+    convert: convertBreaker,
     schema: breakerSchema,
   },
 ]
@@ -86,13 +99,13 @@ const KINDS: readonly Kind[] = [
  * The words of a record that no version of this library ever wrote. Records with a stamp of ours may come from a newer
  * version, whose words are kept as text; in all others an unknown word is a mistake.
  */
-export const unknownWords = (kind: Kind, record: Bag): string[] =>
+export const unknownWords = (kind: RecordKind, record: OldRecord): string[] =>
   (kind.words?.(record) ?? [])
     .filter(({ got, known }) => typeof got === 'string' && !known.includes(got))
     .map(({ path, got, known }) => `${path}: expected one of ${known.join(', ')}, got ${JSON.stringify(got)}`)
 
 /** Which kind a record is, by its fields in either spelling. */
-export function kindOf(raw: Bag): Kind | undefined {
-  const has = (field: string) => Object.hasOwn(raw, field) || Object.hasOwn(raw, camelKey(field))
-  return KINDS.find(({ signs }) => signs.some((fields) => fields.every(has)))
+export function recordKindOf(raw: OldRecord): RecordKind | undefined {
+  const hasField = (field: string) => Object.hasOwn(raw, field) || Object.hasOwn(raw, camelKey(field))
+  return RECORD_KINDS.find(({ requiredFields }) => requiredFields.some((fields) => fields.every(hasField)))
 }

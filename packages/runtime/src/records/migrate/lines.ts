@@ -4,7 +4,7 @@ import { HoldfastError } from 'holdfast'
  * Lines of a text, or of what an iterable brings: lines (of `readline`, say) or pieces of text that end anywhere (of a file's
  * stream). The first item with a line break in it shows that they are pieces.
  */
-export async function* linesOf(input: string | AsyncIterable<string>): AsyncGenerator<string> {
+export async function* readLines(input: string | AsyncIterable<string>): AsyncGenerator<string> {
   if (typeof input === 'string') {
     yield* input.split('\n')
     return
@@ -14,11 +14,11 @@ export async function* linesOf(input: string | AsyncIterable<string>): AsyncGene
       'INVALID_OPTIONS',
       `migrateRecords: got ${input === null ? 'null' : `a value of type ${typeof input}`}, takes JSON lines as a string or as an async iterable of strings`,
     )
-  let pieces = false
+  let isChunked = false
   let rest = ''
   for await (const item of input) {
-    pieces ||= String(item).includes('\n')
-    if (!pieces) {
+    isChunked ||= String(item).includes('\n')
+    if (!isChunked) {
       yield String(item)
       continue
     }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
-import { callable, check } from '../../check.js'
-import { kindOf, type MigratedKind, unknownWords } from './kinds.js'
-import { linesOf } from './lines.js'
-import { isBag, Reader } from './reader.js'
+import { anyFunction, checkOptions } from '../../option-checks.js'
+import { type MigratedKind, recordKindOf, unknownWords } from './kinds.js'
+import { readLines } from './lines.js'
+import { isOldRecord, OldRecordReader } from './reader.js'
 
 /** What a migration may be told. */
 export interface MigrateRecordsOptions {
@@ -41,7 +41,9 @@ export interface MigratedRecords {
   report: MigrateRecordsReport
 }
 
-type Read = { kind: MigratedKind; record: Record<string, unknown>; changed: boolean } | { problem: string }
+type LineResult =
+  | { kind: MigratedKind; record: Record<string, unknown>; isChanged: boolean }
+  | { problem: string }
 
 /**
  * Brings JSON lines of old sessions, events and metrics, and of breakers, dead letters and error records, to the current wire
@@ -69,7 +71,7 @@ export async function migrateRecords(
   lines: string | AsyncIterable<string>,
   options: MigrateRecordsOptions = {},
 ): Promise<MigratedRecords> {
-  check('records cannot be brought over', options, {}, { write: callable })
+  checkOptions('records cannot be brought over', options, {}, { write: anyFunction })
   const records: Record<string, unknown>[] = []
   const texts: string[] = []
   const report: MigrateRecordsReport = {
@@ -85,13 +87,13 @@ export async function migrateRecords(
     integrity: { in: 0, out: 0, rejected: 0 },
   }
   let number = 0
-  for await (const line of linesOf(lines)) {
+  for await (const line of readLines(lines)) {
     number++
     // A byte order mark is no space to JSON.
     const text = line.replace(/^\uFEFF/, '').trim()
     if (text === '') continue
     report.integrity.in++
-    const read = readLine(text)
+    const read = convertLine(text)
     if ('problem' in read) {
       report.integrity.rejected++
       report.problems.push({ line: number, message: read.problem })
@@ -99,8 +101,8 @@ export async function migrateRecords(
     }
     report.integrity.out++
     report[read.kind]++
-    report[read.changed ? 'converted' : 'unchanged']++
-    const written = read.changed ? JSON.stringify(read.record) : text
+    report[read.isChanged ? 'converted' : 'unchanged']++
+    const written = read.isChanged ? JSON.stringify(read.record) : text
     if (options.write !== undefined) await options.write(written)
     else {
       records.push(read.record)
@@ -110,7 +112,7 @@ export async function migrateRecords(
   return { records, text: texts.map((text) => `${text}\n`).join(''), report }
 }
 
-function readLine(text: string): Read {
+function convertLine(text: string): LineResult {
   let raw: unknown
   try {
     raw = JSON.parse(text)
@@ -118,23 +120,23 @@ function readLine(text: string): Read {
     // What the parser says quotes the line, and the line may hold a secret.
     return { problem: 'is not JSON; takes one JSON object a line' }
   }
-  if (!isBag(raw))
+  if (!isOldRecord(raw))
     return {
       problem: `is ${Array.isArray(raw) ? 'an array' : raw === null ? 'null' : `a ${typeof raw}`}, takes an object`,
     }
-  const kind = kindOf(raw)
+  const kind = recordKindOf(raw)
   if (kind === undefined)
     return {
       problem: `is no record that is known; takes sessions (session_id, attempts), events (event_id), metrics (time_window_start), breakers, dead letters and error records; has ${Object.keys(raw).slice(0, 8).join(', ') || 'no fields'}`,
     }
-  const reader = new Reader(raw)
+  const reader = new OldRecordReader(raw)
   const record = kind.convert(reader)
   const result = kind.schema.safeParse(record)
   const problems = result.success
-    ? [...(reader.isOwn ? [] : unknownWords(kind, record)), ...(kind.check?.(record) ?? [])]
-    : result.error.issues.map(sentence)
+    ? [...(reader.isOwn ? [] : unknownWords(kind, record)), ...(kind.findProblems?.(record) ?? [])]
+    : result.error.issues.map(formatIssue)
   if (problems.length > 0) return { problem: `${kind.name}: ${problems.join('; ')}` }
-  return { kind: kind.name, record, changed: !isDeepStrictEqual(record, raw) }
+  return { kind: kind.name, record, isChanged: !isDeepStrictEqual(record, raw) }
 }
 
-const sentence = ({ path, message }: z.core.$ZodIssue) => `${path.join('.')}: ${message}`
+const formatIssue = ({ path, message }: z.core.$ZodIssue) => `${path.join('.')}: ${message}`

@@ -7,9 +7,9 @@ const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 
 /** What the names of files begin with that are not finished. */
-const UNFINISHED = '.unfinished-'
+const UNFINISHED_PREFIX = '.unfinished-'
 
-const HINTS: Record<string, string> = {
+const HINT_BY_CODE: Record<string, string> = {
   ENOSPC: 'the disk is full; make room, then try again: nothing that was acknowledged is lost',
   EDQUOT:
     'the quota of the disk is used up; make room, then try again: nothing that was acknowledged is lost',
@@ -23,14 +23,14 @@ const HINTS: Record<string, string> = {
 }
 
 /** The code of a system error. */
-export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code)
+export const systemErrorCode = (error: unknown): string => String((error as { code?: unknown } | null)?.code)
 
 /** The error that a caller gets: what is wrong with which place, and what to do. */
-export function unavailable(place: string, error: unknown): HoldfastError {
+export function createUnavailableError(place: string, error: unknown): HoldfastError {
   if (isHoldfastError(error)) return error
-  const why = HINTS[codeOf(error)] ?? 'it failed'
-  const told = error instanceof Error ? error.message : String(error)
-  return new HoldfastError('STORE_UNAVAILABLE', `the files store ${place}: ${why} (${told})`, {
+  const why = HINT_BY_CODE[systemErrorCode(error)] ?? 'it failed'
+  const detail = error instanceof Error ? error.message : String(error)
+  return new HoldfastError('STORE_UNAVAILABLE', `the files store ${place}: ${why} (${detail})`, {
     cause: error,
     status: 503,
   })
@@ -47,11 +47,11 @@ export function parseJson(path: string, content: Buffer): unknown {
 }
 
 /** Undefined where there is no such file. */
-async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (systemErrorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -60,7 +60,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
 export interface FileStamp {
   ino: number
   /** When it was made: a new file may have the number of one that has gone. */
-  born: number
+  createdAt: number
   size: number
   mtime: number
 }
@@ -82,12 +82,12 @@ export class Disk {
     const make = () => mkdir(path, { mode: FOLDER_MODE })
     try {
       await make().catch(async (error: unknown) => {
-        if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+        if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
         await this.makeFolder(dirname(path))
         await make()
       })
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') return
+      if (systemErrorCode(error) === 'EEXIST') return
       throw error
     }
     await this.syncFolder(dirname(path))
@@ -95,7 +95,7 @@ export class Disk {
 
   /** Puts a whole file in place: readers see the old one or the new one. `syncFolder` makes its name last. */
   async replace(path: string, content: string | Uint8Array): Promise<void> {
-    const unfinished = join(dirname(path), UNFINISHED + randomUUID())
+    const unfinished = join(dirname(path), UNFINISHED_PREFIX + randomUUID())
     try {
       const file = await open(unfinished, 'wx', FILE_MODE)
       try {
@@ -173,12 +173,12 @@ export class Disk {
   }
 
   read(path: string): Promise<Buffer | undefined> {
-    return unlessMissing(readFile(path))
+    return undefinedIfMissing(readFile(path))
   }
 
   /** Opens a file to read parts of it. */
   open(path: string): Promise<FileHandle | undefined> {
-    return unlessMissing(open(path, 'r'))
+    return undefinedIfMissing(open(path, 'r'))
   }
 
   async remove(path: string): Promise<void> {
@@ -188,26 +188,26 @@ export class Disk {
 
   async move(from: string, to: string): Promise<void> {
     this.verifyLock()
-    await unlessMissing(rename(from, to))
+    await undefinedIfMissing(rename(from, to))
   }
 
-  async names(folder: string): Promise<string[]> {
-    return (await unlessMissing(readdir(folder))) ?? []
+  async fileNames(folder: string): Promise<string[]> {
+    return (await undefinedIfMissing(readdir(folder))) ?? []
   }
 
-  async folders(path: string): Promise<string[]> {
-    const entries = (await unlessMissing(readdir(path, { withFileTypes: true }))) ?? []
+  async folderNames(path: string): Promise<string[]> {
+    const entries = (await undefinedIfMissing(readdir(path, { withFileTypes: true }))) ?? []
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
   }
 
   async stamp(path: string): Promise<FileStamp | undefined> {
-    const found = await unlessMissing(stat(path))
-    return found && { ino: found.ino, born: found.birthtimeMs, size: found.size, mtime: found.mtimeMs }
+    const found = await undefinedIfMissing(stat(path))
+    return found && { ino: found.ino, createdAt: found.birthtimeMs, size: found.size, mtime: found.mtimeMs }
   }
 
   /** Clears away what killed writers left. Whoever calls it holds the folder's lock. */
-  async sweep(folder: string): Promise<void> {
-    for (const name of await this.names(folder))
-      if (name.startsWith(UNFINISHED)) await this.remove(join(folder, name))
+  async removeUnfinished(folder: string): Promise<void> {
+    for (const name of await this.fileNames(folder))
+      if (name.startsWith(UNFINISHED_PREFIX)) await this.remove(join(folder, name))
   }
 }

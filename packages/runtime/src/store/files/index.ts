@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { breakerEventCodec } from '../../records/breaker.js'
 import { auditCodec, errorRecordCodec, SEVERITIES } from '../../records/errors.js'
 import { eventCodec, sessionCodec } from '../../records/session.js'
-import { auditNature, breakerEventNature, errorNature, eventNature, sessionNature } from '../fits.js'
+import { auditFilter, breakerEventFilter, errorFilter, eventFilter, sessionFilter } from '../filters.js'
 import type { Store } from '../store.js'
 import { FilesDeadLetters } from './dead-letters.js'
-import { Disk, unavailable } from './disk.js'
+import { createUnavailableError, Disk } from './disk.js'
 import { FilesJournal, FilesSessions } from './journal.js'
 import { JsonFile } from './json-file.js'
-import { Lock } from './lock.js'
+import { FairFileLock } from './lock.js'
 import { FilesMetrics } from './metrics.js'
-import type { JournalForm } from './pages.js'
+import type { JournalLayout } from './pages.js'
 import { FilesBreakers, FilesLayers, FilesValues } from './tables.js'
 
 /** What a store in files may be told. */
@@ -25,41 +25,47 @@ export interface FilesStoreOptions {
 /** A store in a folder that people can read, for any number of processes. The folder is made when it is opened. */
 export function filesStore(dir: string, options: FilesStoreOptions = {}): Store {
   const { disk = new Disk(), warn = (line) => console.error(`holdfast: ${line}`) } = options
-  const locks = new Map<string, Lock>()
+  const locks = new Map<string, FairFileLock>()
   /** A lock, and the disk for what is written under it. */
-  const locked = (name: string): [disk: Disk, lock: Lock] => {
-    const lock = new Lock(join(dir, '.locks', name))
+  const locked = (name: string): [disk: Disk, lock: FairFileLock] => {
+    const lock = new FairFileLock(join(dir, '.locks', name))
     locks.set(name, lock)
     return [disk.fencedBy(lock), lock]
   }
   const plain = (name: string) => ({
     folders: [join(dir, name)],
     folderOf: () => 0,
-    only: () => undefined,
+    onlyFolder: () => undefined,
     prefix: name,
     timeField: 'timestamp',
   })
-  const journal = <T, F extends object>(name: string, form: Pick<JournalForm<T, F>, 'nature' | 'codec'>) =>
-    new FilesJournal<T, F>(...locked(name), { ...plain(name), ...form })
+  const journal = <T, F extends object>(
+    name: string,
+    form: Pick<JournalLayout<T, F>, 'recordFilter' | 'codec'>,
+  ) => new FilesJournal<T, F>(...locked(name), { ...plain(name), ...form })
 
   const sessions = new FilesSessions(...locked('sessions'), {
     ...plain('sessions'),
     timeField: 'start_time',
-    nature: sessionNature,
+    recordFilter: sessionFilter,
     codec: sessionCodec,
   })
-  const events = journal('events', { nature: eventNature, codec: eventCodec })
+  const events = journal('events', { recordFilter: eventFilter, codec: eventCodec })
   const errors = new FilesJournal(...locked('errors'), {
-    nature: errorNature,
+    recordFilter: errorFilter,
     codec: errorRecordCodec,
     timeField: 'timestamp',
     folders: SEVERITIES.map((severity) => join(dir, 'logs', severity)),
     folderOf: ({ severity }) => SEVERITIES.indexOf(severity),
-    only: ({ severity }) => (severity === undefined ? undefined : SEVERITIES.indexOf(severity as 'ERROR')),
+    onlyFolder: ({ severity }) =>
+      severity === undefined ? undefined : SEVERITIES.indexOf(severity as 'ERROR'),
     prefix: 'errors',
   })
-  const audit = journal('audit', { nature: auditNature, codec: auditCodec })
-  const breakerEvents = journal('breaker_events', { nature: breakerEventNature, codec: breakerEventCodec })
+  const audit = journal('audit', { recordFilter: auditFilter, codec: auditCodec })
+  const breakerEvents = journal('breaker_events', {
+    recordFilter: breakerEventFilter,
+    codec: breakerEventCodec,
+  })
   const journals = [sessions, events, errors, audit, breakerEvents]
 
   const breakers = new JsonFile(...locked('breakers'), join(dir, 'breakers.json'))
@@ -86,11 +92,11 @@ export function filesStore(dir: string, options: FilesStoreOptions = {}): Store 
         for (const each of journals) await each.open()
         await deadLetters.open()
       } catch (error) {
-        throw unavailable(dir, error)
+        throw createUnavailableError(dir, error)
       }
     },
     async close() {
-      await Promise.all(parts.map((part) => part.idle()))
+      await Promise.all(parts.map((part) => part.whenIdle()))
       await Promise.all([...locks.values()].map((each) => each.close()))
     },
     async freeSpace() {

@@ -1,28 +1,28 @@
 import { dirname } from 'node:path'
-import { Batches } from './batches.js'
-import { type Disk, parseJson, unavailable } from './disk.js'
-import type { Lock } from './lock.js'
+import { createUnavailableError, type Disk, parseJson } from './disk.js'
+import type { FairFileLock } from './lock.js'
+import { SerialQueue } from './serial-queue.js'
 
-type Change = (held: Map<string, unknown>) => void
+type TableChange = (held: Map<string, unknown>) => void
 
 /** A small table in one JSON file, written as a whole: values by key. */
 export class JsonFile {
-  private readonly batches: Batches<Change, void>
+  private readonly queue: SerialQueue<TableChange, void>
   private readonly disk: Disk
   private readonly path: string
 
-  constructor(disk: Disk, lock: Lock, path: string) {
+  constructor(disk: Disk, lock: FairFileLock, path: string) {
     this.disk = disk
     this.path = path
-    this.batches = new Batches((changes) =>
-      lock.hold(async () => {
+    this.queue = new SerialQueue((changes) =>
+      lock.runExclusive(async () => {
         const held = await this.load()
         for (const change of changes) change(held)
         try {
           await disk.replace(path, `${JSON.stringify(Object.fromEntries(held), null, 1)}\n`)
           await disk.syncFolder(dirname(path))
         } catch (error) {
-          throw unavailable(path, error)
+          throw createUnavailableError(path, error)
         }
         return changes.map(() => undefined)
       }),
@@ -35,15 +35,15 @@ export class JsonFile {
       if (content === undefined) return new Map()
       return new Map(Object.entries(parseJson(this.path, content) as object))
     } catch (error) {
-      throw unavailable(this.path, error)
+      throw createUnavailableError(this.path, error)
     }
   }
 
-  change(change: Change): Promise<void> {
-    return this.batches.ask(change)
+  change(change: TableChange): Promise<void> {
+    return this.queue.enqueue(change)
   }
 
-  idle(): Promise<void> {
-    return this.batches.idle()
+  whenIdle(): Promise<void> {
+    return this.queue.whenIdle()
   }
 }

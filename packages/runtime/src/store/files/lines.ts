@@ -1,30 +1,30 @@
 import type { FileHandle } from 'node:fs/promises'
 
 /** Something with lines: a file, or what was packed in one. */
-export interface Source {
+export interface LineSource {
   readonly size: number
   read(offset: number, length: number): Promise<Buffer>
   close(): Promise<void>
 }
 
 /** A line, where it begins, and where the next one does. */
-export interface Line {
+export interface TextLine {
   start: number
   next: number
   text: string
 }
 
 /** How much is read at a time. */
-const CHUNK = 64 * 1024
+const CHUNK_BYTES = 64 * 1024
 const NEWLINE = 0x0a
 
-export const ofBuffer = (content: Buffer): Source => ({
+export const bufferSource = (content: Buffer): LineSource => ({
   size: content.length,
   read: async (offset, length) => content.subarray(offset, offset + length),
   close: async () => {},
 })
 
-export const ofFile = (file: FileHandle, size: number): Source => ({
+export const fileSource = (file: FileHandle, size: number): LineSource => ({
   size,
   async read(offset, length) {
     const buffer = Buffer.allocUnsafe(length)
@@ -35,11 +35,11 @@ export const ofFile = (file: FileHandle, size: number): Source => ({
 })
 
 /** Whole lines from an offset on, which must be the beginning of one. What has no end yet is no line. */
-export async function* forwards(source: Source, from: number): AsyncGenerator<Line> {
+export async function* readForward(source: LineSource, from: number): AsyncGenerator<TextLine> {
   let start = from
   let rest: Buffer = Buffer.alloc(0)
   for (let read = from; read < source.size; ) {
-    const chunk = await source.read(read, Math.min(CHUNK, source.size - read))
+    const chunk = await source.read(read, Math.min(CHUNK_BYTES, source.size - read))
     if (chunk.length === 0) return
     read += chunk.length
     const block = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
@@ -55,12 +55,12 @@ export async function* forwards(source: Source, from: number): AsyncGenerator<Li
 }
 
 /** Whole lines that begin before an offset, the last first. */
-export async function* backwards(source: Source, before: number): AsyncGenerator<Line> {
+export async function* readBackward(source: LineSource, before: number): AsyncGenerator<TextLine> {
   let read = Math.min(before, source.size)
   /** What was read and belongs to a line whose beginning was not. Undefined until the end of a line was found. */
   let rest: Buffer | undefined
   while (read > 0) {
-    const length = Math.min(CHUNK, read)
+    const length = Math.min(CHUNK_BYTES, read)
     read -= length
     const chunk = await source.read(read, length)
     let block: Buffer = rest === undefined ? chunk : Buffer.concat([chunk, rest])
@@ -72,16 +72,16 @@ export async function* backwards(source: Source, before: number): AsyncGenerator
       newline = block.lastIndexOf(NEWLINE)
     }
     while (newline >= 0) {
-      if (newline + 1 < block.length) yield lineOf(block.subarray(newline + 1), read + newline + 1)
+      if (newline + 1 < block.length) yield toTextLine(block.subarray(newline + 1), read + newline + 1)
       block = block.subarray(0, newline)
       newline = block.lastIndexOf(NEWLINE)
     }
     rest = block
   }
-  if (rest !== undefined && rest.length > 0) yield lineOf(rest, 0)
+  if (rest !== undefined && rest.length > 0) yield toTextLine(rest, 0)
 }
 
-const lineOf = (bytes: Buffer, start: number): Line => ({
+const toTextLine = (bytes: Buffer, start: number): TextLine => ({
   start,
   next: start + bytes.length + 1,
   text: bytes.toString('utf8'),

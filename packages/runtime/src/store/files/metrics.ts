@@ -1,43 +1,45 @@
-import { byName } from '../memory/tables.js'
+import { compareRows } from '../memory/tables.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
-import { Batches } from './batches.js'
 import { type DayFile, DayFiles, dayAfter, dayOf } from './day-files.js'
-import { type Disk, unavailable } from './disk.js'
-import { forwards } from './lines.js'
-import type { Lock } from './lock.js'
+import { createUnavailableError, type Disk } from './disk.js'
+import { readForward } from './lines.js'
+import type { FairFileLock } from './lock.js'
+import { SerialQueue } from './serial-queue.js'
 
 /** After so many lines a file is written anew with the last of each row. */
-const COMPACT_AFTER = 20_000
+const COMPACT_AFTER_LINES = 20_000
 
 /** Rows as lines of JSON in a file a day. A row is written again when it changes, and the last one counts. */
 export class FilesMetrics implements MetricsStore {
   private readonly files: DayFiles
-  private readonly batches: Batches<readonly MetricsRow[], void>
-  private readonly appended = new Map<string, number>()
+  private readonly queue: SerialQueue<readonly MetricsRow[], void>
+  private readonly appendedLines = new Map<string, number>()
   private readonly disk: Disk
-  private readonly lock: Lock
+  private readonly lock: FairFileLock
   private readonly folder: string
 
-  constructor(disk: Disk, lock: Lock, folder: string) {
+  constructor(disk: Disk, lock: FairFileLock, folder: string) {
     this.disk = disk
     this.lock = lock
     this.folder = folder
     this.files = new DayFiles(disk, folder, 'metrics')
-    this.batches = new Batches((batch) =>
-      this.guarded(() => lock.hold(() => this.write(batch.flat()))).then(() => batch.map(() => undefined)),
+    this.queue = new SerialQueue((batch) =>
+      this.withStoreErrors(() => lock.runExclusive(() => this.write(batch.flat()))).then(() =>
+        batch.map(() => undefined),
+      ),
     )
   }
 
-  private async guarded<R>(work: () => Promise<R>): Promise<R> {
+  private async withStoreErrors<R>(work: () => Promise<R>): Promise<R> {
     try {
       return await work()
     } catch (error) {
-      throw unavailable(this.folder, error)
+      throw createUnavailableError(this.folder, error)
     }
   }
 
   async save(rows: readonly MetricsRow[]): Promise<void> {
-    if (rows.length > 0) await this.batches.ask(rows)
+    if (rows.length > 0) await this.queue.enqueue(rows)
   }
 
   private async write(rows: readonly MetricsRow[]): Promise<void> {
@@ -49,19 +51,19 @@ export class FilesMetrics implements MetricsStore {
       else held.push(row)
     }
     for (const [day, held] of days) {
-      await this.files.append(day, textOf(held))
-      const appended = (this.appended.get(day) ?? 0) + held.length
-      this.appended.set(day, appended)
-      if (appended < COMPACT_AFTER) continue
-      this.appended.delete(day)
-      const file = { day, path: this.files.path(day), packed: false }
+      await this.files.append(day, serializeRows(held))
+      const appended = (this.appendedLines.get(day) ?? 0) + held.length
+      this.appendedLines.set(day, appended)
+      if (appended < COMPACT_AFTER_LINES) continue
+      this.appendedLines.delete(day)
+      const file = { day, path: this.files.path(day), isCompressed: false }
       await this.rewrite(file, [...(await this.read(file)).values()])
     }
   }
 
   private async rewrite(file: DayFile, rows: readonly MetricsRow[]): Promise<void> {
     if (rows.length === 0) await this.files.remove(file)
-    else await this.disk.replace(file.path, textOf(rows))
+    else await this.disk.replace(file.path, serializeRows(rows))
     await this.disk.syncFolder(this.folder)
   }
 
@@ -70,8 +72,8 @@ export class FilesMetrics implements MetricsStore {
     const source = await this.files.open(file)
     if (source === undefined) return rows
     try {
-      for await (const { text } of forwards(source, 0)) {
-        const row = parse(text)
+      for await (const { text } of readForward(source, 0)) {
+        const row = parseRow(text)
         if (row !== undefined) rows.set(JSON.stringify([row.series, row.start, row.node]), row)
       }
     } finally {
@@ -82,20 +84,20 @@ export class FilesMetrics implements MetricsStore {
 
   load(range: { from: number; to: number; prefix?: string | undefined }): Promise<MetricsRow[]> {
     const { from, to, prefix = '' } = range
-    return this.guarded(async () => {
+    return this.withStoreErrors(async () => {
       const found: MetricsRow[] = []
       for (const file of await this.files.list()) {
         if (Date.parse(dayAfter(file.day)) <= from || Date.parse(file.day) >= to) continue
         for (const row of (await this.read(file)).values())
           if (row.start >= from && row.start < to && row.series.startsWith(prefix)) found.push(row)
       }
-      return found.sort((a, b) => a.start - b.start || byName(a, b))
+      return found.sort((a, b) => a.start - b.start || compareRows(a, b))
     })
   }
 
   expire(before: number): Promise<number> {
-    return this.guarded(() =>
-      this.lock.hold(async () => {
+    return this.withStoreErrors(() =>
+      this.lock.runExclusive(async () => {
         let gone = 0
         for (const file of await this.files.list()) {
           if (Date.parse(file.day) >= before) break
@@ -109,14 +111,15 @@ export class FilesMetrics implements MetricsStore {
     )
   }
 
-  idle(): Promise<void> {
-    return this.batches.idle()
+  whenIdle(): Promise<void> {
+    return this.queue.whenIdle()
   }
 }
 
-const textOf = (rows: readonly MetricsRow[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+const serializeRows = (rows: readonly MetricsRow[]): string =>
+  rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 
-function parse(text: string): MetricsRow | undefined {
+function parseRow(text: string): MetricsRow | undefined {
   try {
     return JSON.parse(text) as MetricsRow
   } catch {

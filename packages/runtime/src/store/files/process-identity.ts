@@ -5,27 +5,27 @@ import { hostname } from 'node:os'
 /** Whether a process lives, as far as this one can know. */
 export type Liveness = 'alive' | 'dead' | 'unknown'
 
-const NOTHING = '-'
+const UNKNOWN = '-'
 
 /** What a file or link of the system says; `-` where there is none. */
 function readSystem(read: () => string): string {
   try {
-    return read().trim() || NOTHING
+    return read().trim() || UNKNOWN
   } catch {
-    return NOTHING
+    return UNKNOWN
   }
 }
 
 /** State and start time of a process of Linux: the third and the 22nd field, after a name that may hold anything. */
-function statOf(pid: string): { state: string; startedAt: string } | undefined {
+function readProcessStat(pid: string): { state: string; startedAt: string } | undefined {
   const text = readSystem(() => readFileSync(`/proc/${pid}/stat`, 'latin1'))
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const [state, startedAt] = [fields[0], fields[19]]
-  return text === NOTHING || state === undefined || startedAt === undefined ? undefined : { state, startedAt }
+  return text === UNKNOWN || state === undefined || startedAt === undefined ? undefined : { state, startedAt }
 }
 
 const shortHash = (text: string): string =>
-  text === NOTHING ? text : createHash('sha256').update(text).digest('hex').slice(0, 10)
+  text === UNKNOWN ? text : createHash('sha256').update(text).digest('hex').slice(0, 10)
 
 /** Which process it is: number and start, the boot of its machine, the namespace of its number, and a hash of the host name. */
 interface Identity {
@@ -36,19 +36,19 @@ interface Identity {
   readonly host: string
 }
 
-const SELF: Identity = {
+const THIS_IDENTITY: Identity = {
   pid: `${process.pid}`,
-  startedAt: statOf(`${process.pid}`)?.startedAt ?? NOTHING,
+  startedAt: readProcessStat(`${process.pid}`)?.startedAt ?? UNKNOWN,
   boot: shortHash(readSystem(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'))),
   namespace: shortHash(readSystem(() => readlinkSync('/proc/self/ns/pid'))),
   host: shortHash(hostname()),
 }
 
-const textOf = ({ pid, startedAt, boot, namespace, host }: Identity): string =>
+const formatIdentity = ({ pid, startedAt, boot, namespace, host }: Identity): string =>
   [pid, startedAt, boot, namespace, host].join(' ')
 
 /** This process, as it is written down. The host name at the end is for people. */
-export const THIS_PROCESS = `${textOf(SELF)} ${hostname()}`
+export const THIS_PROCESS = `${formatIdentity(THIS_IDENTITY)} ${hostname()}`
 
 function parseIdentity(text: string): Identity | undefined {
   const [pid, startedAt, boot, namespace, host] = text.split(' ')
@@ -67,17 +67,17 @@ function hasProcess(pid: string): boolean {
 }
 
 /** Whether the process lives that was written down. */
-export function livenessOf(text: string, self: Identity = SELF): Liveness {
+export function livenessOf(text: string, self: Identity = THIS_IDENTITY): Liveness {
   const owner = parseIdentity(text)
   if (owner === undefined) return 'unknown'
   // A process number means something only to the processes of one machine, one boot and one namespace.
   if (owner.boot !== self.boot || owner.namespace !== self.namespace) return 'unknown'
-  const isLinux = self.boot !== NOTHING
-  if (isLinux ? self.namespace === NOTHING : owner.host !== self.host) return 'unknown'
+  const isLinux = self.boot !== UNKNOWN
+  if (isLinux ? self.namespace === UNKNOWN : owner.host !== self.host) return 'unknown'
   if (!hasProcess(owner.pid)) return 'dead'
-  const stat = statOf(owner.pid)
+  const stat = readProcessStat(owner.pid)
   // Without a start time it may be another process that was given the number of one that has ended.
-  if (stat === undefined || owner.startedAt === NOTHING) return 'unknown'
+  if (stat === undefined || owner.startedAt === UNKNOWN) return 'unknown'
   const hasEnded = stat.state === 'Z' || stat.state === 'X'
   return hasEnded || stat.startedAt !== owner.startedAt ? 'dead' : 'alive'
 }

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
-import { codeOf, unavailable } from './disk.js'
+import { createUnavailableError, systemErrorCode } from './disk.js'
 import { describeProcess, livenessOf, THIS_PROCESS } from './process-identity.js'
 
 /** How long to try while another process holds it, and the longest pause between two tries. */
@@ -26,7 +26,7 @@ const LIVENESS_INTERVAL_MS = 50
 const HEARTBEAT_MS = 2000
 const HEARTBEAT_TIMEOUT_MS = 10_000
 
-const pause = (ms: number) => new Promise<void>((resolve) => systemClock.setTimer(resolve, ms))
+const sleep = (ms: number) => new Promise<void>((resolve) => systemClock.setTimer(resolve, ms))
 
 /** What is in the folder of a lock: `7` is the claim of the seventh holder, `7.free` says that it has released the lock. */
 const ENTRY = /^(\d+)(\.free)?$/
@@ -76,7 +76,7 @@ export class ProcessLock {
     const began = systemClock.now()
     for (let wait = 1; !this.tryAcquire(); wait = Math.min(MAX_PAUSE_MS, wait * 2)) {
       if (systemClock.now() - began > ACQUIRE_TIMEOUT_MS) throw this.heldTooLong()
-      await pause(wait)
+      await sleep(wait)
     }
   }
 
@@ -89,7 +89,7 @@ export class ProcessLock {
       this.releasedGeneration = undefined
       return before !== undefined && this.claim(before + 1)
     } catch (error) {
-      throw unavailable(this.folder, error)
+      throw createUnavailableError(this.folder, error)
     }
   }
 
@@ -98,7 +98,7 @@ export class ProcessLock {
     try {
       return this.claimable() === undefined
     } catch (error) {
-      throw unavailable(this.folder, error)
+      throw createUnavailableError(this.folder, error)
     }
   }
 
@@ -146,7 +146,7 @@ export class ProcessLock {
       this.createEntry(`${generation}.free`)
     } catch (error) {
       // It stays held meanwhile: nothing is at stake but time.
-      if (codeOf(error) !== 'ENOENT') {
+      if (systemErrorCode(error) !== 'ENOENT') {
         this.heartbeat = systemClock.setTimer(() => this.release(), HEARTBEAT_MS)
         return
       }
@@ -186,13 +186,13 @@ export class ProcessLock {
     try {
       return readdirSync(this.folder)
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error
+      if (systemErrorCode(error) !== 'ENOENT') throw error
       // Not the folders above it: where those are gone, the store is.
       try {
         mkdirSync(this.folder, { mode: 0o700 })
       } catch (failure) {
         // Another process was first.
-        if (codeOf(failure) !== 'EEXIST') throw failure
+        if (systemErrorCode(failure) !== 'EEXIST') throw failure
       }
       return []
     }
@@ -207,7 +207,7 @@ export class ProcessLock {
         linkSync(this.owner, path)
         return true
       } catch (error) {
-        const code = codeOf(error)
+        const code = systemErrorCode(error)
         if (code === 'EEXIST') return false
         if (NO_LINKS.has(code)) return createFile(path)
         if (code !== 'ENOENT' || isSecond) throw error
@@ -306,7 +306,7 @@ function createFile(path: string): boolean {
     writeFileSync(path, THIS_PROCESS, { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    if (systemErrorCode(error) === 'EEXIST') return false
     throw error
   }
 }
@@ -316,7 +316,7 @@ function readFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (systemErrorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -325,6 +325,6 @@ function removeFile(path: string): void {
   try {
     unlinkSync(path)
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
+    if (systemErrorCode(error) !== 'ENOENT') throw error
   }
 }

@@ -1,7 +1,7 @@
-import { type Disk, unavailable } from './disk.js'
-import { ofFile } from './lines.js'
+import { createUnavailableError, type Disk } from './disk.js'
+import { fileSource } from './lines.js'
 
-const END = '\n]\n'
+const ARRAY_END = '\n]\n'
 
 /**
  * The ids of all entries that were ever completed: one JSON array, an id a line. An id is added by writing over the
@@ -35,13 +35,13 @@ export class ProcessedIds {
     this.size = size
     if (grown && this.readLines(await this.textFrom(this.end), this.end)) return
     const text = await this.textFrom(0)
-    if (!text.startsWith('[') || !this.readLines(text.slice(1), 1)) this.readForeign(text)
+    if (!text.startsWith('[') || !this.readLines(text.slice(1), 1)) this.readAnyArray(text)
   }
 
   private async textFrom(offset: number): Promise<string> {
     const file = await this.disk.open(this.path)
     if (file === undefined) return ''
-    const source = ofFile(file, (await file.stat()).size)
+    const source = fileSource(file, (await file.stat()).size)
     try {
       return (await source.read(offset, source.size - offset)).toString()
     } finally {
@@ -55,7 +55,7 @@ export class ProcessedIds {
     if (first !== '' && first !== ',') return false
     let end = from
     for (const [i, line] of lines.entries()) {
-      const [id, length] = idIn(line)
+      const [id, length] = parseIdLine(line)
       if (id === undefined) {
         // A bracket ends the list, and half a line can only be the last.
         if (line !== ']' && i < lines.length - 1) return false
@@ -69,7 +69,7 @@ export class ProcessedIds {
   }
 
   /** A list that somebody else wrote, as any JSON array. */
-  private readForeign(text: string): void {
+  private readAnyArray(text: string): void {
     this.end = -1
     if (text === '') return
     try {
@@ -90,17 +90,17 @@ export class ProcessedIds {
     try {
       const lines = (list: Iterable<string>) => Array.from(list, (id) => `\n${JSON.stringify(id)}`).join(',')
       if (this.end < 0) {
-        await this.disk.replace(this.path, `[${lines([...this.ids, ...added])}${END}`)
+        await this.disk.replace(this.path, `[${lines([...this.ids, ...added])}${ARRAY_END}`)
         this.size = -1
       } else {
         const text = `${this.end > 1 ? ',' : ''}${lines(added)}`
-        await this.disk.overwrite(this.path, this.end, text + END)
+        await this.disk.overwrite(this.path, this.end, text + ARRAY_END)
         this.end += Buffer.byteLength(text)
-        this.size = this.end + END.length
+        this.size = this.end + ARRAY_END.length
       }
     } catch (error) {
       this.size = -1
-      throw unavailable(this.path, error)
+      throw createUnavailableError(this.path, error)
     }
     for (const id of added) this.ids.add(id)
     if (this.size < 0) await this.refresh()
@@ -108,7 +108,7 @@ export class ProcessedIds {
 }
 
 /** The id of a line and its length in bytes; no id for the closing bracket and for half a line. */
-function idIn(line: string): [id: string | undefined, length: number] {
+function parseIdLine(line: string): [id: string | undefined, length: number] {
   const text = line.slice(0, line.lastIndexOf('"') + 1)
   try {
     const id: unknown = JSON.parse(text)

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
-import { valueText } from '../payload.js'
+import { serializeValue } from '../payload.js'
 import type { BreakerStore, LayerStore, LayerVersion, StoredBreaker, ValueStore } from '../store.js'
-import { type Disk, parseJson, unavailable } from './disk.js'
+import { createUnavailableError, type Disk, parseJson } from './disk.js'
 import type { JsonFile } from './json-file.js'
-import type { Lock } from './lock.js'
+import type { FairFileLock } from './lock.js'
 
 /** Snapshots of breakers, in one file. One that is not understood is passed over: the breaker begins closed. */
 export class FilesBreakers implements BreakerStore {
@@ -47,7 +47,7 @@ export class FilesValues implements ValueStore {
   }
 
   async set(key: string, value: unknown): Promise<void> {
-    const copy: unknown = JSON.parse(valueText(key, value))
+    const copy: unknown = JSON.parse(serializeValue(key, value))
     await this.file.change((held) => held.set(key, copy))
   }
 
@@ -63,22 +63,22 @@ export class FilesValues implements ValueStore {
   }
 }
 
-const nameOf = (version: number) => `${String(version).padStart(8, '0')}.json`
+const versionFileName = (version: number) => `${String(version).padStart(8, '0')}.json`
 
 /** Versions of the layer, a file each. */
 export class FilesLayers implements LayerStore {
   private readonly disk: Disk
-  private readonly lock: Lock
+  private readonly lock: FairFileLock
   private readonly folder: string
 
-  constructor(disk: Disk, lock: Lock, folder: string) {
+  constructor(disk: Disk, lock: FairFileLock, folder: string) {
     this.disk = disk
     this.lock = lock
     this.folder = folder
   }
 
   private async names(): Promise<string[]> {
-    return (await this.disk.names(this.folder)).filter((name) => /^\d+\.json$/.test(name)).sort()
+    return (await this.disk.fileNames(this.folder)).filter((name) => /^\d+\.json$/.test(name)).sort()
   }
 
   private async read(name: string): Promise<LayerVersion> {
@@ -88,7 +88,7 @@ export class FilesLayers implements LayerStore {
       const held = parseJson(path, content) as Omit<LayerVersion, 'at'> & { at: string }
       return { ...held, at: new Date(held.at) }
     } catch (error) {
-      throw unavailable(path, error)
+      throw createUnavailableError(path, error)
     }
   }
 
@@ -99,29 +99,32 @@ export class FilesLayers implements LayerStore {
 
   history(): Promise<LayerVersion[]> {
     // Nobody lets go of one meanwhile.
-    return this.lock.hold(async () => {
+    return this.lock.runExclusive(async () => {
       const names = await this.names()
       return Promise.all(names.reverse().map((name) => this.read(name)))
     })
   }
 
   append(version: LayerVersion, after: number): Promise<boolean> {
-    return this.lock.hold(async () => {
+    return this.lock.runExclusive(async () => {
       const newest = Number.parseInt((await this.names()).at(-1) ?? '0', 10)
       if (newest !== after) return false
       try {
         const held = { ...version, version: after + 1 }
-        await this.disk.replace(join(this.folder, nameOf(after + 1)), `${JSON.stringify(held, null, 1)}\n`)
+        await this.disk.replace(
+          join(this.folder, versionFileName(after + 1)),
+          `${JSON.stringify(held, null, 1)}\n`,
+        )
         await this.disk.syncFolder(this.folder)
       } catch (error) {
-        throw unavailable(this.folder, error)
+        throw createUnavailableError(this.folder, error)
       }
       return true
     })
   }
 
   expire(maxEntries: number): Promise<number> {
-    return this.lock.hold(async () => {
+    return this.lock.runExclusive(async () => {
       const names = await this.names()
       const old = names.slice(0, Math.max(0, names.length - maxEntries))
       for (const name of old) await this.disk.remove(join(this.folder, name))
@@ -130,15 +133,15 @@ export class FilesLayers implements LayerStore {
   }
 
   rewrite(version: number, layer: unknown): Promise<void> {
-    return this.lock.hold(async () => {
-      const name = nameOf(version)
+    return this.lock.runExclusive(async () => {
+      const name = versionFileName(version)
       if (!(await this.names()).includes(name)) return
       const held = { ...(await this.read(name)), layer }
       try {
         await this.disk.replace(join(this.folder, name), `${JSON.stringify(held, null, 1)}\n`)
         await this.disk.syncFolder(this.folder)
       } catch (error) {
-        throw unavailable(this.folder, error)
+        throw createUnavailableError(this.folder, error)
       }
     })
   }

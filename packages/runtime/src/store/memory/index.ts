@@ -1,4 +1,4 @@
-import { auditNature, breakerEventNature, errorNature, eventNature, sessionNature } from '../fits.js'
+import { auditFilter, breakerEventFilter, errorFilter, eventFilter, sessionFilter } from '../filters.js'
 import type { Store } from '../store.js'
 import { MemoryDeadLetters } from './dead-letters.js'
 import { MemoryJournal, MemorySessions } from './journal.js'
@@ -15,11 +15,11 @@ export function memoryStore({ maxEntries = 10_000 }: MemoryStoreOptions = {}): S
   return {
     kind: 'memory',
     private: true,
-    sessions: new MemorySessions(sessionNature, maxEntries),
-    events: new MemoryJournal(eventNature, maxEntries),
-    errors: new MemoryJournal(errorNature, maxEntries),
-    audit: new MemoryJournal(auditNature, maxEntries),
-    breakerEvents: new MemoryJournal(breakerEventNature, maxEntries),
+    sessions: new MemorySessions(sessionFilter, maxEntries),
+    events: new MemoryJournal(eventFilter, maxEntries),
+    errors: new MemoryJournal(errorFilter, maxEntries),
+    audit: new MemoryJournal(auditFilter, maxEntries),
+    breakerEvents: new MemoryJournal(breakerEventFilter, maxEntries),
     breakers: new MemoryBreakers(),
     metrics: new MemoryMetrics(),
     layers: new MemoryLayers(),

@@ -1,10 +1,10 @@
-import { copied } from '../../records/own.js'
+import { deepCopy } from '../../records/immutable.js'
 import type { RetrySession } from '../../records/session.js'
-import { encodeCursor, readPaging } from '../cursor.js'
-import { matchesFilter, type Nature } from '../fits.js'
+import { encodeCursor, parsePaging } from '../cursor.js'
+import { matchesFilter, type RecordFilter } from '../filters.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
 
-interface Range extends PageOptions {
+interface TimeRangeFilter extends PageOptions {
   from?: Date | undefined
   to?: Date | undefined
 }
@@ -13,17 +13,17 @@ interface Range extends PageOptions {
  * Records in the order they came, the newest `maxEntries` of them. They are kept as they came, and copied for whoever reads
  * them, as a disk would.
  */
-export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
+export class MemoryJournal<T, F extends TimeRangeFilter> implements Journal<T, F> {
   /** The records and their numbers, oldest first; what lies before `head` is gone. */
   private records: (T | undefined)[] = []
   private numbers: number[] = []
   private head = 0
   private next = 1
-  private readonly nature: Nature<T, F>
+  private readonly recordFilter: RecordFilter<T, F>
   private readonly maxEntries: number
 
-  constructor(nature: Nature<T, F>, maxEntries: number) {
-    this.nature = nature
+  constructor(nature: RecordFilter<T, F>, maxEntries: number) {
+    this.recordFilter = nature
     this.maxEntries = maxEntries
   }
 
@@ -31,29 +31,29 @@ export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
     for (const record of records) {
       this.records.push(record)
       this.numbers.push(this.next++)
-      this.came(record)
+      this.onAdded(record)
     }
-    this.drop(this.records.length - this.head - this.maxEntries)
+    this.removeOldest(this.records.length - this.head - this.maxEntries)
   }
 
   async list(filter?: F): Promise<Page<T>> {
-    const { limit, newest, after } = readPaging(filter, 'newest', [0])
+    const { limit, isNewestFirst, after } = parsePaging(filter, 'newest', [0])
     const last = after?.[0] as number | undefined
     const items: T[] = []
     let end = 0
-    const step = newest ? -1 : 1
-    let i = this.begin(newest, last)
+    const step = isNewestFirst ? -1 : 1
+    let i = this.startIndex(isNewestFirst, last)
     for (; i >= this.head && i < this.records.length; i += step) {
       const record = this.records[i] as T
-      if (filter !== undefined && !matchesFilter(this.nature, record, filter)) continue
-      if (items.length === limit) return { items, cursor: encodeCursor(newest, [end]) }
-      items.push(copied(record))
+      if (filter !== undefined && !matchesFilter(this.recordFilter, record, filter)) continue
+      if (items.length === limit) return { items, cursor: encodeCursor(isNewestFirst, [end]) }
+      items.push(deepCopy(record))
       end = this.numbers[i] as number
     }
     return { items }
   }
 
-  private begin(newest: boolean, last: number | undefined): number {
+  private startIndex(newest: boolean, last: number | undefined): number {
     if (last === undefined) return newest ? this.records.length - 1 : this.head
     return newest ? this.indexOf(last) - 1 : this.indexOf(last + 1)
   }
@@ -73,19 +73,19 @@ export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
   async expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number> {
     const count = this.records.length - this.head
     const { before, maxEntries = Number.POSITIVE_INFINITY } = limits
-    if (before !== undefined) this.dropOlder(before)
-    this.drop(this.records.length - this.head - maxEntries)
+    if (before !== undefined) this.removeOlder(before)
+    this.removeOldest(this.records.length - this.head - maxEntries)
     return count - (this.records.length - this.head)
   }
 
   /** A clock that stepped may have left old records among younger ones, so all are looked at. */
-  private dropOlder(before: Date): void {
+  private removeOlder(before: Date): void {
     const records: T[] = []
     const numbers: number[] = []
     for (let i = this.head; i < this.records.length; i++) {
       const record = this.records[i] as T
-      if (this.nature.time(record) < before) {
-        this.left(record)
+      if (this.recordFilter.timeOf(record) < before) {
+        this.onRemoved(record)
         continue
       }
       records.push(record)
@@ -97,9 +97,9 @@ export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
   }
 
   /** Lets go of the oldest. The room is given back in one go when half of it is empty. */
-  private drop(count: number): void {
+  private removeOldest(count: number): void {
     for (let i = 0; i < count; i++) {
-      this.left(this.records[this.head] as T)
+      this.onRemoved(this.records[this.head] as T)
       this.records[this.head++] = undefined
     }
     if (this.head > 1024 && this.head * 2 > this.records.length) {
@@ -114,8 +114,8 @@ export class MemoryJournal<T, F extends Range> implements Journal<T, F> {
   }
 
   /** For those that keep an index. */
-  protected came(_record: T): void {}
-  protected left(_record: T): void {}
+  protected onAdded(_record: T): void {}
+  protected onRemoved(_record: T): void {}
 }
 
 /** Sessions can be asked for by id besides. */
@@ -123,14 +123,14 @@ export class MemorySessions extends MemoryJournal<RetrySession, SessionFilter> i
   private readonly byId = new Map<string, RetrySession>()
 
   async get(id: string): Promise<RetrySession | undefined> {
-    return copied(this.byId.get(id))
+    return deepCopy(this.byId.get(id))
   }
 
-  protected override came(session: RetrySession): void {
+  protected override onAdded(session: RetrySession): void {
     this.byId.set(session.sessionId, session)
   }
 
-  protected override left(session: RetrySession): void {
+  protected override onRemoved(session: RetrySession): void {
     if (this.byId.get(session.sessionId) === session) this.byId.delete(session.sessionId)
   }
 }

@@ -1,5 +1,5 @@
-import { copied, frozen } from '../../records/own.js'
-import { valueText } from '../payload.js'
+import { deepCopy, freezeCopy } from '../../records/immutable.js'
+import { serializeValue } from '../payload.js'
 import type {
   BreakerStore,
   LayerStore,
@@ -27,10 +27,11 @@ export class MemoryBreakers implements BreakerStore {
   }
 }
 
-const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** The order of rows that began together: no matter which, as long as it is always the same. */
-export const byName = (a: MetricsRow, b: MetricsRow) => byText(a.series, b.series) || byText(a.node, b.node)
+export const compareRows = (a: MetricsRow, b: MetricsRow) =>
+  compareText(a.series, b.series) || compareText(a.node, b.node)
 
 /** Rows by when they began, since that is how they are asked for and let go of. */
 export class MemoryMetrics implements MetricsStore {
@@ -49,7 +50,9 @@ export class MemoryMetrics implements MetricsStore {
     return [...this.byStart]
       .filter(([start]) => start >= from && start < to)
       .sort(([a], [b]) => a - b)
-      .flatMap(([, rows]) => [...rows.values()].filter((row) => row.series.startsWith(prefix)).sort(byName))
+      .flatMap(([, rows]) =>
+        [...rows.values()].filter((row) => row.series.startsWith(prefix)).sort(compareRows),
+      )
   }
 
   async expire(before: number): Promise<number> {
@@ -64,7 +67,7 @@ export class MemoryMetrics implements MetricsStore {
 }
 
 /** The layer itself is frozen, and shared. */
-const forReader = <V extends LayerVersion | undefined>(version: V): V =>
+const copyForReader = <V extends LayerVersion | undefined>(version: V): V =>
   version && { ...version, at: new Date(version.at) }
 
 /** Versions of the layer, oldest first. */
@@ -72,16 +75,16 @@ export class MemoryLayers implements LayerStore {
   private readonly versions: LayerVersion[] = []
 
   async latest(): Promise<LayerVersion | undefined> {
-    return forReader(this.versions.at(-1))
+    return copyForReader(this.versions.at(-1))
   }
 
   async history(): Promise<LayerVersion[]> {
-    return this.versions.map(forReader).toReversed()
+    return this.versions.map(copyForReader).toReversed()
   }
 
   async append(version: LayerVersion, after: number): Promise<boolean> {
     if ((this.versions.at(-1)?.version ?? 0) !== after) return false
-    this.versions.push({ ...copied(version), layer: frozen(version.layer), version: after + 1 })
+    this.versions.push({ ...deepCopy(version), layer: freezeCopy(version.layer), version: after + 1 })
     return true
   }
 
@@ -91,7 +94,7 @@ export class MemoryLayers implements LayerStore {
 
   async rewrite(version: number, layer: unknown): Promise<void> {
     const found = this.versions.find((known) => known.version === version)
-    if (found !== undefined) found.layer = frozen(layer)
+    if (found !== undefined) found.layer = freezeCopy(layer)
   }
 }
 
@@ -104,7 +107,7 @@ export class MemoryValues implements ValueStore {
   }
 
   async set(key: string, value: unknown): Promise<void> {
-    this.byKey.set(key, JSON.parse(valueText(key, value)))
+    this.byKey.set(key, JSON.parse(serializeValue(key, value)))
   }
 
   async delete(key: string): Promise<void> {
@@ -114,7 +117,7 @@ export class MemoryValues implements ValueStore {
   async list(prefix: string): Promise<{ key: string; value: unknown }[]> {
     return [...this.byKey]
       .filter(([key]) => key.startsWith(prefix))
-      .sort(([a], [b]) => byText(a, b))
+      .sort(([a], [b]) => compareText(a, b))
       .map(([key, value]) => ({ key, value: structuredClone(value) }))
   }
 }

@@ -1,27 +1,27 @@
 import { toColumn } from '../text.js'
-import type { Database } from './database.js'
-import { hashed } from './names.js'
+import type { PostgresDatabase } from './database.js'
+import { hashName } from './names.js'
 
-const nameOf = (id: string): string => `dead_letter_alias:${id}`
+const aliasKey = (id: string): string => `dead_letter_alias:${id}`
 
 /** Other ids of dead letters: what was acknowledged under an id while the database held it under another already. */
-export class Aliases {
-  private readonly database: Database
+export class DeadLetterAliases {
+  private readonly database: PostgresDatabase
   private readonly table: string
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.database = database
     this.table = database.table('named_values')
   }
 
   /** Notes them, by alias. */
-  async note(ids: ReadonlyMap<string, string>): Promise<void> {
-    const names = [...ids.keys()].map(nameOf)
+  async save(ids: ReadonlyMap<string, string>): Promise<void> {
+    const names = [...ids.keys()].map(aliasKey)
     await this.database.write((sql) =>
       sql.run(
         `INSERT INTO ${this.table} (id, key, value) SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[])
           ON CONFLICT (id) DO UPDATE SET value = excluded.value`,
-        names.map(hashed),
+        names.map(hashName),
         names.map(toColumn),
         [...ids.values()].map((id) => JSON.stringify(id)),
       ),
@@ -29,8 +29,8 @@ export class Aliases {
   }
 
   /** Those of the ids that are aliases, with what they stand for. */
-  async of(ids: readonly string[], attempts?: number): Promise<ReadonlyMap<string, string>> {
-    const byHash = new Map(ids.map((id) => [hashed(nameOf(id)), id]))
+  async find(ids: readonly string[], attempts?: number): Promise<ReadonlyMap<string, string>> {
+    const byHash = new Map(ids.map((id) => [hashName(aliasKey(id)), id]))
     const rows = await this.database.read(
       (sql) =>
         sql.all<{ id: string; value: string }>(

@@ -1,10 +1,10 @@
 import { type Clock, type Guard, guard, isHoldfastError, type Random } from 'holdfast'
 import { runOutsideContext, systemClock, systemRandom } from 'holdfast/internal'
 import { hashOf } from '../text.js'
-import type { Address } from './address.js'
-import { type Client, type ClientPool, type Driver, loadDriver } from './driver.js'
-import { isTooSlow, notOpen, sqlState, unavailable } from './failure.js'
-import { type Sql, sqlOf, undone } from './sql.js'
+import type { DatabaseAddress } from './address.js'
+import { type ClientPool, loadPostgresDriver, type PostgresClient, type PostgresDriver } from './driver.js'
+import { createNotOpenError, createUnavailableError, isStatementTimeout, sqlState } from './failure.js'
+import { createSqlTransaction, rollBack, type SqlTransaction } from './sql.js'
 
 /** How the database is talked to. */
 export interface DatabaseOptions {
@@ -19,8 +19,8 @@ export interface DatabaseOptions {
 }
 
 /** What a transaction needs besides its work. */
-export interface Transaction<T> {
-  /** A lock that is held to the transaction's end: one of {@link Database.lock}. */
+export interface PostgresTransactionOptions<T> {
+  /** A lock that is held to the transaction's end: one of {@link PostgresDatabase.lock}. */
   lock?: string | undefined
   /** False for records that a crash of the server may take with it: the last moments of them. */
   durable?: boolean | undefined
@@ -30,36 +30,36 @@ export interface Transaction<T> {
    * Whether what was done is there. Asked where the answer to a COMMIT was lost, so that nothing is done twice; without
    * it the work is done again.
    */
-  proof?: ((sql: Sql, value: T) => Promise<boolean>) | undefined
+  isCommitted?: ((sql: SqlTransaction, value: T) => Promise<boolean>) | undefined
 }
 
 /** How long the client waits beyond the server's own limit, in milliseconds. */
-const GRACE = 1000
+const CLIENT_GRACE_MS = 1000
 
 /** How many pieces of work may wait for a connection. */
-const QUEUE = 10_000
+const MAX_QUEUED_WORK = 10_000
 
 /**
  * One database. All that is asked of it is a transaction, since nothing else is left of a connection between two
  * transactions behind a pooler: no prepared statements with names, no settings, no locks of a session.
  */
-export class Database {
-  readonly address: Address
+export class PostgresDatabase {
+  readonly address: DatabaseAddress
   private readonly options: DatabaseOptions
-  private readonly guarded: Guard
-  private driver: Driver | undefined
+  private readonly guard: Guard
+  private driver: PostgresDriver | undefined
   private pool: ClientPool | undefined
   private readonly running = new Set<Promise<unknown>>()
   /** Connections that there are, and what ends all that waits for them. */
-  private readonly clients = new Set<Client>()
-  private cutting = new AbortController()
-  private checking: Promise<void> | undefined
+  private readonly clients = new Set<PostgresClient>()
+  private cutController = new AbortController()
+  private currentCheck: Promise<void> | undefined
 
-  constructor(address: Address, options: DatabaseOptions) {
+  constructor(address: DatabaseAddress, options: DatabaseOptions) {
     this.address = address
     this.options = options
     const { clock = systemClock, random = systemRandom, connections } = options
-    this.guarded = guard({
+    this.guard = guard({
       name: 'postgres',
       clock,
       random,
@@ -70,7 +70,7 @@ export class Database {
         jitterType: 'full',
         jitterAmount: 0.5,
         // What is our own was decided, and a statement that was too slow will be so again.
-        abortOn: [isTooSlow, (error: unknown) => isHoldfastError(error)],
+        abortOn: [isStatementTimeout, (error: unknown) => isHoldfastError(error)],
       },
       // Those that work at a time all fail at once when the server goes.
       breaker: {
@@ -81,16 +81,16 @@ export class Database {
         // What waits on this machine's disk is to be moved within seconds of the server's return.
         maxTimeoutDuration: 2000,
         // A test counts however long it may take.
-        probeLease: options.connectTimeout + options.statementTimeout + 2 * GRACE,
+        probeLease: options.connectTimeout + options.statementTimeout + 2 * CLIENT_GRACE_MS,
       },
-      bulkhead: { limit: connections, queue: QUEUE },
+      bulkhead: { limit: connections, queue: MAX_QUEUED_WORK },
     })
   }
 
   async open(): Promise<void> {
     if (this.pool !== undefined) return
-    this.driver = await loadDriver()
-    this.cutting = new AbortController()
+    this.driver = await loadPostgresDriver()
+    this.cutController = new AbortController()
     this.pool = new this.driver.Pool({
       ...this.clientOptions(),
       max: this.options.connections,
@@ -112,16 +112,18 @@ export class Database {
     this.pool = undefined
     await Promise.allSettled(this.running)
     // A connection that is being made is waited for by the pool, and by nobody else once all is cut off.
-    await Promise.race([pool?.end(), aborted(this.cutting.signal)])
+    await Promise.race([pool?.end(), whenAborted(this.cutController.signal)])
     // One whose end is not answered keeps no process alive.
     for (const { connection } of this.clients) connection?.stream?.unref?.()
     this.clients.clear()
   }
 
   /** Ends all that waits for an answer, with STORE_UNAVAILABLE, and whatever else is asked from now on. */
-  cut(): void {
-    this.cutting.abort(unavailable(this.address.shown, new Error('it did not answer before the end')))
-    this.hangUp()
+  abortAll(): void {
+    this.cutController.abort(
+      createUnavailableError(this.address.displayName, new Error('it did not answer before the end')),
+    )
+    this.destroyConnections()
   }
 
   /** Whether it is open. */
@@ -130,8 +132,8 @@ export class Database {
   }
 
   /** A connection of its own, outside the pool: for listening. */
-  async client(): Promise<Client> {
-    if (this.driver === undefined) throw notOpen(this.address.shown)
+  async createClient(): Promise<PostgresClient> {
+    if (this.driver === undefined) throw createNotOpenError(this.address.displayName)
     const client = new this.driver.Client(this.clientOptions())
     this.clients.add(client)
     client.on('end', () => this.clients.delete(client))
@@ -143,10 +145,10 @@ export class Database {
    * moment: each statement would wait for as long as it may take.
    */
   check(): Promise<void> {
-    this.checking ??= this.probe().finally(() => {
-      this.checking = undefined
+    this.currentCheck ??= this.probe().finally(() => {
+      this.currentCheck = undefined
     })
-    return this.checking
+    return this.currentCheck
   }
 
   private async probe(): Promise<void> {
@@ -158,14 +160,14 @@ export class Database {
     } catch (error) {
       // A server that refuses is there.
       if (sqlState(error) !== undefined || !this.isOpen) return
-      this.guarded.breaker?.trip()
-      this.hangUp()
+      this.guard.breaker?.trip()
+      this.destroyConnections()
     } finally {
       client.end().catch(() => {})
     }
   }
 
-  private hangUp(): void {
+  private destroyConnections(): void {
     for (const { connection } of this.clients) connection?.stream?.destroy()
   }
 
@@ -175,7 +177,7 @@ export class Database {
       connectionString: this.address.url,
       application_name: 'holdfast',
       connectionTimeoutMillis: connectTimeout,
-      query_timeout: statementTimeout + GRACE,
+      query_timeout: statementTimeout + CLIENT_GRACE_MS,
       keepAlive: true,
       pipeline: true,
     }
@@ -187,28 +189,34 @@ export class Database {
   }
 
   /** The statement that takes a lock among those who share the schema, to the end of the transaction. */
-  lock(number: number, shared = false): string {
+  lockStatement(number: number, shared = false): string {
     return `SELECT pg_advisory_xact_lock${shared ? '_shared' : ''}(${hashOf(`holdfast:${this.address.schema}`)}, ${number})`
   }
 
   /** Reads. Nothing it does may change anything. */
-  read<T>(work: (sql: Sql) => Promise<T>, options: Pick<Transaction<T>, 'attempts'> = {}): Promise<T> {
-    return this.within('BEGIN READ ONLY', work, options)
+  read<T>(
+    work: (sql: SqlTransaction) => Promise<T>,
+    options: Pick<PostgresTransactionOptions<T>, 'attempts'> = {},
+  ): Promise<T> {
+    return this.runTransaction('BEGIN READ ONLY', work, options)
   }
 
   /** Changes what it changes as a whole or not at all. The work may be done again where it came to nothing. */
-  write<T>(work: (sql: Sql) => Promise<T>, transaction: Transaction<T> = {}): Promise<T> {
-    return this.within('BEGIN', work, transaction)
+  write<T>(
+    work: (sql: SqlTransaction) => Promise<T>,
+    transaction: PostgresTransactionOptions<T> = {},
+  ): Promise<T> {
+    return this.runTransaction('BEGIN', work, transaction)
   }
 
-  private async within<T>(
+  private async runTransaction<T>(
     begin: string,
-    work: (sql: Sql) => Promise<T>,
-    transaction: Transaction<T>,
+    work: (sql: SqlTransaction) => Promise<T>,
+    transaction: PostgresTransactionOptions<T>,
   ): Promise<T> {
     const { pool } = this
-    if (pool === undefined) throw notOpen(this.address.shown)
-    const { attempts, proof } = transaction
+    if (pool === undefined) throw createNotOpenError(this.address.displayName)
+    const { attempts, isCommitted } = transaction
     const prelude = this.prelude(begin, transaction)
     // What an attempt made whose COMMIT was not answered.
     const lost: { value?: T; is: boolean } = { is: false }
@@ -217,12 +225,12 @@ export class Database {
       const client = await runOutsideContext(() => pool.connect())
       let broken: Error | undefined
       let finished = false
-      const sql = sqlOf(client, (value) => {
+      const sql = createSqlTransaction(client, (value) => {
         finished = true
         Object.assign(lost, { value, is: true })
       })
       try {
-        if (lost.is && (await proof?.(sql, lost.value as T)) === true) return lost.value as T
+        if (lost.is && (await isCommitted?.(sql, lost.value as T)) === true) return lost.value as T
         lost.is = false
         // Sent together with the first statement of the work. Should it fail, that finds no transaction it could work in, and
         // it is the first error that tells why.
@@ -238,34 +246,34 @@ export class Database {
         await client.query('COMMIT')
         return value
       } catch (error) {
-        broken = await undone(client, error)
+        broken = await rollBack(client, error)
         throw error
       } finally {
         client.release(broken)
       }
     }
-    const running = this.guarded.run(attempt, {
-      signal: this.cutting.signal,
+    const running = this.guard.run(attempt, {
+      signal: this.cutController.signal,
       ...(attempts !== undefined && { retry: { maxAttempts: attempts } }),
     })
     this.running.add(running)
     try {
       return await running
     } catch (error) {
-      throw unavailable(this.address.shown, error)
+      throw createUnavailableError(this.address.displayName, error)
     } finally {
       this.running.delete(running)
     }
   }
 
-  private prelude(begin: string, { durable = true, lock }: Transaction<never>): string {
+  private prelude(begin: string, { durable = true, lock }: PostgresTransactionOptions<never>): string {
     const { statementTimeout } = this.options
     const statements = [
       begin,
       `SET LOCAL statement_timeout = ${statementTimeout}`,
       `SET LOCAL lock_timeout = ${statementTimeout}`,
       // A client that is cut off holds its locks no longer than this.
-      `SET LOCAL idle_in_transaction_session_timeout = ${statementTimeout + GRACE}`,
+      `SET LOCAL idle_in_transaction_session_timeout = ${statementTimeout + CLIENT_GRACE_MS}`,
     ]
     if (!durable) statements.push('SET LOCAL synchronous_commit = off')
     if (lock !== undefined) statements.push(lock)
@@ -274,7 +282,7 @@ export class Database {
 }
 
 /** Resolves when a signal is aborted. */
-const aborted = (signal: AbortSignal): Promise<void> =>
+const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

@@ -1,14 +1,14 @@
-import type { Database } from './database.js'
+import type { PostgresDatabase } from './database.js'
 
 /** How many rows the count of an operation and a status is spread over. */
-const SHARDS = 8
+const COUNT_SHARDS = 8
 
 /**
  * The end of a statement that adds to the counts: `changes` gives rows of operation, operation_type, status and n. Always in
  * one order, so that two who count do not wait for each other in a circle.
  */
-export const counting = (database: Database, changes: string): string => `
+export const countUpdate = (database: PostgresDatabase, changes: string): string => `
   INSERT INTO ${database.table('dead_letter_counts')} AS counts (operation, status, shard, operation_type, entries)
-    SELECT operation, status, pg_backend_pid() % ${SHARDS}, min(operation_type), sum(n)
+    SELECT operation, status, pg_backend_pid() % ${COUNT_SHARDS}, min(operation_type), sum(n)
       FROM (${changes}) AS changes GROUP BY operation, status HAVING sum(n) <> 0 ORDER BY operation, status
     ON CONFLICT (operation, status, shard) DO UPDATE SET entries = counts.entries + excluded.entries`

@@ -1,79 +1,82 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
-import type { Query } from '../dead-letter-index.js'
+import type { DeadLetterQuery } from '../dead-letter-index.js'
 import { toColumn } from '../text.js'
-import type { Value } from './driver.js'
-import { hashed } from './names.js'
+import type { PostgresValue } from './driver.js'
+import { hashName } from './names.js'
 
 /** Which entries are wanted, by their status as it counts now: one whose lease ended counts as pending. */
-export interface Wanted extends Query {
+export interface DeadLetterSelection extends DeadLetterQuery {
   /** Leaves out what somebody holds. */
-  free?: boolean | undefined
+  isUnleased?: boolean | undefined
   /** Ids to pass over. */
   except?: ReadonlySet<string> | undefined
 }
 
 /** An entry's place in a list: by age, then in the order of adding. */
-export interface Place {
+export interface RowPosition {
   created_at: string | number
   seq: string | number
 }
 
-const ALL: readonly DeadLetterStatus[] = ['pending', 'replaying', 'completed', 'failed']
+const ALL_STATUSES: readonly DeadLetterStatus[] = ['pending', 'replaying', 'completed', 'failed']
 
 /** Collects the values of a statement, and gives the name of each. */
-export class Values {
-  readonly list: Value[] = []
+export class StatementValues {
+  readonly list: PostgresValue[] = []
 
-  add(value: Value): string {
+  add(value: PostgresValue): string {
     return `$${this.list.push(value)}`
   }
 }
 
 /** What a stored status must be, one condition for each run through an index. */
-function standings({ statuses = ALL, free = false }: Wanted, now: string): string[] {
-  const held = statuses.includes('replaying') && !free
+function statusConditions(
+  { statuses = ALL_STATUSES, isUnleased = false }: DeadLetterSelection,
+  now: string,
+): string[] {
+  const stored = statuses.includes('replaying') && !isUnleased
   const ended = statuses.includes('pending')
-  const conditions = ALL.filter((status) => status !== 'replaying' && statuses.includes(status)).map(
+  const conditions = ALL_STATUSES.filter((status) => status !== 'replaying' && statuses.includes(status)).map(
     (status) => `status = '${status}'`,
   )
-  if (held && ended) conditions.push("status = 'replaying'")
-  else if (held) conditions.push(`status = 'replaying' AND leased_until > ${now}`)
+  if (stored && ended) conditions.push("status = 'replaying'")
+  else if (stored) conditions.push(`status = 'replaying' AND leased_until > ${now}`)
   else if (ended) conditions.push(`status = 'replaying' AND leased_until <= ${now}`)
   return conditions
 }
 
 /** What must hold besides the status. */
-function conditionsOf(wanted: Wanted, values: Values): string[] {
+function toConditions(wanted: DeadLetterSelection, values: StatementValues): string[] {
   const conditions: string[] = []
   const { from, to, itemId, ids, except, operations } = wanted
   if (operations !== undefined)
     conditions.push(
       operations.length === 1
-        ? `operation = ${values.add(hashed(operations[0] as string))}::uuid`
-        : `operation = ANY(${values.add(operations.map(hashed))}::uuid[])`,
+        ? `operation = ${values.add(hashName(operations[0] as string))}::uuid`
+        : `operation = ANY(${values.add(operations.map(hashName))}::uuid[])`,
     )
   if (from !== undefined) conditions.push(`created_at >= ${values.add(from.getTime())}`)
   if (to !== undefined) conditions.push(`created_at < ${values.add(to.getTime())}`)
   if (wanted.requested === true) conditions.push('replay_requested_at IS NOT NULL')
   if (itemId !== undefined) conditions.push(`item_id = ${values.add(toColumn(itemId))}`)
-  if (ids !== undefined) conditions.push(`id = ANY(${values.add(ids.map(hashed))}::uuid[])`)
+  if (ids !== undefined) conditions.push(`id = ANY(${values.add(ids.map(hashName))}::uuid[])`)
   if (except !== undefined && except.size > 0)
-    conditions.push(`id <> ALL(${values.add([...except].map(hashed))}::uuid[])`)
+    conditions.push(`id <> ALL(${values.add([...except].map(hashName))}::uuid[])`)
   return conditions
 }
 
 /** The statement for the places of those that fit, in order. Each status is a run through an index of its own. */
-export function placesOf(
+export function selectPositions(
   table: string,
-  wanted: Wanted,
+  wanted: DeadLetterSelection,
   now: number,
-  page: { newest: boolean; after?: Place | undefined; limit: number },
-): { text: string; values: Value[] } | undefined {
-  const values = new Values()
+  page: { newest: boolean; after?: RowPosition | undefined; limit: number },
+): { text: string; values: PostgresValue[] } | undefined {
+  const values = new StatementValues()
   const { newest, after, limit } = page
-  const branches = standings(wanted, `${now}::bigint`)
+  const branches = statusConditions(wanted, `${now}::bigint`)
   if (branches.length === 0) return undefined
-  const conditions = conditionsOf(wanted, values)
+  const conditions = toConditions(wanted, values)
   if (after !== undefined)
     conditions.push(
       `(created_at, seq) ${newest ? '<' : '>'} (${values.add(after.created_at)}::bigint, ${values.add(after.seq)}::bigint)`,
@@ -93,16 +96,16 @@ export function placesOf(
  * The statement for those to be leased: the oldest that fit and that nobody else is about to take, locked. It runs through
  * what is not completed, in order of age.
  */
-export function freeOnes(
+export function selectLeasable(
   table: string,
-  wanted: Wanted,
+  wanted: DeadLetterSelection,
   now: number,
   limit: number,
-  values: Values,
+  values: StatementValues,
 ): string | undefined {
-  const branches = standings({ ...wanted, free: true }, `${now}::bigint`)
+  const branches = statusConditions({ ...wanted, isUnleased: true }, `${now}::bigint`)
   if (branches.length === 0) return undefined
-  const conditions = ["status <> 'completed'", `(${branches.join(' OR ')})`, ...conditionsOf(wanted, values)]
+  const conditions = ["status <> 'completed'", `(${branches.join(' OR ')})`, ...toConditions(wanted, values)]
   return `SELECT seq, operation, operation_type, status FROM ${table} WHERE ${conditions.join(' AND ')}
     ORDER BY created_at, seq LIMIT ${limit} FOR UPDATE SKIP LOCKED`
 }

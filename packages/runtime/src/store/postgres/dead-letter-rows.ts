@@ -4,12 +4,12 @@ import {
   deadLetterCodec,
   reviveDeadLetter,
 } from '../../records/dead-letter.js'
-import { payloadText } from '../payload.js'
+import { serializePayload } from '../payload.js'
 import { fromColumn, toColumn } from '../text.js'
-import { hashed } from './names.js'
+import { hashName } from './names.js'
 
 /** A dead letter as it is stored. Big integers come as text. */
-export interface DeadLetterRow {
+export interface PostgresDeadLetterRow {
   seq: string
   id: string
   dlq_id: string
@@ -30,7 +30,7 @@ export interface DeadLetterRow {
 }
 
 /** A stored entry, and who holds it. */
-export interface Held {
+export interface StoredDeadLetter {
   seq: string
   owner: string | null
   change: string
@@ -38,7 +38,7 @@ export interface Held {
 }
 
 /** What is set once, with its type. */
-export const FIXED = {
+export const FIXED_COLUMNS = {
   id: 'uuid',
   key: 'uuid',
   operation: 'uuid',
@@ -51,7 +51,7 @@ export const FIXED = {
 } as const
 
 /** What changes with a replay, with its type. */
-export const CHANGING = {
+export const CHANGING_COLUMNS = {
   status: 'text',
   last_attempt: 'bigint',
   replayed_at: 'bigint',
@@ -61,29 +61,29 @@ export const CHANGING = {
   error_details: 'text',
 } as const
 
-type Cell = string | number | null
+type ColumnValue = string | number | null
 
-const time = (date: Date | null | undefined): number | null => date?.getTime() ?? null
+const toEpochMs = (date: Date | null | undefined): number | null => date?.getTime() ?? null
 
-/** Values of the columns in {@link FIXED}. */
-export function fixed(entry: DeadLetter): Cell[] {
+/** Values of the columns in {@link FIXED_COLUMNS}. */
+export function fixedValues(entry: DeadLetter): ColumnValue[] {
   const wire: Record<string, unknown> = deadLetterCodec.encode({ ...entry, originalPayload: undefined })
   // These have columns of their own. The wire form is a copy, and nobody else's.
-  for (const name of OWN) delete wire[name]
+  for (const name of OWN_COLUMNS) delete wire[name]
   return [
-    hashed(entry.dlqId),
-    hashed(entry.idempotencyKey),
-    hashed(entry.operationType),
+    hashName(entry.dlqId),
+    hashName(entry.idempotencyKey),
+    hashName(entry.operationType),
     toColumn(entry.dlqId),
     toColumn(entry.operationType),
     toColumn(entry.itemId),
     entry.createdAt.getTime(),
     JSON.stringify(wire),
-    payloadText(entry.originalPayload),
+    serializePayload(entry.originalPayload),
   ]
 }
 
-const OWN = [
+const OWN_COLUMNS = [
   'dlq_id',
   'operation_type',
   'item_id',
@@ -98,35 +98,35 @@ const OWN = [
   'original_payload',
 ] as const
 
-/** Values of the columns in {@link CHANGING}. Details that are those of an `old` entry are left out. */
-export function changing(entry: DeadLetter, owner: string | null, old?: DeadLetter): Cell[] {
+/** Values of the columns in {@link CHANGING_COLUMNS}. Details that are those of an `old` entry are left out. */
+export function changingValues(entry: DeadLetter, owner: string | null, old?: DeadLetter): ColumnValue[] {
   return [
     entry.status,
     entry.lastAttempt.getTime(),
-    time(entry.replayedAt),
-    time(entry.leasedUntil),
+    toEpochMs(entry.replayedAt),
+    toEpochMs(entry.leasedUntil),
     owner === null ? null : toColumn(owner),
-    time(entry.replayRequestedAt),
+    toEpochMs(entry.replayRequestedAt),
     entry.errorDetails === old?.errorDetails
       ? null
       : JSON.stringify(deadLetterCodec.encode(entry).error_details),
   ]
 }
 
-const epoch = (ms: string | null): number | null => (ms === null ? null : Number(ms))
+const parseEpochMs = (ms: string | null): number | null => (ms === null ? null : Number(ms))
 
-export function heldOf(row: DeadLetterRow): Held {
+export function fromRow(row: PostgresDeadLetterRow): StoredDeadLetter {
   const wire = {
     ...(JSON.parse(row.rest) as object),
     dlq_id: fromColumn(row.dlq_id),
     operation_type: fromColumn(row.operation_type),
     item_id: fromColumn(row.item_id),
     status: row.status,
-    created_at: epoch(row.created_at),
-    last_attempt: epoch(row.last_attempt),
-    replayed_at: epoch(row.replayed_at),
-    leased_until: epoch(row.leased_until),
-    replay_requested_at: epoch(row.replay_requested_at),
+    created_at: parseEpochMs(row.created_at),
+    last_attempt: parseEpochMs(row.last_attempt),
+    replayed_at: parseEpochMs(row.replayed_at),
+    leased_until: parseEpochMs(row.leased_until),
+    replay_requested_at: parseEpochMs(row.replay_requested_at),
     error_details: JSON.parse(row.error_details) as unknown,
     processed: row.status === 'completed',
     original_payload: JSON.parse(row.original_payload) as unknown,
@@ -136,5 +136,5 @@ export function heldOf(row: DeadLetterRow): Held {
 }
 
 /** Columns of rows, each as one array. */
-export const turned = (rows: readonly (readonly Cell[])[], width: number): Cell[][] =>
-  Array.from({ length: width }, (_, i) => rows.map((row) => row[i] as Cell))
+export const transpose = (rows: readonly (readonly ColumnValue[])[], width: number): ColumnValue[][] =>
+  Array.from({ length: width }, (_, i) => rows.map((row) => row[i] as ColumnValue))

@@ -1,22 +1,31 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
 import type { DeadLetterStats } from '../store.js'
 import { fromColumn } from '../text.js'
-import type { Database } from './database.js'
-import type { Sql } from './sql.js'
+import type { PostgresDatabase } from './database.js'
+import type { SqlTransaction } from './sql.js'
 
-const none = (): Record<DeadLetterStatus, number> => ({ pending: 0, replaying: 0, completed: 0, failed: 0 })
+const zeroCounts = (): Record<DeadLetterStatus, number> => ({
+  pending: 0,
+  replaying: 0,
+  completed: 0,
+  failed: 0,
+})
 
-interface Count {
+interface StatusCount {
   operation: string
   status: DeadLetterStatus
   n: string
 }
 
 /** How many there are of each kind. */
-export async function statsOf(database: Database, sql: Sql, now: number): Promise<DeadLetterStats> {
+export async function readStats(
+  database: PostgresDatabase,
+  sql: SqlTransaction,
+  now: number,
+): Promise<DeadLetterStats> {
   const table = database.table('dead_letters')
   // Those whose lease ended are counted as replaying, and are pending.
-  const rows = await sql.all<Count>(
+  const rows = await sql.all<StatusCount>(
     `SELECT operation_type AS operation, status, sum(entries) AS n FROM ${database.table('dead_letter_counts')}
         GROUP BY operation, operation_type, status HAVING sum(entries) <> 0
       UNION ALL
@@ -25,9 +34,9 @@ export async function statsOf(database: Database, sql: Sql, now: number): Promis
     now,
   )
   const byOperation = new Map<string, Record<DeadLetterStatus, number>>()
-  const byStatus = none()
+  const byStatus = zeroCounts()
   for (const { operation, status, n } of rows) {
-    const own = byOperation.get(operation) ?? none()
+    const own = byOperation.get(operation) ?? zeroCounts()
     byOperation.set(operation, own)
     own[status] += Number(n)
     byStatus[status] += Number(n)

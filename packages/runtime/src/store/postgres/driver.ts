@@ -1,19 +1,19 @@
 import { HoldfastError } from 'holdfast'
 
 /** What a statement may be given. Arrays go to one parameter. */
-export type Value = string | number | boolean | null | readonly (string | number | null)[]
+export type PostgresValue = string | number | boolean | null | readonly (string | number | null)[]
 
-export type Row = Record<string, unknown>
+export type PostgresRow = Record<string, unknown>
 
-interface Result {
-  rows: Row[]
+interface PostgresResult {
+  rows: PostgresRow[]
   rowCount: number | null
 }
 
 /** As much of a client of `pg` as is used here. */
-export interface Client {
+export interface PostgresClient {
   connect(): Promise<unknown>
-  query(text: string, values?: readonly Value[]): Promise<Result | Result[]>
+  query(text: string, values?: readonly PostgresValue[]): Promise<PostgresResult | PostgresResult[]>
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown
   on(event: 'end', listener: () => void): unknown
@@ -23,14 +23,14 @@ export interface Client {
 }
 
 /** A client of a pool. Released with an error, or true, it is not used again. */
-export interface PooledClient extends Client {
+export interface PooledClient extends PostgresClient {
   release(broken?: Error | boolean): void
 }
 
 export interface ClientPool {
   connect(): Promise<PooledClient>
   on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'connect' | 'remove', listener: (client: Client) => void): unknown
+  on(event: 'connect' | 'remove', listener: (client: PostgresClient) => void): unknown
   end(): Promise<void>
 }
 
@@ -45,18 +45,20 @@ interface ClientOptions {
   pipeline: boolean
 }
 
-export interface Driver {
-  Client: new (options: ClientOptions) => Client
+export interface PostgresDriver {
+  Client: new (options: ClientOptions) => PostgresClient
   Pool: new (
     options: ClientOptions & { max: number; idleTimeoutMillis: number; allowExitOnIdle: boolean },
   ) => ClientPool
 }
 
 /** Loads `pg`, which is there only where somebody installed it. */
-export async function loadDriver(load: () => Promise<unknown> = () => import('pg')): Promise<Driver> {
+export async function loadPostgresDriver(
+  load: () => Promise<unknown> = () => import('pg'),
+): Promise<PostgresDriver> {
   try {
-    const found = (await load()) as Partial<Driver> & { default?: Driver }
-    return found.default ?? (found as Driver)
+    const found = (await load()) as Partial<PostgresDriver> & { default?: PostgresDriver }
+    return found.default ?? (found as PostgresDriver)
   } catch (cause) {
     throw new HoldfastError(
       'STORE_UNAVAILABLE',

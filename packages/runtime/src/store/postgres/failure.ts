@@ -1,17 +1,17 @@
 import { HoldfastError, isHoldfastError } from 'holdfast'
 
-const UNREACHABLE = 'it cannot be reached; see whether the server runs and the address is right'
-const REFUSED = 'it refuses the user; check the name and the password in the url'
+const UNREACHABLE_HINT = 'it cannot be reached; see whether the server runs and the address is right'
+const REJECTED_USER_HINT = 'it refuses the user; check the name and the password in the url'
 
 /** By SQLSTATE, by its class, or by the code of the system's error. */
-const HINTS: Record<string, string> = {
-  ECONNREFUSED: UNREACHABLE,
-  ENOTFOUND: UNREACHABLE,
-  EHOSTUNREACH: UNREACHABLE,
-  ETIMEDOUT: UNREACHABLE,
+const HINT_BY_CODE: Record<string, string> = {
+  ECONNREFUSED: UNREACHABLE_HINT,
+  ENOTFOUND: UNREACHABLE_HINT,
+  EHOSTUNREACH: UNREACHABLE_HINT,
+  ETIMEDOUT: UNREACHABLE_HINT,
   CIRCUIT_OPEN: 'it failed lately and is left alone for a moment',
   BULKHEAD_FULL: 'too much waits for it',
-  '28': REFUSED,
+  '28': REJECTED_USER_HINT,
   '3D000': 'there is no such database; create it first',
   '42501': 'the user may not do this; grant CREATE on the database, or on the schema once it is there',
   '42P01': 'a table is missing; somebody dropped it',
@@ -20,14 +20,14 @@ const HINTS: Record<string, string> = {
   '25006': 'it takes no writes: it is a standby, or set to read only',
 }
 
-function codeOf(error: unknown): string {
+function errorCode(error: unknown): string {
   const { code } = Object(error) as { code?: unknown }
   return typeof code === 'string' ? code : ''
 }
 
 /** The SQLSTATE of an error that the server reported; undefined where it is none. */
 export function sqlState(error: unknown): string | undefined {
-  const code = codeOf(error)
+  const code = errorCode(error)
   return /^[0-9A-Z]{5}$/.test(code) && 'severity' in Object(error) ? code : undefined
 }
 
@@ -47,24 +47,24 @@ export function isServerUnavailable(error: unknown): boolean {
 }
 
 /** Whether a statement was ended for its length: doing it again would take as long. */
-export const isTooSlow = (error: unknown): boolean => sqlState(error) === '57014'
+export const isStatementTimeout = (error: unknown): boolean => sqlState(error) === '57014'
 
 /** The error that a caller gets: what is wrong with which server, and what to do. */
-export function unavailable(shown: string, error: unknown): HoldfastError {
+export function createUnavailableError(displayName: string, error: unknown): HoldfastError {
   if (isHoldfastError(error) && (error.code === 'STORE_UNAVAILABLE' || error.code === 'INVALID_OPTIONS'))
     return error
-  const code = codeOf(error)
-  const why = HINTS[code] ?? HINTS[code.slice(0, 2)] ?? 'it failed'
-  const told = error instanceof Error ? error.message || code : String(error)
+  const code = errorCode(error)
+  const why = HINT_BY_CODE[code] ?? HINT_BY_CODE[code.slice(0, 2)] ?? 'it failed'
+  const detail = error instanceof Error ? error.message || code : String(error)
   const { retryAfter } = Object(error) as { retryAfter?: number }
-  return new HoldfastError('STORE_UNAVAILABLE', `the PostgreSQL store ${shown}: ${why} (${told})`, {
+  return new HoldfastError('STORE_UNAVAILABLE', `the PostgreSQL store ${displayName}: ${why} (${detail})`, {
     cause: error,
     status: 503,
     ...(typeof retryAfter === 'number' ? { retryAfter } : {}),
   })
 }
 
-export const notOpen = (shown: string): HoldfastError =>
-  new HoldfastError('STORE_UNAVAILABLE', `the PostgreSQL store ${shown} is not open; open it first`, {
+export const createNotOpenError = (displayName: string): HoldfastError =>
+  new HoldfastError('STORE_UNAVAILABLE', `the PostgreSQL store ${displayName} is not open; open it first`, {
     status: 503,
   })

@@ -2,17 +2,23 @@ import { join } from 'node:path'
 import type { Clock, Random } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import type { Store } from '../store.js'
-import { readAddress } from './address.js'
-import { Aliases } from './aliases.js'
-import { Database } from './database.js'
+import { parseAddress } from './address.js'
+import { DeadLetterAliases } from './aliases.js'
+import { PostgresDatabase } from './database.js'
 import { PostgresDeadLetters } from './dead-letters.js'
+import { DiskFallback } from './disk-fallback.js'
 import { PostgresJournal, PostgresSessions } from './journal.js'
-import { auditShape, breakerEventShape, errorShape, eventShape, sessionShape } from './journal-shapes.js'
+import {
+  auditJournal,
+  breakerEventJournal,
+  errorJournal,
+  eventJournal,
+  sessionJournal,
+} from './journal-tables.js'
 import { migrate } from './migrations.js'
-import { Spill } from './spill.js'
-import { spilling, type WakingDeadLetters } from './spilling.js'
+import { ReplayNotifications } from './replay-notifications.js'
 import { PostgresBreakers, PostgresLayers, PostgresMetrics, PostgresValues } from './tables.js'
-import { Wakeups } from './wakeups.js'
+import { type NotifyingDeadLetters, withDiskFallback } from './with-disk-fallback.js'
 
 /** What a store in PostgreSQL may be told. */
 export interface PostgresOptions {
@@ -38,7 +44,7 @@ export interface PostgresOptions {
 
 /** A store in PostgreSQL. */
 export interface PostgresStore extends Store {
-  readonly deadLetters: WakingDeadLetters
+  readonly deadLetters: NotifyingDeadLetters
 }
 
 /** A store in one schema of a PostgreSQL database, for any number of processes on any number of machines. */
@@ -47,33 +53,39 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
   const { addTimeout = 1000, closeTimeout = 2500 } = options
   const { spillDir, warn = (line: string) => console.error(`holdfast: ${line}`) } = options
   const time = clock ?? systemClock
-  const address = readAddress(url, options.schema)
-  const database = new Database(address, { connections, statementTimeout, connectTimeout, clock, random })
+  const address = parseAddress(url, options.schema)
+  const database = new PostgresDatabase(address, {
+    connections,
+    statementTimeout,
+    connectTimeout,
+    clock,
+    random,
+  })
   const queue = new PostgresDeadLetters(database)
-  const aliases = new Aliases(database)
+  const aliases = new DeadLetterAliases(database)
   const target = {
     add: (...given: Parameters<typeof queue.add>) => queue.add(...given),
     async processed(ids: readonly string[]) {
       // Asked once: where it fails, moving is tried again later.
-      const others = await aliases.of(ids, 1)
-      const done = await queue.processed([...ids, ...others.values()], 1)
+      const others = await aliases.find(ids, 1)
+      const done = await queue.findProcessed([...ids, ...others.values()], 1)
       return new Set(ids.filter((id) => done.has(id) || done.has(others.get(id) ?? id)))
     },
-    alias: (ids: ReadonlyMap<string, string>) => aliases.note(ids),
+    alias: (ids: ReadonlyMap<string, string>) => aliases.save(ids),
   }
   const dir = join(spillDir, address.folder)
-  const spill = new Spill({ dir, of: address.place, target, clock, warn })
-  const wakeups = new Wakeups(database, clock)
-  const sessions = new PostgresSessions(database, sessionShape)
-  const events = new PostgresJournal(database, eventShape)
-  const errors = new PostgresJournal(database, errorShape)
-  const audit = new PostgresJournal(database, auditShape, true)
-  const breakerEvents = new PostgresJournal(database, breakerEventShape)
+  const diskFallback = new DiskFallback({ dir, databaseName: address.description, target, clock, warn })
+  const notifications = new ReplayNotifications(database, clock)
+  const sessions = new PostgresSessions(database, sessionJournal)
+  const events = new PostgresJournal(database, eventJournal)
+  const errors = new PostgresJournal(database, errorJournal)
+  const audit = new PostgresJournal(database, auditJournal, true)
+  const breakerEvents = new PostgresJournal(database, breakerEventJournal)
   const busy = [queue, sessions, events, errors, audit, breakerEvents]
   let cut: unknown
   /** A server that stands still would never answer. */
   const startClosing = () => {
-    cut ??= time.setTimer(() => database.cut(), closeTimeout)
+    cut ??= time.setTimer(() => database.abortAll(), closeTimeout)
   }
   return {
     kind: 'postgres',
@@ -85,7 +97,16 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
     breakers: new PostgresBreakers(database),
     metrics: new PostgresMetrics(database),
     layers: new PostgresLayers(database),
-    deadLetters: spilling({ database, queue, aliases, spill, wakeups, addTimeout, clock, random }),
+    deadLetters: withDiskFallback({
+      database,
+      queue,
+      aliases,
+      diskFallback,
+      notifications,
+      addTimeout,
+      clock,
+      random,
+    }),
     values: new PostgresValues(database),
     async open() {
       await database.open()
@@ -95,14 +116,14 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
         await database.close()
         throw error
       }
-      spill.resume()
+      diskFallback.resume()
     },
     startClosing,
     async close() {
       startClosing()
-      await wakeups.close()
-      await Promise.all(busy.map((part) => part.idle()))
-      await spill.close()
+      await notifications.close()
+      await Promise.all(busy.map((part) => part.whenIdle()))
+      await diskFallback.close()
       await database.close()
       time.clearTimer(cut)
       cut = undefined

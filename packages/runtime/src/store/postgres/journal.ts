@@ -1,36 +1,36 @@
 import type { z } from 'zod'
-import type { Twin } from '../../codec/twin.js'
+import type { CamelCased } from '../../codec/case-codec.js'
 import { sessionCodec, type sessionSchema } from '../../records/session.js'
-import { encodeCursor, readPaging } from '../cursor.js'
-import { matchesFilter } from '../fits.js'
+import { encodeCursor, parsePaging } from '../cursor.js'
+import { matchesFilter } from '../filters.js'
 import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
 import { toColumn } from '../text.js'
-import type { Database } from './database.js'
-import type { Value } from './driver.js'
+import { BatchLoader } from './batch-loader.js'
+import type { PostgresDatabase } from './database.js'
+import type { PostgresValue } from './driver.js'
 import { sqlState } from './failure.js'
-import { Gather } from './gather.js'
-import type { Shape } from './journal-shapes.js'
+import type { PartitionedJournal } from './journal-tables.js'
 import { Partitions } from './partitions.js'
-import type { Sql } from './sql.js'
+import type { SqlTransaction } from './sql.js'
 
-interface Range extends PageOptions {
+interface TimeRangeFilter extends PageOptions {
   from?: Date | undefined
   to?: Date | undefined
 }
 
 /** How many records one statement inserts. */
-const TOGETHER = 512
+const RECORDS_PER_INSERT = 512
 
 /** How many records are read and decoded before others have their turn. */
-const DECODED = 200
+const RECORDS_PER_READ = 200
 
 /** Among how many of the latest records one is looked for whose COMMIT was not answered. */
 const LATEST = 100_000
 
 /** What the server says where a record's partition is not there. */
-const NO_PARTITION = '23514'
+const NO_PARTITION_SQLSTATE = '23514'
 
-interface Line {
+interface PendingRecord {
   time: number
   values: (string | boolean | null)[]
   body: string
@@ -40,61 +40,63 @@ interface Line {
  * Records in the order they came. Those who append take turns, so that numbers are given in the order of commits, and
  * whoever follows a list from its oldest record misses none.
  */
-export class PostgresJournal<S extends z.ZodType, F extends Range> implements Journal<Twin<S>, F> {
-  protected readonly database: Database
-  private readonly shape: Shape<S, F>
-  private readonly durable: boolean
+export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
+  implements Journal<CamelCased<S>, F>
+{
+  protected readonly database: PostgresDatabase
+  private readonly table: PartitionedJournal<S, F>
+  private readonly isDurable: boolean
   private readonly partitions: Partitions
-  private readonly gather: Gather<Line, void>
+  private readonly loader: BatchLoader<PendingRecord, void>
 
-  constructor(database: Database, shape: Shape<S, F>, durable = false) {
+  constructor(database: PostgresDatabase, shape: PartitionedJournal<S, F>, durable = false) {
     this.database = database
-    this.shape = shape
-    this.durable = durable
-    this.partitions = new Partitions(database, shape.table, shape.days)
-    this.gather = new Gather((lines) => this.insert(lines), {
-      most: TOGETHER,
-      lanes: 1,
-      size: ({ body }) => body.length,
+    this.table = shape
+    this.isDurable = durable
+    this.partitions = new Partitions(database, shape.table, shape.partitionDays)
+    this.loader = new BatchLoader((lines) => this.insert(lines), {
+      maxItems: RECORDS_PER_INSERT,
+      maxConcurrent: 1,
+      sizeOf: ({ body }) => body.length,
     })
   }
 
-  idle(): Promise<void> {
-    return this.gather.idle()
+  whenIdle(): Promise<void> {
+    return this.loader.whenIdle()
   }
 
-  async append(records: readonly Twin<S>[]): Promise<void> {
-    const { codec, nature, values } = this.shape
+  async append(records: readonly CamelCased<S>[]): Promise<void> {
+    const { codec, recordFilter, values } = this.table
     const lines = records.map((record) => ({
-      time: nature.time(record).getTime(),
+      time: recordFilter.timeOf(record).getTime(),
       values: values(record),
       body: JSON.stringify(codec.encode(record)),
     }))
     const written = []
-    for (let at = 0; at < lines.length; at += TOGETHER)
-      written.push(this.gather.put(lines.slice(at, at + TOGETHER)))
+    for (let at = 0; at < lines.length; at += RECORDS_PER_INSERT)
+      written.push(this.loader.load(lines.slice(at, at + RECORDS_PER_INSERT)))
     await Promise.all(written)
   }
 
-  private async insert(lines: readonly Line[]): Promise<void[]> {
+  private async insert(lines: readonly PendingRecord[]): Promise<void[]> {
     const times = lines.map(({ time }) => time)
-    for (let again = true; ; again = false) {
-      await this.partitions.make(times)
+    for (let shouldRetry = true; ; shouldRetry = false) {
+      await this.partitions.createFor(times)
       try {
         await this.insertInto(lines, times)
         return lines.map(() => {})
       } catch (error) {
         // Another process let go of that stretch of time meanwhile.
-        if (!again || sqlState((error as Error).cause) !== NO_PARTITION) throw error
-        this.partitions.forget()
+        if (!shouldRetry || sqlState((error as Error).cause) !== NO_PARTITION_SQLSTATE) throw error
+        this.partitions.clearCache()
       }
     }
   }
 
-  private insertInto(lines: readonly Line[], times: readonly number[]): Promise<void> {
-    const table = this.database.table(this.shape.table)
-    const names = Object.keys(this.shape.columns)
-    const types = Object.values(this.shape.columns)
+  private insertInto(lines: readonly PendingRecord[], times: readonly number[]): Promise<void> {
+    const table = this.database.table(this.table.table)
+    const names = Object.keys(this.table.columns)
+    const types = Object.values(this.table.columns)
     const arrays = [
       '$1::bigint[]',
       ...types.map((type, i) => `$${i + 2}::${type}[]`),
@@ -111,12 +113,12 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
       (sql) => sql.finish(undefined, statement, times, ...values, bodies),
       {
         lock: this.partitions.lock,
-        durable: this.durable,
+        durable: this.isDurable,
         // Looked for among the latest, which an index finds.
-        proof: async (sql) =>
+        isCommitted: async (sql) =>
           (
             await sql.all(
-              `SELECT 1 FROM ${table} WHERE seq > (SELECT last_value FROM ${this.database.table(`${this.shape.table}_seq`)}) - ${LATEST}
+              `SELECT 1 FROM ${table} WHERE seq > (SELECT last_value FROM ${this.database.table(`${this.table.table}_seq`)}) - ${LATEST}
                 AND body = $1 LIMIT 1`,
               bodies[0] as string,
             )
@@ -125,21 +127,21 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
     )
   }
 
-  async list(filter?: F): Promise<Page<Twin<S>>> {
-    const { limit, newest, after } = readPaging(filter, 'newest', [0])
-    await this.idle()
-    const { codec, nature } = this.shape
-    const items: Twin<S>[] = []
+  async list(filter?: F): Promise<Page<CamelCased<S>>> {
+    const { limit, isNewestFirst, after } = parsePaging(filter, 'newest', [0])
+    await this.whenIdle()
+    const { codec, recordFilter } = this.table
+    const items: CamelCased<S>[] = []
     let [edge, last] = [after?.[0] as number | undefined, 0]
     for (;;) {
-      const want = Math.min(DECODED, limit + 1 - items.length)
+      const want = Math.min(RECORDS_PER_READ, limit + 1 - items.length)
       const from = edge
-      const rows = await this.database.read((sql) => this.part(sql, filter, newest, from, want))
+      const rows = await this.database.read((sql) => this.readPart(sql, filter, isNewestFirst, from, want))
       for (const { seq, body } of rows) {
         edge = Number(seq)
         const record = codec.decode(JSON.parse(body))
-        if (filter !== undefined && !matchesFilter(nature, record, filter)) continue
-        if (items.length === limit) return { items, cursor: encodeCursor(newest, [last]) }
+        if (filter !== undefined && !matchesFilter(recordFilter, record, filter)) continue
+        if (items.length === limit) return { items, cursor: encodeCursor(isNewestFirst, [last]) }
         items.push(record)
         last = edge
       }
@@ -147,16 +149,24 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
     }
   }
 
-  private part(sql: Sql, filter: F | undefined, newest: boolean, edge: number | undefined, want: number) {
-    const values: Value[] = []
+  private readPart(
+    sql: SqlTransaction,
+    filter: F | undefined,
+    newest: boolean,
+    edge: number | undefined,
+    want: number,
+  ) {
+    const values: PostgresValue[] = []
     const conditions = ['TRUE']
-    const also = (text: string, value: Value) => conditions.push(text.replace('?', `$${values.push(value)}`))
-    if (edge !== undefined) also(newest ? 'seq < ?' : 'seq > ?', edge)
-    if (filter?.from !== undefined) also('time >= ?', filter.from.getTime())
-    if (filter?.to !== undefined) also('time < ?', filter.to.getTime())
-    if (filter !== undefined) for (const [text, value] of this.shape.conditions(filter)) also(text, value)
+    const addCondition = (text: string, value: PostgresValue) =>
+      conditions.push(text.replace('?', `$${values.push(value)}`))
+    if (edge !== undefined) addCondition(newest ? 'seq < ?' : 'seq > ?', edge)
+    if (filter?.from !== undefined) addCondition('time >= ?', filter.from.getTime())
+    if (filter?.to !== undefined) addCondition('time < ?', filter.to.getTime())
+    if (filter !== undefined)
+      for (const [text, value] of this.table.conditions(filter)) addCondition(text, value)
     return sql.all<{ seq: string; body: string }>(
-      `SELECT seq, body FROM ${this.database.table(this.shape.table)} WHERE ${conditions.join(' AND ')}
+      `SELECT seq, body FROM ${this.database.table(this.table.table)} WHERE ${conditions.join(' AND ')}
         ORDER BY seq ${newest ? 'DESC' : 'ASC'} LIMIT ${want}`,
       ...values,
     )
@@ -164,7 +174,7 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
 
   async expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number> {
     const { before, maxEntries = Number.POSITIVE_INFINITY } = limits
-    await this.idle()
+    await this.whenIdle()
     return this.database.write(
       async (sql) => {
         let gone = 0
@@ -180,8 +190,8 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
   }
 
   /** The number from which on records stay, where only so many may; undefined where all may. */
-  private async oldestKept(sql: Sql, maxEntries: number): Promise<string | undefined> {
-    const table = this.database.table(this.shape.table)
+  private async oldestKept(sql: SqlTransaction, maxEntries: number): Promise<string | undefined> {
+    const table = this.database.table(this.table.table)
     const [first] = await sql.all<{ seq: string }>(
       `SELECT seq + 1 AS seq FROM ${table} ORDER BY seq DESC OFFSET $1 LIMIT 1`,
       maxEntries,
@@ -190,10 +200,10 @@ export class PostgresJournal<S extends z.ZodType, F extends Range> implements Jo
   }
 
   async count(): Promise<number> {
-    await this.idle()
+    await this.whenIdle()
     return this.database.read(async (sql) => {
       const [row] = await sql.all<{ n: string }>(
-        `SELECT count(*) AS n FROM ${this.database.table(this.shape.table)}`,
+        `SELECT count(*) AS n FROM ${this.database.table(this.table.table)}`,
       )
       return Number(row?.n)
     })
@@ -205,8 +215,8 @@ export class PostgresSessions
   extends PostgresJournal<typeof sessionSchema, SessionFilter>
   implements SessionJournal
 {
-  async get(id: string): Promise<Twin<typeof sessionSchema> | undefined> {
-    await this.idle()
+  async get(id: string): Promise<CamelCased<typeof sessionSchema> | undefined> {
+    await this.whenIdle()
     return this.database.read(async (sql) => {
       const [row] = await sql.all<{ body: string }>(
         `SELECT body FROM ${this.database.table('sessions')} WHERE session_id = $1 ORDER BY seq DESC LIMIT 1`,

@@ -1,5 +1,5 @@
 /** A journal: its columns, and how many days a partition holds. */
-const journal = (schema: string, name: string, columns: string) => `
+const createJournal = (schema: string, name: string, columns: string) => `
   CREATE SEQUENCE "${schema}"."${name}_seq";
   CREATE TABLE "${schema}"."${name}" (
     seq bigint NOT NULL DEFAULT nextval('"${schema}"."${name}_seq"'),
@@ -13,17 +13,17 @@ const journal = (schema: string, name: string, columns: string) => `
  * Version 1. Times are epoch milliseconds. Names may be of any length and an index takes only short ones, so it is their
  * hashes that are indexed. What users hand in is text and not jsonb, which refuses some of what JSON can say.
  */
-export const first = (schema: string): string => `
-  ${journal(
+export const migration1 = (schema: string): string => `
+  ${createJournal(
     schema,
     'sessions',
     'session_id text, operation text, subsystem text, correlation_id text, success boolean, policy_id text',
   )}
   CREATE INDEX ON "${schema}".sessions USING hash (session_id);
-  ${journal(schema, 'events', 'event_id text COLLATE "C", event_type text, operation text, session_id text')}
-  ${journal(schema, 'errors', 'severity text, category text, operation text')}
-  ${journal(schema, 'audit', 'actor text, action text, target text')}
-  ${journal(schema, 'breaker_events', 'id text')}
+  ${createJournal(schema, 'events', 'event_id text COLLATE "C", event_type text, operation text, session_id text')}
+  ${createJournal(schema, 'errors', 'severity text, category text, operation text')}
+  ${createJournal(schema, 'audit', 'actor text, action text, target text')}
+  ${createJournal(schema, 'breaker_events', 'id text')}
 
   CREATE TABLE "${schema}".dead_letters (
     seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

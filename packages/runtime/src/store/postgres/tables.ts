@@ -1,5 +1,5 @@
 import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
-import { valueText } from '../payload.js'
+import { serializeValue } from '../payload.js'
 import type {
   BreakerStore,
   LayerStore,
@@ -10,28 +10,28 @@ import type {
   ValueStore,
 } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
-import type { Database } from './database.js'
-import { hashed } from './names.js'
+import type { PostgresDatabase } from './database.js'
+import { hashName } from './names.js'
 
 /** How many rows one statement writes or reads. */
-const SLICE = 500
+const BATCH_SIZE = 500
 
-const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Snapshots of breakers. */
 export class PostgresBreakers implements BreakerStore {
-  private readonly database: Database
+  private readonly database: PostgresDatabase
   private readonly table: string
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.database = database
     this.table = database.table('circuit_breaker_states')
   }
 
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
     // The last of one id counts. Sorted, so that two who save do not wait for each other in a circle.
-    const rows = [...new Map(snapshots.map((each) => [hashed(each.snapshot.id), each]))].sort(([a], [b]) =>
-      byText(a, b),
+    const rows = [...new Map(snapshots.map((each) => [hashName(each.snapshot.id), each]))].sort(([a], [b]) =>
+      compareText(a, b),
     )
     if (rows.length === 0) return
     await this.database.write((sql) =>
@@ -58,26 +58,28 @@ export class PostgresBreakers implements BreakerStore {
   async delete(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     await this.database.write((sql) =>
-      sql.run(`DELETE FROM ${this.table} WHERE key = ANY($1::uuid[])`, ids.map(hashed)),
+      sql.run(`DELETE FROM ${this.table} WHERE key = ANY($1::uuid[])`, ids.map(hashName)),
     )
   }
 }
 
 /** Counters of stretches of time. */
 export class PostgresMetrics implements MetricsStore {
-  private readonly database: Database
+  private readonly database: PostgresDatabase
   private readonly table: string
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.database = database
     this.table = database.table('metrics')
   }
 
   async save(rows: readonly MetricsRow[]): Promise<void> {
-    const keyed = new Map(rows.map((row) => [hashed(JSON.stringify([row.series, row.start, row.node])), row]))
-    const sorted = [...keyed].sort(([a], [b]) => byText(a, b))
-    for (let at = 0; at < sorted.length; at += SLICE) {
-      const some = sorted.slice(at, at + SLICE)
+    const keyed = new Map(
+      rows.map((row) => [hashName(JSON.stringify([row.series, row.start, row.node])), row]),
+    )
+    const sorted = [...keyed].sort(([a], [b]) => compareText(a, b))
+    for (let at = 0; at < sorted.length; at += BATCH_SIZE) {
+      const some = sorted.slice(at, at + BATCH_SIZE)
       await this.database.write(
         (sql) =>
           sql.run(
@@ -112,7 +114,7 @@ export class PostgresMetrics implements MetricsStore {
         node: fromColumn(node),
         data: JSON.parse(data) as unknown,
       }))
-      .sort((a, b) => a.start - b.start || byText(a.series, b.series) || byText(a.node, b.node))
+      .sort((a, b) => a.start - b.start || compareText(a.series, b.series) || compareText(a.node, b.node))
   }
 
   expire(before: number): Promise<number> {
@@ -120,7 +122,7 @@ export class PostgresMetrics implements MetricsStore {
   }
 }
 
-interface LayerRow {
+interface PostgresLayerRow {
   version: number
   changed_by: string
   reason: string | null
@@ -128,7 +130,7 @@ interface LayerRow {
   layer: string
 }
 
-const versionOf = (row: LayerRow): LayerVersion => ({
+const fromRow = (row: PostgresLayerRow): LayerVersion => ({
   version: row.version,
   by: fromColumn(row.changed_by),
   ...(row.reason === null ? {} : { reason: fromColumn(row.reason) }),
@@ -138,10 +140,10 @@ const versionOf = (row: LayerRow): LayerVersion => ({
 
 /** Versions of the layer of changes. */
 export class PostgresLayers implements LayerStore {
-  private readonly database: Database
+  private readonly database: PostgresDatabase
   private readonly table: string
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.database = database
     this.table = database.table('config_layers')
   }
@@ -156,9 +158,9 @@ export class PostgresLayers implements LayerStore {
 
   private async read(limit: string): Promise<LayerVersion[]> {
     const rows = await this.database.read((sql) =>
-      sql.all<LayerRow>(`SELECT * FROM ${this.table} ORDER BY version DESC ${limit}`),
+      sql.all<PostgresLayerRow>(`SELECT * FROM ${this.table} ORDER BY version DESC ${limit}`),
     )
-    return rows.map(versionOf)
+    return rows.map(fromRow)
   }
 
   append({ by, reason, at, layer }: LayerVersion, after: number): Promise<boolean> {
@@ -178,7 +180,7 @@ export class PostgresLayers implements LayerStore {
           text,
         )) === 1,
       {
-        proof: async (sql, added) =>
+        isCommitted: async (sql, added) =>
           added &&
           (
             await sql.all(
@@ -215,28 +217,28 @@ export class PostgresLayers implements LayerStore {
 
 /** Small named values. */
 export class PostgresValues implements ValueStore {
-  private readonly database: Database
+  private readonly database: PostgresDatabase
   private readonly table: string
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.database = database
     this.table = database.table('named_values')
   }
 
   async get(key: string): Promise<unknown> {
     const [row] = await this.database.read((sql) =>
-      sql.all<{ value: string }>(`SELECT value FROM ${this.table} WHERE id = $1`, hashed(key)),
+      sql.all<{ value: string }>(`SELECT value FROM ${this.table} WHERE id = $1`, hashName(key)),
     )
     return row && JSON.parse(row.value)
   }
 
   async set(key: string, value: unknown): Promise<void> {
-    const text = valueText(key, value)
+    const text = serializeValue(key, value)
     await this.database.write((sql) =>
       sql.run(
         `INSERT INTO ${this.table} (id, key, value) VALUES ($1, $2, $3)
           ON CONFLICT (id) DO UPDATE SET value = excluded.value`,
-        hashed(key),
+        hashName(key),
         toColumn(key),
         text,
       ),
@@ -244,7 +246,7 @@ export class PostgresValues implements ValueStore {
   }
 
   async delete(key: string): Promise<void> {
-    await this.database.write((sql) => sql.run(`DELETE FROM ${this.table} WHERE id = $1`, hashed(key)))
+    await this.database.write((sql) => sql.run(`DELETE FROM ${this.table} WHERE id = $1`, hashName(key)))
   }
 
   async list(prefix: string): Promise<{ key: string; value: unknown }[]> {
@@ -256,6 +258,6 @@ export class PostgresValues implements ValueStore {
     )
     return rows
       .map(({ key, value }) => ({ key: fromColumn(key), value: JSON.parse(value) as unknown }))
-      .sort((a, b) => byText(a.key, b.key))
+      .sort((a, b) => compareText(a.key, b.key))
   }
 }

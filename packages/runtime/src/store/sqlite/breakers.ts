@@ -1,24 +1,24 @@
 import type { BreakerSnapshot } from 'holdfast'
 import type { BreakerStore, StoredBreaker } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
-import type { Commits } from './commits.js'
-import type { Row, Value } from './driver.js'
+import type { SqliteRow, SqliteValue } from './driver.js'
+import type { WriteQueue } from './write-queue.js'
 
 const toSeconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000)
 
 /** Microseconds are kept; what lies beyond is noise of the multiplication. */
-const toMs = (seconds: Value | undefined): number | undefined =>
+const toMs = (seconds: SqliteValue | undefined): number | undefined =>
   typeof seconds === 'number' ? Math.round(seconds * 1e6) / 1e3 : undefined
 
 const toIso = (ms: number | undefined): string | null =>
   ms === undefined ? null : new Date(ms).toISOString()
 
 /** The times of a window, which are the first of each four numbers, in another unit. */
-const retimed = (window: readonly number[], unit: (time: number) => number) =>
+const convertWindowTimes = (window: readonly number[], unit: (time: number) => number) =>
   window.map((value, i) => (i % 4 === 0 ? unit(value) : value))
 
 /** `pool:POOL:MEMBER`, `policy:ID`, `service:NAME`: the last part, decoded. */
-function proxyId(id: string): string {
+function parseProxyId(id: string): string {
   const last = id.slice(id.lastIndexOf(':') + 1)
   try {
     return decodeURIComponent(last)
@@ -28,19 +28,19 @@ function proxyId(id: string): string {
 }
 
 /** When the calls failed that a window remembers, in epoch seconds; those that it counts together are one. */
-const failuresIn = (window: readonly number[]): number[] =>
+const failureTimes = (window: readonly number[]): number[] =>
   window
     .filter((_, i) => i % 4 === 0 && (window[i + 2] as number) > 0)
     .map((time) => Math.round(time * 1e3) / 1e6)
 
 /** A snapshot's columns, in the table's order. The last three hold what those that others know cannot say. */
-function columns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker): Record<string, Value> {
+function toColumns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker): Record<string, SqliteValue> {
   const { lastStateChange, windowType } = snapshot
   return {
-    proxy_id: proxyId(snapshot.id),
+    proxy_id: parseProxyId(snapshot.id),
     state: snapshot.state,
     failure_count: snapshot.failureCount,
-    failure_window_json: JSON.stringify(failuresIn(snapshot.failureWindow)),
+    failure_window_json: JSON.stringify(failureTimes(snapshot.failureWindow)),
     next_test_time: toSeconds(snapshot.nextTestTime),
     last_state_change: lastStateChange === undefined ? createdAt.toISOString() : toIso(lastStateChange),
     failure_threshold: settings?.failureThreshold ?? null,
@@ -57,25 +57,25 @@ function columns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker): R
     closed_at: toSeconds(snapshot.closedAt),
     results: snapshot.results ?? null,
     disabled: snapshot.disabled === undefined ? null : Number(snapshot.disabled),
-    window_json: JSON.stringify(retimed(snapshot.failureWindow, (time) => time / 1000)),
+    window_json: JSON.stringify(convertWindowTimes(snapshot.failureWindow, (time) => time / 1000)),
     open_duration: toSeconds(snapshot.openDuration),
     unchanged: Number(lastStateChange === undefined),
   }
 }
 
 /** Only what is there: a snapshot has no fields that are undefined. */
-const given = <T extends object>(fields: T): T =>
+const omitUndefined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
-function stored(row: Row): StoredBreaker {
+function fromRow(row: SqliteRow): StoredBreaker {
   // A process of an earlier release leaves the last columns empty, and writes these two into those that others know.
   const window = JSON.parse((row.window_json ?? row.failure_window_json) as string) as number[]
-  const snapshot = given({
+  const snapshot = omitUndefined({
     id: fromColumn(row.id as string),
     state: row.state,
     failureCount: row.failure_count,
     windowType: row.window_type,
-    failureWindow: retimed(window, (time) => toMs(time) as number),
+    failureWindow: convertWindowTimes(window, (time) => toMs(time) as number),
     successCount: row.success_count,
     openedInARow: row.opened_in_a_row,
     openDuration: toMs(row.open_duration ?? row.timeout_duration),
@@ -99,18 +99,18 @@ function stored(row: Row): StoredBreaker {
 
 /** Snapshots of breakers. */
 export class SqliteBreakers implements BreakerStore {
-  private readonly commits: Commits
+  private readonly writes: WriteQueue
 
-  constructor(commits: Commits) {
-    this.commits = commits
+  constructor(writes: WriteQueue) {
+    this.writes = writes
   }
 
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
-    const rows = snapshots.map(columns)
-    await this.commits.writeLater(() => {
+    const rows = snapshots.map(toColumns)
+    await this.writes.writeDeferred(() => {
       for (const row of rows) {
         const names = Object.keys(row)
-        this.commits.sql.run(
+        this.writes.sql.run(
           `INSERT OR REPLACE INTO circuit_breaker_states (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
           ...Object.values(row),
         )
@@ -119,15 +119,15 @@ export class SqliteBreakers implements BreakerStore {
   }
 
   load(): Promise<StoredBreaker[]> {
-    return this.commits.read(() =>
-      this.commits.sql.all('SELECT * FROM circuit_breaker_states ORDER BY rowid').map(stored),
+    return this.writes.read(() =>
+      this.writes.sql.all('SELECT * FROM circuit_breaker_states ORDER BY rowid').map(fromRow),
     )
   }
 
   async delete(ids: readonly string[]): Promise<void> {
-    await this.commits.writeLater(() => {
+    await this.writes.writeDeferred(() => {
       for (const id of ids)
-        this.commits.sql.run('DELETE FROM circuit_breaker_states WHERE id = ?', toColumn(id))
+        this.writes.sql.run('DELETE FROM circuit_breaker_states WHERE id = ?', toColumn(id))
     })
   }
 }

@@ -1,43 +1,50 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { HoldfastError } from 'holdfast'
-import { type Driver, type DriverName, openDriver, type Row, type Statement, type Value } from './driver.js'
+import {
+  openSqliteDriver,
+  type SqliteDriver,
+  type SqliteDriverName,
+  type SqliteRow,
+  type SqliteStatement,
+  type SqliteValue,
+} from './driver.js'
 import { migrate } from './migrations.js'
-import { makeFile } from './new-file.js'
+import { createFileIfMissing } from './new-file.js'
 
 /** How long SQLite itself waits for a lock before it says BUSY, in milliseconds: the event loop stands still meanwhile. */
-const PATIENCE = 4
+const BUSY_TIMEOUT_MS = 4
 
 /** How much of the log is kept before it is brought into the file, in pages of 4 KiB: a bound on how long that takes. */
-const CHECKPOINT = 1000
+const CHECKPOINT_PAGES = 1000
 
 /** How many KiB of pages are kept in memory: enough that what a transaction changes is written once, when it is over. */
-const CACHE = 16_000
+const CACHE_KIB = 16_000
 
 /** One file, opened. Everything here is synchronous and throws what the driver throws. */
-export class Connection {
-  private readonly driver: Driver
-  private readonly statements = new Map<string, Statement>()
+export class SqliteConnection {
+  private readonly driver: SqliteDriver
+  private readonly statements = new Map<string, SqliteStatement>()
   private durable = true
   private readonly file: string
   /** Which file it is, whatever has its name later. */
   private readonly inode: number
 
-  private constructor(driver: Driver, file: string) {
+  private constructor(driver: SqliteDriver, file: string) {
     this.driver = driver
     this.file = file
     this.inode = statSync(file).ino
   }
 
-  static async open(file: string, name: DriverName | undefined): Promise<Connection> {
-    prepareFile(file)
-    const connection = new Connection(await openDriver(file, name), file)
+  static async open(file: string, name: SqliteDriverName | undefined): Promise<SqliteConnection> {
+    createPrivateFile(file)
+    const connection = new SqliteConnection(await openSqliteDriver(file, name), file)
     try {
-      connection.exec(`PRAGMA busy_timeout = ${PATIENCE}`)
-      connection.useLog(file)
+      connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+      connection.enableWal(file)
       connection.exec('PRAGMA synchronous = FULL')
-      connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT}`)
-      connection.exec(`PRAGMA cache_size = -${CACHE}`)
+      connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+      connection.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
       // What is deleted holds people's payloads.
       connection.exec('PRAGMA secure_delete = FAST')
       migrate(connection, file)
@@ -48,7 +55,7 @@ export class Connection {
     return connection
   }
 
-  private useLog(file: string): void {
+  private enableWal(file: string): void {
     const { journal_mode: mode } = this.driver.prepare('PRAGMA journal_mode = WAL').get([]) ?? {}
     if (mode !== 'wal')
       throw new HoldfastError(
@@ -62,20 +69,20 @@ export class Connection {
     this.driver.exec(sql)
   }
 
-  run(sql: string, ...values: Value[]): number {
+  run(sql: string, ...values: SqliteValue[]): number {
     return this.statement(sql).run(values)
   }
 
-  get<R = Row>(sql: string, ...values: Value[]): R | undefined {
+  get<R = SqliteRow>(sql: string, ...values: SqliteValue[]): R | undefined {
     return this.statement(sql).get(values) as R | undefined
   }
 
-  all<R = Row>(sql: string, ...values: Value[]): R[] {
+  all<R = SqliteRow>(sql: string, ...values: SqliteValue[]): R[] {
     return this.statement(sql).all(values) as R[]
   }
 
   /** The statement of a text, prepared once. */
-  statement(sql: string): Statement {
+  statement(sql: string): SqliteStatement {
     let made = this.statements.get(sql)
     if (made === undefined) this.statements.set(sql, (made = this.driver.prepare(sql)))
     return made
@@ -86,7 +93,7 @@ export class Connection {
    * machine; any other is there after a crash of the process, and after one of the machine in order up to some point.
    */
   write<T>(work: () => T, durable: boolean): T {
-    this.checkPlace()
+    this.checkFileExists()
     if (durable !== this.durable) {
       this.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
       this.durable = durable
@@ -95,8 +102,9 @@ export class Connection {
   }
 
   /** SQLite writes on to a file that has lost its name, and nobody would ever find what it wrote. */
-  private checkPlace(): void {
-    if (statSync(this.file, { throwIfNoEntry: false })?.ino !== this.inode) throw gone(this.file)
+  private checkFileExists(): void {
+    if (statSync(this.file, { throwIfNoEntry: false })?.ino !== this.inode)
+      throw createFileGoneError(this.file)
   }
 
   /** Whether another file has its name now, such as a backup. */
@@ -143,13 +151,13 @@ export class Connection {
 }
 
 /** Makes the file and its folder for their owner alone; SQLite gives its other files the modes of the first. */
-function prepareFile(file: string): void {
+function createPrivateFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  if (!makeFile(file)) protect(file)
-  for (const suffix of ['-wal', '-shm']) protect(file + suffix)
+  if (!createFileIfMissing(file)) restrictMode(file)
+  for (const suffix of ['-wal', '-shm']) restrictMode(file + suffix)
 }
 
-function protect(file: string): void {
+function restrictMode(file: string): void {
   try {
     chmodSync(file, 0o600)
   } catch {
@@ -158,7 +166,7 @@ function protect(file: string): void {
 }
 
 /** For a file that has lost its name. */
-export const gone = (file: string): HoldfastError =>
+export const createFileGoneError = (file: string): HoldfastError =>
   new HoldfastError(
     'STORE_UNAVAILABLE',
     `the SQLite store ${file} was deleted, emptied or moved while it was open; put it back, or put a backup in its place`,
@@ -166,7 +174,7 @@ export const gone = (file: string): HoldfastError =>
   )
 
 /** For a store that is not open. */
-export const notOpen = (file: string): HoldfastError =>
+export const createNotOpenError = (file: string): HoldfastError =>
   new HoldfastError('STORE_UNAVAILABLE', `the SQLite store ${file} is not open; call open() first`, {
     status: 503,
   })

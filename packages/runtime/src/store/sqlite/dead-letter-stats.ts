@@ -1,12 +1,17 @@
 import type { DeadLetterStatus } from '../../records/dead-letter.js'
 import type { DeadLetterStats } from '../store.js'
 import { fromColumn } from '../text.js'
-import type { Connection } from './connection.js'
+import type { SqliteConnection } from './connection.js'
 
-const none = (): Record<DeadLetterStatus, number> => ({ pending: 0, replaying: 0, completed: 0, failed: 0 })
+const zeroCounts = (): Record<DeadLetterStatus, number> => ({
+  pending: 0,
+  replaying: 0,
+  completed: 0,
+  failed: 0,
+})
 
 /** How many there are of each kind. */
-export function statsOf(sql: Connection, now: number): DeadLetterStats {
+export function readStats(sql: SqliteConnection, now: number): DeadLetterStats {
   const rows = sql.all<{ operation: string; status: DeadLetterStatus; n: number }>(
     'SELECT operation_type AS operation, status, entries AS n FROM dead_letter_counts WHERE entries > 0',
   )
@@ -16,14 +21,14 @@ export function statsOf(sql: Connection, now: number): DeadLetterStats {
       WHERE status = 'replaying' AND leased_until <= ? GROUP BY operation_type`,
     now,
   )
-  const moved = ended.flatMap(({ operation, n }) => [
+  const expiredLeases = ended.flatMap(({ operation, n }) => [
     { operation, status: 'replaying' as const, n: -n },
     { operation, status: 'pending' as const, n },
   ])
   const byOperation = new Map<string, Record<DeadLetterStatus, number>>()
-  const byStatus = none()
-  for (const { operation, status, n } of [...rows, ...moved]) {
-    const own = byOperation.get(operation) ?? none()
+  const byStatus = zeroCounts()
+  for (const { operation, status, n } of [...rows, ...expiredLeases]) {
+    const own = byOperation.get(operation) ?? zeroCounts()
     byOperation.set(operation, own)
     own[status] += n
     byStatus[status] += n

@@ -1,31 +1,31 @@
 import { HoldfastError } from 'holdfast'
 
 /** What a column holds. Neither driver may be handed anything else: one of them ends the process over a boolean. */
-export type Value = string | number | null | Uint8Array
+export type SqliteValue = string | number | null | Uint8Array
 
-export type Row = Record<string, Value>
+export type SqliteRow = Record<string, SqliteValue>
 
-export interface Statement {
+export interface SqliteStatement {
   /** Runs it and tells how many rows it changed. */
-  run(values: readonly Value[]): number
-  get(values: readonly Value[]): Row | undefined
-  all(values: readonly Value[]): Row[]
+  run(values: readonly SqliteValue[]): number
+  get(values: readonly SqliteValue[]): SqliteRow | undefined
+  all(values: readonly SqliteValue[]): SqliteRow[]
 }
 
 /** The little that the store needs of a SQLite driver. Everything is synchronous. */
-export interface Driver {
+export interface SqliteDriver {
   exec(sql: string): void
-  prepare(sql: string): Statement
+  prepare(sql: string): SqliteStatement
   close(): void
 }
 
-export type DriverName = 'node:sqlite' | 'libsql'
+export type SqliteDriverName = 'node:sqlite' | 'libsql'
 
 /** Node's own SQLite, as far as it is used here. */
 interface NodeStatement {
-  run(...values: Value[]): { changes: number | bigint }
-  get(...values: Value[]): Row | undefined
-  all(...values: Value[]): Row[]
+  run(...values: SqliteValue[]): { changes: number | bigint }
+  get(...values: SqliteValue[]): SqliteRow | undefined
+  all(...values: SqliteValue[]): SqliteRow[]
 }
 interface NodeSqlite {
   DatabaseSync: new (
@@ -38,17 +38,17 @@ interface NodeSqlite {
 }
 
 /** Undefined where this Node.js has none, or hides it behind a flag. */
-function builtIn(): NodeSqlite | undefined {
+function loadNodeSqlite(): NodeSqlite | undefined {
   const { getBuiltinModule } = process as { getBuiltinModule?: (id: string) => unknown }
   return getBuiltinModule?.('node:sqlite') as NodeSqlite | undefined
 }
 
 /** Opens a file with Node's own SQLite where there is one, else with libsql. */
-export async function openDriver(file: string, name?: DriverName): Promise<Driver> {
-  const node = name === 'libsql' ? undefined : builtIn()
-  if (node !== undefined) return ofNode(node, file)
+export async function openSqliteDriver(file: string, name?: SqliteDriverName): Promise<SqliteDriver> {
+  const node = name === 'libsql' ? undefined : loadNodeSqlite()
+  if (node !== undefined) return createNodeDriver(node, file)
   if (name === 'node:sqlite') throw new Error('this Node.js has no node:sqlite')
-  return ofLibsql(file, await loadLibsql())
+  return createLibsqlDriver(file, await loadLibsql())
 }
 
 /** libsql, as far as it is used here. */
@@ -56,7 +56,7 @@ type LibsqlDatabase = new (
   file: string,
 ) => {
   exec(sql: string): unknown
-  prepare(sql: string): Libsql
+  prepare(sql: string): LibsqlStatement
   close(): unknown
 }
 
@@ -74,7 +74,7 @@ async function loadLibsql(): Promise<LibsqlDatabase> {
   }
 }
 
-function ofNode({ DatabaseSync }: NodeSqlite, file: string): Driver {
+function createNodeDriver({ DatabaseSync }: NodeSqlite, file: string): SqliteDriver {
   const database = new DatabaseSync(file)
   return {
     exec: (sql) => database.exec(sql),
@@ -90,36 +90,36 @@ function ofNode({ DatabaseSync }: NodeSqlite, file: string): Driver {
   }
 }
 
-function ofLibsql(file: string, Database: LibsqlDatabase): Driver {
+function createLibsqlDriver(file: string, Database: LibsqlDatabase): SqliteDriver {
   const database = new Database(file)
   return {
     exec: (sql) => void database.exec(sql),
     prepare(sql) {
       // A statement that has gone through `all` answers its next `get` with what it was bound to before, so each has its
       // own. One array is taken as it is; spread values would be copied into one.
-      const made: Record<string, Libsql> = {}
+      const made: Record<string, LibsqlStatement> = {}
       const use = (way: string) => (made[way] ??= database.prepare(sql))
       return {
         run: (values) => use('run').run(values).changes,
-        get: (values) => bytes(use('get').get(values)),
-        all: (values) => use('all').all(values).map(bytes) as Row[],
+        get: (values) => toUint8Arrays(use('get').get(values)),
+        all: (values) => use('all').all(values).map(toUint8Arrays) as SqliteRow[],
       }
     },
     close: () => void database.close(),
   }
 }
 
-interface Libsql {
-  run(values: readonly Value[]): { changes: number }
-  get(values: readonly Value[]): Row | undefined
-  all(values: readonly Value[]): Row[]
+interface LibsqlStatement {
+  run(values: readonly SqliteValue[]): { changes: number }
+  get(values: readonly SqliteValue[]): SqliteRow | undefined
+  all(values: readonly SqliteValue[]): SqliteRow[]
 }
 
 /** Blobs come as an ArrayBuffer. */
-function bytes<R extends Row | undefined>(row: R): R {
+function toUint8Arrays<R extends SqliteRow | undefined>(row: R): R {
   for (const key in row) {
     const value: unknown = row[key]
-    if (value instanceof ArrayBuffer) (row as Row)[key] = new Uint8Array(value)
+    if (value instanceof ArrayBuffer) (row as SqliteRow)[key] = new Uint8Array(value)
   }
   return row
 }

@@ -2,43 +2,43 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Store } from '../store.js'
 import { SqliteBreakers } from './breakers.js'
-import { Commits } from './commits.js'
 import { SqliteDeadLetters } from './dead-letters.js'
-import type { DriverName } from './driver.js'
+import type { SqliteDriverName } from './driver.js'
 import { SqliteJournal, SqliteSessions } from './journal.js'
-import { auditShape, breakerEventShape, errorShape, eventShape, sessionShape } from './journal-shapes.js'
+import { auditTable, breakerEventTable, errorTable, eventTable, sessionTable } from './journal-tables.js'
 import { SqliteLayers } from './layers.js'
 import { SqliteMetrics } from './metrics.js'
 import { SqliteValues } from './values.js'
+import { WriteQueue } from './write-queue.js'
 
 /** What a store in SQLite may be told. */
 export interface SqliteOptions {
   /** Which driver to use. @defaultValue Node's own where it has one, else libsql */
-  driver?: DriverName | undefined
+  driver?: SqliteDriverName | undefined
   /** How long to try while other processes hold the lock, in milliseconds. @defaultValue 10_000 */
   lockTimeout?: number | undefined
 }
 
 /** A store in one SQLite file, for any number of processes. The file is made when it is opened. */
 export function openSqlite(file: string, { driver, lockTimeout = 10_000 }: SqliteOptions = {}): Store {
-  const commits = new Commits(file, { driver, lockTimeout })
+  const writes = new WriteQueue(file, { driver, lockTimeout })
   return {
     kind: 'sqlite',
     get damaged() {
-      return commits.damaged
+      return writes.hasUnreadableRows
     },
-    sessions: new SqliteSessions(commits, sessionShape),
-    events: new SqliteJournal(commits, eventShape),
-    errors: new SqliteJournal(commits, errorShape),
-    audit: new SqliteJournal(commits, auditShape, true),
-    breakerEvents: new SqliteJournal(commits, breakerEventShape),
-    breakers: new SqliteBreakers(commits),
-    metrics: new SqliteMetrics(commits),
-    layers: new SqliteLayers(commits),
-    deadLetters: new SqliteDeadLetters(commits),
-    values: new SqliteValues(commits),
-    open: () => commits.open(),
-    close: () => commits.close(),
+    sessions: new SqliteSessions(writes, sessionTable),
+    events: new SqliteJournal(writes, eventTable),
+    errors: new SqliteJournal(writes, errorTable),
+    audit: new SqliteJournal(writes, auditTable, true),
+    breakerEvents: new SqliteJournal(writes, breakerEventTable),
+    breakers: new SqliteBreakers(writes),
+    metrics: new SqliteMetrics(writes),
+    layers: new SqliteLayers(writes),
+    deadLetters: new SqliteDeadLetters(writes),
+    values: new SqliteValues(writes),
+    open: () => writes.open(),
+    close: () => writes.close(),
     async freeSpace() {
       const { bavail, bsize } = await statfs(dirname(file))
       return bavail * bsize

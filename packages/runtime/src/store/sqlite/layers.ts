@@ -1,8 +1,8 @@
 import type { LayerStore, LayerVersion } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
-import type { Commits } from './commits.js'
+import type { WriteQueue } from './write-queue.js'
 
-interface LayerRow {
+interface SqliteLayerRow {
   version: number
   changed_by: string
   reason: string | null
@@ -10,7 +10,7 @@ interface LayerRow {
   layer: string
 }
 
-const versionOf = (row: LayerRow): LayerVersion => ({
+const fromRow = (row: SqliteLayerRow): LayerVersion => ({
   version: row.version,
   by: fromColumn(row.changed_by),
   ...(row.reason === null ? {} : { reason: fromColumn(row.reason) }),
@@ -20,29 +20,31 @@ const versionOf = (row: LayerRow): LayerVersion => ({
 
 /** Versions of the layer of changes. */
 export class SqliteLayers implements LayerStore {
-  private readonly commits: Commits
+  private readonly writes: WriteQueue
 
-  constructor(commits: Commits) {
-    this.commits = commits
+  constructor(writes: WriteQueue) {
+    this.writes = writes
   }
 
   latest(): Promise<LayerVersion | undefined> {
-    return this.commits.read(() => {
-      const row = this.commits.sql.get<LayerRow>('SELECT * FROM config_layers ORDER BY version DESC LIMIT 1')
-      return row && versionOf(row)
+    return this.writes.read(() => {
+      const row = this.writes.sql.get<SqliteLayerRow>(
+        'SELECT * FROM config_layers ORDER BY version DESC LIMIT 1',
+      )
+      return row && fromRow(row)
     })
   }
 
   history(): Promise<LayerVersion[]> {
-    return this.commits.read(() =>
-      this.commits.sql.all<LayerRow>('SELECT * FROM config_layers ORDER BY version DESC').map(versionOf),
+    return this.writes.read(() =>
+      this.writes.sql.all<SqliteLayerRow>('SELECT * FROM config_layers ORDER BY version DESC').map(fromRow),
     )
   }
 
   append({ by, reason, at, layer }: LayerVersion, after: number): Promise<boolean> {
     const text = JSON.stringify(layer ?? null)
-    return this.commits.write(() => {
-      const { sql } = this.commits
+    return this.writes.write(() => {
+      const { sql } = this.writes
       const newest = sql.get<{ version: number | null }>('SELECT max(version) AS version FROM config_layers')
       if ((newest?.version ?? 0) !== after) return false
       sql.run(
@@ -58,8 +60,8 @@ export class SqliteLayers implements LayerStore {
   }
 
   expire(maxEntries: number): Promise<number> {
-    return this.commits.writeLater(() =>
-      this.commits.sql.run(
+    return this.writes.writeDeferred(() =>
+      this.writes.sql.run(
         'DELETE FROM config_layers WHERE version <= (SELECT max(version) FROM config_layers) - ?',
         maxEntries,
       ),
@@ -68,8 +70,8 @@ export class SqliteLayers implements LayerStore {
 
   async rewrite(version: number, layer: unknown): Promise<void> {
     const text = JSON.stringify(layer ?? null)
-    await this.commits.write(() =>
-      this.commits.sql.run('UPDATE config_layers SET layer = ? WHERE version = ?', text, version),
+    await this.writes.write(() =>
+      this.writes.sql.run('UPDATE config_layers SET layer = ? WHERE version = ?', text, version),
     )
   }
 }

@@ -1,36 +1,36 @@
 import type { MetricsRow, MetricsStore } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
-import { type Commits, turn } from './commits.js'
+import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
 /** How many rows are written, read or deleted before others have their turn. */
-const SLICE = 500
+const BATCH_SIZE = 500
 
-interface Stored {
+interface StoredMetricsRow {
   series: string
   start: number
   node: string
   data: string
 }
 
-const SAVE = `INSERT INTO metrics VALUES (?, ?, ?, ?)
+const UPSERT_ROW = `INSERT INTO metrics VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET data = excluded.data`
 
 /** Rows of a range after a given one, in the order of their key. */
-const LOAD = `SELECT * FROM metrics
+const SELECT_RANGE = `SELECT * FROM metrics
   WHERE (series, start, node) > (?, ?, ?) AND series < ? AND start >= ? AND start < ?
-  ORDER BY series, start, node LIMIT ${SLICE}`
+  ORDER BY series, start, node LIMIT ${BATCH_SIZE}`
 
 const DELETE_OLD = `DELETE FROM metrics WHERE (series, start, node) IN
-  (SELECT series, start, node FROM metrics WHERE start < ? ORDER BY start LIMIT ${SLICE})`
+  (SELECT series, start, node FROM metrics WHERE start < ? ORDER BY start LIMIT ${BATCH_SIZE})`
 
-const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Counters of stretches of time. */
 export class SqliteMetrics implements MetricsStore {
-  private readonly commits: Commits
+  private readonly writes: WriteQueue
 
-  constructor(commits: Commits) {
-    this.commits = commits
+  constructor(writes: WriteQueue) {
+    this.writes = writes
   }
 
   async save(rows: readonly MetricsRow[]): Promise<void> {
@@ -41,11 +41,11 @@ export class SqliteMetrics implements MetricsStore {
       JSON.stringify(data ?? null),
     ])
     const saved: Promise<void>[] = []
-    for (let at = 0; at < stored.length; at += SLICE) {
-      const slice = stored.slice(at, at + SLICE)
+    for (let at = 0; at < stored.length; at += BATCH_SIZE) {
+      const slice = stored.slice(at, at + BATCH_SIZE)
       saved.push(
-        this.commits.writeLater(() => {
-          const statement = this.commits.sql.statement(SAVE)
+        this.writes.writeDeferred(() => {
+          const statement = this.writes.sql.statement(UPSERT_ROW)
           for (const row of slice) statement.run(row)
         }),
       )
@@ -60,12 +60,12 @@ export class SqliteMetrics implements MetricsStore {
     // No text of a series has a character beyond the last one there is.
     const end = `${prefix}\u{10ffff}`
     for (
-      let last: Stored | undefined = { series: prefix, start: -1, node: '', data: '' };
+      let last: StoredMetricsRow | undefined = { series: prefix, start: -1, node: '', data: '' };
       last !== undefined;
     ) {
-      const { series, start, node }: Stored = last
-      const slice: Stored[] = await this.commits.read(() =>
-        this.commits.sql.all<Stored>(LOAD, series, start, node, end, from, to),
+      const { series, start, node }: StoredMetricsRow = last
+      const slice: StoredMetricsRow[] = await this.writes.read(() =>
+        this.writes.sql.all<StoredMetricsRow>(SELECT_RANGE, series, start, node, end, from, to),
       )
       for (const row of slice)
         rows.push({
@@ -74,17 +74,19 @@ export class SqliteMetrics implements MetricsStore {
           node: fromColumn(row.node),
           data: JSON.parse(row.data),
         })
-      last = slice.length < SLICE ? undefined : slice.at(-1)
-      if (last !== undefined) await turn()
+      last = slice.length < BATCH_SIZE ? undefined : slice.at(-1)
+      if (last !== undefined) await nextMacrotask()
     }
-    return rows.sort((a, b) => a.start - b.start || byText(a.series, b.series) || byText(a.node, b.node))
+    return rows.sort(
+      (a, b) => a.start - b.start || compareText(a.series, b.series) || compareText(a.node, b.node),
+    )
   }
 
   async expire(before: number): Promise<number> {
     for (let gone = 0; ; ) {
-      const some = await this.commits.writeLater(() => this.commits.sql.run(DELETE_OLD, before))
+      const some = await this.writes.writeDeferred(() => this.writes.sql.run(DELETE_OLD, before))
       gone += some
-      if (some < SLICE) return gone
+      if (some < BATCH_SIZE) return gone
     }
   }
 }

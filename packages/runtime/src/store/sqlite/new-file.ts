@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs'
  * Makes a file for its owner alone, because SQLite would give it another mode; tells whether it made one. A file that is
  * there is not opened: closing it would drop the locks that this process has on it.
  */
-export function makeFile(file: string): boolean {
+export function createFileIfMissing(file: string): boolean {
   try {
     closeSync(openSync(file, 'wx', 0o600))
     return true

@@ -5,7 +5,7 @@
  * before, and under `-` the names of what it has no longer: most of what a record says the one before said too. The columns before it tell, as JSON, which values its records have among them, so that
  * rows without the one that is looked for need not be read.
  */
-const table = (name: string, columns: readonly string[]) => `
+const createTable = (name: string, columns: readonly string[]) => `
   CREATE TABLE ${name} (
     last INTEGER PRIMARY KEY AUTOINCREMENT,
     first INTEGER NOT NULL,
@@ -17,11 +17,12 @@ const table = (name: string, columns: readonly string[]) => `
   );`
 
 /** The values of a column of version 1, as the column of a row. */
-const values = (column: string) => `json_group_array(DISTINCT ${column}) FILTER (WHERE ${column} IS NOT NULL)`
+const columnValues = (column: string) =>
+  `json_group_array(DISTINCT ${column}) FILTER (WHERE ${column} IS NOT NULL)`
 
 /** Brings a journal of version 1, where each record had a row of its own besides, over. */
-const packed = (name: string, columns: Record<string, string>) => `
-  ${table(`packed_${name}`, Object.keys(columns))}
+const migrateJournal = (name: string, columns: Record<string, string>) => `
+  ${createTable(`packed_${name}`, Object.keys(columns))}
   INSERT INTO packed_${name}
     SELECT held.last, held.first, held.last - held.first + 1, min(time), max(time), ${Object.values(columns).join(', ')}, body
     FROM ${name}_bodies AS held JOIN ${name} ON seq BETWEEN held.first AND held.last GROUP BY held.first;
@@ -30,30 +31,30 @@ const packed = (name: string, columns: Record<string, string>) => `
   ALTER TABLE packed_${name} RENAME TO ${name};`
 
 /** Version 2. */
-export const SECOND = `
+export const MIGRATION_2 = `
   -- Where the sessions lie that are asked for by their ids.
   CREATE TABLE session_ids (session_id TEXT, seq INTEGER, PRIMARY KEY (session_id, seq)) WITHOUT ROWID;
   INSERT INTO session_ids SELECT session_id, seq FROM sessions;
-  ${packed('sessions', {
-    session_ids: values('session_id'),
-    operations: values('operation'),
-    subsystems: values('subsystem'),
-    correlation_ids: values('correlation_id'),
-    successes: values('CAST(success AS TEXT)'),
+  ${migrateJournal('sessions', {
+    session_ids: columnValues('session_id'),
+    operations: columnValues('operation'),
+    subsystems: columnValues('subsystem'),
+    correlation_ids: columnValues('correlation_id'),
+    successes: columnValues('CAST(success AS TEXT)'),
     // Several ids stood in one column, a line each.
-    policy_ids: `replace(${values('policy_ids')}, '\\n', '","')`,
+    policy_ids: `replace(${columnValues('policy_ids')}, '\\n', '","')`,
   })}
-  ${packed('events', {
+  ${migrateJournal('events', {
     last_event_id: 'max(event_id)',
-    event_types: values('event_type'),
-    operations: values('operation'),
-    session_ids: values('session_id'),
+    event_types: columnValues('event_type'),
+    operations: columnValues('operation'),
+    session_ids: columnValues('session_id'),
   })}
-  ${packed('errors', {
-    severities: values('severity'),
-    categories: values('category'),
-    operations: values('operation'),
+  ${migrateJournal('errors', {
+    severities: columnValues('severity'),
+    categories: columnValues('category'),
+    operations: columnValues('operation'),
   })}
-  ${packed('audit', { actors: values('actor'), actions: values('action'), targets: values('target') })}
-  ${packed('breaker_events', { ids: values('id') })}
+  ${migrateJournal('audit', { actors: columnValues('actor'), actions: columnValues('action'), targets: columnValues('target') })}
+  ${migrateJournal('breaker_events', { ids: columnValues('id') })}
 `

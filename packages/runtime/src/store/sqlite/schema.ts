@@ -1,5 +1,5 @@
 /** A journal is two tables: what its records are found by, and the records themselves, several to a row. */
-const journal = (name: string, columns: string) => `
+const createJournal = (name: string, columns: string) => `
   CREATE TABLE ${name} (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     time INTEGER NOT NULL,
@@ -9,16 +9,16 @@ const journal = (name: string, columns: string) => `
   CREATE TABLE ${name}_bodies (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, body NOT NULL);`
 
 /** Version 1. Times are epoch milliseconds where nothing else is said. */
-export const FIRST = `
-  ${journal(
+export const MIGRATION_1 = `
+  ${createJournal(
     'sessions',
     'session_id TEXT, operation TEXT, subsystem TEXT, correlation_id TEXT, success INTEGER, policy_ids TEXT',
   )}
   CREATE INDEX sessions_by_id ON sessions (session_id);
-  ${journal('events', 'event_id TEXT, event_type TEXT, operation TEXT, session_id TEXT')}
-  ${journal('errors', 'severity TEXT, category TEXT, operation TEXT')}
-  ${journal('audit', 'actor TEXT, action TEXT, target TEXT')}
-  ${journal('breaker_events', 'id TEXT')}
+  ${createJournal('events', 'event_id TEXT, event_type TEXT, operation TEXT, session_id TEXT')}
+  ${createJournal('errors', 'severity TEXT, category TEXT, operation TEXT')}
+  ${createJournal('audit', 'actor TEXT, action TEXT, target TEXT')}
+  ${createJournal('breaker_events', 'id TEXT')}
 
   CREATE TABLE dead_letters (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -86,7 +86,7 @@ export const FIRST = `
 `
 
 /** Version 3: what restoring a breaker needs, beside what others know the table to hold. */
-export const THIRD = `
+export const MIGRATION_3 = `
   ALTER TABLE circuit_breaker_states ADD COLUMN window_json TEXT;
   ALTER TABLE circuit_breaker_states ADD COLUMN open_duration REAL;
   ALTER TABLE circuit_breaker_states ADD COLUMN unchanged INTEGER;

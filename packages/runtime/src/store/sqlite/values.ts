@@ -1,21 +1,21 @@
-import { valueText } from '../payload.js'
+import { serializeValue } from '../payload.js'
 import type { ValueStore } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
-import type { Commits } from './commits.js'
+import type { WriteQueue } from './write-queue.js'
 
-const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
+const compareKeys = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
 
 /** Small named values. */
 export class SqliteValues implements ValueStore {
-  private readonly commits: Commits
+  private readonly writes: WriteQueue
 
-  constructor(commits: Commits) {
-    this.commits = commits
+  constructor(writes: WriteQueue) {
+    this.writes = writes
   }
 
   get(key: string): Promise<unknown> {
-    return this.commits.read(() => {
-      const row = this.commits.sql.get<{ value: string }>(
+    return this.writes.read(() => {
+      const row = this.writes.sql.get<{ value: string }>(
         'SELECT value FROM named_values WHERE key = ?',
         toColumn(key),
       )
@@ -24,9 +24,9 @@ export class SqliteValues implements ValueStore {
   }
 
   async set(key: string, value: unknown): Promise<void> {
-    const text = valueText(key, value)
-    await this.commits.write(() =>
-      this.commits.sql.run(
+    const text = serializeValue(key, value)
+    await this.writes.write(() =>
+      this.writes.sql.run(
         'INSERT INTO named_values VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
         toColumn(key),
         text,
@@ -35,21 +35,21 @@ export class SqliteValues implements ValueStore {
   }
 
   async delete(key: string): Promise<void> {
-    await this.commits.write(() =>
-      this.commits.sql.run('DELETE FROM named_values WHERE key = ?', toColumn(key)),
+    await this.writes.write(() =>
+      this.writes.sql.run('DELETE FROM named_values WHERE key = ?', toColumn(key)),
     )
   }
 
   list(prefix: string): Promise<{ key: string; value: unknown }[]> {
-    return this.commits.read(() =>
-      this.commits.sql
+    return this.writes.read(() =>
+      this.writes.sql
         .all<{ key: string; value: string }>(
           'SELECT key, value FROM named_values WHERE substr(key, 1, length(?)) = ?',
           toColumn(prefix),
           toColumn(prefix),
         )
         .map(({ key, value }) => ({ key: fromColumn(key), value: JSON.parse(value) as unknown }))
-        .sort(byKey),
+        .sort(compareKeys),
     )
   }
 }

@@ -4,8 +4,8 @@ import { guard } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/internal'
 import { DeadLetters } from '../../../src/dead-letters/dead-letters.js'
 import { DEAD_LETTER_DEFAULTS } from '../../../src/dead-letters/options.js'
-import type { Kit } from '../../../src/kit.js'
 import type { RetryEvent } from '../../../src/records/session.js'
+import type { RuntimeContext } from '../../../src/runtime-context.js'
 import { openStore } from '../../../src/store/open.js'
 
 export interface ChildTask {
@@ -29,12 +29,12 @@ const say = (line: string) => writeSync(1, `${line}\n`)
 const store = await openStore(task.store, { dir: task.dir })
 const clock = { ...systemClock, wall: () => systemClock.wall() + task.ahead }
 const quiet = () => {}
-const kit: Kit = {
+const kit: RuntimeContext = {
   clock,
   random: systemRandom,
   logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
   store,
-  debug: () => false,
+  isDebug: () => false,
   redact: (value) => value,
   emit(event) {
     if (event.eventType === 'dead_letter_replayed')
@@ -42,13 +42,13 @@ const kit: Kit = {
     return event as RetryEvent
   },
   audit: async () => {},
-  complain: (line) => void writeSync(2, `${line}\n`),
+  warn: (line) => void writeSync(2, `${line}\n`),
 }
 const write = guard({ clock, retry: false })
 const queue = new DeadLetters(kit, {
   options: () => DEAD_LETTER_DEFAULTS,
-  runThrough: (_, fn) => write.run(fn),
-  policyOf: () => 'default',
+  runOperation: (_, fn) => write.run(fn),
+  policyIdOf: () => 'default',
 })
 
 queue.handle('write', async ({ item }: { item: number }, { idempotencyKey }) => {

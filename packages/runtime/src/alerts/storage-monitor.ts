@@ -1,0 +1,35 @@
+import type { RuntimeContext } from '../runtime-context.js'
+
+/** A disk with less than this left, in bytes, is nearly full: 256 MiB. */
+const MIN_FREE_BYTES = 256 * 2 ** 20
+
+/** A disk that was nearly full is well again with this much more. */
+const RECOVERY_FACTOR = 1.1
+
+/** Warns where the store's disk is nearly full, once until it is well again. */
+export class StorageMonitor {
+  private readonly runtime: RuntimeContext
+  private readonly minFreeBytes: number
+  private hasWarned = false
+
+  constructor(runtime: RuntimeContext, low = MIN_FREE_BYTES) {
+    this.runtime = runtime
+    this.minFreeBytes = low
+  }
+
+  /** Looks how much is left. Never fails: a store that cannot tell is not asked twice in anger. */
+  async check(): Promise<void> {
+    const free = await this.runtime.store.freeSpace().catch(() => undefined)
+    if (free === undefined) return
+    if (free >= this.minFreeBytes * RECOVERY_FACTOR) this.hasWarned = false
+    if (free >= this.minFreeBytes || this.hasWarned) return
+    this.hasWarned = true
+    const message = `holdfast: the disk of the store is nearly full: ${Math.floor(free / 2 ** 20)} MiB left. Make room, or dead letters and records can no longer be kept`
+    this.runtime.warn(message)
+    this.runtime.emit({
+      eventType: 'storage_warning',
+      component: 'dead_letters',
+      context: { reason: 'disk_nearly_full', free_bytes: free, warn_below_bytes: this.minFreeBytes },
+    })
+  }
+}

@@ -1,0 +1,269 @@
+import { basename, extname } from 'node:path'
+import { stringify } from 'yaml'
+import { BUILT_IN_POLICIES } from '../built-in-policies.js'
+import { checkConfig } from '../check.js'
+import { formatPath, formatValue } from '../problem.js'
+import { parseText } from '../text/document.js'
+import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, READABLE_VERSIONS } from '../version.js'
+import { looksLikeBreaker, looksLikePolicy } from './field-aliases.js'
+import { translateLibraryOptions } from './libraries.js'
+import { findNonData, isMapping, type Mapping } from './mapping.js'
+import type { Migration, MigrationProblem } from './migrate.js'
+import { migrateBreaker, migratePolicy } from './policy.js'
+
+/** A place for things by name, whatever the name: old files may hold any. */
+const createNamedMap = <T>(): Record<string, T> => Object.create(null) as Record<string, T>
+
+/** The parts of the new config as they are found. */
+export class ConfigMigrator {
+  private readonly wire: Mapping = createNamedMap()
+  private readonly policies: Mapping = createNamedMap()
+  private readonly breakers: Mapping = createNamedMap()
+  private readonly mappings: Record<string, Record<string, Record<string, string>>> = createNamedMap()
+  private readonly problems: MigrationProblem[] = []
+  private readonly inputCounts = { policies: 0, mappings: 0, breakers: 0 }
+  /** The version of the result: the oldest form that holds everything that was found. */
+  private version = '1.1.0'
+  private converted = 0
+  private unchanged = 0
+  /** What could not be read, and whether anything could. */
+  private rejected = 0
+  private hasReadAny = false
+
+  /** Settings, or the text of some. */
+  add(file: string | undefined, given: unknown): void {
+    if (typeof given !== 'string') return this.addValue(file, given)
+    const source = parseText(given)
+    if (!('problems' in source)) return this.addValue(file, source.value)
+    for (const { line, message } of source.problems) this.reject(file, `line ${line}: ${message}`)
+  }
+
+  /** What was given cannot be read at all. */
+  reject(file: string | undefined, message: string): void {
+    this.rejected++
+    this.addProblem(file, [], message)
+  }
+
+  private addValue(file: string | undefined, value: unknown): void {
+    const nonData = findNonData(value)
+    if (!isMapping(value)) this.reject(file, `got ${formatValue(value)}, takes a mapping of settings`)
+    else if (nonData !== undefined) this.reject(file, `${nonData}, takes plain settings`)
+    else if (Object.keys(value).length === 0)
+      this.addProblem(file, [], 'got an empty mapping, takes settings')
+    else if (value.version !== undefined || isMapping(value.policies) || isMapping(value.subsystem_mappings))
+      this.addConfig(file, value)
+    else {
+      const own = file === undefined ? [] : [basename(file, extname(file))]
+      this.addSettings(file, own, value)
+    }
+  }
+
+  /** A file of the form that is still in use: its policies in today's words, all else as it is. */
+  private addConfig(file: string | undefined, value: Mapping): void {
+    const { version, policies, subsystem_mappings, circuit_breakers, ...others } = value
+    if (!this.isReadableVersion(file, version)) {
+      // They are there, and what becomes of them is for who can read them to say.
+      this.inputCounts.policies += Object.keys(Object(policies) as object).length
+      return
+    }
+    this.hasReadAny = true
+    for (const [id, policy] of Object.entries(isMapping(policies) ? policies : {}))
+      if (isMapping(policy)) this.addPolicy(file, ['policies', id], id, policy)
+      else if (policy === null) this.addPolicy(file, ['policies', id], id, {})
+      else this.reportLost(file, ['policies', id], 'policies', policy)
+    for (const [name, breaker] of Object.entries(isMapping(circuit_breakers) ? circuit_breakers : {}))
+      if (isMapping(breaker)) this.addBreaker(file, ['circuit_breakers', name], name, breaker)
+      else this.reportLost(file, ['circuit_breakers', name], 'breakers', breaker)
+    for (const [subsystem, operations] of Object.entries(
+      isMapping(subsystem_mappings) ? subsystem_mappings : {},
+    ))
+      for (const [operation, kinds] of Object.entries(isMapping(operations) ? operations : {}))
+        for (const [kind, id] of Object.entries(isMapping(kinds) ? kinds : {}))
+          if (typeof id === 'string') this.addMapping([subsystem, operation, kind], id)
+          else this.reportLost(file, ['subsystem_mappings', subsystem, operation, kind], 'mappings', id)
+    for (const [section, held] of Object.entries(others))
+      if (section in this.wire)
+        this.addProblem(file, [section], 'another file has this section, which was used')
+      else this.wire[section] = structuredClone(held)
+  }
+
+  /** Whether files of a version can be read. One that cannot is not given another number. */
+  private isReadableVersion(file: string | undefined, version: unknown): boolean {
+    if (version === undefined || version === null) return true
+    const said = typeof version === 'string' || typeof version === 'number' ? `${version}` : ''
+    const [, major, minor = '0'] = /^v?(\d+)(?:\.(\d+))?(?:\.\d+)*$/.exec(said) ?? []
+    if (major !== '1') {
+      this.rejected++
+      const got = `got ${formatValue(version)}, takes ${READABLE_VERSIONS}`
+      this.addProblem(
+        file,
+        ['version'],
+        `${got}: this release cannot read other versions, and left everything out`,
+      )
+      return false
+    }
+    if (isNewerMinor(Number(minor)))
+      this.addProblem(
+        file,
+        ['version'],
+        `got ${formatValue(version)}, which is newer than ${CURRENT_MINOR}; it was read as ${CURRENT_VERSION}`,
+      )
+    // Sections are taken over as they are, and those of 1.2.0 need its number.
+    if (Number(minor) > 1) this.version = CURRENT_VERSION
+    return true
+  }
+
+  /** Settings in other words, at any depth: subsystem, operation and kind by the names that lead there. */
+  private addSettings(file: string | undefined, path: readonly string[], value: Mapping): void {
+    const id = path.join('_').replace(/[^\w-]+/g, '_') || 'default'
+    if (looksLikePolicy(translateLibraryOptions(value)?.value ?? value)) {
+      this.addPolicy(file, path, id, value)
+      const [subsystem, operation, ...kind] = path
+      if (subsystem !== undefined && operation !== undefined)
+        this.addMapping([subsystem, operation, kind.length === 0 ? 'default' : kind.join('_')], id)
+      return
+    }
+    if (looksLikeBreaker(value)) {
+      this.addBreaker(file, path, id, value)
+      return
+    }
+    // A level that only says that these are settings of retries is no name.
+    for (const [key, held] of Object.entries(value))
+      if (isMapping(held))
+        this.addSettings(
+          file,
+          /^(retry|retries|retry_?config|policies)$/i.test(key) ? path : [...path, key],
+          held,
+        )
+      else this.addProblem(file, [...path, key], 'is no setting that is known, and was left out')
+  }
+
+  private addPolicy(file: string | undefined, path: readonly string[], id: string, old: Mapping): void {
+    this.inputCounts.policies++
+    const report = (key: string, message: string) => this.addProblem(file, [...path, key], message)
+    const translated = translateLibraryOptions(old)
+    for (const [key, message] of translated?.notes ?? []) report(key, message)
+    const { policy, breaker } = migratePolicy(translated?.value ?? old, report)
+    if (breaker !== undefined) {
+      this.inputCounts.breakers++
+      const tellBreaker = (key: string, message: string) =>
+        this.addProblem(file, [...path, 'circuit_breaker', key], message)
+      const inner = translateLibraryOptions(breaker)
+      for (const [key, message] of inner?.notes ?? []) tellBreaker(key, message)
+      const { circuit_breaker = breaker, attempt_timeout_ms, bulkhead } = inner?.value ?? {}
+      const migrated = migrateBreaker(circuit_breaker as Mapping, tellBreaker)
+      // What the library has beside its breaker belongs to the call.
+      if (typeof attempt_timeout_ms === 'number') policy.attempt_timeout ??= attempt_timeout_ms / 1000
+      if (bulkhead !== undefined) policy.bulkhead ??= bulkhead
+      if (migrated.enabled) {
+        const name = this.freeName(this.breakers, migrated.name ?? id)
+        this.breakers[name] = migrated.breaker
+        policy.circuit_breaker = name
+      } else this.inputCounts.breakers--
+    }
+    if (policy.id !== undefined && policy.id !== id) {
+      report('id', `was ${formatValue(policy.id)}, and is ${formatValue(id)} now`)
+      policy.id = id
+    }
+    if (JSON.stringify(policy) === JSON.stringify(old)) this.unchanged++
+    else this.converted++
+    const freeId = this.freeName(this.policies, id)
+    if (freeId !== id)
+      this.addProblem(
+        file,
+        path,
+        `there is another policy ${formatValue(id)}; this one is ${formatValue(freeId)} now`,
+      )
+    this.policies[freeId] = policy
+  }
+
+  private addBreaker(file: string | undefined, path: readonly string[], id: string, old: Mapping): void {
+    this.inputCounts.breakers++
+    const { name = id, breaker } = migrateBreaker(old, (key, message) =>
+      this.addProblem(file, [...path, key], message),
+    )
+    this.breakers[this.freeName(this.breakers, name)] = breaker
+  }
+
+  private addMapping([subsystem, operation, kind]: readonly [string, string, string], id: string): void {
+    this.inputCounts.mappings++
+    const operations = (this.mappings[subsystem] ??= createNamedMap())
+    const kinds = (operations[operation] ??= createNamedMap())
+    kinds[kind] = id
+  }
+
+  private reportLost(
+    file: string | undefined,
+    path: readonly string[],
+    what: keyof ConfigMigrator['inputCounts'],
+    value: unknown,
+  ): void {
+    this.inputCounts[what]++
+    this.addProblem(file, path, `got ${formatValue(value)}, which is no such thing, and was left out`)
+  }
+
+  private freeName(taken: Mapping, name: string): string {
+    let free = name
+    for (let n = 2; Object.hasOwn(taken, free); n++) free = `${name}_${n}`
+    return free
+  }
+
+  private addProblem(file: string | undefined, path: readonly string[], message: string): void {
+    this.problems.push({ ...(file !== undefined && { file }), path: formatPath(path), message })
+  }
+
+  finish(): Migration {
+    let mappingsOut = 0
+    for (const operations of Object.values(this.mappings))
+      for (const kinds of Object.values(operations))
+        for (const [kind, id] of Object.entries(kinds)) {
+          mappingsOut++
+          // What was forgiven before is said now.
+          if (
+            !id.startsWith('?') &&
+            !Object.hasOwn(this.policies, id) &&
+            !Object.hasOwn(BUILT_IN_POLICIES, id)
+          )
+            kinds[kind] = `?${id}`
+        }
+    const nonEmptySection = (section: string, held: Mapping) =>
+      Object.keys(held).length > 0 ? { [section]: held } : {}
+    const text = stringify(
+      {
+        version: this.version,
+        ...this.wire,
+        ...nonEmptySection('policies', this.policies),
+        ...nonEmptySection('circuit_breakers', this.breakers),
+        ...nonEmptySection('subsystem_mappings', this.mappings),
+      },
+      { aliasDuplicateObjects: false },
+    )
+    const problems = checkConfig(text).problems
+    for (const { path, message } of problems)
+      this.problems.push({ path, message: `in the result: ${message}` })
+    const counts = {
+      policiesIn: this.inputCounts.policies,
+      policiesOut: Object.keys(this.policies).length,
+      mappingsIn: this.inputCounts.mappings,
+      mappingsOut,
+      breakersIn: this.inputCounts.breakers,
+      breakersOut: Object.keys(this.breakers).length,
+    }
+    const found = Object.values(this.inputCounts).some((number) => number > 0)
+    const kept =
+      (found || this.hasReadAny) &&
+      this.rejected === 0 &&
+      counts.policiesIn === counts.policiesOut &&
+      counts.mappingsIn === counts.mappingsOut &&
+      counts.breakersIn === counts.breakersOut
+    return {
+      text,
+      report: {
+        converted: this.converted,
+        unchanged: this.unchanged,
+        problems: this.problems,
+        integrity: { ...counts, ok: kept && problems.length === 0 },
+      },
+    }
+  }
+}

@@ -1,0 +1,14 @@
+/** Where values of policies and their defaults come from: `file:line:column`, or the name of a variable. */
+export interface SourceLocations {
+  readonly [path: string]: string
+}
+
+/** The key of a place among {@link SourceLocations}. */
+export const locationKey = (...path: readonly string[]): string => path.join('\0')
+
+/** Freezes a value and all that it holds: it is shared by whoever reads it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const child of Object.values(value)) deepFreeze(child)
+  return Object.freeze(value)
+}

@@ -1,0 +1,59 @@
+import type { Attempt, CircuitBreaker, Guard, GuardEvent, RunOptions } from 'holdfast'
+import { formatInstance, INSPECT, type Inspect } from 'holdfast/internal'
+import type { CallOptions, Run } from './api-types.js'
+import { checkFunction, isAbsent } from './call-options.js'
+
+/** What a guard that follows the configuration is made of. */
+export interface ConfiguredGuardParts {
+  run: Run
+  breaker(): CircuitBreaker | undefined
+  /** Tells what happens to calls of the operation. */
+  on(listener: (event: GuardEvent) => void): () => void
+}
+
+/** A guard for an operation, whose every call goes by the configuration of the moment it begins. */
+export class ConfiguredGuard implements Guard {
+  readonly name: string
+  readonly breakers = undefined
+  private readonly parts: ConfiguredGuardParts
+  private readonly options: CallOptions | undefined
+
+  constructor(operation: string, parts: ConfiguredGuardParts, options: CallOptions | undefined) {
+    this.name = operation
+    this.parts = parts
+    this.options = options
+  }
+
+  /** @internal */
+  [INSPECT](_depth: number, options: object, inspect: Inspect): string {
+    return formatInstance('Guard', { name: this.name }, options, inspect)
+  }
+
+  get breaker(): CircuitBreaker | undefined {
+    return this.parts.breaker()
+  }
+
+  run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T> {
+    const defaults = this.options
+    if (options === undefined || defaults === undefined || Object(options) !== options)
+      return this.parts.run(this.name, fn, options === undefined ? defaults : (options as CallOptions))
+    const overrides = Object.entries(options).filter(([name, value]) => !isAbsent(name, value))
+    return this.parts.run(this.name, fn, { ...defaults, ...Object.fromEntries(overrides) })
+  }
+
+  wrap<This, Args extends unknown[], R>(
+    fn: (this: This, ...args: Args) => R,
+  ): (this: This, ...args: Args) => Promise<Awaited<R>> {
+    checkFunction('wrap', fn)
+    // oxlint-disable-next-line no-this-alias -- the function below has a `this` of its own
+    const guard = this
+    return function (this: This, ...args: Args) {
+      return guard.run(() => fn.apply(this, args)) as Promise<Awaited<R>>
+    }
+  }
+
+  on(listener: (event: GuardEvent) => void): () => void {
+    checkFunction('on', listener)
+    return this.parts.on(listener)
+  }
+}

@@ -1,0 +1,52 @@
+import type { DeadLetter } from '../records/dead-letter.js'
+import type { Added, DeadLetterStore } from '../store/store.js'
+
+/** How many entries are flushed at once. */
+const INSERT_BATCH_SIZE = 500
+
+interface PendingInsert {
+  readonly entry: DeadLetter
+  readonly resolve: (added: Added) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Brings entries to the store: those that fail together, or while others are written, share one flush. */
+export class InsertBatcher {
+  private pending: PendingInsert[] = []
+  private isWriting = false
+  private readonly store: DeadLetterStore
+  private readonly maxEntries: () => number
+
+  constructor(store: DeadLetterStore, maxEntries: () => number) {
+    this.store = store
+    this.maxEntries = maxEntries
+  }
+
+  /** Resolves when the entry is flushed, or with why it is not kept. */
+  add(entry: DeadLetter): Promise<Added> {
+    return new Promise((resolve, reject) => {
+      this.pending.push({ entry, resolve, reject })
+      if (this.isWriting) return
+      this.isWriting = true
+      // After whatever else fails in this turn.
+      queueMicrotask(() => void this.insertPending())
+    })
+  }
+
+  private async insertPending(): Promise<void> {
+    while (this.pending.length > 0) {
+      const batch = this.pending.splice(0, INSERT_BATCH_SIZE)
+      try {
+        const limits = { maxEntries: this.maxEntries() }
+        const results = await this.store.add(
+          batch.map(({ entry }) => entry),
+          limits,
+        )
+        for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Added)
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    this.isWriting = false
+  }
+}

@@ -1,0 +1,257 @@
+import {
+  ACTOR_CHECKS,
+  abortSignal,
+  anyBoolean,
+  anyFunction,
+  checkOptions,
+  countOrInfinity,
+  nonEmptyString,
+  positiveInteger,
+  positiveNumber,
+} from '../option-checks.js'
+import type { DeadLetter } from '../records/dead-letter.js'
+import type { RuntimeContext } from '../runtime-context.js'
+import type { HandlerRegistry } from './handlers.js'
+import { LeaseBuffer } from './lease-buffer.js'
+import { Recordings } from './recordings.js'
+import {
+  isUnavailable,
+  type LeaseOwnerIds,
+  type ReplayExecutor,
+  type ReplayResult,
+} from './replay-executor.js'
+import { waitOrAbort } from './wait.js'
+
+/** Which entries are replayed, how many at a time, and how fast. */
+export interface BatchOptions {
+  /** Only entries of this operation. @defaultValue all */
+  operation?: string | undefined
+  /** The most to replay. @defaultValue all that wait now */
+  limit?: number | undefined
+  /** How many at a time. @defaultValue 4 */
+  concurrency?: number | undefined
+  /** How many are begun in a second at the most. @defaultValue as many as there are */
+  rate?: number | undefined
+  /** Takes entries whose replay failed, too. @defaultValue false */
+  retryFailed?: boolean | undefined
+  /** Told after each entry. */
+  onProgress?: ((progress: BatchProgress) => void) | undefined
+  /** No further entry is begun once it is aborted; those under way end as they would. */
+  signal?: AbortSignal | undefined
+}
+
+/** What became of the entries of a batch. */
+export interface BatchResult {
+  succeeded: number
+  failed: number
+  /** Those that were not tried: the breaker opened, the signal was aborted, or their handler is elsewhere. */
+  skipped: number
+}
+
+/** How far a batch is. */
+export interface BatchProgress {
+  succeeded: number
+  failed: number
+  /** How many there were at the beginning, within the limit. */
+  total: number
+  /** The entry that was just replayed. */
+  entry: DeadLetter
+}
+
+const BATCH_CHECKS = {
+  operation: nonEmptyString,
+  limit: countOrInfinity,
+  concurrency: positiveInteger,
+  rate: positiveNumber,
+  retryFailed: anyBoolean,
+  onProgress: anyFunction,
+  signal: abortSignal,
+  ...ACTOR_CHECKS,
+}
+
+const DEFAULT_CONCURRENCY = 4
+
+interface BatchParts {
+  readonly runtime: RuntimeContext
+  readonly handlers: HandlerRegistry
+  readonly replayExecutor: ReplayExecutor
+  readonly leaseOwners: LeaseOwnerIds
+  /** Aborted when the queue closes. */
+  readonly closeSignal: AbortSignal
+}
+
+/** One run over the entries that wait, oldest first. */
+export class ReplayBatch {
+  private succeeded = 0
+  private failed = 0
+  private startedCount = 0
+  private total = 0
+  private nextStartAt = Number.NEGATIVE_INFINITY
+  /** Starts wait one behind the other, so that a signal has one listener however many lanes there are. */
+  private startQueue = Promise.resolve()
+  private isHalted = false
+  private hasProgressListener = true
+  /** Operations with a handler here whose door has not closed. */
+  private readonly replayable = new Set<string>()
+  /** Entries that are replayed now, and those this batch is done with though they could be leased again. */
+  private readonly passed = new Set<string>()
+  private readonly leases: LeaseBuffer
+  private readonly recordings: Recordings
+  private readonly parts: BatchParts
+  private readonly options: BatchOptions
+
+  /** @throws INVALID_OPTIONS */
+  constructor(parts: BatchParts, options: BatchOptions) {
+    checkOptions('a batch cannot be replayed', options, {}, BATCH_CHECKS)
+    this.parts = parts
+    this.options = options
+    const { runtime, leaseOwners, replayExecutor } = parts
+    this.leases = new LeaseBuffer({
+      runtime,
+      owners: leaseOwners,
+      replays: replayExecutor,
+      concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+      rate: options.rate,
+      want: async () =>
+        this.isStopped || this.replayable.size === 0
+          ? undefined
+          : { operations: [...this.replayable], statuses: this.statuses, except: this.passed },
+      free: (callers) => callers,
+      most: (callers) => callers + this.total - this.startedCount,
+      isWanted: ({ operationType }) => !this.isStopped && this.replayable.has(operationType),
+    })
+    this.recordings = new Recordings(runtime)
+  }
+
+  async run(): Promise<BatchResult> {
+    const remoteOperations = await this.countEntries()
+    const workerCount = Math.min(this.options.concurrency ?? DEFAULT_CONCURRENCY, this.total)
+    const settledWorkers = await Promise.allSettled(
+      Array.from({ length: workerCount }, () => this.runWorker()),
+    )
+    settledWorkers.push(...(await Promise.allSettled([this.recordings.idle(), this.leases.close()])))
+    const failedWorker = settledWorkers.find((part) => part.status === 'rejected')
+    if (failedWorker !== undefined) throw failedWorker.reason
+    const { succeeded, failed, total } = this
+    return {
+      succeeded,
+      failed,
+      skipped: Math.max(0, total - succeeded - failed) + (await this.requestReplays(remoteOperations)),
+    }
+  }
+
+  private get statuses(): readonly ('pending' | 'failed')[] {
+    return this.options.retryFailed ? ['pending', 'failed'] : ['pending']
+  }
+
+  private get isStopped(): boolean {
+    return this.isHalted || this.options.signal?.aborted === true || this.parts.closeSignal.aborted
+  }
+
+  /** Counts what there is to do, and tells which operations have their handlers elsewhere. */
+  private async countEntries(): Promise<string[]> {
+    const { handlers, runtime, replayExecutor } = this.parts
+    const { operation, limit = Number.POSITIVE_INFINITY } = this.options
+    const { byOperation } = await runtime.store.deadLetters.stats(replayExecutor.now())
+    const remoteOperations: string[] = []
+    for (const [name, counts] of Object.entries(byOperation)) {
+      if (operation !== undefined && name !== operation) continue
+      if ((await handlers.find(name)) === undefined) {
+        remoteOperations.push(name)
+        continue
+      }
+      this.replayable.add(name)
+      for (const each of this.statuses) this.total += counts[each]
+    }
+    this.total = Math.min(this.total, limit)
+    return remoteOperations
+  }
+
+  /** Replays one entry after the other until nothing is left for it. */
+  private async runWorker(): Promise<void> {
+    const { clock } = this.parts.runtime
+    while (this.startedCount < this.total && !this.isStopped && this.replayable.size > 0) {
+      this.startedCount++
+      await (this.startQueue = this.startQueue.then(() => this.waitForStart(clock)))
+      if (this.isStopped) return
+      try {
+        if (!(await this.replayNext())) return
+      } catch (error) {
+        this.isHalted = true
+        throw error
+      }
+    }
+  }
+
+  /** Waits for this start's turn. */
+  private async waitForStart(clock: RuntimeContext['clock']): Promise<void> {
+    const { rate, signal } = this.options
+    if (rate === undefined) return
+    const start = Math.max(clock.now(), this.nextStartAt)
+    this.nextStartAt = start + 1000 / rate
+    await waitOrAbort(clock, start - clock.now(), [signal, this.parts.closeSignal])
+  }
+
+  /** False where nothing is left. */
+  private async replayNext(): Promise<boolean> {
+    const { handlers, replayExecutor } = this.parts
+    const leased = await this.leases.next()
+    if (leased === undefined) return false
+    const { entry, owner } = leased
+    this.passed.add(entry.dlqId)
+    const replayer = await handlers.find(entry.operationType)
+    if (replayer === undefined) {
+      this.leases.giveBack(leased)
+      return true
+    }
+    const replayed = await replayExecutor.execute(entry, owner, replayer, true)
+    if (isUnavailable(replayed.error)) this.replayable.delete(entry.operationType)
+    await this.recordings.add(async () => {
+      try {
+        this.recordResult(await replayed.record())
+      } catch (error) {
+        this.isHalted = true
+        throw error
+      }
+    })
+    return true
+  }
+
+  private recordResult({ end, entry }: ReplayResult): void {
+    if (end === 'completed') this.succeeded++
+    else if (end === 'failed') this.failed++
+    // No lease is ever given on it again to this batch, so that it need not be passed over.
+    if (end === 'completed' || (end === 'failed' && !this.options.retryFailed))
+      this.passed.delete(entry.dlqId)
+    const { succeeded, failed, total } = this
+    try {
+      this.options.onProgress?.({ succeeded, failed, total, entry })
+    } catch (thrown) {
+      if (this.hasProgressListener)
+        this.parts.runtime.warn(`onProgress of a batch threw, and is ignored: ${String(thrown)}`)
+      this.hasProgressListener = false
+    }
+  }
+
+  /** Notes a request on the entries whose handlers are elsewhere, and tells how many there are. */
+  private async requestReplays(operations: readonly string[]): Promise<number> {
+    const { runtime, replayExecutor } = this.parts
+    let remaining = (this.options.limit ?? Number.POSITIVE_INFINITY) - this.total
+    let requested = 0
+    for (const operation of operations) {
+      let cursor: string | undefined
+      do {
+        if (remaining <= 0 || this.isStopped) return requested
+        const filter = { operation, status: this.statuses, limit: Math.min(remaining, 500), cursor }
+        const page = await runtime.store.deadLetters.list(filter, replayExecutor.now())
+        await Promise.all(
+          page.items.map(({ dlqId }) => runtime.store.deadLetters.request(dlqId, replayExecutor.now())),
+        )
+        requested += page.items.length
+        remaining -= page.items.length
+        cursor = page.cursor
+      } while (cursor !== undefined)
+    }
+    return requested
+  }
+}

@@ -1,0 +1,252 @@
+import { guard, type HoldfastErrorCode, isHoldfastError } from 'holdfast'
+import type { Run } from '../api-types.js'
+import { randomString } from '../ids.js'
+import type { DeadLetter } from '../records/dead-letter.js'
+import { summarizeError } from '../records/summary.js'
+import type { RuntimeContext } from '../runtime-context.js'
+import { asSettled, isLeased, leaseStateOf } from '../store/dead-letter-rules.js'
+import type { Settlement } from '../store/store.js'
+import { toErrorDetails } from './entry.js'
+import type { ReplayFunction, RunGuarded } from './handlers.js'
+import type { PayloadCipher } from './payload-cipher.js'
+
+/** How long (ms) a lease is, and how often it is renewed. */
+const LEASE_MS = 5 * 60_000
+const RENEW_INTERVAL_MS = LEASE_MS / 3
+
+/** Refusals: nothing was tried, and the next entry of the operation would fare the same. */
+const UNAVAILABLE_CODES: readonly HoldfastErrorCode[] = ['CIRCUIT_OPEN', 'POOL_UNAVAILABLE', 'NETWORK_DOWN']
+/** Other endings that say nothing about the entry. */
+const NOT_ATTEMPTED_CODES: readonly HoldfastErrorCode[] = [...UNAVAILABLE_CODES, 'BULKHEAD_FULL']
+
+const hasCode = (error: unknown, codes: readonly HoldfastErrorCode[]) =>
+  codes.some((code) => isHoldfastError(error, code))
+
+/** Whether the operation as a whole cannot be had now. */
+export const isUnavailable = (error: unknown): boolean => hasCode(error, UNAVAILABLE_CODES)
+
+/** How a replay ended: `put_back` is pending again and untried, `onLeaseLost` was settled by somebody else. */
+export interface ReplayResult {
+  readonly end: 'completed' | 'failed' | 'put_back' | 'late'
+  readonly entry: DeadLetter
+  readonly error?: unknown
+}
+
+/** A replay whose handler has ended, and whose result is not recorded yet. */
+export interface Replayed {
+  /** What the handler threw, or why it was not called. */
+  readonly error?: unknown
+  /** Ends the lease with the result. */
+  record(): Promise<ReplayResult>
+}
+
+/** Whoever takes a lease, each time another: two replays of one process are strangers to each other. */
+export class LeaseOwnerIds {
+  private count = 0
+  private readonly name: string
+
+  constructor(runtime: RuntimeContext) {
+    this.name = `${process.pid}-${randomString(runtime.random, 8)}`
+  }
+
+  nextId(): string {
+    return `${this.name}-${++this.count}`
+  }
+}
+
+/** Whether an entry has the result that it was to have. */
+const isResult = (entry: DeadLetter, expected: DeadLetter): boolean =>
+  entry.status === expected.status &&
+  entry.lastAttempt.getTime() === expected.lastAttempt.getTime() &&
+  entry.replayedAt?.getTime() === expected.replayedAt?.getTime() &&
+  entry.errorDetails.history?.length === expected.errorDetails.history?.length
+
+/** Serves leased entries: renews the lease while the handler runs, and settles it at the end. */
+export class ReplayExecutor {
+  private readonly runtime: RuntimeContext
+  private readonly run: Run
+  private readonly payloadCipher: PayloadCipher
+  private readonly pendingSettlements
+
+  constructor(runtime: RuntimeContext, run: Run, payloadCipher: PayloadCipher) {
+    this.runtime = runtime
+    this.run = run
+    this.payloadCipher = payloadCipher
+    // The work is done by then: a moment's trouble with the store must not have it done again.
+    this.pendingSettlements = guard({
+      clock: runtime.clock,
+      random: runtime.random,
+      retry: { maxAttempts: 3, baseDelay: 100 },
+    })
+  }
+
+  now(): Date {
+    return new Date(this.runtime.clock.wall())
+  }
+
+  leaseEnd(): Date {
+    return new Date(this.runtime.clock.wall() + LEASE_MS)
+  }
+
+  /** Replays an entry that `owner` holds, and records the result. */
+  async executeAndRecord(
+    leased: DeadLetter,
+    owner: string,
+    replayer: ReplayFunction,
+    releaseIfUntried: boolean,
+  ): Promise<ReplayResult> {
+    return (await this.execute(leased, owner, replayer, releaseIfUntried)).record()
+  }
+
+  /**
+   * Replays an entry that `owner` holds. Its lease is renewed until the result is recorded. `releaseIfUntried` puts it back where
+   * nothing could be tried; otherwise that is a failure like others.
+   */
+  async execute(
+    given: DeadLetter,
+    owner: string,
+    replayer: ReplayFunction,
+    patient: boolean,
+  ): Promise<Replayed> {
+    const leased = await this.ensureLease(given, owner)
+    if (leased === undefined) return { record: () => this.onLeaseLost(given) }
+    let entry: DeadLetter
+    try {
+      entry = this.payloadCipher.decryptEntry(leased)
+    } catch (error) {
+      return { error, record: () => this.releaseEntry(leased, owner, error) }
+    }
+    const { operationType: operation, itemId, correlationId } = entry
+    let retries = 0
+    const through: RunGuarded = (fn, more) =>
+      this.run(
+        operation,
+        (attempt) => {
+          retries = attempt.number - 1
+          return fn(attempt)
+        },
+        { ...more, itemId, correlationId: correlationId ?? undefined },
+      )
+    const stop = this.startRenewing(entry, owner)
+    try {
+      await replayer(entry, through)
+    } catch (error) {
+      const untried = isHoldfastError(error, 'CANCELLED') || (patient && hasCode(error, NOT_ATTEMPTED_CODES))
+      const record = () =>
+        untried ? this.releaseEntry(entry, owner, error) : this.failEntry(entry, owner, error, retries)
+      return { error, record: () => record().finally(stop) }
+    }
+    return { record: () => this.completeEntry(entry, owner).finally(stop) }
+  }
+
+  /**
+   * The entry with a lease that lasts. Where the process was stopped for so long that its lease has ended, it is taken again;
+   * undefined where somebody else was first.
+   */
+  private async ensureLease(leased: DeadLetter, owner: string): Promise<DeadLetter | undefined> {
+    if (isLeased(leaseStateOf(leased), this.runtime.clock.wall())) return leased
+    const again = await this.runtime.store.deadLetters.lease(leased.dlqId, owner, this.leaseEnd(), this.now())
+    return again.result === 'leased' ? again.entry : undefined
+  }
+
+  /** Ends the lease as if nothing had been. */
+  private async releaseEntry(entry: DeadLetter, owner: string, error: unknown): Promise<ReplayResult> {
+    const settled = await this.settleEntry(entry, owner, { status: 'pending', at: this.now() })
+    return { end: 'put_back', entry: this.publicView(settled, entry), error }
+  }
+
+  private async completeEntry(entry: DeadLetter, owner: string): Promise<ReplayResult> {
+    const settled = await this.settleEntry(entry, owner, { status: 'completed', at: this.now() })
+    if (settled === undefined) return this.onLeaseLost(entry)
+    this.emitResult('dead_letter_replayed', settled)
+    return { end: 'completed', entry: this.publicView(settled, entry) }
+  }
+
+  private async failEntry(
+    entry: DeadLetter,
+    owner: string,
+    error: unknown,
+    retries: number,
+  ): Promise<ReplayResult> {
+    const at = this.now()
+    const settled = await this.settleEntry(entry, owner, {
+      status: 'failed',
+      at,
+      error: { ...toErrorDetails(error, this.runtime, retries), at },
+    })
+    if (settled === undefined) return { ...(await this.onLeaseLost(entry)), error }
+    this.emitResult('dead_letter_failed', settled, error)
+    return { end: 'failed', entry: this.publicView(settled, entry), error }
+  }
+
+  /** Somebody else took the entry over when this lease had ended. */
+  private async onLeaseLost(entry: DeadLetter): Promise<ReplayResult> {
+    const current = await this.runtime.store.deadLetters.get(entry.dlqId, this.now())
+    return { end: 'late', entry: this.publicView(current, entry) }
+  }
+
+  /** What the store says of the entry, with the payload that was opened before. */
+  private publicView(settled: DeadLetter | undefined, entry: DeadLetter): DeadLetter {
+    return { ...(settled ?? entry), originalPayload: entry.originalPayload }
+  }
+
+  private settleEntry(
+    entry: DeadLetter,
+    owner: string,
+    settlement: Settlement,
+  ): Promise<DeadLetter | undefined> {
+    const { deadLetters } = this.runtime.store
+    return this.pendingSettlements.run(async ({ number }) => {
+      const settled = await deadLetters.settle(entry.dlqId, owner, settlement)
+      if (settled !== undefined || number === 1) return settled
+      // An attempt before may have been committed, and its answer lost.
+      const current = await deadLetters.get(entry.dlqId, settlement.at)
+      return current !== undefined && isResult(current, asSettled(entry, settlement)) ? current : undefined
+    })
+  }
+
+  private emitResult(
+    eventType: 'dead_letter_replayed' | 'dead_letter_failed',
+    entry: DeadLetter,
+    error?: unknown,
+  ): void {
+    const { runtime } = this
+    runtime.emit({
+      eventType,
+      component: 'dead_letters',
+      operation: entry.operationType,
+      policyId: entry.policyId,
+      ...(entry.correlationId != null && { correlationId: entry.correlationId }),
+      ...(error !== undefined && {
+        error: summarizeError(error, (said) => runtime.redact(said), runtime.isDebug()),
+      }),
+      context: { dlq_id: entry.dlqId, item_id: entry.itemId },
+    })
+  }
+
+  /** Renews a lease until it is told to stop, or until it is lost. */
+  private startRenewing({ dlqId, operationType }: DeadLetter, owner: string): () => void {
+    const { clock, logger, store } = this.runtime
+    let stopped = false
+    const scheduleRenewal = () => clock.setTimer(() => void renew(), RENEW_INTERVAL_MS)
+    const renew = async () => {
+      try {
+        const isHeld = await store.deadLetters.renew(dlqId, owner, this.leaseEnd(), this.now())
+        if (stopped) return
+        if (isHeld) timer = scheduleRenewal()
+        else logger.warn({ dlqId, operation: operationType }, 'a lease was lost while its handler runs')
+      } catch (error) {
+        logger.warn(
+          { dlqId, error: summarizeError(error, (said) => this.runtime.redact(said), false) },
+          'a lease could not be renewed',
+        )
+        if (!stopped) timer = scheduleRenewal()
+      }
+    }
+    let timer = scheduleRenewal()
+    return () => {
+      stopped = true
+      clock.clearTimer(timer)
+    }
+  }
+}

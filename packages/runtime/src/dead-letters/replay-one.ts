@@ -1,0 +1,104 @@
+import { HoldfastError } from 'holdfast'
+import type { DeadLetter } from '../records/dead-letter.js'
+import type { Actor, RuntimeContext } from '../runtime-context.js'
+import type { BestEffortAudit } from './best-effort-audit.js'
+import type { HandlerRegistry, ReplayFunction } from './handlers.js'
+import type { PayloadCipher } from './payload-cipher.js'
+import type { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
+
+/** DEAD_LETTER_NOT_FOUND. */
+export const createNotFoundError = (id: string): HoldfastError =>
+  new HoldfastError(
+    'DEAD_LETTER_NOT_FOUND',
+    `there is no dead letter ${JSON.stringify(id)}; it may have been purged`,
+    {
+      status: 404,
+    },
+  )
+
+interface ReplayOneParts {
+  readonly runtime: RuntimeContext
+  readonly handlers: HandlerRegistry
+  readonly replayExecutor: ReplayExecutor
+  readonly leaseOwners: LeaseOwnerIds
+  readonly payloadCipher: PayloadCipher
+  readonly audit: BestEffortAudit
+  /** Told that the entry was completed. */
+  readonly onCompleted: () => Promise<void>
+}
+
+/** Replays one entry, or notes the request where its handler is elsewhere. */
+export async function replayOne(
+  parts: ReplayOneParts,
+  id: string,
+  actor: Actor | undefined,
+): Promise<DeadLetter> {
+  const { handlers, runtime, replayExecutor } = parts
+  const found = await runtime.store.deadLetters.get(id, replayExecutor.now())
+  if (found === undefined) throw createNotFoundError(id)
+  const replayer = await handlers.find(found.operationType)
+  return replayer === undefined
+    ? requestReplay(parts, found, actor)
+    : replayHere(parts, found, replayer, actor)
+}
+
+async function replayHere(
+  { onCompleted, runtime, leaseOwners, replayExecutor, audit, payloadCipher }: ReplayOneParts,
+  { dlqId, status: before }: DeadLetter,
+  replayer: ReplayFunction,
+  actor: Actor | undefined,
+): Promise<DeadLetter> {
+  const owner = leaseOwners.nextId()
+  const leased = await runtime.store.deadLetters.lease(
+    dlqId,
+    owner,
+    replayExecutor.leaseEnd(),
+    replayExecutor.now(),
+  )
+  switch (leased.result) {
+    case 'missing':
+      throw createNotFoundError(dlqId)
+    case 'held':
+      throw createLeasedError(runtime, dlqId, leased.until)
+    case 'done':
+      return payloadCipher.decryptEntry(leased.entry)
+    case 'leased': {
+      const { end, entry, error } = await replayExecutor.executeAndRecord(
+        leased.entry,
+        owner,
+        replayer,
+        false,
+      )
+      if (end === 'put_back') throw error
+      await audit.record(actor, 'dead_letter.replay', dlqId, { before, after: entry.status })
+      if (end === 'completed') await onCompleted()
+      return entry
+    }
+  }
+}
+
+async function requestReplay(
+  { runtime, replayExecutor, audit, payloadCipher }: ReplayOneParts,
+  found: DeadLetter,
+  actor: Actor | undefined,
+): Promise<DeadLetter> {
+  const { dlqId, leasedUntil, status: before } = found
+  if (before === 'completed') return payloadCipher.decryptForList(found)
+  if (before === 'replaying' && leasedUntil != null) throw createLeasedError(runtime, dlqId, leasedUntil)
+  const requested = await runtime.store.deadLetters.request(dlqId, replayExecutor.now())
+  if (requested === undefined) throw createNotFoundError(dlqId)
+  await audit.record(actor, 'dead_letter.replay', dlqId, { before, after: 'requested' })
+  return payloadCipher.decryptForList(requested)
+}
+
+function createLeasedError(runtime: RuntimeContext, id: string, until: Date): HoldfastError {
+  const retryAfter = Math.max(0, until.getTime() - runtime.clock.wall())
+  return new HoldfastError(
+    'DEAD_LETTER_LEASED',
+    `${id} is being replayed; its lease ends at ${until.toISOString()}`,
+    {
+      retryAfter,
+      status: 409,
+    },
+  )
+}

@@ -1,0 +1,181 @@
+import { abortSignal, checkOptions, positiveInteger, positiveNumber } from '../option-checks.js'
+import { errorMessageOf } from '../records/summary.js'
+import type { RuntimeContext } from '../runtime-context.js'
+import type { HandlerRegistry } from './handlers.js'
+import { LeaseBuffer, type LeasedEntry } from './lease-buffer.js'
+import { Recordings } from './recordings.js'
+import { isUnavailable, type LeaseOwnerIds, type ReplayExecutor } from './replay-executor.js'
+import { waitOrAbort } from './wait.js'
+
+/** How requests made elsewhere are served. */
+export interface WorkOptions {
+  /** How many replays at a time. @defaultValue 4 */
+  concurrency?: number | undefined
+  /** Milliseconds between looks at the queue; ten times as many where the store tells of requests. @defaultValue 1000 */
+  interval?: number | undefined
+  /** Ends the work when aborted, after the replays under way. */
+  signal?: AbortSignal | undefined
+}
+
+/** How much less often the queue is looked at by a worker that is told of requests: only leases that end are found so. */
+const NOTIFIED_INTERVAL_FACTOR = 10
+
+const WORK_CHECKS = { concurrency: positiveInteger, interval: positiveNumber, signal: abortSignal }
+
+interface WorkerParts {
+  readonly runtime: RuntimeContext
+  readonly handlers: HandlerRegistry
+  readonly replayExecutor: ReplayExecutor
+  readonly leaseOwners: LeaseOwnerIds
+  readonly closeSignal: AbortSignal
+  /** Told of each entry that was completed. */
+  readonly onCompleted: () => Promise<void>
+}
+
+/** Serves requests to replay for as long as it is let. */
+export class ReplayWorker {
+  private readonly running = new Set<Promise<void>>()
+  /** Operations that cannot be had now, and until when, in monotonic time. */
+  private readonly unavailableUntil = new Map<string, number>()
+  private hasReportedFailure = false
+  /** Whether the store tells of requests, whether it has since the last look, and what ends a wait when it does. */
+  private isNotified = false
+  private isWoken = false
+  private wakeSignal: AbortController | undefined = undefined
+  private readonly parts: WorkerParts
+  private readonly options: WorkOptions
+  private readonly interval: number
+  private readonly concurrency: number
+  private readonly leases: LeaseBuffer
+  private readonly recordings: Recordings
+
+  /** @throws INVALID_OPTIONS */
+  constructor(parts: WorkerParts, options: WorkOptions) {
+    checkOptions('the work cannot begin', options, {}, WORK_CHECKS)
+    this.parts = parts
+    this.options = options
+    this.interval = options.interval ?? 1000
+    this.concurrency = options.concurrency ?? 4
+    const { runtime, leaseOwners, replayExecutor } = parts
+    this.leases = new LeaseBuffer({
+      runtime,
+      owners: leaseOwners,
+      replays: replayExecutor,
+      concurrency: this.concurrency,
+      want: async () => {
+        const operations = await this.willing()
+        return operations.length === 0 || this.stopped
+          ? undefined
+          : { operations, statuses: ['pending', 'failed'], requested: true }
+      },
+      free: () => this.concurrency - this.running.size,
+      most: () => Number.POSITIVE_INFINITY,
+      isWanted: ({ operationType }) => !this.stopped && !this.unavailableUntil.has(operationType),
+    })
+    this.recordings = new Recordings(runtime)
+  }
+
+  private get stopped(): boolean {
+    return this.options.signal?.aborted === true || this.parts.closeSignal.aborted
+  }
+
+  /** Resolves when the signal is aborted or the queue closes, and what was under way has ended. */
+  async run(): Promise<void> {
+    const unsubscribe = this.parts.runtime.store.deadLetters.onRequest?.(() => this.wake())
+    try {
+      while (!this.stopped) {
+        if (this.running.size >= this.concurrency) {
+          await Promise.race(this.running)
+          continue
+        }
+        this.isWoken = false
+        if (!(await this.startNext()) || this.leases.isDrained) await this.waitForWork()
+      }
+    } finally {
+      unsubscribe?.()
+    }
+    await Promise.all(this.running)
+    await this.leases.close()
+    await this.recordings.idle()
+  }
+
+  private wake(): void {
+    this.isNotified = true
+    this.isWoken = true
+    this.wakeSignal?.abort()
+  }
+
+  /** Waits for the next look at the queue, which is at once where somebody has asked meanwhile. */
+  private async waitForWork(): Promise<void> {
+    const { closeSignal, runtime } = this.parts
+    if (this.isWoken) return
+    this.wakeSignal = new AbortController()
+    // Operations that rest are looked at when they have rested, and nobody tells of that.
+    const useLongInterval = this.isNotified && this.unavailableUntil.size === 0
+    const ms = this.interval * (useLongInterval ? NOTIFIED_INTERVAL_FACTOR : 1)
+    await waitOrAbort(runtime.clock, ms, [this.options.signal, closeSignal, this.wakeSignal.signal])
+    this.wakeSignal = undefined
+  }
+
+  /** The operations that are served here and can be had now. */
+  private async willing(): Promise<string[]> {
+    const now = this.parts.runtime.clock.now()
+    for (const [operation, until] of this.unavailableUntil)
+      if (until <= now) this.unavailableUntil.delete(operation)
+    return (await this.parts.handlers.operations()).filter((each) => !this.unavailableUntil.has(each))
+  }
+
+  /** Begins a replay. False where there is nothing to replay. */
+  private async startNext(): Promise<boolean> {
+    try {
+      const leased = await this.leases.next()
+      this.hasReportedFailure = false
+      if (leased === undefined) return false
+      const replay = this.replayEntry(leased).finally(() => this.running.delete(replay))
+      this.running.add(replay)
+      return true
+    } catch (error) {
+      this.reportFailure(error)
+      return false
+    }
+  }
+
+  private async replayEntry(leased: LeasedEntry): Promise<void> {
+    const { handlers, replayExecutor } = this.parts
+    const { entry, owner } = leased
+    try {
+      const replayer = await handlers.find(entry.operationType)
+      if (replayer === undefined) return this.leases.giveBack(leased)
+      const replayed = await replayExecutor.execute(entry, owner, replayer, true)
+      // Before the result is recorded: other entries of the operation would reach the same closed door meanwhile.
+      if (isUnavailable(replayed.error)) this.rest(entry.operationType, replayed.error)
+      await this.recordings.add(async () => {
+        try {
+          const { end, error } = await replayed.record()
+          if (end === 'completed') await this.parts.onCompleted()
+          if (end !== 'put_back') return
+          if (isUnavailable(error)) return
+          // An entry that cannot be read delays its own operation alone.
+          this.rest(entry.operationType, error)
+          this.reportFailure(error)
+        } catch (error) {
+          this.reportFailure(error)
+        }
+      })
+    } catch (error) {
+      this.reportFailure(error)
+    }
+  }
+
+  /** Replays nothing of an operation until its breaker may be closed again. */
+  private rest(operation: string, error: unknown): void {
+    const { retryAfter = this.interval } = (error ?? {}) as { retryAfter?: number }
+    this.unavailableUntil.set(operation, this.parts.runtime.clock.now() + Math.max(this.interval, retryAfter))
+  }
+
+  private reportFailure(error: unknown): void {
+    if (!this.hasReportedFailure)
+      this.parts.runtime.warn(`requests to replay wait: ${this.parts.runtime.redact(errorMessageOf(error))}`)
+    this.hasReportedFailure = true
+  }
+}

@@ -1,0 +1,27 @@
+import type { Clock } from 'holdfast'
+
+const WARN_INTERVAL_MS = 60_000
+
+/** Complains about one thing at most once a minute, and tells how often it kept silent meanwhile. */
+export class ThrottledWarnings {
+  private readonly clock: Clock
+  private readonly writeWarning: (line: string) => void
+  private nextWarningAt = Number.NEGATIVE_INFINITY
+  private suppressed = 0
+
+  constructor(clock: Clock, complain: (line: string) => void) {
+    this.clock = clock
+    this.writeWarning = complain
+  }
+
+  warn(line: string): void {
+    const now = this.clock.now()
+    if (now < this.nextWarningAt) {
+      this.suppressed++
+      return
+    }
+    this.nextWarningAt = now + WARN_INTERVAL_MS
+    this.writeWarning(this.suppressed > 0 ? `${line} (${this.suppressed} more in the last minute)` : line)
+    this.suppressed = 0
+  }
+}

@@ -1,0 +1,106 @@
+import type { CircuitBreaker, Classification, HoldfastError } from 'holdfast'
+import { type Admission, breakerOutcome, type PermitState, reportOnce } from 'holdfast/internal'
+import type { RuntimeCall } from './runtime-call.js'
+import { type ShadowDecision, ShadowEvaluator } from './shadow-evaluator.js'
+
+/** Grants permits of every breaker of an operation, and lets its policies in shadow mode watch. */
+export class OperationAdmission implements Admission {
+  private readonly call: RuntimeCall
+  private readonly shadow: ShadowEvaluator | undefined
+  private permits: PermitState[] | undefined = undefined
+  private foresight: ShadowDecision | undefined = undefined
+
+  constructor(call: RuntimeCall) {
+    const { operation } = call
+    this.call = call
+    this.shadow =
+      operation.shadowPolicies.length === 0
+        ? undefined
+        : new ShadowEvaluator(operation, operation.guard.settings.random)
+  }
+
+  acquirePermit(now: number): HoldfastError | undefined {
+    const { shadow, breakers } = this
+    if (shadow !== undefined) this.foresight = this.runIsolated(() => shadow.onAttemptStarted(now))
+    const { lease } = this.call.operation.guard
+    const permits: PermitState[] = []
+    for (const breaker of breakers) {
+      const permit: PermitState = { epoch: 0, startedAt: 0, leaseEnd: 0 }
+      if (!breaker.tryAcquire(permit, lease, now)) {
+        const error = breaker.createOpenError()
+        for (const [i, acquired] of permits.entries()) breakers[i]?.release(acquired, undefined)
+        return error
+      }
+      permits.push(permit)
+    }
+    this.permits = permits
+    return undefined
+  }
+
+  /** The fast path is not used for operations with breakers, so that there is no permit to take over. */
+  resumePermit(): void {}
+
+  recordOutcome(
+    hasThrown: boolean,
+    result: unknown,
+    classification: Classification | undefined,
+    at: number | undefined,
+  ): void {
+    const { permits, shadow, breakers, call } = this
+    const { effectivePolicy: rules, operation } = call
+    if (shadow !== undefined) {
+      const now = operation.guard.settings.clock.now()
+      this.foresight ??= this.runIsolated(() =>
+        shadow.onAttemptEnded({ hasThrown, result, classification, policy: rules }, now),
+      )
+    }
+    this.permits = undefined
+    for (const [i, permit] of (permits ?? []).entries()) {
+      const breaker = breakers[i]
+      if (breaker === undefined) continue
+      const outcome = breakerOutcome(breaker, hasThrown, result, classification)
+      // A failure counts for the breaker of the policy that decides about it, and for no other.
+      breaker.release(permit, outcome === 'failure' && breaker !== rules.breaker ? undefined : outcome, at)
+    }
+  }
+
+  releasePermit(): void {
+    this.shadow?.onAttemptCancelled()
+    for (const [i, permit] of (this.permits ?? []).entries()) this.breakers[i]?.release(permit, undefined)
+    this.permits = undefined
+  }
+
+  isOpen(): boolean {
+    return this.breakers.some(({ state }) => state === 'open')
+  }
+
+  isClosed(): boolean {
+    return this.breakers.every(({ state }) => state === 'closed')
+  }
+
+  /** The call ended. */
+  end(): void {
+    this.shadow?.onCallEnded()
+  }
+
+  /** What a policy in shadow mode would have done, once. */
+  takeForesight(): ShadowDecision | undefined {
+    const { foresight } = this
+    this.foresight = undefined
+    return foresight
+  }
+
+  private get breakers(): readonly CircuitBreaker[] {
+    return this.call.operation.breakers
+  }
+
+  /** A policy in shadow mode must not fail the call that it watches. */
+  private runIsolated<R>(watch: () => R): R | undefined {
+    try {
+      return watch()
+    } catch (error) {
+      reportOnce('a policy in shadow mode', this.call.operation, error)
+      return undefined
+    }
+  }
+}

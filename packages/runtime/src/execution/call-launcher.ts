@@ -1,0 +1,115 @@
+import { type Attempt, type BreakerEvent, type Guard, type GuardOptions, HoldfastError } from 'holdfast'
+import type { CallOptions, Run } from '../api-types.js'
+import { checkOperation, parseCall, parseCallOptions } from '../call-options.js'
+import { ConfiguredGuard } from '../configured-guard.js'
+import type { PoolManager } from '../pools/pool-manager.js'
+import type { CallRecorder } from '../sessions/recorder.js'
+import type { CallConfiguration } from './call-configuration.js'
+import type { CompiledOperation } from './compiled-operation.js'
+import { PassthroughCall, TrackedFirstAttempt } from './first-attempt.js'
+import { compileGuardOptions } from './guard-options.js'
+import { createHotShapes } from './hot-shapes.js'
+import { type CompilerParts, OperationCompiler } from './operation-compiler.js'
+import { RuntimeCall } from './runtime-call.js'
+
+export interface CallLauncherParts {
+  compilerParts: CompilerParts
+  pools: PoolManager
+  recorder: CallRecorder
+  /** Why a call with a payload cannot be taken, where it cannot. */
+  rejectionFor(): HoldfastError | undefined
+  /** The breaker of a guard with options of its own changed. */
+  onBreakerChanged(event: BreakerEvent, name: string): void
+}
+
+/** Begins calls, each by the configuration of that moment. */
+export class CallLauncher {
+  private readonly parts: CallLauncherParts
+  private compiler: OperationCompiler
+  /** Created with the first call and kept. */
+  private hotShapes: readonly object[] | undefined = undefined
+  /** Whether no more calls are taken. */
+  isClosed = false
+
+  constructor(parts: CallLauncherParts, configuration: CallConfiguration) {
+    this.parts = parts
+    this.compiler = new OperationCompiler(configuration, parts.compilerParts)
+  }
+
+  /** Calls that begin from now on go by this. */
+  applyConfiguration(configuration: CallConfiguration): void {
+    const compiler = new OperationCompiler(configuration, this.parts.compilerParts)
+    compiler.createBreakers()
+    this.compiler = compiler
+  }
+
+  /** What a call of an operation goes by. @throws POLICY_NOT_FOUND, INVALID_OPTIONS */
+  operationFor(operation: string, options?: CallOptions): CompiledOperation {
+    return this.compiler.operationFor(operation, options)
+  }
+
+  /** Begins a call of an operation. What is wrong with it rejects. */
+  run<T>(operation: string, fn: (attempt: Attempt) => T | PromiseLike<T>, options?: CallOptions): Promise<T> {
+    try {
+      const callOptions = parseCall(fn, options)
+      return this.start(this.operationFor(operation, callOptions), fn, callOptions)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  private start<T>(
+    operation: CompiledOperation,
+    fn: (attempt: Attempt) => T | PromiseLike<T>,
+    options: CallOptions | undefined,
+  ): Promise<T> {
+    const { recorder, pools } = this.parts
+    if (this.isClosed) return Promise.reject(new HoldfastError('CANCELLED', 'the runtime is closed'))
+    if (!operation.isEnabled) {
+      const { pool, context, signal } = options ?? {}
+      if (signal?.aborted) return Promise.reject(signal.reason)
+      const member = pool === undefined ? undefined : pools.get(pool).pick(context)
+      return operation.guard.startTracked(fn, new PassthroughCall(recorder, member, signal))
+    }
+    const rejection = options?.payload === undefined ? undefined : this.parts.rejectionFor()
+    if (rejection !== undefined) return Promise.reject(rejection)
+    if (this.hotShapes === undefined) this.hotShapes = createHotShapes(recorder, operation)
+    const { signal, retry } = options ?? {}
+    const needsFullCall = signal !== undefined || retry !== undefined || recorder.guardEvents.hasListeners
+    return operation.canSkipTracking && !needsFullCall
+      ? operation.guard.startTracked(fn, new TrackedFirstAttempt(recorder, operation, options))
+      : new RuntimeCall(recorder, operation, fn, options).start()
+  }
+
+  /** A guard whose every call is made by `run`, and goes by the configuration of the moment it begins. */
+  guard(operation: string, run: Run, callOptions: CallOptions | undefined): Guard {
+    const { guardEvents } = this.parts.recorder
+    checkOperation(operation)
+    const options = parseCallOptions(callOptions)
+    return new ConfiguredGuard(
+      operation,
+      {
+        run,
+        breaker: () => this.operationFor(operation, options).initialPolicy.breaker,
+        on: (listener) => guardEvents.on(options?.name ?? operation, listener),
+      },
+      options,
+    )
+  }
+
+  /** A guard with options of its own, whose calls are recorded and logged like all others. */
+  guardFor(name: string, options: GuardOptions): Guard {
+    const { compilerParts, recorder, onBreakerChanged } = this.parts
+    const operation = compileGuardOptions(name, options, compilerParts)
+    operation.breaker?.on((event) => onBreakerChanged(event, name))
+    return new ConfiguredGuard(
+      name,
+      {
+        run: async (_, fn, given) => this.start(operation, fn, parseCall(fn, given)),
+        breaker: () => operation.breaker,
+        on: (listener) => recorder.guardEvents.on(name, listener),
+      },
+      undefined,
+    )
+  }
+}

@@ -1,0 +1,70 @@
+import type { CircuitBreaker, GuardOptions } from 'holdfast'
+import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
+import type { RetryPolicy } from '../records/policy.js'
+import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
+import type { CompilerParts } from './operation-compiler.js'
+
+/** A guard's own options as a policy of the records: `name` is its id. */
+function toPolicyRecord(name: string, settings: ReturnType<typeof parseGuardOptions>): RetryPolicy {
+  const { retry, attemptTimeout, totalTimeout } = settings
+  const {
+    backoffType,
+    retryOn: _,
+    abortOn: __,
+    retryIf: ___,
+    matchesRetryOn: ____,
+    matchesAbortOn: _____,
+    ...rest
+  } = retry
+  const record: RetryPolicy = {
+    ...rest,
+    id: name,
+    name,
+    enabled: settings.enabled,
+    backoffType: typeof backoffType === 'string' ? backoffType : 'exponential',
+    retryNonIdempotent: false,
+    enableCircuitBreaker: false,
+    circuitBreakerThreshold: 5,
+    circuitBreakerTimeout: 60_000,
+    deadLetter: false,
+    shadow: false,
+  }
+  if (attemptTimeout < Infinity) record.attemptTimeout = attemptTimeout
+  if (totalTimeout < Infinity) record.totalTimeout = totalTimeout
+  return record
+}
+
+/** A line for calls whose rules stand in the code and not in the file: those of decorated methods. */
+export function compileGuardOptions(
+  name: string,
+  options: GuardOptions,
+  parts: Pick<CompilerParts, 'clock' | 'random' | 'metricsFor'>,
+): CompiledOperation & { readonly breaker: CircuitBreaker | undefined } {
+  const { clock, random, metricsFor } = parts
+  const settings = parseGuardOptions({ clock, random, ...options, name })
+  const { breaker, retry, attemptTimeout, totalTimeout, enabled } = settings
+  const policy: CompiledPolicy = {
+    policy: retry,
+    attemptTimeout,
+    totalTimeout,
+    record: toPolicyRecord(name, settings),
+    breaker: breaker,
+  }
+  return {
+    name: name,
+    subsystem: undefined,
+    isEnabled: enabled,
+    canSkipTracking: false,
+    guard: new GuardExecutor(
+      { ...settings, breaker: undefined },
+      { hasOtherBreakers: breaker !== undefined },
+    ),
+    policyByKind: new Map(),
+    defaultPolicy: policy,
+    initialPolicy: policy,
+    breakers: breaker === undefined ? [] : [breaker],
+    shadowPolicies: [],
+    metrics: metricsFor(name, name, undefined),
+    breaker,
+  }
+}

@@ -1,0 +1,316 @@
+import { type Clock, HoldfastError, type Pool, type Random } from 'holdfast'
+import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
+import type { CallOptions } from '../api-types.js'
+import type { BreakerRegistry } from '../breakers/registry.js'
+import { checkOperation } from '../call-options.js'
+import type { PolicyFields, RetryPolicy } from '../records/policy.js'
+import { breakerForPolicy, breakerForService } from './breakers.js'
+import {
+  type CallConfiguration,
+  type CallPolicy,
+  initialPolicyId,
+  type OperationConfig,
+} from './call-configuration.js'
+import type { CompiledOperation, CompiledPolicy, OperationMetrics } from './compiled-operation.js'
+import { refineByKinds } from './error-kinds.js'
+import { mergePolicy, toCorePolicy, toDeadline } from './policy.js'
+import type { PolicyLimits } from './policy-limits.js'
+
+/** The breakers and limits that policies share over all their calls, whatever becomes of the configuration. */
+interface SharedResources {
+  breakers: BreakerRegistry
+  limits: PolicyLimits
+}
+
+export interface CompilerParts {
+  clock: Clock
+  random: Random
+  shared: SharedResources
+  /** Those of policies that only look on. */
+  shadowShared: SharedResources
+  poolById(id: string): Pool
+  metricsFor(operation: string, policyId: string, subsystem: string | undefined): OperationMetrics
+}
+
+/** More operations than this are somebody's ids in the name: they are made anew instead of kept. */
+const MAX_OPERATIONS = 10_000
+
+/** Policies that calls bring along are few, or each is another: then keeping them is of no use. */
+const MAX_CUSTOM_POLICIES = 1000
+
+/** What JSON would leave out or write alike is told apart, so that what is wrong is not taken for what is right. */
+function jsonReplacer(_: string, value: unknown): unknown {
+  const isLossy =
+    typeof value === 'function' ||
+    typeof value === 'symbol' ||
+    typeof value === 'bigint' ||
+    (typeof value === 'number' && !Number.isFinite(value))
+  return isLossy ? `\0${typeof value} ${String(value)}` : value
+}
+
+/** What a value says, in one text; undefined where it cannot be read. */
+function contentKey(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, jsonReplacer)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A policy, and the one that has what it shares with other calls: where a call brings a policy along, that of the
+ * configuration under it, because one call changes nothing for others.
+ */
+interface OwnedPolicy {
+  readonly record: RetryPolicy
+  readonly owner: RetryPolicy
+  readonly bulkheadPlace: string
+  readonly isRetryDisabled: boolean
+}
+
+const ownPolicy = ({ policy, bulkheadPlace, isRetryDisabled }: CallPolicy): OwnedPolicy => ({
+  record: policy,
+  owner: policy,
+  bulkheadPlace,
+  isRetryDisabled,
+})
+
+/** The policies that the calls of an operation go by, each with the overrides that concern them. */
+class OperationPolicies {
+  private readonly ruling: CallConfiguration
+  private readonly policyOf: (id: string) => CallPolicy | undefined
+  private readonly known = new Map<string, CallPolicy>()
+
+  constructor(configuration: CallConfiguration, operation: string) {
+    this.ruling = configuration
+    this.policyOf = configuration.policiesOf(operation)
+  }
+
+  /** @throws POLICY_NOT_FOUND */
+  get(id: string): CallPolicy {
+    const found = this.known.get(id) ?? this.policyOf(id)
+    if (found === undefined) {
+      const known = [...this.ruling.policies.keys()].slice(0, 20).join(', ')
+      throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${id}; there are ${known}`)
+    }
+    this.known.set(id, found)
+    return found
+  }
+}
+
+/** Makes the lines of one configuration, each when it is first asked for. */
+export class OperationCompiler {
+  private readonly configuration: CallConfiguration
+  private readonly parts: CompilerParts
+  private readonly operations = new Map<string, CompiledOperation>()
+  private readonly operationsByOptions = new Map<string, CompiledOperation>()
+  private readonly operationsByPolicy = new Map<string, CompiledOperation>()
+
+  constructor(configuration: CallConfiguration, parts: CompilerParts) {
+    this.configuration = configuration
+    this.parts = parts
+  }
+
+  operationFor(operation: string, options: CallOptions | undefined): CompiledOperation {
+    if (options === undefined)
+      return this.operations.get(operation) ?? this.compileAndCache(this.operations, operation, operation, {})
+    const { service, pool, policy } = options
+    if (service === undefined && pool === undefined && policy === undefined)
+      return this.operations.get(operation) ?? this.compileAndCache(this.operations, operation, operation, {})
+    if (typeof policy === 'object') return this.operationForCustomPolicy(operation, options, policy)
+    const key = JSON.stringify([operation, service, pool, policy])
+    return (
+      this.operationsByOptions.get(key) ??
+      this.compileAndCache(this.operationsByOptions, key, operation, options)
+    )
+  }
+
+  /**
+   * Makes the breakers that this configuration names, so that they can be listed and reset before their first call, and
+   * forgets all others.
+   */
+  createBreakers(): void {
+    const { configuration, parts } = this
+    const { breakers } = parts.shared
+    const ids = new Set<string>()
+    for (const name of configuration.breakers.keys())
+      ids.add(breakerForService(configuration, breakers, name).id)
+    const policyOf = configuration.policiesOf('')
+    for (const id of configuration.policies.keys()) {
+      const policyRecord = policyOf(id)?.policy
+      if (policyRecord === undefined) continue
+      const breaker = breakerForPolicy(configuration, breakers, policyRecord, policyRecord)
+      if (breaker !== undefined) ids.add(breaker.id)
+    }
+    breakers.removeExcept(ids)
+    parts.shadowShared.breakers.removeExcept(ids)
+  }
+
+  /** The line of a policy that a call brings along, by what that says: its owner may change it from call to call. */
+  private operationForCustomPolicy(
+    operation: string,
+    options: CallOptions,
+    policy: object,
+  ): CompiledOperation {
+    const { operationsByPolicy } = this
+    const key = contentKey([operation, options.service, options.pool, policy])
+    if (key === undefined) return this.compile(operation, options)
+    const existing = operationsByPolicy.get(key)
+    if (existing !== undefined) return existing
+    if (operationsByPolicy.size >= MAX_CUSTOM_POLICIES) operationsByPolicy.clear()
+    return this.compileAndCache(operationsByPolicy, key, operation, options)
+  }
+
+  private compileAndCache(
+    map: Map<string, CompiledOperation>,
+    key: string,
+    operation: string,
+    options: CallOptions,
+  ): CompiledOperation {
+    const operationEntry = this.compile(operation, options)
+    if (map.size < MAX_OPERATIONS) map.set(key, operationEntry)
+    return operationEntry
+  }
+
+  private compile(name: string, options: CallOptions): CompiledOperation {
+    checkOperation(name)
+    const { configuration, parts } = this
+    const { clock, random } = parts
+    const operationConfig = configuration.operationConfig(name)
+    const policies = new OperationPolicies(configuration, name)
+    const givenPolicy = this.policyForOptions(policies, name, options, operationConfig)
+    const kinds = givenPolicy === undefined ? operationConfig.policyByKind : new Map<string, string>()
+    if (options.service !== undefined)
+      breakerForService(configuration, parts.shared.breakers, options.service)
+    const compiled = new Map<RetryPolicy, CompiledPolicy>()
+    const compiledPolicy = (owned: OwnedPolicy) => {
+      const existing = compiled.get(owned.record) ?? this.compilePolicy(owned, options.service)
+      compiled.set(owned.record, existing)
+      return existing
+    }
+    const first = givenPolicy ?? ownPolicy(policies.get(initialPolicyId(operationConfig)))
+    const { record: policyRecord, owner, bulkheadPlace } = first
+    const initialPolicy = compiledPolicy(first)
+    const byKind = new Map<string, CompiledPolicy>()
+    for (const [kind, id] of kinds) byKind.set(kind, compiledPolicy(ownPolicy(policies.get(id))))
+    // A kind that is not mapped goes by the fallback, which need not be what the first attempt goes by.
+    const defaultPolicy =
+      givenPolicy === undefined
+        ? compiledPolicy(ownPolicy(policies.get(operationConfig.fallbackPolicyId)))
+        : initialPolicy
+    const isEnabled =
+      givenPolicy === undefined
+        ? operationConfig.isEnabled
+        : operationConfig.isSubsystemEnabled && policyRecord.enabled
+    const all = [...compiled.values()]
+    const breakers = new Set(all.map(({ breaker }) => breaker).filter((breaker) => breaker !== undefined))
+    const shadowPolicies = all.filter(({ shadow }) => shadow !== undefined)
+    const looksOn = policyRecord.shadow
+    const { limits } = parts.shared
+    const settings = parseGuardOptions({
+      name: name,
+      timeout: { attempt: initialPolicy.attemptTimeout, total: initialPolicy.totalTimeout },
+      clock,
+      random,
+      enabled: isEnabled,
+      ...(options.pool !== undefined && { pool: parts.poolById(options.pool) }),
+      ...(policyRecord.hedge && !looksOn && { hedge: policyRecord.hedge }),
+    })
+    const guard = new GuardExecutor(
+      {
+        ...settings,
+        retry: initialPolicy.policy,
+        bulkhead: looksOn ? undefined : limits.bulkhead(policyRecord, owner, bulkheadPlace),
+        budget: looksOn ? undefined : limits.budget(policyRecord, owner),
+      },
+      {
+        refine: refineByKinds(operationConfig.errorKinds),
+        hasOtherBreakers: breakers.size + shadowPolicies.length > 0,
+      },
+    )
+    return {
+      name,
+      subsystem: operationConfig.subsystem,
+      isEnabled,
+      canSkipTracking: guard.useFastPath && breakers.size + shadowPolicies.length === 0,
+      guard,
+      policyByKind: byKind,
+      initialPolicy,
+      defaultPolicy,
+      breakers: [...breakers],
+      shadowPolicies,
+      metrics: parts.metricsFor(name, policyRecord.id, operationConfig.subsystem),
+    }
+  }
+
+  private policyForOptions(
+    policies: OperationPolicies,
+    operation: string,
+    options: CallOptions,
+    rules: OperationConfig,
+  ): OwnedPolicy | undefined {
+    const { policy, pool } = options
+    if (typeof policy === 'string') return ownPolicy(policies.get(policy))
+    if (policy !== undefined) return this.customPolicy(policies, operation, policy, rules)
+    const poolPolicy = pool === undefined || rules.isMapped ? undefined : this.configuration.poolPolicy(pool)
+    return poolPolicy === undefined ? undefined : ownPolicy(policies.get(poolPolicy))
+  }
+
+  /**
+   * A policy that a call brings along: over the one of its id, else over the operation's, else over the default one. One
+   * without an id is called what its operation is.
+   */
+  private customPolicy(
+    policies: OperationPolicies,
+    operation: string,
+    policy: PolicyFields,
+    rules: OperationConfig,
+  ): OwnedPolicy {
+    const id = policy.id
+    const isKnown = id !== undefined && this.configuration.policies.has(id)
+    const under = policies.get(isKnown ? id : id === undefined ? initialPolicyId(rules) : 'default')
+    const { bulkheadPlace, isRetryDisabled } = under
+    const own = mergePolicy(under.policy, id === undefined ? { id: operation, ...policy } : policy)
+    const policyRecord = isRetryDisabled ? { ...own, maxAttempts: 1 } : own
+    const owner = isKnown || id === undefined ? under.policy : policyRecord
+    return { record: policyRecord, owner, bulkheadPlace, isRetryDisabled }
+  }
+
+  /** A policy as calls go by it: one that is off or only looks on makes one attempt and has no deadline. */
+  private compilePolicy(
+    { record: policyRecord, owner, bulkheadPlace, isRetryDisabled }: OwnedPolicy,
+    service: string | undefined,
+  ): CompiledPolicy {
+    const policy = toCorePolicy(policyRecord)
+    const attemptTimeout = toDeadline(policyRecord.attemptTimeout)
+    const totalTimeout = toDeadline(policyRecord.totalTimeout)
+    const { configuration } = this
+    const { shared, shadowShared } = this.parts
+    const breakerIn = ({ breakers }: SharedResources) =>
+      service === undefined
+        ? breakerForPolicy(configuration, breakers, policyRecord, owner)
+        : breakerForService(configuration, breakers, service)
+    if (policyRecord.enabled && !policyRecord.shadow)
+      return {
+        record: policyRecord,
+        policy,
+        attemptTimeout,
+        totalTimeout,
+        breaker: breakerIn(shared),
+        isRetryDisabled,
+      }
+    const singleAttempt: CompiledPolicy = {
+      record: policyRecord,
+      policy: { ...policy, maxAttempts: 1 },
+      attemptTimeout: Number.POSITIVE_INFINITY,
+      totalTimeout: Number.POSITIVE_INFINITY,
+      breaker: undefined,
+      isRetryDisabled,
+    }
+    if (!policyRecord.enabled) return singleAttempt
+    const breaker = breakerIn(shadowShared)
+    const bulkhead = shadowShared.limits.bulkhead(policyRecord, owner, bulkheadPlace)
+    const budget = shadowShared.limits.budget(policyRecord, owner)
+    return { ...singleAttempt, shadow: { policy, attemptTimeout, totalTimeout, breaker, bulkhead, budget } }
+  }
+}

@@ -1,0 +1,57 @@
+import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
+import { Bulkhead } from 'holdfast/internal'
+import type { RetryPolicy } from '../records/policy.js'
+
+/** Makes a budget that the whole fleet draws on; undefined where there is no fleet. */
+export type CreateSharedBudget = (
+  id: string,
+  options: RetryBudgetOptions & { window: number },
+) => RetryBudget | undefined
+
+/**
+ * What policies limit over all their calls. What was counted goes on counting while the limit stays as it is. A policy that is
+ * made of another, `owner`, shares that one's limits as they stand.
+ */
+export class PolicyLimits {
+  private readonly clock: Clock
+  private readonly createSharedBudget: CreateSharedBudget
+  private readonly bulkheads = new Map<string, { key: string; bulkhead: Bulkhead }>()
+  private readonly budgets = new Map<string, { key: string; budget: RetryBudget }>()
+
+  constructor(clock: Clock, shared: CreateSharedBudget = () => undefined) {
+    this.clock = clock
+    this.createSharedBudget = shared
+  }
+
+  /** `place` is where overrides gave its limits, if they did: calls of other places have another. */
+  bulkhead(record: RetryPolicy, owner: RetryPolicy, place: string): Bulkhead | undefined {
+    const { id: policyId, bulkhead } = owner.bulkhead ? owner : record
+    if (!bulkhead) return undefined
+    const id = JSON.stringify([policyId, place])
+    const key = JSON.stringify(bulkhead)
+    const existing = this.bulkheads.get(id)
+    if (existing?.key === key) return existing.bulkhead
+    const created = new Bulkhead(bulkhead.limit, bulkhead.queue ?? 0)
+    this.bulkheads.set(id, { key, bulkhead: created })
+    return created
+  }
+
+  budget(record: RetryPolicy, owner: RetryPolicy): RetryBudget | undefined {
+    const { id, budget } = owner.budget ? owner : record
+    if (!budget) return undefined
+    const key = JSON.stringify(budget)
+    const existing = this.budgets.get(id)
+    if (existing?.key === key) return existing.budget
+    const { ratio, reservePerSecond, window, shared } = budget
+    const options = { ratio, reservePerSecond, window }
+    const created =
+      (shared && this.createSharedBudget(id, options)) || new RetryBudget({ ...options, clock: this.clock })
+    this.budgets.set(id, { key, budget: created })
+    return created
+  }
+
+  /** How much retrying is left of each policy's budget. */
+  *budgetsLeft(): Iterable<readonly [policyId: string, left: number]> {
+    for (const [id, { budget }] of this.budgets) yield [id, budget.left]
+  }
+}

@@ -1,0 +1,53 @@
+import type { CircuitBreaker } from 'holdfast'
+import { setUnrefTimer } from './unref-timer.js'
+
+/** How long counts wait for others to be sent with them, and how many calls are sent without a failure. */
+const FLUSH_DELAY_MS = 20
+const MAX_BATCHED_CALLS = 1000
+
+/** Calls and failures that were counted together. */
+export interface CountedResults {
+  calls: number
+  failures: number
+  /** Whether a success came among them that ends all failures before it. */
+  hasSuccess: boolean
+}
+
+const emptyCounts = (): CountedResults => ({ calls: 0, failures: 0, hasSuccess: false })
+
+/** What a node counts for the sum of a fleet, sent in batches. */
+export class CountBatcher {
+  private readonly breaker: CircuitBreaker
+  private readonly send: (counted: CountedResults) => void
+  private pending = emptyCounts()
+  private timer: unknown = undefined
+
+  constructor(breaker: CircuitBreaker, send: (counted: CountedResults) => void) {
+    this.breaker = breaker
+    this.send = send
+  }
+
+  add(failed: boolean): void {
+    const { pending } = this
+    const { windowType, clock } = this.breaker.settings
+    pending.calls++
+    if (failed) pending.failures++
+    else if (windowType === 'consecutive') {
+      pending.failures = 0
+      pending.hasSuccess = true
+    }
+    if (!failed && (windowType !== 'rate' || pending.calls < MAX_BATCHED_CALLS)) return
+    this.timer ??= setUnrefTimer(clock, () => this.flush(), FLUSH_DELAY_MS)
+  }
+
+  close(): void {
+    this.breaker.settings.clock.clearTimer(this.timer)
+  }
+
+  private flush(): void {
+    const { pending } = this
+    this.timer = undefined
+    this.pending = emptyCounts()
+    this.send(pending)
+  }
+}

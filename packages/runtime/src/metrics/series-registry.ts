@@ -1,0 +1,108 @@
+import type { MetricsRow } from '../store/store.js'
+import { LabelledValues } from './labelled-values.js'
+import { LatencySketches } from './latency-sketches.js'
+import { type ClockReading, HOUR_MS, MINUTE_MS, type SeriesShape, TimeSeries } from './time-series.js'
+
+/** The numbers of a minute of all calls. */
+export const TOTAL_FIELDS = {
+  sessions: 0,
+  successes: 1,
+  attempts: 2,
+  retries: 3,
+  most: 4,
+  callTime: 5,
+  attemptTime: 6,
+  timedAttempts: 7,
+  breakerChanges: 8,
+} as const
+
+/** The numbers of a minute of a policy or a subsystem. */
+export const LABEL_FIELDS = { sessions: 0, successes: 1, attempts: 2 } as const
+
+/** The numbers of an hour of a pool's member. */
+export const MEMBER_FIELDS = { attempts: 0, successes: 1, time: 2, timed: 3, opens: 4 } as const
+
+const TOTAL_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 9, max: TOTAL_FIELDS.most }
+const LABEL_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 3, isInteger: true }
+const COUNT_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 1, isInteger: true }
+const MEMBER_SHAPE: SeriesShape = { step: HOUR_MS, slots: 24, fields: 5 }
+
+/** Counters over time: this process's own, or those that others wrote. */
+export class SeriesRegistry {
+  readonly total: TimeSeries
+  readonly policies: LabelledValues<TimeSeries>
+  readonly subsystems: LabelledValues<TimeSeries>
+  /** Failed attempts by kind. */
+  readonly kinds: LabelledValues<TimeSeries>
+  /** Successful calls by the number of their last attempt. */
+  readonly successes: LabelledValues<TimeSeries>
+  /** By `POOL:ID`, both encoded. */
+  readonly members: LabelledValues<TimeSeries>
+  readonly latencies: LatencySketches
+
+  constructor(reading: ClockReading) {
+    this.total = new TimeSeries(TOTAL_SHAPE, reading)
+    this.policies = new LabelledValues(() => new TimeSeries(LABEL_SHAPE, reading), 250)
+    this.subsystems = new LabelledValues(() => new TimeSeries(LABEL_SHAPE, reading), 100)
+    this.kinds = new LabelledValues(() => new TimeSeries(COUNT_SHAPE, reading), 40)
+    this.successes = new LabelledValues(() => new TimeSeries(COUNT_SHAPE, reading), 40)
+    this.members = new LabelledValues(() => new TimeSeries(MEMBER_SHAPE, reading), 10_000)
+    this.latencies = new LatencySketches(reading)
+  }
+
+  /** Every series with the name it is stored under. */
+  *namedSeries(): Iterable<readonly [name: string, series: TimeSeries]> {
+    yield ['minute:total', this.total]
+    for (const [prefix, labels] of this.groups())
+      for (const [label, series] of labels) yield [`${prefix}${label}`, series]
+  }
+
+  /** What changed since the last time, to be written. */
+  takeChanged(node: string): MetricsRow[] {
+    const rows: MetricsRow[] = []
+    for (const [name, series] of this.namedSeries())
+      for (const { start, data } of series.takeChanged()) rows.push({ series: name, start, node, data })
+    for (const { start, data } of this.latencies.takeChanged())
+      rows.push({ series: 'hour:sketch', start, node, data })
+    return rows
+  }
+
+  /** Says that rows have not been written after all. */
+  markUnsaved(rows: readonly MetricsRow[]): void {
+    for (const { series, start } of rows)
+      if (series === 'hour:sketch') this.latencies.markUnsaved(start)
+      else this.find(series)?.markUnsaved(start)
+  }
+
+  /** Adds a row that was written, by whomever, `now` being the time by the wall clock. */
+  mergeStored({ series, start, data }: MetricsRow, now: number): void {
+    if (!Number.isSafeInteger(start)) return
+    const target = series === 'hour:sketch' ? this.latencies : this.find(series)
+    const { step, slots } = target instanceof TimeSeries ? target.shape : { step: HOUR_MS, slots: 1 }
+    target?.mergeStored(start, data, Math.max(0, now - start - step * slots))
+  }
+
+  /** Lets go of what has not changed since a monotonic time. */
+  expire(before: number): void {
+    for (const [, series] of this.namedSeries()) series.expire(before)
+    for (const [, labels] of this.groups()) labels.prune((series) => series.isEmpty)
+    this.latencies.expire(before)
+  }
+
+  private groups() {
+    return [
+      ['minute:policy:', this.policies],
+      ['minute:subsystem:', this.subsystems],
+      ['minute:kind:', this.kinds],
+      ['minute:success:', this.successes],
+      ['hour:member:', this.members],
+    ] as const
+  }
+
+  private find(name: string): TimeSeries | undefined {
+    if (name === 'minute:total') return this.total
+    for (const [prefix, labels] of this.groups())
+      if (name.startsWith(prefix)) return labels.get(name.slice(prefix.length))
+    return undefined
+  }
+}

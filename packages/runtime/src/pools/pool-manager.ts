@@ -1,0 +1,212 @@
+import {
+  type BreakerOptions,
+  type Clock,
+  HoldfastError,
+  type Member,
+  Pool,
+  type PoolEvent,
+  type Random,
+} from 'holdfast'
+import { toBreakerRecord } from '../breakers/registry.js'
+import { type LayeredMember, type MemberEntry, memberId } from '../config/live-changes/members.js'
+import type { BreakerEntry, Config } from '../config/schema/schema.js'
+import type { CircuitBreakerState } from '../records/breaker.js'
+import type { StoredBreaker } from '../store/store.js'
+import { MemberTarget } from './target.js'
+
+export type PoolEntry = NonNullable<Config['pools']>[string]
+
+/** Statuses that speak of a proxy rather than of the request. */
+const PROXY_FAULT_STATUSES = [403, 407, 429, 451]
+
+/** The engine's options of a breaker of the file. */
+export function toBreakerOptions(entry: BreakerEntry = {}): BreakerOptions {
+  const { persistState: _, share: __, quorum: ___, ...options } = entry
+  return options as BreakerOptions
+}
+
+interface ManagedPool {
+  pool: Pool<MemberTarget>
+  entry: PoolEntry
+  /** The members that the configuration has, each as it is written there. */
+  readonly configuredMembers: Map<string, MemberEntry>
+  /** Those of them that it sends no calls to. */
+  readonly disabledMembers: Set<string>
+  unsubscribe: () => void
+}
+
+export interface PoolManagerOptions {
+  clock: Clock
+  random: Random
+  /** Told what happens in a pool. */
+  onPoolEvent(pool: Pool<MemberTarget>, event: PoolEvent, persist: boolean): void
+  /** What was saved of a breaker. */
+  savedSnapshot(id: string): StoredBreaker['snapshot'] | undefined
+  /** When breakers opened that are not closed. */
+  openedAt: ReadonlyMap<string, number>
+}
+
+const isSameEntry = (a: MemberEntry, b: MemberEntry) => a === b || JSON.stringify(a) === JSON.stringify(b)
+
+function createMember(entry: MemberEntry, value = new MemberTarget(entry.url)): Member<MemberTarget> {
+  const { id: _, url: __, circuitBreaker, ...rest } = entry
+  const member = { ...rest, id: memberId(entry), value }
+  return (
+    circuitBreaker ? { ...member, breaker: toBreakerOptions(circuitBreaker) } : member
+  ) as Member<MemberTarget>
+}
+
+/** How a pool chooses, and what it makes of answers. */
+const poolUpdateOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) => ({
+  memberFaults: memberFaults ?? PROXY_FAULT_STATUSES,
+  ...(strategy && { strategy }),
+  ...(maxEjected !== undefined && { maxEjected }),
+})
+
+const isDifferent = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b)
+
+/** The pools of the file. A change of the file changes them in place, and what they know of their members stays. */
+export class PoolManager {
+  private readonly managed = new Map<string, ManagedPool>()
+  private readonly options: PoolManagerOptions
+  private readonly createdAt: Date
+
+  constructor(options: PoolManagerOptions) {
+    this.options = options
+    this.createdAt = new Date(options.clock.wall())
+  }
+
+  get(id: string): Pool<MemberTarget> {
+    const managed = this.managed.get(id)
+    if (managed !== undefined) return managed.pool
+    const knownIds = [...this.managed.keys()].join(', ') || 'none'
+    throw new HoldfastError(
+      'INVALID_OPTIONS',
+      `pool: there is no pool ${id} under pools; there are: ${knownIds}`,
+    )
+  }
+
+  list(): Pool<MemberTarget>[] {
+    return [...this.managed.values()].map(({ pool }) => pool)
+  }
+
+  has(id: string): boolean {
+    return this.managed.has(id)
+  }
+
+  /** Brings the pools to what the configuration says; `membersOf` tells who is in each. */
+  apply(
+    pools: Readonly<Record<string, PoolEntry>>,
+    membersOf: (pool: string) => readonly LayeredMember[],
+  ): void {
+    for (const [id, managed] of this.managed)
+      if (!Object.hasOwn(pools, id)) {
+        managed.unsubscribe()
+        this.managed.delete(id)
+      }
+    for (const [id, entry] of Object.entries(pools)) {
+      const members = membersOf(id)
+      const managed = this.managed.get(id)
+      if (managed === undefined) this.managed.set(id, this.createPool(id, entry, members))
+      else this.updatePool(managed, entry, members)
+    }
+  }
+
+  /** Where the breaker of one member stands. */
+  breakerRecord(pool: Pool<MemberTarget>, member: string): CircuitBreakerState {
+    return toBreakerRecord(
+      pool.breaker(member),
+      { pool: pool.id, member },
+      this.createdAt,
+      this.options.openedAt,
+    )
+  }
+
+  /** The pools whose breakers outlive the process. */
+  *persistedPools(): Iterable<Pool<MemberTarget>> {
+    for (const { pool, entry } of this.managed.values()) if (entry.circuitBreaker?.persistState) yield pool
+  }
+
+  private createPool(id: string, entry: PoolEntry, members: readonly LayeredMember[]): ManagedPool {
+    const { clock, random, onPoolEvent } = this.options
+    const pool = new Pool<MemberTarget>({
+      id,
+      members: members.map((member) => createMember(member.entry)),
+      breaker: toBreakerOptions(entry.circuitBreaker),
+      clock,
+      random,
+      ...poolUpdateOf(entry),
+    })
+    const managed: ManagedPool = {
+      pool,
+      entry,
+      configuredMembers: new Map(),
+      disabledMembers: new Set(),
+      unsubscribe: () => {},
+    }
+    for (const member of members) managed.configuredMembers.set(memberId(member.entry), member.entry)
+    for (const { id: member } of pool.members()) this.restoreBreaker(pool, entry, member)
+    applyEnabled(managed, members)
+    managed.unsubscribe = pool.on((event) =>
+      onPoolEvent(pool, event, managed.entry.circuitBreaker?.persistState ?? false),
+    )
+    return managed
+  }
+
+  /** Puts a member's breaker where it was saved. */
+  private restoreBreaker(pool: Pool<MemberTarget>, entry: PoolEntry, member: string): void {
+    if (!entry.circuitBreaker?.persistState) return
+    const saved = this.options.savedSnapshot(
+      `pool:${encodeURIComponent(pool.id)}:${encodeURIComponent(member)}`,
+    )
+    if (saved !== undefined) pool.restoreBreaker(member, saved)
+  }
+
+  private updatePool(managed: ManagedPool, entry: PoolEntry, members: readonly LayeredMember[]): void {
+    const { pool, configuredMembers, entry: before } = managed
+    managed.entry = entry
+    if (isDifferent(poolUpdateOf(before), poolUpdateOf(entry))) pool.updateStrategy(poolUpdateOf(entry))
+    if (isDifferent(before.circuitBreaker, entry.circuitBreaker))
+      pool.reconfigure(toBreakerOptions(entry.circuitBreaker))
+    const wanted = new Map(members.map((member) => [memberId(member.entry), member.entry]))
+    const present = new Map(pool.members().map((member) => [member.id, member.value]))
+    for (const [id, known] of configuredMembers) {
+      const want = wanted.get(id)
+      if (want !== undefined && isSameEntry(want, known)) continue
+      configuredMembers.delete(id)
+      const value = present.get(id)
+      if (value === undefined) continue
+      // What is known of a member stays with it, unless it is another one under the same name.
+      if (want?.url === value.url) pool.updateMember(createMember(want, value))
+      else {
+        pool.remove(id)
+        present.delete(id)
+      }
+    }
+    for (const [id, member] of wanted) {
+      if (configuredMembers.has(id)) continue
+      configuredMembers.set(id, member)
+      if (present.has(id)) continue
+      pool.add(createMember(member))
+      this.restoreBreaker(pool, entry, id)
+    }
+    applyEnabled(managed, members)
+  }
+}
+
+/** Sends no calls to those whom the configuration says so of, and calls again to those it says so of no more. */
+function applyEnabled({ pool, disabledMembers }: ManagedPool, members: readonly LayeredMember[]): void {
+  const off = new Set(members.filter(({ isInUse }) => !isInUse).map(({ entry }) => memberId(entry)))
+  if (off.size === 0 && disabledMembers.size === 0) return
+  const known = new Set(members.map(({ entry }) => memberId(entry)))
+  for (const id of disabledMembers)
+    if (!off.has(id)) {
+      disabledMembers.delete(id)
+      if (known.has(id)) pool.enable(id)
+    }
+  for (const id of off) {
+    if (disabledMembers.has(id) && pool.status(id) === 'drained') continue
+    disabledMembers.add(id)
+    pool.drain(id)
+  }
+}

@@ -1,0 +1,64 @@
+/** Frozen values that hold a time: a `Date` can be changed all the same. */
+const valuesWithDates = new WeakSet<object>()
+
+/**
+ * A frozen copy of plain data, for what several read and nobody may change. What is frozen already is not copied, and what is
+ * no plain data stays what it is.
+ */
+export const freezeCopy = <T>(value: T): T =>
+  typeof value !== 'object' || value === null || Object.isFrozen(value)
+    ? value
+    : freezeInPlace(deepCopy(value))
+
+/** Freezes plain data that nobody else holds yet. */
+export function freezeInPlace<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || value instanceof Date || Object.isFrozen(value))
+    return value
+  if (!Array.isArray(value) && !isPlainObject(value)) return value
+  let hasDate = false
+  for (const key in value) {
+    const fieldValue: unknown = value[key]
+    if (typeof fieldValue !== 'object' || fieldValue === null) continue
+    freezeInPlace(fieldValue)
+    hasDate ||= fieldValue instanceof Date || valuesWithDates.has(fieldValue)
+  }
+  if (hasDate) valuesWithDates.add(value)
+  return Object.freeze(value)
+}
+
+/** What is frozen with something besides, frozen too. */
+export function freezeWith(base: Record<string, unknown> | undefined, more: object): Record<string, unknown> {
+  const result = { ...base, ...more }
+  if (base !== undefined && valuesWithDates.has(base)) valuesWithDates.add(result)
+  return Object.freeze(result)
+}
+
+/** A frozen value for one more reader: as it is, or a copy where it holds a time, which freezing does not protect. */
+export const copyForReader = <T>(value: T): T =>
+  typeof value === 'object' && value !== null && valuesWithDates.has(value)
+    ? Object.freeze(deepCopy(value))
+    : value
+
+/** A copy of plain data that its reader may change. */
+export function deepCopy<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Date) return new Date(value) as T
+  if (Array.isArray(value)) return value.map(deepCopy) as T
+  if (!isPlainObject(value)) return value
+  const result: Record<string, unknown> = {}
+  for (const [key, fieldValue] of Object.entries(value))
+    defineField(result, key, deepCopy(fieldValue as unknown))
+  return result as T
+}
+
+function isPlainObject(value: object): boolean {
+  const kind = Object.getPrototypeOf(value) as object | null
+  return kind === Object.prototype || kind === null
+}
+
+/** A plain assignment to this one key would change the prototype. */
+function defineField(result: object, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true })
+  else (result as Record<string, unknown>)[key] = value
+}

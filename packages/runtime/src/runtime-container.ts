@@ -1,0 +1,244 @@
+import type { Clock, Pool, Random } from 'holdfast'
+import { Alerts } from './alerts/alerts.js'
+import { StorageMonitor } from './alerts/storage-monitor.js'
+import type { OpenOptions, Run } from './api-types.js'
+import { BreakerEventRouter } from './breakers/event-router.js'
+import { BreakerPersistence } from './breakers/persistence.js'
+import { BreakerRegistry } from './breakers/registry.js'
+import type { Config } from './config/schema/schema.js'
+import type { ConfigSource } from './config/source.js'
+import { Configuration } from './configuration.js'
+import { DeadLetters } from './dead-letters/dead-letters.js'
+import { ErrorLog } from './error-log/error-log.js'
+import { CallLauncher } from './execution/call-launcher.js'
+import { PolicyLimits } from './execution/policy-limits.js'
+import { Fleet } from './fleet/fleet.js'
+import { LocalNode } from './fleet/local-node.js'
+import { Housekeeping } from './housekeeping.js'
+import { RetryLog } from './logging/retry-log.js'
+import { Metrics } from './metrics/metrics.js'
+import { PoolManager } from './pools/pool-manager.js'
+import { errorMessageOf } from './records/summary.js'
+import { CallRecorder } from './sessions/recorder.js'
+import { createRecorderSinks } from './sessions/recorder-sinks.js'
+import type { Store } from './store/store.js'
+import { StoreBackedContext } from './store-backed-context.js'
+
+/** How long `stop` waits for calls that run. */
+const SHUTDOWN_GRACE_MS = 10_000
+
+export interface RuntimeContainerOptions {
+  clock: Clock
+  random: Random
+  options: OpenOptions
+  source: ConfigSource
+  store: Store
+  url: string
+  storeOf(config: Config): string
+}
+
+/** The parts of a runtime, joined, and the order in which they begin, take a configuration over and end. */
+export class RuntimeContainer {
+  readonly store: Store
+  readonly runtime: StoreBackedContext
+  readonly config: Configuration
+  readonly calls: CallLauncher
+  readonly recorder: CallRecorder
+  readonly metrics: Metrics
+  readonly errors: ErrorLog
+  readonly deadLetters: DeadLetters
+  readonly pools: PoolManager
+  readonly registry: BreakerRegistry
+  readonly breakerEvents: BreakerEventRouter
+  readonly policyLimits: PolicyLimits
+  readonly localNode: LocalNode
+  fleet: Fleet | undefined = undefined
+  /** How parts make calls: the way that everybody does, so that who wraps that one sees them too. */
+  run: Run
+  private readonly breakerPersistence: BreakerPersistence
+  private readonly alerts: Alerts
+  private readonly housekeeping: Housekeeping
+
+  constructor({ clock, random, options, source, store, url, storeOf }: RuntimeContainerOptions) {
+    const runtime = new StoreBackedContext({ clock, random, logger: options.logger, store })
+    this.runtime = runtime
+    this.store = store
+    const log = new RetryLog(options.logger)
+    this.metrics = new Metrics(clock)
+    this.breakerPersistence = new BreakerPersistence({
+      clock: runtime.clock,
+      store: store.breakers,
+      onFailed: (error) => runtime.warn(`the state of breakers could not be saved: ${errorMessageOf(error)}`),
+    })
+    this.registry = new BreakerRegistry({
+      clock,
+      onChange: (event, owner, persist) => this.breakerEvents.onChange(event, owner, persist),
+    })
+    this.pools = new PoolManager({
+      clock,
+      random,
+      onPoolEvent: (pool, event, persist) => this.breakerEvents.onPoolEvent(pool, event, persist),
+      savedSnapshot: (id) => this.registry.takeSnapshot(id),
+      openedAt: this.registry.openedAt,
+    })
+    this.localNode = new LocalNode(
+      source.checked.config.node?.id ?? runtime.node,
+      clock,
+      this.registry,
+      this.pools,
+    )
+    this.config = new Configuration({
+      runtime: runtime,
+      source,
+      env: options.env ?? process.env,
+      storeUrl: url,
+      storeOf,
+      apply: () => this.applyConfig(),
+    })
+    this.alerts = new Alerts(runtime, () => this.config.current.alerts ?? {})
+    this.errors = new ErrorLog(runtime, () => this.config.errorLogOptions())
+    this.recorder = new CallRecorder(
+      createRecorderSinks({
+        runtime,
+        log,
+        metrics: this.metrics,
+        errors: this.errors,
+        alerts: this.alerts,
+        deadLetters: () => this.deadLetters,
+        recordResults: () => this.config.current.recordResults ?? false,
+      }),
+    )
+    this.breakerEvents = new BreakerEventRouter({
+      runtime,
+      log,
+      metrics: this.metrics,
+      errors: this.errors,
+      registry: this.registry,
+      pools: this.pools,
+      persistence: this.breakerPersistence,
+      guardEvents: this.recorder.guardEvents,
+      breakersOf: (operation) => this.calls.operationFor(operation).breakers,
+      onMemberOpened: (pool, member, breaker) => this.fleet?.memberOpened(pool, member, breaker),
+    })
+    this.policyLimits = new PolicyLimits(clock, (id, given) => this.fleet?.budget(id, given))
+    this.calls = new CallLauncher(
+      {
+        compilerParts: {
+          clock,
+          random,
+          shared: { breakers: this.registry, limits: this.policyLimits },
+          shadowShared: {
+            breakers: new BreakerRegistry({
+              clock,
+              onChange: (event, owner) => this.breakerEvents.onShadowChange(event, owner),
+            }),
+            limits: new PolicyLimits(clock),
+          },
+          poolById: (id) => this.pools.get(id) as Pool,
+          metricsFor: (operation, policyId, subsystem) =>
+            this.metrics.recorderFor(policyId, subsystem, operation),
+        },
+        pools: this.pools,
+        recorder: this.recorder,
+        rejectionFor: () => this.deadLetters.rejectionIfFull(),
+        onBreakerChanged: (event, name) => this.breakerEvents.onChange(event, { serviceName: name }, false),
+      },
+      this.config.ruling(),
+    )
+    this.run = (operation, fn, given) => this.calls.run(operation, fn, given)
+    this.deadLetters = new DeadLetters(runtime, {
+      options: () => this.config.deadLetterOptions(),
+      runOperation: (operation, fn, given) => this.run(operation, fn, given),
+      policyIdOf: (operation) => this.calls.operationFor(operation).initialPolicy.record.id,
+      rotateOthers: () => this.config.rotateKeys(),
+    })
+    const space = new StorageMonitor(runtime)
+    this.housekeeping = new Housekeeping(runtime, {
+      config: () => this.config.current,
+      refreshLayer: store.private ? undefined : () => this.config.look(),
+      saveMetrics: async () => {
+        this.breakerEvents.saveChanged()
+        await this.metrics.save(store.metrics, runtime.node)
+      },
+      expireDeadLetters: () => this.deadLetters.expire(),
+      checkDiskSpace: () => space.check(),
+    })
+  }
+
+  /** Restores what must outlive a restart, and puts the configuration in force; `watch` follows it from there on. */
+  async start(watch: boolean): Promise<void> {
+    const { runtime, breakerPersistence, registry, metrics } = this
+    registry.loadSnapshots((await breakerPersistence.load()).map(({ snapshot }) => snapshot))
+    this.fleet = await Fleet.join({
+      runtime,
+      registry,
+      pools: this.pools,
+      localNode: this.localNode,
+      config: () => this.config.current,
+      resolvePath: (path) => this.config.path(path),
+      readLayer: () => this.config.refresh(),
+    })
+    try {
+      await this.config.open()
+    } catch (error) {
+      await this.fleet?.close()
+      throw error
+    }
+    await this.fleet?.settled()
+    for (const breaker of this.breakerEvents.persistedBreakers()) breakerPersistence.markSaved(breaker)
+    await metrics.load(this.store.metrics, runtime.node)
+    await this.deadLetters.open()
+    this.housekeeping.start()
+    if (watch) this.config.follow()
+  }
+
+  /** Waits for calls that run, cancels the rest, and writes everything down. */
+  async stop(): Promise<void> {
+    this.calls.isClosed = true
+    const { recorder, runtime, breakerPersistence, metrics } = this
+    const { clock } = runtime
+    // It may be reading the store, which is not to hold up the limit below.
+    const configured = this.config.close().catch(this.warnOf('the configuration'))
+    let timer: unknown
+    const grace = new Promise<void>((resolve) => {
+      timer = clock.setTimer(resolve, SHUTDOWN_GRACE_MS)
+    })
+    // Begins nothing more while calls end.
+    const deadLettersClosed = this.deadLetters.close().catch(this.warnOf('the queue of dead letters'))
+    await Promise.race([recorder.active.whenIdle(), grace])
+    clock.clearTimer(timer)
+    for (const call of recorder.active.all()) call.cancel('the runtime is closing')
+    // From here on nothing but the store is waited for.
+    this.store.startClosing?.()
+    await configured
+    await recorder.whenSettled()
+    await deadLettersClosed
+    await this.housekeeping.stop()
+    await this.errors.close()
+    await this.alerts.close()
+    this.breakerEvents.saveChanged()
+    await breakerPersistence.close()
+    await metrics.save(this.store.metrics, runtime.node).catch((error: unknown) => {
+      runtime.warn(`metrics could not be saved: ${errorMessageOf(error)}`)
+    })
+    await this.fleet?.close()
+    await runtime.close()
+    await this.store.close()
+  }
+
+  /** Reports that a part could not be closed: the others are closed all the same. */
+  private warnOf(part: string): (error: unknown) => void {
+    return (error) => this.runtime.warn(`${part} could not be closed: ${errorMessageOf(error)}`)
+  }
+
+  /** Puts the configuration in force that has just been read. */
+  private applyConfig(): void {
+    const { config, runtime, metrics, pools } = this
+    const { current } = config
+    runtime.configure({ redact: current.redact ?? {}, debug: current.debug ?? false })
+    metrics.configure(current.metrics ?? {})
+    pools.apply(current.pools ?? {}, (pool) => config.members(pool))
+    this.calls.applyConfiguration(config.ruling())
+    this.fleet?.apply()
+  }
+}

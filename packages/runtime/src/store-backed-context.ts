@@ -1,0 +1,180 @@
+import { hostname } from 'node:os'
+import type { BreakerEvent, Clock, Random } from 'holdfast'
+import { backgroundClock } from 'holdfast/internal'
+import { breakerEventRecord } from './breakers/service.js'
+import { ThrottledWarnings } from './error-log/throttled-warnings.js'
+import { EventBus } from './events/bus.js'
+import { Outbox } from './events/outbox.js'
+import { randomString, SortedIds } from './ids.js'
+import type { CircuitBreakerEvent } from './records/breaker.js'
+import type { AuditAction, AuditRecord } from './records/errors.js'
+import { freezeCopy } from './records/immutable.js'
+import { type RetryEvent, type RetrySession, SCHEMA } from './records/session.js'
+import { errorMessageOf } from './records/summary.js'
+import { makeRedactor, type RedactOptions } from './redact/redact.js'
+import type { Actor, EventInput, Logger, RuntimeContext } from './runtime-context.js'
+import type { Store } from './store/store.js'
+
+/** How many records of a kind may wait for the store. */
+const OUTBOX_CAPACITY = 10_000
+
+const SILENT_LOGGER: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+export interface StoreBackedContextOptions {
+  clock: Clock
+  random: Random
+  logger: Logger | undefined
+  store: Store
+}
+
+/** The kit that every part of a runtime is given, and the ways from there to the store. */
+export class StoreBackedContext implements RuntimeContext {
+  readonly clock: Clock
+  readonly random: Random
+  readonly logger: Logger
+  readonly store: Store
+  readonly bus: EventBus
+  readonly sessions: Outbox<RetrySession>
+  readonly events: Outbox<RetryEvent>
+  readonly breakerEvents: Outbox<CircuitBreakerEvent>
+  readonly audits: Outbox<AuditRecord>
+  /** What this process is called where several write to one store. */
+  readonly node: string
+  private readonly eventIds: SortedIds
+  private readonly auditIds: SortedIds
+  private redactValue = makeRedactor()
+  private debugEnabled = false
+  /** What was said on stderr lately, so that it is not said a thousand times. */
+  private readonly lastWarnedAt = new Map<string, number>()
+
+  constructor({ clock, random, logger, store }: StoreBackedContextOptions) {
+    // What the parts of a runtime do later is done for many calls, and in the async context of none.
+    this.clock = backgroundClock(clock)
+    this.random = random
+    this.logger = logger ?? SILENT_LOGGER
+    this.store = store
+    this.node = `${hostname()}:${process.pid}:${randomString(random, 6)}`
+    const complaints = this.createThrottledWarnings()
+    this.bus = new EventBus((count, type) => {
+      complaints.warn(`${count} events were dropped because a listener to ${type} could not keep up`)
+      this.warnDropped('events', count, { listener: type })
+    })
+    this.eventIds = new SortedIds('evt', clock, random)
+    this.auditIds = new SortedIds('aud', clock, random)
+    this.sessions = this.createOutbox('sessions', (records) => store.sessions.append(records))
+    this.events = this.createOutbox('events', (records) => store.events.append(records))
+    this.breakerEvents = this.createOutbox('breaker events', (records) => store.breakerEvents.append(records))
+    this.audits = this.createOutbox('audit records', (records) => store.audit.append(records))
+  }
+
+  /** Goes by other settings from now on. */
+  configure(settings: { redact: RedactOptions; debug: boolean }): void {
+    this.redactValue = makeRedactor(settings.redact)
+    this.debugEnabled = settings.debug
+  }
+
+  isDebug(): boolean {
+    return this.debugEnabled
+  }
+
+  redact<T>(value: T): T {
+    return this.redactValue(value)
+  }
+
+  emit(input: EventInput): RetryEvent {
+    // The input is made for this call alone; copying it would cost as much as all the rest.
+    const event = input as RetryEvent
+    event.schema = SCHEMA
+    event.eventId = this.eventIds.next()
+    event.timestamp = new Date(this.clock.wall())
+    event.correlationId ??= `corr_${randomString(this.random, 12)}`
+    // Records and listeners share what it holds, and none of them may change it for the others; the event each has its own.
+    if (event.context) event.context = freezeCopy(event.context)
+    if (event.error) event.error = freezeCopy(event.error)
+    // A report of what was dropped is not dropped itself, or there would be no end of reports.
+    if (event.eventType !== 'events_dropped' || this.events.hasRoom) this.events.add(event)
+    this.bus.publish(event)
+    return event
+  }
+
+  /** Notes a change of a breaker's state among the others. */
+  recordBreakerChange(event: BreakerEvent): void {
+    this.breakerEvents.add(breakerEventRecord(event))
+  }
+
+  async audit(
+    actor: Actor | undefined,
+    action: AuditAction,
+    target: string,
+    change: { before?: unknown; after?: unknown } = {},
+  ): Promise<void> {
+    const record: AuditRecord = {
+      schema: SCHEMA,
+      auditId: this.auditIds.next(),
+      timestamp: new Date(this.clock.wall()),
+      actor: actor?.by || 'unknown',
+      action,
+      target,
+    }
+    if (actor?.reason !== undefined) record.reason = this.redact(actor.reason)
+    if (change.before !== undefined) record.before = this.redact(change.before)
+    if (change.after !== undefined) record.after = this.redact(change.after)
+    this.audits.add(record)
+    // Whoever acted sees it written, unless the store is away: then it waits, and what was done is done.
+    await this.audits.flush()
+  }
+
+  warn(line: string): void {
+    const now = this.clock.now()
+    const text = this.redact(line)
+    const last = this.lastWarnedAt.get(text)
+    if (last !== undefined && now - last < 60_000) return
+    if (this.lastWarnedAt.size > 1000) this.lastWarnedAt.clear()
+    this.lastWarnedAt.set(text, now)
+    console.error(text.startsWith('holdfast: ') ? text : `holdfast: ${text}`)
+  }
+
+  /** Writes what waits for the store. */
+  async flush(): Promise<void> {
+    const outboxes = [this.sessions, this.events, this.breakerEvents, this.audits]
+    await Promise.all(outboxes.map((outbox) => outbox.flush()))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.sessions.close(), this.breakerEvents.close(), this.audits.close()])
+    await this.events.close()
+  }
+
+  private createOutbox<T>(name: string, writeBatch: (records: readonly T[]) => Promise<void>): Outbox<T> {
+    const warnings = this.createThrottledWarnings()
+    return new Outbox<T>({
+      clock: this.clock,
+      writeBatch,
+      capacity: OUTBOX_CAPACITY,
+      onFailed: (error) => {
+        this.warn(`${name} could not be written and wait: ${errorMessageOf(error)}`)
+        this.emit({
+          eventType: 'storage_warning',
+          component: 'retry_manager',
+          context: { store: this.store.kind, records: name, error: this.redact(errorMessageOf(error)) },
+        })
+      },
+      onDropped: (count) => {
+        warnings.warn(`${count} ${name} were dropped because the store could not keep up`)
+        this.warnDropped(name, count)
+      },
+    })
+  }
+
+  private createThrottledWarnings(): ThrottledWarnings {
+    return new ThrottledWarnings(this.clock, (line) => this.warn(line))
+  }
+
+  private warnDropped(records: string, count: number, more: object = {}): void {
+    this.emit({
+      eventType: 'events_dropped',
+      component: 'retry_manager',
+      context: { records, dropped: count, ...more },
+    })
+  }
+}

@@ -1,0 +1,97 @@
+import { isDataError } from './failure.js'
+
+interface PendingCall<Item, Result> {
+  items: readonly Item[]
+  size: number
+  done(results: Result[]): void
+  fail(error: unknown): void
+}
+
+/** How much is done at a time. */
+interface BatchLoaderOptions<Item> {
+  /** How many items make a batch that takes no more. */
+  maxItems: number
+  /** How many batches are under way at a time. */
+  maxConcurrent: number
+  /** How large an item is; {@link MAX_BATCH_CHARACTERS} of them make a batch that takes no more. */
+  sizeOf?: (item: Item) => number
+}
+
+/** The characters that one batch carries at the most, but for a single item that is larger. */
+const MAX_BATCH_CHARACTERS = 4 * 2 ** 20
+
+/** Collects what is asked for within a turn, or while others are served, and does it together. */
+export class BatchLoader<Item, Result> {
+  private readonly work: (items: readonly Item[]) => Promise<Result[]>
+  private readonly options: BatchLoaderOptions<Item>
+  private pending: PendingCall<Item, Result>[] = []
+  private readonly running = new Set<Promise<void>>()
+  private isScheduled = false
+
+  /** `work` gives a result for each item, in their order. */
+  constructor(work: (items: readonly Item[]) => Promise<Result[]>, options: BatchLoaderOptions<Item>) {
+    this.work = work
+    this.options = options
+  }
+
+  /** The items of one call stay together and in their order. */
+  load(items: readonly Item[]): Promise<Result[]> {
+    const { sizeOf = () => 0 } = this.options
+    return new Promise((done, fail) => {
+      const size = items.reduce((sum, item) => sum + sizeOf(item), 0)
+      this.pending.push({ items, size, done, fail })
+      this.schedule()
+    })
+  }
+
+  /** Resolves when nothing waits any more. */
+  async whenIdle(): Promise<void> {
+    while (this.pending.length > 0 || this.running.size > 0) {
+      this.startBatch()
+      await Promise.race(this.running)
+    }
+  }
+
+  private schedule(): void {
+    if (this.isScheduled || this.running.size >= this.options.maxConcurrent) return
+    this.isScheduled = true
+    setImmediate(() => {
+      this.isScheduled = false
+      this.startBatch()
+    })
+  }
+
+  private startBatch(): void {
+    while (this.pending.length > 0 && this.running.size < this.options.maxConcurrent) {
+      const batch = this.runBatch(this.takeBatch()).finally(() => {
+        this.running.delete(batch)
+        if (this.pending.length > 0) this.schedule()
+      })
+      this.running.add(batch)
+    }
+  }
+
+  private takeBatch(): PendingCall<Item, Result>[] {
+    let [count, items, size] = [0, 0, 0]
+    for (const each of this.pending) {
+      items += each.items.length
+      size += each.size
+      if (count > 0 && (items > this.options.maxItems || size > MAX_BATCH_CHARACTERS)) break
+      count++
+    }
+    return this.pending.splice(0, count)
+  }
+
+  private async runBatch(calls: readonly PendingCall<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.work(calls.flatMap(({ items }) => items))
+      let at = 0
+      for (const { items, done } of calls) done(results.slice(at, (at += items.length)))
+    } catch (error) {
+      const { cause } = Object(error) as { cause?: unknown }
+      // One that cannot be stored must not take the others with it.
+      if (calls.length > 1 && isDataError(cause)) for (const call of calls) await this.runBatch([call])
+      else for (const { fail } of calls) fail(error)
+    }
+  }
+}

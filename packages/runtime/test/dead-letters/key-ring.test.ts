@@ -1,0 +1,160 @@
+import { randomBytes } from 'node:crypto'
+import { scripted } from 'holdfast/testing'
+import { describe, expect, it } from 'vitest'
+import { KeyRing } from '../../src/dead-letters/key-ring.js'
+import type { DeadLetter } from '../../src/records/dead-letter.js'
+import { freshStore, refusal, STORES, setup } from './setup.js'
+
+const key = (kid: string) => `${kid}:${randomBytes(32).toString('base64')}`
+const [OLD, NEW] = [key('2025'), key('2026')]
+
+describe.each(STORES)('encrypted payloads, kept in %s', (kind) => {
+  it('are nowhere in the store, and as given everywhere else', async () => {
+    const store = await freshStore(kind)
+    const { queue, enqueue } = await setup({ store, options: { encryptionKey: OLD } })
+    const payload = { card: '4111 1111 1111 1111' }
+    const entry = await enqueue('a', { payload, idempotencyKey: 'k' })
+    const stored = JSON.stringify(await store.deadLetters.list({}, new Date(0)))
+    expect(stored).not.toContain('4111')
+    expect(stored).toContain('2025')
+    expect(entry.originalPayload).toEqual(payload)
+    expect(await queue.get(entry.dlqId)).toEqual(entry)
+    expect((await queue.list()).items).toEqual([entry])
+    expect(await enqueue('a', { payload, idempotencyKey: 'k' })).toEqual(entry)
+    expect((await refusal(enqueue('a', { payload: { card: 'x' }, idempotencyKey: 'k' }))).code).toBe(
+      'IDEMPOTENCY_CONFLICT',
+    )
+    const handler = scripted(['done'])
+    queue.handle('write', handler)
+    expect((await queue.replay(entry.dlqId)).originalPayload).toEqual(payload)
+    expect(handler.args[0]?.[0]).toEqual(payload)
+  })
+
+  it('are put under the newest key by a rotation', async () => {
+    const store = await freshStore(kind)
+    const { queue, enqueue, live } = await setup({ store })
+    const plain = await enqueue('plain')
+    live.options = { ...live.options, encryptionKey: OLD }
+    const old = await enqueue('old')
+    live.options = { ...live.options, encryptionKey: [NEW, OLD] }
+    expect(await queue.get(old.dlqId)).toEqual(old)
+    expect(await queue.rotate()).toEqual({ rewritten: 2, unreadable: [] })
+    expect(await queue.rotate()).toEqual({ rewritten: 0, unreadable: [] })
+    live.options = { ...live.options, encryptionKey: NEW }
+    expect((await queue.list()).items).toEqual([plain, old])
+    live.options = { ...live.options, encryptionKey: undefined }
+    expect(await queue.rotate()).toEqual({ rewritten: 0, unreadable: [plain.dlqId, old.dlqId] })
+  })
+})
+
+describe('encrypted payloads', () => {
+  it('whose key is away hold up nothing but themselves', async () => {
+    const { queue, enqueue, live, lines } = await setup({ options: { encryptionKey: OLD } })
+    const { dlqId } = await enqueue('sealed')
+    live.options = { ...live.options, encryptionKey: NEW }
+    await enqueue('open')
+    const { code, message } = await refusal(queue.get(dlqId))
+    expect(code).toBe('CONFIG_INVALID')
+    expect(message).toContain('the key 2025')
+    const { items } = await queue.list()
+    expect(items.map(({ itemId }) => itemId)).toEqual(['sealed', 'open'])
+    expect(items[0]?.originalPayload).toEqual({ unreadable: expect.stringContaining('the key 2025') })
+    expect(items[1]?.originalPayload).toEqual({ itemId: 'open' })
+    queue.handle('write', () => {})
+    expect((await refusal(queue.replay(dlqId))).code).toBe('CONFIG_INVALID')
+    expect(await queue.replayBatch()).toEqual({ succeeded: 1, failed: 0, skipped: 1 })
+    expect((await queue.stats()).byStatus).toMatchObject({ pending: 1, completed: 1 })
+    expect((await queue.complete(dlqId)).status).toBe('completed')
+    expect(lines).toEqual([])
+  })
+
+  it('open for their own entry alone, and not when they were changed', () => {
+    const keys = new KeyRing(OLD)
+    const sealed = keys.encrypt({ a: 1 }, 'one') as { data: string }
+    expect(keys.decrypt(sealed, 'one')).toEqual({ a: 1 })
+    expect(() => keys.decrypt(sealed, 'two')).toThrow('does not open with the key 2025')
+    expect(() => keys.decrypt({ ...sealed, data: 'AAAA' }, 'one')).toThrow('it was changed')
+    expect(() => keys.decrypt({ ...sealed, iv: 7 }, 'one')).toThrow('does not open')
+  })
+
+  it('are told from payloads that only look like them', async () => {
+    const { queue, enqueue, live } = await setup()
+    const lookalike = new KeyRing(OLD).encrypt(1, 'x')
+    const nested = { $sealed: 'none', data: lookalike }
+    for (const payload of [lookalike, nested]) {
+      const { dlqId } = await enqueue('a', { payload })
+      expect((await queue.get(dlqId))?.originalPayload).toEqual(payload)
+      live.options = { ...live.options, encryptionKey: NEW }
+      await queue.rotate()
+      expect((await queue.get(dlqId))?.originalPayload).toEqual(payload)
+      live.options = { ...live.options, encryptionKey: undefined }
+      await queue.purge({})
+    }
+  })
+})
+
+describe('a store that compares payloads later', () => {
+  it('is told whether they are the same by who has their keys', async () => {
+    const store = await freshStore()
+    let same: (a: DeadLetter, b: DeadLetter) => boolean = () => expect.unreachable()
+    store.deadLetters.compareWith = (given) => {
+      same = given
+    }
+    const { enqueue, live } = await setup({ store, options: { encryptionKey: OLD } })
+    await enqueue('a', { payload: { x: 1, y: 2 } })
+    await enqueue('b', { payload: { y: 2, x: 1 } })
+    await enqueue('c', { payload: { x: 2 } })
+    const [a, b, c] = (await store.deadLetters.list({}, new Date(0))).items as [
+      DeadLetter,
+      DeadLetter,
+      DeadLetter,
+    ]
+    expect(same(a, b)).toBe(true)
+    expect(same(a, c)).toBe(false)
+    live.options = { ...live.options, encryptionKey: NEW }
+    expect(() => same(a, b)).toThrow('2025')
+  })
+})
+
+describe('a key', () => {
+  const bytes = Buffer.alloc(32, 7)
+  it.each([
+    ['base64', bytes.toString('base64')],
+    ['base64url', bytes.toString('base64url')],
+    ['hexadecimal digits', bytes.toString('hex')],
+    ['capitals of those', bytes.toString('hex').toUpperCase()],
+    ['with spaces around it', ` ${bytes.toString('base64')}\n`],
+  ])('may be written as %s', (_, written) => {
+    const keys = new KeyRing(written)
+    expect(keys.decrypt(new KeyRing(bytes.toString('hex')).encrypt('x', 'id'), 'id')).toBe('x')
+  })
+
+  it('has an id made of it where none is given, which tells nothing about it', () => {
+    const { newestId } = new KeyRing(bytes.toString('base64'))
+    expect(newestId).toMatch(/^[0-9a-f]{8}$/)
+    expect(bytes.toString('hex')).not.toContain(newestId)
+    expect(new KeyRing(`${NEW}, ${OLD}`).newestId).toBe('2026')
+  })
+
+  it.each([
+    ['too short', 'c2hvcnQ=', 'key 1'],
+    ['a password', `${NEW},correct horse battery staple`, 'key 2'],
+    [
+      'one id twice',
+      [`a:${bytes.toString('hex')}`, `a:${Buffer.alloc(32).toString('hex')}`],
+      'two keys have the id a',
+    ],
+  ])('that is %s is refused without being shown', (_, given, said) => {
+    try {
+      new KeyRing(given)
+      expect.unreachable()
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringContaining(said) })
+      expect(String(error)).not.toMatch(/horse|c2hvcnQ|0707/)
+    }
+  })
+
+  it('is not needed', () => {
+    for (const none of [undefined, '', []]) expect(new KeyRing(none).newestId).toBeUndefined()
+  })
+})
