@@ -44,6 +44,6 @@ Object.defineProperty(ProxyConnectionError.prototype, 'name', {
 })
 
 /** INVALID_OPTIONS that lists every problem. */
-export function invalid(what: string, problems: readonly string[]): HoldfastError {
-  return new HoldfastError('INVALID_OPTIONS', `${what}: ${problems.join('; ')}`, { details: problems })
+export function createOptionsError(subject: string, problems: readonly string[]): HoldfastError {
+  return new HoldfastError('INVALID_OPTIONS', `${subject}: ${problems.join('; ')}`, { details: problems })
 }

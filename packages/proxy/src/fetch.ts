@@ -1,7 +1,7 @@
 import type { Pool } from 'holdfast'
 import { createFetch, type FetchOptions, type ResilientFetch } from 'holdfast/http'
-import { Upstreams } from './members/as-upstreams.js'
 import type { ProxyUpstream } from './members/upstream.js'
+import { UpstreamPool } from './members/upstream-pool.js'
 
 /** What a fetch through proxies takes: all that `createFetch` does, but for the pool, which it is given apart. */
 export type ProxyFetchOptions = Omit<FetchOptions, 'pool'>
@@ -27,5 +27,5 @@ export function createProxyFetch(
   pool: Pool<ProxyUpstream> | Pool<{ readonly url: string }> | Pool,
   options: ProxyFetchOptions = {},
 ): ResilientFetch {
-  return createFetch({ ...options, pool: new Upstreams(pool as Pool) })
+  return createFetch({ ...options, pool: new UpstreamPool(pool as Pool) })
 }

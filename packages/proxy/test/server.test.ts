@@ -3,7 +3,7 @@ import { isHoldfastError } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import { type ProxyOptions, startProxy } from '../src/index.js'
-import { PROXY_DEFAULTS, readProxy } from '../src/server/options.js'
+import { PROXY_DEFAULTS, parseProxyOptions } from '../src/server/options.js'
 import { ask, proxyFor, raw } from './kit/clients.js'
 import { startTarget } from './kit/target.js'
 
@@ -26,12 +26,12 @@ describe('the options', () => {
       maxHeaderSize: 65_536,
       workers: 1,
     })
-    expect(readProxy({ idleTimeout: '5m' }).idleTimeout).toBe(300_000)
+    expect(parseProxyOptions({ idleTimeout: '5m' }).idleTimeout).toBe(300_000)
   })
 
   const problems = (options: object): string => {
     try {
-      readProxy(options as ProxyOptions)
+      parseProxyOptions(options as ProxyOptions)
     } catch (error) {
       if (isHoldfastError(error, 'INVALID_OPTIONS')) return error.message
       throw error

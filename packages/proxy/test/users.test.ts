@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { Users } from '../src/server/users.js'
+import { UserDirectory } from '../src/server/users.js'
 import { basic } from './kit/clients.js'
 
-const users = new Users([
+const users = new UserDirectory([
   { name: 'ann', password: 'one' },
   { name: 'ann-session', password: 'two' },
   { name: 'bob', password: 'p:with:colons' },
@@ -28,28 +28,31 @@ describe('a user', () => {
     ['', '', undefined],
     ['nobody', '', undefined],
   ])('%s with %s', (name, password, caller) => {
-    expect(users.admit(basic(name, password))).toEqual(caller)
+    expect(users.authenticate(basic(name, password))).toEqual(caller)
   })
 
   it('whose name begins like another one is the longer', () => {
-    expect(users.admit(basic('ann-session', 'two'))).toEqual({ user: 'ann-session', context: {} })
-    expect(users.admit(basic('ann-session-region-eu', 'two'))?.context).toEqual({ region: 'eu' })
+    expect(users.authenticate(basic('ann-session', 'two'))).toEqual({ user: 'ann-session', context: {} })
+    expect(users.authenticate(basic('ann-session-region-eu', 'two'))?.context).toEqual({ region: 'eu' })
   })
 
   it.each([undefined, '', 'Basic', 'Basic !!!', 'Bearer abc', 'Basic YWJj'])(
     'is nobody with %s',
     (header) => {
-      expect(users.admit(header)).toBeUndefined()
+      expect(users.authenticate(header)).toBeUndefined()
     },
   )
 })
 
 describe('without users', () => {
-  const open = new Users([])
+  const open = new UserDirectory([])
   it('everybody is let in, and parameters are read', () => {
-    expect(open.admit(undefined)).toEqual({ user: undefined, context: {} })
-    expect(open.admit(basic('any-session-7-region-eu', 'x'))?.context).toEqual({ session: '7', region: 'eu' })
-    expect(open.admit(basic('any', 'x'))?.context).toEqual({})
-    expect(open.admit('nonsense')?.context).toEqual({})
+    expect(open.authenticate(undefined)).toEqual({ user: undefined, context: {} })
+    expect(open.authenticate(basic('any-session-7-region-eu', 'x'))?.context).toEqual({
+      session: '7',
+      region: 'eu',
+    })
+    expect(open.authenticate(basic('any', 'x'))?.context).toEqual({})
+    expect(open.authenticate('nonsense')?.context).toEqual({})
   })
 })

@@ -2,20 +2,20 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { ProxyConnectionError } from '../errors.js'
-import { isWhole } from './bodiless.js'
+import { isBodilessLengthError } from './bodiless.js'
 
-type Handler = Dispatcher.DispatchHandler
-type Controller = Dispatcher.DispatchController
+type UndiciHandler = Dispatcher.DispatchHandler
+type UndiciController = Dispatcher.DispatchController
 
 /** What statuses say of the proxy, and of nothing that those who asked could use. */
-const faultOf = (status: number, proxy: string): Error | undefined => {
+const statusFault = (status: number, proxy: string): Error | undefined => {
   if (status === 407) return new ProxyConnectionError(`the proxy ${proxy} rejected the credentials`)
   if (status === 101) return new ProxyConnectionError(`the proxy ${proxy} sent an unexpected 101 response`)
   return undefined
 }
 
 /** What a parser cannot read is said in the words of a proxy that fails. */
-const told = (error: Error, proxy: string): Error =>
+const toProxyError = (error: Error, proxy: string): Error =>
   error.name === 'HTTPParserError'
     ? new ProxyConnectionError(`the response through the proxy ${proxy} is not HTTP`)
     : error
@@ -25,25 +25,27 @@ const told = (error: Error, proxy: string): Error =>
  * and of an answer that is none the proxy's own fault. Handlers come in two forms, since the `fetch` of a platform brings its
  * own.
  */
-export const withProxyFaults = (handler: Handler, proxy: string): Handler =>
-  handler.onRequestStart === undefined ? new OldHandler(handler, proxy) : new NewHandler(handler, proxy)
+export const withProxyFaults = (handler: UndiciHandler, proxy: string): UndiciHandler =>
+  handler.onRequestStart === undefined
+    ? new LegacyFaultHandler(handler, proxy)
+    : new FaultHandler(handler, proxy)
 
-class NewHandler implements Handler {
-  private readonly inner: Handler
+class FaultHandler implements UndiciHandler {
+  private readonly inner: UndiciHandler
   private readonly proxy: string
   private status = 0
 
-  constructor(inner: Handler, proxy: string) {
+  constructor(inner: UndiciHandler, proxy: string) {
     this.inner = inner
     this.proxy = proxy
   }
 
-  onRequestStart(controller: Controller, context: unknown): void {
+  onRequestStart(controller: UndiciController, context: unknown): void {
     this.inner.onRequestStart?.(controller, context)
   }
 
   onRequestUpgrade(
-    controller: Controller,
+    controller: UndiciController,
     status: number,
     headers: IncomingHttpHeaders,
     socket: Duplex,
@@ -52,38 +54,38 @@ class NewHandler implements Handler {
   }
 
   onResponseStart(
-    controller: Controller,
+    controller: UndiciController,
     status: number,
     headers: IncomingHttpHeaders,
     message?: string,
   ): void {
     this.status = status
-    const fault = faultOf(status, this.proxy)
+    const fault = statusFault(status, this.proxy)
     if (fault === undefined) this.inner.onResponseStart?.(controller, status, headers, message)
     else controller.abort(fault)
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
+  onResponseData(controller: UndiciController, chunk: Buffer): void {
     this.inner.onResponseData?.(controller, chunk)
   }
 
-  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+  onResponseEnd(controller: UndiciController, trailers: IncomingHttpHeaders): void {
     this.inner.onResponseEnd?.(controller, trailers)
   }
 
-  onResponseError(controller: Controller, error: Error): void {
-    if (isWhole(this.status, error)) this.inner.onResponseEnd?.(controller, {})
-    else this.inner.onResponseError?.(controller, told(error, this.proxy))
+  onResponseError(controller: UndiciController, error: Error): void {
+    if (isBodilessLengthError(this.status, error)) this.inner.onResponseEnd?.(controller, {})
+    else this.inner.onResponseError?.(controller, toProxyError(error, this.proxy))
   }
 }
 
-class OldHandler implements Handler {
-  private readonly inner: Handler
+class LegacyFaultHandler implements UndiciHandler {
+  private readonly inner: UndiciHandler
   private readonly proxy: string
   private abort: (error?: Error) => void = () => {}
   private status = 0
 
-  constructor(inner: Handler, proxy: string) {
+  constructor(inner: UndiciHandler, proxy: string) {
     this.inner = inner
     this.proxy = proxy
   }
@@ -103,7 +105,7 @@ class OldHandler implements Handler {
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, message: string): boolean {
     this.status = status
-    const fault = faultOf(status, this.proxy)
+    const fault = statusFault(status, this.proxy)
     if (fault === undefined) return this.inner.onHeaders?.(status, headers, resume, message) ?? true
     this.abort(fault)
     return false
@@ -118,8 +120,8 @@ class OldHandler implements Handler {
   }
 
   onError(error: Error): void {
-    if (isWhole(this.status, error)) this.inner.onComplete?.([])
-    else this.inner.onError?.(told(error, this.proxy))
+    if (isBodilessLengthError(this.status, error)) this.inner.onComplete?.([])
+    else this.inner.onError?.(toProxyError(error, this.proxy))
   }
 
   onBodySent(size: number, total: number): void {

@@ -3,16 +3,16 @@ import { SocksClient } from 'socks'
 import { ProxyConnectionError } from '../errors.js'
 import { credentialsOf } from '../members/credentials.js'
 import type { ProxyUpstream } from '../members/upstream.js'
-import type { Target } from './handshake.js'
+import type { TunnelTarget } from './handshake.js'
 
 /**
  * Has a SOCKS5 proxy connect an open socket to the target, whose name it resolves itself. The error that the library makes
  * holds our credentials and is not handed on.
  */
-export async function askSocks(
+export async function socksConnect(
   socket: Socket,
   upstream: ProxyUpstream,
-  target: Target,
+  target: TunnelTarget,
   timeout: number,
 ): Promise<void> {
   const { username, password } = credentialsOf(upstream) ?? {}
@@ -33,11 +33,11 @@ export async function askSocks(
     const { message } = error as Error
     throw new ProxyConnectionError(`the SOCKS5 proxy ${upstream.host} made no connection: ${message}`)
   }
-  await quieted(socket)
+  await pauseAfterHandshake(socket)
 }
 
 /** The library lets the socket flow a turn after it is done, whoever listens. What comes by then is put back. */
-function quieted(socket: Socket): Promise<void> {
+function pauseAfterHandshake(socket: Socket): Promise<void> {
   const early: Buffer[] = []
   const keep = (chunk: Buffer): void => void early.push(chunk)
   socket.on('data', keep)

@@ -3,27 +3,34 @@ import { classify } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { ProxyConnectionError } from '../errors.js'
 import type { ProxyUpstream } from '../members/upstream.js'
-import { abortable, dial } from './dial.js'
-import { askForTunnel, type Target } from './handshake.js'
-import { askSocks } from './socks.js'
+import { connectSocket, destroyOnAbort } from './connect-socket.js'
+import { sendConnect, type TunnelTarget } from './handshake.js'
+import { socksConnect } from './socks.js'
 
-const ignore = (): void => {}
+const ignoreError = (): void => {}
 
 /** A connection to the proxy itself, with TLS where it speaks `https://`. */
-export async function reach(upstream: ProxyUpstream, signal: AbortSignal, halfOpen = false): Promise<Socket> {
+export async function connectToProxy(
+  upstream: ProxyUpstream,
+  signal: AbortSignal,
+  halfOpen = false,
+): Promise<Socket> {
   const { hostname: host, port, protocol, tls } = upstream
   try {
-    return await dial({ host, port, signal, halfOpen, tls: protocol === 'https:' ? tls : undefined })
+    return await connectSocket({ host, port, signal, halfOpen, tls: protocol === 'https:' ? tls : undefined })
   } catch (cause) {
     // A certificate that does not do speaks of a target for good; of a proxy it says that another may do better.
     if (signal.aborted || ['network_error', 'timeout'].includes(classify(cause).kind)) throw cause
-    throw new ProxyConnectionError(`connection to the proxy ${upstream.host} failed: ${messageOf(cause)}`, {
-      cause,
-    })
+    throw new ProxyConnectionError(
+      `connection to the proxy ${upstream.host} failed: ${errorMessage(cause)}`,
+      {
+        cause,
+      },
+    )
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
  * Opens a tunnel through a proxy to the target. The socket is paused and has no listeners. Everything that goes wrong is
@@ -33,36 +40,36 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
  */
 export async function openTunnel(
   upstream: ProxyUpstream,
-  target: Target,
+  target: TunnelTarget,
   signal?: AbortSignal,
   halfOpen = false,
 ): Promise<Socket> {
-  const limit = new Limit(upstream, signal)
+  const deadline = new ConnectDeadline(upstream, signal)
   let socket: Socket | undefined
   try {
-    socket = await reach(upstream, limit.signal, halfOpen)
-    const release = abortable(socket, limit.signal)
+    socket = await connectToProxy(upstream, deadline.signal, halfOpen)
+    const release = destroyOnAbort(socket, deadline.signal)
     // Between two listeners of the handshake's own an error must not be anybody's to miss.
-    socket.on('error', ignore)
-    if (upstream.protocol === 'socks5:') await askSocks(socket, upstream, target, upstream.connectTimeout)
-    else await askForTunnel(socket, upstream, target)
+    socket.on('error', ignoreError)
+    if (upstream.protocol === 'socks5:') await socksConnect(socket, upstream, target, upstream.connectTimeout)
+    else await sendConnect(socket, upstream, target)
     release()
-    socket.off('error', ignore)
+    socket.off('error', ignoreError)
     return socket
   } catch (error) {
     socket?.destroy()
-    throw limit.signal.aborted ? limit.signal.reason : error
+    throw deadline.signal.aborted ? deadline.signal.reason : error
   } finally {
-    limit.end()
+    deadline.end()
   }
 }
 
 /** The time that reaching a proxy may take, or its caller's signal, whichever comes first. */
-export class Limit {
+export class ConnectDeadline {
   readonly signal: AbortSignal
   private readonly controller = new AbortController()
-  private readonly outer: AbortSignal | undefined
-  private readonly follow: () => void
+  private readonly callerSignal: AbortSignal | undefined
+  private readonly onCallerAbort: () => void
   private readonly timer: unknown
 
   constructor(
@@ -71,8 +78,8 @@ export class Limit {
   ) {
     const { controller } = this
     this.signal = controller.signal
-    this.outer = outer
-    this.follow = () => controller.abort(outer?.reason)
+    this.callerSignal = outer
+    this.onCallerAbort = () => controller.abort(outer?.reason)
     // How long a network takes to connect is real time, whatever clock the policies go by.
     this.timer = systemClock.setTimer(
       () =>
@@ -86,12 +93,12 @@ export class Limit {
         ),
       connectTimeout,
     )
-    if (outer?.aborted) this.follow()
-    else outer?.addEventListener('abort', this.follow, { once: true })
+    if (outer?.aborted) this.onCallerAbort()
+    else outer?.addEventListener('abort', this.onCallerAbort, { once: true })
   }
 
   end(): void {
     systemClock.clearTimer(this.timer)
-    this.outer?.removeEventListener('abort', this.follow)
+    this.callerSignal?.removeEventListener('abort', this.onCallerAbort)
   }
 }

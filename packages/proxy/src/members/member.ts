@@ -23,14 +23,14 @@ export interface ProxyMemberOptions extends Omit<Partial<Member>, 'value'>, Upst
  */
 export function proxyMember(url: string | URL, options: ProxyMemberOptions = {}): Member<ProxyUpstream> {
   const { connectTimeout, tls, id, ...rest } = options
-  const reached: UpstreamOptions = {}
-  if (connectTimeout !== undefined) reached.connectTimeout = connectTimeout
-  if (tls !== undefined) reached.tls = tls
-  const value = new ProxyUpstream(url, reached)
+  const upstreamOptions: UpstreamOptions = {}
+  if (connectTimeout !== undefined) upstreamOptions.connectTimeout = connectTimeout
+  if (tls !== undefined) upstreamOptions.tls = tls
+  const value = new ProxyUpstream(url, upstreamOptions)
   return { ...rest, id: id ?? value.host, value }
 }
 
-const known = new WeakMap<object, ProxyUpstream>()
+const upstreamByValue = new WeakMap<object, ProxyUpstream>()
 
 /**
  * The proxy that a member stands for: its value where that is one, or what its value's `url` says. Made once for each
@@ -42,7 +42,7 @@ export function upstreamOf(value: unknown): ProxyUpstream {
   if (typeof url !== 'string' && !(url instanceof URL))
     throw new TypeError('expected a pool member made with proxyMember, got another value')
   const key = value as object
-  const found = known.get(key) ?? new ProxyUpstream(url)
-  known.set(key, found)
+  const found = upstreamByValue.get(key) ?? new ProxyUpstream(url)
+  upstreamByValue.set(key, found)
   return found
 }

@@ -4,8 +4,8 @@ import type { Duration } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
 import type { Dispatcher } from 'undici'
 import { UpstreamDispatcher } from '../connect/dispatcher.js'
-import { invalid } from '../errors.js'
-import { type Credentials, keepCredentials } from './credentials.js'
+import { createOptionsError } from '../errors.js'
+import { type Credentials, setCredentials } from './credentials.js'
 
 /** What a proxy is spoken to in. */
 export type ProxyProtocol = 'http:' | 'https:' | 'socks5:'
@@ -18,7 +18,7 @@ export interface UpstreamOptions {
   tls?: ConnectionOptions
 }
 
-const PORTS: Readonly<Record<ProxyProtocol, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080 }
+const DEFAULT_PORTS: Readonly<Record<ProxyProtocol, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080 }
 
 /**
  * A proxy to go through: what the members of a pool of proxies have as their `value`. Its credentials are in none of its
@@ -50,14 +50,14 @@ export class ProxyUpstream {
 
   /** @throws INVALID_OPTIONS that says what is wrong with the URL, without repeating it: it may hold a password */
   constructor(url: string | URL, { connectTimeout = '10s', tls = {} }: UpstreamOptions = {}) {
-    const parsed = parse(url)
+    const parsed = parseUpstreamUrl(url)
     this.protocol = parsed.protocol
     this.hostname = parsed.hostname.replace(/^\[|\]$/g, '')
     this.port = parsed.port
     this.host = `${parsed.hostname}:${parsed.port}`
-    this.connectTimeout = readTimeout(connectTimeout)
+    this.connectTimeout = parseTimeout(connectTimeout)
     this.#tls = tls
-    if (parsed.credentials !== undefined) keepCredentials(this, parsed.credentials)
+    if (parsed.credentials !== undefined) setCredentials(this, parsed.credentials)
   }
 
   /** A dispatcher of undici's that sends through this proxy; made when first read. */
@@ -92,30 +92,30 @@ export class ProxyUpstream {
   }
 }
 
-function readTimeout(given: Duration): number {
-  const timeout = parseDuration(given)
+function parseTimeout(input: Duration): number {
+  const timeout = parseDuration(input)
   if (timeout > 0 && timeout < 2 ** 31) return timeout
-  throw invalid('invalid proxy member', [
-    `connectTimeout: expected a duration above 0, in milliseconds or as '500ms', '30s', got ${String(given).slice(0, 20)}`,
+  throw createOptionsError('invalid proxy member', [
+    `connectTimeout: expected a duration above 0, in milliseconds or as '500ms', '30s', got ${String(input).slice(0, 20)}`,
   ])
 }
 
-interface Parsed {
+interface ParsedUpstream {
   readonly protocol: ProxyProtocol
   readonly hostname: string
   readonly port: number
   readonly credentials: Credentials | undefined
 }
 
-function parse(given: string | URL): Parsed {
-  const text = String(given)
+function parseUpstreamUrl(input: string | URL): ParsedUpstream {
+  const text = String(input)
   if (!URL.canParse(text))
-    throw invalid('invalid proxy member', [
+    throw createOptionsError('invalid proxy member', [
       'url: expected http://, https://, socks5:// or socks5h:// with a host and a port, got a text that is not a URL',
     ])
   const scheme = new URL(text).protocol.replace('socks5h:', 'socks5:').replace('socks:', 'socks5:')
-  if (!Object.hasOwn(PORTS, scheme))
-    throw invalid('invalid proxy member', [
+  if (!Object.hasOwn(DEFAULT_PORTS, scheme))
+    throw createOptionsError('invalid proxy member', [
       `url: expected http://, https://, socks5:// or socks5h://, got the scheme ${JSON.stringify(scheme.slice(0, 20))}`,
     ])
   const protocol = scheme as ProxyProtocol
@@ -127,15 +127,15 @@ function parse(given: string | URL): Parsed {
     problems.push('url: expected only a host and a port, got a path')
   // An http URL hides its usual port, and a proxy may be told to be there.
   const explicit = /:(\d+)\/?$/.exec(text)?.[1]
-  const port = Number(url.port || explicit || PORTS[protocol])
+  const port = Number(url.port || explicit || DEFAULT_PORTS[protocol])
   if (port === 0) problems.push('url: expected a port from 1 to 65535, got 0')
-  if (problems.length > 0) throw invalid('invalid proxy member', problems)
+  if (problems.length > 0) throw createOptionsError('invalid proxy member', problems)
   const { hostname, username, password } = url
-  const credentials = username === '' && password === '' ? undefined : decoded(username, password)
+  const credentials = username === '' && password === '' ? undefined : decodeCredentials(username, password)
   return { protocol, hostname, port, credentials }
 }
 
-function decoded(username: string, password: string): Credentials {
+function decodeCredentials(username: string, password: string): Credentials {
   try {
     return { username: decodeURIComponent(username), password: decodeURIComponent(password) }
   } catch {

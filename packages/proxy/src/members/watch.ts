@@ -40,7 +40,7 @@ const warn = (error: unknown): void =>
   process.emitWarning(`a list of proxies was not reloaded: ${(error as Error).message}`)
 
 /** Everything that makes a member what it is, credentials included; it is compared and never kept. */
-const essence = ({ value, ...rest }: Member<ProxyUpstream>): unknown[] => [
+const memberFingerprint = ({ value, ...rest }: Member<ProxyUpstream>): unknown[] => [
   rest,
   value.toString(),
   credentialsOf(value),
@@ -84,7 +84,7 @@ export async function watchProxyFile(
 
   const read = async (): Promise<ProxyFileChanges> => {
     const members = parseProxyList(await readFile(file, 'utf8'))
-    return closed ? { added: [], removed: [], replaced: [] } : follow(pool, own, members)
+    return closed ? { added: [], removed: [], replaced: [] } : applyFile(pool, own, members)
   }
   /** One at a time: the file may change while it is read. */
   const reload = (): Promise<ProxyFileChanges> => {
@@ -116,32 +116,33 @@ export async function watchProxyFile(
   }
 }
 
-function follow(
+function applyFile(
   pool: Pool<ProxyUpstream>,
-  own: Map<string, Member<ProxyUpstream>>,
+  fileMembers: Map<string, Member<ProxyUpstream>>,
   members: readonly Member<ProxyUpstream>[],
 ): ProxyFileChanges {
   const changes = { added: [] as string[], removed: [] as string[], replaced: [] as string[] }
   const present = new Set(pool.members().map(({ id }) => id))
   const wanted = new Map(members.map((member) => [member.id, member]))
   const drop = (id: string): void => {
-    own.delete(id)
+    fileMembers.delete(id)
     if (present.has(id)) pool.remove(id)
   }
-  for (const id of own.keys())
+  for (const id of fileMembers.keys())
     if (!wanted.has(id)) {
       drop(id)
       changes.removed.push(id)
     }
   for (const [id, member] of wanted) {
-    const before = own.get(id)
+    const before = fileMembers.get(id)
     // One that an operator removed stays away while the file says the same of it.
-    if (before !== undefined && isDeepStrictEqual(essence(before), essence(member))) continue
+    if (before !== undefined && isDeepStrictEqual(memberFingerprint(before), memberFingerprint(member)))
+      continue
     // One that is there from elsewhere is not the file's to change.
     if (before === undefined && present.has(id)) continue
     if (before !== undefined) drop(id)
     pool.add(member)
-    own.set(id, member)
+    fileMembers.set(id, member)
     changes[before === undefined ? 'added' : 'replaced'].push(id)
   }
   return changes

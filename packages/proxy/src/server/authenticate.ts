@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net'
-import type { House } from './house.js'
-import { type Refusal, tooManyGuesses, UNAUTHORIZED } from './refusals.js'
-import type { Caller } from './users.js'
+import type { ProxyHandlerContext } from './context.js'
+import { type ErrorResponse, tooManyGuesses, UNAUTHORIZED } from './error-responses.js'
+import type { ProxyCaller } from './users.js'
 
 /** The caller that the credentials belong to, or the response that refuses the request. */
 export function authenticate(
-  { users, throttle }: Pick<House, 'users' | 'throttle'>,
+  { users, throttle }: Pick<ProxyHandlerContext, 'users' | 'throttle'>,
   authorization: string | undefined,
   { remoteAddress = '' }: Socket,
-): Caller | Refusal {
-  const caller = users.admit(authorization)
+): ProxyCaller | ErrorResponse {
+  const caller = users.authenticate(authorization)
   if (caller === undefined && authorization === undefined) return UNAUTHORIZED
   if (caller !== undefined && caller.user === undefined) return caller
   const wait =
@@ -19,4 +19,5 @@ export function authenticate(
   return wait > 0 ? tooManyGuesses(wait) : (caller ?? UNAUTHORIZED)
 }
 
-export const isRefusal = (given: Caller | Refusal): given is Refusal => 'status' in given
+export const isErrorResponse = (result: ProxyCaller | ErrorResponse): result is ErrorResponse =>
+  'status' in result

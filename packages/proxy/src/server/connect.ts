@@ -1,34 +1,41 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Attempt } from 'holdfast'
-import { dial } from '../connect/dial.js'
-import type { Target } from '../connect/handshake.js'
-import { Limit, openTunnel } from '../connect/tunnel.js'
-import { authenticate, isRefusal } from './authenticate.js'
-import { readRequest } from './head.js'
-import { type House, upstreamFor } from './house.js'
+import { connectSocket } from '../connect/connect-socket.js'
+import type { TunnelTarget } from '../connect/handshake.js'
+import { ConnectDeadline, openTunnel } from '../connect/tunnel.js'
+import { authenticate, isErrorResponse } from './authenticate.js'
+import { type ProxyHandlerContext, upstreamOfAttempt } from './context.js'
+import {
+  BAD_TARGET,
+  type ErrorResponse,
+  FORBIDDEN,
+  PORT_FORBIDDEN,
+  sendErrorOnSocket,
+  toErrorResponse,
+} from './error-responses.js'
+import { parseRequestHead } from './headers.js'
 import type { ProxyCall } from './options.js'
 import type { PendingClient } from './pending-client.js'
-import { BAD_TARGET, FORBIDDEN, PORT_FORBIDDEN, type Refusal, refusalFor, refuseSocket } from './refusals.js'
 import { parseAuthority } from './target.js'
 
-const ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
+const CONNECTION_ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 
 /** Answers CONNECT: opens a tunnel, through one proxy after another until one stands. */
 export async function handleConnect(
-  house: House,
+  proxyContext: ProxyHandlerContext,
   req: IncomingMessage,
   client: PendingClient,
 ): Promise<void> {
   const target = parseAuthority(req.url ?? '')
-  await tunnel(house, req, client, target, async () => ({
+  await openClientTunnel(proxyContext, req, client, target, async () => ({
     switched: true,
-    told: ESTABLISHED,
+    told: CONNECTION_ESTABLISHED,
   }))
 }
 
 /** Where a tunnel leads, and the name by which that is judged. */
-export interface TunnelTarget extends Target {
+export interface RequestedTunnel extends TunnelTarget {
   readonly hostname: string
 }
 
@@ -37,38 +44,38 @@ export type Begun =
   | { readonly switched: true; readonly told: string }
   | { readonly switched: false; readonly answer: (client: Socket) => void }
 
-/** Joins a client to a target by a tunnel. `begin` is called once it stands; an error it throws is the target's fault. */
-export async function tunnel(
-  house: House,
+/** Joins a client to a target by a tunnel. `onTunnelOpen` is called once it stands; an error it throws is the target's fault. */
+export async function openClientTunnel(
+  proxyContext: ProxyHandlerContext,
   req: IncomingMessage,
   pending: PendingClient,
-  target: TunnelTarget | undefined,
-  begin: (upstream: Socket, signal: AbortSignal) => Promise<Begun>,
+  target: RequestedTunnel | undefined,
+  onTunnelOpen: (upstream: Socket, signal: AbortSignal) => Promise<Begun>,
 ): Promise<void> {
-  const { targets, counts, settings } = house
+  const { targets, counts, settings } = proxyContext
   const { socket: client } = pending
-  const stop = (refusal: Refusal): void => {
+  const reject = (errorResponse: ErrorResponse): void => {
     counts.refused++
-    refuseSocket(client, refusal)
+    sendErrorOnSocket(client, errorResponse)
   }
-  if (target === undefined) return stop(BAD_TARGET)
-  const { authorization, policy, problem } = readRequest(req.rawHeaders)
-  if (problem !== undefined) return stop(problem)
-  const caller = authenticate(house, authorization, client)
-  if (isRefusal(caller)) return stop(caller)
+  if (target === undefined) return reject(BAD_TARGET)
+  const { authorization, policy, problem } = parseRequestHead(req.rawHeaders)
+  if (problem !== undefined) return reject(problem)
+  const caller = authenticate(proxyContext, authorization, client)
+  if (isErrorResponse(caller)) return reject(caller)
   if (req.method === 'CONNECT' && settings.connectPorts?.includes(target.port) === false)
-    return stop(PORT_FORBIDDEN)
-  if (!(await targets.allows(target.hostname))) return stop(FORBIDDEN)
+    return reject(PORT_FORBIDDEN)
+  if (!(await targets.allows(target.hostname))) return reject(FORBIDDEN)
   const { user, context } = caller
   const host = `${target.hostname}:${target.port}`
   const { method = 'CONNECT' } = req
   const call: ProxyCall = { kind: 'tunnel', method, host, policy, user, context }
   let upstream: Socket | undefined
   try {
-    upstream = await house
+    upstream = await proxyContext
       .guardFor(call)
-      .run((attempt) => open(house, attempt, target), { signal: pending.signal, context })
-    const begun = await begin(upstream, pending.signal)
+      .run((attempt) => openForAttempt(proxyContext, attempt, target), { signal: pending.signal, context })
+    const begun = await onTunnelOpen(upstream, pending.signal)
     const early = pending.end()
     if (!client.writable) {
       upstream.destroy()
@@ -82,33 +89,43 @@ export async function tunnel(
     }
     counts.tunnels++
     client.write(begun.told, 'latin1')
-    house.tunnels.join(client, upstream, early)
+    proxyContext.tunnels.join(client, upstream, early)
   } catch (error) {
     upstream?.destroy()
-    stop(refusalFor(error))
+    reject(toErrorResponse(error))
   }
 }
 
-async function open(house: House, attempt: Attempt, target: Target): Promise<Socket> {
-  const upstream = upstreamFor(attempt)
+async function openForAttempt(
+  proxyContext: ProxyHandlerContext,
+  attempt: Attempt,
+  target: TunnelTarget,
+): Promise<Socket> {
+  const upstream = upstreamOfAttempt(attempt)
   const { signal } = attempt
   const socket = await (upstream === undefined
-    ? toTarget(house, target, signal)
+    ? connectToTarget(proxyContext, target, signal)
     : openTunnel(upstream, target, signal, true))
   // Another attempt may have been quicker, or the client gone, while this one was about to end.
   if (signal.aborted) socket.destroy()
   return socket
 }
 
-async function toTarget(
-  { settings, targets }: House,
-  { host, port }: Target,
+async function connectToTarget(
+  { settings, targets }: ProxyHandlerContext,
+  { host, port }: TunnelTarget,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const limit = new Limit({ connectTimeout: settings.connectTimeout, host }, signal)
+  const deadline = new ConnectDeadline({ connectTimeout: settings.connectTimeout, host }, signal)
   try {
-    return await dial({ host, port, lookup: targets.lookup, halfOpen: true, signal: limit.signal })
+    return await connectSocket({
+      host,
+      port,
+      lookup: targets.lookup,
+      halfOpen: true,
+      signal: deadline.signal,
+    })
   } finally {
-    limit.end()
+    deadline.end()
   }
 }

@@ -2,14 +2,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { ClientConnections } from './client-connection.js'
 import { handleConnect } from './connect.js'
-import { readRequest } from './head.js'
-import type { House } from './house.js'
+import type { ProxyHandlerContext } from './context.js'
+import { sendError, sendErrorOnSocket } from './error-responses.js'
+import { parseRequestHead } from './headers.js'
+import { handleRequest } from './http-request.js'
 import { PendingClient } from './pending-client.js'
-import { handlePlain } from './plain.js'
 import { encodeUrl, readLine } from './raw-url.js'
-import { refuse, refuseSocket } from './refusals.js'
 import { answerOwn } from './status-page.js'
-import { handleWebSocket, isWebSocket, withoutUpgrade } from './upgrade.js'
+import { handleWebSocket, isWebSocket, removeUpgrade } from './upgrade.js'
 
 interface ParserError extends NodeJS.ErrnoException {
   /** The bytes that the parser was reading. */
@@ -22,8 +22,8 @@ interface ParserError extends NodeJS.ErrnoException {
 const DISCONNECTED = new Set<string | undefined>(['ECONNRESET', 'HPE_INVALID_EOF_STATE'])
 
 /** The HTTP server of a proxy. It may listen, or be given connections by emitting `connection`. */
-export function createHttpServer(house: House): Server {
-  const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = house.settings
+export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
+  const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = proxyContext.settings
   const connections = new ClientConnections(maxHeaderSize)
   const server = createServer(
     {
@@ -37,26 +37,26 @@ export function createHttpServer(house: House): Server {
     },
     (req: IncomingMessage, res: ServerResponse) => {
       const connection = connections.get(req.socket)
-      const head = readRequest(req.rawHeaders)
-      const { problem, chunked, contentLength } = head
+      const head = parseRequestHead(req.rawHeaders)
+      const { problem, isChunked, contentLength } = head
       const isBehindLast = connection.isClosing
-      connection.add(req, res, chunked || contentLength > 0)
+      connection.add(req, res, isChunked || contentLength > 0)
       res.on('close', () => {
         connection.delete(res)
         // Idle connections are closed while the proxy is shutting down.
-        if (house.closing) setImmediate(() => server.closeIdleConnections())
+        if (proxyContext.isClosing) setImmediate(() => server.closeIdleConnections())
       })
       // A request behind one that closes the connection is not handled: another server may read it as part of that one.
       if (isBehindLast) return
-      if (problem !== undefined || (chunked && req.httpVersionMinor === 0) || connection.isRecovered) {
+      if (problem !== undefined || (isChunked && req.httpVersionMinor === 0) || connection.isRecovered) {
         res.shouldKeepAlive = false
         connection.isLast = true
       }
       if (problem !== undefined) {
-        house.counts.refused++
-        refuse(res, problem)
-      } else if (isOwn(req)) answerOwn(house, res)
-      else connection.schedule(() => handlePlain(house, req, res, head, connection.signal))
+        proxyContext.counts.refused++
+        sendError(res, problem)
+      } else if (isForProxyItself(req)) answerOwn(proxyContext, res)
+      else connection.schedule(() => handleRequest(proxyContext, req, res, head, connection.signal))
     },
   )
   server.maxConnections = maxConnections
@@ -64,12 +64,12 @@ export function createHttpServer(house: House): Server {
     // The event is emitted again for a connection whose request is parsed a second time.
     if (connections.has(socket)) return
     const connection = connections.get(socket)
-    house.connections++
+    proxyContext.connections++
     socket.on('data', connection.onData)
     socket.once('close', () => {
-      house.connections--
+      proxyContext.connections--
       connection.close()
-      if (house.connections === 0) house.onIdle?.()
+      if (proxyContext.connections === 0) proxyContext.onIdle?.()
     })
   })
   /** Waits until the requests before one that takes over its connection have their responses, and then handles it. */
@@ -81,7 +81,7 @@ export function createHttpServer(house: House): Server {
     const connection = connections.get(socket)
     socket.off('data', connection.onData)
     const client = new PendingClient(socket, head)
-    house.tunnels.expect(socket)
+    proxyContext.tunnels.addPending(socket)
     socket.setTimeout(0)
     await connection.waitForPending()
     // A request behind one that closes the connection is not handled.
@@ -90,23 +90,26 @@ export function createHttpServer(house: House): Server {
   const ignoreUpgrade = (req: IncomingMessage, client: PendingClient): void => {
     const { socket } = client
     socket.pause()
-    socket.unshift(Buffer.concat([withoutUpgrade(req), client.end()]))
+    socket.unshift(Buffer.concat([removeUpgrade(req), client.end()]))
     server.emit('connection', socket)
     socket.resume()
   }
   server.on('connect', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    void takeOver(socket, head, (client) => handleConnect(house, req, client))
+    void takeOver(socket, head, (client) => handleConnect(proxyContext, req, client))
   })
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
     void takeOver(socket, head, (client) =>
-      isWebSocket(req) ? handleWebSocket(house, req, client) : ignoreUpgrade(req, client),
+      isWebSocket(req) ? handleWebSocket(proxyContext, req, client) : ignoreUpgrade(req, client),
     )
   })
   /** Gives a request to a second parser after the first rejected its URL for non-ASCII bytes. */
   const parseAnew = (socket: Socket, bytes: Buffer): void => {
     const request = encodeUrl(bytes)
     if (request === undefined)
-      return refuseSocket(socket, badHead(bytes.length > maxHeaderSize ? 'HPE_HEADER_OVERFLOW' : undefined))
+      return sendErrorOnSocket(
+        socket,
+        toBadRequest(bytes.length > maxHeaderSize ? 'HPE_HEADER_OVERFLOW' : undefined),
+      )
     socket.removeAllListeners('end')
     socket.unshift(request)
     server.emit('connection', socket)
@@ -130,15 +133,15 @@ export function createHttpServer(house: House): Server {
     } else if (connection.isErrorBehindPending && !DISCONNECTED.has(error.code))
       connection.closeAfterPending()
     else if (silent || error.code === 'ECONNRESET') socket.destroy()
-    else refuseSocket(socket, badHead(error.code))
+    else sendErrorOnSocket(socket, toBadRequest(error.code))
   })
   return server
 }
 
 /** Whether a request is for the proxy itself, and not to be sent on. */
-const isOwn = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
+const isForProxyItself = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
 
-function badHead(code: string | undefined): { status: number; error: string; message: string } {
+function toBadRequest(code: string | undefined): { status: number; error: string; message: string } {
   if (code === 'HPE_HEADER_OVERFLOW')
     return { status: 431, error: 'BAD_REQUEST', message: 'the request head is larger than maxHeaderSize' }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
@@ -147,12 +150,16 @@ function badHead(code: string | undefined): { status: number; error: string; mes
 }
 
 /** Lets requests and tunnels end for as long as `timeout` (ms), and ends the rest. */
-export async function shutdown(house: House, server: Server, timeout: number): Promise<void> {
-  const { tunnels, clock, direct } = house
-  house.closing = true
+export async function shutdown(
+  proxyContext: ProxyHandlerContext,
+  server: Server,
+  timeout: number,
+): Promise<void> {
+  const { tunnels, clock, directAgent } = proxyContext
+  proxyContext.isClosing = true
   const isIdle = new Promise<void>((resolve) => {
-    house.onIdle = resolve
-    if (house.connections === 0) resolve()
+    proxyContext.onIdle = resolve
+    if (proxyContext.connections === 0) resolve()
   })
   // A server that is given its connections never listened.
   const stopped = server.listening ? new Promise<void>((resolve) => server.close(() => resolve())) : undefined
@@ -161,7 +168,7 @@ export async function shutdown(house: House, server: Server, timeout: number): P
     tunnels.destroyAll()
     server.closeAllConnections()
   }, timeout)
-  await Promise.all([stopped, isIdle, tunnels.emptied()])
+  await Promise.all([stopped, isIdle, tunnels.whenEmpty()])
   clock.clearTimer(timer)
-  await direct.destroy()
+  await directAgent.destroy()
 }

@@ -1,7 +1,7 @@
 import type { Attempt, Clock, Duration, GuardOptions, Pool, RetryOptions, RunOptions } from 'holdfast'
 import type { FetchRetryOptions } from 'holdfast/http'
 import { parseDuration, systemClock } from 'holdfast/internal'
-import { invalid } from '../errors.js'
+import { createOptionsError } from '../errors.js'
 import { type Resolve, resolveBySystem } from '../targets/target-policy.js'
 
 /** Somebody who may use the proxy. */
@@ -103,11 +103,11 @@ export interface ProxyOptions {
 
 /** {@link ProxyOptions} checked and filled in. */
 export interface ProxySettings
-  extends Required<Omit<ProxyOptions, 'pool' | 'guard' | 'connectPorts' | Times>>,
+  extends Required<Omit<ProxyOptions, 'pool' | 'guard' | 'connectPorts' | DurationOption>>,
     Pick<ProxyOptions, 'pool' | 'guard' | 'connectPorts'>,
-    Readonly<Record<Times, number>> {}
+    Readonly<Record<DurationOption, number>> {}
 
-type Times = 'idleTimeout' | 'headTimeout' | 'connectTimeout' | 'responseTimeout'
+type DurationOption = 'idleTimeout' | 'headTimeout' | 'connectTimeout' | 'responseTimeout'
 
 /** The defaults of {@link ProxyOptions}. */
 export const PROXY_DEFAULTS = Object.freeze({
@@ -128,22 +128,26 @@ export const PROXY_DEFAULTS = Object.freeze({
   clock: systemClock,
 })
 
-type Rule = readonly [takes: string, fits: (value: unknown) => boolean, convert?: (value: never) => unknown]
+type ProxyOptionRule = readonly [
+  takes: string,
+  fits: (value: unknown) => boolean,
+  convert?: (value: never) => unknown,
+]
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
-const whole = (least: number, most: number): Rule => [
-  `a whole number from ${least} to ${most}`,
-  (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+const integerBetween = (min: number, max: number): ProxyOptionRule => [
+  `a whole number from ${min} to ${max}`,
+  (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
 ]
-const span: Rule = [
+const positiveDuration: ProxyOptionRule = [
   "a duration above 0, in milliseconds or as '500ms', '30s', '5m'",
   (value) => parseDuration(value as Duration) > 0 && parseDuration(value as Duration) < 2 ** 31,
   parseDuration,
 ]
-const yesOrNo: Rule = ['true or false', (value) => typeof value === 'boolean']
-const fn: Rule = ['a function', (value) => typeof value === 'function']
+const anyBoolean: ProxyOptionRule = ['true or false', (value) => typeof value === 'boolean']
+const anyFunction: ProxyOptionRule = ['a function', (value) => typeof value === 'function']
 
-const isUser = (user: unknown): boolean => {
+const isProxyUser = (user: unknown): boolean => {
   const { name, password } = Object(user) as Partial<ProxyUser>
   return (
     typeof name === 'string' &&
@@ -157,30 +161,30 @@ const isUser = (user: unknown): boolean => {
 /** As many as the file takes. */
 const MAX_WORKERS = 256
 
-const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
+const OPTION_RULES: { readonly [K in keyof ProxyOptions]-?: ProxyOptionRule } = {
   pool: ['a Pool', (value) => isObject(value) && 'select' in value],
   policies: ['an object of guard options by id', isObject],
-  guard: fn,
-  retryNonIdempotent: yesOrNo,
+  guard: anyFunction,
+  retryNonIdempotent: anyBoolean,
   host: ['a name or address', (value) => typeof value === 'string' && value !== ''],
-  port: whole(0, 65_535),
+  port: integerBetween(0, 65_535),
   users: [
     'an array of { name, password }, both not empty, no colon in a name',
-    (value) => Array.isArray(value) && value.every(isUser),
+    (value) => Array.isArray(value) && value.every(isProxyUser),
   ],
-  allowPrivateTargets: yesOrNo,
+  allowPrivateTargets: anyBoolean,
   connectPorts: [
     'an array of ports from 1 to 65535',
-    (value) => Array.isArray(value) && value.every(whole(1, 65_535)[1]),
+    (value) => Array.isArray(value) && value.every(integerBetween(1, 65_535)[1]),
   ],
-  maxConnections: whole(1, 2 ** 31 - 1),
-  idleTimeout: span,
-  headTimeout: span,
-  connectTimeout: span,
-  responseTimeout: span,
-  maxHeaderSize: whole(512, 2 ** 20),
-  workers: whole(1, MAX_WORKERS),
-  resolve: fn,
+  maxConnections: integerBetween(1, 2 ** 31 - 1),
+  idleTimeout: positiveDuration,
+  headTimeout: positiveDuration,
+  connectTimeout: positiveDuration,
+  responseTimeout: positiveDuration,
+  maxHeaderSize: integerBetween(512, 2 ** 20),
+  workers: integerBetween(1, MAX_WORKERS),
+  resolve: anyFunction,
   clock: [
     'a Clock with now, wall, setTimer and clearTimer',
     (value) => isObject(value) && 'setTimer' in value,
@@ -191,22 +195,22 @@ const RULES: { readonly [K in keyof ProxyOptions]-?: Rule } = {
 const describe = (name: string, value: unknown): string =>
   name === 'users' || isObject(value) ? 'another value' : String(value).slice(0, 40)
 
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
+const LOOPBACK_PATTERN = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 
 /** Checks the options of a proxy, or throws INVALID_OPTIONS that lists everything wrong with them. */
-export function readProxy(given: ProxyOptions): ProxySettings {
+export function parseProxyOptions(input: ProxyOptions): ProxySettings {
   const problems: string[] = []
   const settings = { ...PROXY_DEFAULTS } as Record<string, unknown>
-  for (const [name, value] of Object.entries(Object(given) as object)) {
+  for (const [name, value] of Object.entries(Object(input) as object)) {
     if (value === undefined) continue
-    const rule = Object.hasOwn(RULES, name) ? RULES[name as keyof ProxyOptions] : undefined
+    const rule = Object.hasOwn(OPTION_RULES, name) ? OPTION_RULES[name as keyof ProxyOptions] : undefined
     if (rule === undefined)
-      problems.push(`${name}: unknown option, expected one of ${Object.keys(RULES).join(', ')}`)
+      problems.push(`${name}: unknown option, expected one of ${Object.keys(OPTION_RULES).join(', ')}`)
     else if (!rule[1](value)) problems.push(`${name}: expected ${rule[0]}, got ${describe(name, value)}`)
     else settings[name] = rule[2] === undefined ? value : rule[2](value as never)
   }
   const { host, users } = settings as unknown as ProxySettings
-  if (typeof host === 'string' && !LOOPBACK.test(host) && Array.isArray(users) && users.length === 0)
+  if (typeof host === 'string' && !LOOPBACK_PATTERN.test(host) && Array.isArray(users) && users.length === 0)
     problems.push(
       `host: expected a loopback address where there are no users, got ${host}; configure users, or listen on 127.0.0.1`,
     )
@@ -215,6 +219,6 @@ export function readProxy(given: ProxyOptions): ProxySettings {
     problems.push(
       'workers: expected 1 with resolve or clock, since functions cannot be sent to another process',
     )
-  if (problems.length > 0) throw invalid('invalid proxy options', problems)
+  if (problems.length > 0) throw createOptionsError('invalid proxy options', problems)
   return settings as unknown as ProxySettings
 }

@@ -2,10 +2,10 @@ import type { AddressInfo, Server } from 'node:net'
 import type { Duration } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
 import { startWorkers } from '../workers/primary.js'
-import { createHouse } from './house.js'
+import { createHouse } from './context.js'
 import { createHttpServer, shutdown } from './http-server.js'
-import { type ProxyOptions, type ProxySettings, readProxy } from './options.js'
-import { type ProxyStatus, statusOf } from './status-page.js'
+import { type ProxyOptions, type ProxySettings, parseProxyOptions } from './options.js'
+import { createStatus, type ProxyStatus } from './status-page.js'
 
 /** A forward proxy that runs. */
 export interface ProxyServer {
@@ -47,13 +47,13 @@ export interface ProxyServer {
  * ```
  */
 export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServer> {
-  const settings = readProxy(options)
+  const settings = parseProxyOptions(options)
   if (settings.workers > 1) {
     const workers = await startWorkers(settings)
     return runningProxy(settings, workers.server, workers.status, (timeout) => workers.close(timeout))
   }
-  const house = createHouse(settings)
-  const server = createHttpServer(house)
+  const proxyContext = createHouse(settings)
+  const server = createHttpServer(proxyContext)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(settings.port, settings.host, () => {
@@ -64,8 +64,8 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
   return runningProxy(
     settings,
     server,
-    () => statusOf(house),
-    (timeout) => shutdown(house, server, timeout),
+    () => createStatus(proxyContext),
+    (timeout) => shutdown(proxyContext, server, timeout),
   )
 }
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { MemberStatus, Pool } from 'holdfast'
-import { authenticate, isRefusal } from './authenticate.js'
-import type { House } from './house.js'
-import { BROWSER_HEADERS, NOT_FOUND, refuse, UNAUTHORIZED, UNAUTHORIZED_PAGE } from './refusals.js'
+import { authenticate, isErrorResponse } from './authenticate.js'
+import type { ProxyHandlerContext } from './context.js'
+import { BROWSER_HEADERS, NOT_FOUND, sendError, UNAUTHORIZED, UNAUTHORIZED_PAGE } from './error-responses.js'
 
 /** What the proxy says of itself: counts, and nothing that names a proxy, a user or a target. */
 export interface ProxyStatus {
@@ -18,7 +18,7 @@ export interface ProxyStatus {
   readonly pool?: { readonly id: string; readonly members: Readonly<Partial<Record<MemberStatus, number>>> }
 }
 
-export const statusOf = ({ settings, counts, tunnels, connections }: House): ProxyStatus =>
+export const createStatus = ({ settings, counts, tunnels, connections }: ProxyHandlerContext): ProxyStatus =>
   withPool({ ...counts, connections, openTunnels: tunnels.size }, settings.pool)
 
 /** Adds the state of the pool to what was counted. */
@@ -32,35 +32,37 @@ export function withPool(status: ProxyStatus, pool: Pool | undefined): ProxyStat
   return { ...status, pool: { id: pool.id, members } }
 }
 
-const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
+const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
 
-const row = (name: string, value: number | string): string =>
-  `<tr><th>${escaped(name)}</th><td>${escaped(String(value))}</td></tr>`
+const formatRow = (name: string, value: number | string): string =>
+  `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(String(value))}</td></tr>`
 
 /** Answers a request for the proxy itself, to users alone where there are any. */
-export function answerOwn(house: House, res: ServerResponse): void {
+export function answerOwn(proxyContext: ProxyHandlerContext, res: ServerResponse): void {
   const { url, headers, socket } = res.req
-  const admitted = authenticate(house, headers.authorization ?? headers['proxy-authorization'], socket)
-  if (isRefusal(admitted)) refuse(res, admitted === UNAUTHORIZED ? UNAUTHORIZED_PAGE : admitted)
-  else if (url === '/' && house.readStatus !== undefined)
-    house.readStatus().then(
-      (status) => answerStatus(status, headers.accept, res),
+  const admitted = authenticate(proxyContext, headers.authorization ?? headers['proxy-authorization'], socket)
+  if (isErrorResponse(admitted)) sendError(res, admitted === UNAUTHORIZED ? UNAUTHORIZED_PAGE : admitted)
+  else if (url === '/' && proxyContext.readStatus !== undefined)
+    proxyContext.readStatus().then(
+      (status) => respondStatus(status, headers.accept, res),
       () => res.destroy(),
     )
-  else if (url === '/') answerStatus(statusOf(house), headers.accept, res)
-  else refuse(res, NOT_FOUND)
+  else if (url === '/') respondStatus(createStatus(proxyContext), headers.accept, res)
+  else sendError(res, NOT_FOUND)
 }
 
 /** Answers `/`: as JSON where that is asked for, else as a page. */
-function answerStatus(status: ProxyStatus, accept: string | undefined, res: ServerResponse): void {
+function respondStatus(status: ProxyStatus, accept: string | undefined, res: ServerResponse): void {
   const json = accept?.includes('application/json') === true
   const { pool, openTunnels, ...counts } = status
   const rows = [
-    ...Object.entries({ ...counts, 'open tunnels': openTunnels }).map(([name, value]) => row(name, value)),
+    ...Object.entries({ ...counts, 'open tunnels': openTunnels }).map(([name, value]) =>
+      formatRow(name, value),
+    ),
     ...(pool === undefined
-      ? [row('pool', 'none: targets are connected to from here')]
-      : [row('pool', pool.id)]),
-    ...Object.entries(pool?.members ?? {}).map(([state, count]) => row(`members ${state}`, count)),
+      ? [formatRow('pool', 'none: targets are connected to from here')]
+      : [formatRow('pool', pool.id)]),
+    ...Object.entries(pool?.members ?? {}).map(([state, count]) => formatRow(`members ${state}`, count)),
   ]
   const body = json
     ? `${JSON.stringify(status)}\n`

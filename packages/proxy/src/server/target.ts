@@ -9,31 +9,31 @@ export interface RequestTarget {
 }
 
 /** Authorities that were parsed lately: clients ask the same few servers again and again. */
-const parsed = new Map<string, RequestTarget | undefined>()
-const MOST = 1000
+const parsedTargets = new Map<string, RequestTarget | undefined>()
+const MAX_PARSED_TARGETS = 1000
 
-function parse(base: string): RequestTarget | undefined {
+function parseTarget(base: string): RequestTarget | undefined {
   if (!URL.canParse(base)) return undefined
   const { origin, host, hostname } = new URL(base)
   return { origin, host, hostname }
 }
 
-function targetOf(base: string): RequestTarget | undefined {
-  const found = parsed.get(base)
-  if (found !== undefined || parsed.has(base)) return found
-  if (parsed.size >= MOST) parsed.clear()
-  const target = parse(base)
-  if (base.length < 300) parsed.set(base, target)
+function cachedTarget(base: string): RequestTarget | undefined {
+  const found = parsedTargets.get(base)
+  if (found !== undefined || parsedTargets.has(base)) return found
+  if (parsedTargets.size >= MAX_PARSED_TARGETS) parsedTargets.clear()
+  const target = parseTarget(base)
+  if (base.length < 300) parsedTargets.set(base, target)
   return target
 }
 
-const ABSOLUTE = /^(https?:\/\/[^/?#\\\s]+)([^#\\\s]*)/i
+const ABSOLUTE_URL_PATTERN = /^(https?:\/\/[^/?#\\\s]+)([^#\\\s]*)/i
 
 /** Takes an absolute URL apart; the path stays as it was written. Undefined where it is none. */
 export function parseAbsolute(url: string): { target: RequestTarget; path: string } | undefined {
-  const match = ABSOLUTE.exec(url)
+  const match = ABSOLUTE_URL_PATTERN.exec(url)
   if (match === null || url.includes('\\')) return undefined
-  const target = targetOf((match[1] as string).toLowerCase())
+  const target = cachedTarget((match[1] as string).toLowerCase())
   if (target === undefined) return undefined
   const path = match[2] as string
   return { target, path: path.startsWith('/') ? path : `/${path}` }
@@ -43,6 +43,6 @@ export function parseAbsolute(url: string): { target: RequestTarget; path: strin
 export function parseAuthority(text: string): { hostname: string; host: string; port: number } | undefined {
   const port = Number(/^[^/?#@\\\s]+:(\d{1,5})$/.exec(text)?.[1])
   if (!(port > 0 && port < 65_536)) return undefined
-  const target = targetOf(`http://${text.toLowerCase()}`)
+  const target = cachedTarget(`http://${text.toLowerCase()}`)
   return target && { hostname: target.hostname, host: target.hostname.replace(/^\[|\]$/g, ''), port }
 }

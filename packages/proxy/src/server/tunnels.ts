@@ -6,15 +6,15 @@ interface Tunnel {
   readonly client: Socket
   readonly upstream: Socket
   /** How much had come through at the last look. */
-  seen: number
+  lastByteCount: number
 }
 
 const noop = (): void => {}
 
 /** All tunnels that stand, and the clients that wait for one. One timer looks after those that fell silent. */
-export class Tunnels {
-  private readonly all = new Set<Tunnel>()
-  private readonly waiting = new Set<Socket>()
+export class TunnelRegistry {
+  private readonly tunnels = new Set<Tunnel>()
+  private readonly pendingClients = new Set<Socket>()
   private readonly idleTimeout: number
   private readonly clock: Clock
   private timer: unknown = undefined
@@ -26,68 +26,68 @@ export class Tunnels {
   }
 
   get size(): number {
-    return this.all.size
+    return this.tunnels.size
   }
 
   /** Remembers a client that waits for its tunnel. */
-  expect(client: Socket): void {
-    this.waiting.add(client)
-    client.once('close', () => this.waiting.delete(client))
+  addPending(client: Socket): void {
+    this.pendingClients.add(client)
+    client.once('close', () => this.pendingClients.delete(client))
   }
 
   /** Joins the two until either is closed. `head` is what the client sent too early. */
   join(client: Socket, upstream: Socket, head: Buffer): void {
-    const tunnel: Tunnel = { client, upstream, seen: -1 }
-    this.waiting.delete(client)
-    this.all.add(tunnel)
-    this.watch()
+    const tunnel: Tunnel = { client, upstream, lastByteCount: -1 }
+    this.pendingClients.delete(client)
+    this.tunnels.add(tunnel)
+    this.startTimer()
     client.setNoDelay(true)
     if (head.length > 0) upstream.write(head)
     const leave = (): void => {
-      if (!this.all.delete(tunnel)) return
-      if (this.all.size === 0) this.rest()
+      if (!this.tunnels.delete(tunnel)) return
+      if (this.tunnels.size === 0) this.stopTimer()
     }
-    relay(client, upstream, leave)
-    relay(upstream, client, leave)
+    pipeSocket(client, upstream, leave)
+    pipeSocket(upstream, client, leave)
   }
 
   /** Resolves when the last has gone. */
-  emptied(): Promise<void> {
+  whenEmpty(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.all.size === 0) resolve()
+      if (this.tunnels.size === 0) resolve()
       else this.onEmpty = resolve
     })
   }
 
   destroyAll(): void {
-    for (const client of this.waiting) client.destroy()
-    for (const { client, upstream } of this.all) {
+    for (const client of this.pendingClients) client.destroy()
+    for (const { client, upstream } of this.tunnels) {
       client.destroy()
       upstream.destroy()
     }
   }
 
-  private watch(): void {
+  private startTimer(): void {
     this.timer ??= this.clock.setTimer(() => {
       this.timer = undefined
-      this.sweep()
-      if (this.all.size > 0) this.watch()
+      this.closeIdle()
+      if (this.tunnels.size > 0) this.startTimer()
     }, this.idleTimeout)
   }
 
   /** Those through which nothing has come since the last look are closed. */
-  private sweep(): void {
-    for (const tunnel of this.all) {
+  private closeIdle(): void {
+    for (const tunnel of this.tunnels) {
       const { client, upstream } = tunnel
       const through = client.bytesRead + upstream.bytesRead
-      if (through === tunnel.seen) {
+      if (through === tunnel.lastByteCount) {
         client.destroy()
         upstream.destroy()
-      } else tunnel.seen = through
+      } else tunnel.lastByteCount = through
     }
   }
 
-  private rest(): void {
+  private stopTimer(): void {
     if (this.timer !== undefined) this.clock.clearTimer(this.timer)
     this.timer = undefined
     this.onEmpty?.()
@@ -95,7 +95,7 @@ export class Tunnels {
 }
 
 /** Passes on what comes from one side, as fast as the other takes it. */
-function relay(from: Socket, to: Socket, leave: () => void): void {
+function pipeSocket(from: Socket, to: Socket, leave: () => void): void {
   from.on('data', (chunk) => {
     if (!to.write(chunk)) from.pause()
   })

@@ -1,29 +1,33 @@
 import { type IncomingMessage, request, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
-import { abortable } from '../connect/dial.js'
-import { Limit } from '../connect/tunnel.js'
-import { type Begun, tunnel } from './connect.js'
-import { readRequest, readResponse } from './head.js'
-import type { House } from './house.js'
+import { destroyOnAbort } from '../connect/connect-socket.js'
+import { ConnectDeadline } from '../connect/tunnel.js'
+import { type Begun, openClientTunnel } from './connect.js'
+import type { ProxyHandlerContext } from './context.js'
+import { parseRequestHead, parseResponseHead } from './headers.js'
 import { closeGracefully } from './linger.js'
 import type { PendingClient } from './pending-client.js'
 import { parseAbsolute, type RequestTarget } from './target.js'
 
 /** Handles a WebSocket request in absolute form: its handshake is sent to the target over a tunnel. */
 export async function handleWebSocket(
-  house: House,
+  proxyContext: ProxyHandlerContext,
   req: IncomingMessage,
   client: PendingClient,
 ): Promise<void> {
   const parsed = parseAbsolute(req.url ?? '')
   const target = parsed === undefined || !parsed.target.origin.startsWith('http:') ? undefined : parsed.target
-  await tunnel(house, req, client, target && placeOf(target), (upstream, signal) =>
-    shakeHands(house, req, upstream, target as RequestTarget, parsed?.path ?? '/', signal),
+  await openClientTunnel(proxyContext, req, client, target && toTunnelTarget(target), (upstream, signal) =>
+    performHandshake(proxyContext, req, upstream, target as RequestTarget, parsed?.path ?? '/', signal),
   )
 }
 
-function placeOf({ hostname, origin }: RequestTarget): { hostname: string; host: string; port: number } {
+function toTunnelTarget({ hostname, origin }: RequestTarget): {
+  hostname: string
+  host: string
+  port: number
+} {
   return { hostname, host: hostname.replace(/^\[|\]$/g, ''), port: Number(new URL(origin).port || 80) }
 }
 
@@ -33,16 +37,16 @@ export function isWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && upgrade?.toLowerCase() === 'websocket' && length === '0' && coding === undefined
 }
 
-const HEADERS_OF_AN_UPGRADE = ['connection', 'upgrade', 'http2-settings']
+const UPGRADE_HEADERS = ['connection', 'upgrade', 'http2-settings']
 
 /**
  * The head of a request without its upgrade headers, as the last of its connection. A server may ignore an upgrade, and the
  * request is parsed again as an ordinary one, so that only its own body is read as part of it.
  */
-export function withoutUpgrade({ method, url, httpVersion, rawHeaders, headers }: IncomingMessage): Buffer {
+export function removeUpgrade({ method, url, httpVersion, rawHeaders, headers }: IncomingMessage): Buffer {
   // Headers that Connection names are for this hop alone.
   const named = (headers.connection ?? '').toLowerCase().split(',')
-  const removed = new Set([...HEADERS_OF_AN_UPGRADE, ...named.map((name) => name.trim())])
+  const removed = new Set([...UPGRADE_HEADERS, ...named.map((name) => name.trim())])
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let i = 0; i < rawHeaders.length; i += 2)
     if (!removed.has((rawHeaders[i] as string).toLowerCase()))
@@ -51,17 +55,17 @@ export function withoutUpgrade({ method, url, httpVersion, rawHeaders, headers }
 }
 
 /** Sends the handshake to the target, and reads the head of its response. */
-async function shakeHands(
-  { settings }: House,
+async function performHandshake(
+  { settings }: ProxyHandlerContext,
   req: IncomingMessage,
   upstream: Socket,
   { host }: RequestTarget,
   path: string,
   signal: AbortSignal,
 ): Promise<Begun> {
-  const limit = new Limit({ connectTimeout: settings.responseTimeout, host }, signal)
-  const release = abortable(upstream, limit.signal)
-  const { headers } = readRequest(req.rawHeaders)
+  const deadline = new ConnectDeadline({ connectTimeout: settings.responseTimeout, host }, signal)
+  const release = destroyOnAbort(upstream, deadline.signal)
+  const { headers } = parseRequestHead(req.rawHeaders)
   try {
     return await new Promise((resolve, reject) => {
       const handshake = request({
@@ -77,30 +81,35 @@ async function shakeHands(
       handshake.on('socket', (socket) => socket.resume())
       handshake.on('upgrade', (response: IncomingMessage, _socket: Socket, early: Buffer) => {
         if (early.length > 0) upstream.unshift(early)
-        resolve({ switched: true, told: headOf(response) })
+        resolve({ switched: true, told: formatHead(response) })
       })
       handshake.on('response', (response: IncomingMessage) =>
         resolve({
           switched: false,
-          answer: (client) => deliver(req, response, client, settings.idleTimeout),
+          answer: (client) => forwardResponse(req, response, client, settings.idleTimeout),
         }),
       )
       handshake.end()
     })
   } finally {
     release()
-    limit.end()
+    deadline.end()
   }
 }
 
-function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+function formatHead({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
   let text = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n`
   for (let i = 0; i < rawHeaders.length; i += 2) text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`
   return `${text}\r\n`
 }
 
 /** Sends the client the response of a target that did not switch protocols, and closes both connections after it. */
-function deliver(req: IncomingMessage, response: IncomingMessage, client: Socket, idleTimeout: number): void {
+function forwardResponse(
+  req: IncomingMessage,
+  response: IncomingMessage,
+  client: Socket,
+  idleTimeout: number,
+): void {
   const { statusCode = 502, statusMessage = '', rawHeaders } = response
   const res = new ServerResponse(req)
   res.shouldKeepAlive = false
@@ -109,7 +118,7 @@ function deliver(req: IncomingMessage, response: IncomingMessage, client: Socket
   client.on('error', () => {}).resume()
   client.setTimeout(idleTimeout, () => client.destroy())
   client.on('close', () => response.destroy())
-  const { headers } = readResponse(statusCode, rawHeaders)
+  const { headers } = parseResponseHead(statusCode, rawHeaders)
   res.writeHead(statusCode, statusMessage, headers)
   pipeline(response, res, (error) => {
     response.socket.destroy()

@@ -2,23 +2,23 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ProxyContext, ProxyUser } from './options.js'
 
 /** Who calls, and with which parameters. */
-export interface Caller {
+export interface ProxyCaller {
   readonly user: string | undefined
   readonly context: ProxyContext
 }
 
-const NOTHING: ProxyContext = Object.freeze({})
-const ANYBODY: Caller = Object.freeze({ user: undefined, context: NOTHING })
+const NO_CONTEXT: ProxyContext = Object.freeze({})
+const ANONYMOUS_CALLER: ProxyCaller = Object.freeze({ user: undefined, context: NO_CONTEXT })
 
 /** Where a parameter begins. Its value goes on to the next or to the end, so that it may have hyphens. */
-const PARAMETER = /-(session|region)-/
+const PARAMETER_PATTERN = /-(session|region)-/
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /** Reads `-session-X-region-Y`; undefined where it is something else. */
-function parametersOf(text: string): ProxyContext | undefined {
-  if (text === '') return NOTHING
-  const [before, ...parts] = text.split(PARAMETER)
+function parseParameters(text: string): ProxyContext | undefined {
+  if (text === '') return NO_CONTEXT
+  const [before, ...parts] = text.split(PARAMETER_PATTERN)
   if (before !== '') return undefined
   const context: { session?: string; region?: string } = {}
   for (let i = 0; i < parts.length; i += 2) {
@@ -38,30 +38,33 @@ function decode(authorization: string): readonly [name: string, password: string
 }
 
 /** Lets callers in by Proxy-Authorization, and reads the parameters in their names. */
-export class Users {
+export class UserDirectory {
   private readonly passwords = new Map<string, Buffer>()
-  private readonly longest: string[]
+  private readonly namesByLength: string[]
 
   constructor(users: readonly ProxyUser[]) {
-    for (const { name, password } of users) this.passwords.set(name, digest(password))
+    for (const { name, password } of users) this.passwords.set(name, sha256(password))
     // A name may begin like another one: the longer is meant.
-    this.longest = [...this.passwords.keys()].sort((a, b) => b.length - a.length)
+    this.namesByLength = [...this.passwords.keys()].sort((a, b) => b.length - a.length)
   }
 
   /** The caller; undefined where it is not let in. Without users everybody is, whatever the password. */
-  admit(authorization: string | undefined): Caller | undefined {
+  authenticate(authorization: string | undefined): ProxyCaller | undefined {
     const open = this.passwords.size === 0
-    if (authorization === undefined) return open ? ANYBODY : undefined
-    const [given, password] = decode(authorization)
+    if (authorization === undefined) return open ? ANONYMOUS_CALLER : undefined
+    const [givenName, password] = decode(authorization)
     if (open) {
-      const at = given.search(PARAMETER)
-      return { user: undefined, context: (at < 0 ? undefined : parametersOf(given.slice(at))) ?? NOTHING }
+      const at = givenName.search(PARAMETER_PATTERN)
+      return {
+        user: undefined,
+        context: (at < 0 ? undefined : parseParameters(givenName.slice(at))) ?? NO_CONTEXT,
+      }
     }
-    const user = this.find(given)
-    const context = user === undefined ? undefined : parametersOf(given.slice(user.length))
+    const user = this.find(givenName)
+    const context = user === undefined ? undefined : parseParameters(givenName.slice(user.length))
     // The comparison takes its time whether the name is known or not.
     const expected = user === undefined ? undefined : this.passwords.get(user)
-    const right = timingSafeEqual(digest(password), expected ?? digest(''))
+    const right = timingSafeEqual(sha256(password), expected ?? sha256(''))
     return right && expected !== undefined && context !== undefined ? { user, context } : undefined
   }
 
@@ -71,6 +74,6 @@ export class Users {
   }
 
   private find(given: string): string | undefined {
-    return this.longest.find((name) => given === name || given.startsWith(`${name}-`))
+    return this.namesByLength.find((name) => given === name || given.startsWith(`${name}-`))
   }
 }

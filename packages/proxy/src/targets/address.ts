@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** Not for the public: this network, private, shared, loopback, link-local (with the metadata services), tests, multicast. */
-const V4: readonly (readonly [string, number])[] = [
+const PRIVATE_V4_RANGES: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -16,7 +16,7 @@ const V4: readonly (readonly [string, number])[] = [
 ]
 
 /** Unspecified and loopback, local NAT64, Teredo, unique local, link-local, site-local, multicast. */
-const V6: readonly (readonly [string, number])[] = [
+const PRIVATE_V6_RANGES: readonly (readonly [string, number])[] = [
   ['::', 127],
   ['64:ff9b:1::', 48],
   ['2001::', 32],
@@ -26,12 +26,12 @@ const V6: readonly (readonly [string, number])[] = [
   ['ff00::', 8],
 ]
 
-const blocked = new BlockList()
-for (const [network, prefix] of V4) blocked.addSubnet(network, prefix, 'ipv4')
-for (const [network, prefix] of V6) blocked.addSubnet(network, prefix, 'ipv6')
+const privateRanges = new BlockList()
+for (const [network, prefix] of PRIVATE_V4_RANGES) privateRanges.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of PRIVATE_V6_RANGES) privateRanges.addSubnet(network, prefix, 'ipv6')
 
 /** The first of the groups in which an IPv6 address of this kind holds an IPv4 address. */
-const EMBEDDING: readonly (readonly [pattern: RegExp, group: number])[] = [
+const EMBEDDED_V4_PATTERNS: readonly (readonly [pattern: RegExp, group: number])[] = [
   [/^0:0:0:0:0:(ffff|0):/, 6], // mapped, compatible
   [/^0:0:0:0:ffff:0:/, 6], // translated
   [/^64:ff9b:0:0:0:0:/, 6], // NAT64
@@ -39,7 +39,7 @@ const EMBEDDING: readonly (readonly [pattern: RegExp, group: number])[] = [
 ]
 
 /** The eight groups of an IPv6 address, without leading zeros. */
-function groupsOf(address: string): string[] {
+function expandV6(address: string): string[] {
   // The URL parser writes every spelling in one way, a dotted end included.
   const [head = '', tail] = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1).split('::')
   const left = head === '' ? [] : head.split(':')
@@ -64,21 +64,21 @@ function groupsOf(address: string): string[] {
  * ```
  */
 export function isPrivateAddress(address: string): boolean {
-  if (isIPv4(address)) return blocked.check(address, 'ipv4')
+  if (isIPv4(address)) return privateRanges.check(address, 'ipv4')
   if (!isIPv6(address)) return false
   const bare = address.split('%')[0] as string
-  if (blocked.check(bare, 'ipv6')) return true
-  const groups = groupsOf(bare)
+  if (privateRanges.check(bare, 'ipv6')) return true
+  const groups = expandV6(bare)
   const text = groups.join(':')
-  return EMBEDDING.some(([pattern, at]) => {
+  return EMBEDDED_V4_PATTERNS.some(([pattern, at]) => {
     if (!pattern.test(text)) return false
     const [high = 0, low = 0] = groups.slice(at, at + 2).map((group) => Number.parseInt(group, 16))
-    return blocked.check([high >> 8, high & 255, low >> 8, low & 255].join('.'), 'ipv4')
+    return privateRanges.check([high >> 8, high & 255, low >> 8, low & 255].join('.'), 'ipv4')
   })
 }
 
 /** Names that mean this machine or a metadata service by definition, whatever a resolver here says: one behind us may know. */
-const LOCAL =
+const LOCAL_NAME_PATTERN =
   /^((.+\.)?localhost|(.+\.)?localhost\.localdomain|metadata|metadata\.google\.internal|metadata\.goog|instance-data(\..+)?)\.?$/i
 
 /**
@@ -93,4 +93,4 @@ const LOCAL =
  * isLocalName('example.com') // => false
  * ```
  */
-export const isLocalName = (name: string): boolean => LOCAL.test(name)
+export const isLocalName = (name: string): boolean => LOCAL_NAME_PATTERN.test(name)

@@ -14,8 +14,8 @@ export interface ResolvedAddress {
 export type Resolve = (name: string) => Promise<readonly ResolvedAddress[]>
 
 /** How long an answer of the resolver is believed, and of how many names. */
-const BELIEVED = 10_000
-const MOST = 10_000
+const DNS_CACHE_MS = 10_000
+const MAX_CACHED_NAMES = 10_000
 
 /** The operating system's resolver. */
 export const resolveBySystem: Resolve = (name) =>
@@ -26,11 +26,11 @@ export const resolveBySystem: Resolve = (name) =>
 /** The target is one that this proxy does not go to. As a mistake of the caller's it is not tried again. */
 export class PrivateTargetError extends TypeError {}
 
-interface Known {
-  readonly until: number
+interface CachedLookup {
+  readonly expiresAt: number
   readonly addresses: Promise<readonly ResolvedAddress[]>
   /** Set once the name is known to be fine. */
-  open: boolean
+  isAllowed: boolean
 }
 
 /** What a {@link TargetPolicy} is made of. */
@@ -47,7 +47,7 @@ export interface TargetPolicyOptions {
  * The spellings under which a host is checked: as it is, and without final dots. A proxy behind us may drop those, and a
  * resolver here may know only one of the two.
  */
-function spellingsOf(host: string): readonly string[] {
+function hostSpellings(host: string): readonly string[] {
   if (!host.endsWith('.')) return [host]
   const bare = host.replace(/\.+$/, '')
   if (bare === '') return [host]
@@ -74,7 +74,7 @@ export class TargetPolicy {
   private readonly allowPrivate: boolean
   private readonly resolve: Resolve
   private readonly clock: Clock
-  private readonly known = new Map<string, Known>()
+  private readonly cache = new Map<string, CachedLookup>()
 
   constructor({
     allowPrivate = false,
@@ -93,13 +93,13 @@ export class TargetPolicy {
   allows(hostname: string): boolean | Promise<boolean> {
     if (this.allowPrivate) return true
     const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-    const spellings = spellingsOf(host)
+    const spellings = hostSpellings(host)
     const address = spellings.find((one) => isIP(one) > 0)
     if (address !== undefined) return !isPrivateAddress(address)
     if (spellings.some(isLocalName)) return false
-    const known = spellings.map((name) => this.lookUp(name))
-    if (known.every(({ open }) => open)) return true
-    return Promise.all(known.map(({ addresses }) => addresses.then(isOpen, () => true))).then((all) =>
+    const known = spellings.map((name) => this.cachedLookup(name))
+    if (known.every(({ isAllowed }) => isAllowed)) return true
+    return Promise.all(known.map(({ addresses }) => addresses.then(areAllPublic, () => true))).then((all) =>
       all.every(Boolean),
     )
   }
@@ -109,11 +109,11 @@ export class TargetPolicy {
    * round between the check and the connection.
    */
   readonly lookup: LookupFunction = (hostname, options, hand) => {
-    this.lookUp(hostname).addresses.then(
+    this.cachedLookup(hostname).addresses.then(
       (addresses) => {
         const first = addresses[0]
-        if (first === undefined) hand(notFound(hostname), '', 0)
-        else if (!this.allowPrivate && !isOpen(addresses))
+        if (first === undefined) hand(createNotFoundError(hostname), '', 0)
+        else if (!this.allowPrivate && !areAllPublic(addresses))
           hand(new PrivateTargetError(`${hostname} is at a private address`), '', 0)
         else if (options.all === true) hand(null, [...addresses])
         else hand(null, first.address, first.family)
@@ -122,33 +122,37 @@ export class TargetPolicy {
     )
   }
 
-  private lookUp(name: string): Known {
-    const { known, clock } = this
+  private cachedLookup(name: string): CachedLookup {
+    const { cache, clock } = this
     const now = clock.now()
-    const found = known.get(name)
-    if (found !== undefined && found.until > now) return found
+    const found = cache.get(name)
+    if (found !== undefined && found.expiresAt > now) return found
     // In order of their making: the oldest go first.
-    known.delete(name)
-    for (const [old, { until }] of known) {
-      if (until > now && known.size < MOST) break
-      known.delete(old)
+    cache.delete(name)
+    for (const [old, { expiresAt }] of cache) {
+      if (expiresAt > now && cache.size < MAX_CACHED_NAMES) break
+      cache.delete(old)
     }
-    const made: Known = { until: now + BELIEVED, addresses: this.resolve(name), open: false }
-    known.set(name, made)
+    const made: CachedLookup = {
+      expiresAt: now + DNS_CACHE_MS,
+      addresses: this.resolve(name),
+      isAllowed: false,
+    }
+    cache.set(name, made)
     made.addresses.then(
       (addresses) => {
-        made.open = isOpen(addresses)
+        made.isAllowed = areAllPublic(addresses)
       },
       () => {
-        if (known.get(name) === made) known.delete(name)
+        if (cache.get(name) === made) cache.delete(name)
       },
     )
     return made
   }
 }
 
-const isOpen = (addresses: readonly ResolvedAddress[]): boolean =>
+const areAllPublic = (addresses: readonly ResolvedAddress[]): boolean =>
   !addresses.some(({ address }) => isPrivateAddress(address))
 
-const notFound = (hostname: string): Error =>
+const createNotFoundError = (hostname: string): Error =>
   Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })

@@ -5,8 +5,8 @@ import { serialize } from 'node:v8'
 import { type Attempt, HoldfastError, type RunOptions } from 'holdfast'
 import { urlWithCredentials } from '../members/credentials.js'
 import { upstreamOf } from '../members/member.js'
-import { guardsOf } from '../server/guards.js'
-import type { ProxyCounts } from '../server/house.js'
+import type { ProxyCounts } from '../server/context.js'
+import { createGuardSelector } from '../server/guards.js'
 import type { ProxyCall, ProxyGuard, ProxySettings } from '../server/options.js'
 import { type ProxyStatus, withPool } from '../server/status-page.js'
 import { Channel, type ChannelEnd } from './channel.js'
@@ -79,7 +79,7 @@ class Primary implements Workers {
 
   constructor(settings: ProxySettings) {
     this.settings = settings
-    this.guardFor = guardsOf(settings)
+    this.guardFor = createGuardSelector(settings)
     this.server = createServer({ pauseOnConnect: true }, (socket) => this.accept(socket))
   }
 
@@ -140,7 +140,7 @@ class Primary implements Workers {
     for (const worker of this.workers)
       if (worker.isReady && (least === undefined || worker.connections < least.connections)) least = worker
     if (least === undefined) this.hold(socket)
-    else least.take(socket)
+    else least.acceptSocket(socket)
   }
 
   /** Keeps a connection until a worker is ready, for as long as a client may take for the head of a request. */
@@ -263,7 +263,7 @@ class WorkerProcess {
   }
 
   /** Hands a connection over. */
-  take(socket: Socket): void {
+  acceptSocket(socket: Socket): void {
     this.taken++
     this.child.send(CONNECTION, socket, { keepOpen: false }, (error) => {
       if (error === null) return
@@ -357,9 +357,9 @@ class RemoteCall {
     }
     try {
       const value = await guardFor(call).run((attempt) => this.attempt(attempt), options)
-      channel.send({ type: 'end', id, key: keyOf(value) })
+      channel.send({ type: 'end', id, key: outcomeKey(value) })
     } catch (error) {
-      channel.send({ type: 'end', id, key: keyOf(error), error: encodeError(error) })
+      channel.send({ type: 'end', id, key: outcomeKey(error), error: encodeError(error) })
     }
   }
 
@@ -396,7 +396,7 @@ class RemoteCall {
   }
 }
 
-const keyOf = (outcome: unknown): number | undefined => (Object(outcome) as { [KEY]?: number })[KEY]
+const outcomeKey = (outcome: unknown): number | undefined => (Object(outcome) as { [KEY]?: number })[KEY]
 
 function wireMember(id: string, value: unknown): WireMember {
   const upstream = upstreamOf(value)

@@ -1,9 +1,9 @@
 import { HoldfastError, type HoldfastErrorCode, isHoldfastError } from 'holdfast'
 import { ProxyConnectionError } from '../errors.js'
-import { StatusFailure } from '../server/answer.js'
-import type { ProxyCounts } from '../server/house.js'
+import type { ProxyCounts } from '../server/context.js'
 import type { ProxyCall, ProxySettings } from '../server/options.js'
 import type { ProxyStatus } from '../server/status-page.js'
+import { StatusFailure } from '../server/upstream-response.js'
 import { PrivateTargetError } from '../targets/target-policy.js'
 
 /** The settings of a worker: plain data. Guards and the pool stay in the primary. */

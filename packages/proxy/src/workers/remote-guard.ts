@@ -2,8 +2,8 @@ import type { ConnectionOptions } from 'node:tls'
 import { deserialize } from 'node:v8'
 import type { Attempt, RunOptions } from 'holdfast'
 import { ProxyUpstream } from '../members/upstream.js'
-import { JudgedAnswer } from '../server/answer.js'
 import type { ProxyCall, ProxyGuard } from '../server/options.js'
+import { StatusResult } from '../server/upstream-response.js'
 import type { Channel } from './channel.js'
 import {
   decodeError,
@@ -17,12 +17,12 @@ import {
 /** How many members of the pool a worker keeps connections to. */
 const MAX_UPSTREAMS = 100_000
 
-type Outcome = { readonly ok: boolean; readonly value: unknown }
+type AttemptResult = { readonly ok: boolean; readonly value: unknown }
 
 interface RunningCall {
   readonly fn: (attempt: Attempt) => unknown
   readonly options: RunOptions
-  readonly outcomes: Map<number, Outcome>
+  readonly outcomes: Map<number, AttemptResult>
   readonly attempts: Map<number, AbortController>
   resolve(value: unknown): void
   reject(error: unknown): void
@@ -93,7 +93,7 @@ export class RemoteGuards {
       note: () => {},
       ...(member && { member: { id: member.id, value: this.upstreamFor(member) } }),
     }
-    let outcome: Outcome
+    let outcome: AttemptResult
     try {
       outcome = { ok: true, value: await call.fn(attempt) }
     } catch (error) {
@@ -120,7 +120,7 @@ export class RemoteGuards {
     const name = `${id} ${url} ${connectTimeout} ${tls ?? ''}`
     const found =
       this.upstreams.get(name) ??
-      new ProxyUpstream(url, { connectTimeout, ...(tls !== undefined && { tls: readTls(tls) }) })
+      new ProxyUpstream(url, { connectTimeout, ...(tls !== undefined && { tls: decodeTls(tls) }) })
     // Ordered by last use: the first entry is the least recently used.
     this.upstreams.delete(name)
     this.upstreams.set(name, found)
@@ -130,20 +130,20 @@ export class RemoteGuards {
   }
 }
 
-const readTls = (text: string): ConnectionOptions => deserialize(Buffer.from(text, 'base64'))
+const decodeTls = (text: string): ConnectionOptions => deserialize(Buffer.from(text, 'base64'))
 
 /** Closes the connection of an attempt whose outcome is not used. Responses are discarded by the request that holds them. */
-function discard({ ok, value }: Outcome): void {
+function discard({ ok, value }: AttemptResult): void {
   const { destroy } = Object(value) as { destroy?: unknown }
   if (ok && typeof destroy === 'function') (value as { destroy(): void }).destroy()
 }
 
-function wireOutcome({ ok, value }: Outcome, options: RunOptions): WireOutcome {
+function wireOutcome({ ok, value }: AttemptResult, options: RunOptions): WireOutcome {
   const mustNotRepeat = abortMatchers(options).some(
     (matches) => typeof matches === 'function' && (matches as (outcome: unknown) => boolean)(value),
   )
   if (!ok) return { ok, mustNotRepeat, error: encodeError(value) }
-  if (!(value instanceof JudgedAnswer)) return { ok, mustNotRepeat }
+  if (!(value instanceof StatusResult)) return { ok, mustNotRepeat }
   const { status, headers } = value
   return { ok, mustNotRepeat, status, headers }
 }

@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net'
 import { CredentialThrottle, systemClock } from 'holdfast/internal'
-import { createHouse, type House } from '../server/house.js'
+import { createHouse, type ProxyHandlerContext } from '../server/context.js'
 import { createHttpServer, shutdown } from '../server/http-server.js'
 import type { ProxyStatus } from '../server/status-page.js'
 import { resolveBySystem } from '../targets/target-policy.js'
@@ -56,7 +56,7 @@ class Worker {
   private readonly throttle = new SharedThrottle(this.channel)
   private readonly statusRequests = new Map<number, (status: ProxyStatus) => void>()
   private statusId = 0
-  private house: House | undefined
+  private house: ProxyHandlerContext | undefined
   private server: ReturnType<typeof createHttpServer> | undefined
   private closed = 0
   private reported = ''
@@ -76,13 +76,13 @@ class Worker {
     // As Node's HTTP server sets it for its own sockets.
     socket.allowHalfOpen = true
     socket.setNoDelay(true)
-    socket.once('close', () => this.leave())
+    socket.once('close', () => this.disconnect())
     this.server?.emit('connection', socket)
     socket.resume()
   }
 
   /** A connection that was handed over is closed. */
-  leave(): void {
+  disconnect(): void {
     this.closed++
     this.report()
   }
@@ -137,7 +137,7 @@ const worker = new Worker()
 process.on('message', (message, socket) => {
   if (message === CONNECTION) {
     // The client disconnected while its connection was handed over.
-    if (socket === undefined) worker.leave()
+    if (socket === undefined) worker.disconnect()
     else worker.accept(socket as Socket)
   } else for (const one of message as unknown as PrimaryMessage[]) worker.handle(one)
 })

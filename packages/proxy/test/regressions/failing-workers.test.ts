@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { proxyMember, proxyPool, startProxy } from '../../src/index.js'
-import { readProxy } from '../../src/server/options.js'
+import { parseProxyOptions } from '../../src/server/options.js'
 import { startWorkers } from '../../src/workers/primary.js'
 import { CERT, KEY } from '../kit/certificate.js'
 import { ask, proxyFor } from '../kit/clients.js'
@@ -82,7 +82,7 @@ describe('a worker of the proxy that fails', () => {
     const original = node.path
     const warnings = collectWarnings()
     const clock = fakeClock()
-    const primary = await startWorkers({ ...readProxy({ port: 0, workers: 2 }), clock })
+    const primary = await startWorkers({ ...parseProxyOptions({ port: 0, workers: 2 }), clock })
     onTestFinished(() => primary.close(1000))
     const { port } = primary.server.address() as AddressInfo
     const [first, second] = workerIds()
@@ -113,7 +113,7 @@ describe('a worker of the proxy that fails', () => {
     const node = replaceNode()
     const clock = fakeClock()
     const warnings = collectWarnings()
-    const primary = await startWorkers({ ...readProxy({ port: 0, workers: 2 }), clock })
+    const primary = await startWorkers({ ...parseProxyOptions({ port: 0, workers: 2 }), clock })
     node.path = MISSING
     for (const pid of workerIds()) process.kill(pid, 'SIGKILL')
     await until(() => warnings.length === 2)
@@ -125,7 +125,7 @@ describe('a worker of the proxy that fails', () => {
 
   it('is killed where it does not end within the timeout and the grace period of close()', async () => {
     const clock = fakeClock()
-    const primary = await startWorkers({ ...readProxy({ port: 0, workers: 2 }), clock })
+    const primary = await startWorkers({ ...parseProxyOptions({ port: 0, workers: 2 }), clock })
     const [first] = workerIds()
     process.kill(first as number, 'SIGSTOP')
     const closed = primary.close(1000)
@@ -141,7 +141,10 @@ describe('a worker of the proxy that fails', () => {
     const node = replaceNode()
     const clock = fakeClock()
     const warnings = collectWarnings()
-    const primary = await startWorkers({ ...readProxy({ port: 0, workers: 2, headTimeout: 100 }), clock })
+    const primary = await startWorkers({
+      ...parseProxyOptions({ port: 0, workers: 2, headTimeout: 100 }),
+      clock,
+    })
     onTestFinished(() => primary.close(1000))
     const { port } = primary.server.address() as AddressInfo
     node.path = MISSING

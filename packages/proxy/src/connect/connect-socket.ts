@@ -15,32 +15,46 @@ export interface DialOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)))
+const toError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)))
 
 /** Destroys the socket when the signal is aborted, until the function it returns is called. */
-export function abortable(socket: Socket, signal: AbortSignal | undefined): () => void {
+export function destroyOnAbort(socket: Socket, signal: AbortSignal | undefined): () => void {
   if (signal === undefined) return () => {}
-  const abort = (): void => void socket.destroy(asError(signal.reason))
+  const abort = (): void => void socket.destroy(toError(signal.reason))
   if (signal.aborted) abort()
   else signal.addEventListener('abort', abort, { once: true })
   return () => signal.removeEventListener('abort', abort)
 }
 
 /** Opens a connection; resolves when it stands, TLS included. */
-export function dial({ host, port, tls, lookup, halfOpen = false, signal }: DialOptions): Promise<Socket> {
-  const via = { allowHalfOpen: halfOpen, ...(lookup === undefined ? {} : { lookup }) }
+export function connectSocket({
+  host,
+  port,
+  tls,
+  lookup,
+  halfOpen = false,
+  signal,
+}: DialOptions): Promise<Socket> {
+  const socketOptions = { allowHalfOpen: halfOpen, ...(lookup === undefined ? {} : { lookup }) }
   const socket =
     tls === undefined
-      ? connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, ...via })
-      : connectTls({ host, port, ALPNProtocols: ['http/1.1'], ...via, ...tls })
-  const release = abortable(socket, signal)
+      ? connectTcp({
+          host,
+          port,
+          noDelay: true,
+          keepAlive: true,
+          keepAliveInitialDelay: 60_000,
+          ...socketOptions,
+        })
+      : connectTls({ host, port, ALPNProtocols: ['http/1.1'], ...socketOptions, ...tls })
+  const release = destroyOnAbort(socket, signal)
   return new Promise((resolve, reject) => {
-    const failed = (error: Error): void => {
+    const onError = (error: Error): void => {
       release()
       reject(error)
     }
-    socket.once('error', failed).once(tls === undefined ? 'connect' : 'secureConnect', () => {
-      socket.off('error', failed)
+    socket.once('error', onError).once(tls === undefined ? 'connect' : 'secureConnect', () => {
+      socket.off('error', onError)
       release()
       resolve(socket)
     })

@@ -4,7 +4,7 @@ import { upstreamOf } from './member.js'
 import type { ProxyUpstream } from './upstream.js'
 
 /** A pick of the pool's, with its member as a proxy. */
-class UpstreamPick implements Selection<ProxyUpstream> {
+class UpstreamSelection implements Selection<ProxyUpstream> {
   readonly member: Member<ProxyUpstream>
   readonly inner: Selection
 
@@ -14,11 +14,11 @@ class UpstreamPick implements Selection<ProxyUpstream> {
   }
 }
 
-const innerOf = (picks: readonly Selection<ProxyUpstream>[]): Selection[] =>
-  picks.map((pick) => (pick as UpstreamPick).inner)
+const innerSelections = (selections: readonly Selection<ProxyUpstream>[]): Selection[] =>
+  selections.map((selection) => (selection as UpstreamSelection).inner)
 
 /** A pool whose members are proxies, whatever their values are: those of a runtime's pools are urls. */
-export class Upstreams implements MemberPool<ProxyUpstream> {
+export class UpstreamPool implements MemberPool<ProxyUpstream> {
   private readonly pool: Pool
 
   constructor(pool: Pool) {
@@ -27,23 +27,27 @@ export class Upstreams implements MemberPool<ProxyUpstream> {
 
   select(
     context: unknown,
-    picks: readonly Selection<ProxyUpstream>[],
+    selections: readonly Selection<ProxyUpstream>[],
     lease: number | undefined,
-  ): UpstreamPick | undefined {
-    const taken = this.pool.select(context, innerOf(picks), lease)
-    return taken && new UpstreamPick(taken)
+  ): UpstreamSelection | undefined {
+    const taken = this.pool.select(context, innerSelections(selections), lease)
+    return taken && new UpstreamSelection(taken)
   }
 
   recordOutcome(
-    pick: Selection<ProxyUpstream>,
+    selection: Selection<ProxyUpstream>,
     outcome: SelectionOutcome,
-    picks: readonly Selection<ProxyUpstream>[],
+    selections: readonly Selection<ProxyUpstream>[],
   ): boolean {
-    return this.pool.recordOutcome((pick as UpstreamPick).inner, outcome, innerOf(picks))
+    return this.pool.recordOutcome(
+      (selection as UpstreamSelection).inner,
+      outcome,
+      innerSelections(selections),
+    )
   }
 
-  hasUntriedMember(picks: readonly Selection<ProxyUpstream>[]): boolean {
-    return this.pool.hasUntriedMember(innerOf(picks))
+  hasUntriedMember(selections: readonly Selection<ProxyUpstream>[]): boolean {
+    return this.pool.hasUntriedMember(innerSelections(selections))
   }
 
   createUnavailableError(): HoldfastError {

@@ -5,21 +5,21 @@ import { PrivateTargetError } from '../targets/target-policy.js'
 import { closeGracefully, lingerAfterResponse } from './linger.js'
 
 /** An answer that the proxy gives itself. */
-export interface Refusal {
+export interface ErrorResponse {
   readonly status: number
   readonly error: string
   readonly message: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export const UNAUTHORIZED: Refusal = {
+export const UNAUTHORIZED: ErrorResponse = {
   status: 407,
   error: 'UNAUTHORIZED',
   message: 'expected the name and password of a user of this proxy (Proxy-Authorization: Basic)',
   headers: { 'proxy-authenticate': 'Basic realm="holdfast"' },
 }
 /** The same for the status page, where the proxy is an origin server. */
-export const UNAUTHORIZED_PAGE: Refusal = {
+export const UNAUTHORIZED_PAGE: ErrorResponse = {
   status: 401,
   error: 'UNAUTHORIZED',
   message: 'expected the name and password of a user of this proxy (Authorization: Basic)',
@@ -27,54 +27,54 @@ export const UNAUTHORIZED_PAGE: Refusal = {
 }
 
 /** Too many wrong passwords came from an address; `wait` is in milliseconds. */
-export const tooManyGuesses = (wait: number): Refusal => ({
+export const tooManyGuesses = (wait: number): ErrorResponse => ({
   status: 429,
   error: 'RATE_LIMITED',
   message: 'too many wrong passwords from this address',
   headers: { 'retry-after': String(Math.ceil(wait / 1000)) },
 })
 
-export const PORT_FORBIDDEN: Refusal = {
+export const PORT_FORBIDDEN: ErrorResponse = {
   status: 403,
   error: 'FORBIDDEN',
   message: 'CONNECT to this port is not allowed (connectPorts, in the file proxy.connect_ports)',
 }
-export const UNKNOWN_CODING: Refusal = {
+export const UNKNOWN_CODING: ErrorResponse = {
   status: 501,
   error: 'NOT_IMPLEMENTED',
   message: 'expected the transfer coding chunked alone, got another one',
   headers: { connection: 'close' },
 }
-export const UNFRAMED: Refusal = {
+export const UNFRAMED: ErrorResponse = {
   status: 400,
   error: 'BAD_REQUEST',
   message: 'expected chunked as the last transfer coding, got another one',
   headers: { connection: 'close' },
 }
-export const SEVERAL_HOSTS: Refusal = {
+export const SEVERAL_HOSTS: ErrorResponse = {
   status: 400,
   error: 'BAD_REQUEST',
   message: 'expected one Host header, got several',
   headers: { connection: 'close' },
 }
-export const FORBIDDEN: Refusal = {
+export const FORBIDDEN: ErrorResponse = {
   status: 403,
   error: 'FORBIDDEN',
   message: 'the target is a private address or name; allowPrivateTargets allows it',
 }
-export const BAD_TARGET: Refusal = {
+export const BAD_TARGET: ErrorResponse = {
   status: 400,
   error: 'BAD_REQUEST',
   message:
     'expected GET http://host/path HTTP/1.1 or CONNECT host:port HTTP/1.1, since this is a forward proxy',
 }
-export const NOT_FOUND: Refusal = {
+export const NOT_FOUND: ErrorResponse = {
   status: 404,
   error: 'NOT_FOUND',
   message: 'not found: the only page of this forward proxy is /',
 }
 
-const UNAVAILABLE = new Set([
+const UNAVAILABLE_CODES = new Set([
   'POOL_UNAVAILABLE',
   'NETWORK_DOWN',
   'CIRCUIT_OPEN',
@@ -83,7 +83,7 @@ const UNAVAILABLE = new Set([
   'CANCELLED',
 ])
 
-const SENTENCES: Readonly<Record<string, string>> = {
+const MESSAGE_BY_CODE: Readonly<Record<string, string>> = {
   POOL_UNAVAILABLE: 'no proxy of the pool is available',
   NETWORK_DOWN: 'the network of the proxy is down',
   CIRCUIT_OPEN: 'the circuit breaker is open',
@@ -92,17 +92,17 @@ const SENTENCES: Readonly<Record<string, string>> = {
 }
 
 /** What a client is told of an error. No text of the error itself goes out: it may name what is none of its business. */
-export function refusalFor(error: unknown): Refusal {
+export function toErrorResponse(error: unknown): ErrorResponse {
   if (error instanceof PrivateTargetError || (error as Error)?.cause instanceof PrivateTargetError)
     return FORBIDDEN
   const { kind, httpStatus, retryAfter } = classify(error)
   const code = isHoldfastError(error) ? error.code : undefined
   if (code === 'POLICY_NOT_FOUND' || code === 'INVALID_OPTIONS')
     return { status: 400, error: code, message: 'x-holdfast-policy: policy not found' }
-  if ((code !== undefined && UNAVAILABLE.has(code)) || httpStatus === 429) {
+  if ((code !== undefined && UNAVAILABLE_CODES.has(code)) || httpStatus === 429) {
     const known = code === undefined ? 'UPSTREAM_RATE_LIMITED' : code
     const headers = retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter / 1000)) }
-    return { status: 503, error: known, message: SENTENCES[known] ?? 'retry later', headers }
+    return { status: 503, error: known, message: MESSAGE_BY_CODE[known] ?? 'retry later', headers }
   }
   if (kind === 'timeout' || httpStatus === 504)
     return { status: 504, error: code ?? 'UPSTREAM_TIMEOUT', message: 'no response in time' }
@@ -118,47 +118,47 @@ export const BROWSER_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-const bodyOf = ({ error, message }: Refusal): string => `${JSON.stringify({ error, message })}\n`
+const formatBody = ({ error, message }: ErrorResponse): string => `${JSON.stringify({ error, message })}\n`
 
 /** Whether an answer can still be given. One whose turn has not come has no socket yet, but its request has. */
-export const isOpen = (res: ServerResponse): boolean =>
+export const canRespond = (res: ServerResponse): boolean =>
   !res.destroyed && !res.writableEnded && res.req.socket.writable
 
 /** Answers a plain request. */
-export function refuse(res: ServerResponse, refusal: Refusal): void {
-  if (!isOpen(res)) return
+export function sendError(res: ServerResponse, errorResponse: ErrorResponse): void {
+  if (!canRespond(res)) return
   if (res.headersSent) {
     res.destroy()
     return
   }
-  const body = bodyOf(refusal)
+  const body = formatBody(errorResponse)
   // What is left of the request is not waited for.
   const { 'content-length': announced = '0', 'transfer-encoding': chunked } = res.req.headers
   if (!res.req.complete && (announced !== '0' || chunked)) res.shouldKeepAlive = false
   if (!res.shouldKeepAlive) lingerAfterResponse(res.req.socket)
-  res.writeHead(refusal.status, {
+  res.writeHead(errorResponse.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     ...BROWSER_HEADERS,
-    ...refusal.headers,
+    ...errorResponse.headers,
   })
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
 /** Answers over a bare connection, and closes it. */
-export function refuseSocket(socket: Socket, refusal: Refusal): void {
+export function sendErrorOnSocket(socket: Socket, errorResponse: ErrorResponse): void {
   if (!socket.writable) {
     socket.destroy()
     return
   }
-  const body = bodyOf(refusal)
+  const body = formatBody(errorResponse)
   const headers = Object.entries({
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
-    ...refusal.headers,
+    ...errorResponse.headers,
   })
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines}\r\n${body}`)
+  socket.end(`HTTP/1.1 ${errorResponse.status} ${STATUS_CODES[errorResponse.status]}\r\n${lines}\r\n${body}`)
   closeGracefully(socket)
 }

@@ -1,4 +1,4 @@
-import { type Refusal, SEVERAL_HOSTS, UNFRAMED, UNKNOWN_CODING } from './refusals.js'
+import { type ErrorResponse, SEVERAL_HOSTS, UNFRAMED, UNKNOWN_CODING } from './error-responses.js'
 
 /** Header names and values by turns, as on the wire. */
 export type FlatHeaders = string[]
@@ -9,14 +9,14 @@ export interface RequestHead {
   authorization: string | undefined
   policy: string | undefined
   contentLength: number
-  chunked: boolean
-  idempotencyKey: boolean
+  isChunked: boolean
+  hasIdempotencyKey: boolean
   /** Why the request is refused: another server could read it differently. */
-  problem: Refusal | undefined
+  problem: ErrorResponse | undefined
 }
 
 /** What belongs to one connection and not to the message. */
-const HOP = [
+const HOP_BY_HOP_HEADERS = [
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -30,12 +30,19 @@ const HOP = [
 ]
 
 /** Of a request besides: what is said anew to the next server, and what is meant for us. */
-const REQUEST = new Set([...HOP, 'host', 'expect', 'content-length', 'x-holdfast-policy', 'http2-settings'])
+const DROPPED_REQUEST_HEADERS = new Set([
+  ...HOP_BY_HOP_HEADERS,
+  'host',
+  'expect',
+  'content-length',
+  'x-holdfast-policy',
+  'http2-settings',
+])
 
-const RESPONSE = new Set(HOP)
+const DROPPED_RESPONSE_HEADERS = new Set(HOP_BY_HOP_HEADERS)
 
 /** Takes out the headers that `Connection` names besides. */
-function withoutNamed(headers: FlatHeaders, connection: string): FlatHeaders {
+function removeConnectionHeaders(headers: FlatHeaders, connection: string): FlatHeaders {
   const named = new Set(connection.toLowerCase().split(/[\s,]+/))
   const kept: FlatHeaders = []
   for (let i = 0; i < headers.length; i += 2) {
@@ -46,24 +53,24 @@ function withoutNamed(headers: FlatHeaders, connection: string): FlatHeaders {
 }
 
 /** Why a Transfer-Encoding line is rejected; `hasOthers` if it is not the first. Only chunks delimit a body. */
-function problemOfCoding(hasOthers: boolean, value: string): Refusal | undefined {
+function problemOfCoding(hasOthers: boolean, value: string): ErrorResponse | undefined {
   const codings = value.toLowerCase().split(',')
   if (codings.at(-1)?.trim() !== 'chunked') return UNFRAMED
   return hasOthers || codings.length > 1 ? UNKNOWN_CODING : undefined
 }
 
-const USUAL = /^\s*(keep-alive|close)\s*$/i
+const COMMON_CONNECTION_PATTERN = /^\s*(keep-alive|close)\s*$/i
 
 /** Reads the head of a request. */
-export function readRequest(raw: readonly string[]): RequestHead {
+export function parseRequestHead(raw: readonly string[]): RequestHead {
   const headers: FlatHeaders = []
   const head: RequestHead = {
     headers,
     authorization: undefined,
     policy: undefined,
     contentLength: 0,
-    chunked: false,
-    idempotencyKey: false,
+    isChunked: false,
+    hasIdempotencyKey: false,
     problem: undefined,
   }
   let connection = ''
@@ -72,26 +79,26 @@ export function readRequest(raw: readonly string[]): RequestHead {
     const name = raw[i] as string
     const value = raw[i + 1] as string
     const lower = name.toLowerCase()
-    if (!REQUEST.has(lower)) {
+    if (!DROPPED_REQUEST_HEADERS.has(lower)) {
       headers.push(name, value)
-      if (lower === 'idempotency-key') head.idempotencyKey = true
+      if (lower === 'idempotency-key') head.hasIdempotencyKey = true
     } else if (lower === 'connection') connection += `,${value}`
     else if (lower === 'proxy-authorization') head.authorization = value
     else if (lower === 'x-holdfast-policy') head.policy = value
     else if (lower === 'content-length') head.contentLength = Number(value)
     else if (lower === 'host') hosts++
     else if (lower === 'transfer-encoding') {
-      head.problem = problemOfCoding(head.chunked, value)
-      head.chunked = true
+      head.problem = problemOfCoding(head.isChunked, value)
+      head.isChunked = true
     }
   }
   if (hosts > 1) head.problem ??= SEVERAL_HOSTS
-  if (connection === '' || USUAL.test(connection.slice(1))) return head
-  return { ...head, headers: withoutNamed(headers, connection) }
+  if (connection === '' || COMMON_CONNECTION_PATTERN.test(connection.slice(1))) return head
+  return { ...head, headers: removeConnectionHeaders(headers, connection) }
 }
 
 /** The headers of an answer that go on to the client, and how long its body says it is; -1 where it does not say. */
-export interface ResponseHead {
+export interface UpstreamResponseHead {
   readonly headers: FlatHeaders
   readonly contentLength: number
 }
@@ -99,7 +106,7 @@ export interface ResponseHead {
 const textOf = (raw: Buffer | string): string => (typeof raw === 'string' ? raw : raw.toString('latin1'))
 
 /** Reads the head of an answer. A 204 tells no length of a body. */
-export function readResponse(status: number, raw: readonly (Buffer | string)[]): ResponseHead {
+export function parseResponseHead(status: number, raw: readonly (Buffer | string)[]): UpstreamResponseHead {
   const headers: FlatHeaders = []
   let connection = ''
   let contentLength = -1
@@ -107,7 +114,7 @@ export function readResponse(status: number, raw: readonly (Buffer | string)[]):
     const name = textOf(raw[i] as Buffer | string)
     const value = textOf(raw[i + 1] as Buffer | string)
     const lower = name.toLowerCase()
-    if (!RESPONSE.has(lower)) {
+    if (!DROPPED_RESPONSE_HEADERS.has(lower)) {
       if (lower === 'content-length') {
         if (status === 204) continue
         contentLength = Number(value)
@@ -115,12 +122,13 @@ export function readResponse(status: number, raw: readonly (Buffer | string)[]):
       headers.push(name, value)
     } else if (lower === 'connection') connection += `,${value}`
   }
-  if (connection === '' || USUAL.test(connection.slice(1))) return { headers, contentLength }
-  return { headers: withoutNamed(headers, connection), contentLength }
+  if (connection === '' || COMMON_CONNECTION_PATTERN.test(connection.slice(1)))
+    return { headers, contentLength }
+  return { headers: removeConnectionHeaders(headers, connection), contentLength }
 }
 
 /** The same as an object with small names, where something looks for one. */
-export function byName(flat: FlatHeaders): Record<string, string> {
+export function toHeaderObject(flat: FlatHeaders): Record<string, string> {
   const found: Record<string, string> = {}
   for (let i = 0; i < flat.length; i += 2) found[(flat[i] as string).toLowerCase()] = flat[i + 1] as string
   return found

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { byName, type FlatHeaders } from './head.js'
-import { isOpen } from './refusals.js'
+import { canRespond } from './error-responses.js'
+import { type FlatHeaders, toHeaderObject } from './headers.js'
 
 /** The most of a body that is read before the answer counts as one, so that a torn one can be asked for again. */
-export const WHOLE = 65_536
+export const MAX_BUFFERED_BYTES = 65_536
 
 /**
  * An answer to a plain request: its head, and its body as a whole or as it comes. It is either delivered or discarded.
  * It has no property `status`, which would have every answer classified.
  */
-export class Answer {
+export class UpstreamResponse {
   readonly statusCode: number
   readonly statusMessage: string
   readonly headers: FlatHeaders
@@ -18,10 +18,10 @@ export class Answer {
   chunks: Buffer[] = []
   size = 0
   /** Whether that is all of it. */
-  complete = false
+  isComplete = false
   private readonly controller: Dispatcher.DispatchController
   private client: ServerResponse | undefined = undefined
-  private broken = false
+  private isBroken = false
 
   constructor(
     statusCode: number,
@@ -36,7 +36,7 @@ export class Answer {
   }
 
   /** Takes a part of the body. */
-  take(chunk: Buffer): void {
+  onChunk(chunk: Buffer): void {
     const { client } = this
     if (client === undefined) {
       this.size += chunk.length
@@ -45,21 +45,21 @@ export class Answer {
   }
 
   /** The body is whole. */
-  end(): void {
-    this.complete = true
+  onEnd(): void {
+    this.isComplete = true
     this.client?.end()
   }
 
   /** The body will never be whole: the client must not take what it has for all. */
-  fail(): void {
-    this.broken = true
+  onFailure(): void {
+    this.isBroken = true
     this.client?.destroy()
   }
 
   /** Hands the answer to the client. */
   deliver(client: ServerResponse, idleTimeout: number): void {
     const { chunks, controller } = this
-    if (this.broken || !isOpen(client)) {
+    if (this.isBroken || !canRespond(client)) {
       client.destroy()
       this.discard()
       return
@@ -67,7 +67,7 @@ export class Answer {
     client.writeHead(this.statusCode, this.statusMessage, this.headers)
     // A client that does not read must not hold on to it for ever.
     client.req.socket.setTimeout(idleTimeout)
-    if (this.complete) {
+    if (this.isComplete) {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
       if (body.length > 0) {
         // As a string the body is joined to the head, and uncorked it leaves at once: one write instead of a list of them.
@@ -88,8 +88,8 @@ export class Answer {
 
   /** Nobody wants it: where something is still to come, the connection is given up. */
   discard(): void {
-    if (!this.complete && !this.broken) this.controller.abort(new Error('the response was discarded'))
-    this.broken = true
+    if (!this.isComplete && !this.isBroken) this.controller.abort(new Error('the response was discarded'))
+    this.isBroken = true
     this.chunks = []
   }
 }
@@ -107,24 +107,24 @@ export class StatusFailure extends Error {
 }
 
 /** An answer that a policy may take for a failure. It is delivered where there is no better one in the end. */
-export class FailedAnswer extends StatusFailure {
-  readonly answer: Answer
+export class RetryableStatusError extends StatusFailure {
+  readonly response: UpstreamResponse
 
-  constructor(answer: Answer) {
-    super(answer.statusCode, byName(answer.headers))
-    this.answer = answer
+  constructor(response: UpstreamResponse) {
+    super(response.statusCode, toHeaderObject(response.headers))
+    this.response = response
   }
 }
 
 /** An answer of 400 and more that is not retried by its status, but may speak of the member. */
-export class JudgedAnswer {
+export class StatusResult {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly answer: Answer
+  readonly response: UpstreamResponse
 
-  constructor(answer: Answer) {
-    this.status = answer.statusCode
-    this.headers = byName(answer.headers)
-    this.answer = answer
+  constructor(response: UpstreamResponse) {
+    this.status = response.statusCode
+    this.headers = toHeaderObject(response.headers)
+    this.response = response
   }
 }

@@ -1,98 +1,103 @@
 import type { Attempt } from 'holdfast'
 import { AttemptContext } from 'holdfast/internal'
 import type { Dispatcher } from 'undici'
-import { isBodiless, isWhole } from '../connect/bodiless.js'
-import { Answer, FailedAnswer, JudgedAnswer, WHOLE } from './answer.js'
-import { readResponse } from './head.js'
+import { isBodiless, isBodilessLengthError } from '../connect/bodiless.js'
+import { parseResponseHead } from './headers.js'
+import {
+  MAX_BUFFERED_BYTES,
+  RetryableStatusError,
+  StatusResult,
+  UpstreamResponse,
+} from './upstream-response.js'
 
 /** What all attempts of one call have in common. */
-export class Sending {
+export class RequestState {
   /** Whether it may be sent more than once. */
-  readonly repeatable: boolean
+  readonly isRepeatable: boolean
   /** Whether a request went out: from then on it may have arrived. */
-  begun = false
+  hasSent = false
   /** What the last attempt came to that sent something. */
-  ended: unknown = undefined
+  lastOutcome: unknown = undefined
   /** Answers that failed, with the number of their attempt. */
-  private readonly kept: { readonly number: number; readonly answer: Answer }[] = []
+  private readonly failedResponses: { readonly number: number; readonly answer: UpstreamResponse }[] = []
 
   constructor(repeatable: boolean) {
-    this.repeatable = repeatable
+    this.isRepeatable = repeatable
   }
 
   /** Takes the leave to send. @throws AlreadySent where it was sent and may not be sent again */
-  begin(): void {
-    this.demand()
-    this.begun = true
+  markSending(): void {
+    this.assertSendable()
+    this.hasSent = true
   }
 
   /** @throws AlreadySent where nothing may be sent any more */
-  demand(): void {
-    if (this.begun && !this.repeatable) throw new AlreadySent()
+  assertSendable(): void {
+    if (this.hasSent && !this.isRepeatable) throw new AlreadySentError()
   }
 
-  keep(number: number, answer: Answer): void {
-    this.kept.push({ number, answer })
+  keepResponse(number: number, response: UpstreamResponse): void {
+    this.failedResponses.push({ number, answer: response })
   }
 
   /** Gives up the answers of attempts before this one, but for the one that is wanted. */
-  discardBefore(number: number, wanted?: Answer): void {
-    for (const one of this.kept.splice(0))
-      if (one.number >= number) this.kept.push(one)
+  discardBefore(number: number, wanted?: UpstreamResponse): void {
+    for (const one of this.failedResponses.splice(0))
+      if (one.number >= number) this.failedResponses.push(one)
       else if (one.answer !== wanted) one.answer.discard()
   }
 }
 
 /** Statuses below 500 that policies may retry. */
-const MAY_PASS = new Set([408, 425, 429])
+const RETRYABLE_CLIENT_ERRORS = new Set([408, 425, 429])
 
 /** A body that comes in more pieces than this is handed on as it comes: a trickle is not waited for. */
-const DROPS = 32
+const MAX_BUFFERED_CHUNKS = 32
 
 /** A request that was sent must not be sent again. */
-export class AlreadySent extends TypeError {
+export class AlreadySentError extends TypeError {
   constructor() {
     super('the request was already sent and must not be sent again')
   }
 }
 
 /** What an attempt comes to: an answer, or one to be judged by its status. */
-export type Outcome = Answer | JudgedAnswer
+export type AttemptResult = UpstreamResponse | StatusResult
 
 /**
  * One attempt at a request. It resolves with an answer below 500; throws those that a policy may retry, whether or not this
  * request may be repeated, because they are failures; and throws what kept it from being answered.
  */
-export function exchange(
+export function sendAttempt(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  sending: Sending,
+  requestState: RequestState,
   attempt: Attempt,
-): Promise<Outcome> {
+): Promise<AttemptResult> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(options, new Exchange(sending, attempt, resolve, reject))
+    dispatcher.dispatch(options, new AttemptHandler(requestState, attempt, resolve, reject))
   })
 }
 
-class Exchange implements Dispatcher.DispatchHandler {
-  private readonly sending: Sending
+class AttemptHandler implements Dispatcher.DispatchHandler {
+  private readonly state: RequestState
   private readonly attempt: Attempt
-  private readonly resolve: (outcome: Outcome) => void
+  private readonly resolve: (outcome: AttemptResult) => void
   private readonly reject: (error: Error) => void
   private controller: Dispatcher.DispatchController | undefined = undefined
-  private answer: Answer | undefined = undefined
-  private settled = false
+  private response: UpstreamResponse | undefined = undefined
+  private isSettled = false
   /** Of an attempt that is not the engine's. */
   private signal: AbortSignal | undefined = undefined
   private readonly onSignal = (): void => this.abort(this.signal?.reason)
 
   constructor(
-    sending: Sending,
+    requestState: RequestState,
     attempt: Attempt,
-    resolve: (outcome: Outcome) => void,
+    resolve: (outcome: AttemptResult) => void,
     reject: (error: Error) => void,
   ) {
-    this.sending = sending
+    this.state = requestState
     this.attempt = attempt
     this.resolve = resolve
     this.reject = reject
@@ -101,10 +106,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    if (this.settled) controller.abort(new Error('the attempt has already ended'))
+    if (this.isSettled) controller.abort(new Error('the attempt has already ended'))
     else
       try {
-        this.sending.begin()
+        this.state.markSending()
       } catch (error) {
         controller.abort(error as Error)
       }
@@ -118,51 +123,54 @@ class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (statusCode === 101) return controller.abort(new Error('unexpected status 101'))
     if (statusCode < 200) return
-    const { headers, contentLength } = readResponse(statusCode, controller.rawHeaders as Buffer[])
-    this.answer = new Answer(statusCode, statusMessage, headers, controller)
+    const { headers, contentLength } = parseResponseHead(statusCode, controller.rawHeaders as Buffer[])
+    this.response = new UpstreamResponse(statusCode, statusMessage, headers, controller)
     if (isBodiless(statusCode)) return
     // What fails is read before it is judged, as far as is sensible, so that its connection can be used again.
-    if (contentLength > WHOLE || (contentLength < 0 && statusCode < 400)) this.hold(controller)
+    if (contentLength > MAX_BUFFERED_BYTES || (contentLength < 0 && statusCode < 400))
+      this.pauseBody(controller)
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const { answer, settled } = this
-    if (answer === undefined) return
-    answer.take(chunk)
-    if (!settled && (answer.size > WHOLE || answer.chunks.length > DROPS)) this.hold(controller)
+    const { response, isSettled } = this
+    if (response === undefined) return
+    response.onChunk(chunk)
+    if (!isSettled && (response.size > MAX_BUFFERED_BYTES || response.chunks.length > MAX_BUFFERED_CHUNKS))
+      this.pauseBody(controller)
   }
 
   onResponseEnd(): void {
-    this.answer?.end()
+    this.response?.onEnd()
     this.settle()
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    const { answer } = this
-    if (answer !== undefined && isWhole(answer.statusCode, error)) return this.onResponseEnd()
-    answer?.fail()
+    const { response } = this
+    if (response !== undefined && isBodilessLengthError(response.statusCode, error))
+      return this.onResponseEnd()
+    response?.onFailure()
     this.fail(error)
   }
 
   /** Leaves the rest of the body where it is until somebody takes it. */
-  private hold(controller: Dispatcher.DispatchController): void {
+  private pauseBody(controller: Dispatcher.DispatchController): void {
     controller.pause()
     this.settle()
   }
 
   private settle(): void {
-    const { answer, sending, attempt } = this
-    if (this.settled || answer === undefined) return
-    this.settled = true
-    const { statusCode } = answer
-    if (answer.complete) this.unfollow()
-    if (statusCode < 400) this.resolve(answer)
+    const { response, state: requestState, attempt } = this
+    if (this.isSettled || response === undefined) return
+    this.isSettled = true
+    const { statusCode } = response
+    if (response.isComplete) this.unfollow()
+    if (statusCode < 400) this.resolve(response)
     else {
-      sending.keep(attempt.number, answer)
-      const passing = statusCode >= 500 || MAY_PASS.has(statusCode)
-      const ended = passing ? new FailedAnswer(answer) : new JudgedAnswer(answer)
-      sending.ended = ended
-      if (ended instanceof FailedAnswer) this.reject(ended)
+      requestState.keepResponse(attempt.number, response)
+      const isRetryable = statusCode >= 500 || RETRYABLE_CLIENT_ERRORS.has(statusCode)
+      const ended = isRetryable ? new RetryableStatusError(response) : new StatusResult(response)
+      requestState.lastOutcome = ended
+      if (ended instanceof RetryableStatusError) this.reject(ended)
       else this.resolve(ended)
     }
   }
@@ -189,9 +197,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   private fail(error: Error): void {
     this.unfollow()
-    if (this.settled) return
-    this.settled = true
-    if (!(error instanceof AlreadySent)) this.sending.ended = error
+    if (this.isSettled) return
+    this.isSettled = true
+    if (!(error instanceof AlreadySentError)) this.state.lastOutcome = error
     this.reject(error)
   }
 }
