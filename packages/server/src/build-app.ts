@@ -3,23 +3,23 @@ import { setMaxListeners } from 'node:events'
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { HoldfastError } from 'holdfast'
 import { methodNotAllowed } from 'hono/method-not-allowed'
-import { gate } from './access/gate.js'
-import { type ReadAction, Reads } from './access/reads.js'
-import { type Caller, LOCAL } from './access/roles.js'
-import { limitBody } from './answer/body.js'
-import { failure, Refusal, refuseInvalid } from './answer/failure.js'
-import { redactText } from './answer/redact.js'
-import { Feed } from './events/feed.js'
-import type { HoldfastLike } from './hf.js'
-import { Jobs } from './jobs/jobs.js'
-import { documentOf } from './openapi.js'
-import { type AppOptions, type AppSettings, readApp } from './options.js'
-import { DOCS_STYLE, docsPage } from './pages/docs.js'
-import { dashboard } from './pages/files.js'
-import { PAGE_POLICY, securityHeaders } from './pages/headers.js'
+import { authenticate } from './auth/authenticate.js'
+import { type ReadAction, ReadAudit } from './auth/read-audit.js'
+import { type Caller, LOCAL } from './auth/roles.js'
+import { EventFeed } from './events/feed.js'
+import { limitBody } from './http/body.js'
+import { ApiError, createErrorHandler, onValidationResult } from './http/errors.js'
+import { redactText } from './http/redact.js'
+import { JobRegistry } from './jobs/jobs.js'
+import { createOpenApiDocument } from './openapi.js'
+import { type AppOptions, type AppSettings, parseAppOptions } from './options.js'
+import { DOCS_STYLE, formatDocsPage } from './pages/docs.js'
+import { createDashboardHandler } from './pages/files.js'
+import { createSecurityHeaders, PAGE_POLICY } from './pages/headers.js'
 import { addHealth } from './pages/health.js'
-import { type App, type Env, operations } from './routes/operation.js'
+import { type App, createOperationRegistrar, type Env } from './routes/operation.js'
 import { addRoutes } from './routes/routes.js'
+import type { HoldfastLike } from './runtime-api.js'
 import { addMetrics } from './telemetry/route.js'
 
 /** An app, and what has to be let go of with it. */
@@ -39,21 +39,21 @@ const PAGE = { 'content-security-policy': PAGE_POLICY, 'cache-control': 'no-cach
 
 /** Makes an app of a runtime. `local` is who is let in where no token is needed. */
 export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Caller = LOCAL): Built {
-  const settings = readApp(options)
+  const settings = parseAppOptions(options)
   const { clock, logger } = settings
-  const api: App = new OpenAPIHono<Env>({ defaultHook: refuseInvalid })
-  const app: App = new OpenAPIHono<Env>({ defaultHook: refuseInvalid })
-  const feed = new Feed(hf, { clock, heartbeat: settings.heartbeat, buffer: settings.readerBuffer })
-  const jobs = new Jobs(clock)
+  const api: App = new OpenAPIHono<Env>({ defaultHook: onValidationResult })
+  const app: App = new OpenAPIHono<Env>({ defaultHook: onValidationResult })
+  const feed = new EventFeed(hf, { clock, heartbeat: settings.heartbeat, buffer: settings.readerBuffer })
+  const jobs = new JobRegistry(clock)
   const ending = new AbortController()
   // Each request in flight listens to it, and stops listening when it ends.
   setMaxListeners(0, ending.signal)
-  const reads = new Reads(clock, (actor, action, { count, from, to }) => {
+  const reads = new ReadAudit(clock, (actor, action, { count, from, to }) => {
     const after = { count, from: from.toISOString(), to: to.toISOString() }
     return hf.audit.record({ by: actor }, action, READ[action], { after })
   })
 
-  const refuse = failure({
+  const refuse = createErrorHandler({
     redact: redactText,
     log: (error, requestId) =>
       logger.error(
@@ -65,7 +65,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
       ),
   })
   app.onError((error, c) => refuse(error, c))
-  app.use(securityHeaders())
+  app.use(createSecurityHeaders())
   app.use(async (c, next) => {
     const given = c.req.header('x-request-id')
     const requestId = given !== undefined && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
@@ -79,19 +79,19 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
       onMethodNotAllowed: (c, methods) => {
         const allow = methods.join(', ')
         const said = `${c.req.method} is not for this path, which takes ${allow}`
-        return refuse(new Refusal('METHOD_NOT_ALLOWED', said, { headers: { allow } }), c)
+        return refuse(new ApiError('METHOD_NOT_ALLOWED', said, { headers: { allow } }), c)
       },
     }),
   )
   // One for all, so that it hears of every wrong token.
-  const door = gate(hf, settings, local)
+  const door = authenticate(hf, settings, local)
   app.use('/api/v1/*', door)
   app.use('/api/v1/*', limitBody(settings.maxBody))
 
   addRoutes({
     hf,
     settings,
-    operation: operations(api, reads),
+    operation: createOperationRegistrar(api, reads),
     feed,
     jobs,
     ending: ending.signal,
@@ -103,20 +103,20 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   // Made when somebody first asks, because that takes longer than all the rest.
   let made: { document: object; page: string } | undefined
   const described = () => {
-    const document = made?.document ?? documentOf(app)
-    made ??= { document, page: docsPage(document) }
+    const document = made?.document ?? createOpenApiDocument(app)
+    made ??= { document, page: formatDocsPage(document) }
     return made
   }
   app.get('/openapi.json', (c) => c.json(described().document))
   app.get('/docs', (c) => c.html(described().page, 200, PAGE))
   app.get('/docs.css', (c) => c.body(DOCS_STYLE, 200, { 'content-type': 'text/css; charset=utf-8', ...PAGE }))
 
-  const files = dashboard(settings.dashboard)
+  const files = createDashboardHandler(settings.dashboard)
   app.notFound(async (c) => {
     const file = await files(c)
     return (
       file ??
-      refuse(new Refusal('NOT_FOUND', `there is nothing at ${c.req.path}; /docs lists what there is`), c)
+      refuse(new ApiError('NOT_FOUND', `there is nothing at ${c.req.path}; /docs lists what there is`), c)
     )
   })
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { type Clock, type Duration, HoldfastError } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
 import { z } from 'zod'
-import type { Connections } from './connections.js'
+import type { ConnectionTracker } from './connections.js'
 
 /** Timeouts and the limit of connections, which keep slow or idle clients from exhausting the server. */
 export interface LimitOptions {
@@ -28,7 +28,7 @@ export interface LimitOptions {
 }
 
 /** {@link LimitOptions} checked and filled in; milliseconds. */
-export interface Limits {
+export interface ServerLimits {
   readonly headerTimeout: number
   readonly requestTimeout: number
   readonly idleTimeout: number
@@ -38,7 +38,7 @@ export interface Limits {
 /** The longest timeout that Node's timers take. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
-const timeout = (fallback: number) =>
+const timeoutField = (fallback: number) =>
   z
     .custom<Duration>(
       (value) => parseDuration(value as Duration) > 0 && parseDuration(value as Duration) <= MAX_TIMEOUT_MS,
@@ -47,10 +47,10 @@ const timeout = (fallback: number) =>
     .default(fallback)
     .transform((value) => parseDuration(value))
 
-const schema = z.object({
-  headerTimeout: timeout(10_000),
-  requestTimeout: timeout(60_000),
-  idleTimeout: timeout(60_000),
+const limitsSchema = z.object({
+  headerTimeout: timeoutField(10_000),
+  requestTimeout: timeoutField(60_000),
+  idleTimeout: timeoutField(60_000),
   maxConnections: z
     .int('expected a whole number above 0')
     .min(1, 'expected a whole number above 0')
@@ -58,9 +58,9 @@ const schema = z.object({
 })
 
 /** The limits of a server: its options before its file before the defaults. @throws INVALID_OPTIONS */
-export function resolveLimits(options: LimitOptions, file: LimitOptions): Limits {
+export function resolveLimits(options: LimitOptions, file: LimitOptions): ServerLimits {
   const { headerTimeout, requestTimeout, idleTimeout, maxConnections } = options
-  const read = schema.safeParse({
+  const read = limitsSchema.safeParse({
     headerTimeout: headerTimeout ?? file.headerTimeout,
     requestTimeout: requestTimeout ?? file.requestTimeout,
     idleTimeout: idleTimeout ?? file.idleTimeout,
@@ -74,7 +74,7 @@ export function resolveLimits(options: LimitOptions, file: LimitOptions): Limits
 }
 
 /** The options of Node's server that follow from the limits. */
-export const serverOptions = ({ headerTimeout, requestTimeout, idleTimeout }: Limits) => ({
+export const serverOptions = ({ headerTimeout, requestTimeout, idleTimeout }: ServerLimits) => ({
   // Node requires that the head has at most the time of the whole request.
   headersTimeout: Math.min(headerTimeout, requestTimeout),
   requestTimeout,
@@ -93,8 +93,8 @@ const LOG_EVERY_MS = 60_000
 /** Applies the limits that Node has no option for. */
 export function enforceLimits(
   server: Server,
-  connections: Connections,
-  { idleTimeout, maxConnections }: Limits,
+  connections: ConnectionTracker,
+  { idleTimeout, maxConnections }: ServerLimits,
   { clock, warn }: { clock: Clock; warn: (message: string) => void },
 ): void {
   server.maxConnections = maxConnections

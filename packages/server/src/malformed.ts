@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ErrorCode } from './answer/codes.js'
+import type { ErrorCode } from './http/codes.js'
 import { SECURITY_HEADERS } from './pages/headers.js'
 
 /** Why a request is rejected before it reaches the app. */
-interface Malformed {
+interface MalformedRequest {
   readonly status: number
   readonly message: string
 }
@@ -13,10 +13,10 @@ interface Malformed {
 /** The codes of statuses that have one of their own. */
 const CODES: Record<number, ErrorCode> = { 405: 'METHOD_NOT_ALLOWED', 413: 'PAYLOAD_TOO_LARGE' }
 
-const bodyOf = ({ status, message }: Malformed): string =>
+const formatErrorBody = ({ status, message }: MalformedRequest): string =>
   JSON.stringify({ error: CODES[status] ?? 'BAD_REQUEST', message })
 
-const headersOf = (body: string): Record<string, string> => ({
+const errorHeaders = (body: string): Record<string, string> => ({
   ...SECURITY_HEADERS,
   'x-request-id': randomUUID(),
   'content-type': 'application/json',
@@ -25,17 +25,21 @@ const headersOf = (body: string): Record<string, string> => ({
 })
 
 /** Answers a request that must not reach the app, and closes its connection. */
-export function reject(outgoing: ServerResponse, problem: Malformed): void {
-  const body = bodyOf(problem)
-  outgoing.writeHead(problem.status, headersOf(body)).end(body)
+export function rejectMalformed(outgoing: ServerResponse, problem: MalformedRequest): void {
+  const body = formatErrorBody(problem)
+  outgoing.writeHead(problem.status, errorHeaders(body)).end(body)
 }
 
-const countOf = (raw: readonly string[], name: string): number =>
+const countHeader = (raw: readonly string[], name: string): number =>
   raw.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length
 
 /** Why a head that Node's parser accepts is rejected: two servers in a row could read it differently. */
-export function problemOfHead({ rawHeaders, headers, httpVersion }: IncomingMessage): Malformed | undefined {
-  const hosts = countOf(rawHeaders, 'host')
+export function findHeadProblem({
+  rawHeaders,
+  headers,
+  httpVersion,
+}: IncomingMessage): MalformedRequest | undefined {
+  const hosts = countHeader(rawHeaders, 'host')
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1'))
     return { status: 400, message: `expected one Host header, got ${hosts === 0 ? 'none' : 'several'}` }
   const coding = headers['transfer-encoding']
@@ -45,7 +49,7 @@ export function problemOfHead({ rawHeaders, headers, httpVersion }: IncomingMess
 }
 
 /** What the errors of Node's parser and timeouts are answered with; every other one is 400. */
-const PROBLEMS: Record<string, Malformed> = {
+const PROBLEM_BY_CODE: Record<string, MalformedRequest> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'the request did not arrive in time' },
   HPE_HEADER_OVERFLOW: { status: 431, message: 'the headers of the request are too large' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
@@ -53,35 +57,35 @@ const PROBLEMS: Record<string, Malformed> = {
     message: 'the chunk extensions of the request are too large',
   },
 }
-const NOT_HTTP: Malformed = { status: 400, message: 'the request is not valid HTTP' }
+const NOT_HTTP: MalformedRequest = { status: 400, message: 'the request is not valid HTTP' }
 
-const NO_TUNNELS: Malformed = {
+const NO_TUNNELS: MalformedRequest = {
   status: 405,
   message:
     'expected a request to the API, got CONNECT; the forward proxy listens on another port (proxy.port)',
 }
 
 /** Answers on a connection that has no response object, and closes it. */
-function answerOn(socket: Socket, problem: Malformed): void {
-  const body = bodyOf(problem)
-  const head = Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}\r\n`)
+function answerOn(socket: Socket, problem: MalformedRequest): void {
+  const body = formatErrorBody(problem)
+  const head = Object.entries(errorHeaders(body)).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${head.join('')}\r\n${body}`)
   socket.destroySoon()
 }
 
 /** Answers requests that Node cannot parse in the same form and with the same headers as all others. */
-export function answerMalformed(server: Server): void {
+export function handleMalformed(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const answer = (socket as { _httpMessage?: ServerResponse | null })._httpMessage
     // Once a response has begun, anything written here would be read as part of it.
     if (!socket.writable || error.code === 'ECONNRESET' || answer?.headersSent === true) socket.destroy()
-    else answerOn(socket, PROBLEMS[error.code ?? ''] ?? NOT_HTTP)
+    else answerOn(socket, PROBLEM_BY_CODE[error.code ?? ''] ?? NOT_HTTP)
   })
   server.on('connect', (_: IncomingMessage, socket: Socket) => {
     socket.on('error', () => socket.destroy())
     answerOn(socket, NO_TUNNELS)
   })
   server.on('checkExpectation', (_: IncomingMessage, outgoing: ServerResponse) =>
-    reject(outgoing, { status: 417, message: 'expected no expectation but 100-continue' }),
+    rejectMalformed(outgoing, { status: 417, message: 'expected no expectation but 100-continue' }),
   )
 }

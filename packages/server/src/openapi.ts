@@ -1,4 +1,4 @@
-import { STATUSES } from './answer/codes.js'
+import { HTTP_STATUS_BY_CODE } from './http/codes.js'
 import type { App } from './routes/operation.js'
 
 type Json = { [key: string]: unknown }
@@ -22,7 +22,7 @@ const TAGS: readonly (readonly [string, string])[] = [
 ]
 
 /** The OpenAPI document of an app. */
-export function documentOf(app: App): Json {
+export function createOpenApiDocument(app: App): Json {
   const document = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
@@ -30,7 +30,7 @@ export function documentOf(app: App): Json {
       version: '1.0.0',
       description:
         'Breakers, retries, dead letters and policies of a Holdfast runtime. Records are in snake_case, durations are ' +
-        `seconds, times are ISO 8601 in UTC. Errors are { error, message, details? } with one of the codes ${Object.keys(STATUSES).join(', ')}.`,
+        `seconds, times are ISO 8601 in UTC. Errors are { error, message, details? } with one of the codes ${Object.keys(HTTP_STATUS_BY_CODE).join(', ')}.`,
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/', description: 'This server' }],

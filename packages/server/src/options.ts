@@ -41,21 +41,21 @@ export interface AppSettings
   readonly allowPrivateTargets: boolean | undefined
 }
 
-const whole = (least: number) =>
+const integerFrom = (least: number) =>
   z
     .int({ error: `expected a whole number from ${least}` })
     .min(least, `expected a whole number from ${least}`)
 
-const schema = z.strictObject({
+const optionsSchema = z.strictObject({
   host: z.string().min(1, 'expected a name or an address').default('127.0.0.1'),
   allowedHosts: z.array(z.string()).readonly().default([]),
-  maxBody: whole(1024).default(1_048_576),
+  maxBody: integerFrom(1024).default(1_048_576),
   heartbeat: z
     .custom<Duration>((value) => parseDuration(value as Duration) > 0, 'expected a duration above 0')
     .default('15s')
     .transform((value) => parseDuration(value)),
-  readerBuffer: whole(4096).default(262_144),
-  maxReaders: whole(1).default(1000),
+  readerBuffer: integerFrom(4096).default(262_144),
+  maxReaders: integerFrom(1).default(1000),
   dashboard: z.union([z.string(), z.literal(false)]).optional(),
   allowPrivateTargets: z.boolean().optional(),
   clock: z
@@ -70,8 +70,8 @@ const schema = z.strictObject({
 })
 
 /** Checks the options of an app. @throws INVALID_OPTIONS that lists everything wrong with them */
-export function readApp(given: AppOptions): AppSettings {
-  const read = schema.safeParse(given)
+export function parseAppOptions(input: AppOptions): AppSettings {
+  const read = optionsSchema.safeParse(input)
   if (read.success) return read.data as AppSettings
   const details = read.error.issues.map(({ path, message }) => `${path.join('.') || 'options'}: ${message}`)
   throw new HoldfastError('INVALID_OPTIONS', `the server cannot be made: ${details.join('; ')}`, { details })

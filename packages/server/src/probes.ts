@@ -1,24 +1,24 @@
 import { createProxyFetch } from '@holdfast/proxy'
 import { type Clock, type Member, Pool } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
-import type { HoldfastLike } from './hf.js'
+import type { HoldfastLike } from './runtime-api.js'
 
 /** How often, where the file says nothing, and how long a test may take. */
-const INTERVAL = 30_000
-const PATIENCE = 10_000
+const PROBE_INTERVAL_MS = 30_000
+const PROBE_TIMEOUT_MS = 10_000
 
 /** How many tests run at a time. */
-const AT_ONCE = 16
+const MAX_CONCURRENT_PROBES = 16
 
 /** Tests that run until they are stopped. */
-export interface Probes {
+export interface MemberProbes {
   close(): void
 }
 
 /** Asks for a url through one member. True where anything but a fault of the server came back. */
-async function answers(member: Member, url: string, signal: AbortSignal): Promise<boolean> {
-  const alone = new Pool({ id: 'probe', members: [{ id: member.id, value: member.value }] })
-  const get = createProxyFetch(alone, { retry: false, timeout: { attempt: PATIENCE } })
+async function isMemberReachable(member: Member, url: string, signal: AbortSignal): Promise<boolean> {
+  const probePool = new Pool({ id: 'probe', members: [{ id: member.id, value: member.value }] })
+  const get = createProxyFetch(probePool, { retry: false, timeout: { attempt: PROBE_TIMEOUT_MS } })
   const answer = await get(url, { signal, redirect: 'manual' })
   await answer.body?.cancel()
   return answer.status < 500 && answer.status !== 407
@@ -28,7 +28,7 @@ async function answers(member: Member, url: string, signal: AbortSignal): Promis
  * Tests members that were set aside, as `pools.ID.probe` says, so that they come back though no request comes by: each one
  * whose time is up is asked for the url, and its breaker told how that went.
  */
-export function startProbes(hf: HoldfastLike, clock: Clock = systemClock): Probes {
+export function startMemberProbes(hf: HoldfastLike, clock: Clock = systemClock): MemberProbes {
   const controller = new AbortController()
   const { signal } = controller
   const timers = new Set<unknown>()
@@ -41,7 +41,7 @@ export function startProbes(hf: HoldfastLike, clock: Clock = systemClock): Probe
         const permit = pool.breaker(member.id).admit()
         if (permit === undefined) continue
         try {
-          if (await answers(member, url, signal)) permit.success()
+          if (await isMemberReachable(member, url, signal)) permit.success()
           else permit.failure()
         } catch (error) {
           if (signal.aborted) permit.ignore()
@@ -49,11 +49,11 @@ export function startProbes(hf: HoldfastLike, clock: Clock = systemClock): Probe
         }
       }
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, next))
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_PROBES }, next))
   }
 
   const every = (poolId: string): void => {
-    const wait = hf.config.current.pools?.[poolId]?.probe?.interval ?? INTERVAL
+    const wait = hf.config.current.pools?.[poolId]?.probe?.interval ?? PROBE_INTERVAL_MS
     const timer = clock.setTimer(() => {
       timers.delete(timer)
       const url = hf.config.current.pools?.[poolId]?.probe?.url

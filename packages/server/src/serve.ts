@@ -6,18 +6,24 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Clock, HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
-import { isLoopback } from './access/machine.js'
-import { listTokens } from './access/tokens.js'
 import type { HttpApp } from './app.js'
+import { isLoopback } from './auth/local-request.js'
+import { listTokens } from './auth/tokens.js'
 import { type Built, buildApp } from './build-app.js'
-import { Connections } from './connections.js'
-import type { HoldfastLike } from './hf.js'
-import { enforceLimits, type LimitOptions, type Limits, resolveLimits, serverOptions } from './limits.js'
-import { answerMalformed, problemOfHead, reject } from './malformed.js'
+import { ConnectionTracker } from './connections.js'
+import {
+  enforceLimits,
+  type LimitOptions,
+  resolveLimits,
+  type ServerLimits,
+  serverOptions,
+} from './limits.js'
+import { findHeadProblem, handleMalformed, rejectMalformed } from './malformed.js'
 import type { AppOptions } from './options.js'
 import { SECURITY_HEADERS } from './pages/headers.js'
-import { startProbes } from './probes.js'
-import { Unread } from './unread.js'
+import { startMemberProbes } from './probes.js'
+import type { HoldfastLike } from './runtime-api.js'
+import { UnreadBodies } from './unread-bodies.js'
 
 /** What a server is made of: what an app is, and where it listens. */
 export interface ServeOptions extends AppOptions, LimitOptions {
@@ -42,29 +48,32 @@ export interface RunningServer {
 }
 
 /** A server that can be closed together with its runtime. */
-interface Started extends RunningServer {
+interface StartedServer extends RunningServer {
   /** Closes it, and the runtime with it: calls that requests wait for end as the runtime ends them, and are answered. */
   closeWith(runtime: () => Promise<unknown>): Promise<void>
 }
 
-const refusal = (problem: string, cause?: unknown) =>
+const createOptionsError = (problem: string, cause?: unknown) =>
   new HoldfastError('INVALID_OPTIONS', `the server cannot be started: ${problem}`, {
     details: [problem],
     ...(cause === undefined ? {} : { cause }),
   })
 
-function read(file: string, what: string): Buffer {
+function readCertificateFile(file: string, what: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw refusal(`tls.${what}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`, error)
+    throw createOptionsError(
+      `tls.${what}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+      error,
+    )
   }
 }
 
 /** How long a close waits for requests that are under way, for those that only read, and for the last answers to go out. */
-const PATIENCE = 10_000
-const READS = 500
-const LAST = 1000
+const CLOSE_TIMEOUT_MS = 10_000
+const READ_CLOSE_TIMEOUT_MS = 500
+const FINAL_TIMEOUT_MS = 1000
 
 /**
  * Starts a server for a runtime. On an address of this machine alone it is open to whoever is there while no token exists;
@@ -91,52 +100,54 @@ export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promi
 }
 
 /** As {@link serve} does, for who owns the runtime too. */
-export async function startServer(hf: HoldfastLike, options: ServeOptions): Promise<Started> {
+export async function startServer(hf: HoldfastLike, options: ServeOptions): Promise<StartedServer> {
   const own = hf.config.current.server ?? {}
   const { port = own.port ?? 8000, tls = own.tls, host = own.host ?? '127.0.0.1', ...others } = options
   const { headerTimeout, requestTimeout, idleTimeout, maxConnections, ...rest } = others
   const limits = resolveLimits({ headerTimeout, requestTimeout, idleTimeout, maxConnections }, own)
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw refusal('port: expected a whole number from 0 to 65535')
+    throw createOptionsError('port: expected a whole number from 0 to 65535')
   if (!isLoopback(host) && (await listTokens(hf)).length === 0)
-    throw refusal(
+    throw createOptionsError(
       `host: ${host} can be reached from other machines, and there is no token; ${
-        hf.store.private ? KEPT : ''
+        hf.store.private ? MEMORY_STORE_MESSAGE : ''
       }make one with holdfast token create NAME --role admin, or listen on 127.0.0.1`,
     )
   const secured =
-    tls === undefined ? undefined : { cert: read(tls.cert ?? '', 'cert'), key: read(tls.key ?? '', 'key') }
+    tls === undefined
+      ? undefined
+      : { cert: readCertificateFile(tls.cert ?? '', 'cert'), key: readCertificateFile(tls.key ?? '', 'key') }
   const built = buildApp(hf, { ...rest, host })
   const { app } = built
   const listener = getRequestListener(app.fetch as never, { errorHandler: unreadable })
-  const unread = new Unread()
-  const server = makeServer(secured, limits, (incoming, outgoing) => {
-    connections.took(outgoing)
+  const unread = new UnreadBodies()
+  const server = createServer(secured, limits, (incoming, outgoing) => {
+    connections.onRequest(outgoing)
     // RFC 9112, 6.1: such a message may hold another one.
     if (incoming.httpVersion === '1.0' && 'transfer-encoding' in incoming.headers)
       outgoing.shouldKeepAlive = false
-    const problem = problemOfHead(incoming)
-    unread.see(incoming, outgoing, () =>
-      problem === undefined ? void listener(incoming, outgoing) : reject(outgoing, problem),
+    const problem = findHeadProblem(incoming)
+    unread.handle(incoming, outgoing, () =>
+      problem === undefined ? void listener(incoming, outgoing) : rejectMalformed(outgoing, problem),
     )
   })
-  const connections = new Connections(server, secured !== undefined)
+  const connections = new ConnectionTracker(server, secured !== undefined)
   const { clock = systemClock } = options
   enforceLimits(server, connections, limits, { clock, warn: (message) => built.logger.error({}, message) })
-  answerMalformed(server)
+  handleMalformed(server)
   try {
-    await listening(server, port, host)
+    await listen(server, port, host)
   } catch (error) {
     await built.close()
     throw error
   }
-  const probes = startProbes(hf)
+  const probes = startMemberProbes(hf)
   const { port: taken } = server.address() as AddressInfo
   const shown = host.includes(':') ? `[${host}]` : host
   let closing: Promise<void> | undefined
   const end = (runtime?: () => Promise<unknown>): Promise<void> => {
     probes.close()
-    closing ??= shut({ server, connections, built, clock, runtime })
+    closing ??= shutdown({ server, connections, built, clock, runtime })
     return closing
   }
   return {
@@ -150,7 +161,7 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
 }
 
 /** Where tokens are, said where there is nowhere to keep one. */
-const KEPT =
+const MEMORY_STORE_MESSAGE =
   'tokens are kept in the store, and store: memory keeps none for another process: set store: sqlite:FILE or files:DIR, then '
 
 /** Answers a request whose address or Host cannot be read. */
@@ -164,29 +175,29 @@ const unreadable = (): Response =>
     { status: 400, headers: { ...SECURITY_HEADERS, 'x-request-id': randomUUID(), connection: 'close' } },
   )
 
-type Listener = NonNullable<Parameters<typeof createPlain>[1]>
+type RequestListener = NonNullable<Parameters<typeof createPlain>[1]>
 
-function makeServer(
+function createServer(
   secured: { cert: Buffer; key: Buffer } | undefined,
-  limits: Limits,
-  listener: Listener,
+  limits: ServerLimits,
+  listener: RequestListener,
 ): Server {
   const options = serverOptions(limits)
   if (secured === undefined) return createPlain(options, listener)
   try {
     return createSecure({ ...options, ...secured }, listener) as unknown as Server
   } catch (error) {
-    throw refusal('tls: the certificate and the key do not fit together, or are none', error)
+    throw createOptionsError('tls: the certificate and the key do not fit together, or are none', error)
   }
 }
 
-function listening(server: Server, port: number, host: string): Promise<void> {
+function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? refusal(`port: ${port} on ${host} is taken; choose another, or 0 for any`, error)
-          : refusal(`${host}:${port}: ${error.message}`, error),
+          ? createOptionsError(`port: ${port} on ${host} is taken; choose another, or 0 for any`, error)
+          : createOptionsError(`${host}:${port}: ${error.message}`, error),
       )
     server.once('error', failed)
     server.listen(port, host, () => {
@@ -197,7 +208,7 @@ function listening(server: Server, port: number, host: string): Promise<void> {
 }
 
 /** Resolves when `ended` does, or when its time is over. */
-async function within(clock: Clock, ended: Promise<void>, ms: number): Promise<void> {
+async function withTimeout(clock: Clock, ended: Promise<void>, ms: number): Promise<void> {
   let timer: unknown
   const over = new Promise<void>((resolve) => {
     timer = clock.setTimer(resolve, ms)
@@ -206,24 +217,24 @@ async function within(clock: Clock, ended: Promise<void>, ms: number): Promise<v
   clock.clearTimer(timer)
 }
 
-interface Ending {
+interface ShutdownParts {
   server: Server
-  connections: Connections
+  connections: ConnectionTracker
   built: Built
   clock: Clock
   runtime: (() => Promise<unknown>) | undefined
 }
 
-async function shut({ server, connections, built, clock, runtime }: Ending): Promise<void> {
+async function shutdown({ server, connections, built, clock, runtime }: ShutdownParts): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   try {
     await built.close()
-    connections.end()
+    connections.closeIdle()
     // Who reads needs the store, which ends with the runtime; whose call runs on is answered when that has ended it.
-    await within(clock, closed, runtime === undefined ? PATIENCE : READS)
+    await withTimeout(clock, closed, runtime === undefined ? CLOSE_TIMEOUT_MS : READ_CLOSE_TIMEOUT_MS)
     await runtime?.()
     built.cancel()
-    await within(clock, closed, LAST)
+    await withTimeout(clock, closed, FINAL_TIMEOUT_MS)
   } finally {
     // Who does not end by then is ended: a close must come to an end.
     server.closeAllConnections()

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { Holdfast, type RetryEvent } from '@holdfast/runtime'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { startAll } from '../src/cli/work/running.js'
+import { startAll } from '../src/cli/actions/running.js'
 import { serve } from '../src/serve.js'
 
 const closers: (() => unknown)[] = []

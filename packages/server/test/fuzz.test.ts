@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createToken } from '../src/access/tokens.js'
+import { createToken } from '../src/auth/tokens.js'
 import { failCall, open } from './fixture.js'
 import { anything } from './openapi/arbitrary.js'
 import { type Document, operationsOf } from './openapi/document.js'

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { systemClock } from 'holdfast/internal'
 import { afterEach, expect, it, vi } from 'vitest'
-import { startProbes } from '../src/probes.js'
+import { startMemberProbes } from '../src/probes.js'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -40,7 +40,7 @@ it('brings a member back that was set aside, though no request comes by, and lea
   const pool = hf.pools.get('p')
   pool.breaker('good').trip()
   pool.breaker('dead').trip()
-  const probes = startProbes(hf)
+  const probes = startMemberProbes(hf)
   ends.push(() => probes.close())
   await vi.waitFor(() => expect(pool.breaker('good').state).toBe('closed'), { timeout: 20_000 })
   expect(asked).toBe(1)

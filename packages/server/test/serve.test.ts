@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createToken } from '../src/access/tokens.js'
+import { createToken } from '../src/auth/tokens.js'
 import { type RunningServer, type ServeOptions, serve } from '../src/serve.js'
 
 const closers: (() => unknown)[] = []

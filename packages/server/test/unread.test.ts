@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
 import { serve } from '../src/serve.js'
-import { Unread } from '../src/unread.js'
+import { UnreadBodies } from '../src/unread-bodies.js'
 
 const closers: (() => unknown)[] = []
 
@@ -77,9 +77,9 @@ describe('an answer before the body was read', () => {
   })
 
   test('does not wait for ever for the rest', async () => {
-    const unread = new Unread(10)
+    const unread = new UnreadBodies(10)
     const server = createServer((incoming, outgoing) => {
-      unread.see(incoming, outgoing, () => outgoing.end('{}'))
+      unread.handle(incoming, outgoing, () => outgoing.end('{}'))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     closers.push(() => server.close())

@@ -1,7 +1,7 @@
-import type { Io } from './io.js'
+import type { CommandIo } from './io.js'
 
 /** The options that every command takes. */
-export interface Shared {
+export interface GlobalOptions {
   config?: string
   url?: string
   token?: string
@@ -9,14 +9,14 @@ export interface Shared {
 }
 
 /** What a command is given besides its own words. */
-export interface Context {
-  readonly io: Io
-  readonly shared: Shared
+export interface CommandContext {
+  readonly io: CommandIo
+  readonly globalOptions: GlobalOptions
 }
 
 /** The server that is asked, where one is named. A variable that is empty names none. */
-export const serverOf = ({ shared, io }: Context): string | undefined =>
-  shared.url ?? (io.env.HOLDFAST_URL || undefined)
+export const serverUrl = ({ globalOptions, io }: CommandContext): string | undefined =>
+  globalOptions.url ?? (io.env.HOLDFAST_URL || undefined)
 
 /** A command at work: what it resolves with is the number it ends with; nothing is 0. */
-export type Work = Promise<number | undefined> | Promise<void>
+export type ActionResult = Promise<number | undefined> | Promise<void>

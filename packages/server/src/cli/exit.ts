@@ -1,5 +1,5 @@
 /** What a command ends with. Numbers are never used for another meaning. */
-export const EXIT = {
+export const EXIT_CODES = {
   ok: 0,
   /** It was tried, and it failed. */
   failure: 1,
@@ -39,33 +39,33 @@ export class CommandFailure extends Error {
 }
 
 /** The words do not fit. */
-export const misused = (message: string, hint?: string): CommandFailure =>
-  new CommandFailure(EXIT.usage, message, { code: 'USAGE', ...(hint === undefined ? {} : { hint }) })
+export const createUsageError = (message: string, hint?: string): CommandFailure =>
+  new CommandFailure(EXIT_CODES.usage, message, { code: 'USAGE', ...(hint === undefined ? {} : { hint }) })
 
-interface Coded {
+interface ErrorWithCode {
   code?: unknown
   message?: unknown
   details?: readonly unknown[]
 }
 
 /** The number for each code that a command may meet. */
-const BY_CODE: Record<string, number> = {
-  CONFIG_INVALID: EXIT.config,
-  STORE_UNAVAILABLE: EXIT.unreachable,
-  UNAUTHORIZED: EXIT.denied,
-  FORBIDDEN: EXIT.denied,
-  USAGE: EXIT.usage,
+const EXIT_BY_CODE: Record<string, number> = {
+  CONFIG_INVALID: EXIT_CODES.config,
+  STORE_UNAVAILABLE: EXIT_CODES.unreachable,
+  UNAUTHORIZED: EXIT_CODES.denied,
+  FORBIDDEN: EXIT_CODES.denied,
+  USAGE: EXIT_CODES.usage,
 }
 
 /** The number for a code of ours. */
-export const exitOf = (code: string): number => BY_CODE[code] ?? EXIT.failure
+export const exitCodeFor = (code: string): number => EXIT_BY_CODE[code] ?? EXIT_CODES.failure
 
 /** Any error as the end of a command. */
-export function failureOf(error: unknown): CommandFailure {
+export function toCommandFailure(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error
-  const { code, message, details } = Object(error) as Coded
+  const { code, message, details } = Object(error) as ErrorWithCode
   const name = typeof code === 'string' ? code : 'FAILED'
-  return new CommandFailure(exitOf(name), typeof message === 'string' ? message : String(error), {
+  return new CommandFailure(exitCodeFor(name), typeof message === 'string' ? message : String(error), {
     code: name,
     ...(details === undefined ? {} : { details }),
   })

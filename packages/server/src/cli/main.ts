@@ -4,11 +4,11 @@ import module from 'node:module'
 
 // Where Node.js keeps what it has compiled, the next start is quicker. What follows must be loaded after that.
 ;(module as { enableCompileCache?(): unknown }).enableCompileCache?.()
-const { processIo } = await import('./io.js')
-const { main } = await import('./program.js')
+const { createProcessIo } = await import('./io.js')
+const { runMain } = await import('./program.js')
 
 // Both where it is built and where it is written, the package lies two folders up.
 const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
 const { version } = JSON.parse(manifest) as { version: string }
 
-process.exitCode = await main(process.argv.slice(2), processIo(), version)
+process.exitCode = await runMain(process.argv.slice(2), createProcessIo(), version)

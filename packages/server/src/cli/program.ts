@@ -1,15 +1,15 @@
 import { Command, CommanderError, Option } from 'commander'
 import { addAccess } from './commands/access.js'
-import { type Act, withExamples } from './commands/act.js'
 import { addConfig } from './commands/config.js'
 import { addDeadLetters } from './commands/dead-letters.js'
-import { addLive } from './commands/live.js'
+import { addInspect } from './commands/inspect.js'
 import { addRun } from './commands/run.js'
-import type { Shared } from './context.js'
-import { type CommandFailure, EXIT, failureOf, misused } from './exit.js'
-import type { Io } from './io.js'
+import { type RunAction, withExamples } from './commands/run-action.js'
+import type { GlobalOptions } from './context.js'
+import { type CommandFailure, createUsageError, EXIT_CODES, toCommandFailure } from './exit.js'
+import type { CommandIo } from './io.js'
 
-const EXITS = `
+const EXIT_CODE_HELP = `
 Exit codes
   0    it worked
   1    it was tried and failed; requests answered 400 and above count as that
@@ -25,7 +25,7 @@ Environment
 `
 
 /** All commands, with their words and nothing of their work: that is loaded when one is run. */
-export function program(io: Io, version: string, act: Act): Command {
+export function createProgram(io: CommandIo, version: string, act: RunAction): Command {
   const root = new Command('holdfast')
     .description('Keeps calls to unreliable things alive: see, check and run it.')
     .version(version)
@@ -37,18 +37,18 @@ export function program(io: Io, version: string, act: Act): Command {
     .configureOutput({
       writeOut: (text) => io.out(text),
       writeErr: (text) => io.err(text),
-      getOutHelpWidth: () => (io.terminal ? io.columns() : 100),
-      getErrHelpWidth: () => (io.terminal ? io.columns() : 100),
-      getOutHasColors: () => io.colours,
-      getErrHasColors: () => io.colours,
+      getOutHelpWidth: () => (io.isTerminal ? io.columns() : 100),
+      getErrHelpWidth: () => (io.isTerminal ? io.columns() : 100),
+      getOutHasColors: () => io.hasColours,
+      getErrHasColors: () => io.hasColours,
       // As JSON it is told at the end.
-      outputError: (text, write) => root.opts<Shared>().json || write(text),
+      outputError: (text, write) => root.opts<GlobalOptions>().json || write(text),
     })
     .showSuggestionAfterError(true)
     .exitOverride()
   addRun(root, act)
   addConfig(root, act)
-  addLive(root, act)
+  addInspect(root, act)
   addDeadLetters(root, act)
   addAccess(root, act)
   withExamples(
@@ -59,21 +59,25 @@ export function program(io: Io, version: string, act: Act): Command {
     'holdfast breakers --url http://127.0.0.1:8000 --watch',
     'holdfast dead-letters replay --operation mail.save',
   )
-  return root.addHelpText('after', EXITS)
+  return root.addHelpText('after', EXIT_CODE_HELP)
 }
 
 /** Says why it ended. */
-function tell(io: Io, shared: Shared, { message, hint, code, details }: CommandFailure): void {
+function printFailure(
+  io: CommandIo,
+  shared: GlobalOptions,
+  { message, hint, code, details }: CommandFailure,
+): void {
   if (shared.json) io.err(`${JSON.stringify({ error: code, message, hint, details })}\n`)
   else io.err(`holdfast: ${message}\n${hint === undefined ? '' : `  ${hint}\n`}`)
 }
 
 /** Runs one command line. Resolves with what the process ends with. */
-export async function main(argv: readonly string[], io: Io, version: string): Promise<number> {
-  let exit: number = EXIT.ok
-  const root: Command = program(io, version, async (work) => {
-    const shared = root.opts<Shared>()
-    exit = (await work({ io, shared })) ?? EXIT.ok
+export async function runMain(argv: readonly string[], io: CommandIo, version: string): Promise<number> {
+  let exit: number = EXIT_CODES.ok
+  const root: Command = createProgram(io, version, async (work) => {
+    const globalOptions = root.opts<GlobalOptions>()
+    exit = (await work({ io, globalOptions })) ?? EXIT_CODES.ok
   })
   try {
     await root.parseAsync([...argv], { from: 'user' })
@@ -81,13 +85,13 @@ export async function main(argv: readonly string[], io: Io, version: string): Pr
   } catch (error) {
     // It has said what there is to say.
     if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return EXIT.ok
-      const { json } = root.opts<Shared>()
-      if (json) tell(io, { json }, misused(error.message.replace(/^error: /, '')))
-      return EXIT.usage
+      if (error.exitCode === 0) return EXIT_CODES.ok
+      const { json } = root.opts<GlobalOptions>()
+      if (json) printFailure(io, { json }, createUsageError(error.message.replace(/^error: /, '')))
+      return EXIT_CODES.usage
     }
-    const failure = failureOf(error)
-    tell(io, root.opts<Shared>(), failure)
+    const failure = toCommandFailure(error)
+    printFailure(io, root.opts<GlobalOptions>(), failure)
     return failure.exit
   }
 }

@@ -1,12 +1,12 @@
 /** Where the local services of the demonstration are. */
-export interface DemoPlaces {
+export interface DemoAddresses {
   readonly proxies: readonly { readonly id: string; readonly url: string; readonly region: string }[]
 }
 
 /** The config file of the demonstration. It is written anew at each start, because ports are; while it runs, it may be edited. */
-export const demoConfig = ({
+export const formatDemoConfig = ({
   proxies,
-}: DemoPlaces): string => `# The demonstration's own config file: change it while it runs, and see what happens.
+}: DemoAddresses): string => `# The demonstration's own config file: change it while it runs, and see what happens.
 # It is written anew at every start.
 version: "1.1.0"
 

@@ -3,19 +3,19 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Holdfast } from '@holdfast/runtime'
 import { systemClock, systemRandom } from 'holdfast/internal'
-import { type Running, type RunningOptions, startAll } from '../cli/work/running.js'
-import { demoConfig } from './config.js'
-import { badProxy, catalog, deadPort, type Local, search, silent, weather } from './services.js'
+import { type RunningServices, type ServicesOptions, startAll } from '../cli/actions/running.js'
+import { formatDemoConfig } from './config.js'
+import { badProxy, catalog, deadPort, type LocalService, search, silent, weather } from './services.js'
 import { startTraffic } from './traffic.js'
 
-export interface DemoOptions extends Omit<RunningOptions, 'nextPort'> {
+export interface DemoOptions extends Omit<ServicesOptions, 'nextPort'> {
   /** The folder in which `data` is made. */
   readonly dir: string
 }
 
 /** The demonstration at work. */
 export interface Demo {
-  readonly running: Running
+  readonly running: RunningServices
   readonly file: string
   readonly store: string
   /** What there is to see, a sentence each. */
@@ -23,7 +23,7 @@ export interface Demo {
   close(): Promise<void>
 }
 
-const ABOUT = {
+const DESCRIPTIONS = {
   weather: 'an API that fails for ten seconds of every thirty, and recovers',
   legacy: 'one that never answers: its breaker is open most of the time',
   search: 'one that takes five requests a second and says when to come back',
@@ -45,8 +45,8 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
   const parts = { clock: systemClock, random: systemRandom }
   const data = join(dir, 'data')
   await makeDataFolder(data)
-  const services: Local[] = []
-  const start = async (made: Promise<Local>): Promise<Local> => {
+  const services: LocalService[] = []
+  const start = async (made: Promise<LocalService>): Promise<LocalService> => {
     const local = await made
     services.push(local)
     return local
@@ -73,7 +73,7 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
       { id: 'good', region: 'eu', url: good.url },
     ]
     const file = join(data, CONFIG_FILE)
-    await writeFile(file, demoConfig({ proxies }))
+    await writeFile(file, formatDemoConfig({ proxies }))
     const hf = await Holdfast.open(file)
     const running = await startAll(hf, { ...options, nextPort: true })
     const targets = {
@@ -88,7 +88,7 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
       running,
       file,
       store: join(data, 'holdfast.db'),
-      about: ABOUT,
+      about: DESCRIPTIONS,
       async close() {
         await stop()
         await running.close()

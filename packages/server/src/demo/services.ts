@@ -3,16 +3,16 @@ import { type AddressInfo, connect } from 'node:net'
 import type { Clock, Random } from 'holdfast'
 
 /** A server on this machine that is reached by nobody else. */
-export interface Local {
+export interface LocalService {
   readonly port: number
   readonly url: string
   close(): Promise<void>
 }
 
-type Answer = (req: IncomingMessage, res: ServerResponse) => void
+type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void
 
 /** Starts a server on any free port. */
-async function listen(answer: Answer, prepare?: (server: Server) => void): Promise<Local> {
+async function listen(answer: RequestHandler, prepare?: (server: Server) => void): Promise<LocalService> {
   const server = createServer(answer)
   prepare?.(server)
   await new Promise<void>((resolve, reject) => {
@@ -38,12 +38,12 @@ export async function deadPort(): Promise<number> {
   return port
 }
 
-export interface Parts {
+export interface DemoParts {
   readonly clock: Clock
   readonly random: Random
 }
 
-const json = (
+const sendJson = (
   res: ServerResponse,
   status: number,
   body: object,
@@ -54,38 +54,38 @@ const json = (
 }
 
 /** Good for twenty seconds, bad for ten, and so on: an API that recovers. */
-export const weather = ({ clock, random }: Parts): Promise<Local> =>
+export const weather = ({ clock, random }: DemoParts): Promise<LocalService> =>
   listen((_, res) => {
     const bad = Math.floor(clock.now() / 10_000) % 3 === 2
     const fails = random() < (bad ? 0.9 : 0.08)
     clock.setTimer(
-      () => (fails ? json(res, 503, { error: 'overloaded' }) : json(res, 200, { degrees: 12 })),
+      () => (fails ? sendJson(res, 503, { error: 'overloaded' }) : sendJson(res, 200, { degrees: 12 })),
       10 + random() * 60,
     )
   })
 
 /** Takes five requests a second, and says when to come back. */
-export function search({ clock }: Parts): Promise<Local> {
+export function search({ clock }: DemoParts): Promise<LocalService> {
   let second = 0
   let taken = 0
   return listen((_, res) => {
     const now = Math.floor(clock.now() / 1000)
     if (now !== second) [second, taken] = [now, 0]
     taken++
-    if (taken > 5) json(res, 429, { error: 'too many requests' }, { 'retry-after': '1' })
-    else json(res, 200, { hits: taken })
+    if (taken > 5) sendJson(res, 429, { error: 'too many requests' }, { 'retry-after': '1' })
+    else sendJson(res, 200, { hits: taken })
   })
 }
 
 /** Takes every request, and answers none. */
-export const silent = (): Promise<Local> => listen(() => {})
+export const silent = (): Promise<LocalService> => listen(() => {})
 
 /** Where proxies lead to. */
-export const catalog = (): Promise<Local> =>
-  listen((req, res) => json(res, 200, { item: req.url, seen: true }))
+export const catalog = (): Promise<LocalService> =>
+  listen((req, res) => sendJson(res, 200, { item: req.url, seen: true }))
 
 /** How good a proxy is. */
-export interface Quality {
+export interface ProxyQuality {
   /** The share of requests that it drops. */
   readonly drops: number
   /** Milliseconds that it adds. */
@@ -97,13 +97,13 @@ export interface Quality {
 }
 
 /** A forward proxy of the given quality, for plain HTTP. */
-export function badProxy({ clock, random }: Parts, quality: Quality): Promise<Local> {
+export function badProxy({ clock, random }: DemoParts, quality: ProxyQuality): Promise<LocalService> {
   const { drops, delay, refuses, restarts = false } = quality
   const begun = clock.now()
   const isAway = (): boolean => restarts && (clock.now() - begun + 16_000) % 20_000 < 6000
   return listen((req, res) => {
     if (isAway() || random() < drops) return void req.socket.destroy()
-    if (refuses !== undefined) return json(res, refuses, { error: 'this proxy is not welcome there' })
+    if (refuses !== undefined) return sendJson(res, refuses, { error: 'this proxy is not welcome there' })
     clock.setTimer(() => forward(req, res), delay * (0.5 + random()))
   })
 }
@@ -114,7 +114,7 @@ function forward(req: IncomingMessage, res: ServerResponse): void {
   const socket = connect(Number(target.port), target.hostname)
   const fail = (): void => {
     if (res.headersSent) res.destroy()
-    else json(res, 502, { error: 'the target does not answer' })
+    else sendJson(res, 502, { error: 'the target does not answer' })
   }
   socket.on('error', fail)
   let text = ''

@@ -1,9 +1,9 @@
 import { request } from 'node:http'
 import type { Holdfast } from '@holdfast/runtime'
-import type { Parts } from './services.js'
+import type { DemoParts } from './services.js'
 
 /** Where traffic goes. */
-export interface Targets {
+export interface TrafficTargets {
   readonly weather: string
   readonly legacy: string
   readonly search: string
@@ -13,7 +13,7 @@ export interface Targets {
 }
 
 /** An answer that is a failure, with what a classifier reads of it. */
-class StatusError extends Error {
+class DemoStatusError extends Error {
   override readonly name = 'StatusError'
   readonly status: number
   readonly headers: Headers
@@ -25,17 +25,17 @@ class StatusError extends Error {
   }
 }
 
-async function get(url: string, signal: AbortSignal): Promise<unknown> {
+async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
   const answer = await fetch(url, { signal })
   if (!answer.ok) {
     await answer.body?.cancel()
-    throw new StatusError(answer)
+    throw new DemoStatusError(answer)
   }
   return answer.json()
 }
 
 /** One request to a target by way of the forward proxy. */
-function through(proxy: string, target: string): Promise<number> {
+function requestThroughProxy(proxy: string, target: string): Promise<number> {
   const { hostname, port } = new URL(proxy)
   return new Promise((resolve, reject) => {
     request(
@@ -52,13 +52,13 @@ function through(proxy: string, target: string): Promise<number> {
 }
 
 /** Does things over and over, each as often as it should, until it is stopped. */
-class Round {
-  private readonly parts: Parts
+class TrafficScheduler {
+  private readonly parts: DemoParts
   private readonly running = new Set<Promise<unknown>>()
   private readonly timers = new Set<unknown>()
-  private stopped = false
+  private isStopped = false
 
-  constructor(parts: Parts) {
+  constructor(parts: DemoParts) {
     this.parts = parts
   }
 
@@ -72,7 +72,7 @@ class Round {
 
   /** Begins `work` about every so many milliseconds, for the first time now. */
   every(ms: number, work: () => Promise<unknown>): void {
-    if (this.stopped) return
+    if (this.isStopped) return
     this.once(work)
     this.after(ms, work)
   }
@@ -91,30 +91,32 @@ class Round {
   }
 
   async stop(): Promise<void> {
-    this.stopped = true
+    this.isStopped = true
     for (const timer of this.timers) this.parts.clock.clearTimer(timer)
     await Promise.all(this.running)
   }
 }
 
 /** How many items go through the pipeline at a time. */
-const BATCH = 4
+const PIPELINE_BATCH = 4
 
 /** One mail in so many is never saved, however often it is replayed. */
-const HOPELESS = 37
+const PERMANENT_FAILURE_EVERY = 37
 
 /** Starts traffic of every kind. What it returns stops it and waits for what is under way. */
-export function startTraffic(hf: Holdfast, targets: Targets, parts: Parts): () => Promise<void> {
+export function startTraffic(hf: Holdfast, targets: TrafficTargets, parts: DemoParts): () => Promise<void> {
   const { clock, random } = parts
-  const round = new Round(parts)
+  const round = new TrafficScheduler(parts)
   const ending = new AbortController()
   const call = (operation: string, url: string) => () =>
-    hf.run(operation, ({ signal }) => get(url, signal), { context: { url }, signal: ending.signal })
+    hf.run(operation, ({ signal }) => fetchJson(url, signal), { context: { url }, signal: ending.signal })
 
   round.every(150, call('weather', targets.weather))
   round.every(700, call('legacy', targets.legacy))
   round.every(130, call('search', targets.search))
-  round.every(120, () => through(targets.proxy, `${targets.catalog}/items/${Math.floor(random() * 1000)}`))
+  round.every(120, () =>
+    requestThroughProxy(targets.proxy, `${targets.catalog}/items/${Math.floor(random() * 1000)}`),
+  )
 
   // What lies behind the last step is away for eight seconds of every twenty.
   const isAway = (): boolean => clock.now() % 20_000 < 8000
@@ -133,7 +135,7 @@ export function startTraffic(hf: Holdfast, targets: Targets, parts: Parts): () =
     {
       operation: 'mail.save',
       run: (mail: { number: number }) => {
-        if (mail.number % HOPELESS === 0)
+        if (mail.number % PERMANENT_FAILURE_EVERY === 0)
           throw Object.assign(new Error('the page is archived'), { status: 404 })
         if (isAway() && random() < 0.5)
           throw Object.assign(new Error('the page cannot be written'), { status: 503 })
@@ -143,7 +145,7 @@ export function startTraffic(hf: Holdfast, targets: Targets, parts: Parts): () =
   ])
   let mails = 0
   round.every(1500, () => {
-    const batch = Array.from({ length: BATCH }, () => ({
+    const batch = Array.from({ length: PIPELINE_BATCH }, () => ({
       id: `mail-${clock.wall()}-${++mails}`,
       number: mails,
     }))

@@ -1,53 +1,53 @@
 import type { RetryEvent } from '@holdfast/runtime'
-import type { KnownTokens } from '../access/tokens.js'
+import type { KnownTokens } from '../auth/tokens.js'
 
 /** Which events a reader wants. */
-export interface EventChoice {
+export interface EventSelection {
   readonly types: readonly string[] | undefined
   readonly operations: readonly string[] | undefined
   /** The same for readers who want the same. */
   readonly key: string
 }
 
-export function choose(types?: readonly string[], operations?: readonly string[]): EventChoice {
+export function createSelection(types?: readonly string[], operations?: readonly string[]): EventSelection {
   const sorted = (words?: readonly string[]) => words && [...new Set(words)].toSorted()
   const key = JSON.stringify([sorted(types), sorted(operations)])
   return { types, operations, key }
 }
 
-export const accepts = ({ types, operations }: EventChoice, event: RetryEvent): boolean =>
+export const isSelected = ({ types, operations }: EventSelection, event: RetryEvent): boolean =>
   (types === undefined || types.includes(event.eventType)) &&
   (operations === undefined || (event.operation != null && operations.includes(event.operation)))
 
 /** One who reads the stream. What it has not taken yet waits, up to a limit; beyond it, it is cut off. */
-export class Reader {
+export class FeedReader {
   readonly stream: ReadableStream<Uint8Array>
-  readonly choice: EventChoice
-  ended = false
+  readonly choice: EventSelection
+  isEnded = false
   /** Whether it is kept from what is new, because it is still told what it missed. */
-  held = false
+  isCatchingUp = false
   private controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  private waiting: (() => void) | undefined
+  private onDrained: (() => void) | undefined
   private readonly limit: number
-  private readonly allowed: (known: KnownTokens) => boolean
-  private readonly left: () => void
+  private readonly isAllowed: (known: KnownTokens) => boolean
+  private readonly onLeft: () => void
 
   constructor(
-    choice: EventChoice,
+    choice: EventSelection,
     limit: number,
     allowed: (known: KnownTokens) => boolean,
     left: () => void,
   ) {
     this.choice = choice
     this.limit = limit
-    this.allowed = allowed
-    this.left = left
+    this.isAllowed = allowed
+    this.onLeft = left
     this.stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.controller = controller
         },
-        pull: () => this.taken(),
+        pull: () => this.onTaken(),
         cancel: () => this.leave(),
       },
       { highWaterMark: limit, size: (chunk) => chunk.byteLength },
@@ -56,26 +56,26 @@ export class Reader {
 
   /** Sends bytes. A reader who has not taken as many as may wait is cut off: it comes back with Last-Event-ID. */
   write(chunk: Uint8Array): void {
-    if (this.ended) return
+    if (this.isEnded) return
     this.controller?.enqueue(chunk)
-    if (!this.held && (this.controller?.desiredSize ?? 0) <= 0) this.end()
+    if (!this.isCatchingUp && (this.controller?.desiredSize ?? 0) <= 0) this.end()
   }
 
   /** Resolves when there is room for more. */
   drained(): Promise<void> {
-    if (this.ended || (this.controller?.desiredSize ?? 0) > 0) return Promise.resolve()
+    if (this.isEnded || (this.controller?.desiredSize ?? 0) > 0) return Promise.resolve()
     return new Promise((resolve) => {
-      this.waiting = resolve
+      this.onDrained = resolve
     })
   }
 
   /** Ends it where its token is good no more. */
-  recheck(known: KnownTokens): void {
-    if (!this.allowed(known)) this.end()
+  checkToken(known: KnownTokens): void {
+    if (!this.isAllowed(known)) this.end()
   }
 
   end(): void {
-    if (this.ended) return
+    if (this.isEnded) return
     this.leave()
     try {
       this.controller?.close()
@@ -85,14 +85,14 @@ export class Reader {
   }
 
   private leave(): void {
-    this.ended = true
-    this.taken()
-    this.left()
+    this.isEnded = true
+    this.onTaken()
+    this.onLeft()
   }
 
-  private taken(): void {
-    const { waiting } = this
-    this.waiting = undefined
-    waiting?.()
+  private onTaken(): void {
+    const { onDrained } = this
+    this.onDrained = undefined
+    onDrained?.()
   }
 }

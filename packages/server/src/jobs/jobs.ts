@@ -1,7 +1,7 @@
 import { type Clock, isHoldfastError } from 'holdfast'
 
 /** How many jobs are remembered. */
-const KEPT = 100
+const MAX_JOBS = 100
 
 /** What became of the entries of a batch. */
 interface ReplayCounts {
@@ -10,10 +10,10 @@ interface ReplayCounts {
   readonly skipped: number
 }
 
-type Progress = { readonly succeeded: number; readonly failed: number; readonly total: number }
+type JobProgress = { readonly succeeded: number; readonly failed: number; readonly total: number }
 
 /** A batch at work. */
-export interface Job {
+export interface BatchJob {
   readonly id: string
   status: 'running' | 'succeeded' | 'failed' | 'cancelled'
   counts: ReplayCounts
@@ -25,13 +25,13 @@ export interface Job {
   message?: string
 }
 
-type Work = (signal: AbortSignal, progress: (progress: Progress) => void) => Promise<ReplayCounts>
+type JobWork = (signal: AbortSignal, progress: (progress: JobProgress) => void) => Promise<ReplayCounts>
 
-const NONE: ReplayCounts = Object.freeze({ succeeded: 0, failed: 0, skipped: 0 })
+const NO_COUNTS: ReplayCounts = Object.freeze({ succeeded: 0, failed: 0, skipped: 0 })
 
 /** Batches at work in this process. */
-export class Jobs {
-  private readonly jobs = new Map<string, { job: Job; stop: AbortController; done: Promise<void> }>()
+export class JobRegistry {
+  private readonly jobs = new Map<string, { job: BatchJob; stop: AbortController; done: Promise<void> }>()
   private readonly clock: Clock
   private count = 0
 
@@ -39,22 +39,22 @@ export class Jobs {
     this.clock = clock
   }
 
-  start(work: Work): Job {
+  start(work: JobWork): BatchJob {
     const startedAt = new Date(this.clock.wall())
     const id = `job_${startedAt.getTime()}_${++this.count}`
-    const job: Job = { id, status: 'running', counts: NONE, startedAt }
+    const job: BatchJob = { id, status: 'running', counts: NO_COUNTS, startedAt }
     const stop = new AbortController()
-    this.jobs.set(id, { job, stop, done: this.see(job, stop.signal, work) })
-    if (this.jobs.size > KEPT) this.forget()
+    this.jobs.set(id, { job, stop, done: this.runJob(job, stop.signal, work) })
+    if (this.jobs.size > MAX_JOBS) this.removeOldestEnded()
     return job
   }
 
-  get(id: string): Job | undefined {
+  get(id: string): BatchJob | undefined {
     return this.jobs.get(id)?.job
   }
 
   /** Newest first. */
-  list(): Job[] {
+  list(): BatchJob[] {
     return [...this.jobs.values()].map(({ job }) => job).toReversed()
   }
 
@@ -68,7 +68,7 @@ export class Jobs {
     await Promise.all([...this.jobs.values()].map(({ done }) => done))
   }
 
-  private async see(job: Job, signal: AbortSignal, work: Work): Promise<void> {
+  private async runJob(job: BatchJob, signal: AbortSignal, work: JobWork): Promise<void> {
     try {
       job.counts = await work(signal, ({ succeeded, failed, total }) => {
         job.counts = { succeeded, failed, skipped: 0 }
@@ -84,7 +84,7 @@ export class Jobs {
   }
 
   /** Lets go of the oldest that has ended. */
-  private forget(): void {
+  private removeOldestEnded(): void {
     for (const [id, { job }] of this.jobs)
       if (job.status !== 'running') {
         this.jobs.delete(id)

@@ -1,11 +1,11 @@
 /** What of an OpenAPI document the page shows. */
-interface Shown {
+interface OpenApiDocument {
   info: { title: string; version: string; description?: string }
   tags?: { name: string; description?: string }[]
-  paths: Record<string, Record<string, Operation>>
+  paths: Record<string, Record<string, OpenApiOperation>>
 }
 
-interface Operation {
+interface OpenApiOperation {
   operationId?: string
   summary?: string
   description?: string
@@ -16,61 +16,63 @@ interface Operation {
   responses?: Record<string, { description: string; content?: Record<string, { schema?: unknown }> }>
 }
 
-const escape = (text: string): string => text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`)
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`)
 
-const code = (value: unknown): string => `<pre>${escape(JSON.stringify(value, null, 2))}</pre>`
+const formatCode = (value: unknown): string => `<pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`
 
 /** A schema's name where it has one, else what it is. */
-function schemaOf(schema: unknown): string {
+function formatSchema(schema: unknown): string {
   const { $ref } = Object(schema) as { $ref?: string }
   const name = $ref?.split('/').at(-1)
-  return name === undefined ? code(schema) : `<a href="#schema-${escape(name)}">${escape(name)}</a>`
+  return name === undefined
+    ? formatCode(schema)
+    : `<a href="#schema-${escapeHtml(name)}">${escapeHtml(name)}</a>`
 }
 
-function parameters(list: Operation['parameters'] = []): string {
+function formatParameters(list: OpenApiOperation['parameters'] = []): string {
   if (list.length === 0) return ''
   const rows = list.map(
     ({ name, in: place, required, schema }) =>
-      `<tr><td><code>${escape(name)}</code></td><td>${escape(place)}${required ? ', required' : ''}</td><td><code>${escape(JSON.stringify(schema))}</code></td></tr>`,
+      `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(place)}${required ? ', required' : ''}</td><td><code>${escapeHtml(JSON.stringify(schema))}</code></td></tr>`,
   )
   return `<table><thead><tr><th>parameter</th><th>in</th><th>takes</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
-function operation(method: string, path: string, op: Operation): string {
+function formatOperation(method: string, path: string, op: OpenApiOperation): string {
   const body = Object.entries(op.requestBody?.content ?? {})
-    .map(([type, { schema }]) => `<p>Body, <code>${escape(type)}</code>: ${schemaOf(schema)}</p>`)
+    .map(([type, { schema }]) => `<p>Body, <code>${escapeHtml(type)}</code>: ${formatSchema(schema)}</p>`)
     .join('')
   const answers = Object.entries(op.responses ?? {})
     .map(([status, { description, content }]) => {
       const [first] = Object.values(content ?? {})
-      return `<tr><td>${escape(status)}</td><td>${escape(description)}</td><td>${first === undefined ? '' : schemaOf(first.schema)}</td></tr>`
+      return `<tr><td>${escapeHtml(status)}</td><td>${escapeHtml(description)}</td><td>${first === undefined ? '' : formatSchema(first.schema)}</td></tr>`
     })
     .join('')
-  return `<details id="${escape(op.operationId ?? '')}"><summary><b class="${escape(method)}">${escape(method.toUpperCase())}</b> <code>${escape(path)}</code> ${escape(op.summary ?? '')}${op['x-role'] === undefined ? '' : ` <i>${escape(op['x-role'])}</i>`}</summary>
-<p>${escape(op.description ?? '')}</p>${parameters(op.parameters)}${body}<table><thead><tr><th>status</th><th>means</th><th>body</th></tr></thead><tbody>${answers}</tbody></table></details>`
+  return `<details id="${escapeHtml(op.operationId ?? '')}"><summary><b class="${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code> ${escapeHtml(op.summary ?? '')}${op['x-role'] === undefined ? '' : ` <i>${escapeHtml(op['x-role'])}</i>`}</summary>
+<p>${escapeHtml(op.description ?? '')}</p>${formatParameters(op.parameters)}${body}<table><thead><tr><th>status</th><th>means</th><th>body</th></tr></thead><tbody>${answers}</tbody></table></details>`
 }
 
 /** The page on the API: all of the document, readable, without a script. */
-export function docsPage(document: object): string {
-  const { info, tags = [], paths } = document as Shown
+export function formatDocsPage(document: object): string {
+  const { info, tags = [], paths } = document as OpenApiDocument
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, op]) => ({ path, method, op })),
   )
   const sections = tags.map(({ name, description = '' }) => {
     const own = all.filter(({ op }) => op.tags?.includes(name))
-    return `<section><h2>${escape(name)}</h2><p>${escape(description)}</p>${own.map(({ method, path, op }) => operation(method, path, op)).join('\n')}</section>`
+    return `<section><h2>${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${own.map(({ method, path, op }) => formatOperation(method, path, op)).join('\n')}</section>`
   })
   const { schemas = {} } = (document as { components?: { schemas?: object } }).components ?? {}
   const named = Object.entries(schemas)
     .map(
       ([name, schema]) =>
-        `<details id="schema-${escape(name)}"><summary><code>${escape(name)}</code></summary>${code(schema)}</details>`,
+        `<details id="schema-${escapeHtml(name)}"><summary><code>${escapeHtml(name)}</code></summary>${formatCode(schema)}</details>`,
     )
     .join('\n')
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(info.title)} API</title><link rel="stylesheet" href="/docs.css"></head>
-<body><main><h1>${escape(info.title)} API</h1><p>${escape(info.description ?? '')}</p>
+<title>${escapeHtml(info.title)} API</title><link rel="stylesheet" href="/docs.css"></head>
+<body><main><h1>${escapeHtml(info.title)} API</h1><p>${escapeHtml(info.description ?? '')}</p>
 <p>The same for machines: <a href="/openapi.json">openapi.json</a></p>
 ${sections.join('\n')}
 <section><h2>Schemas</h2>${named}</section></main></body></html>`

@@ -8,7 +8,7 @@ import { gzip } from 'node:zlib'
 import type { Context } from 'hono'
 import { PAGE_POLICY } from './headers.js'
 
-const TYPES: Record<string, string> = {
+const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.ico': 'image/x-icon',
@@ -21,33 +21,35 @@ const TYPES: Record<string, string> = {
 }
 
 /** Where the build puts the dashboard: beside this code or the folder of it, or, for the sources, where it was built. */
-const PLACES = ['./dashboard/', '../dashboard/', '../../dist/dashboard/']
+const DASHBOARD_LOCATIONS = ['./dashboard/', '../dashboard/', '../../dist/dashboard/']
 
-const shipped = (): string => {
-  const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)).replace(/[/\\]$/, ''))
+const shippedDashboard = (): string => {
+  const places = DASHBOARD_LOCATIONS.map((place) =>
+    fileURLToPath(new URL(place, import.meta.url)).replace(/[/\\]$/, ''),
+  )
   return places.find((place) => existsSync(join(place, 'index.html'))) ?? (places[0] as string)
 }
 
 /** Files whose names change with what is in them. */
-const FOREVER = 'public, max-age=31536000, immutable'
+const IMMUTABLE_CACHE = 'public, max-age=31536000, immutable'
 
-const zip = promisify(gzip)
+const gzipAsync = promisify(gzip)
 
 /** Files that are small already. */
-const PACKED = new Set(['.png', '.woff2'])
+const COMPRESSED_EXTENSIONS = new Set(['.png', '.woff2'])
 
 /** What was made small before, by what it was: the files are few, and the same ones are asked for all the time. */
-const zipped = new Map<string, Promise<Buffer>>()
+const gzipCache = new Map<string, Promise<Buffer>>()
 
-function small(file: Buffer): Promise<Buffer> {
+function gzipCached(file: Buffer): Promise<Buffer> {
   const key = createHash('sha1').update(file).digest('base64')
-  if (zipped.size > 100) zipped.clear()
-  const known = zipped.get(key) ?? zip(file)
-  zipped.set(key, known)
+  if (gzipCache.size > 100) gzipCache.clear()
+  const known = gzipCache.get(key) ?? gzipAsync(file)
+  gzipCache.set(key, known)
   return known
 }
 
-async function fileAt(path: string): Promise<Buffer | undefined> {
+async function readFileIfExists(path: string): Promise<Buffer | undefined> {
   try {
     return (await stat(path)).isFile() ? await readFile(path) : undefined
   } catch {
@@ -56,8 +58,8 @@ async function fileAt(path: string): Promise<Buffer | undefined> {
 }
 
 /** Serves the dashboard. A path that is no file is a view of its page, which finds its way by itself. */
-export function dashboard(folder: string | false | undefined) {
-  const root = folder ?? shipped()
+export function createDashboardHandler(folder: string | false | undefined) {
+  const root = folder ?? shippedDashboard()
   return async (c: Context): Promise<Response | undefined> => {
     if (root === false || (c.req.method !== 'GET' && c.req.method !== 'HEAD')) return undefined
     let path: string
@@ -69,17 +71,20 @@ export function dashboard(folder: string | false | undefined) {
     if (path.startsWith(`${sep}api${sep}`) || path.includes('\0')) return undefined
     const named = join(root, path)
     const asset = named.startsWith(root + sep) && extname(path) !== ''
-    const found = asset ? await fileAt(named) : undefined
-    const file = found ?? (extname(path) === '' ? await fileAt(join(root, 'index.html')) : undefined)
+    const found = asset ? await readFileIfExists(named) : undefined
+    const file =
+      found ?? (extname(path) === '' ? await readFileIfExists(join(root, 'index.html')) : undefined)
     if (file === undefined) return undefined
-    const type = found === undefined ? TYPES['.html'] : TYPES[extname(path)]
-    const packs = !PACKED.has(extname(path)) && /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
-    return c.body(new Uint8Array(packs ? await small(file) : file), 200, {
+    const type = found === undefined ? CONTENT_TYPES['.html'] : CONTENT_TYPES[extname(path)]
+    const packs =
+      !COMPRESSED_EXTENSIONS.has(extname(path)) && /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
+    return c.body(new Uint8Array(packs ? await gzipCached(file) : file), 200, {
       'content-type': type ?? 'application/octet-stream',
       vary: 'accept-encoding',
       ...(packs ? { 'content-encoding': 'gzip' } : {}),
       'content-security-policy': PAGE_POLICY,
-      'cache-control': found !== undefined && path.startsWith(`${sep}assets${sep}`) ? FOREVER : 'no-cache',
+      'cache-control':
+        found !== undefined && path.startsWith(`${sep}assets${sep}`) ? IMMUTABLE_CACHE : 'no-cache',
     })
   }
 }

@@ -17,7 +17,7 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const ALWAYS: readonly (readonly [string, string])[] = [
+const DEFAULT_HEADERS: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['x-frame-options', 'DENY'],
   ['referrer-policy', 'no-referrer'],
@@ -28,17 +28,17 @@ const ALWAYS: readonly (readonly [string, string])[] = [
 
 /** What an answer carries that does not come from the app. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
-  ...Object.fromEntries(ALWAYS),
+  ...Object.fromEntries(DEFAULT_HEADERS),
   'content-security-policy': API_POLICY,
   'cache-control': 'no-store',
 })
 
 /** What every answer carries. */
-export function securityHeaders(): MiddlewareHandler<Env> {
+export function createSecurityHeaders(): MiddlewareHandler<Env> {
   return async (c, next) => {
     await next()
     const { headers } = c.res
-    for (const [name, value] of ALWAYS) headers.set(name, value)
+    for (const [name, value] of DEFAULT_HEADERS) headers.set(name, value)
     if (!headers.has('content-security-policy')) headers.set('content-security-policy', API_POLICY)
     if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
     if (new URL(c.req.url).protocol === 'https:') headers.set('strict-transport-security', 'max-age=31536000')

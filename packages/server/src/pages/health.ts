@@ -1,20 +1,23 @@
 import { healthCodec, healthSchema } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { Refusal } from '../answer/failure.js'
-import type { HoldfastLike } from '../hf.js'
+import { ApiError } from '../http/errors.js'
 import type { App } from '../routes/operation.js'
-import { errorAnswer } from '../routes/shapes.js'
+import { errorResponseSchema } from '../routes/schemas.js'
+import type { HoldfastLike } from '../runtime-api.js'
 
-const short = z.object({ status: healthSchema.shape.status }).meta({ id: 'Status' })
+const statusSchema = z.object({ status: healthSchema.shape.status }).meta({ id: 'Status' })
 
-const live = z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' })
+const livenessSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' })
 
-const ready = healthSchema.meta({ id: 'Health' })
+const readinessSchema = healthSchema.meta({ id: 'Health' })
 
-const json = (schema: z.ZodType) => ({ 'application/json': { schema } })
+const jsonContent = (schema: z.ZodType) => ({ 'application/json': { schema } })
 
 const MALFORMED = {
-  400: { description: 'The address or the Host header cannot be read.', content: json(errorAnswer) },
+  400: {
+    description: 'The address or the Host header cannot be read.',
+    content: jsonContent(errorResponseSchema),
+  },
 }
 
 /** Whether it runs, and whether it can be used: for those who start and stop processes, so no token is asked for. */
@@ -27,7 +30,7 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     operationId: 'isLive',
     summary: 'Whether the process answers',
     description: 'Always 200.',
-    responses: { 200: { description: 'It does', content: json(live) }, ...MALFORMED },
+    responses: { 200: { description: 'It does', content: jsonContent(livenessSchema) }, ...MALFORMED },
   })
   app.get('/health/live', (c) => c.json({ status: 'ok' }))
 
@@ -38,8 +41,8 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     summary: 'Whether the runtime takes calls',
     description: '503 once it is closed, or before it is open.',
     responses: {
-      200: { description: 'It does', content: json(ready) },
-      503: { description: 'It does not', content: json(ready) },
+      200: { description: 'It does', content: jsonContent(readinessSchema) },
+      503: { description: 'It does not', content: jsonContent(readinessSchema) },
       ...MALFORMED,
     },
   })
@@ -59,8 +62,8 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     summary: 'How the runtime is, in a word',
     description: '503 where `/health/ready` is.',
     responses: {
-      200: { description: 'It takes calls', content: json(short) },
-      503: { description: 'It does not', content: json(short) },
+      200: { description: 'It takes calls', content: jsonContent(statusSchema) },
+      503: { description: 'It does not', content: jsonContent(statusSchema) },
       ...MALFORMED,
     },
   })
@@ -71,7 +74,7 @@ export function addHealth(app: App, hf: HoldfastLike): void {
 
   // Where others look for the same. The page of the dashboard, which answers whatever it does not know, would be a yes.
   const elsewhere = (): never => {
-    throw new Refusal('NOT_FOUND', 'health is at /health, /health/live and /health/ready')
+    throw new ApiError('NOT_FOUND', 'health is at /health, /health/live and /health/ready')
   }
   for (const path of ['/health/*', '/healthz', '/live', '/livez', '/ready', '/readyz'])
     app.get(path, elsewhere)

@@ -1,10 +1,10 @@
 import type { RetryAttempt, RetryEvent } from '@holdfast/runtime'
-import type { HoldfastLike } from '../hf.js'
+import type { HoldfastLike } from '../runtime-api.js'
 
 /** Hears how a call ends, so that its attempts are told as its session has them. */
-export class SessionEar {
+export class SessionListener {
   private readonly hf: HoldfastLike
-  private readonly off: readonly (() => void)[]
+  private readonly unsubscribers: readonly (() => void)[]
   private sessionId: string | undefined
 
   constructor(hf: HoldfastLike, correlationId: string) {
@@ -12,12 +12,12 @@ export class SessionEar {
     const hear = (event: RetryEvent): void => {
       if (event.correlationId === correlationId) this.sessionId = event.sessionId ?? undefined
     }
-    this.off = [hf.events.on('retry_success', hear), hf.events.on('retry_failure', hear)]
+    this.unsubscribers = [hf.events.on('retry_success', hear), hf.events.on('retry_failure', hear)]
   }
 
   /** Hears nothing more: what others do under the same id later is not meant. */
   close(): void {
-    for (const off of this.off) off()
+    for (const off of this.unsubscribers) off()
   }
 
   /** The attempts of the session; undefined where nothing failed, nothing is recorded, or the store cannot tell. */

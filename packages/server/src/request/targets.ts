@@ -1,10 +1,10 @@
 import type { LookupFunction } from 'node:net'
 import { PrivateTargetError, TargetPolicy } from '@holdfast/proxy'
-import { Refusal } from '../answer/failure.js'
+import { ApiError } from '../http/errors.js'
 
-function refused(host: string): Refusal {
+function createForbiddenError(host: string): ApiError {
   const message = `${host} is a private address or name; proxy.allow_private_targets: true in the config file allows it`
-  return new Refusal('FORBIDDEN', message, {
+  return new ApiError('FORBIDDEN', message, {
     details: [{ in: 'body', path: 'url', message: 'takes an address of the public network' }],
   })
 }
@@ -13,12 +13,12 @@ function refused(host: string): Refusal {
 const policy = new TargetPolicy()
 
 /** @throws FORBIDDEN for a target that is not on the public network */
-export async function demandPublic({ hostname }: URL): Promise<void> {
-  if (!(await policy.allows(hostname))) throw refused(hostname.replace(/^\[(.*)\]$/, '$1'))
+export async function assertPublicTarget({ hostname }: URL): Promise<void> {
+  if (!(await policy.allows(hostname))) throw createForbiddenError(hostname.replace(/^\[(.*)\]$/, '$1'))
 }
 
 /** Resolves for a connection, and fails where any address is private: a name may mean another place by then. */
-export const publicLookup: LookupFunction = (host, options, callback) =>
+export const lookupPublic: LookupFunction = (host, options, callback) =>
   policy.lookup(host, options, (error, address, family) =>
-    callback(error instanceof PrivateTargetError ? refused(host) : error, address, family),
+    callback(error instanceof PrivateTargetError ? createForbiddenError(host) : error, address, family),
   )

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { ROLES } from '../access/roles.js'
+import { ROLES } from '../auth/roles.js'
 import type { Routes } from './routes.js'
 
 const accessSchema = z
@@ -11,7 +11,7 @@ const accessSchema = z
   .meta({ id: 'Access' })
 
 /** Who asks: so that a page can show what its reader may do, and nothing else. */
-export function access({ operation }: Routes): void {
+export function addAccessRoutes({ operation }: Routes): void {
   operation(
     {
       method: 'get',

@@ -1,10 +1,17 @@
 import { AUDIT_ACTIONS, auditCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import type { Routes } from './routes.js'
-import { order, pageSchema, paging, range, shapes, word } from './shapes.js'
+import {
+  optionalWord,
+  orderParam,
+  pageSchema,
+  pagingParams,
+  recordSchemas,
+  timeRangeParams,
+} from './schemas.js'
 
 /** Who did what. */
-export function audit({ hf, operation }: Routes): void {
+export function addAuditRoutes({ hf, operation }: Routes): void {
   operation(
     {
       method: 'get',
@@ -14,14 +21,14 @@ export function audit({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'Who changed or read what, newest first',
       query: z.strictObject({
-        ...paging,
-        ...range,
-        order,
-        actor: word,
+        ...pagingParams,
+        ...timeRangeParams,
+        order: orderParam,
+        actor: optionalWord,
         action: z.enum(AUDIT_ACTIONS).optional(),
-        target: word,
+        target: optionalWord,
       }),
-      answers: { 200: { description: 'A page of audit records', schema: pageSchema(shapes.audit) } },
+      answers: { 200: { description: 'A page of audit records', schema: pageSchema(recordSchemas.audit) } },
     },
     async ({ query }) => {
       const { items, ...rest } = await hf.audit.list(query)

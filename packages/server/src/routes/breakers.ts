@@ -1,14 +1,14 @@
 import { breakerCodec, breakerEventCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { Refusal } from '../answer/failure.js'
-import { pageOf } from '../answer/page.js'
+import { ApiError } from '../http/errors.js'
+import { paginate } from '../http/page.js'
 import type { Routes } from './routes.js'
-import { hours, id, paging, reasoned, shapes, word } from './shapes.js'
+import { hoursParam, idParam, optionalWord, pagingParams, reasonBody, recordSchemas } from './schemas.js'
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 /** Breakers: how they stand, how they came there, and putting them right. */
-export function breakers({ hf, operation, settings }: Routes): void {
+export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
   const tag = 'circuit breakers'
 
   operation(
@@ -20,20 +20,23 @@ export function breakers({ hf, operation, settings }: Routes): void {
       role: 'viewer',
       summary: 'All breakers, those that were never used among them',
       query: z.strictObject({
-        ...paging,
+        ...pagingParams,
         state: z.enum(['closed', 'open', 'half_open']).optional(),
-        pool: word,
+        pool: optionalWord,
       }),
       answers: {
         200: {
           description: 'A page of breakers',
-          schema: z.object({ circuit_breakers: z.array(shapes.breaker), cursor: z.string().optional() }),
+          schema: z.object({
+            circuit_breakers: z.array(recordSchemas.breaker),
+            cursor: z.string().optional(),
+          }),
         },
       },
     },
     async ({ query: { state, pool, ...query } }) => {
       const ids = await hf.breakers.ids({ state, pool })
-      const { items, ...rest } = pageOf(ids, (one) => one, query)
+      const { items, ...rest } = paginate(ids, (one) => one, query)
       // One that is gone by now is left out.
       const found = (await Promise.all(items.map((one) => hf.breakers.get(one)))).filter(
         (breaker) => breaker !== undefined,
@@ -51,16 +54,16 @@ export function breakers({ hf, operation, settings }: Routes): void {
       role: 'viewer',
       reads: 'metrics.read',
       summary: 'Changes of state, newest first',
-      query: z.strictObject({ ...paging, hours, id: word }),
+      query: z.strictObject({ ...pagingParams, hours: hoursParam, id: optionalWord }),
       answers: {
         200: {
           description: 'Changes of state',
-          schema: z.object({ events: z.array(shapes.breakerEvent), cursor: z.string().optional() }),
+          schema: z.object({ events: z.array(recordSchemas.breakerEvent), cursor: z.string().optional() }),
         },
       },
     },
     async ({ query }) => {
-      const from = new Date(settings.clock.wall() - query.hours * HOUR)
+      const from = new Date(settings.clock.wall() - query.hours * HOUR_MS)
       const { items, ...rest } = await hf.breakers.events({
         from,
         id: query.id,
@@ -71,11 +74,11 @@ export function breakers({ hf, operation, settings }: Routes): void {
     },
   )
 
-  const one = { tag, params: z.object({ id }) } as const
+  const one = { tag, params: z.object({ id: idParam }) } as const
   const found = async (name: string) => {
     const breaker = await hf.breakers.get(name)
     if (breaker === undefined)
-      throw new Refusal('NOT_FOUND', `there is no breaker ${name}; GET /api/v1/circuit-breakers lists them`)
+      throw new ApiError('NOT_FOUND', `there is no breaker ${name}; GET /api/v1/circuit-breakers lists them`)
     return breaker
   }
 
@@ -87,7 +90,7 @@ export function breakers({ hf, operation, settings }: Routes): void {
       id: 'getCircuitBreaker',
       role: 'viewer',
       summary: 'One breaker',
-      answers: { 200: { description: 'The breaker', schema: shapes.breaker } },
+      answers: { 200: { description: 'The breaker', schema: recordSchemas.breaker } },
     },
     async ({ params }) => ({ body: breakerCodec.encode(await found(params.id)) }),
   )
@@ -101,8 +104,8 @@ export function breakers({ hf, operation, settings }: Routes): void {
         id: act === 'reset' ? 'resetCircuitBreaker' : 'tripCircuitBreaker',
         role: 'operator',
         summary: act === 'reset' ? 'Closes a breaker and forgets its failures' : 'Opens a breaker',
-        optionalBody: reasoned,
-        answers: { 200: { description: 'The breaker as it stands now', schema: shapes.breaker } },
+        optionalBody: reasonBody,
+        answers: { 200: { description: 'The breaker as it stands now', schema: recordSchemas.breaker } },
       },
       async ({ params, by }) => {
         await found(params.id)

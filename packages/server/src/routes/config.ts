@@ -1,16 +1,16 @@
 import { encodeExplanation } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { readText } from '../answer/body.js'
-import { configWire } from '../answer/config.js'
-import { pageOf } from '../answer/page.js'
+import { readText } from '../http/body.js'
+import { encodeConfig } from '../http/config-wire.js'
+import { paginate } from '../http/page.js'
 import type { Routes } from './routes.js'
-import { pageSchema, paging, reasoned } from './shapes.js'
+import { pageSchema, pagingParams, reasonBody } from './schemas.js'
 
-const document = z.record(z.string(), z.unknown()).meta({ id: 'Config' })
+const configSchema = z.record(z.string(), z.unknown()).meta({ id: 'Config' })
 
-const waitShape = { base: z.number(), min: z.number(), max: z.number() }
+const waitSchemaFields = { base: z.number(), min: z.number(), max: z.number() }
 
-const explanation = z
+const explanationSchema = z
   .object({
     operation: z.string(),
     subsystem: z.string().nullish(),
@@ -25,8 +25,8 @@ const explanation = z
           z.object({ value: z.unknown(), origin: z.string(), where: z.string().nullish() }),
         ),
         schedule: z.object({
-          waits: z.array(z.object({ attempt: z.int(), ...waitShape })),
-          total: z.object(waitShape),
+          waits: z.array(z.object({ attempt: z.int(), ...waitSchemaFields })),
+          total: z.object(waitSchemaFields),
           more: z.boolean(),
         }),
         breaker: z.string().nullish(),
@@ -45,7 +45,7 @@ const versionSchema = z
   })
   .meta({ id: 'ConfigVersion' })
 
-const validation = z
+const validationSchema = z
   .object({
     valid: z.boolean(),
     errors: z.array(
@@ -62,10 +62,12 @@ const validation = z
 const NOT_UTF8 = { path: '', message: 'expected valid UTF-8, got bytes that are not' }
 
 /** The one file, and what was changed on top of it. */
-export function config({ hf, operation }: Routes): void {
+export function addConfigRoutes({ hf, operation }: Routes): void {
   const tag = 'config'
-  const now = async () => ({ body: configWire(hf.config) })
-  const answers = { 200: { description: 'The configuration in force, without secrets', schema: document } }
+  const now = async () => ({ body: encodeConfig(hf.config) })
+  const answers = {
+    200: { description: 'The configuration in force, without secrets', schema: configSchema },
+  }
 
   operation(
     {
@@ -92,7 +94,7 @@ export function config({ hf, operation }: Routes): void {
         description: 'The text of a file, YAML or JSON, whatever its content type says.',
         types: ['application/yaml', 'text/plain', 'application/json'],
       },
-      answers: { 200: { description: 'What is wrong, and where', schema: validation } },
+      answers: { 200: { description: 'What is wrong, and where', schema: validationSchema } },
     },
     async ({ c }) => {
       const text = await readText(c)
@@ -110,7 +112,7 @@ export function config({ hf, operation }: Routes): void {
       tag,
       role: 'admin',
       summary: 'Reads the file again',
-      optionalBody: reasoned,
+      optionalBody: reasonBody,
       answers,
     },
     async ({ by }) => {
@@ -128,7 +130,9 @@ export function config({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'What applies to an operation, and where each value comes from',
       query: z.strictObject({ operation: z.string().min(1).max(500) }),
-      answers: { 200: { description: 'Values, origins and the delays they mean', schema: explanation } },
+      answers: {
+        200: { description: 'Values, origins and the delays they mean', schema: explanationSchema },
+      },
     },
     async ({ query }) => ({ body: encodeExplanation(await hf.config.explain(query.operation)) }),
   )
@@ -141,11 +145,11 @@ export function config({ hf, operation }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'Versions of the changes made through the API, newest first',
-      query: z.strictObject(paging),
+      query: z.strictObject(pagingParams),
       answers: { 200: { description: 'A page of versions', schema: pageSchema(versionSchema) } },
     },
     async ({ query }) => {
-      const { items, ...rest } = pageOf(await hf.config.history(), ({ version }) => String(version), query)
+      const { items, ...rest } = paginate(await hf.config.history(), ({ version }) => String(version), query)
       const wire = items.map(({ version, by, reason, at }) => ({
         version,
         by,
@@ -183,7 +187,7 @@ export function config({ hf, operation }: Routes): void {
       tag,
       role: 'admin',
       summary: 'Drops all changes made through the API',
-      optionalBody: reasoned,
+      optionalBody: reasonBody,
       answers,
     },
     async ({ by }) => {

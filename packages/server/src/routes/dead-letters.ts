@@ -1,11 +1,21 @@
 import { DEAD_LETTER_STATUSES, deadLetterCodec, deadLetterStatsCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { Refusal } from '../answer/failure.js'
-import { jobSchema, jobWire } from './jobs.js'
+import { ApiError } from '../http/errors.js'
+import { encodeJob, jobSchema } from './jobs.js'
 import type { Routes } from './routes.js'
-import { id, order, pageSchema, paging, range, reasoned, several, shapes, word } from './shapes.js'
+import {
+  idParam,
+  optionalWord,
+  orderParam,
+  pageSchema,
+  pagingParams,
+  reasonBody,
+  recordSchemas,
+  repeatableParam,
+  timeRangeParams,
+} from './schemas.js'
 
-const counts = z.object({
+const countsSchema = z.object({
   pending: z.int(),
   replaying: z.int(),
   completed: z.int(),
@@ -15,15 +25,15 @@ const counts = z.object({
 const statsSchema = z
   .object({
     total: z.int(),
-    by_status: counts,
-    by_operation: z.record(z.string(), counts),
+    by_status: countsSchema,
+    by_operation: z.record(z.string(), countsSchema),
     oldest: z.iso.datetime().nullish(),
   })
   .meta({ id: 'DLQStats' })
 
-const batch = z
+const batchSchema = z
   .strictObject({
-    operation: word,
+    operation: optionalWord,
     limit: z.int().min(1).max(1_000_000).optional(),
     concurrency: z.int().min(1).max(100).optional(),
     rate: z.number().gt(0).max(100_000).optional(),
@@ -33,7 +43,7 @@ const batch = z
   .meta({ id: 'ReplayRequest' })
 
 /** What could not be saved, and its second chance. */
-export function deadLetters({ hf, operation, jobs }: Routes): void {
+export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
   const tag = 'dead letters'
 
   operation(
@@ -45,14 +55,14 @@ export function deadLetters({ hf, operation, jobs }: Routes): void {
       role: 'viewer',
       summary: 'Dead letters, oldest first',
       query: z.strictObject({
-        ...paging,
-        ...range,
-        order,
-        operation: word,
-        status: several(z.enum(DEAD_LETTER_STATUSES)),
-        item_id: word,
+        ...pagingParams,
+        ...timeRangeParams,
+        order: orderParam,
+        operation: optionalWord,
+        status: repeatableParam(z.enum(DEAD_LETTER_STATUSES)),
+        item_id: optionalWord,
       }),
-      answers: { 200: { description: 'A page of entries', schema: pageSchema(shapes.deadLetter) } },
+      answers: { 200: { description: 'A page of entries', schema: pageSchema(recordSchemas.deadLetter) } },
     },
     async ({ query: { item_id, ...query } }) => {
       const { items, ...rest } = await hf.deadLetters.list({ ...query, itemId: item_id })
@@ -86,7 +96,7 @@ export function deadLetters({ hf, operation, jobs }: Routes): void {
       description:
         'Answers at once with a job; GET the address in Location for its progress. Takes pending entries, with ' +
         '`retry_failed` failed ones too. Takes the role operator.',
-      optionalBody: batch,
+      optionalBody: batchSchema,
       answers: { 202: { description: 'The job', schema: jobSchema } },
     },
     ({ body, by, c }) => {
@@ -98,12 +108,12 @@ export function deadLetters({ hf, operation, jobs }: Routes): void {
         ),
       )
       const location = `${new URL(c.req.url).pathname.replace(/dead-letters\/replay$/, '')}jobs/${job.id}`
-      return { status: 202, body: jobWire(job), headers: { location } }
+      return { status: 202, body: encodeJob(job), headers: { location } }
     },
   )
 
-  const one = { tag, params: z.object({ id }) } as const
-  const unknown = (name: string) => new Refusal('DEAD_LETTER_NOT_FOUND', `there is no dead letter ${name}`)
+  const one = { tag, params: z.object({ id: idParam }) } as const
+  const unknown = (name: string) => new ApiError('DEAD_LETTER_NOT_FOUND', `there is no dead letter ${name}`)
 
   operation(
     {
@@ -113,7 +123,7 @@ export function deadLetters({ hf, operation, jobs }: Routes): void {
       id: 'getDeadLetter',
       role: 'viewer',
       summary: 'One entry with its payload and its history',
-      answers: { 200: { description: 'The entry', schema: shapes.deadLetter } },
+      answers: { 200: { description: 'The entry', schema: recordSchemas.deadLetter } },
     },
     async ({ params }) => {
       const entry = await hf.deadLetters.get(params.id)
@@ -137,7 +147,7 @@ export function deadLetters({ hf, operation, jobs }: Routes): void {
       if ((await hf.deadLetters.get(params.id)) === undefined) throw unknown(params.id)
       const gone = await hf.deadLetters.purge({ ids: [params.id] }, by)
       if (gone === 0)
-        throw new Refusal(
+        throw new ApiError(
           'DEAD_LETTER_LEASED',
           `${params.id} is being replayed; try again when that has ended`,
         )
@@ -156,8 +166,8 @@ export function deadLetters({ hf, operation, jobs }: Routes): void {
       description:
         'Where this process has no handler for its operation, the wish is noted on the entry and taken up by a worker ' +
         'elsewhere. A replay that fails answers the entry with the status `failed`. Takes the role operator.',
-      optionalBody: reasoned,
-      answers: { 200: { description: 'The entry as it is now', schema: shapes.deadLetter } },
+      optionalBody: reasonBody,
+      answers: { 200: { description: 'The entry as it is now', schema: recordSchemas.deadLetter } },
       errors: [409],
     },
     async ({ params, by }) => ({ body: deadLetterCodec.encode(await hf.deadLetters.replay(params.id, by)) }),

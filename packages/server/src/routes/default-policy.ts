@@ -1,14 +1,14 @@
 import type { RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { demand, etagOf } from '../answer/etag.js'
-import { oneAtATime } from '../answer/one-at-a-time.js'
-import { knownTag, preconditions, UNCHANGED } from './policies.js'
+import { assertPreconditions, createEtag } from '../http/etag.js'
+import { createSerializer } from '../http/serializer.js'
+import { knownTag, NOT_MODIFIED, preconditions } from './policies.js'
 import type { Routes } from './routes.js'
 
 /** The policy that the proxies' view speaks of. */
-const DEFAULT = 'default'
+const DEFAULT_POLICY_ID = 'default'
 
-const STATUSES = [502, 503, 504]
+const RETRIED_STATUSES = [502, 503, 504]
 
 /** The default policy in the words of a proxy rotator, within its bounds; durations are seconds. */
 const viewSchema = z.strictObject({
@@ -18,12 +18,12 @@ const viewSchema = z.strictObject({
   multiplier: z.number().gt(1).max(10).default(2),
   max_backoff_delay: z.number().gt(0).max(300).default(30),
   jitter: z.boolean().default(false),
-  retry_status_codes: z.array(z.int().min(500).max(599)).default(STATUSES),
+  retry_status_codes: z.array(z.int().min(500).max(599)).default(RETRIED_STATUSES),
   timeout: z.number().gt(0).nullable().default(null),
   retry_non_idempotent: z.boolean().default(false),
 })
 
-type View = z.infer<typeof viewSchema>
+type ProxyPolicyView = z.infer<typeof viewSchema>
 
 /** What was read can be put back: what only an answer says is passed over. */
 const requestSchema = z
@@ -43,19 +43,19 @@ const answerSchema = z
   .meta({ id: 'RetryPolicyView' })
 
 /** What is said of a delay of 0, and how much more than 1 of no growth: the bounds themselves are out of bounds. */
-const LEAST = 0.001
+const MIN_DELAY = 0.001
 
 /** The nearest value above one bound, and up to the other. */
-const within = (value: number, above: number, most: number) =>
-  value > above ? Math.min(most, value) : above + LEAST
+const clampBetween = (value: number, above: number, most: number) =>
+  value > above ? Math.min(most, value) : above + MIN_DELAY
 
 /** The policy in the view's words; `approximate` where they do not say all of it. */
-export function viewOf(policy: RetryPolicy): View & { approximate?: true } {
+export function toView(policy: RetryPolicy): ProxyPolicyView & { approximate?: true } {
   const { backoffType, jitterType, jitterAmount, retryStatusCodes, totalTimeout } = policy
   const jitter = jitterType !== 'none'
-  const codes = retryStatusCodes ?? STATUSES
+  const codes = retryStatusCodes ?? RETRIED_STATUSES
   const timed = totalTimeout != null && Number.isFinite(totalTimeout)
-  const view: View = {
+  const view: ProxyPolicyView = {
     max_attempts: Math.min(policy.maxAttempts, 10),
     backoff_strategy:
       backoffType === 'linear' || backoffType === 'exponential'
@@ -63,12 +63,12 @@ export function viewOf(policy: RetryPolicy): View & { approximate?: true } {
         : backoffType === 'fibonacci'
           ? 'exponential'
           : 'fixed',
-    base_delay: backoffType === 'immediate' ? LEAST : within(policy.baseDelay / 1000, 0, 60),
-    multiplier: within(policy.multiplier, 1, 10),
-    max_backoff_delay: within(policy.maxDelay / 1000, 0, 300),
+    base_delay: backoffType === 'immediate' ? MIN_DELAY : clampBetween(policy.baseDelay / 1000, 0, 60),
+    multiplier: clampBetween(policy.multiplier, 1, 10),
+    max_backoff_delay: clampBetween(policy.maxDelay / 1000, 0, 300),
     jitter,
     retry_status_codes: codes.filter((code) => code >= 500 && code <= 599),
-    timeout: timed ? Math.max(LEAST, totalTimeout / 1000) : null,
+    timeout: timed ? Math.max(MIN_DELAY, totalTimeout / 1000) : null,
     retry_non_idempotent: policy.retryNonIdempotent,
   }
   const exact =
@@ -85,33 +85,33 @@ export function viewOf(policy: RetryPolicy): View & { approximate?: true } {
 }
 
 /** Milliseconds without the noise of the multiplication. */
-const ms = (seconds: number) => Math.round(seconds * 1e6) / 1e3 || seconds * 1000
+const toMilliseconds = (seconds: number) => Math.round(seconds * 1e6) / 1e3 || seconds * 1000
 
 /** What the view means for the policy. */
-function policyOf(view: View): Partial<RetryPolicy> & { id: string } {
-  const maxDelay = ms(view.max_backoff_delay)
+function fromView(view: ProxyPolicyView): Partial<RetryPolicy> & { id: string } {
+  const maxDelay = toMilliseconds(view.max_backoff_delay)
   return {
-    id: DEFAULT,
+    id: DEFAULT_POLICY_ID,
     maxAttempts: view.max_attempts,
     backoffType: view.backoff_strategy,
     // A delay never exceeds the cap, so a base above it is the cap.
-    baseDelay: Math.min(ms(view.base_delay), maxDelay),
+    baseDelay: Math.min(toMilliseconds(view.base_delay), maxDelay),
     multiplier: view.multiplier,
     maxDelay,
     jitterType: view.jitter ? 'proportional' : 'none',
     jitterAmount: view.jitter ? 0.5 : 0.1,
     retryStatusCodes: view.retry_status_codes,
-    totalTimeout: view.timeout === null ? null : ms(view.timeout),
+    totalTimeout: view.timeout === null ? null : toMilliseconds(view.timeout),
     retryNonIdempotent: view.retry_non_idempotent,
   }
 }
 
 /** The default policy as proxy rotators know it. */
-export function defaultPolicy({ hf, operation }: Routes): void {
-  const inOrder = oneAtATime()
+export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
+  const inOrder = createSerializer()
   const answer = async () => {
-    const view = viewOf(await hf.policies.get(DEFAULT))
-    return { ...view, updated_at: (await hf.config.changedAt(DEFAULT)).toISOString() }
+    const view = toView(await hf.policies.get(DEFAULT_POLICY_ID))
+    return { ...view, updated_at: (await hf.config.changedAt(DEFAULT_POLICY_ID)).toISOString() }
   }
   const base = { path: '/retry/policy', tag: 'policies' } as const
 
@@ -126,11 +126,11 @@ export function defaultPolicy({ hf, operation }: Routes): void {
         'Where the policy cannot be said in these words, the nearest value is answered, and `approximate` is true. ' +
         'Takes the role viewer.',
       headers: knownTag,
-      answers: { 200: { description: 'The default policy', schema: answerSchema }, ...UNCHANGED },
+      answers: { 200: { description: 'The default policy', schema: answerSchema }, ...NOT_MODIFIED },
     },
     async () => {
       const body = await answer()
-      return { body, headers: { etag: etagOf(body) } }
+      return { body, headers: { etag: createEtag(body) } }
     },
   )
 
@@ -151,10 +151,10 @@ export function defaultPolicy({ hf, operation }: Routes): void {
     },
     ({ headers, body, by }) =>
       inOrder(async () => {
-        demand(headers, await answer())
-        await hf.policies.put(policyOf(body), by)
+        assertPreconditions(headers, await answer())
+        await hf.policies.put(fromView(body), by)
         const now = await answer()
-        return { body: now, headers: { etag: etagOf(now) } }
+        return { body: now, headers: { etag: createEtag(now) } }
       }),
   )
 }

@@ -1,10 +1,17 @@
 import { errorRecordCodec, SEVERITIES } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import type { Routes } from './routes.js'
-import { order, pageSchema, paging, range, shapes, word } from './shapes.js'
+import {
+  optionalWord,
+  orderParam,
+  pageSchema,
+  pagingParams,
+  recordSchemas,
+  timeRangeParams,
+} from './schemas.js'
 
 /** Upper case or lower, as people write it. */
-const capitals = <const T extends readonly [string, ...string[]]>(words: T) =>
+const caseInsensitiveEnum = <const T extends readonly [string, ...string[]]>(words: T) =>
   z
     .string()
     .transform((text) => text.toUpperCase())
@@ -13,7 +20,7 @@ const capitals = <const T extends readonly [string, ...string[]]>(words: T) =>
     .openapi({ type: 'string', enum: [...words] })
 
 /** Failed attempts, as operators read them. */
-export function errors({ hf, operation }: Routes): void {
+export function addErrorRoutes({ hf, operation }: Routes): void {
   operation(
     {
       method: 'get',
@@ -23,14 +30,14 @@ export function errors({ hf, operation }: Routes): void {
       role: 'viewer',
       summary: 'Failed attempts, newest first',
       query: z.strictObject({
-        ...paging,
-        ...range,
-        order,
-        severity: capitals(SEVERITIES),
-        category: capitals(['TRANSIENT', 'PERMANENT', 'CRITICAL']),
-        operation: word,
+        ...pagingParams,
+        ...timeRangeParams,
+        order: orderParam,
+        severity: caseInsensitiveEnum(SEVERITIES),
+        category: caseInsensitiveEnum(['TRANSIENT', 'PERMANENT', 'CRITICAL']),
+        operation: optionalWord,
       }),
-      answers: { 200: { description: 'A page of error records', schema: pageSchema(shapes.error) } },
+      answers: { 200: { description: 'A page of error records', schema: pageSchema(recordSchemas.error) } },
     },
     async ({ query }) => {
       const { items, ...rest } = await hf.errors.list(query)

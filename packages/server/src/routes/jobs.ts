@@ -1,9 +1,9 @@
 import { z } from '@hono/zod-openapi'
-import { Refusal } from '../answer/failure.js'
-import { pageOf } from '../answer/page.js'
-import type { Job } from '../jobs/jobs.js'
+import { ApiError } from '../http/errors.js'
+import { paginate } from '../http/page.js'
+import type { BatchJob } from '../jobs/jobs.js'
 import type { Routes } from './routes.js'
-import { id, pageSchema, paging } from './shapes.js'
+import { idParam, pageSchema, pagingParams } from './schemas.js'
 
 export const jobSchema = z
   .object({
@@ -19,7 +19,7 @@ export const jobSchema = z
   })
   .meta({ id: 'Job' })
 
-export const jobWire = ({ id: name, status, counts, total, startedAt, endedAt, message }: Job) => ({
+export const encodeJob = ({ id: name, status, counts, total, startedAt, endedAt, message }: BatchJob) => ({
   job_id: name,
   status,
   succeeded: counts.succeeded,
@@ -32,12 +32,12 @@ export const jobWire = ({ id: name, status, counts, total, startedAt, endedAt, m
 })
 
 /** Work that takes longer than a request. */
-export function jobs({ operation, jobs: all }: Routes): void {
+export function addJobRoutes({ operation, jobs: all }: Routes): void {
   const tag = 'jobs'
-  const found = (name: string): Job => {
+  const found = (name: string): BatchJob => {
     const job = all.get(name)
     if (job === undefined)
-      throw new Refusal(
+      throw new ApiError(
         'NOT_FOUND',
         `there is no job ${name}: jobs are kept in memory, the last hundred of them`,
       )
@@ -52,12 +52,12 @@ export function jobs({ operation, jobs: all }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'Jobs of this process, newest first',
-      query: z.strictObject(paging),
+      query: z.strictObject(pagingParams),
       answers: { 200: { description: 'A page of jobs', schema: pageSchema(jobSchema) } },
     },
     ({ query }) => {
-      const { items, ...rest } = pageOf(all.list(), (job) => job.id, query)
-      return { body: { items: items.map(jobWire), ...rest } }
+      const { items, ...rest } = paginate(all.list(), (job) => job.id, query)
+      return { body: { items: items.map(encodeJob), ...rest } }
     },
   )
 
@@ -69,10 +69,10 @@ export function jobs({ operation, jobs: all }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'How far a job is',
-      params: z.object({ id }),
+      params: z.object({ id: idParam }),
       answers: { 200: { description: 'The job', schema: jobSchema } },
     },
-    ({ params }) => ({ body: jobWire(found(params.id)) }),
+    ({ params }) => ({ body: encodeJob(found(params.id)) }),
   )
 
   operation(
@@ -83,13 +83,13 @@ export function jobs({ operation, jobs: all }: Routes): void {
       tag,
       role: 'operator',
       summary: 'Starts nothing more of a job; what runs is finished',
-      params: z.object({ id }),
+      params: z.object({ id: idParam }),
       answers: { 200: { description: 'The job', schema: jobSchema } },
     },
     ({ params }) => {
       const job = found(params.id)
       all.cancel(job.id)
-      return { body: jobWire(job) }
+      return { body: encodeJob(job) }
     },
   )
 }

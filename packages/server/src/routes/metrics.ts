@@ -1,11 +1,11 @@
 import { byMemberCodec, seriesCodec, summaryCodec, windowCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { wrong } from '../answer/failure.js'
+import { fieldError } from '../http/errors.js'
 import type { Routes } from './routes.js'
-import { hours, range, shapes } from './shapes.js'
+import { hoursParam, recordSchemas, timeRangeParams } from './schemas.js'
 
 /** Numbers about calls. */
-export function metrics({ hf, operation, settings }: Routes): void {
+export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
   const base = { method: 'get', tag: 'metrics', role: 'viewer', reads: 'metrics.read' } as const
 
   operation(
@@ -14,7 +14,7 @@ export function metrics({ hf, operation, settings }: Routes): void {
       path: '/metrics/retries',
       id: 'getRetryMetrics',
       summary: 'Retries of the time that is kept',
-      answers: { 200: { description: 'The summary', schema: shapes.summary } },
+      answers: { 200: { description: 'The summary', schema: recordSchemas.summary } },
     },
     async () => ({ body: summaryCodec.encode(await hf.metrics.summary()) }),
   )
@@ -25,8 +25,8 @@ export function metrics({ hf, operation, settings }: Routes): void {
       path: '/metrics/retries/timeseries',
       id: 'getRetryTimeseries',
       summary: 'Calls and retries by hour or day, oldest first',
-      query: z.strictObject({ hours, step: z.enum(['hour', 'day']).optional() }),
-      answers: { 200: { description: 'One point an hour, or a day', schema: shapes.series } },
+      query: z.strictObject({ hours: hoursParam, step: z.enum(['hour', 'day']).optional() }),
+      answers: { 200: { description: 'One point an hour, or a day', schema: recordSchemas.series } },
     },
     async ({ query }) => ({ body: seriesCodec.encode(await hf.metrics.timeseries(query)) }),
   )
@@ -37,8 +37,8 @@ export function metrics({ hf, operation, settings }: Routes): void {
       path: '/metrics/retries/by-proxy',
       id: 'getRetriesByProxy',
       summary: 'How each member of the pools did',
-      query: z.strictObject({ hours }),
-      answers: { 200: { description: 'Counters by member', schema: shapes.byMember } },
+      query: z.strictObject({ hours: hoursParam }),
+      answers: { 200: { description: 'Counters by member', schema: recordSchemas.byMember } },
     },
     async ({ query }) => ({ body: byMemberCodec.encode(await hf.metrics.byMember(query)) }),
   )
@@ -51,13 +51,13 @@ export function metrics({ hf, operation, settings }: Routes): void {
       summary: 'Everything counted between two points in time',
       description:
         'Without `from` it is the last hour before `to`, and without `to` it ends now. Takes the role viewer.',
-      query: z.strictObject(range),
-      answers: { 200: { description: 'The window', schema: shapes.window } },
+      query: z.strictObject(timeRangeParams),
+      answers: { 200: { description: 'The window', schema: recordSchemas.window } },
     },
     async ({ query }) => {
       const to = query.to ?? new Date(settings.clock.wall())
       const from = query.from ?? new Date(to.getTime() - 3_600_000)
-      if (from > to) throw wrong('query', 'from', 'takes a time before to')
+      if (from > to) throw fieldError('query', 'from', 'takes a time before to')
       return { body: windowCodec.encode(await hf.metrics.window({ from, to })) }
     },
   )

@@ -23,7 +23,7 @@ const nodesSchema = z.object({
 })
 
 /** The processes of the fleet. */
-export function nodes({ hf, operation }: Routes): void {
+export function addNodeRoutes({ hf, operation }: Routes): void {
   operation(
     {
       method: 'get',

@@ -1,11 +1,11 @@
 import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { ReadAction, Reads } from '../access/reads.js'
-import { type Caller, type Role, reaches } from '../access/roles.js'
-import { readJson } from '../answer/body.js'
-import { names } from '../answer/etag.js'
-import { invalid, Refusal, wrong } from '../answer/failure.js'
-import { errorAnswer } from './shapes.js'
+import type { ReadAction, ReadAudit } from '../auth/read-audit.js'
+import { type Caller, hasRole, type Role } from '../auth/roles.js'
+import { readJson } from '../http/body.js'
+import { ApiError, createValidationError, fieldError } from '../http/errors.js'
+import { matchesWeakly } from '../http/etag.js'
+import { errorResponseSchema } from './schemas.js'
 
 /** What a request carries from one part of the server to the next. */
 export interface Env {
@@ -16,36 +16,36 @@ export interface Env {
 export type App = OpenAPIHono<Env>
 
 /** Who acts, and why, as the runtime takes it. */
-export interface By {
+export interface RequestActor {
   by: string
   reason?: string
 }
 
-type Out<S> = S extends z.ZodType ? z.output<S> : undefined
+type SchemaOutput<S> = S extends z.ZodType ? z.output<S> : undefined
 
 /** What a handler is given: everything checked, and who asks. */
-export interface Input<P, Q, H, B> {
-  params: Out<P>
-  query: Out<Q>
-  headers: Out<H>
-  body: Out<B>
+export interface OperationInput<P, Q, H, B> {
+  params: SchemaOutput<P>
+  query: SchemaOutput<Q>
+  headers: SchemaOutput<H>
+  body: SchemaOutput<B>
   caller: Caller
   /** The caller's name and reason: the header `x-reason`, else the body's `reason`. */
-  by: By
+  by: RequestActor
   c: Context<Env>
 }
 
 /** What a handler answers: a body in the wire's spelling, with a status and headers where they are not the usual ones. */
-export interface Answer {
+export interface OperationResult {
   body?: unknown
   status?: 200 | 201 | 202 | 204
   headers?: Record<string, string>
 }
 
-type ErrorKind = 400 | 404 | 409 | 412 | 413 | 429 | 502 | 503 | 504
+type ErrorStatus = 400 | 404 | 409 | 412 | 413 | 429 | 502 | 503 | 504
 
 /** One operation: how it is called, who may call it, and what it answers. */
-export interface Spec<P, Q, H, B> {
+export interface OperationSpec<P, Q, H, B> {
   method: 'get' | 'put' | 'post' | 'patch' | 'delete'
   path: string
   id: string
@@ -65,12 +65,12 @@ export interface Spec<P, Q, H, B> {
     Record<200 | 201 | 202 | 204 | 304, { description: string; schema?: z.ZodType; type?: string }>
   >
   /** Errors beside those that every operation may answer. */
-  errors?: readonly ErrorKind[]
+  errors?: readonly ErrorStatus[]
   /** What the reading of this is written down as. */
   reads?: ReadAction
 }
 
-const MEANINGS: Record<number, string> = {
+const STATUS_DESCRIPTIONS: Record<number, string> = {
   400: 'The request does not fit; `details` has a path and a sentence for each problem.',
   401: 'A token is needed, and none or a wrong one was shown.',
   403: 'The caller may not do this.',
@@ -87,12 +87,12 @@ const MEANINGS: Record<number, string> = {
 const hasReason = (body: unknown): body is { reason: string } =>
   typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string'
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The words of a header: its bytes are UTF-8 where they can be, and else what HTTP takes them for. */
-function headerText(text: string): string {
+function decodeHeader(text: string): string {
   try {
-    return utf8.decode(Buffer.from(text, 'latin1'))
+    return strictUtf8.decode(Buffer.from(text, 'latin1'))
   } catch {
     return text
   }
@@ -102,18 +102,20 @@ function headerText(text: string): string {
 const NO_QUERY = z.strictObject({})
 
 /** Makes the function that adds operations to an app: each with its check of the role, and its entry in OpenAPI. */
-export function operations(app: App, reads: Reads) {
+export function createOperationRegistrar(app: App, reads: ReadAudit) {
   return function operation<
     P extends z.ZodType | undefined = undefined,
     Q extends z.ZodType | undefined = undefined,
     H extends z.ZodType | undefined = undefined,
     B extends z.ZodType | undefined = undefined,
   >(
-    spec: Spec<P, Q, H, B>,
-    handle: (input: Input<P, Q, H, B>) => Promise<Answer | Response> | Answer | Response,
+    spec: OperationSpec<P, Q, H, B>,
+    handle: (
+      input: OperationInput<P, Q, H, B>,
+    ) => Promise<OperationResult | Response> | OperationResult | Response,
   ): void {
     const { role, reads: action } = spec
-    const route = described(spec)
+    const route = toOpenApiRoute(spec)
     app.openAPIRegistry.registerPath(route)
     // Bodies are read here, because a body may be left out, or be no JSON.
     const { body: _, ...request } = route.request ?? {}
@@ -123,8 +125,8 @@ export function operations(app: App, reads: Reads) {
       hide: true,
       middleware: async (c: Context<Env>, next: () => Promise<void>) => {
         const caller = c.get('caller')
-        if (!reaches(caller.role, role))
-          throw new Refusal('FORBIDDEN', `this takes the role ${role}, and ${caller.name} is ${caller.role}`)
+        if (!hasRole(caller.role, role))
+          throw new ApiError('FORBIDDEN', `this takes the role ${role}, and ${caller.name} is ${caller.role}`)
         await next()
       },
     })
@@ -133,10 +135,10 @@ export function operations(app: App, reads: Reads) {
       (async (c: Context<Env>) => {
         const valid = (target: string): unknown => c.req.valid(target as never)
         const caller = c.get('caller')
-        const body = await bodyOf(c, spec)
+        const body = await parseBody(c, spec)
         const said = c.req.header('x-reason')
-        const reason = said === undefined ? (hasReason(body) ? body.reason : undefined) : headerText(said)
-        if (action !== undefined) reads.note(caller.name, action)
+        const reason = said === undefined ? (hasReason(body) ? body.reason : undefined) : decodeHeader(said)
+        if (action !== undefined) reads.countRead(caller.name, action)
         const answer = await handle({
           params: spec.params && valid('param'),
           query: spec.query && valid('query'),
@@ -145,12 +147,12 @@ export function operations(app: App, reads: Reads) {
           caller,
           by: { by: caller.name, ...(reason === undefined ? {} : { reason }) },
           c,
-        } as Input<P, Q, H, B>)
+        } as OperationInput<P, Q, H, B>)
         if (answer instanceof Response) return answer
         const { status = 200, headers = {} } = answer
         if (status === 204) return c.body(null, 204, headers)
         const known = spec.method === 'get' ? c.req.header('if-none-match') : undefined
-        if (known !== undefined && names(known, headers['etag'])) return c.body(null, 304, headers)
+        if (known !== undefined && matchesWeakly(known, headers['etag'])) return c.body(null, 304, headers)
         return c.json(answer.body as object, status, headers)
       }) as never,
     )
@@ -158,19 +160,19 @@ export function operations(app: App, reads: Reads) {
 }
 
 /** The body as its schema reads it. */
-async function bodyOf<P, Q, H, B>(c: Context<Env>, spec: Spec<P, Q, H, B>): Promise<unknown> {
+async function parseBody<P, Q, H, B>(c: Context<Env>, spec: OperationSpec<P, Q, H, B>): Promise<unknown> {
   const schema = (spec.body ?? spec.optionalBody) as z.ZodType | undefined
   if (schema === undefined) return undefined
   const json = await readJson(c)
   if (json === undefined && spec.body === undefined) return undefined
-  if (json === undefined) throw wrong('body', '', 'expected a JSON body, got none')
+  if (json === undefined) throw fieldError('body', '', 'expected a JSON body, got none')
   const read = schema.safeParse(json)
-  if (!read.success) throw invalid(read.error, 'json')
+  if (!read.success) throw createValidationError(read.error, 'json')
   return read.data
 }
 
 /** An operation as OpenAPI says it. */
-function described<P, Q, H, B>(spec: Spec<P, Q, H, B>) {
+function toOpenApiRoute<P, Q, H, B>(spec: OperationSpec<P, Q, H, B>) {
   const { params, query, headers, rawBody } = spec
   const body = spec.body ?? spec.optionalBody
   const errors = [400, 401, 403, 429, 503, ...(spec.errors ?? [])]
@@ -218,8 +220,8 @@ function described<P, Q, H, B>(spec: Spec<P, Q, H, B>) {
           .map((status) => [
             status,
             {
-              description: MEANINGS[status] ?? 'It failed.',
-              content: { 'application/json': { schema: errorAnswer } },
+              description: STATUS_DESCRIPTIONS[status] ?? 'It failed.',
+              content: { 'application/json': { schema: errorResponseSchema } },
             },
           ]),
       ),

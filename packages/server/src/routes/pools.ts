@@ -1,10 +1,10 @@
 import { proxyMember } from '@holdfast/proxy'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError, type Member, type Pool } from 'holdfast'
-import { Refusal } from '../answer/failure.js'
-import { pageOf } from '../answer/page.js'
+import { ApiError } from '../http/errors.js'
+import { paginate } from '../http/page.js'
 import type { Routes } from './routes.js'
-import { id, pageSchema, paging } from './shapes.js'
+import { idParam, pageSchema, pagingParams } from './schemas.js'
 
 const statuses = z.enum(['available', 'open', 'half_open', 'resting', 'drained', 'disabled'])
 
@@ -42,9 +42,9 @@ const memberSchema = z
 const weight = z.number().min(0).max(1_000_000)
 const reason = z.string().max(1000).optional()
 
-const added = z
+const newMemberSchema = z
   .strictObject({
-    id: id.optional(),
+    id: idParam.optional(),
     url: z.string().min(1).max(2000),
     weight: weight.optional(),
     region: z.string().min(1).max(200).optional(),
@@ -52,7 +52,7 @@ const added = z
   })
   .meta({ id: 'NewPoolMember' })
 
-const changed = z
+const memberChangeSchema = z
   .strictObject({
     enabled: z.boolean().optional(),
     draining: z.boolean().optional(),
@@ -66,18 +66,18 @@ const changed = z
   .meta({ id: 'PoolMemberChange' })
 
 /** Where a member is, without credentials. */
-function addressOf(value: unknown): string | undefined {
+function displayUrl(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const shown = (value as { toString(): string }).toString()
   return /^[a-z][a-z\d+.-]*:\/\/[^\s@]*$/i.test(shown) ? shown : undefined
 }
 
-function memberWire(hf: Routes['hf'], pool: Pool, member: Member) {
+function encodeMember(hf: Routes['hf'], pool: Pool, member: Member) {
   const { totalAttempts, successCount, failureCount, avgLatency, circuitBreakerOpens, score } = pool.stats(
     member.id,
   )
   const counted = successCount + failureCount
-  const url = addressOf(member.value)
+  const url = displayUrl(member.value)
   const status = hf.pools.memberStatus(pool.id, member.id)
   return {
     id: member.id,
@@ -99,7 +99,7 @@ function memberWire(hf: Routes['hf'], pool: Pool, member: Member) {
   }
 }
 
-function poolWire(hf: Routes['hf'], pool: Pool) {
+function encodePool(hf: Routes['hf'], pool: Pool) {
   const by_status: Record<string, number> = {}
   for (const { id: member } of pool.members()) {
     const status = hf.pools.memberStatus(pool.id, member)
@@ -109,22 +109,22 @@ function poolWire(hf: Routes['hf'], pool: Pool) {
 }
 
 /** The pool of this name. @throws Refusal NOT_FOUND where there is none */
-export function poolOf(hf: Routes['hf'], name: string): Pool {
+export function findPool(hf: Routes['hf'], name: string): Pool {
   try {
     return hf.pools.get(name)
   } catch (error) {
     if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw error
-    throw new Refusal('NOT_FOUND', `there is no pool ${name}; GET /api/v1/pools lists them`)
+    throw new ApiError('NOT_FOUND', `there is no pool ${name}; GET /api/v1/pools lists them`)
   }
 }
 
 /** Pools and their members. */
-export function pools({ hf, operation }: Routes): void {
+export function addPoolRoutes({ hf, operation }: Routes): void {
   const tag = 'pools'
 
   const memberOf = (pool: Pool, name: string): Member => {
     const member = pool.members().find((one) => one.id === name)
-    if (member === undefined) throw new Refusal('NOT_FOUND', `the pool ${pool.id} has no member ${name}`)
+    if (member === undefined) throw new ApiError('NOT_FOUND', `the pool ${pool.id} has no member ${name}`)
     return member
   }
 
@@ -136,16 +136,16 @@ export function pools({ hf, operation }: Routes): void {
       tag,
       role: 'viewer',
       summary: 'All pools, and how their members stand',
-      query: z.strictObject(paging),
+      query: z.strictObject(pagingParams),
       answers: { 200: { description: 'A page of pools', schema: pageSchema(poolSchema) } },
     },
     async ({ query }) => {
-      const { items, ...rest } = pageOf(await hf.pools.list(), (pool) => pool.id, query)
-      return { body: { items: items.map((pool) => poolWire(hf, pool)), ...rest } }
+      const { items, ...rest } = paginate(await hf.pools.list(), (pool) => pool.id, query)
+      return { body: { items: items.map((pool) => encodePool(hf, pool)), ...rest } }
     },
   )
 
-  const of = { tag, path: '/pools/{id}/members', params: z.object({ id }) } as const
+  const of = { tag, path: '/pools/{id}/members', params: z.object({ id: idParam }) } as const
 
   operation(
     {
@@ -154,13 +154,13 @@ export function pools({ hf, operation }: Routes): void {
       id: 'listPoolMembers',
       role: 'viewer',
       summary: 'The members of a pool, and how each does',
-      query: z.strictObject(paging),
+      query: z.strictObject(pagingParams),
       answers: { 200: { description: 'A page of members', schema: pageSchema(memberSchema) } },
     },
     ({ params, query }) => {
-      const pool = poolOf(hf, params.id)
-      const { items, ...rest } = pageOf(pool.members(), (member) => member.id, query)
-      return { body: { items: items.map((member) => memberWire(hf, pool, member)), ...rest } }
+      const pool = findPool(hf, params.id)
+      const { items, ...rest } = paginate(pool.members(), (member) => member.id, query)
+      return { body: { items: items.map((member) => encodeMember(hf, pool, member)), ...rest } }
     },
   )
 
@@ -174,23 +174,23 @@ export function pools({ hf, operation }: Routes): void {
       description:
         'The id is the host and port of the url where none is given. Like every change through the API it survives a ' +
         'restart, and can be rolled back. Takes the role operator.',
-      body: added,
+      body: newMemberSchema,
       answers: { 201: { description: 'The member', schema: memberSchema } },
     },
     async ({ params, body, by }) => {
-      const pool = poolOf(hf, params.id)
+      const pool = findPool(hf, params.id)
       const { reason: _, ...given } = body
       // Says what is wrong with the url without repeating it.
       const { id: named } = proxyMember(body.url)
       const member = await hf.pools.addMember(pool.id, { id: named, ...given }, by)
-      return { status: 201, body: memberWire(hf, poolOf(hf, pool.id), member) }
+      return { status: 201, body: encodeMember(hf, findPool(hf, pool.id), member) }
     },
   )
 
   const one = {
     tag,
     path: '/pools/{id}/members/{member}',
-    params: z.object({ id, member: id }),
+    params: z.object({ id: idParam, member: idParam }),
     role: 'operator',
   } as const
 
@@ -203,15 +203,15 @@ export function pools({ hf, operation }: Routes): void {
       description:
         'A member that is disabled or draining gets no new calls; those in flight end. `enabled: true` ends either, ' +
         '`draining: false` ends draining alone. Takes the role operator.',
-      body: changed,
+      body: memberChangeSchema,
       answers: { 200: { description: 'The member', schema: memberSchema } },
     },
     async ({ params, body, by }) => {
-      const pool = poolOf(hf, params.id)
+      const pool = findPool(hf, params.id)
       memberOf(pool, params.member)
       const { reason: _, ...update } = body
       const member = await hf.pools.changeMember(pool.id, params.member, update, by)
-      return { body: memberWire(hf, poolOf(hf, pool.id), member) }
+      return { body: encodeMember(hf, findPool(hf, pool.id), member) }
     },
   )
 
@@ -224,7 +224,7 @@ export function pools({ hf, operation }: Routes): void {
       answers: { 204: { description: 'It is gone' } },
     },
     async ({ params, by }) => {
-      const pool = poolOf(hf, params.id)
+      const pool = findPool(hf, params.id)
       memberOf(pool, params.member)
       await hf.pools.removeMember(pool.id, params.member, by)
       return { status: 204 }

@@ -2,37 +2,37 @@ import { attemptCodec, type RetryAttempt, type RetryPolicy } from '@holdfast/run
 import { z } from '@hono/zod-openapi'
 import { classify, isHoldfastError, type RetryOptions } from 'holdfast'
 import { compileMatchers } from 'holdfast/internal'
-import { Refusal, retryAfter } from '../answer/failure.js'
-import { AttemptLog, StatusFailure, summary } from '../request/attempts.js'
-import { leaving } from '../request/leaving.js'
-import { type Incoming, type Outgoing, send } from '../request/send.js'
-import { SessionEar } from '../request/session.js'
-import { demandPublic } from '../request/targets.js'
-import { poolOf } from './pools.js'
+import { ApiError, retryAfterHeader } from '../http/errors.js'
+import { RequestAttemptLog, summarizeError, TransientStatusError } from '../request/attempts.js'
+import { createRequestSignal } from '../request/request-signal.js'
+import { type IncomingResponse, type OutgoingRequest, sendRequest } from '../request/send.js'
+import { SessionListener } from '../request/session.js'
+import { assertPublicTarget } from '../request/targets.js'
+import { findPool } from './pools.js'
 import type { Routes } from './routes.js'
-import { shapes, word } from './shapes.js'
+import { optionalWord, recordSchemas } from './schemas.js'
 
 /** What belongs to a connection, and not to a request that is handed on. */
-const HOP = new Set(
+const HOP_BY_HOP_HEADERS = new Set(
   'connection content-length expect host keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
     ' ',
   ),
 )
 
-const HOP_REFUSED = `belongs to the connection, which is made anew for each attempt: leave it out, as ${[...HOP].join(', ')}`
+const HOP_BY_HOP_MESSAGE = `belongs to the connection, which is made anew for each attempt: leave it out, as ${[...HOP_BY_HOP_HEADERS].join(', ')}`
 
 const headersSchema = z.record(
   z
     .string()
     .regex(/^[\w!#$%&'*+.^`|~-]{1,200}$/, 'takes names of headers')
-    .refine((name) => !HOP.has(name.toLowerCase()), HOP_REFUSED),
+    .refine((name) => !HOP_BY_HOP_HEADERS.has(name.toLowerCase()), HOP_BY_HOP_MESSAGE),
   z
     .string()
     .max(16_384)
     .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'takes no control characters'),
 )
 
-const address = z
+const targetUrl = z
   .string()
   .max(8192)
   .refine(
@@ -46,8 +46,8 @@ const address = z
 
 const bodySchema = z
   .strictObject({
-    pool: word,
-    url: address,
+    pool: optionalWord,
+    url: targetUrl,
     method: z
       .string()
       .transform((text) => text.toUpperCase())
@@ -58,7 +58,7 @@ const bodySchema = z
     body: z.unknown().optional().openapi({
       description: 'A text as it is; null is none; anything else is sent as JSON. Not for GET and HEAD.',
     }),
-    policy: word,
+    policy: optionalWord,
   })
   .refine(({ method, body }) => body == null || (method !== 'GET' && method !== 'HEAD'), {
     path: ['body'],
@@ -73,31 +73,31 @@ const answerSchema = z
     body: z.string(),
     body_encoding: z.enum(['base64']).optional(),
     truncated: z.boolean().optional(),
-    attempts: z.array(shapes.attempt),
+    attempts: z.array(recordSchemas.attempt),
   })
   .meta({ id: 'ProxiedResponse' })
 
 /** Errors after which a request provably never left. */
-const isUnsent = compileMatchers(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
+const wasNotSent = compileMatchers(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
 /** For a request that must not arrive twice: of what its policy retries, that alone after which it never left. */
-const careful = ({ abortExceptions }: RetryPolicy): RetryOptions => ({
-  abortOn: [...(abortExceptions ?? []), (error) => !isUnsent(error, classify(error))],
+const retryOnlyUnsent = ({ abortExceptions }: RetryPolicy): RetryOptions => ({
+  abortOn: [...(abortExceptions ?? []), (error) => !wasNotSent(error, classify(error))],
 })
 
-const strict = new TextDecoder('utf-8', { fatal: true })
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-function bodyOf({ body, truncated }: Incoming): Record<string, unknown> {
-  const more = truncated ? { truncated } : {}
+function encodeBody({ body, isTruncated }: IncomingResponse): Record<string, unknown> {
+  const more = isTruncated ? { truncated: isTruncated } : {}
   try {
-    return { body: strict.decode(body), ...more }
+    return { body: strictUtf8.decode(body), ...more }
   } catch {
     return { body: body.toString('base64'), body_encoding: 'base64', ...more }
   }
 }
 
 /** One request through a pool, under a policy. */
-export function request({ hf, operation, settings, ending }: Routes): void {
+export function addRequestRoutes({ hf, operation, settings, ending }: Routes): void {
   const mayBePrivate = () =>
     settings.allowPrivateTargets ?? hf.config.current.proxy?.allowPrivateTargets ?? false
 
@@ -120,14 +120,14 @@ export function request({ hf, operation, settings, ending }: Routes): void {
       const { pool, method } = body
       const url = new URL(body.url)
       const allowPrivate = mayBePrivate()
-      if (!allowPrivate) await demandPublic(url)
-      if (pool !== undefined) poolOf(hf, pool)
+      if (!allowPrivate) await assertPublicTarget(url)
+      if (pool !== undefined) findPool(hf, pool)
       const named = body.policy ?? (pool && hf.config.current.pools?.[pool]?.policy) ?? 'default'
       const policy = await hf.policies.get(named)
       const headers: Record<string, string> = {
         'accept-encoding': 'identity',
         'user-agent': 'holdfast',
-        ...lowered(body.headers),
+        ...lowerCaseNames(body.headers),
       }
       const text =
         body.body == null ? undefined : typeof body.body === 'string' ? body.body : JSON.stringify(body.body)
@@ -135,17 +135,17 @@ export function request({ hf, operation, settings, ending }: Routes): void {
       const twice =
         !['POST', 'PATCH'].includes(method) || policy.retryNonIdempotent || 'idempotency-key' in headers
 
-      const log = new AttemptLog(settings.clock)
-      const ear = new SessionEar(hf, c.get('requestId'))
-      const { signal, done } = leaving(c.req.raw.signal, ending)
-      const attempts = async (last?: Incoming) =>
+      const log = new RequestAttemptLog(settings.clock)
+      const ear = new SessionListener(hf, c.get('requestId'))
+      const { signal, done } = createRequestSignal(c.req.raw.signal, ending)
+      const attempts = async (last?: IncomingResponse) =>
         withStatus((await ear.attempts()) ?? log.attempts, last).map(attemptCodec.encode)
-      let answer: Incoming
+      let answer: IncomingResponse
       try {
         answer = await hf.run(
           'request',
           (attempt) => {
-            const outgoing: Outgoing = {
+            const outgoing: OutgoingRequest = {
               url,
               method,
               headers,
@@ -153,11 +153,11 @@ export function request({ hf, operation, settings, ending }: Routes): void {
               signal: attempt.signal,
               allowPrivate,
             }
-            return log.make(attempt, () => send(outgoing, attempt.member))
+            return log.runAttempt(attempt, () => sendRequest(outgoing, attempt.member))
           },
           {
             policy,
-            ...(twice ? {} : { retry: careful(policy) }),
+            ...(twice ? {} : { retry: retryOnlyUnsent(policy) }),
             name: `request ${url.host}`,
             context: { method, host: url.host },
             correlationId: c.get('requestId'),
@@ -166,8 +166,8 @@ export function request({ hf, operation, settings, ending }: Routes): void {
           },
         )
       } catch (error) {
-        if (error instanceof StatusFailure) answer = error.answer
-        else throw failed(error, await attempts())
+        if (error instanceof TransientStatusError) answer = error.answer
+        else throw createRequestError(error, await attempts())
       } finally {
         done()
         ear.close()
@@ -176,7 +176,7 @@ export function request({ hf, operation, settings, ending }: Routes): void {
         body: {
           status: answer.status,
           headers: answer.headers,
-          ...bodyOf(answer),
+          ...encodeBody(answer),
           attempts: await attempts(answer),
         },
       }
@@ -184,21 +184,21 @@ export function request({ hf, operation, settings, ending }: Routes): void {
   )
 }
 
-const lowered = (headers: Record<string, string>): Record<string, string> =>
+const lowerCaseNames = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
 /** Sessions do not know what is in a result: the attempt that succeeded has the status of the answer. */
-const withStatus = (attempts: readonly RetryAttempt[], last: Incoming | undefined): RetryAttempt[] =>
+const withStatus = (attempts: readonly RetryAttempt[], last: IncomingResponse | undefined): RetryAttempt[] =>
   attempts.map((attempt) =>
     attempt.success && last !== undefined ? { ...attempt, statusCode: last.status } : attempt,
   )
 
 /** Why there is no answer, with the attempts that were made. */
-function failed(error: unknown, attempts: readonly unknown[]): Refusal {
-  if (error instanceof Refusal) return error
-  const { message } = summary(error)
+function createRequestError(error: unknown, attempts: readonly unknown[]): ApiError {
+  if (error instanceof ApiError) return error
+  const { message } = summarizeError(error)
   if (!isHoldfastError(error))
-    return new Refusal('UPSTREAM_FAILED', `the request failed: ${message}`, { details: attempts })
-  const headers = error.retryAfter === undefined ? {} : retryAfter(error.retryAfter)
-  return new Refusal(error.code, message, { details: error.details ?? attempts, headers })
+    return new ApiError('UPSTREAM_FAILED', `the request failed: ${message}`, { details: attempts })
+  const headers = error.retryAfter === undefined ? {} : retryAfterHeader(error.retryAfter)
+  return new ApiError(error.code, message, { details: error.details ?? attempts, headers })
 }

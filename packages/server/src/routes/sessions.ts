@@ -1,11 +1,21 @@
 import { sessionCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { Refusal } from '../answer/failure.js'
+import { ApiError } from '../http/errors.js'
 import type { Routes } from './routes.js'
-import { id, order, pageSchema, paging, range, reasoned, shapes, word, yesOrNo } from './shapes.js'
+import {
+  booleanParam,
+  idParam,
+  optionalWord,
+  orderParam,
+  pageSchema,
+  pagingParams,
+  reasonBody,
+  recordSchemas,
+  timeRangeParams,
+} from './schemas.js'
 
 /** Calls that failed at least once: those that run, and those that ended. */
-export function sessions({ hf, operation }: Routes): void {
+export function addSessionRoutes({ hf, operation }: Routes): void {
   const tag = 'sessions'
 
   operation(
@@ -20,17 +30,17 @@ export function sessions({ hf, operation }: Routes): void {
       description:
         '`active=true` lists those that run now, with the time of their next attempt. Takes the role viewer.',
       query: z.strictObject({
-        ...paging,
-        ...range,
-        order,
-        active: yesOrNo,
-        success: yesOrNo,
-        operation: word,
-        subsystem: word,
-        policy_id: word,
-        correlation_id: word,
+        ...pagingParams,
+        ...timeRangeParams,
+        order: orderParam,
+        active: booleanParam,
+        success: booleanParam,
+        operation: optionalWord,
+        subsystem: optionalWord,
+        policy_id: optionalWord,
+        correlation_id: optionalWord,
       }),
-      answers: { 200: { description: 'A page of sessions', schema: pageSchema(shapes.session) } },
+      answers: { 200: { description: 'A page of sessions', schema: pageSchema(recordSchemas.session) } },
     },
     async ({ query: { policy_id, correlation_id, ...query } }) => {
       const filter = { ...query, policyId: policy_id, correlationId: correlation_id }
@@ -39,9 +49,9 @@ export function sessions({ hf, operation }: Routes): void {
     },
   )
 
-  const one = { tag, params: z.object({ id }) } as const
+  const one = { tag, params: z.object({ id: idParam }) } as const
   const unknown = (name: string) =>
-    new Refusal('NOT_FOUND', `there is no session ${name}: it never failed, or is no longer kept`)
+    new ApiError('NOT_FOUND', `there is no session ${name}: it never failed, or is no longer kept`)
 
   operation(
     {
@@ -52,7 +62,7 @@ export function sessions({ hf, operation }: Routes): void {
       role: 'viewer',
       reads: 'session.read',
       summary: 'One session with all its attempts',
-      answers: { 200: { description: 'The session', schema: shapes.session } },
+      answers: { 200: { description: 'The session', schema: recordSchemas.session } },
     },
     async ({ params }) => {
       const session = await hf.sessions.get(params.id)
@@ -69,7 +79,7 @@ export function sessions({ hf, operation }: Routes): void {
       id: 'cancelSession',
       role: 'operator',
       summary: 'Cancels a call that runs: it rejects with CANCELLED',
-      optionalBody: reasoned,
+      optionalBody: reasonBody,
       answers: {
         200: {
           description: 'Whether it was running',

@@ -120,16 +120,16 @@ export const METRICS = {
 /** The name of a metric. */
 type MetricName = keyof typeof METRICS
 
-type Of<T extends string> = {
+type MetricOfType<T extends string> = {
   [K in MetricName]: (typeof METRICS)[K]['type'] extends T ? K : never
 }[MetricName]
 
 /** Metrics whose samples are numbers, and those whose samples are histograms. */
-export type NumberMetric = Of<'counter' | 'gauge'>
-type DurationMetric = Of<'histogram'>
+export type NumberMetric = MetricOfType<'counter' | 'gauge'>
+type DurationMetric = MetricOfType<'histogram'>
 
 /** One reading of all metrics. */
-export interface Reading {
+export interface MetricsReading {
   readonly numbers: Readonly<Record<NumberMetric, readonly Sample[]>>
   readonly durations: Readonly<Record<DurationMetric, readonly HistogramSample[]>>
 }

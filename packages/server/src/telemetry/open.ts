@@ -1,5 +1,5 @@
 import type { Holdfast } from '@holdfast/runtime'
-import { tellOpenTelemetry } from './otel.js'
+import { connectOpenTelemetry } from './otel.js'
 
 /**
  * Tells OpenTelemetry of a runtime: a span for every call, an event for each attempt, the metrics of `/metrics`. The trace's
@@ -22,4 +22,4 @@ import { tellOpenTelemetry } from './otel.js'
  * ```
  */
 export const openTelemetry = (hf: Holdfast): Promise<() => void> =>
-  tellOpenTelemetry(hf, () => import('@opentelemetry/api'))
+  connectOpenTelemetry(hf, () => import('@opentelemetry/api'))

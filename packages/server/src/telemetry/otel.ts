@@ -2,17 +2,17 @@ import type { Holdfast } from '@holdfast/runtime'
 import type * as Api from '@opentelemetry/api'
 import { type Attempt, isHoldfastError, sessionOf } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
-import { redactText } from '../answer/redact.js'
+import { redactText } from '../http/redact.js'
+import { EventCounters } from './event-counters.js'
 import { METRICS, type NumberMetric } from './metrics.js'
 import { readMetrics } from './read.js'
-import { Tallies } from './tallies.js'
 
-type Traced = Holdfast
-type Run = Traced['run']
+type TracedRuntime = Holdfast
+type RunFunction = TracedRuntime['run']
 type Fn<T> = (attempt: Attempt<never>) => T | PromiseLike<T>
 
 /** An error in the words that may leave the process. */
-const worded = (error: unknown) => {
+const redactError = (error: unknown) => {
   const { name = typeof error, message = String(error) } = Object(error) as Partial<Error>
   return { 'error.type': isHoldfastError(error) ? error.code : name, 'error.message': redactText(message) }
 }
@@ -21,7 +21,7 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as PromiseLike<unknown> | null)?.then === 'function'
 
 /** Tells `ended` how a function ends, whichever way it does. */
-function followed<T>(
+function observeResult<T>(
   fn: () => T | PromiseLike<T>,
   ended: (error?: { thrown: unknown }) => void,
 ): T | PromiseLike<T> {
@@ -49,10 +49,10 @@ function followed<T>(
 }
 
 /** How many operations have numbers of their own. */
-const OPERATIONS = 200
+const MAX_OPERATIONS = 200
 
 /** Keeps the names that become labels few, whatever calls are made. */
-function bounded(room: number): (name: string) => string {
+function createLabelLimiter(room: number): (name: string) => string {
   const known = new Set<string>()
   return (name) => {
     if (known.size < room) known.add(name)
@@ -61,18 +61,18 @@ function bounded(room: number): (name: string) => string {
 }
 
 /** Makes a span of every call, with an event for each of its attempts. */
-function traced(api: typeof Api, run: Run): Run {
+function traceCalls(api: typeof Api, run: RunFunction): RunFunction {
   const tracer = api.trace.getTracer('holdfast')
   const meter = api.metrics.getMeter('holdfast')
   const describe = (name: 'holdfast_call_duration_seconds' | 'holdfast_attempt_duration_seconds') =>
     meter.createHistogram(name, { description: METRICS[name].help, unit: 's' })
   const callTime = describe('holdfast_call_duration_seconds')
   const attemptTime = describe('holdfast_attempt_duration_seconds')
-  const label = bounded(OPERATIONS)
+  const label = createLabelLimiter(MAX_OPERATIONS)
   // What stands in for a meter where nobody has set one up.
   const unmetered = callTime === api.createNoopMeter().createHistogram('none')
 
-  return <T>(operation: string, fn: Fn<T>, options?: Parameters<Run>[2]): Promise<T> => {
+  return <T>(operation: string, fn: Fn<T>, options?: Parameters<RunFunction>[2]): Promise<T> => {
     const parent = api.context.active()
     const span = tracer.startSpan(
       options?.name ?? operation,
@@ -90,7 +90,7 @@ function traced(api: typeof Api, run: Run): Run {
     const attempted = (attempt: Attempt<never>): T | PromiseLike<T> => {
       const start = systemClock.now()
       attempts = Math.max(attempts, attempt.number)
-      return followed(
+      return observeResult(
         () => api.context.with(inside, () => fn(attempt)),
         (failed) => {
           attemptTime.record((systemClock.now() - start) / 1000, { operation: label(operation) })
@@ -98,7 +98,7 @@ function traced(api: typeof Api, run: Run): Run {
             'holdfast.attempt.number': attempt.number,
             'holdfast.attempt.outcome': failed === undefined ? 'success' : 'failure',
             ...(attempt.member === undefined ? {} : { 'holdfast.member': attempt.member.id }),
-            ...(failed === undefined ? {} : worded(failed.thrown)),
+            ...(failed === undefined ? {} : redactError(failed.thrown)),
           })
         },
       )
@@ -107,7 +107,7 @@ function traced(api: typeof Api, run: Run): Run {
       callTime.record((systemClock.now() - began) / 1000, { operation: label(operation) })
       span.setAttribute('holdfast.attempts', attempts)
       if (failed !== undefined) {
-        const words = worded(failed.thrown)
+        const words = redactError(failed.thrown)
         const stopped = sessionOf(failed.thrown)?.stopped
         span.setAttributes({
           'error.type': words['error.type'],
@@ -118,19 +118,19 @@ function traced(api: typeof Api, run: Run): Run {
       span.end()
     }
     const given = own ? { ...options, correlationId: traceId } : options
-    return followed(() => run(operation, attempted as never, given) as Promise<T>, ended) as Promise<T>
+    return observeResult(() => run(operation, attempted as never, given) as Promise<T>, ended) as Promise<T>
   }
 }
 
-const poolOf = (options: Parameters<Run>[2]): Api.Attributes => ({
+const poolOf = (options: Parameters<RunFunction>[2]): Api.Attributes => ({
   ...(options?.pool === undefined ? {} : { 'holdfast.pool': options.pool }),
   ...(options?.service === undefined ? {} : { 'holdfast.service': options.service }),
 })
 
 /** The numbers of `/metrics` for a meter; durations are recorded as calls end. */
-function observed(api: typeof Api, hf: Traced): () => void {
+function observeMetrics(api: typeof Api, hf: TracedRuntime): () => void {
   const meter = api.metrics.getMeter('holdfast')
-  const tallies = new Tallies(hf)
+  const tallies = new EventCounters(hf)
   const instruments = new Map<NumberMetric, Api.Observable>()
   for (const [name, { type, help: description }] of Object.entries(METRICS)) {
     if (type === 'histogram') continue
@@ -156,7 +156,10 @@ function observed(api: typeof Api, hf: Traced): () => void {
 }
 
 /** Tells what `load` loads of a runtime; nothing where it cannot be loaded. The function it resolves with takes that back. */
-export async function tellOpenTelemetry(hf: Traced, load: () => Promise<typeof Api>): Promise<() => void> {
+export async function connectOpenTelemetry(
+  hf: TracedRuntime,
+  load: () => Promise<typeof Api>,
+): Promise<() => void> {
   let api: typeof Api
   try {
     api = await load()
@@ -164,16 +167,17 @@ export async function tellOpenTelemetry(hf: Traced, load: () => Promise<typeof A
     return () => {}
   }
   const { run, guardFor } = hf
-  const plain = run.bind(hf) as Run
-  hf.run = traced(api, plain)
+  const plain = run.bind(hf) as RunFunction
+  hf.run = traceCalls(api, plain)
   hf.guardFor = (name, options) => {
     const made = guardFor.call(hf, name, options)
     const inner = made.run.bind(made)
-    const through = traced(api, ((_: string, fn: never, given: never) => inner(fn, given)) as unknown as Run)
+    const through = traceCalls(api, ((_: string, fn: never, given: never) =>
+      inner(fn, given)) as unknown as RunFunction)
     made.run = ((fn: never, given: never) => through(name, fn, given)) as typeof made.run
     return made
   }
-  const stop = observed(api, hf)
+  const stop = observeMetrics(api, hf)
   return () => {
     hf.run = run
     hf.guardFor = guardFor

@@ -1,34 +1,34 @@
 import { DEAD_LETTER_STATUSES } from '@holdfast/runtime'
 import type { Clock } from 'holdfast'
-import type { HoldfastLike } from '../hf.js'
-import type { HistogramSample, Reading, Sample } from './metrics.js'
-import { POLICIES, type Tallies } from './tallies.js'
+import type { HoldfastLike } from '../runtime-api.js'
+import { type EventCounters, MAX_POLICIES } from './event-counters.js'
+import type { HistogramSample, MetricsReading, Sample } from './metrics.js'
 
 /** How many operations with dead letters, pools and breakers have numbers of their own. */
-const OPERATIONS = 100
-const POOLS = 100
-const BREAKERS = 500
+const MAX_OPERATIONS = 100
+const MAX_POOLS = 100
+const MAX_BREAKERS = 500
 
-const LEVELS = { closed: 0, half_open: 1, open: 2 } as const
+const LEVEL_BY_STATE = { closed: 0, half_open: 1, open: 2 } as const
 const STATES = ['closed', 'half_open', 'open'] as const
 const STATUSES = ['available', 'open', 'half_open', 'resting', 'drained', 'disabled'] as const
 
-type Counters = ReturnType<HoldfastLike['metrics']['counters']>
-type Durations = { bounds: readonly number[]; counts: ArrayLike<number>; sum: number }
+type CounterValues = ReturnType<HoldfastLike['metrics']['counters']>
+type DurationCounts = { bounds: readonly number[]; counts: ArrayLike<number>; sum: number }
 
 /** What a runtime tells of its budgets. */
-interface Budgeted {
+interface BudgetSource {
   budgets?(): Iterable<readonly [policyId: string, left: number]>
 }
 
-const histogram = (operation: string, { bounds, counts, sum }: Durations): HistogramSample => ({
+const histogram = (operation: string, { bounds, counts, sum }: DurationCounts): HistogramSample => ({
   labels: { operation },
   bounds: bounds.map((ms) => ms / 1000),
   counts,
   sum: sum / 1000,
 })
 
-function calls(operations: Counters['operations']): Sample[] {
+function calls(operations: CounterValues['operations']): Sample[] {
   const samples: Sample[] = []
   for (const [operation, { succeeded, recovered, failed, exhausted }] of operations) {
     const add = (result: string, retried: string, value: number) =>
@@ -53,9 +53,9 @@ async function states(hf: HoldfastLike, policies: Policies): Promise<Sample[]> {
       .filter((policy) => policy.enableCircuitBreaker && !policy.circuitBreaker)
       .map((policy) => `policy:${encodeURIComponent(policy.id)}`),
   ]
-  const found = await Promise.all(ids.slice(0, BREAKERS).map((id) => hf.breakers.get(id)))
+  const found = await Promise.all(ids.slice(0, MAX_BREAKERS).map((id) => hf.breakers.get(id)))
   return found.flatMap((breaker) =>
-    breaker === undefined ? [] : [{ labels: { id: breaker.id }, value: LEVELS[breaker.state] }],
+    breaker === undefined ? [] : [{ labels: { id: breaker.id }, value: LEVEL_BY_STATE[breaker.state] }],
   )
 }
 
@@ -82,7 +82,7 @@ function* fromNone<T>(
 const UNCHANGED = { closed: 0, half_open: 0, open: 0 }
 
 function* members(hf: HoldfastLike, pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
-  for (const pool of pools.slice(0, POOLS)) {
+  for (const pool of pools.slice(0, MAX_POOLS)) {
     const counts = new Map<string, number>(STATUSES.map((status) => [status, 0]))
     for (const { id } of pool.members()) {
       const status = hf.pools.memberStatus(pool.id, id)
@@ -96,7 +96,7 @@ async function letters(hf: HoldfastLike, now: number): Promise<{ counts: Sample[
   const { byOperation, oldest } = await hf.deadLetters.stats()
   const sums = new Map<string, Record<(typeof DEAD_LETTER_STATUSES)[number], number>>()
   for (const [name, counts] of Object.entries(byOperation)) {
-    const operation = sums.size < OPERATIONS ? name : 'other'
+    const operation = sums.size < MAX_OPERATIONS ? name : 'other'
     const sum = sums.get(operation) ?? { pending: 0, replaying: 0, completed: 0, failed: 0 }
     for (const status of DEAD_LETTER_STATUSES) sum[status] += counts[status]
     sums.set(operation, sum)
@@ -125,14 +125,18 @@ function fleetOf(hf: HoldfastLike) {
 }
 
 /** Reads all metrics of a runtime. */
-export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clock): Promise<Reading> {
+export async function readMetrics(
+  hf: HoldfastLike,
+  tallies: EventCounters,
+  clock: Clock,
+): Promise<MetricsReading> {
   const { operations, breakers } = hf.metrics.counters()
   const { counts, oldest } = await letters(hf, clock.wall())
   const pools = [...members(hf, await hf.pools.list())]
   const policies = await hf.policies.list()
   const standing = await states(hf, policies)
   const known = standing.map(({ labels }) => labels.id as string)
-  const changes = [...fromNone(breakers, known, UNCHANGED, BREAKERS)].flatMap(([id, counted]) =>
+  const changes = [...fromNone(breakers, known, UNCHANGED, MAX_BREAKERS)].flatMap(([id, counted]) =>
     STATES.map((to) => ({ labels: { id, to }, value: counted[to] })),
   )
   const budgeted = policies.filter(({ budget }) => budget).map(({ id }) => id)
@@ -154,11 +158,11 @@ export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clo
       })),
       holdfast_dead_letters: counts,
       holdfast_dead_letters_oldest_age_seconds: one(oldest),
-      holdfast_retry_budget_left: [...((hf as Budgeted).budgets?.() ?? [])].map(([policy, value]) => ({
+      holdfast_retry_budget_left: [...((hf as BudgetSource).budgets?.() ?? [])].map(([policy, value]) => ({
         labels: { policy },
         value,
       })),
-      holdfast_retry_budget_spent_total: [...fromNone(tallies.spent, budgeted, 0, POLICIES)].map(
+      holdfast_retry_budget_spent_total: [...fromNone(tallies.finalAttempts, budgeted, 0, MAX_POLICIES)].map(
         ([policy, value]) => ({ labels: { policy }, value }),
       ),
       holdfast_config_reloads_total: (['taken', 'rejected'] as const).map((result) => ({
@@ -167,7 +171,7 @@ export async function readMetrics(hf: HoldfastLike, tallies: Tallies, clock: Clo
       })),
       holdfast_events_dropped_total: one(tallies.dropped),
       ...fleetOf(hf),
-      holdfast_event_loop_delay_seconds: tallies.delays().map(([percentile, value]) => ({
+      holdfast_event_loop_delay_seconds: tallies.eventLoopDelays().map(([percentile, value]) => ({
         labels: { percentile },
         value,
       })),

@@ -1,10 +1,10 @@
 import type { MiddlewareHandler } from 'hono'
-import type { HoldfastLike } from '../hf.js'
 import type { AppSettings } from '../options.js'
 import type { App, Env } from '../routes/operation.js'
-import { EXPOSITION, exposition } from './exposition.js'
+import type { HoldfastLike } from '../runtime-api.js'
+import { EventCounters } from './event-counters.js'
+import { EXPOSITION_CONTENT_TYPE, formatExposition } from './exposition.js'
 import { readMetrics } from './read.js'
-import { Tallies } from './tallies.js'
 
 /** Adds `/metrics` to an app, for whoever may look at it. The function it returns lets go of what it listens to. */
 export function addMetrics(
@@ -13,11 +13,11 @@ export function addMetrics(
   settings: AppSettings,
   door: MiddlewareHandler<Env>,
 ): () => void {
-  const tallies = new Tallies(hf)
+  const tallies = new EventCounters(hf)
   app.use('/metrics', door)
   app.get('/metrics', async (c) => {
-    const text = exposition(await readMetrics(hf, tallies, settings.clock))
-    return c.body(text, 200, { 'content-type': EXPOSITION })
+    const text = formatExposition(await readMetrics(hf, tallies, settings.clock))
+    return c.body(text, 200, { 'content-type': EXPOSITION_CONTENT_TYPE })
   })
   return () => tallies.close()
 }

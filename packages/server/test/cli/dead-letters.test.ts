@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Holdfast } from '@holdfast/runtime'
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../../src/cli/exit.js'
+import { EXIT_CODES } from '../../src/cli/exit.js'
 import { serve } from '../../src/serve.js'
 import { World } from './world.js'
 
@@ -51,19 +51,19 @@ describe('dead letters on a store', () => {
     const { out } = await world.run(['dlq', 'show', json.items[0].dlq_id])
     expect(out).toContain('"name": "a"')
     const { code, err } = await world.run(['dlq', 'show', 'dlq_none'])
-    expect(code).toBe(EXIT.failure)
+    expect(code).toBe(EXIT_CODES.failure)
     expect(err).toContain('holdfast dead-letters list')
   })
 
   it('replays all that wait and tells what failed', async () => {
     const world = await letters('a', 'bad', 'b')
     const { code, out } = await world.run(['dlq', 'replay'])
-    expect([code, out]).toEqual([EXIT.failure, '2 replayed, 1 failed, 0 left\n'])
+    expect([code, out]).toEqual([EXIT_CODES.failure, '2 replayed, 1 failed, 0 left\n'])
     expect(saved(world).toSorted()).toEqual(['a', 'b'])
     const { json } = await world.run(['dlq', 'list', '--status', 'failed', '--json'])
     expect(json.items).toHaveLength(1)
     const one = await world.run(['dlq', 'replay', json.items[0].dlq_id])
-    expect(one.code).toBe(EXIT.failure)
+    expect(one.code).toBe(EXIT_CODES.failure)
     expect(one.out).toContain('still down')
   })
 
@@ -72,7 +72,7 @@ describe('dead letters on a store', () => {
     const first = await world.run(['dlq', 'replay'])
     expect(first.err).not.toContain('--retry-failed')
     const again = await world.run(['dlq', 'replay'])
-    expect([again.code, again.out]).toEqual([EXIT.ok, '0 replayed, 0 failed, 0 left\n'])
+    expect([again.code, again.out]).toEqual([EXIT_CODES.ok, '0 replayed, 0 failed, 0 left\n'])
     expect(again.err).toContain('nothing is pending; 1 failed before and is replayed with --retry-failed')
     expect((await world.run(['dlq', 'replay', '--operation', 'save'])).err).toContain('--retry-failed')
     expect((await world.run(['dlq', 'replay', '--operation', 'load'])).err).toBe('')
@@ -92,9 +92,9 @@ describe('dead letters on a store', () => {
     })
     expect(first.err).toContain('#')
     // It may have been quicker than the interruption, which is the same to whoever counts.
-    expect([EXIT.interrupted, EXIT.ok]).toContain(first.code)
-    if (first.code === EXIT.interrupted) expect(first.err).toContain('goes on with what is left')
-    expect((await world.run(argv)).code).toBe(EXIT.ok)
+    expect([EXIT_CODES.interrupted, EXIT_CODES.ok]).toContain(first.code)
+    if (first.code === EXIT_CODES.interrupted) expect(first.err).toContain('goes on with what is left')
+    expect((await world.run(argv)).code).toBe(EXIT_CODES.ok)
     expect(saved(world)).toEqual(names)
     const { json } = await world.run(['dlq', 'list', '--status', 'completed', '--json'])
     expect(json.items).toHaveLength(30)
@@ -114,22 +114,22 @@ describe('dead letters on a store', () => {
 
   it('purges what is chosen, after a yes', async () => {
     const world = await letters('a', 'b', 'c')
-    expect((await world.run(['dlq', 'purge'])).code).toBe(EXIT.usage)
+    expect((await world.run(['dlq', 'purge'])).code).toBe(EXIT_CODES.usage)
     const unasked = await world.run(['dlq', 'purge', '--item', 'a'])
-    expect([unasked.code, unasked.err.includes('--yes')]).toEqual([EXIT.usage, true])
+    expect([unasked.code, unasked.err.includes('--yes')]).toEqual([EXIT_CODES.usage, true])
     expect((await world.run(['dlq', 'purge', '--older-than', '1d', '--yes'])).out).toBe('0 purged\n')
     expect((await world.run(['dlq', 'purge', '--item', 'a', '--yes'])).out).toBe('1 purged\n')
     expect((await world.run(['dlq', 'purge', '--all', '--yes', '--json'])).json).toEqual({
       purged: 2,
       leased: [],
     })
-    expect((await world.run(['dlq', 'purge', '--older-than', 'long', '--yes'])).code).toBe(EXIT.usage)
+    expect((await world.run(['dlq', 'purge', '--older-than', 'long', '--yes'])).code).toBe(EXIT_CODES.usage)
   })
 
   it('works beside a process that has the store open', async () => {
     const world = await letters('a')
     const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
-    expect((await world.run(['dlq', 'replay'])).code).toBe(EXIT.ok)
+    expect((await world.run(['dlq', 'replay'])).code).toBe(EXIT_CODES.ok)
     expect((await hf.deadLetters.stats()).byStatus.completed).toBe(1)
     await hf.close()
   })
@@ -142,7 +142,7 @@ describe('dead letters at a server', () => {
     const server = await serve(hf, { port: 0, dashboard: false })
     const elsewhere = new World()
     const { code, json } = await elsewhere.run(['dlq', 'replay', '--json', '--url', server.url])
-    expect([code, json]).toEqual([EXIT.ok, { succeeded: 2, failed: 0, skipped: 0, interrupted: false }])
+    expect([code, json]).toEqual([EXIT_CODES.ok, { succeeded: 2, failed: 0, skipped: 0, interrupted: false }])
     await server.close()
     await hf.close()
     expect(saved(world).toSorted()).toEqual(['a', 'b'])

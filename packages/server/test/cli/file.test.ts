@@ -2,26 +2,26 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { checkConfig } from '@holdfast/runtime/config'
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../../src/cli/exit.js'
-import { fileText } from '../../src/cli/work/init.js'
+import { formatConfigFile } from '../../src/cli/actions/init.js'
+import { EXIT_CODES } from '../../src/cli/exit.js'
 import { BAD, CONFIG, World } from './world.js'
 
 describe('check', () => {
   it('says that a good file is good', async () => {
     const { code, out } = await new World({ 'holdfast.yaml': CONFIG }).run(['check'])
-    expect([code, out]).toEqual([EXIT.ok, 'ok     holdfast.yaml: 2 policies, 1 breaker, 1 pool\n'])
+    expect([code, out]).toEqual([EXIT_CODES.ok, 'ok     holdfast.yaml: 2 policies, 1 breaker, 1 pool\n'])
   })
 
   it('tells every problem by line and column, and ends with 3', async () => {
     const { code, out } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml'])
-    expect(code).toBe(EXIT.config)
+    expect(code).toBe(EXIT_CODES.config)
     expect(out).toContain('bad.yaml:3:26 policies.fetch.max_attempts: got 0')
     expect(out).toContain('bad.yaml:4:1 polices')
   })
 
   it('gives the same as data', async () => {
     const { code, json } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml', '--json'])
-    expect(code).toBe(EXIT.config)
+    expect(code).toBe(EXIT_CODES.config)
     expect(json.valid).toBe(false)
     expect(json.errors[0]).toMatchObject({ path: 'policies.fetch.max_attempts', line: 3, column: 26 })
   })
@@ -34,7 +34,7 @@ overrides: { "fetch/Retry/maxRetries": 1, "Graph/save/Retry/maxRetries": 1, "Ret
     const note = 'overrides name Graph/save, of which no decorated method is known yet'
     const { code, out } = await new World({ 'holdfast.yaml': text }).run(['check'])
     expect([code, out]).toEqual([
-      EXIT.ok,
+      EXIT_CODES.ok,
       `note   overrides: ${note}\nok     holdfast.yaml: 1 policy, 0 breakers, 0 pools\n`,
     ])
     const { json } = await new World({ 'holdfast.yaml': text }).run(['check', '--json'])
@@ -44,13 +44,13 @@ overrides: { "fetch/Retry/maxRetries": 1, "Graph/save/Retry/maxRetries": 1, "Ret
   it('rejects an override of fallbacks', async () => {
     const text = 'version: "1.2.0"\noverrides: { "Fallback/enabled": false }\n'
     const { code, out } = await new World({ 'holdfast.yaml': text }).run(['check'])
-    expect(code).toBe(EXIT.config)
+    expect(code).toBe(EXIT_CODES.config)
     expect(out).toContain('a config cannot override fallbacks')
   })
 
   it('ends with 3 where there is no file, and says how to make one', async () => {
     const { code, err } = await new World().run(['check'])
-    expect(code).toBe(EXIT.config)
+    expect(code).toBe(EXIT_CODES.config)
     expect(err).toContain('there is no holdfast.yaml')
     expect(err).toContain('holdfast init')
   })
@@ -59,7 +59,7 @@ overrides: { "fetch/Retry/maxRetries": 1, "Graph/save/Retry/maxRetries": 1, "Ret
 describe('explain', () => {
   it('shows values, where they come from, and the delays', async () => {
     const { code, out } = await new World({ 'holdfast.yaml': CONFIG }).run(['explain', 'browser.state'])
-    expect(code).toBe(EXIT.ok)
+    expect(code).toBe(EXIT_CODES.ok)
     expect(out).toContain('fetch  for failures of the kind timeout')
     expect(out).toMatch(/base_delay +0\.2 +policy +holdfast\.yaml:3:\d+/)
     expect(out).toMatch(/attempt 4 +▒+ +0 s – 800 ms/)
@@ -102,7 +102,7 @@ describe('looking at a file', () => {
   it('leaves nothing behind', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     for (const argv of [['policies'], ['explain', 'fetch'], ['config', 'export'], ['sessions'], ['breakers']])
-      expect((await world.run(argv)).code, argv.join(' ')).toBe(EXIT.ok)
+      expect((await world.run(argv)).code, argv.join(' ')).toBe(EXIT_CODES.ok)
     expect((await world.run(['token', 'list'])).err).toContain('there are no tokens')
     expect(existsSync(world.path('data'))).toBe(false)
   })
@@ -125,7 +125,7 @@ describe('looking at a file', () => {
     for (const argv of [[], ['--json'], ['--out', 'new.yaml']])
       expect((await world.run(['config', 'export', ...argv])).err).toMatch(said)
     expect(readFileSync(world.path('new.yaml'), 'utf8')).toMatch(said)
-    expect((await world.run(['check', 'new.yaml'])).code).toBe(EXIT.ok)
+    expect((await world.run(['check', 'new.yaml'])).code).toBe(EXIT_CODES.ok)
     expect((await world.run(['config', 'export', '--config', 'open.yaml'])).err).toBe('')
   })
 
@@ -138,7 +138,7 @@ describe('looking at a file', () => {
   it('refuses a store that is only in memory, and says what to do', async () => {
     const world = new World({ 'holdfast.yaml': 'version: "1.1.0"\nstore: memory\n' })
     const { code, err } = await world.run(['sessions'])
-    expect(code).toBe(EXIT.unreachable)
+    expect(code).toBe(EXIT_CODES.unreachable)
     expect(err).toContain('--url')
   })
 })
@@ -146,21 +146,24 @@ describe('looking at a file', () => {
 describe('init', () => {
   it('writes a file that is right, with and without proxies', () => {
     for (const proxies of [true, false]) {
-      const { problems, warnings } = checkConfig(fileText({ store: 'files:data', port: 1, proxies }), {
-        env: {},
-      })
+      const { problems, warnings } = checkConfig(
+        formatConfigFile({ store: 'files:data', port: 1, proxies }),
+        {
+          env: {},
+        },
+      )
       expect([problems, warnings]).toEqual([[], []])
     }
   })
 
   it('asks nothing where nobody is there, and writes over nothing', async () => {
     const world = new World()
-    expect((await world.run(['init'])).code).toBe(EXIT.ok)
-    expect((await world.run(['check'])).code).toBe(EXIT.ok)
+    expect((await world.run(['init'])).code).toBe(EXIT_CODES.ok)
+    expect((await world.run(['check'])).code).toBe(EXIT_CODES.ok)
     const again = await world.run(['init'])
-    expect(again.code).toBe(EXIT.failure)
+    expect(again.code).toBe(EXIT_CODES.failure)
     expect(again.err).toContain('--force')
-    expect((await world.run(['init', '--force'])).code).toBe(EXIT.ok)
+    expect((await world.run(['init', '--force'])).code).toBe(EXIT_CODES.ok)
   })
 })
 
@@ -202,7 +205,7 @@ describe('migrate', () => {
     mkdirSync(world.path('old'))
     writeFileSync(world.path('old/browser.json'), '{ "state": { "maxRetries": 4, "initialDelayMs": 250 } }')
     const { code, err } = await world.run(['migrate', 'old', '--out', 'holdfast.yaml'])
-    expect(code).toBe(EXIT.ok)
+    expect(code).toBe(EXIT_CODES.ok)
     expect(err).toContain('policies 1 of 1')
     const { json } = await world.run(['explain', 'browser.state', '--json'])
     expect(json.policies.at(-1).values.max_attempts.value).toBe(5)
@@ -213,7 +216,7 @@ describe('migrate', () => {
       'old.jsonl': `${JSON.stringify({ eventId: 'evt_1', eventType: 'retry_attempt', timestamp: '2026-01-29T12:00:32', attempt: 2, delay: 1.5 })}\nnonsense\n`,
     })
     const { code, err } = await world.run(['migrate', 'old.jsonl', '--out', 'new.jsonl'])
-    expect(code).toBe(EXIT.failure)
+    expect(code).toBe(EXIT_CODES.failure)
     expect(err).toContain('line 2')
     expect(JSON.parse(readFileSync(world.path('new.jsonl'), 'utf8'))).toMatchObject({ event_id: 'evt_1' })
   })
@@ -221,7 +224,7 @@ describe('migrate', () => {
   it('writes over nothing unless it may', async () => {
     const world = new World({ 'old.yaml': 'version: "1.0.0"\n', 'holdfast.yaml': 'kept' })
     const { code } = await world.run(['migrate', 'old.yaml', '--out', 'holdfast.yaml'])
-    expect(code).toBe(EXIT.failure)
+    expect(code).toBe(EXIT_CODES.failure)
     expect(readFileSync(world.path('holdfast.yaml'), 'utf8')).toBe('kept')
   })
 })

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import type { ProxyServer } from '@holdfast/proxy'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
-import { startForward } from '../../src/cli/work/forward.js'
+import { startForwardProxy } from '../../src/cli/actions/forward.js'
 
 const closers: (() => unknown)[] = []
 
@@ -68,7 +68,7 @@ async function forward(
     env: {},
     watch: false,
   })
-  const proxy = await startForward(hf)
+  const proxy = await startForwardProxy(hf)
   closers.push(async () => {
     await proxy.close({ timeout: 1 })
     await hf.close()

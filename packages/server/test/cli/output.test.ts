@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chart } from '../../src/cli/output/chart.js'
-import { bar } from '../../src/cli/output/progress.js'
-import { fit, table } from '../../src/cli/output/table.js'
-import { shown, span, when } from '../../src/cli/output/text.js'
+import { formatChart } from '../../src/cli/output/chart.js'
+import { formatBar } from '../../src/cli/output/progress.js'
+import { fitColumns, formatTable } from '../../src/cli/output/table.js'
+import { formatInline, formatRelativeTime, formatSeconds } from '../../src/cli/output/text.js'
 
 const io = (columns: number, terminal = true) =>
-  ({ terminal, colours: false, columns: () => columns }) as never
+  ({ isTerminal: terminal, hasColours: false, columns: () => columns }) as never
 
 describe('a table', () => {
   it('is never wider than the terminal, where its columns have room to say anything', () => {
@@ -15,7 +15,7 @@ describe('a table', () => {
         fc.array(fc.array(fc.string(), { minLength: 3, maxLength: 3 }), { minLength: 1, maxLength: 8 }),
         fc.integer({ min: 1, max: 200 }),
         (rows, columns) => {
-          for (const line of table(io(columns), ['one', 'two', 'three'], rows).split('\n'))
+          for (const line of formatTable(io(columns), ['one', 'two', 'three'], rows).split('\n'))
             expect(line.length).toBeLessThanOrEqual(columns)
         },
       ),
@@ -24,21 +24,21 @@ describe('a table', () => {
 
   it('cuts nothing where there is no terminal', () => {
     const long = 'x'.repeat(500)
-    expect(table(io(40, false), ['a'], [[long]])).toContain(long)
+    expect(formatTable(io(40, false), ['a'], [[long]])).toContain(long)
   })
 
   it('keeps the first column whole, takes from the widest of the others, and leaves out the last', () => {
-    expect(fit([5, 40, 10], 40)).toEqual([5, 21, 10])
-    expect(fit([30, 40, 10], 46)).toEqual([30, 6, 6])
-    expect(fit([30, 40, 10], 45)).toEqual([30, 13])
-    expect(fit([30, 40, 10], 20)).toEqual([20])
-    expect(fit([3, 4], 80)).toEqual([3, 4])
+    expect(fitColumns([5, 40, 10], 40)).toEqual([5, 21, 10])
+    expect(fitColumns([30, 40, 10], 46)).toEqual([30, 6, 6])
+    expect(fitColumns([30, 40, 10], 45)).toEqual([30, 13])
+    expect(fitColumns([30, 40, 10], 20)).toEqual([20])
+    expect(fitColumns([3, 4], 80)).toEqual([3, 4])
   })
 
   it('has one line for each row, whatever is in it', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), (cells) => {
-        const text = table(
+        const text = formatTable(
           io(80, false),
           ['a'],
           cells.map((cell) => [`x${cell}`]),
@@ -54,14 +54,14 @@ describe('a text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         // oxlint-disable-next-line no-control-regex -- control characters are what this is about
-        expect(shown(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
+        expect(formatInline(text)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
       }),
     )
-    expect(shown('\u001b[31mred\u001b[0m\nline')).toBe(' [31mred [0m line')
+    expect(formatInline('\u001b[31mred\u001b[0m\nline')).toBe(' [31mred [0m line')
   })
 
   it('says times as people do', () => {
-    expect([0, 0.25, 1.5, 90, 600, 7200, 200_000].map(span)).toEqual([
+    expect([0, 0.25, 1.5, 90, 600, 7200, 200_000].map(formatSeconds)).toEqual([
       '0 s',
       '250 ms',
       '1.5 s',
@@ -71,10 +71,10 @@ describe('a text', () => {
       '2.31 d',
     ])
     const now = Date.UTC(2026, 0, 29)
-    expect(when('2026-01-29T00:00:05.000Z', now)).toBe('in 5 s')
-    expect(when('2026-01-28T23:59:00.000Z', now)).toBe('60 s ago')
-    expect(when(null, now)).toBe('–')
-    expect(when('whenever', now)).toBe('whenever')
+    expect(formatRelativeTime('2026-01-29T00:00:05.000Z', now)).toBe('in 5 s')
+    expect(formatRelativeTime('2026-01-28T23:59:00.000Z', now)).toBe('60 s ago')
+    expect(formatRelativeTime(null, now)).toBe('–')
+    expect(formatRelativeTime('whenever', now)).toBe('whenever')
   })
 })
 
@@ -85,20 +85,20 @@ describe('a chart', () => {
   ]
 
   it('shows what is sure and what chance decides', () => {
-    expect(chart(waits, 45)).toEqual([
+    expect(formatChart(waits, 45)).toEqual([
       'attempt 2   █████▒▒▒▒▒           500 ms – 1 s',
       'attempt 3   ███████████████████  2 s',
     ])
   })
 
   it('shows nothing where nothing is waited', () => {
-    expect(chart([], 80)).toEqual([])
-    expect(chart([{ attempt: 2, base: 0, min: 0, max: 0 }], 80)).toEqual([])
+    expect(formatChart([], 80)).toEqual([])
+    expect(formatChart([{ attempt: 2, base: 0, min: 0, max: 0 }], 80)).toEqual([])
   })
 
   it('says how many there are beyond those it shows', () => {
     const many = Array.from({ length: 30 }, (_, i) => ({ attempt: i + 2, base: 1, min: 1, max: 1 }))
-    expect(chart(many, 80).at(-1)).toBe('… and 10 more')
+    expect(formatChart(many, 80).at(-1)).toBe('… and 10 more')
   })
 })
 
@@ -111,14 +111,16 @@ describe('a progress bar', () => {
         fc.nat(),
         fc.integer({ min: 1, max: 200 }),
         (done, failed, total, columns) => {
-          expect(bar({ done, failed, total }, columns).length).toBeLessThanOrEqual(columns)
+          expect(formatBar({ done, failed, total }, columns).length).toBeLessThanOrEqual(columns)
         },
       ),
     )
   })
 
   it('says how far it is', () => {
-    expect(bar({ done: 29, failed: 2, total: 50 }, 45)).toBe('[########------]   58 %  29 of 50, 2 failed')
-    expect(bar({ done: 0, failed: 0, total: undefined }, 80)).toContain('0 of ?')
+    expect(formatBar({ done: 29, failed: 2, total: 50 }, 45)).toBe(
+      '[########------]   58 %  29 of 50, 2 failed',
+    )
+    expect(formatBar({ done: 0, failed: 0, total: undefined }, 80)).toContain('0 of ?')
   })
 })

@@ -5,7 +5,7 @@ import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, it } from 'vitest'
-import { EXIT } from '../../src/cli/exit.js'
+import { EXIT_CODES } from '../../src/cli/exit.js'
 import { COMMAND, Running } from './process.js'
 import { BAD, CONFIG, World } from './world.js'
 
@@ -34,15 +34,15 @@ const serving = async (world: World, ...argv: string[]): Promise<{ running: Runn
 describe('the command in a process', () => {
   it('ends with what it says it ends with', async () => {
     const world = new World({ 'bad.yaml': BAD, 'holdfast.yaml': CONFIG })
-    expect(await run(world, 'check').ended).toBe(EXIT.ok)
-    expect(await run(world, 'check', 'bad.yaml').ended).toBe(EXIT.config)
-    expect(await run(world, 'chek').ended).toBe(EXIT.usage)
+    expect(await run(world, 'check').ended).toBe(EXIT_CODES.ok)
+    expect(await run(world, 'check', 'bad.yaml').ended).toBe(EXIT_CODES.config)
+    expect(await run(world, 'chek').ended).toBe(EXIT_CODES.usage)
   })
 
   it('reads what is piped in', async () => {
     const running = run(new World(), 'check', '-')
     running.child.stdin?.end(BAD)
-    expect(await running.ended).toBe(EXIT.config)
+    expect(await running.ended).toBe(EXIT_CODES.config)
     expect(running.out).toContain('stdin:3:26')
   })
 
@@ -57,7 +57,7 @@ describe('the command in a process', () => {
 
   it('does not ask where nobody can answer', async () => {
     const world = new World()
-    expect(await run(world, 'init').ended).toBe(EXIT.ok)
+    expect(await run(world, 'init').ended).toBe(EXIT_CODES.ok)
     expect(readFileSync(world.path('holdfast.yaml'), 'utf8')).toContain('version: "1.1.0"')
   })
 })
@@ -72,7 +72,7 @@ describe('serve', () => {
     expect(await metrics.text()).toContain('# TYPE holdfast_calls_total counter')
     await fetch(`${url}/api/v1/circuit-breakers/service%3Anotion/trip`, { method: 'POST' })
     running.interrupt()
-    expect(await running.ended).toBe(EXIT.ok)
+    expect(await running.ended).toBe(EXIT_CODES.ok)
     const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
     expect((await hf.breakers.get('service:notion'))?.state).toBe('open')
     await hf.close()
@@ -83,7 +83,7 @@ describe('serve', () => {
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
     const running = run(new World({ 'holdfast.yaml': CONFIG }), 'serve', '--port', String(port))
-    expect(await running.ended).toBe(EXIT.failure)
+    expect(await running.ended).toBe(EXIT_CODES.failure)
     expect(running.err).toContain(`the port ${port} of the server is taken`)
     expect(running.err).toContain('--port')
     other.close()
@@ -91,13 +91,13 @@ describe('serve', () => {
 
   it('refuses to be reached from elsewhere without a token', async () => {
     const running = run(new World({ 'holdfast.yaml': CONFIG }), 'serve', '--port', '0', '--host', '0.0.0.0')
-    expect(await running.ended).toBe(EXIT.failure)
+    expect(await running.ended).toBe(EXIT_CODES.failure)
     expect(running.err).toContain('holdfast token create')
   })
 
   it('ends with 3 where the file cannot be used', async () => {
     const running = run(new World({ 'holdfast.yaml': BAD }), 'serve')
-    expect(await running.ended).toBe(EXIT.config)
+    expect(await running.ended).toBe(EXIT_CODES.config)
     expect(running.err).toContain(':3:26')
   })
 
@@ -131,7 +131,7 @@ proxy: { port: 0, pool: proxies, allow_private_targets: true }
     })
     expect(text).toBe('through a member')
     running.interrupt()
-    expect(await running.ended).toBe(EXIT.ok)
+    expect(await running.ended).toBe(EXIT_CODES.ok)
     expect(running.out + running.err).not.toContain('hunter2')
     target.close()
     upstream.close()

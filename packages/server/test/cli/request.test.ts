@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, it } from 'vitest'
-import { EXIT } from '../../src/cli/exit.js'
+import { EXIT_CODES } from '../../src/cli/exit.js'
 import { serve } from '../../src/serve.js'
 import { World } from './world.js'
 
@@ -32,14 +32,14 @@ describe('request', () => {
   it('is made where records are kept in memory: it asks nothing of the store', async () => {
     const url = await target()
     const { code, out, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', url])
-    expect([code, out]).toEqual([EXIT.ok, 'hello'])
+    expect([code, out]).toEqual([EXIT_CODES.ok, 'hello'])
     expect(err).toMatch(/success +200/)
   })
 
   it('shows its attempts where none was answered', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const { code, out, err } = await world.run(['request', 'http://127.0.0.1:1/'])
-    expect([code, out]).toEqual([EXIT.failure, ''])
+    expect([code, out]).toEqual([EXIT_CODES.failure, ''])
     expect(err).toMatch(
       /ATTEMPT +WAITED[^]*\n1 [^]*failure[^]*ECONNREFUSED[^]*\n2 [^]*\nholdfast: the request failed/,
     )
@@ -51,7 +51,7 @@ describe('request', () => {
     'says of %s that it is no address',
     async (url) => {
       const { code, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', url])
-      expect(code).toBe(EXIT.usage)
+      expect(code).toBe(EXIT_CODES.usage)
       expect(err).toMatch(/^holdfast: URL: takes a whole http or https address/)
       expect(err).not.toContain('body')
     },
@@ -64,7 +64,7 @@ describe('request', () => {
     [['http://127.0.0.1:1/', '-X', 'GET', '-d', 'x'], '--data: is not for GET'],
   ])('says of %j which of its words does not fit', async (argv, words) => {
     const { code, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', ...argv])
-    expect(code).toBe(EXIT.usage)
+    expect(code).toBe(EXIT_CODES.usage)
     expect(err).toContain(`holdfast: ${words}`)
     expect(err).not.toContain('hunter2')
   })
@@ -75,7 +75,7 @@ it.each(['http://127.0.0.1:1/', 'http://localhost:1/', 'http://[::1]:1/', 'http:
   async (url) => {
     const world = new World({ 'holdfast.yaml': 'version: "1.1.0"\nstore: memory\n' })
     const { code, err } = await world.run(['request', url])
-    expect(code).toBe(EXIT.failure)
+    expect(code).toBe(EXIT_CODES.failure)
     expect(err).toContain('proxy.allow_private_targets: true')
     expect(err).toContain('to allow it, add proxy: { allow_private_targets: true } to the config file')
   },
@@ -96,7 +96,7 @@ describe('a server with a certificate of its own', () => {
       () => server.close(),
     )
     const { code, err } = await world.run(['policies', '--url', server.url])
-    expect(code).toBe(EXIT.unreachable)
+    expect(code).toBe(EXIT_CODES.unreachable)
     expect(err).toContain('certificate')
     expect(err).toContain('NODE_EXTRA_CA_CERTS')
     expect(err).not.toContain('no server answers')
@@ -109,7 +109,7 @@ describe('serve', () => {
   it('says where tokens would be kept where the store is memory', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG.replace(/proxy.*\n/, '') })
     const { code, err } = await world.run(['serve', '--host', '0.0.0.0', '--port', '0'])
-    expect(code).not.toBe(EXIT.ok)
+    expect(code).not.toBe(EXIT_CODES.ok)
     expect(err).toMatch(/kept in the store.*sqlite:.*files:.*token create/)
   })
 
@@ -118,7 +118,7 @@ describe('serve', () => {
     execFileSync(MKFIFO, [world.path('pipe.yaml')])
     for (const file of ['/dev/null', 'pipe.yaml']) {
       const { code, err } = await world.run([command, '--config', file])
-      expect(code).toBe(EXIT.config)
+      expect(code).toBe(EXIT_CODES.config)
       expect(err).toContain(`${file} is no regular file`)
     }
   })

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createToken } from '../../src/access/tokens.js'
-import { EXIT } from '../../src/cli/exit.js'
+import { createToken } from '../../src/auth/tokens.js'
+import { EXIT_CODES } from '../../src/cli/exit.js'
 import { type RunningServer, serve } from '../../src/serve.js'
 import { World } from './world.js'
 
@@ -39,7 +39,7 @@ describe('a command at a server', () => {
   it('lists, resets and trips breakers', async () => {
     const { world, url } = await running()
     const trip = await world.run(['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'a drill'])
-    expect([trip.code, trip.out]).toEqual([EXIT.ok, 'service:notion is open\n'])
+    expect([trip.code, trip.out]).toEqual([EXIT_CODES.ok, 'service:notion is open\n'])
     const { json } = await world.run(['breakers', '--state', 'open', '--json', '--url', url])
     expect(json.items).toMatchObject([{ id: 'service:notion', state: 'open' }])
     const reset = await world.run(['breakers', 'reset', 'service:notion', '--json'], {
@@ -58,7 +58,7 @@ describe('a command at a server', () => {
   it('says which breakers there are not', async () => {
     const { world, url } = await running()
     const { code, err } = await world.run(['breakers', 'reset', 'service:none', '--url', url])
-    expect(code).toBe(EXIT.failure)
+    expect(code).toBe(EXIT_CODES.failure)
     expect(err).toContain('there is no breaker service:none')
   })
 
@@ -71,7 +71,7 @@ describe('a command at a server', () => {
     ['sessions', '--active'],
   ])('needs --url for what lives in a process: %s %s', async (...argv) => {
     const { code, err } = await new World().run(argv)
-    expect(code).toBe(EXIT.usage)
+    expect(code).toBe(EXIT_CODES.usage)
     expect(err).toContain('--url')
   })
 
@@ -82,7 +82,7 @@ describe('a command at a server', () => {
     probe.close()
     await once(probe, 'close')
     const { code, err } = await new World().run(['breakers', '--url', `http://127.0.0.1:${port}`])
-    expect(code).toBe(EXIT.unreachable)
+    expect(code).toBe(EXIT_CODES.unreachable)
     expect(err).toContain('no server answers')
   })
 
@@ -92,7 +92,7 @@ describe('a command at a server', () => {
     opened.push(async () => other.close())
     const { port } = other.address() as AddressInfo
     const { code, err } = await new World().run(['breakers', '--url', `http://127.0.0.1:${port}`])
-    expect(code).toBe(EXIT.unreachable)
+    expect(code).toBe(EXIT_CODES.unreachable)
     expect(err).toContain('no Holdfast server')
   })
 
@@ -100,14 +100,14 @@ describe('a command at a server', () => {
     const { hf, world, url } = await running()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const without = await world.run(['breakers', '--url', url])
-    expect(without.code).toBe(EXIT.denied)
+    expect(without.code).toBe(EXIT_CODES.denied)
     expect(without.err).toContain('HOLDFAST_TOKEN')
     const viewer = await world.run(['breakers', '--url', url, '--token', token])
-    expect(viewer.code).toBe(EXIT.ok)
+    expect(viewer.code).toBe(EXIT_CODES.ok)
     const reset = await world.run(['breakers', 'reset', 'service:notion', '--url', url], {
       env: { HOLDFAST_TOKEN: token },
     })
-    expect(reset.code).toBe(EXIT.denied)
+    expect(reset.code).toBe(EXIT_CODES.denied)
     expect(reset.err).toContain('the role operator')
     expect(reset.err + viewer.out).not.toContain(token)
   })
@@ -136,7 +136,7 @@ describe('a command at a server', () => {
       await fail(hf)
       await new Promise(setImmediate)
     }
-    expect((await tailed).code).toBe(EXIT.ok)
+    expect((await tailed).code).toBe(EXIT_CODES.ok)
     expect(JSON.parse(lines[0] as string)).toMatchObject({ event_type: 'retry_failure', operation: 'quick' })
   })
 
@@ -171,7 +171,7 @@ describe('a command at a server', () => {
     opened.push(() => again.close())
     while (!seen.includes('missed')) await new Promise(setImmediate)
     await event('last')
-    expect((await tailed).code).toBe(EXIT.ok)
+    expect((await tailed).code).toBe(EXIT_CODES.ok)
     expect(seen.filter((id) => id !== 'before')).toEqual(['missed', 'last'])
   })
 
@@ -185,7 +185,7 @@ describe('a command at a server', () => {
         if (text.includes('open ')) interrupt()
       },
     })
-    expect((await watched).code).toBe(EXIT.ok)
+    expect((await watched).code).toBe(EXIT_CODES.ok)
     expect(seen).toMatch(/closed[^]*open/)
   })
 
@@ -201,7 +201,7 @@ describe('a command at a server', () => {
     const { port } = target.address() as AddressInfo
     const argv = ['request', `http://127.0.0.1:${port}/`, '--policy', 'quick', '--url', url]
     const { code, out, err } = await world.run(argv)
-    expect([code, out]).toEqual([EXIT.ok, 'hello'])
+    expect([code, out]).toEqual([EXIT_CODES.ok, 'hello'])
     expect(err).toMatch(/1 +0 s .* failure +503/)
     expect(err).toMatch(/2 .* success +200/)
   })
@@ -215,11 +215,11 @@ describe('a command at a server', () => {
       [2, 'ann'],
       [1, 'ann'],
     ])
-    expect((await world.run(['config', 'rollback', '1', '--url', url])).code).toBe(EXIT.ok)
+    expect((await world.run(['config', 'rollback', '1', '--url', url])).code).toBe(EXIT_CODES.ok)
     expect((await hf.policies.get('quick')).maxAttempts).toBe(7)
-    expect((await world.run(['config', 'clear', '--url', url])).code).toBe(EXIT.ok)
+    expect((await world.run(['config', 'clear', '--url', url])).code).toBe(EXIT_CODES.ok)
     expect((await hf.policies.get('quick')).maxAttempts).toBe(2)
-    expect((await world.run(['config', 'reload', '--url', url])).code).toBe(EXIT.ok)
+    expect((await world.run(['config', 'reload', '--url', url])).code).toBe(EXIT_CODES.ok)
   })
 
   it('asks the server, not the file, what is in force', async () => {
@@ -236,7 +236,7 @@ describe('a command at a server', () => {
   it('writes down a reason in any language, and of several lines', async () => {
     const { world, url, hf } = await running()
     const said = ['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'schön →\nスロー']
-    expect(await world.run(said)).toMatchObject({ code: EXIT.ok })
+    expect(await world.run(said)).toMatchObject({ code: EXIT_CODES.ok })
     expect((await hf.audit.list()).items[0]?.reason).toBe('schön → スロー')
   })
 
@@ -244,7 +244,7 @@ describe('a command at a server', () => {
     const { world } = await running()
     const env = { HOLDFAST_URL: '', HOLDFAST_TOKEN: '' }
     const { code, err } = await world.run(['tail'], { env })
-    expect([code, err.includes('needs --url')]).toEqual([EXIT.usage, true])
+    expect([code, err.includes('needs --url')]).toEqual([EXIT_CODES.usage, true])
   })
 
   it('shows the server itself where it is in no fleet, and says so', async () => {
@@ -252,7 +252,7 @@ describe('a command at a server', () => {
     const [node] = await hf.nodes()
     const { code, out, err } = await world.run(['nodes', '--url', url])
     expect([code, out.includes(node?.id ?? '?'), err.includes('shares nothing')]).toEqual([
-      EXIT.ok,
+      EXIT_CODES.ok,
       true,
       true,
     ])

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 import { Holdfast } from '@holdfast/runtime'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { EXIT } from '../../src/cli/exit.js'
+import { EXIT_CODES } from '../../src/cli/exit.js'
 import { CONFIG, World } from './world.js'
 
 const open = (world: World): Promise<Holdfast> =>
@@ -16,9 +16,9 @@ describe('tokens', () => {
     const list = await world.run(['token', 'list', '--json'])
     expect(list.json.items).toMatchObject([{ name: 'grafana', role: 'viewer' }])
     expect(list.out).not.toContain(made.out.trim())
-    expect((await world.run(['token', 'create', 'grafana'])).code).toBe(EXIT.failure)
-    expect((await world.run(['token', 'revoke', 'grafana'])).code).toBe(EXIT.ok)
-    expect((await world.run(['token', 'revoke', 'grafana'])).code).toBe(EXIT.failure)
+    expect((await world.run(['token', 'create', 'grafana'])).code).toBe(EXIT_CODES.failure)
+    expect((await world.run(['token', 'revoke', 'grafana'])).code).toBe(EXIT_CODES.ok)
+    expect((await world.run(['token', 'revoke', 'grafana'])).code).toBe(EXIT_CODES.failure)
     const hf = await open(world)
     const { items } = await hf.audit.list()
     await hf.close()
@@ -62,10 +62,10 @@ describe('a command on the store', () => {
     await hf.policies.put({ id: 'save', maxAttempts: 7 }, { by: 'ann' })
     await hf.policies.put({ id: 'save', maxAttempts: 9 }, { by: 'ann' })
     await hf.close()
-    expect((await world.run(['config', 'rollback', '1', '--reason', 'too many'])).code).toBe(EXIT.ok)
+    expect((await world.run(['config', 'rollback', '1', '--reason', 'too many'])).code).toBe(EXIT_CODES.ok)
     const { json } = await world.run(['explain', 'save', '--json'])
     expect(json.policies[0].values.max_attempts.value).toBe(7)
-    expect((await world.run(['config', 'clear'])).code).toBe(EXIT.ok)
+    expect((await world.run(['config', 'clear'])).code).toBe(EXIT_CODES.ok)
     const again = await open(world)
     expect((await again.policies.get('save')).maxAttempts).toBe(2)
     await again.close()
@@ -99,7 +99,7 @@ describe('a command on the store', () => {
   it('that sends a request to a private target says how that is allowed', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const { code, err } = await world.run(['request', 'http://127.0.0.1:1/'])
-    expect(code).toBe(EXIT.failure)
+    expect(code).toBe(EXIT_CODES.failure)
     expect(err).toContain('allow_private_targets: true')
     expect(err).not.toContain('token')
   })

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { EXIT } from '../../src/cli/exit.js'
-import { program } from '../../src/cli/program.js'
+import { EXIT_CODES } from '../../src/cli/exit.js'
+import { createProgram } from '../../src/cli/program.js'
 import { World } from './world.js'
 
 const COMMANDS = [
@@ -40,7 +40,7 @@ const leaves = (command: Command): Command[] =>
 
 describe('the words of the command', () => {
   it('has every command', () => {
-    const root = program(silent, '1', async () => {})
+    const root = createProgram(silent, '1', async () => {})
     expect(root.commands.map((command) => command.name()).toSorted()).toEqual(COMMANDS.toSorted())
   })
 
@@ -48,14 +48,14 @@ describe('the words of the command', () => {
     const world = new World()
     for (const name of COMMANDS) {
       const { code, out } = await world.run([name, '--help'])
-      expect(code, name).toBe(EXIT.ok)
+      expect(code, name).toBe(EXIT_CODES.ok)
       expect(out, name).toContain('Examples')
       expect(out, name).toContain('--config <file>')
     }
   })
 
   it('describes every command that does something, with an example of it', async () => {
-    for (const leaf of leaves(program(silent, '1', async () => {}))) {
+    for (const leaf of leaves(createProgram(silent, '1', async () => {}))) {
       expect(leaf.description(), leaf.name()).not.toBe('')
       const group = leaf.parent?.parent ? [leaf.parent.name()] : []
       const { out } = await new World().run([...group, leaf.name(), '--help'])
@@ -66,12 +66,12 @@ describe('the words of the command', () => {
   it('is on the page of the command, with every exit code', () => {
     const page = readFileSync(new URL('../../../../docs/cli.md', import.meta.url), 'utf8')
     for (const name of COMMANDS) expect(page).toContain(`\`${name}`)
-    for (const code of Object.values(EXIT)) expect(page).toMatch(new RegExp(`\\| ${code} \\|`))
+    for (const code of Object.values(EXIT_CODES)) expect(page).toMatch(new RegExp(`\\| ${code} \\|`))
   })
 
   it('says its version', async () => {
     const { code, out } = await new World().run(['--version'])
-    expect([code, out]).toEqual([EXIT.ok, '0.0.0\n'])
+    expect([code, out]).toEqual([EXIT_CODES.ok, '0.0.0\n'])
   })
 
   it.each([
@@ -91,12 +91,12 @@ describe('the words of the command', () => {
     ['a shell that is none', ['completion', 'csh']],
   ])('ends with 2 for %s', async (_, argv) => {
     const { code, err, out } = await new World().run(argv)
-    expect(code).toBe(EXIT.usage)
+    expect(code).toBe(EXIT_CODES.usage)
     expect(err).not.toBe('')
     expect(err + out).not.toContain('hunter2')
     if (argv.length === 0) return
     const asked = await new World().run([...argv, '--json'])
-    expect(asked.code).toBe(EXIT.usage)
+    expect(asked.code).toBe(EXIT_CODES.usage)
     expect(JSON.parse(asked.err)).toMatchObject({ error: 'USAGE', message: expect.stringMatching(/./) })
   })
 
@@ -113,7 +113,7 @@ describe('the words of the command', () => {
 
   it('says errors as JSON where JSON is asked for', async () => {
     const { code, err, out } = await new World().run(['policies', '--json'])
-    expect(code).toBe(EXIT.config)
+    expect(code).toBe(EXIT_CODES.config)
     expect(out).toBe('')
     expect(JSON.parse(err)).toMatchObject({ error: 'CONFIG_INVALID', hint: expect.stringContaining('init') })
   })

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Clock } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { onTestFinished } from 'vitest'
-import type { Io } from '../../src/cli/io.js'
-import { main } from '../../src/cli/program.js'
+import type { CommandIo } from '../../src/cli/io.js'
+import { runMain } from '../../src/cli/program.js'
 
 /** What a command said and ended with. */
 export interface Said {
@@ -58,13 +58,13 @@ export class World {
       said[place] += words
       heard?.(words, interrupt)
     }
-    const io: Io = {
+    const io: CommandIo = {
       out: hear('out'),
       err: hear('err'),
-      terminal,
-      talks: terminal,
-      asks: false,
-      colours: terminal,
+      isTerminal: terminal,
+      canDrawProgress: terminal,
+      canPrompt: false,
+      hasColours: terminal,
       columns: () => columns,
       env,
       cwd: this.dir,
@@ -74,7 +74,7 @@ export class World {
         return () => void listeners.delete(listener)
       },
     }
-    const code = await main(argv, io, '0.0.0')
+    const code = await runMain(argv, io, '0.0.0')
     return {
       code,
       ...said,

@@ -8,7 +8,7 @@ import { checkConfig } from '@holdfast/runtime/config'
 import { systemClock } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
 import { afterEach, describe, expect, it } from 'vitest'
-import { demoConfig } from '../../src/demo/config.js'
+import { formatDemoConfig } from '../../src/demo/config.js'
 import { type Demo, startDemo } from '../../src/demo/demo.js'
 import { startTraffic } from '../../src/demo/traffic.js'
 
@@ -62,7 +62,7 @@ const scoreOf = (members: Member[], id: string): number =>
 
 describe('the demonstration', () => {
   it('has a config file that is right', () => {
-    const text = demoConfig({ proxies: [{ id: 'good', region: 'eu', url: 'http://127.0.0.1:1' }] })
+    const text = formatDemoConfig({ proxies: [{ id: 'good', region: 'eu', url: 'http://127.0.0.1:1' }] })
     const { problems, warnings } = checkConfig(text, { env: {} })
     expect([problems, warnings]).toEqual([[], []])
   })

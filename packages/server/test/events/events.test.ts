@@ -1,7 +1,7 @@
 import { eventSchema } from '@holdfast/runtime'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createToken, revokeToken } from '../../src/access/tokens.js'
+import { createToken, revokeToken } from '../../src/auth/tokens.js'
 import { type Fixture, failCall, open } from '../fixture.js'
 import { Sse } from './stream.js'
 

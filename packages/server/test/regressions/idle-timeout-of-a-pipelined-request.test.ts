@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { Connections } from '../../src/connections.js'
+import { ConnectionTracker } from '../../src/connections.js'
 
 it('counts a pipelined request as under way until it is answered', async () => {
   const answers: ServerResponse[] = []
   const server = createServer((_, answer) => {
-    connections.took(answer)
+    connections.onRequest(answer)
     answers.push(answer)
     if (answers.length === 2) answers[0]?.end('first')
   })
-  const connections = new Connections(server, false)
+  const connections = new ConnectionTracker(server, false)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')

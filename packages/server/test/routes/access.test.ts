@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createToken } from '../../src/access/tokens.js'
+import { createToken } from '../../src/auth/tokens.js'
 import { failCall, open } from '../fixture.js'
 
 test('a caller at this machine is told that it may do everything', async () => {

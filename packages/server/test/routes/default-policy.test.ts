@@ -1,7 +1,7 @@
 import type { RetryPolicy } from '@holdfast/runtime'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { viewOf } from '../../src/routes/default-policy.js'
+import { toView } from '../../src/routes/default-policy.js'
 import { open } from '../fixture.js'
 
 const PATH = '/api/v1/retry/policy'
@@ -123,7 +123,7 @@ describe('the default policy in a proxy rotator’s words', () => {
     [{ backoffType: 'fixed', multiplier: 1 }, { backoff_strategy: 'fixed' }],
   ])('says all of %j', async (fields, view) => {
     const { hf } = await open()
-    const told = viewOf({ ...(await hf.policies.get('default')), ...fields })
+    const told = toView({ ...(await hf.policies.get('default')), ...fields })
     expect(told).toMatchObject(view)
     expect(told).not.toHaveProperty('approximate')
   })
@@ -140,6 +140,6 @@ describe('the default policy in a proxy rotator’s words', () => {
   ])('says the nearest of %j, and that it is not exact', async (fields, nearest) => {
     const { hf } = await open()
     const policy = { ...(await hf.policies.get('default')), ...fields } as RetryPolicy
-    expect(viewOf(policy)).toMatchObject({ ...nearest, approximate: true })
+    expect(toView(policy)).toMatchObject({ ...nearest, approximate: true })
   })
 })

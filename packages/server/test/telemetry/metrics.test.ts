@@ -4,13 +4,13 @@ import { OpenAPIHono } from '@hono/zod-openapi'
 import fc from 'fast-check'
 import { fakeClock, seededRandom } from 'holdfast/testing'
 import { afterEach, describe, expect, it } from 'vitest'
-import { gate } from '../../src/access/gate.js'
-import { LOCAL } from '../../src/access/roles.js'
-import { createToken } from '../../src/access/tokens.js'
-import { readApp } from '../../src/options.js'
+import { authenticate } from '../../src/auth/authenticate.js'
+import { LOCAL } from '../../src/auth/roles.js'
+import { createToken } from '../../src/auth/tokens.js'
+import { parseAppOptions } from '../../src/options.js'
 import type { Env } from '../../src/routes/operation.js'
-import { exposition } from '../../src/telemetry/exposition.js'
-import { METRICS, type Reading } from '../../src/telemetry/metrics.js'
+import { formatExposition } from '../../src/telemetry/exposition.js'
+import { METRICS, type MetricsReading } from '../../src/telemetry/metrics.js'
 import { addMetrics } from '../../src/telemetry/route.js'
 import { parse, type Scraped } from './parser.js'
 
@@ -50,8 +50,8 @@ async function open(config: object = CONFIG) {
   const hf = await Holdfast.open({ config, clock, random: seededRandom(1), env: {} })
   const app = new OpenAPIHono<Env>()
   app.onError((error, c) => c.text(error.message, 'status' in error ? (error.status as 401) : 500))
-  const settings = readApp({ clock })
-  opened.push(() => hf.close(), addMetrics(app, hf, settings, gate(hf, settings, LOCAL)))
+  const settings = parseAppOptions({ clock })
+  opened.push(() => hf.close(), addMetrics(app, hf, settings, authenticate(hf, settings, LOCAL)))
   const ask = (headers: Record<string, string> = {}) => app.request('http://localhost/metrics', { headers })
   const scrape = async (): Promise<Scraped> => parse(await (await ask()).text())
   return { hf, clock, ask, scrape }
@@ -266,8 +266,8 @@ describe('the exposition', () => {
             ]),
           ),
           durations: { holdfast_call_duration_seconds: [], holdfast_attempt_duration_seconds: [] },
-        } as unknown as Reading
-        const { samples } = parse(exposition(reading))
+        } as unknown as MetricsReading
+        const { samples } = parse(formatExposition(reading))
         expect(samples.map((sample) => sample.labels.operation)).toEqual(distinct)
         for (const sample of samples) expect(sample.value).toBe(Object.is(value, -0) ? 0 : value)
       }),

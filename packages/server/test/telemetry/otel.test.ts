@@ -10,7 +10,7 @@ import {
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openTelemetry } from '../../src/telemetry/open.js'
-import { tellOpenTelemetry } from '../../src/telemetry/otel.js'
+import { connectOpenTelemetry } from '../../src/telemetry/otel.js'
 
 const CONFIG = {
   policies: { quick: { maxAttempts: 3, backoffType: 'immediate' } },
@@ -174,7 +174,7 @@ describe('with OpenTelemetry, and nobody who listens', () => {
       seen.push(fn)
       return run.call(bare, operation, fn, options)
     }) as typeof run
-    const end = await tellOpenTelemetry(bare, async () => none)
+    const end = await connectOpenTelemetry(bare, async () => none)
     const fn = () => 1
     expect(await bare.run('quick', fn)).toBe(1)
     expect(seen).toEqual([fn])
@@ -187,7 +187,7 @@ describe('without OpenTelemetry', () => {
   it('changes nothing', async () => {
     const bare = await Holdfast.open({ config: CONFIG, env: {} })
     const { run, guardFor } = bare
-    await tellOpenTelemetry(bare, () => Promise.reject(new Error('Cannot find package')))
+    await connectOpenTelemetry(bare, () => Promise.reject(new Error('Cannot find package')))
     expect([bare.run, bare.guardFor]).toEqual([run, guardFor])
     expect(Object.hasOwn(bare, 'run')).toBe(false)
     await bare.close()

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
-import { ROLES, type Role } from '../../access/roles.js'
-import { type Act, withEach, withExamples } from './act.js'
-import { reason } from './options.js'
+import { ROLES, type Role } from '../../auth/roles.js'
+import { reasonOption } from './options.js'
+import { addExamples, type RunAction, withExamples } from './run-action.js'
 
 /** Who is let in, and the words of the command itself. */
-export function addAccess(root: Command, act: Act): void {
-  const load = () => import('../work/token.js')
+export function addAccess(root: Command, runAction: RunAction): void {
+  const load = () => import('../actions/token.js')
   const token = root.command('token').description("who is let in to the server; works on the config's store")
   withExamples(token, 'holdfast token create grafana --role viewer', 'holdfast token revoke grafana')
   token
@@ -13,23 +13,23 @@ export function addAccess(root: Command, act: Act): void {
     .description('make a token and show it once')
     .argument('<name>', 'whose it is, for the audit trail')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).default('viewer'))
-    .addOption(reason())
+    .addOption(reasonOption())
     .action((name: string, options: { role: Role; reason?: string }) =>
-      act(async (context) => (await load()).create(context, name, options)),
+      runAction(async (context) => (await load()).createTokenCommand(context, name, options)),
     )
   token
     .command('list')
     .description('list them, without what opens the door')
-    .action(() => act(async (context) => (await load()).list(context)))
+    .action(() => runAction(async (context) => (await load()).listTokensCommand(context)))
   token
     .command('revoke')
     .description('make one worthless, at once')
     .argument('<name>')
-    .addOption(reason())
+    .addOption(reasonOption())
     .action((name: string, options: { reason?: string }) =>
-      act(async (context) => (await load()).revoke(context, name, options)),
+      runAction(async (context) => (await load()).revokeTokenCommand(context, name, options)),
     )
-  withEach(token, {
+  addExamples(token, {
     create: ['holdfast token create grafana --role viewer', 'holdfast token create ann --role admin'],
     list: ['holdfast token list --json'],
     revoke: ['holdfast token revoke grafana --reason "it leaked"'],
@@ -40,7 +40,9 @@ export function addAccess(root: Command, act: Act): void {
       .description('a script that completes the words of this command')
       .argument('<shell>', 'bash, zsh or fish')
       .action((shell: string) =>
-        act(async (context) => (await import('../work/completion.js')).completion(context, root, shell)),
+        runAction(async (context) =>
+          (await import('../actions/completion.js')).printCompletion(context, root, shell),
+        ),
       ),
     'holdfast completion bash > /etc/bash_completion.d/holdfast',
   )

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { MigrateOptions } from '../work/migrate.js'
-import { type Act, withEach, withExamples } from './act.js'
-import { limit, reason, whole } from './options.js'
+import type { MigrateOptions } from '../actions/migrate.js'
+import { limitOption, parseInteger, reasonOption } from './options.js'
+import { addExamples, type RunAction, withExamples } from './run-action.js'
 
 /** What is about the config file. */
-export function addConfig(root: Command, act: Act): void {
+export function addConfig(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('init')
@@ -12,7 +12,7 @@ export function addConfig(root: Command, act: Act): void {
       .option('-y, --yes', 'ask nothing')
       .option('-f, --force', 'write over a file that is there')
       .action((options: { yes?: boolean; force?: boolean }) =>
-        act(async (context) => (await import('../work/init.js')).init(context, options)),
+        runAction(async (context) => (await import('../actions/init.js')).initConfig(context, options)),
       ),
     'holdfast init',
     'holdfast init --yes --config retry.yaml',
@@ -23,9 +23,9 @@ export function addConfig(root: Command, act: Act): void {
       .description('say what is wrong with a config file, with line and column')
       .argument('[file]', 'the file; - reads what is piped in')
       .action((file: string | undefined) =>
-        act(async (context) => {
-          await import('../once.js')
-          return (await import('../work/check.js')).check(context, file)
+        runAction(async (context) => {
+          await import('../disable-zod-jit.js')
+          return (await import('../actions/check.js')).checkFile(context, file)
         }),
       ),
     'holdfast check',
@@ -39,7 +39,9 @@ export function addConfig(root: Command, act: Act): void {
       .argument('<operation>', 'such as orders.save, or the id of a policy')
       .option('-a, --all', 'also values that nobody chose')
       .action((operation: string, options: { all?: boolean }) =>
-        act(async (context) => (await import('../work/explain.js')).explain(context, operation, options)),
+        runAction(async (context) =>
+          (await import('../actions/explain.js')).printExplanation(context, operation, options),
+        ),
       ),
     'holdfast explain orders.save',
     'holdfast explain fetch --all --url http://127.0.0.1:8000',
@@ -48,7 +50,9 @@ export function addConfig(root: Command, act: Act): void {
     root
       .command('policies')
       .description('list policies with every value filled in')
-      .action(() => act(async (context) => (await import('../work/policies.js')).policies(context))),
+      .action(() =>
+        runAction(async (context) => (await import('../actions/policies.js')).listPolicies(context)),
+      ),
     'holdfast policies',
     'holdfast policies --json | jq ".items[].id"',
   )
@@ -60,7 +64,9 @@ export function addConfig(root: Command, act: Act): void {
       .option('-o, --out <file>', 'where the result goes (default: printed)')
       .option('-f, --force', 'write over a file that is there')
       .action((path: string, options: MigrateOptions) =>
-        act(async (context) => (await import('../work/migrate.js')).migrate(context, path, options)),
+        runAction(async (context) =>
+          (await import('../actions/migrate.js')).migratePath(context, path, options),
+        ),
       ),
     'holdfast migrate old-configs/ --out holdfast.yaml',
     'holdfast migrate sessions.jsonl --out sessions.new.jsonl',
@@ -71,17 +77,17 @@ export function addConfig(root: Command, act: Act): void {
       .description("the file's policies, operations, breakers and pools as TypeScript types")
       .option('-o, --out <file>', 'where they go (default: printed)')
       .action((options: { out?: string }) =>
-        act(async (context) => (await import('../work/types.js')).types(context, options)),
+        runAction(async (context) => (await import('../actions/types.js')).printTypes(context, options)),
       ),
     'holdfast types --out src/holdfast-names.ts',
   )
-  addChanges(root, act)
+  addChanges(root, runAction)
 }
 
 /** What is in force, and its history. */
-function addChanges(root: Command, act: Act): void {
+function addChanges(root: Command, runAction: RunAction): void {
   const config = root.command('config').description('what is in force, and the changes made through the API')
-  const load = () => import('../work/config.js')
+  const load = () => import('../actions/config.js')
   withExamples(
     config,
     'holdfast config diff --url http://127.0.0.1:8000',
@@ -90,39 +96,47 @@ function addChanges(root: Command, act: Act): void {
   config
     .command('reload')
     .description('have a server read its file again')
-    .addOption(reason())
-    .action((options: { reason?: string }) => act(async (context) => (await load()).reload(context, options)))
+    .addOption(reasonOption())
+    .action((options: { reason?: string }) =>
+      runAction(async (context) => (await load()).reloadConfig(context, options)),
+    )
   config
     .command('diff')
     .description('what differs between the file and what is in force, or another file')
     .argument('[other]', 'another config file')
-    .action((other: string | undefined) => act(async (context) => (await load()).diff(context, other)))
+    .action((other: string | undefined) =>
+      runAction(async (context) => (await load()).diffConfig(context, other)),
+    )
   config
     .command('history')
     .description('versions of the changes made through the API, newest first')
-    .addOption(limit())
-    .action((options: { limit: number }) => act(async (context) => (await load()).history(context, options)))
+    .addOption(limitOption())
+    .action((options: { limit: number }) =>
+      runAction(async (context) => (await load()).listHistory(context, options)),
+    )
   config
     .command('rollback')
     .description('go back to an earlier version of those changes')
-    .argument('<version>', 'as history lists it', whole(0))
-    .addOption(reason())
+    .argument('<version>', 'as history lists it', parseInteger(0))
+    .addOption(reasonOption())
     .action((version: number, options: { reason?: string }) =>
-      act(async (context) => (await load()).rollback(context, version, options)),
+      runAction(async (context) => (await load()).rollbackConfig(context, version, options)),
     )
   config
     .command('export')
     .description('what is in force as a file would say it, without secrets')
     .option('-o, --out <file>', 'where it goes (default: printed)')
     .action((options: { out?: string }) =>
-      act(async (context) => (await load()).exportConfig(context, options)),
+      runAction(async (context) => (await load()).exportConfig(context, options)),
     )
   config
     .command('clear')
     .description('drop all changes made through the API')
-    .addOption(reason())
-    .action((options: { reason?: string }) => act(async (context) => (await load()).clear(context, options)))
-  withEach(config, {
+    .addOption(reasonOption())
+    .action((options: { reason?: string }) =>
+      runAction(async (context) => (await load()).clearChanges(context, options)),
+    )
+  addExamples(config, {
     reload: ['holdfast config reload --url http://127.0.0.1:8000'],
     diff: ['holdfast config diff --url http://127.0.0.1:8000', 'holdfast config diff prod.yaml'],
     history: ['holdfast config history --limit 10'],

@@ -1,15 +1,15 @@
 import { type Command, Option } from 'commander'
-import type { Choice } from '../work/dead-letters.js'
-import type { ReplayOptions } from '../work/replay.js'
-import { type Act, withEach, withExamples } from './act.js'
-import { above, limit, reason, several, whole } from './options.js'
+import type { EntrySelection } from '../actions/dead-letters.js'
+import type { ReplayOptions } from '../actions/replay.js'
+import { limitOption, parseInteger, parsePositiveNumber, reasonOption, repeatable } from './options.js'
+import { addExamples, type RunAction, withExamples } from './run-action.js'
 
 /** Options that choose entries. */
-const choosing = (command: Command): Command =>
+const withEntryOptions = (command: Command): Command =>
   command
     .option('--operation <name>', 'of this operation')
     .addOption(
-      several('--status <status>', 'pending, replaying, completed or failed').choices([
+      repeatable('--status <status>', 'pending, replaying, completed or failed').choices([
         'pending',
         'replaying',
         'completed',
@@ -20,8 +20,8 @@ const choosing = (command: Command): Command =>
     .option('--older-than <age>', 'made longer ago than this: 30m, 12h, 7d')
 
 /** What could not be saved. */
-export function addDeadLetters(root: Command, act: Act): void {
-  const load = () => import('../work/dead-letters.js')
+export function addDeadLetters(root: Command, runAction: RunAction): void {
+  const load = () => import('../actions/dead-letters.js')
   const group = root
     .command('dead-letters')
     .alias('dlq')
@@ -33,16 +33,16 @@ export function addDeadLetters(root: Command, act: Act): void {
     'holdfast dlq purge --status completed --older-than 7d --yes',
     'holdfast dlq export --out letters.jsonl',
   )
-  choosing(group.command('list').description('list them, oldest first'))
-    .addOption(limit())
-    .action((options: Choice & { limit: number }) =>
-      act(async (context) => (await load()).list(context, options)),
+  withEntryOptions(group.command('list').description('list them, oldest first'))
+    .addOption(limitOption())
+    .action((options: EntrySelection & { limit: number }) =>
+      runAction(async (context) => (await load()).listEntries(context, options)),
     )
   group
     .command('show')
     .description('one with its payload and its history')
     .argument('<id>')
-    .action((id: string) => act(async (context) => (await load()).show(context, id)))
+    .action((id: string) => runAction(async (context) => (await load()).showEntry(context, id)))
   group
     .command('replay')
     .description(
@@ -50,28 +50,31 @@ export function addDeadLetters(root: Command, act: Act): void {
     )
     .argument('[id]', 'one entry')
     .option('--operation <name>', 'only of this operation')
-    .addOption(new Option('-n, --limit <n>', 'how many at the most').argParser(whole(1)))
-    .addOption(new Option('--concurrency <n>', 'how many at a time').argParser(whole(1, 100)))
-    .addOption(new Option('--rate <n>', 'how many are begun in a second').argParser(above))
+    .addOption(new Option('-n, --limit <n>', 'how many at the most').argParser(parseInteger(1)))
+    .addOption(new Option('--concurrency <n>', 'how many at a time').argParser(parseInteger(1, 100)))
+    .addOption(new Option('--rate <n>', 'how many are begun in a second').argParser(parsePositiveNumber))
     .option('--retry-failed', 'also those whose replay failed before')
-    .addOption(reason())
+    .addOption(reasonOption())
     .action((id: string | undefined, options: ReplayOptions) =>
-      act(async (context) => (await import('../work/replay.js')).replay(context, id, options)),
+      runAction(async (context) =>
+        (await import('../actions/replay.js')).replayEntries(context, id, options),
+      ),
     )
-  choosing(group.command('purge').description('delete for good, after asking'))
+  withEntryOptions(group.command('purge').description('delete for good, after asking'))
     .argument('[id...]', 'single entries')
     .option('--all', 'all of them')
     .option('-y, --yes', 'do not ask')
-    .addOption(reason())
-    .action((ids: readonly string[], options: Choice & { all?: boolean; yes?: boolean; reason?: string }) =>
-      act(async (context) => (await load()).purge(context, ids, options)),
+    .addOption(reasonOption())
+    .action(
+      (ids: readonly string[], options: EntrySelection & { all?: boolean; yes?: boolean; reason?: string }) =>
+        runAction(async (context) => (await load()).purgeEntries(context, ids, options)),
     )
-  choosing(group.command('export').description('all that fit as JSON lines'))
+  withEntryOptions(group.command('export').description('all that fit as JSON lines'))
     .option('-o, --out <file>', 'where they go (default: printed)')
-    .action((options: Choice & { out?: string }) =>
-      act(async (context) => (await load()).exportAll(context, options)),
+    .action((options: EntrySelection & { out?: string }) =>
+      runAction(async (context) => (await load()).exportEntries(context, options)),
     )
-  withEach(group, {
+  addExamples(group, {
     list: ['holdfast dlq list --status failed --older-than 1d'],
     show: ['holdfast dlq show dlq_20260129_120000_invoice-7_k3j9x2ab'],
     replay: [

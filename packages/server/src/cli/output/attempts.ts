@@ -1,9 +1,9 @@
-import type { Io } from '../io.js'
-import { table } from './table.js'
-import { span } from './text.js'
+import type { CommandIo } from '../io.js'
+import { formatTable } from './table.js'
+import { formatSeconds } from './text.js'
 
 /** An attempt as the API tells it. */
-export interface Attempt {
+export interface WireAttempt {
   attempt_number: number
   outcome: string
   delay: number
@@ -14,14 +14,14 @@ export interface Attempt {
 }
 
 /** A line for each attempt of a call. */
-export const attemptTable = (io: Io, attempts: readonly Attempt[]): string =>
-  table(
+export const formatAttempts = (io: CommandIo, attempts: readonly WireAttempt[]): string =>
+  formatTable(
     io,
     ['attempt', 'waited', 'took', 'outcome', 'status', 'member', 'error'],
     attempts.map((attempt) => [
       attempt.attempt_number,
-      span(attempt.delay),
-      span(attempt.duration),
+      formatSeconds(attempt.delay),
+      formatSeconds(attempt.duration),
       attempt.outcome,
       attempt.status_code,
       attempt.proxy_id,

@@ -1,5 +1,5 @@
-import type { Context } from '../context.js'
-import { table } from './table.js'
+import type { CommandContext } from '../context.js'
+import { formatTable } from './table.js'
 
 /** A list as a command prints it: rows for people, records for machines. */
 export interface Listing<T> {
@@ -7,20 +7,23 @@ export interface Listing<T> {
   readonly head: readonly string[]
   row(item: T): readonly unknown[]
   /** What is said where there are none. */
-  readonly none: string
+  readonly emptyMessage: string
   /** Whether there are more than these. */
-  readonly more?: boolean
+  readonly hasMore?: boolean
 }
 
 /** One record as JSON, in the wire's spelling. */
-export const printJson = ({ io }: Context, value: unknown): void =>
-  io.out(`${JSON.stringify(value, null, io.terminal ? 2 : 0)}\n`)
+export const printJson = ({ io }: CommandContext, value: unknown): void =>
+  io.out(`${JSON.stringify(value, null, io.isTerminal ? 2 : 0)}\n`)
 
 /** A list: a table, or `{ items }`. */
-export function printList<T>(context: Context, { items, head, row, none, more }: Listing<T>): void {
-  const { io, shared } = context
-  if (shared.json) return printJson(context, { items })
-  if (items.length === 0) io.err(`${none}\n`)
-  else io.out(table(io, head, items.map(row)))
-  if (more) io.err('there are more: --limit N shows more of them\n')
+export function printList<T>(
+  context: CommandContext,
+  { items, head, row, emptyMessage, hasMore }: Listing<T>,
+): void {
+  const { io, globalOptions } = context
+  if (globalOptions.json) return printJson(context, { items })
+  if (items.length === 0) io.err(`${emptyMessage}\n`)
+  else io.out(formatTable(io, head, items.map(row)))
+  if (hasMore) io.err('there are more: --limit N shows more of them\n')
 }

@@ -1,14 +1,14 @@
-import type { Io } from '../io.js'
+import type { CommandIo } from '../io.js'
 
 /** How far something is. */
-export interface Progress {
+export interface ProgressState {
   readonly done: number
   readonly failed: number
   readonly total: number | undefined
 }
 
 /** A bar in one line: `[#######-----]  58 %  29 of 50, 2 failed`. */
-export function bar({ done, failed, total }: Progress, columns: number): string {
+export function formatBar({ done, failed, total }: ProgressState, columns: number): string {
   const all = Math.max(total ?? 0, done)
   const share = all === 0 ? 0 : done / all
   const percent = all === 0 ? 0 : Math.floor((done * 100) / all)
@@ -19,13 +19,13 @@ export function bar({ done, failed, total }: Progress, columns: number): string 
 }
 
 /** Draws a bar over the one before it. Where nobody watches, it draws nothing. */
-export function progressBar(io: Io): { show(progress: Progress): void; end(): void } {
+export function createProgressBar(io: CommandIo): { show(progress: ProgressState): void; end(): void } {
   let drawn = false
   return {
     show(progress) {
-      if (!io.talks) return
+      if (!io.canDrawProgress) return
       drawn = true
-      io.err(`\r\u001b[2K${bar(progress, io.columns())}`)
+      io.err(`\r\u001b[2K${formatBar(progress, io.columns())}`)
     },
     end() {
       if (drawn) io.err('\n')

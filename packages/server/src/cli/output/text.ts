@@ -1,16 +1,16 @@
 /** Marks that a terminal obeys, and line breaks: what comes from elsewhere must not be able to draw. */
 // oxlint-disable-next-line no-control-regex -- control characters are what this is about
-const MARKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
 
 /** A value in one line, safe to show. */
-export function shown(value: unknown): string {
+export function formatInline(value: unknown): string {
   if (value === undefined || value === null) return '–'
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? typeof value)
-  return text.replace(MARKS, ' ')
+  return text.replace(CONTROL_CHARACTERS, ' ')
 }
 
 /** Seconds as people say them. */
-export function span(seconds: number | null | undefined): string {
+export function formatSeconds(seconds: number | null | undefined): string {
   if (seconds === undefined || seconds === null) return '–'
   const size = Math.abs(seconds)
   if (size > 0 && size < 1) return `${Number((seconds * 1000).toPrecision(3))} ms`
@@ -22,24 +22,24 @@ export function span(seconds: number | null | undefined): string {
 }
 
 /** How long ago a moment was, or how soon it will be. */
-export function when(moment: string | null | undefined, now: number): string {
+export function formatRelativeTime(moment: string | null | undefined, now: number): string {
   if (moment === undefined || moment === null) return '–'
   const seconds = Math.round((Date.parse(moment) - now) / 1000)
-  if (Number.isNaN(seconds)) return shown(moment)
+  if (Number.isNaN(seconds)) return formatInline(moment)
   if (seconds === 0) return 'now'
-  return seconds > 0 ? `in ${span(seconds)}` : `${span(-seconds)} ago`
+  return seconds > 0 ? `in ${formatSeconds(seconds)}` : `${formatSeconds(-seconds)} ago`
 }
 
-const CODES = { red: 31, green: 32, yellow: 33, cyan: 36, grey: 90, bold: 1 } as const
+const COLOUR_CODES = { red: 31, green: 32, yellow: 33, cyan: 36, grey: 90, bold: 1 } as const
 
 /** Gives the word a colour, where there are any. */
-export const paint =
+export const createPainter =
   (colours: boolean) =>
-  (colour: keyof typeof CODES, text: string): string =>
-    colours ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text
+  (colour: keyof typeof COLOUR_CODES, text: string): string =>
+    colours ? `\u001b[${COLOUR_CODES[colour]}m${text}\u001b[0m` : text
 
 /** The colour of each state. */
-export const HUES: Record<string, keyof typeof CODES> = {
+export const COLOUR_BY_STATE: Record<string, keyof typeof COLOUR_CODES> = {
   closed: 'green',
   open: 'red',
   half_open: 'yellow',

@@ -1,0 +1,65 @@
+import { CredentialThrottle } from 'holdfast/internal'
+import type { MiddlewareHandler } from 'hono'
+import { ApiError, retryAfterHeader } from '../http/errors.js'
+import type { AppSettings } from '../options.js'
+import type { Env } from '../routes/operation.js'
+import type { HoldfastLike } from '../runtime-api.js'
+import { assertLocalRequest, isLoopback } from './local-request.js'
+import type { Caller } from './roles.js'
+import { findCaller, knownTokens } from './tokens.js'
+
+const CHALLENGE = { 'www-authenticate': 'Bearer realm="holdfast"' }
+
+/** What a request shows of a token; undefined where it shows none. */
+const bearerToken = (header: string | undefined): string | undefined =>
+  header === undefined ? undefined : (/^bearer +(\S+) *$/i.exec(header)?.[1] ?? '')
+
+/** @throws RATE_LIMITED where an address is to keep quiet for so long (ms) */
+function rejectIfThrottled(wait: number): void {
+  if (wait > 0)
+    throw new ApiError('RATE_LIMITED', 'too many wrong tokens from this address', {
+      headers: retryAfterHeader(wait),
+    })
+}
+
+/** Finds out who asks, or refuses. `local` is who is let in where no token is needed. */
+export function authenticate(hf: HoldfastLike, settings: AppSettings, local: Caller): MiddlewareHandler<Env> {
+  const throttle = new CredentialThrottle(settings.clock)
+  const isOpen = isLoopback(settings.host)
+  return async (c, next) => {
+    const header = (name: string) => c.req.header(name)
+    const remote = c.env?.incoming?.socket?.remoteAddress
+    const address = remote ?? 'unknown'
+    const shown = bearerToken(header('authorization'))
+    const known = await knownTokens(hf.store.values)
+    const caller = findCaller(known, shown)
+    if (caller !== undefined) {
+      // Behind a proxy on this machine everybody has its address, and nobody may lock out the others.
+      if (remote !== undefined && !isLoopback(remote))
+        rejectIfThrottled(throttle.recordSuccess(address, caller.name))
+      c.set('caller', caller)
+    } else if (known.length === 0 && isOpen) {
+      const { host, protocol } = new URL(c.req.url)
+      const from = {
+        hosts: [host, header('host')],
+        // No page of another site can say this of its own request without being asked to by the server first.
+        scheme: header('x-forwarded-proto') ?? protocol.slice(0, -1),
+        origin: header('origin'),
+        fetchSite: header('sec-fetch-site'),
+        remote,
+      }
+      assertLocalRequest(from, settings.allowedHosts)
+      c.set('caller', local)
+    } else {
+      if (shown !== undefined) rejectIfThrottled(throttle.recordFailure(address))
+      throw new ApiError(
+        'UNAUTHORIZED',
+        shown === undefined
+          ? 'expected a token in the header Authorization as Bearer TOKEN, got none (holdfast token create NAME --role viewer creates one)'
+          : 'the token is not valid: it may have been revoked',
+        { headers: CHALLENGE },
+      )
+    }
+    await next()
+  }
+}

@@ -1,0 +1,134 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Actor, ValueStore } from '@holdfast/runtime'
+import { HoldfastError } from 'holdfast'
+import { systemClock } from 'holdfast/internal'
+import { z } from 'zod'
+import type { HoldfastLike } from '../runtime-api.js'
+import { type Caller, ROLES, type Role } from './roles.js'
+
+const TOKEN_KEY_PREFIX = 'token:'
+
+/** Enough that nobody guesses it, whatever is done about guessing. */
+const TOKEN_BYTES = 32
+
+const storedSchema = z.object({
+  name: z.string(),
+  role: z.enum(ROLES),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  created_at: z.string(),
+})
+
+type StoredToken = z.infer<typeof storedSchema>
+
+/** Tokens as they are kept: {@link findCaller} tells whose one of them is. */
+export type KnownTokens = readonly StoredToken[]
+
+/** A token as it is listed: never with what opens the door. */
+export interface TokenInfo {
+  readonly name: string
+  readonly role: Role
+  readonly createdAt: Date
+}
+
+/**
+ * Random tokens are hashed with one round of SHA-256: what slows down the guessing of passwords has nothing to slow down
+ * where all 256 bits are random, and every request pays for it.
+ */
+const sha256 = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+/** The tokens that a store has. */
+export async function knownTokens(values: ValueStore): Promise<KnownTokens> {
+  const found = await values.list(TOKEN_KEY_PREFIX)
+  return found.flatMap(({ value }) => {
+    const read = storedSchema.safeParse(value)
+    return read.success ? [read.data] : []
+  })
+}
+
+/** What tokens are kept and written down by: a `Holdfast` is one. */
+export type TokenKeeper = {
+  readonly store: { readonly values: ValueStore }
+  readonly audit: Pick<HoldfastLike['audit'], 'record'>
+}
+
+/**
+ * Makes a token, keeps its hash and writes down who made it (`by`, and `reason` where there is one). The token itself is in
+ * the answer and nowhere else.
+ *
+ * @throws INVALID_OPTIONS for a name that is taken or is none, and for an unknown role
+ *
+ * @example
+ * ```ts
+ * import { Holdfast } from '@holdfast/runtime'
+ * import { createToken, listTokens, revokeToken } from '@holdfast/server'
+ *
+ * const hf = await Holdfast.open({ config: { version: '1.1.0' } })
+ * const { token } = await createToken(hf, { name: 'grafana', role: 'viewer', by: 'ann' })
+ * token.startsWith('hft_') // => true
+ * const [listed] = await listTokens(hf)
+ * listed?.name // => 'grafana'
+ * await createToken(hf, { name: 'grafana', role: 'admin' }) // throws INVALID_OPTIONS
+ * await revokeToken(hf, 'grafana', { by: 'ann' }) // => true
+ * const { items } = await hf.audit.list()
+ * items.map(({ action, target, actor }) => [action, target, actor]) // => [['token.revoke', 'grafana', 'ann'], ['token.create', 'grafana', 'ann']]
+ * await hf.close()
+ * ```
+ */
+export async function createToken(
+  { store: { values }, audit }: TokenKeeper,
+  options: { name: string; role: Role; now?: Date | undefined } & Actor,
+): Promise<{ token: string } & TokenInfo> {
+  const { name, role, by, reason } = options
+  const problems: string[] = []
+  if (typeof name !== 'string' || !/^[\w.@-]{1,64}$/.test(name))
+    problems.push('name: expected 1 to 64 letters, digits, _ . @ or -')
+  else if ((await values.get(TOKEN_KEY_PREFIX + name)) !== undefined)
+    problems.push(`name: token ${name} already exists; revoke it first, or choose another name`)
+  if (!ROLES.includes(role)) problems.push(`role: expected one of ${ROLES.join(', ')}`)
+  if (problems.length > 0)
+    throw new HoldfastError('INVALID_OPTIONS', `invalid token: ${problems.join('; ')}`, {
+      details: problems,
+    })
+  const token = `hft_${randomBytes(TOKEN_BYTES).toString('base64url')}`
+  const createdAt = options.now ?? new Date(systemClock.wall())
+  const kept: StoredToken = {
+    name,
+    role,
+    sha256: sha256(token).toString('hex'),
+    created_at: createdAt.toISOString(),
+  }
+  await values.set(TOKEN_KEY_PREFIX + name, kept)
+  await audit.record({ by, reason }, 'token.create', name, { after: { role } })
+  return { token, name, role, createdAt }
+}
+
+/** All tokens by name, without what opens the door. */
+export async function listTokens({ store }: Pick<TokenKeeper, 'store'>): Promise<TokenInfo[]> {
+  const found = await knownTokens(store.values)
+  return found.map(({ name, role, created_at }) => ({ name, role, createdAt: new Date(created_at) }))
+}
+
+/** Makes a token worthless, at once, and writes down who did. False where there is none of that name. */
+export async function revokeToken(
+  { store: { values }, audit }: TokenKeeper,
+  name: string,
+  actor: Actor = {},
+): Promise<boolean> {
+  const key = TOKEN_KEY_PREFIX + name
+  const known = storedSchema.safeParse(await values.get(key))
+  if (!known.success) return false
+  await values.delete(key)
+  await audit.record(actor, 'token.revoke', name, { before: { role: known.data.role } })
+  return true
+}
+
+/** Whose a token that is shown is, if anybody's. */
+export function findCaller(known: KnownTokens, token: string | undefined): Caller | undefined {
+  if (token === undefined || known.length === 0) return undefined
+  const hash = sha256(token)
+  let caller: Caller | undefined
+  // Every one is compared, in constant time, so that the time tells nothing.
+  for (const { name, role, sha256 } of known)
+    if (timingSafeEqual(Buffer.from(sha256, 'hex'), hash)) caller = { name, role, token: true }
+  return caller
+}

@@ -1,0 +1,26 @@
+import { type Layer, openStoredLayer, type ResolvedConfig, resolveConfig } from '@holdfast/runtime/config'
+import { displayPath, type LoadedFile, loadFile } from '../backends/file.js'
+import type { CommandContext } from '../context.js'
+
+/** The changes made through the API that lie in the store of a file, where there is one. */
+export async function readStoredLayer({ checked, dir }: LoadedFile): Promise<Layer> {
+  const { resolveStore } = await import('../backends/local.js')
+  const { url, exists } = resolveStore(checked.config, dir)
+  if (!exists) return {}
+  const { openStore } = await import('@holdfast/runtime')
+  const store = await openStore(url)
+  try {
+    return openStoredLayer((await store.layers.latest())?.layer, checked.config.deadLetters?.encryptionKey)
+  } finally {
+    await store.close()
+  }
+}
+
+/** What is in force by the file, with the changes made through the API. */
+export async function resolveConfigHere(context: CommandContext): Promise<ResolvedConfig> {
+  const loaded = await loadFile(context)
+  return resolveConfig(
+    { ...loaded.checked, file: displayPath(context, loaded.file) },
+    await readStoredLayer(loaded),
+  )
+}

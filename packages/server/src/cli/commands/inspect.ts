@@ -1,0 +1,88 @@
+import { type Command, Option } from 'commander'
+import type { BreakersOptions } from '../actions/breakers.js'
+import type { SessionsOptions } from '../actions/sessions.js'
+import type { TailOptions } from '../actions/tail.js'
+import { limitOption, parsePositiveNumber, reasonOption, repeatable } from './options.js'
+import { addExamples, type RunAction, withExamples } from './run-action.js'
+
+/** What happens now, and what happened. */
+export function addInspect(root: Command, runAction: RunAction): void {
+  const load = () => import('../actions/breakers.js')
+  const breakers = root
+    .command('breakers')
+    .description('how breakers stand: live with --url, else as the store has them')
+    .addOption(new Option('--state <state>', 'only these').choices(['closed', 'open', 'half_open']))
+    .option('--pool <id>', "only those of a pool's members")
+    .addOption(limitOption())
+    .option('-w, --watch', 'go on showing them, until Ctrl-C')
+    .addOption(
+      new Option('--interval <seconds>', 'how often they are looked at')
+        .argParser(parsePositiveNumber)
+        .default(1),
+    )
+    .action((options: BreakersOptions) =>
+      runAction(async (context) => (await load()).listBreakers(context, options)),
+    )
+  withExamples(
+    breakers,
+    'holdfast breakers --url http://127.0.0.1:8000 --watch',
+    'holdfast breakers --state open --json',
+    'holdfast breakers reset service:notion --reason "it is back"',
+  )
+  for (const verb of ['reset', 'trip'] as const)
+    breakers
+      .command(verb)
+      .description(verb === 'reset' ? 'close one and forget its failures' : 'open one')
+      .argument('<id>', 'policy:ID, service:NAME or pool:POOL:MEMBER')
+      .addOption(reasonOption())
+      .action((id: string, options: { reason?: string }) =>
+        runAction(async (context) => (await load()).changeBreaker(context, verb, id, options)),
+      )
+  addExamples(breakers, {
+    reset: ['holdfast breakers reset service:notion --url http://127.0.0.1:8000 --reason "it is back"'],
+    trip: ['holdfast breakers trip pool:proxies:p1 --url http://127.0.0.1:8000'],
+  })
+  const sessions = root
+    .command('sessions')
+    .description('calls that failed at least once, newest first')
+    .option('--active', 'those that run now; needs --url')
+    .option('--failed', 'those that failed for good')
+    .option('--operation <name>', 'of this operation')
+    .option('--correlation <id>', 'with this correlation id')
+    .addOption(limitOption())
+    .action((options: SessionsOptions) =>
+      runAction(async (context) => (await import('../actions/sessions.js')).listSessions(context, options)),
+    )
+  withExamples(
+    sessions,
+    'holdfast sessions --failed --operation orders.save',
+    'holdfast sessions show fetch_1769688000000_k3j9x2ab',
+  )
+  sessions
+    .command('show')
+    .description('one with all its attempts')
+    .argument('<id>')
+    .action((id: string) =>
+      runAction(async (context) => (await import('../actions/sessions.js')).showSession(context, id)),
+    )
+  addExamples(sessions, { show: ['holdfast sessions show fetch_1769688000000_k3j9x2ab'] })
+  withExamples(
+    root
+      .command('tail')
+      .description('events as they happen, until Ctrl-C; needs --url')
+      .addOption(repeatable('--type <type>', 'only events of a type, such as retry_failure'))
+      .addOption(repeatable('--operation <name>', 'only of an operation'))
+      .action((options: TailOptions) =>
+        runAction(async (context) => (await import('../actions/tail.js')).tailEvents(context, options)),
+      ),
+    'holdfast tail --url http://127.0.0.1:8000',
+    'holdfast tail --type circuit_breaker_opened --json | jq .context.id',
+  )
+  withExamples(
+    root
+      .command('nodes')
+      .description('the processes of a fleet; needs --url')
+      .action(() => runAction(async (context) => (await import('../actions/nodes.js')).listNodes(context))),
+    'holdfast nodes --url http://127.0.0.1:8000',
+  )
+}

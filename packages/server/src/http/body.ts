@@ -1,0 +1,108 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { Env } from '../routes/operation.js'
+import { ApiError, fieldError } from './errors.js'
+
+/** The most levels of arrays and objects in a JSON body. Code that walks a value recursively is safe at this depth. */
+const MAX_JSON_DEPTH = 100
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** What a connection that ended while its request was still arriving is reported as by Node and by the web streams over it. */
+const isDisconnect = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error.name === 'AbortError' ||
+    ['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ABORT_ERR'].includes(
+      String((error as { code?: unknown }).code),
+    ))
+
+/** Reads a body. @throws BAD_REQUEST where the client disconnected before sending all of it: that is not a failure of ours */
+async function whileConnected<T>(c: Context, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof ApiError || (!isDisconnect(error) && !c.req.raw.signal.aborted)) throw error
+    throw new ApiError('BAD_REQUEST', 'the client disconnected before the whole body arrived', {
+      cause: error,
+    })
+  }
+}
+
+/** Rejects bodies above a size. One that comes in chunks is read here, up to that size. */
+export function limitBody(maxSize: number): MiddlewareHandler<Env> {
+  const limit = bodyLimit({
+    maxSize,
+    onError: () => {
+      throw new ApiError('PAYLOAD_TOO_LARGE', `expected a body of at most ${maxSize} bytes, got more`)
+    },
+  })
+  // Errors of the handlers behind it are answered before they come back here.
+  return (c, next) => whileConnected(c, () => limit(c, next))
+}
+
+/** The body of a request as text; undefined where its bytes are not valid UTF-8. */
+export async function readText(c: Context): Promise<string | undefined> {
+  const bytes = await whileConnected(c, () => c.req.arrayBuffer())
+  try {
+    return strictUtf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The value of a JSON body; undefined where the body is empty.
+ *
+ * @throws BAD_REQUEST where its content type is not JSON, or it is not UTF-8, not JSON, nested too deep, or has a number that is not finite
+ */
+export async function readJson(c: Context): Promise<unknown> {
+  const text = await readText(c)
+  if (text === '') return undefined
+  const type = c.req.header('content-type')
+  // A form of another site cannot say that it sends JSON.
+  if (type !== undefined && !/^application\/([\w.-]+\+)?json\b/i.test(type))
+    throw fieldError('header', 'content-type', 'the body must be JSON: send content-type: application/json')
+  if (text === undefined) throw fieldError('body', '', 'expected valid UTF-8, got bytes that are not')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw fieldError('body', '', 'not valid JSON')
+  }
+  assertPlain(value)
+  return value
+}
+
+/** A value inside a body, and the way to it. */
+interface JsonLocation {
+  readonly value: unknown
+  readonly parent?: JsonLocation
+  readonly key?: string
+  readonly depth: number
+}
+
+function formatLocation(location: JsonLocation): string {
+  const keys: string[] = []
+  for (let current: JsonLocation | undefined = location; current?.key !== undefined; current = current.parent)
+    keys.push(current.key)
+  return keys.toReversed().join('.')
+}
+
+/** Rejects what JSON.parse accepts and nothing can store: `1e999` becomes Infinity. Not recursive: depth is up to the client. */
+function assertPlain(root: unknown): void {
+  const stack: JsonLocation[] = [{ value: root, depth: 0 }]
+  for (let location = stack.pop(); location !== undefined; location = stack.pop()) {
+    const { value, depth } = location
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw fieldError(
+        'body',
+        formatLocation(location),
+        'expected a finite number, got one beyond the range of a 64-bit float',
+      )
+    if (typeof value !== 'object' || value === null) continue
+    if (depth === MAX_JSON_DEPTH)
+      throw fieldError('body', '', `expected at most ${MAX_JSON_DEPTH} nested arrays and objects, got more`)
+    for (const key of Object.keys(value))
+      stack.push({ value: (value as Record<string, unknown>)[key], parent: location, key, depth: depth + 1 })
+  }
+}

@@ -1,0 +1,50 @@
+import { type Configuration, configCodec } from '@holdfast/runtime'
+import { type Config, type Layer, layeredMembers } from '@holdfast/runtime/config'
+
+const REDACTED = '[redacted]'
+
+/** Keys whose values open something. */
+const SECRET_KEYS = new Set(['password', 'secret', 'encryption_key'])
+
+const withoutCredentials = (text: string): string =>
+  text.replace(/([a-z][a-z\d+.-]*:\/\/)[^\s/?#]*@/gi, `$1${REDACTED}@`)
+
+function redactSecrets(value: unknown): unknown {
+  if (typeof value === 'string') return withoutCredentials(value)
+  if (Array.isArray(value)) return value.map(redactSecrets)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, value]) => [
+      key,
+      SECRET_KEYS.has(key) && value != null ? REDACTED : redactSecrets(value),
+    ]),
+  )
+}
+
+/** The paths of what was hidden in a configuration. */
+export function redactedPaths(wire: unknown, path: readonly string[] = []): string[] {
+  if (typeof wire === 'string') return wire.includes(REDACTED) ? [path.join('.')] : []
+  if (typeof wire !== 'object' || wire === null) return []
+  return Object.entries(wire).flatMap(([key, value]) => redactedPaths(value, [...path, key]))
+}
+
+/** The pools with the members that were added, changed and removed. */
+const poolsWithChanges = ({ pools }: Config, layer: Layer): Config['pools'] =>
+  pools &&
+  Object.fromEntries(
+    Object.entries(pools).map(([id, pool]) => {
+      const members = layeredMembers(layer, id, pool.members ?? []).map(({ entry }) => entry)
+      return [id, members.length === 0 && pool.members === undefined ? pool : { ...pool, members }]
+    }),
+  )
+
+/** The configuration as a file would say it: with the changes made through the API, without its secrets. */
+export function encodeConfig({ current, layer }: Pick<Configuration, 'current' | 'layer'>): object {
+  const pools = poolsWithChanges(current, layer)
+  const wire = configCodec.encode({ ...current, ...(pools && { pools }) })
+  const policies: Record<string, object> = { ...wire.policies }
+  for (const [id, change] of Object.entries(layer.policies ?? {}))
+    if (change === null) delete policies[id]
+    else policies[id] = { ...policies[id], ...change }
+  return redactSecrets({ ...wire, ...(Object.keys(policies).length > 0 && { policies }) }) as object
+}

@@ -1,0 +1,9 @@
+/** Lets changes through one after the other, so that what one has checked still holds when it is made. */
+export function createSerializer(): <T>(change: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (change) => {
+    const made = last.then(change)
+    last = made.catch(() => undefined)
+    return made
+  }
+}
