@@ -1,27 +1,27 @@
-const whole = new Intl.NumberFormat('en')
-const short = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
-const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+const integerFormat = new Intl.NumberFormat('en')
+const decimalFormat = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+const dateTimeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 
 /** `12,345`. */
-export const count = (value: number): string => whole.format(value)
+export const formatCount = (value: number): string => integerFormat.format(value)
 
 /** `1 retry`, `2 retries`. */
-export const many = (value: number, one: string, more: string): string =>
-  `${count(value)} ${value === 1 ? one : more}`
+export const formatPlural = (value: number, one: string, more: string): string =>
+  `${formatCount(value)} ${value === 1 ? one : more}`
 
 /** A share of 1 as `98.4 %`; never 100 % where something is missing, and never 0 % where something is there. */
-export function percent(share: number): string {
+export function formatPercent(share: number): string {
   if (share > 0 && share < 0.001) return '< 0.1 %'
   if (share < 1 && share > 0.999) return '> 99.9 %'
-  return `${short.format(share * 100)} %`
+  return `${decimalFormat.format(share * 100)} %`
 }
 
 /** Seconds as people say them: `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds === 0) return '0 s'
   if (seconds < 0.001) return '< 1 ms'
   if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`
-  if (seconds < 9.95) return `${short.format(seconds)} s`
+  if (seconds < 9.95) return `${decimalFormat.format(seconds)} s`
   const total = Math.round(seconds)
   if (total < 60) return `${total} s`
   const two = (size: number, unit: string, below: number, part: string) => {
@@ -34,21 +34,21 @@ export function duration(seconds: number): string {
 }
 
 /** A point in time as seen from another, both in milliseconds: `12 s ago`, `in 3 min`, `now`. */
-export function relative(at: number, now: number): string {
+export function formatRelative(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   if (Math.abs(seconds) < 2) return 'now'
   const size = Math.abs(seconds)
   const coarse = size < 60 ? size : size < 3600 ? size - (size % 60) : size - (size % 3600)
-  const said = size >= 86_400 ? `${Math.floor(size / 86_400)} d` : duration(coarse)
+  const said = size >= 86_400 ? `${Math.floor(size / 86_400)} d` : formatDuration(coarse)
   return seconds < 0 ? `${said} ago` : `in ${said}`
 }
 
 /** A point in time to the second, in the reader's time zone. */
-export const exact = (at: number): string => moment.format(at)
+export const formatExactTime = (at: number): string => dateTimeFormat.format(at)
 
 /** `half_open` as `half open`. */
-export const words = (name: string): string => name.replaceAll('_', ' ')
+export const formatName = (name: string): string => name.replaceAll('_', ' ')
 
 /** A value on one line. */
-export const inline = (value: unknown): string =>
+export const formatInline = (value: unknown): string =>
   value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)

@@ -5,14 +5,14 @@ import './style/base.css'
 import './style/parts.css'
 import './style/views.css'
 import { render } from 'preact'
-import { startFeed } from './feed/feed.js'
-import { page } from './page.js'
-import { followLinks } from './route.js'
+import { page } from './browser.js'
+import { startEventStream } from './events/event-stream.js'
+import { interceptLinks } from './route.js'
 import { App } from './shell/app.js'
+import { PAGES } from './shell/pages.js'
 import { startTheme } from './shell/theme.js'
-import { VIEWS } from './shell/views.js'
 
 startTheme()
-followLinks(new Set(VIEWS.map(({ path }) => path)))
-startFeed()
+interceptLinks(new Set(PAGES.map(({ path }) => path)))
+startEventStream()
 render(<App />, page.getElementById('app') as HTMLElement)

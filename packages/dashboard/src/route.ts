@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { page, past, place } from './page.js'
+import { page, past, place } from './browser.js'
 
 /** Where the reader is. Names of things are in the query: a path with a dot in it would be a file's. */
 export interface Route {
@@ -7,18 +7,18 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>
 }
 
-const read = (): Route => ({
+const readRoute = (): Route => ({
   path: place.pathname.replace(/(?<=.)\/$/, ''),
   query: Object.fromEntries(new URLSearchParams(place.search)),
 })
 
-export const route = signal<Route>(read())
+export const route = signal<Route>(readRoute())
 
 /** What an address asks for: a value, or several of them. */
-export type Query = Record<string, string | readonly string[] | undefined>
+export type UrlQuery = Record<string, string | readonly string[] | undefined>
 
 /** The address of a view; what is empty is left out. */
-export function address(path: string, query: Query = {}): string {
+export function urlFor(path: string, query: UrlQuery = {}): string {
   const given = Object.entries(query).flatMap(([name, value = '']) =>
     (typeof value === 'string' ? [value] : value).filter((one) => one !== '').map((one) => [name, one]),
   )
@@ -27,20 +27,20 @@ export function address(path: string, query: Query = {}): string {
 }
 
 /** Goes to an address of the page's own. */
-export function go(to: string, options: { replace?: boolean } = {}): void {
+export function navigate(to: string, options: { replace?: boolean } = {}): void {
   if (options.replace === true) past.replaceState(null, '', to)
   else past.pushState(null, '', to)
-  route.value = read()
+  route.value = readRoute()
 }
 
 /** Changes the query of the view that is shown: filters follow the address, so that it can be passed on. */
-export const refine = (change: Record<string, string | undefined>): void =>
-  go(address(route.peek().path, { ...route.peek().query, ...change }), { replace: true })
+export const updateQuery = (change: Record<string, string | undefined>): void =>
+  navigate(urlFor(route.peek().path, { ...route.peek().query, ...change }), { replace: true })
 
 /** Lets links between views change the view instead of loading the page again. */
-export function followLinks(views: ReadonlySet<string>): void {
+export function interceptLinks(views: ReadonlySet<string>): void {
   globalThis.addEventListener('popstate', () => {
-    route.value = read()
+    route.value = readRoute()
   })
   page.addEventListener('click', (click) => {
     const held = click.metaKey || click.ctrlKey || click.shiftKey || click.altKey || click.button !== 0
@@ -48,7 +48,7 @@ export function followLinks(views: ReadonlySet<string>): void {
     if (held || click.defaultPrevented || link === null || link.origin !== place.origin) return
     if (!views.has(link.pathname) || link.target !== '') return
     click.preventDefault()
-    go(link.pathname + link.search)
+    navigate(link.pathname + link.search)
     page.querySelector('main')?.focus({ preventScroll: true })
     globalThis.scrollTo(0, 0)
   })

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { get } from './call.js'
+import { getJson } from './client.js'
 
 const ROLES = ['viewer', 'operator', 'admin'] as const
 export type Role = (typeof ROLES)[number]
@@ -16,10 +16,10 @@ interface Access {
 export const access = signal<Access | undefined>(undefined)
 
 /** Whether the caller's role suffices. Read while rendering, it follows the role. */
-export const may = (needed: Role): boolean =>
-  access.value !== undefined && ROLES.indexOf(access.value.role) >= ROLES.indexOf(needed)
+export const hasRole = (required: Role): boolean =>
+  access.value !== undefined && ROLES.indexOf(access.value.role) >= ROLES.indexOf(required)
 
 /** Asks who the caller is. With another token it is not known until the answer is there. */
-export async function learnAccess(signal: AbortSignal): Promise<void> {
-  access.value = await get<Access>('/access', {}, signal)
+export async function loadAccess(signal: AbortSignal): Promise<void> {
+  access.value = await getJson<Access>('/access', {}, signal)
 }

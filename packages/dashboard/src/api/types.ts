@@ -13,35 +13,35 @@ import type {
 } from '@holdfast/runtime'
 
 /** What a schema describes, as the wire spells it. */
-type Wire<S extends { _zod: { input: unknown } }> = S['_zod']['input']
+type WireInput<S extends { _zod: { input: unknown } }> = S['_zod']['input']
 
-export type Audit = Wire<typeof auditSchema>
-export type Breaker = Wire<typeof breakerSchema>
-export type BreakerChange = Wire<typeof breakerEventSchema>
-export type DeadLetter = Wire<typeof deadLetterSchema>
-export type ErrorRecord = Wire<typeof errorRecordSchema>
-export type FeedEvent = Wire<typeof eventSchema>
-export type Policy = Wire<typeof policySchema>
-export type Series = Wire<typeof seriesSchema>
-export type Session = Wire<typeof sessionSchema>
-export type Summary = Wire<typeof summarySchema>
-export type Window = Wire<typeof windowSchema>
+export type WireAudit = WireInput<typeof auditSchema>
+export type WireBreaker = WireInput<typeof breakerSchema>
+export type WireBreakerChange = WireInput<typeof breakerEventSchema>
+export type WireDeadLetter = WireInput<typeof deadLetterSchema>
+export type WireErrorRecord = WireInput<typeof errorRecordSchema>
+export type WireEvent = WireInput<typeof eventSchema>
+export type WirePolicy = WireInput<typeof policySchema>
+export type WireSeries = WireInput<typeof seriesSchema>
+export type WireSession = WireInput<typeof sessionSchema>
+export type WireSummary = WireInput<typeof summarySchema>
+export type WireMetricsWindow = WireInput<typeof windowSchema>
 
-export interface Page<T> {
+export interface WirePage<T> {
   items: T[]
   cursor?: string
 }
 
-type Counts = Record<DeadLetter['status'], number>
+type StatusCounts = Record<WireDeadLetter['status'], number>
 
-export interface DeadLetterStats {
+export interface WireDeadLetterStats {
   total: number
-  by_status: Counts
-  by_operation: Record<string, Counts>
+  by_status: StatusCounts
+  by_operation: Record<string, StatusCounts>
   oldest?: string | null
 }
 
-export interface Job {
+export interface WireJob {
   job_id: string
   status: 'running' | 'succeeded' | 'failed' | 'cancelled'
   succeeded: number
@@ -53,13 +53,13 @@ export interface Job {
   message?: string | null
 }
 
-export interface PoolSummary {
+export interface WirePoolSummary {
   id: string
   size: number
   by_status: Record<string, number>
 }
 
-export interface Member {
+export interface WireMember {
   id: string
   url?: string | null
   weight: number
@@ -72,7 +72,7 @@ export interface Member {
   score?: number | null
 }
 
-export interface Explanation {
+export interface WireExplanation {
   operation: string
   subsystem?: string | null
   enabled: boolean
@@ -86,20 +86,20 @@ export interface Explanation {
   notes: string[]
 }
 
-export interface ConfigVersion {
+export interface WireConfigVersion {
   version: number
   by: string
   reason?: string | null
   at: string
 }
 
-export interface Validation {
+export interface WireValidation {
   valid: boolean
   errors: { path: string; line?: number | null; message: string }[]
 }
 
 /** A process of the fleet. */
-export interface Node {
+export interface WireNode {
   id: string
   version: string
   started_at: string
@@ -110,8 +110,8 @@ export interface Node {
   opinions: Record<string, 'open' | 'half_open'>
 }
 
-export interface Fleet {
-  items: Node[]
+export interface WireFleet {
+  items: WireNode[]
   /** How the one that answers stands with what is shared; absent where it shares nothing. */
   shared?: { up: boolean; lost_since?: string | null }
 }

@@ -1,16 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { access, learnAccess } from '../api/role.js'
-import { token, wanted } from '../api/token.js'
-import { recoveries } from '../feed/connection.js'
-import { page } from '../page.js'
-import { Asker } from '../parts/ask.js'
-import { Empty } from '../parts/basics.js'
-import { Notice } from '../parts/notice.js'
+import { access, loadAccess } from '../api/role.js'
+import { token, tokenRequest } from '../api/token.js'
+import { page } from '../browser.js'
+import { EmptyState } from '../components/basics.js'
+import { ConfirmDialog } from '../components/confirm-dialog.js'
+import { Toast } from '../components/toast.js'
+import { recoveries } from '../events/connection.js'
 import { route } from '../route.js'
-import { Alone } from './alone.js'
-import { Line, Pulse } from './line.js'
+import { ConnectionBanner, ConnectionIndicator } from './connection-banner.js'
+import { FleetLostBanner } from './fleet-lost-banner.js'
+import { PAGES } from './pages.js'
 import { TokenGate } from './token-gate.js'
-import { VIEWS } from './views.js'
 
 /**
  * Makes a link of the menu visible: on a narrow screen the list scrolls sideways, on a short one the menu scrolls down.
@@ -44,7 +44,7 @@ function Menu({ path }: { path: string }) {
         Holdfast
       </a>
       <ul ref={list}>
-        {VIEWS.map((view) => (
+        {PAGES.map((view) => (
           <li key={view.path}>
             <a href={view.path} aria-current={view.path === path ? 'page' : undefined}>
               {view.title}
@@ -53,7 +53,7 @@ function Menu({ path }: { path: string }) {
         ))}
       </ul>
       <p class="who">
-        <Pulse />
+        <ConnectionIndicator />
         {access.value !== undefined && (
           <span class="role" title={access.value.token ? `as ${access.value.name}` : 'no token is needed'}>
             {access.value.role}
@@ -66,16 +66,16 @@ function Menu({ path }: { path: string }) {
 
 function NotFound() {
   return (
-    <Empty title="There is no such view">
+    <EmptyState title="There is no such view">
       Go to the <a href="/">overview</a>, or choose from the menu.
-    </Empty>
+    </EmptyState>
   )
 }
 
 /** The page: the menu, the view that the address names, and what is asked and said beside it. */
 export function App() {
   const { path } = route.value
-  const view = VIEWS.find((one) => one.path === path)
+  const view = PAGES.find((one) => one.path === path)
   const shown = token.value
   const recovered = recoveries.value
 
@@ -86,7 +86,7 @@ export function App() {
   useEffect(() => {
     const stop = new AbortController()
     // Where the server cannot be reached, the role is learnt when it can.
-    void learnAccess(stop.signal).catch(() => undefined)
+    void loadAccess(stop.signal).catch(() => undefined)
     return () => stop.abort()
   }, [shown, recovered])
 
@@ -94,7 +94,7 @@ export function App() {
     page.title = `${view?.title ?? 'Not found'} · Holdfast`
   }, [view])
 
-  if (wanted.value !== 'no') return <TokenGate />
+  if (tokenRequest.value !== 'no') return <TokenGate />
   const Body = view?.Body ?? NotFound
   return (
     <div class="shell">
@@ -103,12 +103,12 @@ export function App() {
       </a>
       <Menu path={path} />
       <main id="view" tabIndex={-1}>
-        <Line />
-        <Alone />
+        <ConnectionBanner />
+        <FleetLostBanner />
         <Body key={path} />
       </main>
-      <Notice />
-      <Asker />
+      <Toast />
+      <ConfirmDialog />
     </div>
   )
 }

@@ -1,30 +1,30 @@
 import { effect, signal } from '@preact/signals'
-import { machineStore, matchMedia, page } from '../page.js'
+import { localStore, matchMedia, page } from '../browser.js'
 
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 
-const KEY = 'holdfast.theme'
+const THEME_STORAGE_KEY = 'holdfast.theme'
 
-const kept = machineStore.getItem(KEY)
+const storedTheme = localStore.getItem(THEME_STORAGE_KEY)
 
 /** What the reader wishes. */
-export const theme = signal<Theme>(THEMES.find((one) => one === kept) ?? 'system')
+export const theme = signal<Theme>(THEMES.find((one) => one === storedTheme) ?? 'system')
 
-const dark = matchMedia.call(globalThis, '(prefers-color-scheme: dark)')
+const darkQuery = matchMedia.call(globalThis, '(prefers-color-scheme: dark)')
 
 /** What that comes to. Charts read it, because they cannot read style sheets. */
-export const shade = signal<'light' | 'dark'>('light')
+export const effectiveTheme = signal<'light' | 'dark'>('light')
 
 export function startTheme(): void {
   const follow = (): void => {
     const wish = theme.value
-    shade.value = wish === 'system' ? (dark.matches ? 'dark' : 'light') : wish
-    page.documentElement.dataset['theme'] = shade.peek()
+    effectiveTheme.value = wish === 'system' ? (darkQuery.matches ? 'dark' : 'light') : wish
+    page.documentElement.dataset['theme'] = effectiveTheme.peek()
   }
-  dark.addEventListener('change', follow)
+  darkQuery.addEventListener('change', follow)
   effect(() => {
     follow()
-    machineStore.setItem(KEY, theme.value)
+    localStore.setItem(THEME_STORAGE_KEY, theme.value)
   })
 }

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useToken, wanted } from '../api/token.js'
+import { setToken, tokenRequest } from '../api/token.js'
 
 /** Asks for a token, when the server does. */
 export function TokenGate() {
@@ -7,7 +7,7 @@ export function TokenGate() {
   const enter = (submit: Event): void => {
     submit.preventDefault()
     const given = typed.value.trim()
-    if (given !== '') useToken(given)
+    if (given !== '') setToken(given)
   }
   return (
     <main class="gate" tabIndex={-1}>
@@ -26,7 +26,7 @@ export function TokenGate() {
               autocomplete="off"
               spellcheck={false}
               required
-              aria-invalid={wanted.value === 'wrong' ? 'true' : undefined}
+              aria-invalid={tokenRequest.value === 'wrong' ? 'true' : undefined}
               aria-describedby="token-problem"
               value={typed.value}
               onInput={(input) => {
@@ -34,7 +34,7 @@ export function TokenGate() {
               }}
             />
           </label>
-          <p id="token-problem" class="problem" role="alert" hidden={wanted.value !== 'wrong'}>
+          <p id="token-problem" class="problem" role="alert" hidden={tokenRequest.value !== 'wrong'}>
             This token is not known: it may be revoked, or mistyped.
           </p>
           <button type="submit">Continue</button>

@@ -1,0 +1,122 @@
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { fetchPages, getJson } from '../../api/client.js'
+import { token } from '../../api/token.js'
+import type { WireBreaker, WireBreakerChange, WireFleet } from '../../api/types.js'
+import { clock } from '../../browser.js'
+import { recoveries } from '../../events/connection.js'
+import { useEvents } from '../../events/event-stream.js'
+import { applyChanges, type ChangesByBreaker, isChange, mergeChanges, toBreakerChange } from './changes.js'
+
+/** So many that changed are loaded anew at once; the others, where more did, when all are. */
+const MAX_REFRESHED = 25
+
+/** How often all are loaded anew (ms), for counts that change without an event: rarely where there are many. */
+const refreshIntervalFor = (size: number): number => (size > 1000 ? 60_000 : 5000)
+
+interface LoadedBreakers {
+  readonly list: readonly WireBreaker[]
+  readonly changes: ChangesByBreaker
+  /** From when on all changes are known (epoch ms). */
+  readonly since: number
+  /** When the oldest process that tells of breakers began (epoch ms). */
+  readonly begun: number
+}
+
+/** All breakers as last heard of; undefined until they are. */
+export const breakerStore = signal<LoadedBreakers | undefined>(undefined)
+export const loadError = signal<Error | undefined>(undefined)
+
+/** Puts breakers in the place of what was known of them. */
+export function replaceBreakers(fresh: readonly WireBreaker[]): void {
+  const known = breakerStore.peek()
+  if (known === undefined || fresh.length === 0) return
+  const by = new Map(fresh.map((breaker) => [breaker.id, breaker]))
+  const list = known.list.map((breaker) => by.get(breaker.id) ?? breaker)
+  for (const { id } of known.list) by.delete(id)
+  breakerStore.value = { ...known, list: [...list, ...by.values()] }
+}
+
+/** What was told while all are being loaded: their answers may be older. */
+let changesWhileLoading: WireBreakerChange[] = []
+
+async function loadAll(stop: AbortSignal): Promise<void> {
+  changesWhileLoading = []
+  const list: WireBreaker[] = []
+  for await (const page of fetchPages<WireBreaker>('/circuit-breakers', {}, 'circuit_breakers', stop)) {
+    list.push(...page)
+    // Of many, those that come first are shown while the others are on their way.
+    if (list.length === page.length && breakerStore.peek() === undefined)
+      breakerStore.value = { list: page, changes: new Map(), since: clock.wall(), begun: 0 }
+  }
+  const { items } = await getJson<WireFleet>('/nodes', {}, stop)
+  const begun = Math.min(...items.map(({ started_at }) => Date.parse(started_at)))
+  const past = await getJson<{ events: WireBreakerChange[]; cursor?: string }>(
+    '/circuit-breakers/metrics',
+    { hours: '1', limit: '1000' },
+    stop,
+  )
+  const oldest = past.events.at(-1)
+  const since = past.cursor === undefined || oldest === undefined ? 0 : Date.parse(oldest.timestamp)
+  const changes = mergeChanges(past.events, breakerStore.peek()?.changes)
+  breakerStore.value = { list: applyChanges(list, changesWhileLoading), changes, since, begun }
+  for (const { id } of changesWhileLoading) changedIds.add(id)
+  void refreshChanged()
+}
+
+/** Loads breakers and keeps them as they are: each change is heard of as an event. */
+export function useBreakers(): void {
+  const shown = token.value
+  const recovered = recoveries.value
+
+  useEffect(() => {
+    const stop = new AbortController()
+    let timer: unknown
+    const run = async (): Promise<void> => {
+      try {
+        await loadAll(stop.signal)
+        loadError.value = undefined
+      } catch (error) {
+        if (!stop.signal.aborted) loadError.value = error as Error
+      }
+      if (!stop.signal.aborted)
+        timer = clock.setTimer(() => void run(), refreshIntervalFor(breakerStore.peek()?.list.length ?? 0))
+    }
+    void run()
+    return () => {
+      stop.abort()
+      clock.clearTimer(timer)
+    }
+  }, [shown, recovered])
+
+  useEvents((events) => {
+    const known = breakerStore.peek()
+    const told = events.filter(isChange).map(toBreakerChange)
+    changesWhileLoading.push(...told)
+    if (known === undefined || told.length === 0) return
+    breakerStore.value = {
+      ...known,
+      changes: mergeChanges(told, known.changes),
+      list: applyChanges(known.list, told),
+    }
+    for (const { id } of told) changedIds.add(id)
+    void refreshChanged()
+  })
+}
+
+const changedIds = new Set<string>()
+let isRefreshing = false
+
+/** Loads those that changed anew, some at a time. What fails, or is too much, is loaded with all the others soon. */
+async function refreshChanged(): Promise<void> {
+  if (isRefreshing || changedIds.size === 0) return
+  isRefreshing = true
+  const ids = [...changedIds].slice(0, MAX_REFRESHED)
+  changedIds.clear()
+  const loaded = await Promise.allSettled(
+    ids.map((id) => getJson<WireBreaker>(`/circuit-breakers/${encodeURIComponent(id)}`)),
+  )
+  replaceBreakers(loaded.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
+  isRefreshing = false
+  if (changedIds.size > 0) await refreshChanged()
+}

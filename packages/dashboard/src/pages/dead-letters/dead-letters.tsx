@@ -1,0 +1,248 @@
+import { useSignal } from '@preact/signals'
+import { getJson } from '../../api/client.js'
+import { hasRole } from '../../api/role.js'
+import type { WireDeadLetter, WireDeadLetterStats } from '../../api/types.js'
+import { useQuery } from '../../api/use-query.js'
+import { EmptyState, PageHead, QueryView, StateLabel, Table, Time } from '../../components/basics.js'
+import { confirm } from '../../components/confirm-dialog.js'
+import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.js'
+import { ListView, useList } from '../../components/list.js'
+import { ProgressPanel } from '../../components/progress.js'
+import { toast } from '../../components/toast.js'
+import { useEvents } from '../../events/event-stream.js'
+import { formatCount } from '../../format.js'
+import { route, urlFor } from '../../route.js'
+import {
+  bulkWork,
+  exportMatching,
+  fetchIds,
+  purgeSelected,
+  replayAll,
+  replaySelected,
+  stopBulkWork,
+} from './bulk-actions.js'
+import { DeadLetterPage } from './entry.js'
+import { DeadLetterStatsTable } from './stats.js'
+
+/** Those that are not done with. */
+const OPEN_STATUSES = ['pending', 'replaying', 'failed'] as const
+
+const STATUSES = [
+  ['', 'waiting or failed'],
+  ['any', 'any'],
+  ['pending', 'pending'],
+  ['failed', 'failed'],
+  ['replaying', 'replaying'],
+  ['completed', 'completed'],
+] as const
+
+/** The last error: that of the last replay, else that of the call itself. */
+const latestError = (details: WireDeadLetter['error_details']) => details.history?.at(-1) ?? details
+
+/** What could not be saved, and its second chance. */
+export function DeadLetters() {
+  const { id } = route.value.query
+  return id === undefined ? <AllDeadLetters /> : <DeadLetterPage key={id} id={id} />
+}
+
+function AllDeadLetters() {
+  const { operation, status, item_id, order } = route.value.query
+  const wanted = status === undefined ? OPEN_STATUSES : status === 'any' ? undefined : status
+  const query = { operation, status: wanted, item_id, order }
+  const stats = useQuery(
+    'stats',
+    (signal) => getJson<WireDeadLetterStats>('/dead-letters/stats', {}, signal),
+    10_000,
+  )
+  const list = useList<WireDeadLetter>('/dead-letters', query, 10_000)
+  const chosen = useSignal<ReadonlySet<string>>(new Set())
+  const reload = (): void => {
+    chosen.value = new Set()
+    stats.reload()
+    list.reload()
+  }
+  useEvents((events) => {
+    if (
+      bulkWork.peek()?.isEnded !== false &&
+      events.some(({ event_type }) => event_type.startsWith('dead_letter_'))
+    ) {
+      stats.reload()
+      list.reload()
+    }
+  })
+  const toggle = (id: string): void => {
+    const next = new Set(chosen.peek())
+    if (!next.delete(id)) next.add(id)
+    chosen.value = next
+  }
+  const items = list.data?.items ?? []
+  const ids = items.filter(({ dlq_id }) => chosen.value.has(dlq_id)).map(({ dlq_id }) => dlq_id)
+  // Work goes on when the question is answered, and is watched as it does.
+  const start = (doing: Promise<void>): void =>
+    void doing.catch((error: Error) => toast(error.message)).finally(reload)
+
+  const replayChosen = (): void =>
+    confirm({
+      title: `Replay ${formatCount(ids.length)} ${ids.length === 1 ? 'entry' : 'entries'}?`,
+      text: 'Handlers are called one after the other, each with the payload and the same idempotency key.',
+      action: 'Replay',
+      run: async (reason) => start(replaySelected(ids, reason)),
+    })
+  const replayEverything = (): void =>
+    confirm({
+      title: `Replay all pending${operation ? ` of ${operation}` : ''}?`,
+      text:
+        status === 'failed'
+          ? 'Those that failed before are tried once more too.'
+          : 'Oldest first, as a job of the server’s.',
+      action: 'Replay all',
+      run: async (reason) => start(replayAll({ operation, retryFailed: status === 'failed' }, reason)),
+    })
+  const purgeChosen = (): void =>
+    confirm({
+      title: `Delete ${formatCount(ids.length)} ${ids.length === 1 ? 'entry' : 'entries'} for good?`,
+      text: 'Their payloads cannot be had back. Export them first where they may be needed.',
+      action: 'Delete',
+      isDangerous: true,
+      run: async (reason) => start(purgeSelected(ids, reason)),
+    })
+  const purgeEverything = (): void =>
+    confirm({
+      title: 'Delete everything that the filter finds?',
+      text: `This deletes for good every entry${operation ? ` of ${operation}` : ''}${status === undefined ? ' that waits or failed' : status === 'any' ? ', whatever its state' : ` that is ${status}`}. Export them first where they may be needed.`,
+      action: 'Delete all',
+      isDangerous: true,
+      run: async (reason) => start(fetchIds(query).then((found) => purgeSelected(found, reason))),
+    })
+
+  const many = ids.length > 0
+  const { pending = 0, failed = 0 } = stats.data?.by_status ?? {}
+  const waiting = status === 'failed' ? pending + failed : pending
+  return (
+    <>
+      <PageHead title="Dead letters">
+        {hasRole('operator') && (
+          <>
+            <button
+              type="button"
+              onClick={many ? replayChosen : replayEverything}
+              disabled={items.length === 0 || (!many && waiting === 0)}
+            >
+              {many ? `Replay ${formatCount(ids.length)}` : 'Replay all pending'}
+            </button>
+            <button
+              type="button"
+              class="danger"
+              onClick={many ? purgeChosen : purgeEverything}
+              disabled={items.length === 0}
+            >
+              {many ? `Delete ${formatCount(ids.length)}` : 'Purge'}
+            </button>
+          </>
+        )}
+        <button
+          type="button"
+          class="secondary"
+          disabled={items.length === 0}
+          onClick={() =>
+            void exportMatching(query).then(
+              (size) => toast(`${formatCount(size)} entries exported.`),
+              (error: Error) => toast(error.message),
+            )
+          }
+        >
+          Export
+        </button>
+      </PageHead>
+      {bulkWork.value !== undefined && (
+        <ProgressPanel
+          work={bulkWork.value}
+          onStop={stopBulkWork}
+          onClose={() => {
+            bulkWork.value = undefined
+          }}
+        />
+      )}
+      <QueryView of={stats}>
+        {(counted) => counted.total > 0 && <DeadLetterStatsTable stats={counted} />}
+      </QueryView>
+      <Filters label="Choose dead letters">
+        <TextFilter name="operation" label="Operation" />
+        <ChoiceFilter name="status" label="Status" options={STATUSES} />
+        <TextFilter name="item_id" label="Item" />
+        <ChoiceFilter
+          name="order"
+          label="Order"
+          options={[
+            ['', 'oldest first'],
+            ['newest', 'newest first'],
+          ]}
+        />
+      </Filters>
+      <ListView
+        of={list}
+        empty={
+          <EmptyState title="No dead letters here">
+            A call that is given a <code>payload</code> and ends in failure is kept here until it is replayed.
+            {status === undefined && (stats.data?.by_status.completed ?? 0) > 0 && (
+              <>
+                {' '}
+                <a href={urlFor('/dead-letters', { operation, status: 'completed' })}>
+                  Show those that were replayed
+                </a>
+                .
+              </>
+            )}
+          </EmptyState>
+        }
+      >
+        {(shown) => (
+          <Table
+            label="Dead letters"
+            head={[
+              <input
+                type="checkbox"
+                aria-label="Choose all that are shown"
+                checked={shown.every(({ dlq_id }) => chosen.value.has(dlq_id))}
+                onChange={(change) => {
+                  chosen.value = new Set(
+                    change.currentTarget.checked ? shown.map(({ dlq_id }) => dlq_id) : [],
+                  )
+                }}
+              />,
+              'Item',
+              'Operation',
+              'Status',
+              'Error',
+              'Created',
+            ]}
+          >
+            {shown.map((entry) => (
+              <tr key={entry.dlq_id} aria-selected={chosen.value.has(entry.dlq_id)}>
+                <td>
+                  <input
+                    type="checkbox"
+                    aria-label={`Choose ${entry.item_id}`}
+                    checked={chosen.value.has(entry.dlq_id)}
+                    onChange={() => toggle(entry.dlq_id)}
+                  />
+                </td>
+                <td>
+                  <a href={urlFor('/dead-letters', { id: entry.dlq_id })}>{entry.item_id}</a>
+                </td>
+                <td>{entry.operation_type}</td>
+                <td>
+                  <StateLabel of={entry.status} />
+                </td>
+                <td class="long">{latestError(entry.error_details).error_message}</td>
+                <td>
+                  <Time at={entry.created_at} />
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </ListView>
+    </>
+  )
+}

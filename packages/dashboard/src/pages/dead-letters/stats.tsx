@@ -1,0 +1,57 @@
+import type { WireDeadLetterStats } from '../../api/types.js'
+import { Panel, StateLabel, Table, Time } from '../../components/basics.js'
+import { formatCount } from '../../format.js'
+import { urlFor } from '../../route.js'
+
+const STATUSES = ['pending', 'replaying', 'failed', 'completed'] as const
+
+/** How many there are, by operation and state; each number leads to those it counts. */
+export function DeadLetterStatsTable({ stats }: { stats: WireDeadLetterStats }) {
+  const operations = Object.entries(stats.by_operation).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return (
+    <Panel
+      title="By operation"
+      actions={
+        stats.oldest != null && (
+          <span class="hint">
+            the oldest that waits: <Time at={stats.oldest} />
+          </span>
+        )
+      }
+    >
+      <Table
+        label="Dead letters by operation"
+        head={[
+          'Operation',
+          ...STATUSES.map((status) => (
+            <span class="number">
+              <StateLabel of={status} />
+            </span>
+          )),
+        ]}
+      >
+        {operations.map(([operation, counts]) => (
+          <tr key={operation}>
+            <th scope="row">
+              <a href={urlFor('/dead-letters', { operation })}>{operation}</a>
+            </th>
+            {STATUSES.map((status) => (
+              <td class="number">
+                {counts[status] === 0 ? (
+                  '0'
+                ) : (
+                  <a
+                    href={urlFor('/dead-letters', { operation, status })}
+                    aria-label={`${counts[status]} ${status} of ${operation}`}
+                  >
+                    {formatCount(counts[status])}
+                  </a>
+                )}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </Table>
+    </Panel>
+  )
+}

@@ -1,0 +1,135 @@
+import { getJson } from '../../api/client.js'
+import type { WireFleet, WireNode } from '../../api/types.js'
+import { useQuery } from '../../api/use-query.js'
+import {
+  EmptyState,
+  numericHead,
+  PageHead,
+  Panel,
+  QueryView,
+  StateLabel,
+  Table,
+  Time,
+} from '../../components/basics.js'
+import { useEvents } from '../../events/event-stream.js'
+import { formatCount, formatPlural } from '../../format.js'
+import { urlFor } from '../../route.js'
+import { type BreakerOpinion, groupOpinions } from './opinions.js'
+
+/** So many breakers are listed. */
+const MAX_BREAKERS_SHOWN = 200
+
+const countOpinions = ({ opinions }: WireNode, state: string): number =>
+  Object.values(opinions).filter((one) => one === state).length
+
+/** The processes that share what they know, and what each thinks of breakers. */
+export function Nodes() {
+  const loaded = useQuery('nodes', (signal) => getJson<WireFleet>('/nodes', {}, signal), 5000)
+  useEvents((events) => {
+    if (events.some(({ event_type }) => /^(node|shared_state|circuit_breaker)_/.test(event_type)))
+      loaded.reload()
+  })
+  return (
+    <>
+      <PageHead title="Nodes" />
+      <QueryView of={loaded}>
+        {({ items, shared }) => (
+          <>
+            <Panel title={formatPlural(items.length, 'node', 'nodes')} actions={<Versions nodes={items} />}>
+              <Table
+                label="Nodes"
+                head={[
+                  'Node',
+                  'Heartbeat',
+                  'Version',
+                  'Started',
+                  numericHead('Open'),
+                  numericHead('Half open'),
+                ]}
+              >
+                {items.map((node) => (
+                  <tr key={node.id}>
+                    <th scope="row">
+                      {node.id}
+                      {node.self && <span class="hint"> this one</span>}
+                    </th>
+                    <td>
+                      <Time at={node.last_seen} />
+                    </td>
+                    <td>{node.version}</td>
+                    <td>
+                      <Time at={node.started_at} />
+                    </td>
+                    <td class="number">{formatCount(countOpinions(node, 'open'))}</td>
+                    <td class="number">{formatCount(countOpinions(node, 'half_open'))}</td>
+                  </tr>
+                ))}
+              </Table>
+              {shared === undefined && (
+                <p class="hint">
+                  This process shares nothing. With <code>shared: redis://…</code> in the file, all that name
+                  the same Redis hold one opinion of what is broken, and show here.
+                </p>
+              )}
+            </Panel>
+            <Opinions opinions={groupOpinions(items)} nodes={items.length} />
+          </>
+        )}
+      </QueryView>
+    </>
+  )
+}
+
+function Versions({ nodes }: { nodes: readonly WireNode[] }) {
+  const versions = [...new Set(nodes.map(({ version }) => version))].toSorted()
+  return versions.length < 2 ? null : <span class="hint">Versions differ: {versions.join(', ')}</span>
+}
+
+function Opinions({ opinions, nodes }: { opinions: readonly BreakerOpinion[]; nodes: number }) {
+  return (
+    <Panel title="What they think of breakers">
+      {opinions.length === 0 ? (
+        <EmptyState title="All breakers are closed, everywhere">
+          One that a node sees failing shows here, with who thinks so.
+        </EmptyState>
+      ) : (
+        <>
+          <Table
+            label="Opinions of breakers"
+            head={[
+              'Breaker',
+              <span class="number">
+                <StateLabel of="open" />
+              </span>,
+              <span class="number">
+                <StateLabel of="half_open" />
+              </span>,
+              'Seen by',
+            ]}
+          >
+            {opinions.slice(0, MAX_BREAKERS_SHOWN).map(({ breaker, open, halfOpen }) => (
+              <tr key={breaker}>
+                <th scope="row">
+                  <a href={urlFor('/breakers', { q: breaker })}>{breaker}</a>
+                </th>
+                <td class="number">
+                  {formatCount(open.length)} of {formatCount(nodes)}
+                </td>
+                <td class="number">
+                  {formatCount(halfOpen.length)} of {formatCount(nodes)}
+                </td>
+                <td class="long">{[...open, ...halfOpen].join(', ')}</td>
+              </tr>
+            ))}
+          </Table>
+          {opinions.length > MAX_BREAKERS_SHOWN && (
+            <p class="hint">
+              {formatCount(MAX_BREAKERS_SHOWN)} of {formatCount(opinions.length)} are shown: those that most
+              nodes see open.
+            </p>
+          )}
+        </>
+      )}
+    </Panel>
+  )
+}

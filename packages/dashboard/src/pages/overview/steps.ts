@@ -1,0 +1,23 @@
+/** A stretch of time in epoch milliseconds. */
+export interface TimeSpan {
+  readonly from: number
+  readonly to: number
+}
+
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+
+/** How long a step of the chart is (ms), so that it has at most sixty: an hour, or whole minutes below that. */
+export const stepLength = ({ from, to }: TimeSpan): number =>
+  to - from > 6 * HOUR_MS ? HOUR_MS : Math.max(MINUTE_MS, Math.ceil((to - from) / 60 / MINUTE_MS) * MINUTE_MS)
+
+/** The steps of a stretch of time, on whole minutes. */
+export function timeSteps(span: TimeSpan): TimeSpan[] {
+  const step = stepLength(span)
+  const first = Math.floor(span.from / step) * step
+  const last = Math.max(first + step, Math.ceil(span.to / step) * step)
+  return Array.from({ length: (last - first) / step }, (_, index) => ({
+    from: first + index * step,
+    to: first + (index + 1) * step,
+  }))
+}

@@ -1,0 +1,22 @@
+import { formatDuration, formatInline } from '../../format.js'
+import { type FieldDifference, formatFieldName } from './draft.js'
+import { DURATIONS } from './fields.js'
+
+const formatField = (name: string, value: unknown): string =>
+  DURATIONS.has(name) && typeof value === 'number' ? formatDuration(value) : formatInline(value)
+
+/** What a change changes. */
+export function PolicyDiff({ of, label }: { of: readonly FieldDifference[]; label: string }) {
+  return (
+    <ul class="diff" aria-label={label}>
+      {of.map(({ name, before, after }) => (
+        <li key={name}>
+          <span class="diff-name">{formatFieldName(name)}</span>
+          <del>{formatField(name, before)}</del>
+          <span aria-hidden="true">→</span>
+          <ins>{formatField(name, after)}</ins>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,129 @@
+import { parseDuration } from 'holdfast/internal'
+import type { WirePolicy } from '../../api/types.js'
+import { formatName } from '../../format.js'
+import { FIELDS, type FieldName, PARTS, type PolicyField, splitName } from './fields.js'
+
+/** A policy as it stands in the form: text, or yes and no. */
+export type PolicyDraft = Readonly<Record<string, string | boolean>>
+
+/** How a list without anything is written, which is not the same as no list. */
+const EMPTY_LIST = '[]'
+
+function toFormValue(value: unknown): string | boolean {
+  if (typeof value === 'boolean') return value
+  if (value === undefined || value === null) return ''
+  if (Array.isArray(value)) return value.length === 0 ? EMPTY_LIST : value.join(', ')
+  return String(value as string | number)
+}
+
+const asRecord = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+function fieldValue(policy: Partial<WirePolicy>, name: FieldName): unknown {
+  const [part, key] = splitName(name)
+  const whole = asRecord(policy)
+  return (part === undefined ? whole : asRecord(whole[part]))[key]
+}
+
+/** A policy as the form shows it. */
+export const toDraft = (policy: Partial<WirePolicy>): PolicyDraft =>
+  Object.fromEntries(
+    FIELDS.map(({ name, kind }) => {
+      const value = fieldValue(policy, name)
+      return [name, kind === 'flag' ? value === true : toFormValue(value)]
+    }),
+  )
+
+/** What cannot be read stays as it was written, for the server to say what is wrong with it. */
+const parseNumber = (text: string): unknown => {
+  const read = Number(text)
+  return text === '' ? null : text === 'Infinity' || Number.isNaN(read) ? text : read
+}
+
+/** A time with its unit, as files have it; the API takes seconds. */
+const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
+
+/** What a field of the form means on the wire: null where it is left empty. */
+export function parseField({ kind }: PolicyField, value: string | boolean): unknown {
+  if (typeof value === 'boolean') return value
+  const text = value.trim()
+  if (kind === 'number') return parseNumber(text)
+  if (kind === 'seconds') return DURATION_PATTERN.test(text) ? parseDuration(text) / 1000 : parseNumber(text)
+  if (kind !== 'list' && kind !== 'codes') return text === '' ? null : text
+  if (text === EMPTY_LIST) return []
+  const parts = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  if (parts.length === 0) return null
+  return kind === 'codes' ? parts.map(parseNumber) : parts
+}
+
+/** What the fields of one part mean together: null where nothing is written in any of them. */
+function parsePart(part: string, draft: PolicyDraft): Record<string, unknown> | null {
+  const said = FIELDS.filter(({ name }) => splitName(name)[0] === part).map(
+    (field) => [field, parseField(field, draft[field.name] ?? '')] as const,
+  )
+  if (said.every(([, value]) => value === null || value === false)) return null
+  return Object.fromEntries(
+    said
+      .map(([{ name, defaultValue }, value]) => [splitName(name)[1], value ?? defaultValue] as const)
+      .filter(([, value]) => value !== undefined && value !== false),
+  )
+}
+
+/**
+ * The whole policy that a form means. What the policy has and the form leaves empty is null: left out, it would come
+ * from the file again.
+ */
+export function toPolicy(policy: Partial<WirePolicy>, draft: PolicyDraft): Record<string, unknown> {
+  const { schema: _, id: __, ...rest } = policy
+  const own = FIELDS.filter(({ name }) => splitName(name)[0] === undefined).map(
+    (field) => [field.name, parseField(field, draft[field.name] ?? '')] as const,
+  )
+  const parts = PARTS.map((part) => [part, parsePart(part, draft)] as const)
+  const had = asRecord(policy)
+  return Object.fromEntries(
+    [...Object.entries(rest), ...own, ...parts].filter(
+      ([name, value]) => value !== undefined && (value !== null || had[name] != null),
+    ),
+  )
+}
+
+/** The field that the server's path within a policy is about: the policy itself where it is about none. */
+export const fieldOfPath = (path: string): string => {
+  const [first = '', second = ''] = path.split(/[.[]/)
+  return [`${first}.${second}`, first].find((name) => FIELDS.some((field) => field.name === name)) ?? ''
+}
+
+/** `budget.reserve_per_second` as `budget reserve per second`. */
+export const formatFieldName = (name: string): string => formatName(name.replace('.', ' '))
+
+/** A field before and after. */
+export interface FieldDifference {
+  readonly name: string
+  readonly before: unknown
+  readonly after: unknown
+}
+
+/** A record with the fields of its parts beside its own. */
+const flattenRecord = (given: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.entries(value).map(([key, inner]) => [`${name}.${key}`, inner] as const)
+        : [[name, value] as const],
+    ),
+  )
+
+/** What differs between two records, in the order of the fields. */
+export function diffRecords(
+  before: Record<string, unknown>,
+  after: Record<string, unknown>,
+): FieldDifference[] {
+  const [was, is] = [flattenRecord(before), flattenRecord(after)]
+  const names = [...new Set([...Object.keys(was), ...Object.keys(is)])]
+  return names
+    .filter((name) => JSON.stringify(was[name] ?? null) !== JSON.stringify(is[name] ?? null))
+    .map((name) => ({ name, before: was[name], after: is[name] }))
+}

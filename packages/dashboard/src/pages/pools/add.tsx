@@ -1,0 +1,65 @@
+import { useSignal } from '@preact/signals'
+import { callApi } from '../../api/client.js'
+import type { WireMember } from '../../api/types.js'
+import { toast } from '../../components/toast.js'
+
+/** Adds a member to a pool. */
+export function AddMemberForm({ pool, onAdded }: { pool: string; onAdded: () => void }) {
+  const failed = useSignal('')
+  const submit = async (form: HTMLFormElement): Promise<void> => {
+    const given = new FormData(form)
+    const text = (name: string) => ((given.get(name) as string | null) ?? '').trim()
+    const [id, region, weight] = [text('id'), text('region'), text('weight')]
+    try {
+      const member = await callApi<WireMember>('POST', `/pools/${encodeURIComponent(pool)}/members`, {
+        body: {
+          url: text('url'),
+          ...(id && { id }),
+          ...(region && { region }),
+          ...(weight && { weight: Number(weight) }),
+        },
+      })
+      failed.value = ''
+      form.reset()
+      toast(`${member.id} is in the pool ${pool}.`)
+      onAdded()
+    } catch (error) {
+      failed.value = (error as Error).message
+    }
+  }
+  return (
+    <form
+      class="filters"
+      aria-label={`Add a member to ${pool}`}
+      onSubmit={(event) => {
+        event.preventDefault()
+        void submit(event.currentTarget)
+      }}
+    >
+      <label>
+        Url of a new member
+        <input name="url" type="text" required placeholder="http://proxy.example:8080" autocomplete="off" />
+      </label>
+      <label>
+        Id
+        <input name="id" type="text" placeholder="host and port" autocomplete="off" />
+      </label>
+      <label>
+        Region
+        <input name="region" type="text" autocomplete="off" />
+      </label>
+      <label>
+        Weight
+        <input name="weight" type="number" min="0" step="any" placeholder="1" />
+      </label>
+      <button type="submit" class="small">
+        Add
+      </button>
+      {failed.value !== '' && (
+        <p class="problem" role="alert">
+          {failed.value}
+        </p>
+      )}
+    </form>
+  )
+}

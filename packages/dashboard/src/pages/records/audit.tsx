@@ -1,0 +1,81 @@
+import type { WireAudit as AuditRecord } from '../../api/types.js'
+import { EmptyState, Json, NoValue, PageHead, Table, Time } from '../../components/basics.js'
+import { ChoiceFilter, Filters, TextFilter } from '../../components/filters.js'
+import { ListView, useList } from '../../components/list.js'
+import { route } from '../../route.js'
+
+const ACTIONS = [
+  ['', 'any'],
+  ...[
+    'policy.put',
+    'policy.delete',
+    'config.reload',
+    'config.reject',
+    'config.rollback',
+    'config.clear',
+    'breaker.reset',
+    'breaker.trip',
+    'dead_letter.replay',
+    'dead_letter.purge',
+    'dead_letter.complete',
+    'session.cancel',
+    'session.read',
+    'metrics.read',
+    'member.add',
+    'member.remove',
+    'member.change',
+    'token.create',
+    'token.revoke',
+  ].map((action) => [action, action] as const),
+] as const
+
+/** Who did what, when and why. */
+export function Audit() {
+  const { actor, action, target } = route.value.query
+  const list = useList<AuditRecord>('/audit', { actor, action, target }, 5000)
+  return (
+    <>
+      <PageHead title="Audit" />
+      <Filters label="Choose audit records">
+        <TextFilter name="actor" label="Who" />
+        <ChoiceFilter name="action" label="Action" options={ACTIONS} />
+        <TextFilter name="target" label="Target" />
+      </Filters>
+      <ListView
+        of={list}
+        empty={
+          <EmptyState title="Nothing here">
+            Every change through this page, the API and the command is written down here.
+          </EmptyState>
+        }
+      >
+        {(records) => (
+          <Table
+            label="Audit records"
+            head={['When', 'Who', 'Action', 'Target', 'Reason', 'Before and after']}
+          >
+            {records.map((record) => (
+              <tr key={record.audit_id}>
+                <td>
+                  <Time at={record.timestamp} />
+                </td>
+                <td>{record.actor}</td>
+                <td>{record.action}</td>
+                <td class="long">{record.target}</td>
+                <td>{record.reason ?? <NoValue />}</td>
+                <td>
+                  {(record.before ?? record.after) !== undefined && (
+                    <details>
+                      <summary>Show</summary>
+                      <Json value={{ before: record.before, after: record.after }} label="Before and after" />
+                    </details>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </ListView>
+    </>
+  )
+}

@@ -1,0 +1,156 @@
+import { Holdfast, policyCodec, policySchema } from '@holdfast/runtime'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { diffRecords, fieldOfPath, parseField, toDraft, toPolicy } from '../../src/pages/policies/draft.js'
+import { FIELDS } from '../../src/pages/policies/fields.js'
+import { computeWaits } from '../../src/pages/policies/schedule.js'
+
+describe('the form of a policy', () => {
+  it('means what it shows, for every ready policy', async () => {
+    const hf = await Holdfast.open({ config: { version: '1.1.0' }, env: {}, watch: false })
+    for (const policy of await hf.policies.list()) {
+      const { id: _, schema: __, ...wire } = policyCodec.encode(policy) as Record<string, unknown>
+      expect(toPolicy(wire as never, toDraft(wire as never))).toEqual(wire)
+    }
+    await hf.close()
+  })
+
+  it('has a field for everything that a policy may say', () => {
+    const named = Object.entries(policySchema.shape).flatMap(([name, schema]) => {
+      const inner = 'unwrap' in schema ? (schema.unwrap() as { unwrap?: () => unknown }) : schema
+      const object = 'unwrap' in inner ? (inner.unwrap as () => unknown)() : inner
+      return object instanceof Object && 'shape' in object
+        ? Object.keys(object.shape as object).map((key) => `${name}.${key}`)
+        : [name]
+    })
+    expect(named.filter((name) => name.includes('.'))).toHaveLength(8)
+    expect(FIELDS.map(({ name }) => name as string).toSorted()).toEqual(
+      named.filter((name) => !['id', 'schema'].includes(name)).toSorted(),
+    )
+  })
+
+  it('means what it shows where a policy has parts, and empty lists', () => {
+    const wire = {
+      max_attempts: 3,
+      retryable_exceptions: [],
+      bulkhead: { limit: 3, queue: 0 },
+      hedge: { delay: 0.25, max: 1 },
+      budget: { ratio: 0.5, reserve_per_second: 0, window: 10, shared: true },
+    }
+    expect(toPolicy(wire as never, toDraft(wire as never))).toMatchObject(wire)
+  })
+
+  it('fills in what is left out of a part, and leaves a part out of which nothing is said', () => {
+    const draft = { ...toDraft({}), 'bulkhead.limit': '4', 'budget.shared': true }
+    expect(toPolicy({}, draft)).toMatchObject({
+      bulkhead: { limit: 4, queue: 0 },
+      budget: { ratio: 0.2, reserve_per_second: 10, window: 10, shared: true },
+    })
+    expect(toPolicy({}, draft)).not.toHaveProperty('hedge')
+    // What must be said is left to the server to ask for.
+    expect(toPolicy({}, { ...toDraft({}), 'hedge.max': '2' })['hedge']).toEqual({ max: 2 })
+  })
+
+  it('says of what is emptied that it is not there, so that it does not come from the file again', () => {
+    const policy = { total_timeout: 60, bulkhead: { limit: 3, queue: 0 } } as never
+    const draft = { ...toDraft(policy), total_timeout: '', 'bulkhead.limit': '', 'bulkhead.queue': ' ' }
+    const meant = toPolicy(policy, draft)
+    expect([meant['total_timeout'], meant['bulkhead']]).toEqual([null, null])
+    expect(meant).not.toHaveProperty('attempt_timeout')
+  })
+
+  it('knows which field the server speaks of', () => {
+    expect(fieldOfPath('bulkhead.limit')).toBe('bulkhead.limit')
+    expect(fieldOfPath('retry_status_codes[1]')).toBe('retry_status_codes')
+    expect(fieldOfPath('retry_status_codes.1')).toBe('retry_status_codes')
+    expect(fieldOfPath('')).toBe('')
+  })
+
+  it('leaves what it cannot read to the server', () => {
+    const field = (name: string) => FIELDS.find((one) => one.name === name) as (typeof FIELDS)[number]
+    expect(parseField(field('max_attempts'), 'many')).toBe('many')
+    expect(parseField(field('max_attempts'), 'Infinity')).toBe('Infinity')
+    expect(parseField(field('base_delay'), ' 0.5 ')).toBe(0.5)
+    expect(parseField(field('base_delay'), '250ms')).toBe(0.25)
+    expect(parseField(field('base_delay'), '5 minutes')).toBe('5 minutes')
+    expect(parseField(field('attempt_timeout'), '')).toBeNull()
+    expect(parseField(field('retry_status_codes'), '502, x')).toEqual([502, 'x'])
+    expect(parseField(field('retryable_exceptions'), ' timeout,, ECONNRESET ')).toEqual([
+      'timeout',
+      'ECONNRESET',
+    ])
+  })
+
+  it('tells what differs, and takes nothing and null for the same', () => {
+    expect(diffRecords({ a: 1, b: null, c: [1] }, { a: 2, c: [1], d: 'x' })).toEqual([
+      { name: 'a', before: 1, after: 2 },
+      { name: 'd', before: undefined, after: 'x' },
+    ])
+    expect(diffRecords({ p: { a: 1, b: 2 } }, { p: { a: 1, b: 3 } })).toEqual([
+      { name: 'p.b', before: 2, after: 3 },
+    ])
+  })
+})
+
+describe('the drawing of a schedule', () => {
+  const policies = fc.record({
+    maxAttempts: fc.integer({ min: 1, max: 12 }),
+    backoffType: fc.constantFrom('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'),
+    baseDelay: fc.integer({ min: 0, max: 5000 }),
+    multiplier: fc.integer({ min: 1, max: 5 }),
+    maxDelay: fc.integer({ min: 5000, max: 60_000 }),
+    jitterType: fc.constantFrom('none', 'full', 'equal', 'decorrelated', 'proportional', 'additive'),
+    jitterAmount: fc.constantFrom(0, 0.1, 0.5, 1),
+    jitterMin: fc.integer({ min: 0, max: 100 }),
+    jitterMax: fc.integer({ min: 100, max: 2000 }),
+  })
+
+  it('is what the runtime explains', async () => {
+    await fc.assert(
+      fc.asyncProperty(policies, async (policy) => {
+        const hf = await Holdfast.open({
+          config: { version: '1.1.0', policies: { p: policy } } as never,
+          env: {},
+          watch: false,
+        })
+        const wire = policyCodec.encode(await hf.policies.get('p')) as Record<string, unknown>
+        const { policies: explained } = await hf.config.explain('p')
+        await hf.close()
+        const drawn = computeWaits(wire) ?? []
+        const told = explained[0]?.schedule.waits ?? []
+        expect(drawn.map(({ attempt }) => attempt)).toEqual(told.map(({ attempt }) => attempt))
+        for (const [index, { base, min, max }] of told.entries()) {
+          expect(drawn[index]?.base).toBeCloseTo(base / 1000, 6)
+          expect(drawn[index]?.least).toBeCloseTo(min / 1000, 6)
+          expect(drawn[index]?.most).toBeCloseTo(max / 1000, 6)
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('is not there while the numbers make no sense', () => {
+    const sound = {
+      max_attempts: 3,
+      backoff_type: 'fixed',
+      base_delay: 1,
+      multiplier: 2,
+      max_delay: 3,
+      jitter_type: 'none',
+      jitter_amount: 0,
+      jitter_min: 0,
+      jitter_max: 0,
+    }
+    expect(computeWaits(sound)).toHaveLength(2)
+    expect(computeWaits({ ...sound, max_attempts: 'Infinity' })).toHaveLength(20)
+    for (const bad of [
+      { max_attempts: 'x' },
+      { max_attempts: 0 },
+      { base_delay: 'x' },
+      { base_delay: -1 },
+      { multiplier: 0.5 },
+      { jitter_amount: 2 },
+    ])
+      expect(computeWaits({ ...sound, ...bad })).toBeUndefined()
+  })
+})
