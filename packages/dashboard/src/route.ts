@@ -19,10 +19,10 @@ export type UrlQuery = Record<string, string | readonly string[] | undefined>
 
 /** The address of a view; what is empty is left out. */
 export function urlFor(path: string, query: UrlQuery = {}): string {
-  const given = Object.entries(query).flatMap(([name, value = '']) =>
+  const input = Object.entries(query).flatMap(([name, value = '']) =>
     (typeof value === 'string' ? [value] : value).filter((one) => one !== '').map((one) => [name, one]),
   )
-  const search = new URLSearchParams(given).toString()
+  const search = new URLSearchParams(input).toString()
   return search === '' ? path : `${path}?${search}`
 }
 

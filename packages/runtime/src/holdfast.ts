@@ -122,7 +122,7 @@ export class Holdfast {
   private constructor(assembly: RuntimeContainer) {
     const { runtime, store, config, errors, deadLetters, recorder, metrics, registry, breakerEvents, pools } =
       assembly
-    const run: Run = (operation, fn, given) => this.run(operation, fn, given)
+    const run: Run = (operation, fn, input) => this.run(operation, fn, input)
     assembly.run = run
     this.container = assembly
     this.store = store
@@ -255,8 +255,8 @@ export class Holdfast {
 }
 
 /** Makes the runtime outside its class: esbuild renames a class that refers to itself, and its constructor is private. */
-async function openRuntime(given: string | OpenOptions): Promise<Holdfast> {
-  const options: OpenOptions = typeof given === 'string' ? { config: given } : given
+async function openRuntime(input: string | OpenOptions): Promise<Holdfast> {
+  const options: OpenOptions = typeof input === 'string' ? { config: input } : input
   checkOpenOptions(options)
   const { clock = systemClock, random = systemRandom, env = process.env } = options
   const source = await loadSource(options.config, env, options.fallback === true)

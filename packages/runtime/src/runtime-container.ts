@@ -120,7 +120,7 @@ export class RuntimeContainer {
       breakersOf: (operation) => this.calls.operationFor(operation).breakers,
       onMemberOpened: (pool, member, breaker) => this.fleet?.memberOpened(pool, member, breaker),
     })
-    this.policyLimits = new PolicyLimits(clock, (id, given) => this.fleet?.budget(id, given))
+    this.policyLimits = new PolicyLimits(clock, (id, input) => this.fleet?.budget(id, input))
     this.calls = new CallLauncher(
       {
         compilerParts: {
@@ -145,10 +145,10 @@ export class RuntimeContainer {
       },
       this.config.ruling(),
     )
-    this.run = (operation, fn, given) => this.calls.run(operation, fn, given)
+    this.run = (operation, fn, input) => this.calls.run(operation, fn, input)
     this.deadLetters = new DeadLetters(runtime, {
       options: () => this.config.deadLetterOptions(),
-      runOperation: (operation, fn, given) => this.run(operation, fn, given),
+      runOperation: (operation, fn, input) => this.run(operation, fn, input),
       policyIdOf: (operation) => this.calls.operationFor(operation).initialPolicy.record.id,
       rotateOthers: () => this.config.rotateKeys(),
     })

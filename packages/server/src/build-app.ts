@@ -67,8 +67,8 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   app.onError((error, c) => refuse(error, c))
   app.use(createSecurityHeaders())
   app.use(async (c, next) => {
-    const given = c.req.header('x-request-id')
-    const requestId = given !== undefined && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
+    const input = c.req.header('x-request-id')
+    const requestId = input !== undefined && /^[\w.:-]{1,128}$/.test(input) ? input : randomUUID()
     c.set('requestId', requestId)
     c.header('x-request-id', requestId)
     await next()
@@ -101,11 +101,11 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   const stopMetrics = addMetrics(app, hf, settings, door)
 
   // Made when somebody first asks, because that takes longer than all the rest.
-  let made: { document: object; page: string } | undefined
+  let created: { document: object; page: string } | undefined
   const described = () => {
-    const document = made?.document ?? createOpenApiDocument(app)
-    made ??= { document, page: formatDocsPage(document) }
-    return made
+    const document = created?.document ?? createOpenApiDocument(app)
+    created ??= { document, page: formatDocsPage(document) }
+    return created
   }
   app.get('/openapi.json', (c) => c.json(described().document))
   app.get('/docs', (c) => c.html(described().page, 200, PAGE))

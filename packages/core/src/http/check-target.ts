@@ -51,15 +51,15 @@ function findProblems({ id, value }: Member): string[] {
     return [`${path}: expected an object with one of ${KEY_LIST}, got ${formatValue(value)}`]
   const problems: string[] = []
   if (isPlain(value)) {
-    for (const [key, given] of Object.entries(value)) {
+    for (const [key, input] of Object.entries(value)) {
       const rule = Object.hasOwn(RULES, key) ? RULES[key as keyof FetchTarget] : undefined
       if (rule === undefined) {
         const close = suggest(key, KEYS)
         const hint = close === undefined ? '' : `; did you mean ${close}?`
         problems.push(`${path}.${key}: expected one of ${KEY_LIST}, got an unknown key${hint}`)
-      } else if (given !== undefined && !rule[1](given))
+      } else if (input !== undefined && !rule[1](input))
         problems.push(
-          `${path}.${key}: expected ${rule[0]}, got ${key === 'headers' ? describeType(given) : formatValue(given)}`,
+          `${path}.${key}: expected ${rule[0]}, got ${key === 'headers' ? describeType(input) : formatValue(input)}`,
         )
     }
   }

@@ -44,7 +44,7 @@ export function VirtualRows<T>(props: {
   const { items, height } = props
   const host = useRef<HTMLDivElement>(null)
   const top = useSignal(0)
-  const made = useRef(new RowCache<T>())
+  const created = useRef(new RowCache<T>())
   const room = useSignal(600)
 
   useEffect(() => {
@@ -59,7 +59,7 @@ export function VirtualRows<T>(props: {
   // The row at the top, not the pixel: most steps of a scroll change nothing.
   const first = Math.max(0, top.value - OVERSCAN_ROWS)
   const last = Math.min(items.length, top.value + Math.ceil(room.value / height) + 1 + OVERSCAN_ROWS)
-  made.current.startRender(props.children, `${items.length} ${height}`)
+  created.current.startRender(props.children, `${items.length} ${height}`)
   return (
     <div
       ref={host}
@@ -75,7 +75,7 @@ export function VirtualRows<T>(props: {
       {props.head}
       <div role="list" class="rows-all" style={{ height: `${items.length * height}px` }}>
         {items.slice(first, last).map((item, index) =>
-          made.current.rowFor(item, first + index, () => (
+          created.current.rowFor(item, first + index, () => (
             <div
               role="listitem"
               class="row"

@@ -6,8 +6,8 @@ export function TokenGate() {
   const typed = useSignal('')
   const enter = (submit: Event): void => {
     submit.preventDefault()
-    const given = typed.value.trim()
-    if (given !== '') setToken(given)
+    const input = typed.value.trim()
+    if (input !== '') setToken(input)
   }
   return (
     <main class="gate" tabIndex={-1}>

@@ -66,12 +66,12 @@ const tryEveryMember = (tunnels: ProxyGuard, pool: Pool): ProxyGuard => ({
 })
 
 /** A guard of a policy, to which what a call must not repeat comes besides what the policy does not. */
-function createPolicyGuard({ retry: given, ...rest }: ProxyPolicy): ProxyGuard {
+function createPolicyGuard({ retry: input, ...rest }: ProxyPolicy): ProxyGuard {
   const { retryNonIdempotent, ...retry } =
-    given === undefined || given === false ? {} : withStatusMatchers(given)
+    input === undefined || input === false ? {} : withStatusMatchers(input)
   const policyGuard = guard({
     ...rest,
-    ...(given !== undefined && { retry: given === false ? false : retry }),
+    ...(input !== undefined && { retry: input === false ? false : retry }),
   })
   const { abortOn: own = [] } = retry
   return {

@@ -73,7 +73,7 @@ export class UserDirectory {
     return this.find(decode(authorization)[0])
   }
 
-  private find(given: string): string | undefined {
-    return this.namesByLength.find((name) => given === name || given.startsWith(`${name}-`))
+  private find(input: string): string | undefined {
+    return this.namesByLength.find((name) => input === name || input.startsWith(`${name}-`))
   }
 }

@@ -133,21 +133,21 @@ export class TargetPolicy {
       if (expiresAt > now && cache.size < MAX_CACHED_NAMES) break
       cache.delete(old)
     }
-    const made: CachedLookup = {
+    const created: CachedLookup = {
       expiresAt: now + DNS_CACHE_MS,
       addresses: this.resolve(name),
       isAllowed: false,
     }
-    cache.set(name, made)
-    made.addresses.then(
+    cache.set(name, created)
+    created.addresses.then(
       (addresses) => {
-        made.isAllowed = areAllPublic(addresses)
+        created.isAllowed = areAllPublic(addresses)
       },
       () => {
-        if (cache.get(name) === made) cache.delete(name)
+        if (cache.get(name) === created) cache.delete(name)
       },
     )
-    return made
+    return created
   }
 }
 

@@ -102,8 +102,8 @@ function kindOf(error: Error): WireError['kind'] {
 }
 
 /** Converts an error to plain data. */
-export function encodeError(given: unknown, depth = 0): WireError {
-  const error = given instanceof Error ? given : new Error(String(given))
+export function encodeError(input: unknown, depth = 0): WireError {
+  const error = input instanceof Error ? input : new Error(String(input))
   const fields: Record<string, unknown> = {}
   for (const name of FIELDS) {
     const value = (error as unknown as Record<string, unknown>)[name]

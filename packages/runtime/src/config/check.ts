@@ -143,10 +143,10 @@ function checkInput(source: CheckInput, env: Environment): Checked {
     onProblem: (path, message, position) => problems.push(addProblem(path, message, position)),
   }) as Mapping
 
-  const given = applyEnvironment(configSchema, wire, env, (variable, why) =>
+  const input = applyEnvironment(configSchema, wire, env, (variable, why) =>
     warnings.push({ path: variable, message: why }),
   )
-  for (const { variable, path } of given) variables.set(locationKey(...path), variable)
+  for (const { variable, path } of input) variables.set(locationKey(...path), variable)
 
   /** A problem at a path of the wire. */
   const tell = (path: readonly string[], message: string, position?: 'key' | 'value'): Problem => {

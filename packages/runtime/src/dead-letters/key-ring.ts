@@ -49,8 +49,8 @@ export class KeyRing {
   private readonly keys: readonly EncryptionKey[]
 
   /** @throws INVALID_OPTIONS for what is no key; the key itself is not in the message */
-  constructor(given: string | readonly string[] | undefined) {
-    const texts = (typeof given === 'string' ? given.split(',') : (given ?? [])).filter(
+  constructor(input: string | readonly string[] | undefined) {
+    const texts = (typeof input === 'string' ? input.split(',') : (input ?? [])).filter(
       (each) => each.trim() !== '',
     )
     const read = texts.map((each, index) => parseKey(each, index + 1))

@@ -103,13 +103,13 @@ export class ReplayExecutor {
    * nothing could be tried; otherwise that is a failure like others.
    */
   async execute(
-    given: DeadLetter,
+    input: DeadLetter,
     owner: string,
     replayer: ReplayFunction,
     patient: boolean,
   ): Promise<Replayed> {
-    const leased = await this.ensureLease(given, owner)
-    if (leased === undefined) return { record: () => this.onLeaseLost(given) }
+    const leased = await this.ensureLease(input, owner)
+    if (leased === undefined) return { record: () => this.onLeaseLost(input) }
     let entry: DeadLetter
     try {
       entry = this.payloadCipher.decryptEntry(leased)

@@ -105,7 +105,7 @@ export class CallLauncher {
     return new ConfiguredGuard(
       name,
       {
-        run: async (_, fn, given) => this.start(operation, fn, parseCall(fn, given)),
+        run: async (_, fn, input) => this.start(operation, fn, parseCall(fn, input)),
         breaker: () => operation.breaker,
         on: (listener) => recorder.guardEvents.on(name, listener),
       },

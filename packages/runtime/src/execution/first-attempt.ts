@@ -15,10 +15,10 @@ export class TrackedFirstAttempt implements FirstAttemptTracker, ActiveCall {
   private readonly options: CallOptions | undefined
   private attempt: FirstAttempt<unknown> | undefined = undefined
 
-  constructor(recorder: RecordingObserver, line: CompiledOperation, given: CallOptions | undefined) {
+  constructor(recorder: RecordingObserver, line: CompiledOperation, input: CallOptions | undefined) {
     this.recorder = recorder
     this.line = line
-    this.options = given
+    this.options = input
   }
 
   onStart(attempt: FirstAttempt<unknown>): void {

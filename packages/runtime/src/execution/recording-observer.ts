@@ -22,7 +22,7 @@ export interface RecordingObserver {
   onFirstAttemptSuccess(
     call: ActiveCall,
     line: CompiledOperation,
-    given: CallOptions | undefined,
+    input: CallOptions | undefined,
     startedAt: number,
   ): void
   /** An attempt failed; what becomes of it is not decided yet. */

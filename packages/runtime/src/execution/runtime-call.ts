@@ -73,16 +73,16 @@ export class RuntimeCall implements ExecutionHooks, ActiveCall {
     recorder: RecordingObserver,
     line: CompiledOperation,
     fn: GuardedFunction,
-    given: CallOptions | undefined,
+    input: CallOptions | undefined,
   ) {
     this.recorder = recorder
     this.operation = line
-    this.options = given
-    this.overrides = given?.retry === undefined ? undefined : overridesFor(given.retry)
+    this.options = input
+    this.overrides = input?.retry === undefined ? undefined : overridesFor(input.retry)
     this.admission =
       line.breakers.length + line.shadowPolicies.length === 0 ? undefined : new OperationAdmission(this)
     const { policy } = this.overrides?.applyTo(line.initialPolicy) ?? line.initialPolicy
-    this.execution = new Execution(line.guard, fn, undefined, undefined, policy, given, this)
+    this.execution = new Execution(line.guard, fn, undefined, undefined, policy, input, this)
   }
 
   /** The policy that applies now. */

@@ -59,12 +59,12 @@ export class CallRecorder implements RecordingObserver {
   onFirstAttemptSuccess(
     call: ActiveCall,
     line: CompiledOperation,
-    given: CallOptions | undefined,
+    input: CallOptions | undefined,
     startedAt: number,
   ): void {
     this.active.remove(call)
     line.metrics.recordFirstAttemptSuccess(startedAt)
-    if (this.sinks.log.isEnabled) this.sinks.log.logFirstAttempt(given?.name ?? line.name)
+    if (this.sinks.log.isEnabled) this.sinks.log.logFirstAttempt(input?.name ?? line.name)
   }
 
   onAttemptFailed(

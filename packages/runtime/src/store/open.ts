@@ -54,8 +54,8 @@ const createUrlError = (what: string): HoldfastError =>
  * ```
  */
 export async function openStore(url: string, { dir = '.' }: OpenStoreOptions = {}): Promise<Store> {
-  const [, given = '', place = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
-  const scheme = Object.hasOwn(SCHEME_ALIASES, given) ? (SCHEME_ALIASES[given] as string) : given
+  const [, input = '', place = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
+  const scheme = Object.hasOwn(SCHEME_ALIASES, input) ? (SCHEME_ALIASES[input] as string) : input
   const found = Object.hasOwn(BACKENDS, scheme) ? BACKENDS[scheme] : undefined
   // Whatever follows the scheme may hold a password, so it is not repeated.
   if (found === undefined)

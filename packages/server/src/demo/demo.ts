@@ -36,8 +36,8 @@ const CONFIG_FILE = 'demo.yaml'
 
 /** Makes the folder of the records, which hold payloads, for its owner alone. A folder that was made for another purpose stays as it is. */
 async function makeDataFolder(data: string): Promise<void> {
-  const made = await mkdir(data, { recursive: true, mode: 0o700 })
-  if (made !== undefined || existsSync(join(data, CONFIG_FILE))) await chmod(data, 0o700)
+  const created = await mkdir(data, { recursive: true, mode: 0o700 })
+  if (created !== undefined || existsSync(join(data, CONFIG_FILE))) await chmod(data, 0o700)
 }
 
 /** Starts local services of every quality, a server over them, and traffic between them. */
@@ -46,8 +46,8 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
   const data = join(dir, 'data')
   await makeDataFolder(data)
   const services: LocalService[] = []
-  const start = async (made: Promise<LocalService>): Promise<LocalService> => {
-    const local = await made
+  const start = async (created: Promise<LocalService>): Promise<LocalService> => {
+    const local = await created
     services.push(local)
     return local
   }

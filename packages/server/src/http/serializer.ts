@@ -2,8 +2,8 @@
 export function createSerializer(): <T>(change: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (change) => {
-    const made = last.then(change)
-    last = made.catch(() => undefined)
-    return made
+    const created = last.then(change)
+    last = created.catch(() => undefined)
+    return created
   }
 }

@@ -179,10 +179,10 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
     },
     async ({ params, body, by }) => {
       const pool = findPool(hf, params.id)
-      const { reason: _, ...given } = body
+      const { reason: _, ...input } = body
       // Says what is wrong with the url without repeating it.
       const { id: named } = proxyMember(body.url)
-      const member = await hf.pools.addMember(pool.id, { id: named, ...given }, by)
+      const member = await hf.pools.addMember(pool.id, { id: named, ...input }, by)
       return { status: 201, body: encodeMember(hf, findPool(hf, pool.id), member) }
     },
   )

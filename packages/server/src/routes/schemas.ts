@@ -105,7 +105,7 @@ export const idParam = z.string().min(1).max(500)
 export const repeatableParam = <S extends z.ZodType<string>>(one: S) =>
   z
     .union([one, z.array(one).max(100)])
-    .transform((given) => (Array.isArray(given) ? given : [given]))
+    .transform((input) => (Array.isArray(input) ? input : [input]))
     .optional()
 
 /** A body that says why, and nothing else. */

@@ -117,8 +117,8 @@ function traceCalls(api: typeof Api, run: RunFunction): RunFunction {
       }
       span.end()
     }
-    const given = own ? { ...options, correlationId: traceId } : options
-    return observeResult(() => run(operation, attempted as never, given) as Promise<T>, ended) as Promise<T>
+    const input = own ? { ...options, correlationId: traceId } : options
+    return observeResult(() => run(operation, attempted as never, input) as Promise<T>, ended) as Promise<T>
   }
 }
 
@@ -136,11 +136,11 @@ function observeMetrics(api: typeof Api, hf: TracedRuntime): () => void {
     if (type === 'histogram') continue
     // What reads them adds `_total` by itself.
     const short = name.replace(/_total$/, '')
-    const made =
+    const created =
       type === 'counter'
         ? meter.createObservableCounter(short, { description })
         : meter.createObservableGauge(short, { description })
-    instruments.set(name as NumberMetric, made)
+    instruments.set(name as NumberMetric, created)
   }
   const all = [...instruments.values()]
   const observe = async (result: Api.BatchObservableResult): Promise<void> => {
@@ -170,12 +170,12 @@ export async function connectOpenTelemetry(
   const plain = run.bind(hf) as RunFunction
   hf.run = traceCalls(api, plain)
   hf.guardFor = (name, options) => {
-    const made = guardFor.call(hf, name, options)
-    const inner = made.run.bind(made)
-    const through = traceCalls(api, ((_: string, fn: never, given: never) =>
-      inner(fn, given)) as unknown as RunFunction)
-    made.run = ((fn: never, given: never) => through(name, fn, given)) as typeof made.run
-    return made
+    const created = guardFor.call(hf, name, options)
+    const inner = created.run.bind(created)
+    const through = traceCalls(api, ((_: string, fn: never, input: never) =>
+      inner(fn, input)) as unknown as RunFunction)
+    created.run = ((fn: never, input: never) => through(name, fn, input)) as typeof created.run
+    return created
   }
   const stop = observeMetrics(api, hf)
   return () => {

@@ -55,7 +55,7 @@ export function Chart(props: {
       grid: { stroke: colour.grid, width: 1 },
       ticks: { stroke: colour.grid },
     }
-    const made = new uPlot(
+    const created = new uPlot(
       {
         width: element.clientWidth,
         height: HEIGHT,
@@ -128,12 +128,12 @@ export function Chart(props: {
       [[], [], [], []],
       element,
     )
-    plot.current = made
-    const watch = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }))
+    plot.current = created
+    const watch = new ResizeObserver(() => created.setSize({ width: element.clientWidth, height: HEIGHT }))
     watch.observe(element)
     return () => {
       watch.disconnect()
-      made.destroy()
+      created.destroy()
     }
   }, [look])
 

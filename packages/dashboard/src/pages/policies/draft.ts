@@ -107,9 +107,9 @@ export interface FieldDifference {
 }
 
 /** A record with the fields of its parts beside its own. */
-const flattenRecord = (given: Record<string, unknown>): Record<string, unknown> =>
+const flattenRecord = (input: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) =>
+    Object.entries(input).flatMap(([name, value]) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.entries(value).map(([key, inner]) => [`${name}.${key}`, inner] as const)
         : [[name, value] as const],

@@ -201,9 +201,9 @@ const ORIGIN_NAMES: Record<string, string> = {
 }
 
 /** Where a value comes from: the file by its name, and by its whole path on hover. */
-function formatOrigin(given: { origin: string; where?: string | null } | undefined): OriginLabel | undefined {
-  if (given === undefined) return undefined
-  const place = ORIGIN_NAMES[given.origin] ?? given.origin
-  if (given.where == null) return { text: place }
-  return { text: `${place} (${given.where.replace(/^.*[\\/]/, '')})`, exact: given.where }
+function formatOrigin(input: { origin: string; where?: string | null } | undefined): OriginLabel | undefined {
+  if (input === undefined) return undefined
+  const place = ORIGIN_NAMES[input.origin] ?? input.origin
+  if (input.where == null) return { text: place }
+  return { text: `${place} (${input.where.replace(/^.*[\\/]/, '')})`, exact: input.where }
 }

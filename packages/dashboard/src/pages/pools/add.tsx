@@ -7,8 +7,8 @@ import { toast } from '../../components/toast.js'
 export function AddMemberForm({ pool, onAdded }: { pool: string; onAdded: () => void }) {
   const failed = useSignal('')
   const submit = async (form: HTMLFormElement): Promise<void> => {
-    const given = new FormData(form)
-    const text = (name: string) => ((given.get(name) as string | null) ?? '').trim()
+    const input = new FormData(form)
+    const text = (name: string) => ((input.get(name) as string | null) ?? '').trim()
     const [id, region, weight] = [text('id'), text('region'), text('weight')]
     try {
       const member = await callApi<WireMember>('POST', `/pools/${encodeURIComponent(pool)}/members`, {

@@ -31,9 +31,9 @@ export class ConfigMigrator {
   private hasReadAny = false
 
   /** Settings, or the text of some. */
-  add(file: string | undefined, given: unknown): void {
-    if (typeof given !== 'string') return this.addValue(file, given)
-    const source = parseText(given)
+  add(file: string | undefined, input: unknown): void {
+    if (typeof input !== 'string') return this.addValue(file, input)
+    const source = parseText(input)
     if (!('problems' in source)) return this.addValue(file, source.value)
     for (const { line, message } of source.problems) this.reject(file, `line ${line}: ${message}`)
   }

@@ -89,15 +89,15 @@ function merge(into: Mapping, more: Mapping): void {
 }
 
 /** Translates options of a library that is known; undefined for everything else. */
-export function translateLibraryOptions(given: Mapping): Translation | undefined {
-  const keys = new Set(Object.keys(given).map(normalizeKey))
+export function translateLibraryOptions(input: Mapping): Translation | undefined {
+  const keys = new Set(Object.keys(input).map(normalizeKey))
   const library = LIBRARIES.find(({ signs }) => signs.some((sign) => keys.has(normalizeKey(sign))))
   if (library === undefined) return undefined
   const rules = byPlainName(library.rules)
   const said = byPlainName(library.notes)
   const value: Mapping = { ...library.defaults }
   const notes: (readonly [string, string])[] = []
-  for (const [key, held] of Object.entries(given)) {
+  for (const [key, held] of Object.entries(input)) {
     const rule = rules.get(normalizeKey(key))
     const note = said.get(normalizeKey(key))
     if (note !== undefined && held !== false) notes.push([key, note])

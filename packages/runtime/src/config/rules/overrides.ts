@@ -31,8 +31,8 @@ export function checkOverrides(context: RuleContext, problem: ReportProblem): vo
   const resolved = resolveConfig({ config, overrideVariables: variables })
   const operations = operationsNamed(resolved, variables)
   const methods = operations.filter((operation) => operation !== '').map(toDecoratedMethod)
-  const given = environmentOverrides(variables, Object.keys(overrides), methods)
-  for (const [key, { variable, value }] of given) {
+  const input = environmentOverrides(variables, Object.keys(overrides), methods)
+  for (const [key, { variable, value }] of input) {
     const message = overrideProblem(key, value, () => 'a value that it does not take')
     if (message !== undefined) report([variable], message)
   }

@@ -161,10 +161,10 @@ export function convertEvent(reader: OldRecordReader): OldRecord {
 
 /** A window of metrics. Of what version 1.0 did not know yet the kinds of failures are none, and quantiles are left out. */
 export function convertMetrics(reader: OldRecordReader): OldRecord {
-  const parts = (given: unknown) =>
-    isOldRecord(given)
+  const parts = (input: unknown) =>
+    isOldRecord(input)
       ? Object.fromEntries(
-          Object.entries(given).map(([name, part]) => {
+          Object.entries(input).map(([name, part]) => {
             if (!isOldRecord(part)) return [name, part]
             const inner = reader.readNested(part)
             return [
@@ -177,7 +177,7 @@ export function convertMetrics(reader: OldRecordReader): OldRecord {
             ]
           }),
         )
-      : (given ?? {})
+      : (input ?? {})
   const sessions = reader.readField('total_sessions')
   const successes = reader.readField('successful_sessions')
   const attempts = reader.readField('total_attempts')

@@ -64,7 +64,7 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
   const queue = new PostgresDeadLetters(database)
   const aliases = new DeadLetterAliases(database)
   const target = {
-    add: (...given: Parameters<typeof queue.add>) => queue.add(...given),
+    add: (...input: Parameters<typeof queue.add>) => queue.add(...input),
     async processed(ids: readonly string[]) {
       // Asked once: where it fails, moving is tried again later.
       const others = await aliases.find(ids, 1)

@@ -164,7 +164,7 @@ export class PostgresLayers implements LayerStore {
   }
 
   append({ by, reason, at, layer }: LayerVersion, after: number): Promise<boolean> {
-    const given = [
+    const input = [
       after + 1,
       toColumn(by),
       reason === undefined ? null : toColumn(reason),
@@ -176,7 +176,7 @@ export class PostgresLayers implements LayerStore {
         (await sql.run(
           `INSERT INTO ${this.table} (version, changed_by, reason, at, layer) SELECT $1, $2, $3, $4, $5
             WHERE coalesce((SELECT max(version) FROM ${this.table}), 0) = $1 - 1 ON CONFLICT DO NOTHING`,
-          ...given,
+          ...input,
           text,
         )) === 1,
       {
@@ -185,9 +185,9 @@ export class PostgresLayers implements LayerStore {
           (
             await sql.all(
               `SELECT 1 FROM ${this.table} WHERE version = $1 AND changed_by = $2 AND at = $3 AND layer = $4`,
-              given[0],
-              given[1],
-              given[3],
+              input[0],
+              input[1],
+              input[3],
               text,
             )
           ).length > 0,

@@ -83,9 +83,9 @@ export class SqliteConnection {
 
   /** The statement of a text, prepared once. */
   statement(sql: string): SqliteStatement {
-    let made = this.statements.get(sql)
-    if (made === undefined) this.statements.set(sql, (made = this.driver.prepare(sql)))
-    return made
+    let created = this.statements.get(sql)
+    if (created === undefined) this.statements.set(sql, (created = this.driver.prepare(sql)))
+    return created
   }
 
   /**

@@ -97,8 +97,8 @@ function createLibsqlDriver(file: string, Database: LibsqlDatabase): SqliteDrive
     prepare(sql) {
       // A statement that has gone through `all` answers its next `get` with what it was bound to before, so each has its
       // own. One array is taken as it is; spread values would be copied into one.
-      const made: Record<string, LibsqlStatement> = {}
-      const use = (way: string) => (made[way] ??= database.prepare(sql))
+      const created: Record<string, LibsqlStatement> = {}
+      const use = (way: string) => (created[way] ??= database.prepare(sql))
       return {
         run: (values) => use('run').run(values).changes,
         get: (values) => toUint8Arrays(use('get').get(values)),

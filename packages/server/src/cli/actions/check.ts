@@ -14,10 +14,10 @@ const formatCount = (things: object | undefined, one: string, many = `${one}s`):
 /** `check [FILE]`: what is wrong with a config file, and where. */
 export async function checkFile(context: CommandContext, path: string | undefined): Promise<number> {
   const { io, globalOptions } = context
-  const given = path ?? globalOptions.config ?? DEFAULT_FILE
+  const input = path ?? globalOptions.config ?? DEFAULT_FILE
   const { file, text } =
-    given === '-' ? { file: 'stdin', text: readFileSync(0, 'utf8') } : await readFileHere(context, given)
-  const name = given === '-' ? file : displayPath(context, file)
+    input === '-' ? { file: 'stdin', text: readFileSync(0, 'utf8') } : await readFileHere(context, input)
+  const name = input === '-' ? file : displayPath(context, file)
   const checked = checkConfig(text, { file: name, env: configEnv(context) })
   const { config, problems } = checked
   const valid = config !== undefined

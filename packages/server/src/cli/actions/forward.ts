@@ -29,7 +29,7 @@ class ConfiguredGuard implements ProxyGuard {
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
     const { hf, pool, policy, call } = this
     const { method, host, context, user } = call
-    const given: CallOptions = {
+    const input: CallOptions = {
       name: `proxy ${host}`,
       context: { method, host, ...context, ...(user && { user }) },
       signal: options.signal,
@@ -40,7 +40,7 @@ class ConfiguredGuard implements ProxyGuard {
       hf.run(
         PROXY_OPERATION,
         fn as (attempt: unknown) => T | PromiseLike<T>,
-        retry === undefined ? given : { ...given, retry },
+        retry === undefined ? input : { ...input, retry },
       )
     // A tunnel that names no policy goes to everybody.
     if (call.kind === 'tunnel' && call.policy === undefined && pool !== undefined)

@@ -21,9 +21,9 @@ interface WireRequestResult {
   attempts: WireAttempt[]
 }
 
-function parseHeaders(given: readonly string[]): Record<string, string> {
+function parseHeaders(input: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    given.map((line) => {
+    input.map((line) => {
       const colon = line.indexOf(':')
       if (colon < 1)
         throw createUsageError('--header: takes a name, a colon and a value, as in "accept: text/html"')

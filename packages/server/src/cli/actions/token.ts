@@ -34,12 +34,17 @@ export async function createTokenCommand(
   { role, reason }: { role: Role; reason?: string },
 ): Promise<void> {
   const { io, globalOptions } = context
-  const made = await withStore(context, true, (hf) =>
+  const created = await withStore(context, true, (hf) =>
     createToken(hf, { name, role, by: currentActor(), reason }),
   )
   if (globalOptions.json)
-    return printJson(context, { token: made.token, name, role, created_at: made.createdAt.toISOString() })
-  io.out(`${made.token}\n`)
+    return printJson(context, {
+      token: created.token,
+      name,
+      role,
+      created_at: created.createdAt.toISOString(),
+    })
+  io.out(`${created.token}\n`)
   io.err(`This is the only time it is shown. ${name} is ${role}; from now on every request needs a token.\n`)
 }
 

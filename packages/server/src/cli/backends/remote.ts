@@ -2,10 +2,10 @@ import type { CommandContext } from '../context.js'
 import { CommandFailure, createUsageError, EXIT_CODES } from '../exit.js'
 import { type ApiBackend, toRequestInit, urlFor } from './api.js'
 
-function parseBaseUrl(given: string): string {
+function parseBaseUrl(input: string): string {
   let url: URL
   try {
-    url = new URL(given)
+    url = new URL(input)
   } catch {
     throw createUsageError('--url: takes an address such as http://127.0.0.1:8000')
   }
