@@ -12,6 +12,9 @@ const TAKEN = ['commander', 'yaml', 'zod']
 /** What is taken in of our own: its source, by the name it is imported by. */
 const OWN = {
   '@holdfast/runtime/config': 'packages/runtime/src/config/index.ts',
+  '@holdfast/config': 'packages/config/src/index.ts',
+  '@holdfast/records': 'packages/records/src/index.ts',
+  '@holdfast/store': 'packages/store/src/index.ts',
   holdfast: 'packages/core/src/index.ts',
   'holdfast/internal': 'packages/core/src/internal/index.ts',
 }
@@ -20,7 +23,8 @@ const OWN = {
 const slashed = (path) => path.replaceAll(sep, '/')
 
 /** Sources that are part of every start, or of commands that need no runtime. */
-const LIGHT = /packages\/(core|runtime)\/src\/|packages\/server\/src\/cli\/(io|once)\.ts$/
+const LIGHT =
+  /packages\/(core|records|store|config|runtime)\/src\/|packages\/server\/src\/cli\/(io|once)\.ts$/
 const OTHERS = new RegExp(`/node_modules/(${TAKEN.join('|')})/`)
 
 /** @type {import('esbuild').Plugin} */

@@ -54,3 +54,8 @@ function entries(dir, name, exported) {
 
 /** @param {string} dir @param {string} built */
 const source = (dir, built) => join(dir, built.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts'))
+
+/** The sources of all entries by the names they are imported by, for bundles that must not contain anything stale. */
+export const sourceAliases = Object.fromEntries(
+  packages().flatMap(({ entries }) => entries.map(({ id, source }) => [id, source])),
+)

@@ -7,18 +7,18 @@ import pg from 'pg'
 import { bundleSources, letter, loadSources, START } from './sources.mjs'
 
 /**
- * @typedef {typeof import('../../packages/runtime/src/store/postgres/index.js')} Index
- * @typedef {typeof import('../../packages/runtime/test/store/postgres-server.js')} Servers
+ * @typedef {typeof import('../../packages/store/src/postgres/index.js')} Index
+ * @typedef {typeof import('../../packages/store/test/postgres-server.js')} Servers
  * @typedef {ReturnType<Index['openPostgres']>} Store
- * @typedef {import('../../packages/runtime/src/records/dead-letter.js').DeadLetter} DeadLetter
+ * @typedef {import('../../packages/records/src/dead-letter.js').DeadLetter} DeadLetter
  */
 
 /** @returns {Promise<Index & Servers>} */
 const load = () =>
   loadSources(
     'postgres',
-    `export { openPostgres } from './src/store/postgres/index.ts'
-        export { PostgresServer } from './test/store/postgres-server.ts'`,
+    `export { openPostgres } from './packages/store/src/postgres/index.ts'
+        export { PostgresServer } from './packages/store/test/postgres-server.ts'`,
   )
 
 /**
@@ -211,7 +211,10 @@ async function shared(how, count, url, bundle, isOver) {
  */
 export const replays = (how, count) =>
   withStore(async (store, raw, url) => {
-    const bundle = await bundleSources('replays', `export { Holdfast } from './src/holdfast.ts'`)
+    const bundle = await bundleSources(
+      'replays',
+      `export { Holdfast } from './packages/runtime/src/holdfast.ts'`,
+    )
     /** @type {{ ratio: number[], perEntry: number[] }} */
     const samples = { ratio: [], perEntry: [] }
     let added = 0

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Holdfast } from '@holdfast/runtime'
 import { Redis } from 'ioredis'
-import { helpers } from '../../packages/runtime/crash/helpers.mjs'
+import { helpers } from '../../packages/runtime/test/crash/helpers.mjs'
 
 const BREAKERS = 5000
 const VOTERS = 10

@@ -1,6 +1,6 @@
 // What a fleet costs: a runtime with Redis beside one without, and how soon all hear of an opening.
 import { Holdfast } from '@holdfast/runtime'
-import { helpers } from '../../packages/runtime/crash/helpers.mjs'
+import { helpers } from '../../packages/runtime/test/crash/helpers.mjs'
 import { succeed } from '../work.mjs'
 import { succeeding } from './loops.mjs'
 import { pairs } from './pairs.mjs'

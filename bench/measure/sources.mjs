@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 const ROOT = join(import.meta.dirname, '../..')
 
 /**
- * Makes a file that exports what `contents` does, with paths that begin in packages/runtime, and gives its path.
+ * Makes a file that exports what `contents` does, with paths that begin in the root folder, and gives its path.
  *
  * @param {string} name
  * @param {string} contents
@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, '../..')
 export async function bundleSources(name, contents) {
   const outfile = join(ROOT, '.cache', `${name}-bench-${process.pid}.mjs`)
   await build({
-    stdin: { contents, resolveDir: join(ROOT, 'packages/runtime') },
+    stdin: { contents, resolveDir: ROOT },
     outfile,
     bundle: true,
     platform: 'node',
@@ -27,7 +27,7 @@ export async function bundleSources(name, contents) {
 }
 
 /**
- * Loads what `contents` exports, with paths that begin in packages/runtime.
+ * Loads what `contents` exports, with paths that begin in the root folder.
  *
  * @param {string} name
  * @param {string} contents
@@ -41,7 +41,7 @@ export async function loadSources(name, contents) {
   }
 }
 
-/** @typedef {import('../../packages/runtime/src/records/dead-letter.js').DeadLetter} DeadLetter */
+/** @typedef {import('../../packages/records/src/dead-letter.js').DeadLetter} DeadLetter */
 
 export const START = Date.UTC(2026, 0, 1)
 

@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { letter, loadSources, random, START } from './sources.mjs'
 
 /**
- * @typedef {typeof import('../../packages/runtime/src/store/sqlite/index.js')} Index
- * @typedef {typeof import('../../packages/runtime/src/store/sqlite/driver.js')} Drivers
+ * @typedef {typeof import('../../packages/store/src/sqlite/index.js')} Index
+ * @typedef {typeof import('../../packages/store/src/sqlite/driver.js')} Drivers
  * @typedef {ReturnType<Index['openSqlite']>} Store
  * @typedef {Awaited<ReturnType<Drivers['openDriver']>>} Driver
- * @typedef {import('../../packages/runtime/src/records/dead-letter.js').DeadLetter} DeadLetter
+ * @typedef {import('../../packages/records/src/dead-letter.js').DeadLetter} DeadLetter
  */
 
 /** @returns {Promise<Index & Drivers>} */
 const load = () =>
   loadSources(
     'sqlite',
-    `export { openSqlite } from './src/store/sqlite/index.ts'\nexport { openDriver } from './src/store/sqlite/driver.ts'`,
+    `export { openSqlite } from './packages/store/src/sqlite/index.ts'\nexport { openDriver } from './packages/store/src/sqlite/driver.ts'`,
   )
 
 /**
@@ -129,7 +129,7 @@ export const lists = () =>
     const now = new Date(START + MILLION)
     const middle = new Date(START + MILLION / 2)
     const some = /** @type {const} */ ({ operation: 'operation_3', status: 'pending' })
-    /** @type {Record<string, import('../../packages/runtime/src/store/store.js').DeadLetterFilter>} */
+    /** @type {Record<string, import('../../packages/store/src/store.js').DeadLetterFilter>} */
     const filters = {
       age: { ...some, from: middle },
       oldest: some,
@@ -168,7 +168,7 @@ function recordsOf(n, attempts) {
   const numbers = Array.from({ length: attempts }, (_, i) => i + 1)
   const sessionId = `default_${START + n}_${n}`
   const correlationId = random()
-  /** @type {import('../../packages/runtime/src/records/session.js').RetrySession} */
+  /** @type {import('../../packages/records/src/session.js').RetrySession} */
   const session = {
     schema: '1.1',
     sessionId,
@@ -195,7 +195,7 @@ function recordsOf(n, attempts) {
     totalDuration: 300,
     retryCount: attempts - 1,
   }
-  /** @type {import('../../packages/runtime/src/records/session.js').RetryEvent[]} */
+  /** @type {import('../../packages/records/src/session.js').RetryEvent[]} */
   const events = numbers.map((number) => ({
     // Written out, as the runtime does it: V8 makes slow objects of what is spread.
     sessionId,
@@ -212,7 +212,7 @@ function recordsOf(n, attempts) {
     error,
     component: 'retry_manager',
   }))
-  /** @type {import('../../packages/runtime/src/records/errors.js').ErrorRecord[]} */
+  /** @type {import('../../packages/records/src/errors.js').ErrorRecord[]} */
   const errors = numbers.map((number) => ({
     schema: '1.1',
     timestamp: time,

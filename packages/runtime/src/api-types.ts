@@ -1,10 +1,19 @@
+import type { Actor, Logger } from '@holdfast/config'
+import type {
+  CircuitBreakerEvent,
+  CircuitBreakerState,
+  EventType,
+  MetricsByMember,
+  MetricsSeries,
+  MetricsSummary,
+  MetricsWindow,
+  PolicyFields,
+  RetryEvent,
+  RetryPolicy,
+  RetrySession,
+} from '@holdfast/records'
+import type { BreakerEventFilter, EventFilter, Page, SessionFilter } from '@holdfast/store'
 import type { Attempt, Clock, Member, MemberStatus, Pool, Random, RetryOptions } from 'holdfast'
-import type { CircuitBreakerEvent, CircuitBreakerState } from './records/breaker.js'
-import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from './records/metrics.js'
-import type { PolicyFields, RetryPolicy } from './records/policy.js'
-import type { EventType, RetryEvent, RetrySession } from './records/session.js'
-import type { Actor, Logger } from './runtime-context.js'
-import type { BreakerEventFilter, EventFilter, Page, SessionFilter } from './store/store.js'
 
 /** What one call may be given besides its operation and function. */
 export interface CallOptions {

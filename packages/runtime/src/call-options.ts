@@ -1,4 +1,4 @@
-import type { CallOptions, OpenOptions } from './api-types.js'
+import type { Actor } from '@holdfast/config'
 import {
   ACTOR_CHECKS,
   anyBoolean,
@@ -7,8 +7,8 @@ import {
   checkOptions,
   nonEmptyString,
   type OptionCheck,
-} from './option-checks.js'
-import type { Actor } from './runtime-context.js'
+} from '@holdfast/records'
+import type { CallOptions, OpenOptions } from './api-types.js'
 
 const anyObject: OptionCheck = ['an object', (value) => typeof value === 'object' && value !== null]
 const anyValue: OptionCheck = ['anything', () => true]

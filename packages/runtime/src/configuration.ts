@@ -1,28 +1,39 @@
 import { resolve } from 'node:path'
+import {
+  ActiveConfig,
+  type Actor,
+  ApiChanges,
+  type CallConfiguration,
+  type Config,
+  type ConfigSource,
+  callConfiguration,
+  checkConfig,
+  type DeadLetterOptions,
+  type DecoratedMethod,
+  deadLetterOptions,
+  decoratorOverrides,
+  type Environment,
+  type ErrorLogOptions,
+  type Explanation,
+  errorLogOptions,
+  explain,
+  FileReload,
+  isVariableName,
+  type Layer,
+  type LayeredMember,
+  layeredMembers,
+  lineOf,
+  type MemberEntry,
+  type Problem,
+  type Reloaded,
+  type RuntimeContext,
+} from '@holdfast/config'
+import { errorMessageOf } from '@holdfast/records'
 import type { PolicyService } from './api-types.js'
 import { parseActor } from './call-options.js'
-import { ActiveConfig } from './config/active-config.js'
-import { checkConfig } from './config/check.js'
-import { isVariableName } from './config/environment.js'
-import { type Explanation, explain } from './config/explain.js'
-import { FileReload, type Reloaded } from './config/file/reload.js'
-import { ApiChanges } from './config/live-changes/api-changes.js'
-import type { Layer } from './config/live-changes/layer.js'
-import { type LayeredMember, layeredMembers, type MemberEntry } from './config/live-changes/members.js'
-import { type DecoratedMethod, decoratorOverrides } from './config/overrides.js'
-import { callConfiguration, deadLetterOptions, errorLogOptions } from './config/part-options.js'
-import { lineOf, type Problem } from './config/problem.js'
-import type { Config } from './config/schema/schema.js'
-import type { ConfigSource } from './config/source.js'
-import type { Environment } from './config/text/interpolate.js'
-import type { DeadLetterOptions } from './dead-letters/options.js'
 import { PayloadCipher } from './dead-letters/payload-cipher.js'
-import type { ErrorLogOptions } from './error-log/files.js'
-import type { CallConfiguration } from './execution/call-configuration.js'
-import { errorMessageOf } from './records/summary.js'
-import type { Actor, RuntimeContext } from './runtime-context.js'
 
-export type { Reloaded } from './config/file/reload.js'
+export type { Reloaded } from '@holdfast/config'
 
 export interface ConfigurationDependencies {
   runtime: RuntimeContext

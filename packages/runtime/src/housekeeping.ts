@@ -1,8 +1,6 @@
-import { RETENTION } from './config/retention.js'
-import type { Config } from './config/schema/schema.js'
-import { errorMessageOf } from './records/summary.js'
-import { RetentionClock } from './retention-clock.js'
-import type { Journal, PageOptions } from './store/store.js'
+import { type Config, RETENTION } from '@holdfast/config'
+import { errorMessageOf, RetentionClock } from '@holdfast/records'
+import type { Journal, PageOptions } from '@holdfast/store'
 import type { StoreBackedContext } from './store-backed-context.js'
 
 /** Each is the whole layer of changes made through the API, and can be gone back to. */

@@ -1,19 +1,26 @@
 import { hostname } from 'node:os'
+import type { Actor, EventInput, Logger, RuntimeContext } from '@holdfast/config'
+import {
+  type AuditAction,
+  type AuditRecord,
+  type CircuitBreakerEvent,
+  errorMessageOf,
+  freezeCopy,
+  makeRedactor,
+  type RedactOptions,
+  type RetryEvent,
+  type RetrySession,
+  randomString,
+  SCHEMA,
+  SortedIds,
+  ThrottledWarnings,
+} from '@holdfast/records'
+import type { Store } from '@holdfast/store'
 import type { BreakerEvent, Clock, Random } from 'holdfast'
 import { backgroundClock } from 'holdfast/internal'
 import { breakerEventRecord } from './breakers/service.js'
-import { ThrottledWarnings } from './error-log/throttled-warnings.js'
 import { EventBus } from './events/bus.js'
 import { Outbox } from './events/outbox.js'
-import { randomString, SortedIds } from './ids.js'
-import type { CircuitBreakerEvent } from './records/breaker.js'
-import type { AuditAction, AuditRecord } from './records/errors.js'
-import { freezeCopy } from './records/immutable.js'
-import { type RetryEvent, type RetrySession, SCHEMA } from './records/session.js'
-import { errorMessageOf } from './records/summary.js'
-import { makeRedactor, type RedactOptions } from './redact/redact.js'
-import type { Actor, EventInput, Logger, RuntimeContext } from './runtime-context.js'
-import type { Store } from './store/store.js'
 
 /** How many records of a kind may wait for the store. */
 const OUTBOX_CAPACITY = 10_000

@@ -1,8 +1,7 @@
 import { Holdfast } from '@holdfast/runtime'
 import { systemClock } from 'holdfast/internal'
 import { expect, it, onTestFinished } from 'vitest'
-// oxlint-disable-next-line holdfast/arrows -- what starts a Redis for tests is in no package that could be named
-import { missing, RealRedis } from '../../../runtime/test/fleet/redis.js'
+import { missing, RealRedis } from '../../../fleet/test/redis.js'
 import { inBrowser, openTab } from '../tab.js'
 
 const NOW = new Date(systemClock.wall()).toISOString()

@@ -1,8 +1,12 @@
+import type { RuntimeContext } from '@holdfast/config'
+import {
+  type ErrorSummary,
+  errorMessageOf,
+  eventCodec,
+  type RetryEvent,
+  ThrottledWarnings,
+} from '@holdfast/records'
 import { runOutsideContext } from 'holdfast/internal'
-import { ThrottledWarnings } from '../error-log/throttled-warnings.js'
-import { type ErrorSummary, eventCodec, type RetryEvent } from '../records/session.js'
-import { errorMessageOf } from '../records/summary.js'
-import type { RuntimeContext } from '../runtime-context.js'
 import { AlertLimiter } from './limiter.js'
 import { type AlertOptions, Webhook } from './webhook.js'
 

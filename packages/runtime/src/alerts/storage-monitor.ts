@@ -1,4 +1,4 @@
-import type { RuntimeContext } from '../runtime-context.js'
+import type { RuntimeContext } from '@holdfast/config'
 
 /** A disk with less than this left, in bytes, is nearly full: 256 MiB. */
 const MIN_FREE_BYTES = 256 * 2 ** 20

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
+import type { RuntimeContext } from '@holdfast/config'
 import { type Guard, guard } from 'holdfast'
-import type { RuntimeContext } from '../runtime-context.js'
 
 /** Where alerts are sent. */
 export interface AlertOptions {

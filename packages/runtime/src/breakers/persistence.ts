@@ -1,5 +1,5 @@
+import type { BreakerStore, StoredBreaker } from '@holdfast/store'
 import type { CircuitBreaker, Clock } from 'holdfast'
-import type { BreakerStore, StoredBreaker } from '../store/store.js'
 
 /** How long changes wait for others to be saved with them. */
 const SAVE_DELAY_MS = 50

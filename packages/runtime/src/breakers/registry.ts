@@ -1,8 +1,7 @@
+import { type CircuitBreakerState, SCHEMA } from '@holdfast/records'
 import type { BreakerOptions } from 'holdfast'
 import { type BreakerEvent, type BreakerSnapshot, CircuitBreaker, type Clock } from 'holdfast'
 import { BREAKER_DEFAULTS, type BreakerSettings, parseBreakerOptions } from 'holdfast/internal'
-import type { CircuitBreakerState } from '../records/breaker.js'
-import { SCHEMA } from '../records/session.js'
 
 /** What a breaker belongs to. */
 export interface BreakerOwner {

@@ -1,13 +1,17 @@
+import type { Actor, RuntimeContext } from '@holdfast/config'
+import {
+  anyString,
+  type CircuitBreakerEvent,
+  type CircuitBreakerState,
+  checkOptions,
+  type OptionCheck,
+} from '@holdfast/records'
+import { type BreakerEventFilter, checkJournalFilter, type Page } from '@holdfast/store'
 import { type BreakerEvent, type CircuitBreaker, HoldfastError, type Pool } from 'holdfast'
 import type { BreakerFilter, BreakerService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
-import { anyString, checkOptions, type OptionCheck } from '../option-checks.js'
 import type { PoolManager } from '../pools/pool-manager.js'
 import type { MemberTarget } from '../pools/target.js'
-import type { CircuitBreakerEvent, CircuitBreakerState } from '../records/breaker.js'
-import type { Actor, RuntimeContext } from '../runtime-context.js'
-import { checkJournalFilter } from '../store/filter-checks.js'
-import type { BreakerEventFilter, Page } from '../store/store.js'
 import { type BreakerOwner, type BreakerRegistry, breakerId } from './registry.js'
 
 interface FoundBreaker {

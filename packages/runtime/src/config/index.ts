@@ -1,10 +1,18 @@
 // The configuration alone, for whoever reads files and makes no calls: the command starts in a fraction of the time.
-export { type Checked, checkConfig, type ParseOptions } from './check.js'
-export { type Explanation, explain, undeclaredNotes } from './explain.js'
-export type { Layer } from './live-changes/layer.js'
-export { openStoredLayer } from './live-changes/member-secrets.js'
-export { layeredMembers } from './live-changes/members.js'
-export { migrateConfig } from './migrate/migrate.js'
-export { lineOf, type Problem } from './problem.js'
-export { type ResolvedConfig, resolveConfig } from './resolved.js'
-export type { Config } from './schema/schema.js'
+
+export type { Config, Layer } from '@holdfast/config'
+export {
+  type Checked,
+  checkConfig,
+  type Explanation,
+  explain,
+  layeredMembers,
+  lineOf,
+  migrateConfig,
+  openStoredLayer,
+  type ParseOptions,
+  type Problem,
+  type ResolvedConfig,
+  resolveConfig,
+  undeclaredNotes,
+} from '@holdfast/config'

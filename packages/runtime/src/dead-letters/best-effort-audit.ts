@@ -1,6 +1,5 @@
-import type { AuditAction } from '../records/errors.js'
-import { errorMessageOf } from '../records/summary.js'
-import type { Actor, RuntimeContext } from '../runtime-context.js'
+import type { Actor, RuntimeContext } from '@holdfast/config'
+import { type AuditAction, errorMessageOf } from '@holdfast/records'
 
 /** Writes down who asked for what. What was done must not fail because nobody could write it down. */
 export class BestEffortAudit {

@@ -1,8 +1,7 @@
+import type { DeadLetterOptions, RuntimeContext } from '@holdfast/config'
+import { errorMessageOf } from '@holdfast/records'
+import type { DeadLetterStats } from '@holdfast/store'
 import { HoldfastError } from 'holdfast'
-import { errorMessageOf } from '../records/summary.js'
-import type { RuntimeContext } from '../runtime-context.js'
-import type { DeadLetterStats } from '../store/store.js'
-import type { DeadLetterOptions } from './options.js'
 
 /** The share of the limit at which a warning is given. */
 const WARN_FRACTION = 0.8

@@ -1,8 +1,6 @@
+import type { RuntimeContext } from '@holdfast/config'
+import { type DeadLetter, errorMessageOf, errorStackOf, errorTypeOf, SCHEMA } from '@holdfast/records'
 import { sessionOf } from 'holdfast'
-import type { DeadLetter } from '../records/dead-letter.js'
-import { SCHEMA } from '../records/session.js'
-import { errorMessageOf, errorStackOf, errorTypeOf } from '../records/summary.js'
-import type { RuntimeContext } from '../runtime-context.js'
 
 /** What failed, as whoever hands it in says it. */
 export interface DeadLetterInput {

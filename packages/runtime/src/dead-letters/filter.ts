@@ -1,13 +1,14 @@
 import {
   ACTOR_CHECKS,
   checkOptions,
+  DEAD_LETTER_STATUSES,
+  type DeadLetterStatus,
   nonEmptyString,
   type OptionCheck,
   PAGE_CHECKS,
   validDate,
-} from '../option-checks.js'
-import { DEAD_LETTER_STATUSES, type DeadLetterStatus } from '../records/dead-letter.js'
-import type { DeadLetterFilter, PageOptions } from '../store/store.js'
+} from '@holdfast/records'
+import type { DeadLetterFilter, PageOptions } from '@holdfast/store'
 
 /** Which entries are purged: all that fit every word of it. */
 export interface PurgeFilter extends Omit<DeadLetterFilter, keyof PageOptions> {

@@ -1,8 +1,7 @@
 import { pathToFileURL } from 'node:url'
+import { anyFunction, checkOptions, type DeadLetter, nonEmptyString } from '@holdfast/records'
 import { type Attempt, HoldfastError } from 'holdfast'
 import type { CallOptions } from '../api-types.js'
-import { anyFunction, checkOptions, nonEmptyString } from '../option-checks.js'
-import type { DeadLetter } from '../records/dead-letter.js'
 
 /**
  * Does again what an entry failed at. `entry.idempotencyKey` is the same for every replay of it: hand it to the target, and

@@ -1,5 +1,5 @@
-import type { DeadLetter } from '../records/dead-letter.js'
-import type { Added, DeadLetterStore } from '../store/store.js'
+import type { DeadLetter } from '@holdfast/records'
+import type { Added, DeadLetterStore } from '@holdfast/store'
 
 /** How many entries are flushed at once. */
 const INSERT_BATCH_SIZE = 500

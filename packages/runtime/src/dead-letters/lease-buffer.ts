@@ -1,7 +1,6 @@
-import type { DeadLetter } from '../records/dead-letter.js'
-import { summarizeError } from '../records/summary.js'
-import type { RuntimeContext } from '../runtime-context.js'
-import type { DeadLetterStore } from '../store/store.js'
+import type { RuntimeContext } from '@holdfast/config'
+import { type DeadLetter, summarizeError } from '@holdfast/records'
+import type { DeadLetterStore } from '@holdfast/store'
 import type { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
 
 /** An entry that was leased, and the owner of its lease. */

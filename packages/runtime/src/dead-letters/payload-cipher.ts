@@ -1,7 +1,6 @@
-import type { DeadLetter } from '../records/dead-letter.js'
-import { errorMessageOf } from '../records/summary.js'
-import { KeyRing } from './key-ring.js'
-import type { DeadLetterOptions } from './options.js'
+import type { DeadLetterOptions } from '@holdfast/config'
+import { type DeadLetter, errorMessageOf } from '@holdfast/records'
+import { KeyRing } from '@holdfast/store'
 
 /** Payloads on their way into the store and out of it, under the keys that the options name now. */
 export class PayloadCipher {

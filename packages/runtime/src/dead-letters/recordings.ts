@@ -1,4 +1,4 @@
-import type { RuntimeContext } from '../runtime-context.js'
+import type { RuntimeContext } from '@holdfast/config'
 
 /**
  * Results of replays on their way into the store. Where the store says that many are best recorded together (`leaseBatch`), a

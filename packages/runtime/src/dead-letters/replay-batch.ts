@@ -1,3 +1,4 @@
+import type { RuntimeContext } from '@holdfast/config'
 import {
   ACTOR_CHECKS,
   abortSignal,
@@ -5,12 +6,11 @@ import {
   anyFunction,
   checkOptions,
   countOrInfinity,
+  type DeadLetter,
   nonEmptyString,
   positiveInteger,
   positiveNumber,
-} from '../option-checks.js'
-import type { DeadLetter } from '../records/dead-letter.js'
-import type { RuntimeContext } from '../runtime-context.js'
+} from '@holdfast/records'
 import type { HandlerRegistry } from './handlers.js'
 import { LeaseBuffer } from './lease-buffer.js'
 import { Recordings } from './recordings.js'

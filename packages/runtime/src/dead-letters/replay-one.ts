@@ -1,6 +1,6 @@
+import type { Actor, RuntimeContext } from '@holdfast/config'
+import type { DeadLetter } from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
-import type { DeadLetter } from '../records/dead-letter.js'
-import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { BestEffortAudit } from './best-effort-audit.js'
 import type { HandlerRegistry, ReplayFunction } from './handlers.js'
 import type { PayloadCipher } from './payload-cipher.js'

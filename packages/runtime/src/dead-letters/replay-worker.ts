@@ -1,6 +1,5 @@
-import { abortSignal, checkOptions, positiveInteger, positiveNumber } from '../option-checks.js'
-import { errorMessageOf } from '../records/summary.js'
-import type { RuntimeContext } from '../runtime-context.js'
+import type { RuntimeContext } from '@holdfast/config'
+import { abortSignal, checkOptions, errorMessageOf, positiveInteger, positiveNumber } from '@holdfast/records'
 import type { HandlerRegistry } from './handlers.js'
 import { LeaseBuffer, type LeasedEntry } from './lease-buffer.js'
 import { Recordings } from './recordings.js'

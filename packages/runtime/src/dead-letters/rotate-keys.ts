@@ -1,4 +1,4 @@
-import type { DeadLetterStore } from '../store/store.js'
+import type { DeadLetterStore } from '@holdfast/store'
 import type { PayloadCipher } from './payload-cipher.js'
 
 /** What a rotation of keys did. */

@@ -1,21 +1,21 @@
-import { classify, HoldfastError, isHoldfastError } from 'holdfast'
-import { randomString } from '../ids.js'
+import type { DeadLetterOptions, RuntimeContext } from '@holdfast/config'
 import {
   anyString,
   checkOptions,
+  type DeadLetter,
+  errorMessageOf,
   nonEmptyString,
   nonNegativeInteger,
   type OptionCheck,
-} from '../option-checks.js'
-import type { DeadLetter } from '../records/dead-letter.js'
-import { errorMessageOf, summarizeError } from '../records/summary.js'
-import type { RuntimeContext } from '../runtime-context.js'
-import { isSamePayload } from '../store/payload.js'
+  randomString,
+  summarizeError,
+} from '@holdfast/records'
+import { isSamePayload } from '@holdfast/store'
+import { classify, HoldfastError, isHoldfastError } from 'holdfast'
 import type { CapacityMonitor } from './capacity-monitor.js'
 import { createEntry, type DeadLetterInput } from './entry.js'
 import { deadLetterId } from './id.js'
 import { InsertBatcher } from './insert-batcher.js'
-import { type DeadLetterOptions } from './options.js'
 import { parsePayload } from './payload.js'
 import type { PayloadCipher } from './payload-cipher.js'
 

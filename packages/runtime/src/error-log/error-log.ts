@@ -1,17 +1,15 @@
+import type { ErrorLogOptions, RuntimeContext } from '@holdfast/config'
+import { type ErrorRecord, ThrottledWarnings } from '@holdfast/records'
+import { checkJournalFilter, type ErrorFilter, type Page } from '@holdfast/store'
 import { Outbox } from '../events/outbox.js'
 import { LabelledValues } from '../metrics/labelled-values.js'
-import type { ErrorRecord } from '../records/errors.js'
-import type { RuntimeContext } from '../runtime-context.js'
-import { checkJournalFilter } from '../store/filter-checks.js'
-import type { ErrorFilter, Page } from '../store/store.js'
-import { ErrorFiles, type ErrorLogOptions } from './files.js'
+import { ErrorFiles } from './files.js'
 import {
   type BreakerOpening,
   createFailureRecord,
   createOpeningRecord,
   type FailedAttempt,
 } from './record.js'
-import { ThrottledWarnings } from './throttled-warnings.js'
 
 /** How many records may wait for the store, or for the disk. */
 const OUTBOX_CAPACITY = 5000

@@ -1,19 +1,8 @@
 import { appendFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { ErrorLogOptions } from '@holdfast/config'
+import { type ErrorRecord, errorRecordText, RetentionClock } from '@holdfast/records'
 import type { Clock } from 'holdfast'
-import type { ErrorRecord } from '../records/errors.js'
-import { errorRecordText } from '../records/json-writers.js'
-import { RetentionClock } from '../retention-clock.js'
-
-/** Where error records are written besides the store, and for how long. */
-export interface ErrorLogOptions {
-  /** The folder; without one there are no files. */
-  dir?: string | undefined
-  /** Files of days that ended longer ago are deleted, in milliseconds. @defaultValue 14 days */
-  maxAge?: number | undefined
-  /** A file that would grow beyond so many bytes is put aside and another begun. @defaultValue 10 MiB */
-  maxSize?: number | undefined
-}
 
 const DAY_MS = 86_400_000
 const FILE_DEFAULTS = Object.freeze({ maxAge: 14 * DAY_MS, maxSize: 10 * 2 ** 20 })

@@ -1,7 +1,5 @@
+import { type ErrorRecord, errorMessageOf, errorStackOf, errorTypeOf, SCHEMA } from '@holdfast/records'
 import type { Classification } from 'holdfast'
-import type { ErrorRecord } from '../records/errors.js'
-import { SCHEMA } from '../records/session.js'
-import { errorMessageOf, errorStackOf, errorTypeOf } from '../records/summary.js'
 
 /** A failed attempt, as it becomes an error record. */
 export interface FailedAttempt {

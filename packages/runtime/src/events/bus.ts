@@ -1,7 +1,6 @@
+import { copyForReader, EVENT_TYPES, type EventType, type RetryEvent } from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
 import { type AsyncScope, captureContext, reportOnce, runInContext } from 'holdfast/internal'
-import { copyForReader } from '../records/immutable.js'
-import { EVENT_TYPES, type EventType, type RetryEvent } from '../records/session.js'
 
 /** How many events may wait for a listener that has not finished with an earlier one. */
 const MAX_QUEUED_EVENTS = 10_000

@@ -1,7 +1,7 @@
+import type { CallConfiguration } from '@holdfast/config'
+import type { RetryPolicy } from '@holdfast/records'
 import { type CircuitBreaker, HoldfastError } from 'holdfast'
 import type { BreakerRegistry } from '../breakers/registry.js'
-import type { RetryPolicy } from '../records/policy.js'
-import type { CallConfiguration } from './call-configuration.js'
 
 /** The breaker of a service, by the name that a call or a policy gives. @throws INVALID_OPTIONS */
 export function breakerForService(

@@ -1,6 +1,6 @@
+import type { RetryPolicy } from '@holdfast/records'
 import type { CircuitBreaker, RetryBudget } from 'holdfast'
 import type { Bulkhead, EffectivePolicy, GuardExecutor } from 'holdfast/internal'
-import type { RetryPolicy } from '../records/policy.js'
 
 /** What a policy would go by that only looks on. All of it is its own: it sees what happens and is asked for nothing. */
 interface ShadowPolicy extends EffectivePolicy {

@@ -1,6 +1,6 @@
+import type { RetryPolicy } from '@holdfast/records'
 import type { CircuitBreaker, GuardOptions } from 'holdfast'
 import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
-import type { RetryPolicy } from '../records/policy.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
 import type { CompilerParts } from './operation-compiler.js'
 

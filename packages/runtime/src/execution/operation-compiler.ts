@@ -1,16 +1,16 @@
-import { type Clock, HoldfastError, type Pool, type Random } from 'holdfast'
-import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
-import type { CallOptions } from '../api-types.js'
-import type { BreakerRegistry } from '../breakers/registry.js'
-import { checkOperation } from '../call-options.js'
-import type { PolicyFields, RetryPolicy } from '../records/policy.js'
-import { breakerForPolicy, breakerForService } from './breakers.js'
 import {
   type CallConfiguration,
   type CallPolicy,
   initialPolicyId,
   type OperationConfig,
-} from './call-configuration.js'
+} from '@holdfast/config'
+import type { PolicyFields, RetryPolicy } from '@holdfast/records'
+import { type Clock, HoldfastError, type Pool, type Random } from 'holdfast'
+import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
+import type { CallOptions } from '../api-types.js'
+import type { BreakerRegistry } from '../breakers/registry.js'
+import { checkOperation } from '../call-options.js'
+import { breakerForPolicy, breakerForService } from './breakers.js'
 import type { CompiledOperation, CompiledPolicy, OperationMetrics } from './compiled-operation.js'
 import { refineByKinds } from './error-kinds.js'
 import { mergePolicy, toCorePolicy, toDeadline } from './policy.js'

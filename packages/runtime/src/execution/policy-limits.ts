@@ -1,6 +1,6 @@
+import type { RetryPolicy } from '@holdfast/records'
 import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
 import { Bulkhead } from 'holdfast/internal'
-import type { RetryPolicy } from '../records/policy.js'
 
 /** Makes a budget that the whole fleet draws on; undefined where there is no fleet. */
 export type CreateSharedBudget = (

@@ -1,12 +1,11 @@
+import { type Problem, parsePolicyEntry } from '@holdfast/config'
+import type { PolicyFields, RetryPolicy } from '@holdfast/records'
 import { classify, HoldfastError, type Matcher, type RetryOptions } from 'holdfast'
 import {
   type CompiledRetryPolicy as EnginePolicy,
   parseRetryOptions,
   RETRY_DEFAULTS,
 } from 'holdfast/internal'
-import { parsePolicyEntry } from '../config/entry.js'
-import type { Problem } from '../config/problem.js'
-import type { PolicyFields, RetryPolicy } from '../records/policy.js'
 
 /**
  * Which errors a policy retries, as matchers; undefined leaves it to the classification. Statuses speak of errors that

@@ -1,6 +1,6 @@
+import { deepCopy } from '@holdfast/records'
 import { HoldfastError, type RetryOptions } from 'holdfast'
 import { parseRetryOptions } from 'holdfast/internal'
-import { deepCopy } from '../records/immutable.js'
 import type { CompiledPolicy } from './compiled-operation.js'
 
 /** The `retry` options of a call, as they were when the call began. Policies with them are compiled once. */

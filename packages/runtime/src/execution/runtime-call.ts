@@ -1,3 +1,4 @@
+import type { ErrorSummary } from '@holdfast/records'
 import {
   type AttemptRecord,
   type Classification,
@@ -14,7 +15,6 @@ import {
   runInContext,
 } from 'holdfast/internal'
 import type { CallOptions } from '../api-types.js'
-import type { ErrorSummary } from '../records/session.js'
 import { OperationAdmission } from './admission.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
 import type { ActiveCall, RecordingObserver } from './recording-observer.js'

@@ -1,17 +1,21 @@
+import type { Config } from '@holdfast/config'
+import {
+  FleetCoordinator,
+  type FleetEvent,
+  type FleetNode,
+  type FleetStatus,
+  HEARTBEAT_MS,
+  type ShareOptions,
+  setUnrefTimer,
+} from '@holdfast/fleet'
+import { errorMessageOf } from '@holdfast/records'
 import type { CircuitBreaker, Pool, RetryBudget, RetryBudgetOptions } from 'holdfast'
 import type { BreakerRegistry } from '../breakers/registry.js'
 import { parseBreakerId } from '../breakers/service.js'
-import type { Config } from '../config/schema/schema.js'
 import type { PoolManager } from '../pools/pool-manager.js'
-import { errorMessageOf } from '../records/summary.js'
 import type { StoreBackedContext } from '../store-backed-context.js'
-import { FleetCoordinator, type FleetStatus, HEARTBEAT_MS } from './coordinator.js'
-import type { FleetEvent } from './event-stream.js'
 import type { LocalNode } from './local-node.js'
-import type { FleetNode } from './membership.js'
 import { memberShareOptions, toShareOptions } from './share-options.js'
-import type { ShareOptions } from './shared-settings.js'
-import { setUnrefTimer } from './unref-timer.js'
 
 /** What every node says of itself is told by that node alone. */
 const NODE_EVENTS = new Set(['node_joined', 'node_left', 'shared_state_lost', 'shared_state_restored'])

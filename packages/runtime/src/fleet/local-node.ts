@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
+import type { FleetNode } from '@holdfast/fleet'
 import type { Clock } from 'holdfast'
 import type { BreakerRegistry } from '../breakers/registry.js'
 import type { PoolManager } from '../pools/pool-manager.js'
-import type { FleetNode } from './membership.js'
 
 /** The most opinions that a node tells of. */
 const MAX_OPINIONS = 1000

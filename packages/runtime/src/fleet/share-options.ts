@@ -1,7 +1,6 @@
-import { memberId } from '../config/live-changes/members.js'
-import type { BreakerEntry } from '../config/schema/schema.js'
+import { type BreakerEntry, memberId } from '@holdfast/config'
+import type { ShareOptions } from '@holdfast/fleet'
 import type { PoolEntry } from '../pools/pool-manager.js'
-import type { ShareOptions } from './shared-settings.js'
 
 /** How many calls give a node a vote where a breaker does not say. */
 const MINIMUM_CALLS = 5

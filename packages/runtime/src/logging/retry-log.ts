@@ -1,4 +1,4 @@
-import type { Logger } from '../runtime-context.js'
+import type { Logger } from '@holdfast/config'
 
 /** Whether a logger takes debug lines at all; one that cannot say is taken to. */
 const isDebugEnabled = (logger: Logger & { isLevelEnabled?(level: string): boolean }) =>

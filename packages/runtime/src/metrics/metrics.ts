@@ -1,6 +1,6 @@
+import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from '@holdfast/records'
+import type { MetricsStore } from '@holdfast/store'
 import type { Clock } from 'holdfast'
-import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from '../records/metrics.js'
-import type { MetricsStore } from '../store/store.js'
 import { AttemptRing } from './attempt-ring.js'
 import { MetricsCounters } from './counters.js'
 import { OperationRecorder } from './operation-recorder.js'

@@ -1,6 +1,14 @@
+import {
+  checkOptions,
+  countOrInfinity,
+  type MetricsByMember,
+  type MetricsSeries,
+  type MetricsSummary,
+  type MetricsWindow,
+  type OptionCheck,
+  validDate,
+} from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
-import { checkOptions, countOrInfinity, type OptionCheck, validDate } from '../option-checks.js'
-import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from '../records/metrics.js'
 import type { AttemptRing } from './attempt-ring.js'
 import type { LabelledValues } from './labelled-values.js'
 import { quantiles } from './latency-sketches.js'

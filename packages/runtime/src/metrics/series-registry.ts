@@ -1,4 +1,4 @@
-import type { MetricsRow } from '../store/store.js'
+import type { MetricsRow } from '@holdfast/store'
 import { LabelledValues } from './labelled-values.js'
 import { LatencySketches } from './latency-sketches.js'
 import { type ClockReading, HOUR_MS, MINUTE_MS, type SeriesShape, TimeSeries } from './time-series.js'

@@ -1,6 +1,4 @@
-import type { Run } from '../api-types.js'
-import type { DeadLetters } from '../dead-letters/dead-letters.js'
-import { randomString } from '../ids.js'
+import type { RuntimeContext } from '@holdfast/config'
 import {
   abortSignal,
   anyFunction,
@@ -8,8 +6,10 @@ import {
   nonEmptyString,
   type OptionCheck,
   positiveInteger,
-} from '../option-checks.js'
-import type { RuntimeContext } from '../runtime-context.js'
+  randomString,
+} from '@holdfast/records'
+import type { Run } from '../api-types.js'
+import type { DeadLetters } from '../dead-letters/dead-letters.js'
 import { createReplayer, type RemainingSteps } from './replayer.js'
 import { type NamedStep, parseSteps, type Step } from './step.js'
 import { type ItemContext, StepRunner } from './step-runner.js'

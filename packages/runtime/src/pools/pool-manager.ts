@@ -1,29 +1,20 @@
 import {
-  type BreakerOptions,
-  type Clock,
-  HoldfastError,
-  type Member,
-  Pool,
-  type PoolEvent,
-  type Random,
-} from 'holdfast'
+  breakerEntryOptions,
+  type Config,
+  type LayeredMember,
+  type MemberEntry,
+  memberId,
+} from '@holdfast/config'
+import type { CircuitBreakerState } from '@holdfast/records'
+import type { StoredBreaker } from '@holdfast/store'
+import { type Clock, HoldfastError, type Member, Pool, type PoolEvent, type Random } from 'holdfast'
 import { toBreakerRecord } from '../breakers/registry.js'
-import { type LayeredMember, type MemberEntry, memberId } from '../config/live-changes/members.js'
-import type { BreakerEntry, Config } from '../config/schema/schema.js'
-import type { CircuitBreakerState } from '../records/breaker.js'
-import type { StoredBreaker } from '../store/store.js'
 import { MemberTarget } from './target.js'
 
 export type PoolEntry = NonNullable<Config['pools']>[string]
 
 /** Statuses that speak of a proxy rather than of the request. */
 const PROXY_FAULT_STATUSES = [403, 407, 429, 451]
-
-/** The engine's options of a breaker of the file. */
-export function toBreakerOptions(entry: BreakerEntry = {}): BreakerOptions {
-  const { persistState: _, share: __, quorum: ___, ...options } = entry
-  return options as BreakerOptions
-}
 
 interface ManagedPool {
   pool: Pool<MemberTarget>
@@ -52,7 +43,7 @@ function createMember(entry: MemberEntry, value = new MemberTarget(entry.url)): 
   const { id: _, url: __, circuitBreaker, ...rest } = entry
   const member = { ...rest, id: memberId(entry), value }
   return (
-    circuitBreaker ? { ...member, breaker: toBreakerOptions(circuitBreaker) } : member
+    circuitBreaker ? { ...member, breaker: breakerEntryOptions(circuitBreaker) } : member
   ) as Member<MemberTarget>
 }
 
@@ -132,7 +123,7 @@ export class PoolManager {
     const pool = new Pool<MemberTarget>({
       id,
       members: members.map((member) => createMember(member.entry)),
-      breaker: toBreakerOptions(entry.circuitBreaker),
+      breaker: breakerEntryOptions(entry.circuitBreaker),
       clock,
       random,
       ...poolUpdateOf(entry),
@@ -167,7 +158,7 @@ export class PoolManager {
     managed.entry = entry
     if (isDifferent(poolUpdateOf(before), poolUpdateOf(entry))) pool.updateStrategy(poolUpdateOf(entry))
     if (isDifferent(before.circuitBreaker, entry.circuitBreaker))
-      pool.reconfigure(toBreakerOptions(entry.circuitBreaker))
+      pool.reconfigure(breakerEntryOptions(entry.circuitBreaker))
     const wanted = new Map(members.map((member) => [memberId(member.entry), member.entry]))
     const present = new Map(pool.members().map((member) => [member.id, member.value]))
     for (const [id, known] of configuredMembers) {

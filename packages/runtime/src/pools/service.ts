@@ -1,10 +1,17 @@
+import {
+  type Actor,
+  addMember,
+  changeMember,
+  formatValue,
+  idProblem,
+  type MemberChange,
+  memberId,
+  type RuntimeContext,
+  removeMember,
+} from '@holdfast/config'
 import { HoldfastError, type Member, type Pool } from 'holdfast'
 import type { MemberUpdate, NewMember, PoolMemberStatus, PoolService } from '../api-types.js'
-import type { MemberChange } from '../config/live-changes/member-schema.js'
-import { addMember, changeMember, idProblem, memberId, removeMember } from '../config/live-changes/members.js'
-import { formatValue } from '../config/problem.js'
 import type { Configuration } from '../configuration.js'
-import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { PoolManager } from './pool-manager.js'
 
 /** What may be shown of a member. */

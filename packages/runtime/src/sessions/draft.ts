@@ -1,7 +1,6 @@
+import { freezeInPlace, randomString } from '@holdfast/records'
 import type { Clock, Random } from 'holdfast'
 import type { RuntimeCall, SessionDraft } from '../execution/runtime-call.js'
-import { randomString } from '../ids.js'
-import { freezeInPlace } from '../records/immutable.js'
 import type { RecordFormatter } from './session.js'
 
 /** What a session begins with, when its call has failed for the first time. */

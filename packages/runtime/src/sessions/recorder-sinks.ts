@@ -1,9 +1,9 @@
+import { errorMessageOf, summarizeError } from '@holdfast/records'
 import type { Alerts } from '../alerts/alerts.js'
 import type { DeadLetters } from '../dead-letters/dead-letters.js'
 import type { ErrorLog } from '../error-log/error-log.js'
 import type { RetryLog } from '../logging/retry-log.js'
 import type { Metrics } from '../metrics/metrics.js'
-import { errorMessageOf, summarizeError } from '../records/summary.js'
 import type { StoreBackedContext } from '../store-backed-context.js'
 import type { RecorderSinks } from './recorder.js'
 

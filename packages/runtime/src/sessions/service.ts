@@ -1,10 +1,14 @@
+import type { Actor, RuntimeContext } from '@holdfast/config'
+import type { RetrySession } from '@holdfast/records'
+import {
+  checkJournalFilter,
+  matchesFilter,
+  type Page,
+  type SessionFilter,
+  sessionFilter,
+} from '@holdfast/store'
 import type { SessionService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
-import type { RetrySession } from '../records/session.js'
-import type { Actor, RuntimeContext } from '../runtime-context.js'
-import { checkJournalFilter } from '../store/filter-checks.js'
-import { matchesFilter, sessionFilter } from '../store/filters.js'
-import type { Page, SessionFilter } from '../store/store.js'
 import type { CallRecorder } from './recorder.js'
 
 /** Calls that failed at least once: those that run, from memory, and those that ended, from the store. */

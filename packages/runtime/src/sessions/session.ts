@@ -1,7 +1,6 @@
+import { deepCopy, type ErrorSummary, type RetryAttempt, type RetrySession, SCHEMA } from '@holdfast/records'
 import type { AttemptRecord, StopReason } from 'holdfast'
 import type { RuntimeCall, SessionDraft } from '../execution/runtime-call.js'
-import { deepCopy } from '../records/immutable.js'
-import { type ErrorSummary, type RetryAttempt, type RetrySession, SCHEMA } from '../records/session.js'
 import { toRecordContext } from './draft.js'
 
 /** What turns a call into records. */

@@ -1,8 +1,8 @@
+import type { EventInput } from '@holdfast/config'
+import type { ErrorSummary } from '@holdfast/records'
 import { isHoldfastError } from 'holdfast'
 import type { RuntimeCall } from '../execution/runtime-call.js'
 import type { ShadowDecision } from '../execution/shadow-evaluator.js'
-import type { ErrorSummary } from '../records/session.js'
-import type { EventInput } from '../runtime-context.js'
 
 /** Tells what a policy that only looks on would have done with a call. */
 export function createShadowEvent(

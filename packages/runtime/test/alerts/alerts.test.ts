@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { eventSchema } from '../../../records/src/session.js'
 import { Alerts, type CriticalFailure } from '../../src/alerts/alerts.js'
 import { StorageMonitor } from '../../src/alerts/storage-monitor.js'
 import type { AlertOptions } from '../../src/alerts/webhook.js'
-import { eventSchema } from '../../src/records/session.js'
 import { type TestKit, testKit } from '../error-log/setup.js'
 
 interface Post {

@@ -1,6 +1,6 @@
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../../src/store/store.js'
+import type { Store } from '../../../store/src/store.js'
 import { freshStore, refusal, STORES, setup } from './setup.js'
 
 const warnings = (events: readonly { eventType: string }[]) =>

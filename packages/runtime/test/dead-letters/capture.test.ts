@@ -1,6 +1,6 @@
 import { HoldfastError } from 'holdfast'
 import { describe, expect, it } from 'vitest'
-import { makeRedactor } from '../../src/redact/redact.js'
+import { makeRedactor } from '../../../records/src/redact/redact.js'
 import { setup } from './setup.js'
 
 const failed = { operation: 'write', payload: { a: 1 }, error: new Error('down'), policyId: 'p' }

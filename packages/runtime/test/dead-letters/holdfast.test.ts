@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fakeClock } from 'holdfast/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { RetryEvent } from '../../../records/src/session.js'
 import { Holdfast } from '../../src/holdfast.js'
-import type { RetryEvent } from '../../src/records/session.js'
 import { eventually } from './setup.js'
 
 let dir: string

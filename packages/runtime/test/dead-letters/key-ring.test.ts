@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { scripted } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import { KeyRing } from '../../src/dead-letters/key-ring.js'
-import type { DeadLetter } from '../../src/records/dead-letter.js'
+import type { DeadLetter } from '../../../records/src/dead-letter.js'
+import { KeyRing } from '../../../store/src/key-ring.js'
 import { freshStore, refusal, STORES, setup } from './setup.js'
 
 const key = (kid: string) => `${kid}:${randomBytes(32).toString('base64')}`

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { type Guard, type GuardOptions, guard } from 'holdfast'
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
 import { onTestFinished, vi } from 'vitest'
+import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../../../config/src/dead-letter-options.js'
+import type { Actor, EventInput, RuntimeContext } from '../../../config/src/runtime-context.js'
+import type { RetryEvent } from '../../../records/src/session.js'
+import { openStore } from '../../../store/src/open.js'
+import type { Store } from '../../../store/src/store.js'
 import type { Run } from '../../src/api-types.js'
 import { DeadLetters } from '../../src/dead-letters/dead-letters.js'
-import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../../src/dead-letters/options.js'
-import type { RetryEvent } from '../../src/records/session.js'
-import type { Actor, EventInput, RuntimeContext } from '../../src/runtime-context.js'
-import { openStore } from '../../src/store/open.js'
-import type { Store } from '../../src/store/store.js'
 
 /** The places a queue can be kept in. `batches` is memory that has leases taken in batches, as PostgreSQL does. */
 export const STORES = ['memory', 'batches', 'files', 'sqlite'] as const

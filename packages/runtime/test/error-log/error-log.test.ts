@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { classify } from 'holdfast'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ErrorLogOptions } from '../../../config/src/error-log-options.js'
+import { errorRecordCodec, errorRecordSchema } from '../../../records/src/errors.js'
 import { ErrorLog } from '../../src/error-log/error-log.js'
-import type { ErrorLogOptions } from '../../src/error-log/files.js'
-import { errorRecordCodec, errorRecordSchema } from '../../src/records/errors.js'
 import { type TestKit, testKit } from './setup.js'
 
 const status = (code: number) => Object.assign(new Error(`answered ${code}`), { status: code })

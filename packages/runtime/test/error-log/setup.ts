@@ -1,8 +1,8 @@
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
-import type { RetryEvent } from '../../src/records/session.js'
-import { makeRedactor } from '../../src/redact/redact.js'
-import type { EventInput, RuntimeContext } from '../../src/runtime-context.js'
-import { memoryStore } from '../../src/store/memory/index.js'
+import type { EventInput, RuntimeContext } from '../../../config/src/runtime-context.js'
+import { makeRedactor } from '../../../records/src/redact/redact.js'
+import type { RetryEvent } from '../../../records/src/session.js'
+import { memoryStore } from '../../../store/src/memory/index.js'
 
 /** A kit on a clock of its own, with what was said and told to look at. */
 export interface TestKit extends RuntimeContext {

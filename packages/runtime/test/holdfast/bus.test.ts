@@ -1,6 +1,6 @@
 import { fakeClock, seededRandom } from 'holdfast/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { openStore } from '../../src/store/open.js'
+import { openStore } from '../../../store/src/open.js'
 import { StoreBackedContext } from '../../src/store-backed-context.js'
 
 const PATIENCE = 10_000

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import type { FileWatcher } from '../../src/config/file/watch.js'
+import type { FileWatcher } from '../../../config/src/file/watch.js'
 import { folder, start } from './setup.js'
 
 const FILE = 'version: "1.1.0"\nstore: sqlite:holdfast.db\npolicies: { default: { max_attempts: 4 } }\n'

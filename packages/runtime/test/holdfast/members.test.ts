@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { parseConfig } from '../../src/config/check.js'
+import { parseConfig } from '../../../config/src/check.js'
 import { Holdfast } from '../../src/holdfast.js'
 
 let dir: string

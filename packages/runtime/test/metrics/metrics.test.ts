@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { byMemberCodec, seriesCodec, summaryCodec, windowCodec } from '../../../records/src/metrics.js'
 import { Metrics } from '../../src/metrics/metrics.js'
-import { byMemberCodec, seriesCodec, summaryCodec, windowCodec } from '../../src/records/metrics.js'
 import { HOUR, handClock, MINUTE, rowStore } from './setup.js'
 
 const all = { from: new Date(0), to: new Date(Date.UTC(2100, 0)) }

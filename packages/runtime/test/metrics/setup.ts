@@ -1,5 +1,5 @@
 import type { Clock } from 'holdfast'
-import type { MetricsRow, MetricsStore } from '../../src/store/store.js'
+import type { MetricsRow, MetricsStore } from '../../../store/src/store.js'
 
 /** A clock that is set by hand: no timers are needed here. */
 export interface HandClock extends Clock {

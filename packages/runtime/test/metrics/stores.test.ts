@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openStore } from '../../../store/src/open.js'
 import { Metrics } from '../../src/metrics/metrics.js'
-import { openStore } from '../../src/store/open.js'
 import { HOUR, handClock } from './setup.js'
 
 let dir: string

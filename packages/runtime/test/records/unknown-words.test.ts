@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { auditText, eventText, sessionText } from '../../../records/src/json-writers.js'
 import { auditCodec, eventCodec, migrateRecords, sessionCodec, toWire } from '../../src/index.js'
-import { auditText, eventText, sessionText } from '../../src/records/json-writers.js'
 
 /** Records of a later version, which uses words that this one does not know. */
 const session = {

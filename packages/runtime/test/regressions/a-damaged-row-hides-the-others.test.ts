@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
-import { openSqliteDriver } from '../../src/store/sqlite/driver.js'
+import { openSqliteDriver } from '../../../store/src/sqlite/driver.js'
 import { failing, folder, refused, start } from '../holdfast/setup.js'
 
 it('a row of a SQLite store that is damaged is left out of lists, told of once, and seen in the health', async () => {

@@ -2,8 +2,8 @@ import type { Pool } from 'holdfast'
 import type { PoolCoordinator } from 'holdfast/internal'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import { MemberCooldowns } from '../../src/fleet/member-cooldowns.js'
-import type { RedisConnection } from '../../src/fleet/redis-connection.js'
+import { MemberCooldowns } from '../../../fleet/src/member-cooldowns.js'
+import type { RedisConnection } from '../../../fleet/src/redis-connection.js'
 
 // The cooldown of a member that was being told to Redis when it was ended, and could not be told, was told when Redis was back.
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { openPostgres } from '../../../store/src/postgres/index.js'
+import type { Store } from '../../../store/src/store.js'
+import { event } from '../../../store/test/contract/records.js'
+import { tempFolder } from '../../../store/test/place.js'
+import { PostgresServer } from '../../../store/test/postgres-server.js'
 import { Holdfast } from '../../src/index.js'
-import { openPostgres } from '../../src/store/postgres/index.js'
-import type { Store } from '../../src/store/store.js'
-import { event } from '../store/contract/records.js'
-import { tempFolder } from '../store/place.js'
-import { PostgresServer } from '../store/postgres-server.js'
 
 // The limit of 3 seconds began with the end of the store itself. What was written before that, and the configuration that was
 // just being read, each waited for a server that did not answer for as long as a statement may take.

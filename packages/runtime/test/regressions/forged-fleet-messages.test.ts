@@ -12,9 +12,9 @@ import {
   parseNodeIds,
   parseNodeRecord,
   parseScored,
-} from '../../src/fleet/replies.js'
-import { missing, RealRedis, until } from '../fleet/redis.js'
-import { fail, node } from '../fleet/setup.js'
+} from '../../../fleet/src/replies.js'
+import { missing, RealRedis, until } from '../../../fleet/test/redis.js'
+import { fail, node } from '../../../fleet/test/setup.js'
 
 const DAY = 86_400_000
 const NOW = Date.UTC(2026, 0, 29)

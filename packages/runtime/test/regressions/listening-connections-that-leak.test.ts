@@ -1,7 +1,7 @@
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
-import type { PostgresDatabase } from '../../src/store/postgres/database.js'
-import { ReplayNotifications } from '../../src/store/postgres/replay-notifications.js'
+import type { PostgresDatabase } from '../../../store/src/postgres/database.js'
+import { ReplayNotifications } from '../../../store/src/postgres/replay-notifications.js'
 
 // A connection on which LISTEN failed stayed open, and every 5 s there was another one, until the server had none left. One that
 // was made while the last listener left stayed open too.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { parseConfig } from '../../src/config/check.js'
-import { migrateConfig } from '../../src/config/migrate/migrate.js'
+import { parseConfig } from '../../../config/src/check.js'
+import { migrateConfig } from '../../../config/src/migrate/migrate.js'
 
 const migrated = (file: string, value: object) => {
   const { text, report } = migrateConfig([{ file, text: JSON.stringify(value) }])

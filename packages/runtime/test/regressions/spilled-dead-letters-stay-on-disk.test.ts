@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { DeadLetter } from '../../src/records/dead-letter.js'
-import { openPostgres, type PostgresStore } from '../../src/store/postgres/index.js'
-import { at, letter } from '../store/contract/records.js'
-import { tempFolder } from '../store/place.js'
-import { PostgresServer } from '../store/postgres-server.js'
+import type { DeadLetter } from '../../../records/src/dead-letter.js'
+import { openPostgres, type PostgresStore } from '../../../store/src/postgres/index.js'
+import { at, letter } from '../../../store/test/contract/records.js'
+import { tempFolder } from '../../../store/test/place.js'
+import { PostgresServer } from '../../../store/test/postgres-server.js'
 
 // The spill took every rejected write for a fault of the entry where the database still answered reads. It then left the
 // entry out for the life of the process, though the database had recovered.

@@ -3,12 +3,12 @@ import type { FileHandle } from 'node:fs/promises'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { deadLetterCodec } from '../../../records/src/dead-letter.js'
+import { Disk } from '../../../store/src/files/disk.js'
+import { filesStore } from '../../../store/src/files/index.js'
+import { at, letter } from '../../../store/test/contract/records.js'
+import { tempFolder } from '../../../store/test/place.js'
 import { Holdfast } from '../../src/index.js'
-import { deadLetterCodec } from '../../src/records/dead-letter.js'
-import { Disk } from '../../src/store/files/disk.js'
-import { filesStore } from '../../src/store/files/index.js'
-import { at, letter } from './contract/records.js'
-import { tempFolder } from './place.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { CircuitBreaker } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openSqliteDriver, type SqliteDriverName } from '../../../store/src/sqlite/driver.js'
+import { MIGRATION_1 } from '../../../store/src/sqlite/schema.js'
+import { MIGRATION_2 } from '../../../store/src/sqlite/schema-journals.js'
+import { storedBreaker } from '../../../store/test/contract/records.js'
+import { folder, opened } from '../../../store/test/sqlite-place.js'
 import { Holdfast } from '../../src/index.js'
-import { openSqliteDriver, type SqliteDriverName } from '../../src/store/sqlite/driver.js'
-import { MIGRATION_1 } from '../../src/store/sqlite/schema.js'
-import { MIGRATION_2 } from '../../src/store/sqlite/schema-journals.js'
-import { storedBreaker } from './contract/records.js'
-import { folder, opened } from './sqlite-place.js'
 
 /** This Node.js may have no SQLite of its own. */
 const { getBuiltinModule } = process as { getBuiltinModule?: (id: string) => unknown }

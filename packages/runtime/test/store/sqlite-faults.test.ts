@@ -1,10 +1,10 @@
 import { copyFile, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import type { Store } from '../../../store/src/store.js'
+import { at, letter } from '../../../store/test/contract/records.js'
+import { folder, opened } from '../../../store/test/sqlite-place.js'
 import { Holdfast } from '../../src/index.js'
-import type { Store } from '../../src/store/store.js'
-import { at, letter } from './contract/records.js'
-import { folder, opened } from './sqlite-place.js'
 
 const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
 

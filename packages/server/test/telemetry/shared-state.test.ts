@@ -1,7 +1,6 @@
 import { Holdfast } from '@holdfast/runtime'
 import { describe, expect, it, onTestFinished } from 'vitest'
-// oxlint-disable-next-line holdfast/arrows -- a real server for tests, which no package ships
-import { missing, RealRedis, until } from '../../../runtime/test/fleet/redis.js'
+import { missing, RealRedis, until } from '../../../fleet/test/redis.js'
 import { createApp } from '../../src/app.js'
 import { asking } from '../fixture.js'
 import { parse } from './parser.js'

@@ -2,11 +2,11 @@
 import { writeSync } from 'node:fs'
 import { guard } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/internal'
+import { DEAD_LETTER_DEFAULTS } from '../../../../config/src/dead-letter-options.js'
+import type { RuntimeContext } from '../../../../config/src/runtime-context.js'
+import type { RetryEvent } from '../../../../records/src/session.js'
+import { openStore } from '../../../../store/src/open.js'
 import { DeadLetters } from '../../../src/dead-letters/dead-letters.js'
-import { DEAD_LETTER_DEFAULTS } from '../../../src/dead-letters/options.js'
-import type { RetryEvent } from '../../../src/records/session.js'
-import type { RuntimeContext } from '../../../src/runtime-context.js'
-import { openStore } from '../../../src/store/open.js'
 
 export interface ChildTask {
   mode: 'enqueue' | 'replay'

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seededRandom } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../../src/store/open.js'
-import { PostgresServer } from '../../store/postgres-server.js'
+import { openStore } from '../../../../store/src/open.js'
+import { PostgresServer } from '../../../../store/test/postgres-server.js'
 import { compileChild, runChild, startTarget } from './processes.js'
 
 /** A long run is 50 rounds of 1000 entries. */

@@ -1,0 +1,173 @@
+import { snakeKey } from '@holdfast/records'
+import { type Duration, HoldfastError } from 'holdfast'
+import { parseDuration } from 'holdfast/internal'
+import { type HiddenValue, hiddenValues } from './live-changes/hidden.js'
+import { resolveOperation } from './operations.js'
+import { mappedOperations, OverriddenPolicies, type OverriddenPolicy, type OwnBreaker } from './overridden.js'
+import { type DecoratedMethod, undeclaredClasses } from './overrides.js'
+import { formatValue } from './problem.js'
+import type { FieldOrigin } from './resolve.js'
+import type { ResolvedConfig } from './resolved.js'
+import { computeSchedule, type Schedule } from './schedule.js'
+import { policyEntryCodec } from './schema/schema.js'
+import { unknownNames } from './unknown-operation.js'
+
+/** A value, and where it comes from. */
+export interface ExplainedValue extends FieldOrigin {
+  readonly value: unknown
+}
+
+/** The policy for one kind of failure. */
+export interface ExplainedPolicy {
+  /** The kind of failure; `default` for every kind that is not listed. */
+  readonly kind: string
+  readonly policyId: string
+  readonly enabled: boolean
+  /** Every effective value, durations in milliseconds. */
+  readonly values: { readonly [field: string]: ExplainedValue }
+  /** The waits that it means. */
+  readonly schedule: Schedule
+  /** The id of the breaker that applies, where one does; a call's `service` wins over it. */
+  readonly breaker?: string
+}
+
+/** How an operation is guarded, and why. */
+export interface Explanation {
+  readonly operation: string
+  readonly subsystem?: string
+  /** False where calls go straight through. */
+  readonly enabled: boolean
+  readonly policies: readonly ExplainedPolicy[]
+  /** What may surprise: names that the configuration does not know, values that a change through the API hides, such changes that are left out, classes that nobody declared. */
+  readonly notes: readonly string[]
+}
+
+/** The id of the breaker that a policy's calls have, where they have one. */
+function breakerIdOf(policy: {
+  id: string
+  circuitBreaker?: string | null | undefined
+  enableCircuitBreaker: boolean
+}): string | undefined {
+  if (policy.circuitBreaker != null) return `service:${encodeURIComponent(policy.circuitBreaker)}`
+  return policy.enableCircuitBreaker ? `policy:${encodeURIComponent(policy.id)}` : undefined
+}
+
+/**
+ * Tells how an operation is guarded: for each kind of failure its policy, where each value comes from, and the waits that
+ * it means. `leftOut` says of policies what was changed through the API and is not in force.
+ */
+export function explain(
+  resolved: ResolvedConfig,
+  operation: string,
+  methods: Iterable<DecoratedMethod> = [],
+  leftOut: ReadonlyMap<string, string> = new Map(),
+): Explanation {
+  if (typeof operation !== 'string')
+    throw new HoldfastError('INVALID_OPTIONS', `operation: got ${formatValue(operation)}, takes a name`)
+  const { subsystem, isEnabled, policyByKind, fallbackPolicyId } = resolveOperation(resolved, operation)
+  const overridden = new OverriddenPolicies(resolved)
+  const policyOf = overridden.forOperation(operation)
+  const usedPolicies = new Set([...policyByKind.values(), fallbackPolicyId])
+  const hidden = hiddenValues(resolved).filter(({ policyId }) => usedPolicies.has(policyId))
+  const explained = [...policyByKind, ['default', fallbackPolicyId] as const].map(([kind, id]) =>
+    explainPolicy(overridden, policyOf, kind, id),
+  )
+  return {
+    operation,
+    ...(subsystem !== undefined && { subsystem }),
+    enabled: isEnabled,
+    policies: explained.map(({ policy }) => policy),
+    notes: [
+      ...unknownNames(resolved, operation),
+      ...hidden.map(formatHiddenNote),
+      ...[...usedPolicies].flatMap((id) => leftOut.get(id) ?? []),
+      ...new Set(explained.flatMap(({ notes }) => notes)),
+      ...undeclaredNotes(resolved, methods, [operation]),
+    ],
+  }
+}
+
+/** Says which classes overrides name that are neither decorated methods nor operations, as far as that is known. */
+export const undeclaredNotes = (
+  { config, policies }: Pick<ResolvedConfig, 'config' | 'policies'>,
+  methods: Iterable<DecoratedMethod> = [],
+  operations: readonly string[] = [],
+): string[] =>
+  undeclaredClasses(config.overrides, methods, [
+    ...operations,
+    ...policies.keys(),
+    ...mappedOperations(config),
+  ]).map((place) => `overrides name ${place}, of which no decorated method is known yet`)
+
+/** Says that a change through the API hides a value of the file. */
+export function formatHiddenNote({ policyId, field, value, below, where }: HiddenValue): string {
+  const location = where === undefined ? '' : ` (${where})`
+  const key = snakeKey(field)
+  const format = (value: unknown) =>
+    JSON.stringify((policyEntryCodec.encode({ [field]: value }) as Record<string, unknown>)[key])
+  return `policies.${policyId}.${key}: the ${format(below)} of the config${location} is hidden by ${format(value)}, a change through the API`
+}
+
+interface Explained {
+  readonly policy: ExplainedPolicy
+  readonly notes: readonly string[]
+}
+
+function explainPolicy(
+  overridden: OverriddenPolicies,
+  policyOf: (id: string) => OverriddenPolicy | undefined,
+  kind: string,
+  policyId: string,
+): Explained {
+  const found = policyOf(policyId)
+  if (found === undefined)
+    throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${JSON.stringify(policyId)}`)
+  const { policy, origins } = found
+  const values: Record<string, ExplainedValue> = {}
+  for (const [field, origin] of Object.entries(origins))
+    values[field] = { value: policy[field as keyof typeof policy] ?? null, ...origin }
+  const breaker = breakerIdOf(policy)
+  const notes = [...found.notes]
+  if (breaker !== undefined && policy.circuitBreaker == null)
+    notes.push(...explainBreaker(overridden.ownBreaker(policy), breaker, values))
+  return {
+    policy: {
+      kind,
+      policyId,
+      enabled: policy.enabled,
+      values,
+      schedule: computeSchedule(policy),
+      ...(breaker !== undefined && { breaker }),
+    },
+    notes,
+  }
+}
+
+/** Puts the overrides of a policy's own breaker among its values, and says those that a policy has no field for. */
+function explainBreaker(
+  { options, overrides }: OwnBreaker,
+  id: string,
+  values: Record<string, ExplainedValue>,
+): string[] {
+  const notes: string[] = []
+  for (const [word, { key, origin }] of overrides) {
+    const value = options[word as keyof typeof options]
+    const field = BREAKER_FIELDS[word]
+    if (field !== undefined)
+      values[field] = {
+        value: word === 'timeoutDuration' ? parseDuration(value as Duration) : value,
+        ...origin,
+      }
+    else
+      notes.push(
+        `the breaker ${id} has ${word} ${JSON.stringify(value)} by ${origin.origin === 'environment' ? origin.where : `overrides[${JSON.stringify(key)}]`}`,
+      )
+  }
+  return notes
+}
+
+/** The fields of a policy for options of its own breaker. */
+const BREAKER_FIELDS: { readonly [word: string]: string } = {
+  failureThreshold: 'circuitBreakerThreshold',
+  timeoutDuration: 'circuitBreakerTimeout',
+}

@@ -1,0 +1,53 @@
+import {
+  createCodec,
+  durationSeconds,
+  policyCodec,
+  positiveIntegerField,
+  type RetryPolicy,
+  snakeKey,
+} from '@holdfast/records'
+import { z } from 'zod'
+import type { Explanation } from './explain.js'
+
+const waitFields = { base: durationSeconds(), min: durationSeconds(), max: durationSeconds() }
+
+/** How an operation is guarded, and why. */
+export const explanationSchema = z.object({
+  operation: z.string(),
+  subsystem: z.string().optional(),
+  enabled: z.boolean(),
+  policies: z.array(
+    z.object({
+      kind: z.string(),
+      policy_id: z.string(),
+      enabled: z.boolean(),
+      /** Keyed by the fields of a policy, whose values they are. */
+      values: z.record(
+        z.string(),
+        z.object({ value: z.unknown(), origin: z.string(), where: z.string().optional() }),
+      ),
+      schedule: z.object({
+        waits: z.array(z.object({ attempt: positiveIntegerField(), ...waitFields })),
+        total: z.object(waitFields),
+        more: z.boolean(),
+      }),
+      breaker: z.string().optional(),
+    }),
+  ),
+  notes: z.array(z.string()),
+})
+const explanationCodec = createCodec(explanationSchema)
+
+/** The wire form of an explanation. Its values are those of a policy, so a policy's codec has to bring them over. */
+export function encodeExplanation(explanation: Explanation): z.input<typeof explanationSchema> {
+  const wire = explanationCodec.encode(explanation as never)
+  for (const policy of wire.policies) {
+    const entries = Object.entries(policy.values)
+    const fields = Object.fromEntries(entries.map(([field, { value }]) => [field, value]))
+    const values = policyCodec.encode(fields as unknown as RetryPolicy) as Record<string, unknown>
+    policy.values = Object.fromEntries(
+      entries.map(([field, value]) => [snakeKey(field), { ...value, value: values[snakeKey(field)] }]),
+    )
+  }
+  return wire
+}

@@ -1,0 +1,198 @@
+import { pathToFileURL } from 'node:url'
+import { errorMessageOf } from '@holdfast/records'
+import { isHoldfastError } from 'holdfast'
+import type { ActiveConfig } from '../active-config.js'
+import type { Checked } from '../check.js'
+import { formatHiddenNote } from '../explain.js'
+import { throwPolicyConflicts } from '../live-changes/conflicts.js'
+import { type Difference, hiddenByReload, hiddenMembers, toWireDifference } from '../live-changes/hidden.js'
+import { MemberFiles } from '../member-files.js'
+import { createConfigInvalid, lineOf, type Problem } from '../problem.js'
+import { restartNeededProblems } from '../restart.js'
+import type { Actor, RuntimeContext } from '../runtime-context.js'
+import type { Config } from '../schema/schema.js'
+import { type ConfigSource, readConfigText, requireValid } from '../source.js'
+import type { Environment } from '../text/interpolate.js'
+import { checkText } from './check-text.js'
+import { createFileWatcher, type FileWatcher } from './watch.js'
+
+/** What became of a file that was read again. */
+export interface Reloaded {
+  /** How many fields of policies are others than before. */
+  readonly changes: number
+  /** What is worth knowing about what is in force, what waits for the process to begin again included. */
+  readonly warnings: readonly Problem[]
+  /** Values of the file that changes through the API hide, a sentence each. */
+  readonly hidden: readonly string[]
+}
+
+export interface FileReloadParts {
+  runtime: RuntimeContext
+  source: ConfigSource
+  env: Environment
+  /** Where records live, and where they would live by another configuration. */
+  storeUrl: string
+  storeOf(config: Config): string
+  activeConfig: ActiveConfig
+  /** A path of the file, which begins where the file lies. */
+  resolvePath(path: string): string
+  /** Lets nothing else change meanwhile. */
+  serialize<T>(change: () => Promise<T>): Promise<T>
+}
+
+/** Reads the file again, and the files of members that it names, and puts what they say in force, or tells why not. */
+export class FileReload {
+  private readonly parts: FileReloadParts
+  private readonly memberFiles: MemberFiles
+  private watcher: FileWatcher | undefined = undefined
+  private isWatching = false
+  /** The file's text as it was last taken or refused. */
+  private lastText: string | undefined
+
+  constructor(parts: FileReloadParts) {
+    const { runtime, resolvePath, activeConfig, source } = parts
+    this.parts = parts
+    this.lastText = source.text
+    this.memberFiles = new MemberFiles({
+      runtime,
+      resolvePath,
+      onChanged: (pool, members) => {
+        activeConfig.replace(
+          { fileMembers: new Map(activeConfig.fileMembers).set(pool, members) },
+          throwPolicyConflicts,
+        )
+      },
+    })
+  }
+
+  /** The members that the files of a configuration list. @throws CONFIG_INVALID */
+  readMembers(config: Config) {
+    return this.memberFiles.read(config)
+  }
+
+  /** @throws CONFIG_INVALID that lists everything wrong; what was in force stays so */
+  async reload(actor: Actor): Promise<Reloaded> {
+    const { env, source, activeConfig } = this.parts
+    const { file } = source
+    if (file === undefined) return { changes: 0, warnings: activeConfig.loaded.warnings, hidden: [] }
+    return this.applyChecked(async () => {
+      this.lastText = await readConfigText(file)
+      this.watcher?.setKnownText(this.lastText)
+      return checkText(this.lastText, { file, env })
+    }, actor)
+  }
+
+  watchFile(): void {
+    const { runtime, source, env, activeConfig, serialize } = this.parts
+    const { file } = source
+    this.isWatching = true
+    this.memberFiles.watchFiles(activeConfig.loaded.config)
+    if (file === undefined) return
+    this.watcher = createFileWatcher(file, {
+      clock: runtime.clock,
+      text: source.text,
+      onChange: (text) =>
+        // What somebody has asked to be read meanwhile is not read once more.
+        serialize(async () => {
+          const isKnown = text === this.lastText
+          this.lastText = text
+          if (!isKnown) await this.applyChecked(() => checkText(text, { file, env }), { by: 'file' })
+        }).then(
+          () => {},
+          () => {}, // it has been told
+        ),
+      onError: (error) => runtime.warn(`the configuration cannot be read: ${errorMessageOf(error)}`),
+    })
+  }
+
+  close(): void {
+    this.isWatching = false
+    this.watcher?.close()
+    this.watcher = undefined
+    this.memberFiles.close()
+  }
+
+  private async applyChecked(read: () => Promise<Checked>, actor: Actor): Promise<Reloaded> {
+    const { activeConfig, source } = this.parts
+    const { loaded: previous } = activeConfig
+    let changes: Difference[]
+    try {
+      const loaded = requireValid(await read(), source.file)
+      const fileMembers = await this.memberFiles.read(loaded.config)
+      await this.loadHandlers(loaded.config)
+      changes = activeConfig.replace({ loaded, fileMembers }, throwPolicyConflicts)
+    } catch (error) {
+      await this.recordRejection(actor, error)
+      throw error
+    }
+    activeConfig.usesBuiltInPolicies = false
+    const { config } = activeConfig.loaded
+    if (this.isWatching) this.memberFiles.watchFiles(config)
+    const hidden = [
+      ...hiddenByReload(previous, activeConfig.resolved).map(formatHiddenNote),
+      ...hiddenMembers(previous.config, config, activeConfig.layer),
+    ]
+    const restartNeeded = restartNeededProblems({ ...this.parts, config: source.checked.config }, config)
+    activeConfig.addWarnings(restartNeeded)
+    await this.report(actor, { changes, hidden, waiting: restartNeeded })
+    return { changes: changes.length, warnings: activeConfig.loaded.warnings, hidden }
+  }
+
+  private async report(
+    actor: Actor,
+    found: {
+      changes: readonly Difference[]
+      hidden: readonly string[]
+      waiting: readonly Problem[]
+    },
+  ): Promise<void> {
+    const { runtime, source } = this.parts
+    const { file } = source
+    const { changes, hidden, waiting: restartNeeded } = found
+    for (const note of [...hidden, ...restartNeeded.map((warning) => lineOf(warning, undefined))]) {
+      runtime.warn(note)
+      runtime.logger.warn({ config: file }, note)
+    }
+    runtime.emit({
+      eventType: 'config_reloaded',
+      component: 'config',
+      context: {
+        file,
+        by: actor.by ?? 'unknown',
+        changes: changes.length,
+        hidden,
+        ...(restartNeeded.length > 0 && { waiting: restartNeeded.map(({ path }) => path) }),
+      },
+    })
+    await runtime.audit(actor, 'config.reload', file ?? 'object', {
+      after: { changes: changes.map(toWireDifference) },
+    })
+  }
+
+  /** Loads the module of handlers that a configuration names. @throws CONFIG_INVALID */
+  private async loadHandlers({ deadLetters }: Config): Promise<void> {
+    const file = deadLetters?.handlers
+    if (file === undefined) return
+    try {
+      await import(pathToFileURL(this.parts.resolvePath(file)).href)
+    } catch (error) {
+      throw createConfigInvalid('the configuration', [
+        { path: 'dead_letters.handlers', message: `cannot be loaded: ${errorMessageOf(error)}` },
+      ])
+    }
+  }
+
+  private async recordRejection(actor: Actor, error: unknown): Promise<void> {
+    const { runtime, source } = this.parts
+    const { file } = source
+    const reason = errorMessageOf(error)
+    const details = isHoldfastError(error) ? error.details : undefined
+    runtime.warn(`the configuration was not taken, what was in force stays so: ${reason}`)
+    runtime.emit({
+      eventType: 'config_rejected',
+      component: 'config',
+      context: { file, by: actor.by ?? 'unknown', reason, ...(details && { details }) },
+    })
+    await runtime.audit(actor, 'config.reject', file ?? 'object', { after: { reason } })
+  }
+}

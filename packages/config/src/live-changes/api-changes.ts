@@ -1,0 +1,150 @@
+import { errorMessageOf, type PolicyFields, policyCodec, type RetryPolicy } from '@holdfast/records'
+import type { KeyRing } from '@holdfast/store'
+import { isHoldfastError } from 'holdfast'
+import type { ActiveConfig } from '../active-config.js'
+import type { Actor, RuntimeContext } from '../runtime-context.js'
+import { deletePolicy, putPolicy } from './changes.js'
+import { throwPolicyConflicts } from './conflicts.js'
+import { LayerHistory } from './history.js'
+import type { Layer } from './layer.js'
+
+/** Changes made through the API: each is stored, in force at once, told of and audited, and can be taken back. */
+export class ApiChanges {
+  private readonly runtime: RuntimeContext
+  private readonly activeConfig: ActiveConfig
+  private readonly layerHistory: LayerHistory
+
+  constructor(runtime: RuntimeContext, activeConfig: ActiveConfig, keys: () => KeyRing) {
+    this.runtime = runtime
+    this.activeConfig = activeConfig
+    this.layerHistory = new LayerHistory(runtime, keys)
+  }
+
+  /** Encrypts the credentials of members with the newest key. */
+  rotateKeys() {
+    return this.layerHistory.rotate()
+  }
+
+  /** The versions, newest first. */
+  history() {
+    return this.layerHistory.history()
+  }
+
+  /** When they last said something else of a policy. */
+  changedAt(policyId: string): Promise<Date | undefined> {
+    return this.layerHistory.changedAt(policyId)
+  }
+
+  async putPolicy(policy: PolicyFields & { id: string }, actor: Actor): Promise<RetryPolicy> {
+    const { activeConfig, runtime } = this
+    const before = activeConfig.resolved.policies.get(policy?.id)?.policy
+    await this.change((layer) => putPolicy(activeConfig.loaded, layer, policy), actor)
+    const after = activeConfig.policy(policy.id)
+    activeConfig.markChanged(policy.id)
+    await runtime.audit(actor, 'policy.put', policy.id, {
+      before: before && policyCodec.encode(before),
+      after: policyCodec.encode(after),
+    })
+    return after
+  }
+
+  async deletePolicy(id: string, actor: Actor): Promise<void> {
+    const { activeConfig, runtime } = this
+    const before = activeConfig.resolved.policies.get(id)?.policy
+    await this.change((layer) => deletePolicy(activeConfig.loaded, layer, id), actor)
+    await runtime.audit(actor, 'policy.delete', id, { before: before && policyCodec.encode(before) })
+  }
+
+  async rollback(version: number, actor: Actor): Promise<void> {
+    const { activeConfig, runtime } = this
+    const { layer: before } = activeConfig
+    const target = `version ${version}`
+    try {
+      await this.applyChange(
+        () => this.layerHistory.rollback(version, actor, (layer) => activeConfig.checkLayer(layer)),
+        actor,
+      )
+    } catch (error) {
+      if (isHoldfastError(error) && error.code === 'CONFIG_INVALID')
+        await this.recordRejection(actor, target, error)
+      throw error
+    }
+    await runtime.audit(actor, 'config.rollback', target, { before, after: activeConfig.layer })
+  }
+
+  async clear(actor: Actor): Promise<void> {
+    const { layer: before } = this.activeConfig
+    await this.applyChange(() => this.layerHistory.clear(actor), actor)
+    await this.runtime.audit(actor, 'config.clear', 'layer', { before })
+  }
+
+  /** `change` may be called again where somebody else was quicker. What it throws is thrown, and nothing is changed. */
+  change(change: (layer: Layer) => Layer, actor: Actor): Promise<void> {
+    const checked = (layer: Layer) => {
+      const changed = change(layer)
+      this.activeConfig.checkLayer(changed)
+      return changed
+    }
+    return this.applyChange(() => this.layerHistory.change(checked, actor), actor)
+  }
+
+  /**
+   * Takes over what is stored: at the start, or by another process. Those that do not go with the file are left out, and that
+   * is told: a process must begin, and another's changes must be heard of, whatever they say.
+   */
+  async refresh(fileMembers = this.activeConfig.fileMembers): Promise<void> {
+    const { runtime, activeConfig } = this
+    const stored = await this.layerHistory.load()
+    activeConfig.replace({ stored, fileMembers }, (problems) => {
+      const reason = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
+      runtime.warn(`changes made through the API do not go with the file and are left out: ${reason}`)
+      runtime.emit({
+        eventType: 'config_rejected',
+        component: 'config',
+        context: { layer: 'api', reason, policies: [...new Set(problems.map(({ policyId }) => policyId))] },
+      })
+    })
+  }
+
+  /** The same, where another process has stored anything. */
+  async refreshIfChanged(): Promise<void> {
+    // A store that cannot be reached is told of by those who must write to it, and not every second.
+    const newVersion = await this.layerHistory.newVersion().catch(() => undefined)
+    if (newVersion === undefined) return
+    await this.refresh()
+    this.emitChanged({ by: newVersion.by, version: newVersion.version })
+  }
+
+  /** Puts what was stored just now in force. */
+  private async applyChange(change: () => Promise<Layer>, actor: Actor): Promise<void> {
+    const { stored: before } = this.activeConfig
+    const stored = await change()
+    try {
+      this.activeConfig.replace({ stored }, throwPolicyConflicts)
+    } catch (error) {
+      // What is stored must be what can be in force.
+      await this.layerHistory.change(() => before, { by: 'holdfast', reason: 'the change was refused' })
+      throw error
+    }
+    this.emitChanged({ by: actor.by ?? 'unknown' })
+  }
+
+  private async recordRejection(actor: Actor, target: string, error: unknown): Promise<void> {
+    const { runtime } = this
+    const reason = errorMessageOf(error)
+    runtime.emit({
+      eventType: 'config_rejected',
+      component: 'config',
+      context: { layer: 'api', by: actor.by ?? 'unknown', reason },
+    })
+    await runtime.audit(actor, 'config.reject', target, { after: { reason } })
+  }
+
+  private emitChanged(context: object): void {
+    this.runtime.emit({
+      eventType: 'config_reloaded',
+      component: 'config',
+      context: { ...context, layer: 'api' },
+    })
+  }
+}

@@ -1,0 +1,202 @@
+import { KeyRing, type LayerStore, type LayerVersion, type Store } from '@holdfast/store'
+import { type Clock, HoldfastError } from 'holdfast'
+import { createConfigInvalid, formatValue, type Problem } from '../problem.js'
+import type { Actor } from '../runtime-context.js'
+import { policyEntryCodec } from '../schema/schema.js'
+import type { Layer } from './layer.js'
+import { memberChangeCodec } from './member-schema.js'
+import { decryptMemberUrls, encryptMemberUrls, hasOutdatedSecrets } from './member-secrets.js'
+
+const NO_KEYS = new KeyRing(undefined)
+
+/** Who changed the layer, when and why. */
+export interface LayerChange {
+  readonly version: number
+  readonly by: string
+  readonly reason?: string | undefined
+  readonly at: Date
+}
+
+/** So often a change is made anew where somebody else was quicker. */
+const MAX_APPEND_ATTEMPTS = 20
+
+/** The layer of changes made through the API: every version of it is kept, and any can be gone back to. */
+export class LayerHistory {
+  private readonly store: LayerStore
+  private readonly clock: Pick<Clock, 'wall'>
+  /** The newest version that was read or written here. */
+  private knownVersion = 0
+
+  /** The keys that urls of members with credentials are encrypted with. */
+  private readonly keys: () => KeyRing
+
+  constructor(
+    { store, clock }: { store: Pick<Store, 'layers'>; clock: Pick<Clock, 'wall'> },
+    keys: () => KeyRing = () => NO_KEYS,
+  ) {
+    this.store = store.layers
+    this.clock = clock
+    this.keys = keys
+  }
+
+  /** The layer as it is stored. @throws CONFIG_INVALID where this release cannot read it */
+  async load(): Promise<Layer> {
+    const latest = await this.store.latest()
+    this.knownVersion = latest?.version ?? 0
+    return this.open(latest)
+  }
+
+  /** The newest version where it was written elsewhere and not read here yet. */
+  async newVersion(): Promise<LayerChange | undefined> {
+    const latest = await this.store.latest()
+    return latest === undefined || latest.version === this.knownVersion ? undefined : toLayerChange(latest)
+  }
+
+  /** When what the layer says of a policy last became other than it was; undefined where it never did. */
+  async changedAt(policyId: string): Promise<Date | undefined> {
+    const policyEntry = ({ layer }: LayerVersion) =>
+      JSON.stringify((layer as Layer | null)?.policies?.[policyId]) ?? 'nothing'
+    const versions = await this.store.history()
+    return versions.find((version, i) => {
+      const before = versions[i + 1]
+      return policyEntry(version) !== (before === undefined ? 'nothing' : policyEntry(before))
+    })?.at
+  }
+
+  /**
+   * Stores what `change` makes of the layer. It is called again where somebody else changed the layer meanwhile, so it must
+   * do nothing else; what it throws is thrown, and nothing is stored.
+   */
+  async change(change: (layer: Layer) => Layer, actor?: Actor): Promise<Layer> {
+    for (let attempts = 0; attempts < MAX_APPEND_ATTEMPTS; attempts++) {
+      const latest = await this.store.latest()
+      const layer = change(this.open(latest))
+      if (await this.append(latest, layer, actor)) return layer
+    }
+    throw new HoldfastError(
+      'STORE_UNAVAILABLE',
+      'the layer of changes is being changed all the time: try again',
+    )
+  }
+
+  /**
+   * Goes back to a version, which becomes the newest once more; 0 is the layer before any change. What `check` throws of it is
+   * thrown, and nothing is stored.
+   */
+  async rollback(version: number, actor?: Actor, check: (layer: Layer) => void = () => {}): Promise<Layer> {
+    const versions = await this.store.history()
+    const found = versions.find((known) => known.version === version)
+    if (found === undefined && version !== 0) {
+      const problem = `version: got ${formatValue(version)}, takes ${formatVersions(versions)}`
+      throw new HoldfastError('INVALID_OPTIONS', `the layer of changes cannot be rolled back: ${problem}`, {
+        details: [problem],
+      })
+    }
+    const layer = this.open(found)
+    check(layer)
+    return this.change(() => layer, { ...actor, reason: actor?.reason ?? `rollback to version ${version}` })
+  }
+
+  /** Drops all changes. */
+  async clear(actor?: Actor): Promise<Layer> {
+    const cleared: Layer = {}
+    // What is stored may be what cannot be read, and is not read for this.
+    for (let attempts = 0; attempts < MAX_APPEND_ATTEMPTS; attempts++)
+      if (
+        await this.append(await this.store.latest(), cleared, { ...actor, reason: actor?.reason ?? 'clear' })
+      )
+        return cleared
+    throw new HoldfastError(
+      'STORE_UNAVAILABLE',
+      'the layer of changes is being changed all the time: try again',
+    )
+  }
+
+  /** All versions, newest first. */
+  async history(): Promise<LayerChange[]> {
+    const versions = await this.store.history()
+    return versions.map(toLayerChange)
+  }
+
+  /**
+   * Encrypts the credentials of members in every version with the newest key; with none, stores them as they are. Tells how many
+   * versions were written, and which have a key that is not at hand.
+   */
+  async rotate(): Promise<{ rewritten: number; unreadable: string[] }> {
+    const keys = this.keys()
+    const unreadable = new Set<string>()
+    let rewritten = 0
+    for (const { version, layer } of await this.store.history()) {
+      if (!hasOutdatedSecrets(layer, keys)) continue
+      const problems: Problem[] = []
+      const opened = decryptMemberUrls(layer, keys, (problem) => problems.push(problem))
+      for (const { path } of problems) unreadable.add(path)
+      if (problems.length > 0) continue
+      await this.store.rewrite(version, encryptMemberUrls(opened as Layer, keys))
+      rewritten++
+    }
+    return { rewritten, unreadable: [...unreadable] }
+  }
+
+  private open(stored: LayerVersion | undefined): Layer {
+    if (stored === undefined) return {}
+    const problems: Problem[] = []
+    const layer = decryptMemberUrls(stored.layer, this.keys(), (problem) => problems.push(problem))
+    if (problems.length > 0)
+      throw createConfigInvalid(`version ${stored.version} of the layer of changes`, problems)
+    return parseStoredLayer({ ...stored, layer })
+  }
+
+  private async append(
+    latest: LayerVersion | undefined,
+    layer: Layer,
+    actor: Actor | undefined,
+  ): Promise<boolean> {
+    const after = latest?.version ?? 0
+    const { by = 'unknown', reason } = actor ?? {}
+    const at = new Date(this.clock.wall())
+    const stored = encryptMemberUrls(layer, this.keys())
+    const next = { version: after + 1, by, ...(reason !== undefined && { reason }), at, layer: stored }
+    const appended = await this.store.append(next, after)
+    if (appended) this.knownVersion = next.version
+    return appended
+  }
+}
+
+const toLayerChange = ({ version, by, reason, at }: LayerVersion): LayerChange => ({
+  version,
+  by,
+  ...(reason !== undefined && { reason }),
+  at,
+})
+
+/** The versions that there are, newest first, in words; of many the first and the last. */
+function formatVersions(versions: readonly LayerVersion[]): string {
+  const [newest, oldest] = [versions[0], versions.at(-1)]
+  if (newest === undefined || oldest === undefined) return '0: nothing was changed yet'
+  return newest === oldest ? `0 or ${newest.version}` : `0, or ${oldest.version} to ${newest.version}`
+}
+
+/** A stored layer, checked: it may have been written by another release. */
+function parseStoredLayer(stored: LayerVersion): Layer {
+  const layer = stored.layer as Layer | null
+  const problems: Problem[] = []
+  if (typeof layer !== 'object' || layer === null)
+    problems.push({ path: '', message: `got ${formatValue(layer)}, takes an object` })
+  else
+    for (const [path, readable] of layerEntries(layer))
+      if (!readable)
+        problems.push({ path, message: 'cannot be read by this release (roll back, or clear the layer)' })
+  if (problems.length > 0)
+    throw createConfigInvalid(`version ${stored.version} of the layer of changes`, problems)
+  return layer ?? {}
+}
+
+/** What a layer holds, and whether this release can read it. */
+function* layerEntries({ policies = {}, pools = {} }: Layer): Iterable<[path: string, readable: boolean]> {
+  for (const [id, entry] of Object.entries(policies))
+    yield [`policies.${id}`, entry === null || policyEntryCodec.safeDecode(entry).success]
+  for (const [pool, { members = {} }] of Object.entries(pools))
+    for (const [id, entry] of Object.entries(members))
+      yield [`pools.${pool}.members.${id}`, entry === null || memberChangeCodec.safeDecode(entry).success]
+}

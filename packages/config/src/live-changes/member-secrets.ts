@@ -1,0 +1,77 @@
+import { isEncrypted, KeyRing } from '@holdfast/store'
+import { isHoldfastError } from 'holdfast'
+import { createConfigInvalid, type Problem } from '../problem.js'
+import type { Layer } from './layer.js'
+
+type Mapping = Record<string, unknown>
+
+const isMapping = (value: unknown): value is Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Whether a url holds a user or a password. */
+const hasCredentials = (url: unknown): boolean => {
+  if (typeof url !== 'string' || !URL.canParse(url)) return false
+  const { username, password } = new URL(url)
+  return username !== '' || password !== ''
+}
+
+/** A layer with something else in place of the url of each member; what has another form stays as it is. */
+function mapUrls(layer: unknown, map: (url: unknown, path: string) => unknown): unknown {
+  if (!isMapping(layer) || !isMapping(layer.pools)) return layer
+  const pools = Object.entries(layer.pools).map(([pool, held]) => {
+    if (!isMapping(held) || !isMapping(held.members)) return [pool, held]
+    const members = Object.entries(held.members).map(([id, change]) =>
+      isMapping(change) && change.url !== undefined
+        ? [id, { ...change, url: map(change.url, `pools.${pool}.members.${id}`) }]
+        : [id, change],
+    )
+    return [pool, { ...held, members: Object.fromEntries(members) }]
+  })
+  return { ...layer, pools: Object.fromEntries(pools) }
+}
+
+/** A layer as it is stored: urls with credentials are encrypted where there is a key. */
+export const encryptMemberUrls = (layer: Layer, keys: KeyRing): unknown =>
+  keys.newestId === undefined
+    ? layer
+    : mapUrls(layer, (url, path) => (hasCredentials(url) ? keys.encrypt(url, path) : url))
+
+/** A stored layer with its urls as they were given. A url that cannot be opened stays as it is and is told of. */
+export const decryptMemberUrls = (
+  stored: unknown,
+  keys: KeyRing,
+  problem: (found: Problem) => void,
+): unknown =>
+  mapUrls(stored, (url, path) => {
+    if (!isEncrypted(url)) return url
+    try {
+      return keys.decrypt(url, path)
+    } catch (error) {
+      if (!isHoldfastError(error)) throw error
+      problem({ path: `${path}.url`, message: error.message })
+      return url
+    }
+  })
+
+/** A stored layer for those who only read it. @throws CONFIG_INVALID where a key is not at hand */
+export function openStoredLayer(
+  stored: unknown,
+  encryptionKey: string | readonly string[] | undefined,
+): Layer {
+  const problems: Problem[] = []
+  const layer = decryptMemberUrls(stored ?? {}, new KeyRing(encryptionKey), (problem) =>
+    problems.push(problem),
+  )
+  if (problems.length > 0) throw createConfigInvalid('the layer of changes', problems)
+  return layer as Layer
+}
+
+/** Whether a url in a stored layer would be stored otherwise today. */
+export function hasOutdatedSecrets(stored: unknown, keys: KeyRing): boolean {
+  let isOutdated = false
+  mapUrls(stored, (url) => {
+    if (isEncrypted(url) || hasCredentials(url)) isOutdated ||= keys.needsRotation(url)
+    return url
+  })
+  return isOutdated
+}

@@ -1,0 +1,161 @@
+import { suggest } from '@holdfast/records'
+import type { z } from 'zod'
+import { formatPath } from './problem.js'
+import {
+  childOf,
+  encodeLeaf,
+  formatKeyAs,
+  itemOf,
+  type KeyStyle,
+  kindOf,
+  shapeOf,
+  takesNull,
+  unwrap,
+} from './schema/walk.js'
+import type { Interpolate } from './text/interpolate.js'
+
+/** What preparing a value needs, and where it tells what it found. */
+export interface NormalizeContext {
+  readonly spelling: KeyStyle
+  /** What the whole is called. @defaultValue the config */
+  readonly rootName?: string
+  readonly interpolate: Interpolate
+  /** Tells of a problem at a path in the source's spelling. */
+  onProblem(path: readonly string[], message: string, at: 'key' | 'value'): void
+}
+
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Brings what was written to the wire's spelling: keys of code to those of files, milliseconds to seconds, variables to
+ * their values, empty sections to empty mappings. Keys that the schema does not know are told of and left out.
+ */
+export function normalize(
+  schema: z.core.$ZodType,
+  value: unknown,
+  path: readonly string[],
+  context: NormalizeContext,
+): unknown {
+  const kind = kindOf(schema)
+  if (kind === 'anything') return copyUnknown(value, path, context, new Set())
+  if (value === null || value === undefined) {
+    const isEmpty = value === null && !takesNull(schema) && (kind === 'object' || kind === 'record')
+    return isEmpty ? {} : value
+  }
+  const item = Array.isArray(value) ? itemOf(schema) : undefined
+  if (item !== undefined)
+    return (value as unknown[]).map((childValue, i) =>
+      normalize(item, childValue, [...path, `${i}`], context),
+    )
+  if (kind === 'array') return context.interpolate(schema, value, path)
+  if (kind !== 'object' && kind !== 'record') {
+    const wire = context.spelling === 'code' ? encodeLeaf(schema, value) : value
+    return context.interpolate(schema, wire, path)
+  }
+  if (!isMapping(value)) return value
+  return kind === 'object'
+    ? normalizeObject(schema, value, path, context)
+    : normalizeRecord(schema, value, path, context)
+}
+
+function normalizeObject(
+  schema: z.core.$ZodType,
+  value: Record<string, unknown>,
+  path: readonly string[],
+  context: NormalizeContext,
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  const known = wireKeys(schema, context.spelling)
+  for (const [key, childValue] of Object.entries(value)) {
+    if (childValue === undefined) continue
+    const wire = known.get(key)
+    if (wire === undefined) {
+      const suggestion = suggest(key, known.keys())
+      const hint =
+        suggestion === undefined
+          ? `, takes ${formatKeys([...known.keys()])}`
+          : ` (did you mean ${suggestion}?)`
+      context.onProblem(
+        [...path, key],
+        `is no key of ${path.length === 0 ? (context.rootName ?? 'the config') : formatPath(path)}${hint}`,
+        'key',
+      )
+      continue
+    }
+    const child = childOf(schema, wire) as z.core.$ZodType
+    const normalized = normalize(child, childValue, [...path, key], context)
+    // A section that is there and empty says nothing; anything else that is null must be allowed to be.
+    if (normalized !== undefined) result[wire] = normalized
+  }
+  return result
+}
+
+const formatKeys = (keys: string[]): string =>
+  keys.length > 12
+    ? `one of ${keys.slice(0, 12).join(', ')} and ${keys.length - 12} more`
+    : `one of ${keys.join(', ')}`
+
+function normalizeRecord(
+  schema: z.core.$ZodType,
+  value: Record<string, unknown>,
+  path: readonly string[],
+  context: NormalizeContext,
+): Record<string, unknown> {
+  const result: Record<string, unknown> = {}
+  for (const [key, childValue] of Object.entries(value)) {
+    if (childValue === undefined) continue
+    if (!isValidName(key, [...path, key], context)) continue
+    const normalized = normalize(childOf(schema, key) as z.core.$ZodType, childValue, [...path, key], context)
+    if (normalized !== undefined) result[key] = normalized
+  }
+  return result
+}
+
+/** Names are used as keys of objects, where one means something else, and an empty one says nothing. */
+function isValidName(key: string, path: readonly string[], context: NormalizeContext): boolean {
+  if (key !== '__proto__' && key.trim() !== '') return true
+  context.onProblem(path, `${JSON.stringify(key)} cannot be a name, takes another`, 'key')
+  return false
+}
+
+const keyCache = new WeakMap<object, Map<string, string>>()
+
+/** The keys of an object as they are spelled in the source, each with that of the wire. */
+function wireKeys(schema: z.core.$ZodType, spelling: KeyStyle): Map<string, string> {
+  const shape = shapeOf(schema)
+  if (spelling === 'wire') {
+    let known = keyCache.get(unwrap(schema))
+    if (known === undefined) {
+      known = new Map(Object.keys(shape).map((key) => [key, key]))
+      keyCache.set(unwrap(schema), known)
+    }
+    return known
+  }
+  return new Map(Object.keys(shape).map((key) => [formatKeyAs(key, spelling), key]))
+}
+
+/** A copy of a value that no schema describes, variables replaced. What holds itself is told of. */
+function copyUnknown(
+  value: unknown,
+  path: readonly string[],
+  context: NormalizeContext,
+  ancestors: Set<object>,
+): unknown {
+  if (typeof value === 'string') return context.interpolate(undefined, value, path)
+  if (typeof value !== 'object' || value === null) return value
+  if (ancestors.has(value)) {
+    context.onProblem(path, 'holds itself, takes a value that does not', 'value')
+    return undefined
+  }
+  ancestors.add(value)
+  const result = Array.isArray(value)
+    ? value.map((item, i) => copyUnknown(item, [...path, `${i}`], context, ancestors))
+    : Object.fromEntries(
+        Object.entries(value)
+          .filter(([key]) => isValidName(key, [...path, key], context))
+          .map(([key, item]) => [key, copyUnknown(item, [...path, key], context, ancestors)]),
+      )
+  ancestors.delete(value)
+  return result
+}

@@ -1,0 +1,245 @@
+import { suggest } from '@holdfast/records'
+import { HoldfastError, isHoldfastError } from 'holdfast'
+import { Bulkhead, CircuitBreaker, Retry, Timeout } from 'holdfast/decorators'
+import { overridePlaces } from 'holdfast/internal'
+import { variableName } from './environment.js'
+import type { FieldOrigin } from './resolve.js'
+import { locationKey, type SourceLocations } from './source-locations.js'
+import { type Environment, parseScalar } from './text/interpolate.js'
+
+/** The decorators, each as the function that refuses settings that are wrong. */
+const DECORATOR_BY_NAME: { readonly [decorator: string]: (settings: never) => unknown } = {
+  Retry,
+  CircuitBreaker,
+  Timeout,
+  Bulkhead,
+}
+
+/** What a setting is only sound beside; an override may come without. */
+const REQUIRED_TOGETHER: { readonly [setting: string]: object } = {
+  'CircuitBreaker/slowCallRate': { slowCallDuration: 1 },
+  'CircuitBreaker/slowCallDuration': { slowCallRate: 1 },
+  'CircuitBreaker/maxTimeoutDuration': { timeoutDuration: 1 },
+  'Retry/maxDelay': { delay: 0 },
+}
+
+/** Every setting that an override can have, by decorator. */
+const SETTINGS_BY_DECORATOR: { readonly [decorator: string]: readonly string[] } = {
+  Retry: [
+    'enabled',
+    'maxRetries',
+    'delay',
+    'maxDelay',
+    'maxDuration',
+    'jitter',
+    'retryOn',
+    'abortOn',
+    'name',
+  ],
+  CircuitBreaker: [
+    'enabled',
+    'requestVolumeThreshold',
+    'failureRatio',
+    'delay',
+    'failOn',
+    'skipOn',
+    'failureThreshold',
+    'windowType',
+    'windowDuration',
+    'failureRate',
+    'minimumCalls',
+    'slowCallDuration',
+    'slowCallRate',
+    'timeoutDuration',
+    'timeoutMultiplier',
+    'maxTimeoutDuration',
+    'successThreshold',
+    'halfOpenMax',
+    'probeLease',
+    'adaptive',
+    'failureOn',
+  ],
+  Timeout: ['enabled', 'value'],
+  Fallback: ['enabled', 'fallbackMethod', 'applyOn', 'skipOn'],
+  Bulkhead: ['enabled', 'value', 'waitingTaskQueue'],
+}
+
+/** Every setting that an override can have, as `Decorator/setting`. */
+const SETTING_KEYS = Object.entries(SETTINGS_BY_DECORATOR).flatMap(([decorator, settings]) =>
+  settings.map((setting) => `${decorator}/${setting}`),
+)
+
+/** What is wrong with an override, in a sentence; undefined where nothing is. */
+export function overrideProblem(
+  key: string,
+  value: unknown,
+  format: (value: unknown) => string,
+): string | undefined {
+  const parts = key.split('/')
+  const [decorator = '', setting = ''] = parts.slice(-2)
+  if (parts.length < 2 || parts.length > 4 || parts.includes(''))
+    return 'takes Class/method/Decorator/setting, Class/Decorator/setting or Decorator/setting'
+  if (!Object.hasOwn(SETTINGS_BY_DECORATOR, decorator))
+    return `${JSON.stringify(decorator)} is no decorator, takes ${expectedOneOf(decorator, Object.keys(SETTINGS_BY_DECORATOR))}`
+  if (decorator === 'Fallback')
+    return 'a config cannot override fallbacks: operations have none of their own, and those of decorated methods are overridden by configureDecorators({ overrides })'
+  const knownSettings = SETTINGS_BY_DECORATOR[decorator] ?? []
+  if (!knownSettings.includes(setting))
+    return `${decorator} has no setting ${JSON.stringify(setting)}, takes ${expectedOneOf(setting, knownSettings)}`
+  if (setting === 'enabled')
+    return typeof value === 'boolean' ? undefined : `got ${format(value)}, takes true or false`
+  try {
+    DECORATOR_BY_NAME[decorator]?.({
+      ...REQUIRED_TOGETHER[`${decorator}/${setting}`],
+      [setting]: value,
+    } as never)
+    return undefined
+  } catch (error) {
+    const expected = isHoldfastError(error)
+      ? /(takes .*)/s.exec(error.details?.[0] ?? error.message)?.[1]
+      : undefined
+    return `got ${format(value)}, ${expected ?? 'takes another value'}`
+  }
+}
+
+const expectedOneOf = (word: string, known: readonly string[]): string => {
+  const suggestion = suggest(word, known)
+  return `one of ${known.join(', ')}${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}`
+}
+
+/** A decorated method. */
+export interface DecoratedMethod {
+  readonly owner: string
+  readonly method: string
+}
+
+/**
+ * Overrides that the environment gives, each with its variable: for the keys that are known, for all methods, and for
+ * those methods that are declared. The name of a class cannot be told from capitals, so it must be known.
+ */
+export function environmentOverrides(
+  env: Environment,
+  knownKeys: Iterable<string>,
+  methods: Iterable<DecoratedMethod> = [],
+): Map<string, { variable: string; value: unknown }> {
+  const found = new Map<string, { variable: string; value: unknown }>()
+  if (Object.keys(env).length === 0) return found
+  const prefixes = ['', ...[...methods].flatMap(({ owner, method }) => [`${owner}/`, `${owner}/${method}/`])]
+  const keys = new Set(knownKeys)
+  for (const prefix of prefixes) for (const setting of SETTING_KEYS) keys.add(`${prefix}${setting}`)
+  for (const key of keys) {
+    const variable = variableName(key)
+    const text = Object.hasOwn(env, variable) ? env[variable] : undefined
+    if (text !== undefined) found.set(key, { variable, value: parseOverrideValue(key, text) })
+  }
+  return found
+}
+
+/** The ends of the names of variables that can be overrides. */
+const VARIABLE_ENDS = SETTING_KEYS.map(variableName)
+
+/** The variables that can be overrides: those whose names end as one does. Which of them are depends on names of classes. */
+export function overrideVariables(env: Environment): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const [name, text] of Object.entries(env))
+    if (text !== undefined && VARIABLE_ENDS.some((end) => name === end || name.endsWith(`_${end}`)))
+      found[name] = text
+  return found
+}
+
+/** An override that concerns an operation. */
+export interface OverrideValue {
+  /** As the file writes it: `mail/send/Retry/maxRetries`. */
+  readonly key: string
+  /** What it was said of: `mail/send`, `mail`, or nothing for every operation. */
+  readonly place: string
+  readonly value: unknown
+  readonly origin: FieldOrigin
+}
+
+/** The overrides that concern an operation, by `Decorator/setting`. */
+export type OperationOverrides = ReadonlyMap<string, OverrideValue>
+
+const NO_OVERRIDES: OperationOverrides = new Map()
+
+/** What overrides are read from. */
+export interface OverrideSource {
+  readonly config: { readonly overrides?: { readonly [key: string]: unknown } | undefined }
+  readonly places?: SourceLocations | undefined
+  /** See {@link overrideVariables}. */
+  readonly overrideVariables?: Environment | undefined
+}
+
+/**
+ * The overrides that concern calls of an operation, the most specific of each setting: `subsystem.operation` is to them what
+ * `Class/method` is, and a name without a dot stands where the class would. The empty name has those of every operation.
+ *
+ * @throws INVALID_OPTIONS where a variable gives a value that its setting does not take
+ */
+export function overridesFor(source: OverrideSource, operation: string): OperationOverrides {
+  const { places = {}, overrideVariables: variables = {} } = source
+  const { overrides = {} } = source.config
+  const hasVariables = Object.keys(variables).length > 0
+  if (!hasVariables && Object.keys(overrides).length === 0) return NO_OVERRIDES
+  const [owner, method] = operation.split('.').map((name) => name || undefined)
+  const found = new Map<string, OverrideValue>()
+  for (const setting of SETTING_KEYS) {
+    const [decorator = '', word = ''] = setting.split('/')
+    for (const at of overridePlaces(decorator, owner, method)) {
+      const key = `${at}/${word}`
+      const place = key.slice(0, -setting.length - 1)
+      const variable = hasVariables ? variableName(key) : ''
+      if (hasVariables && Object.hasOwn(variables, variable)) {
+        const value = parseOverrideValue(key, variables[variable] ?? '')
+        refuseVariable(operation, key, variable, value)
+        found.set(setting, { key, place, value, origin: { origin: 'environment', where: variable } })
+      } else if (Object.hasOwn(overrides, key)) {
+        const where = places[locationKey('overrides', key)]
+        const origin = { origin: 'overrides', ...(where !== undefined && { where }) } as const
+        found.set(setting, { key, place, value: overrides[key], origin })
+      }
+    }
+  }
+  return found
+}
+
+/** Variables that name a class or an operation that the config does not know are first read when that is called. */
+function refuseVariable(operation: string, key: string, variable: string, value: unknown): void {
+  const wrong = overrideProblem(key, value, () => 'a value that it does not take')
+  if (wrong === undefined) return
+  const details = [`${variable}: ${wrong}`]
+  throw new HoldfastError('INVALID_OPTIONS', `${operation} cannot be called: ${details[0]}`, { details })
+}
+
+/** The overrides of a config with those of the environment over them: what decorators are given. */
+export function decoratorOverrides(
+  overrides: { readonly [key: string]: unknown } | undefined,
+  env: Environment = process.env,
+  methods: Iterable<DecoratedMethod> = [],
+): Record<string, unknown> {
+  const result = { ...overrides }
+  for (const [key, { value }] of environmentOverrides(env, Object.keys(result), methods)) result[key] = value
+  return result
+}
+
+/**
+ * The classes that overrides name, that no decorated method belongs to, not yet or never, and that are no operations of the
+ * config either.
+ */
+export function undeclaredClasses(
+  overrides: { readonly [key: string]: unknown } | undefined,
+  methods: Iterable<DecoratedMethod>,
+  operations: Iterable<string> = [],
+): string[] {
+  const known = new Set([...methods].flatMap(({ owner, method }) => [owner, `${owner}/${method}`]))
+  for (const operation of operations) {
+    const [owner = '', method] = operation.split('.')
+    known.add(owner)
+    if (method !== undefined) known.add(`${owner}/${method}`)
+  }
+  const named = Object.keys(overrides ?? {}).map((key) => key.split('/').slice(0, -2).join('/'))
+  return [...new Set(named)].filter((place) => place !== '' && !known.has(place))
+}
+
+const parseOverrideValue = (key: string, text: string): unknown =>
+  /(On)$/.test(key) ? text.split(',').map((item) => item.trim()) : parseScalar(text)

@@ -1,0 +1,64 @@
+import { resolve } from 'node:path'
+import { breakerEntryOptions } from './breaker-entry.js'
+import { DEFAULT_POLICY_ID } from './built-in-policies.js'
+import type { CallConfiguration, OperationConfig } from './call-configuration.js'
+import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from './dead-letter-options.js'
+import type { ErrorLogOptions } from './error-log-options.js'
+import { resolveOperation } from './operations.js'
+import { OverriddenPolicies } from './overridden.js'
+import type { ResolvedConfig } from './resolved.js'
+import type { Config } from './schema/schema.js'
+
+/** Where a path of the file leads. */
+type ResolvePath = (resolvePath: string) => string
+
+/** A configuration as far as calls are concerned. */
+export function callConfiguration(resolved: ResolvedConfig): CallConfiguration {
+  const { config } = resolved
+  const overridden = new OverriddenPolicies(resolved)
+  return {
+    policiesOf: (operation) => overridden.forOperation(operation),
+    ownBreaker: (policy) => overridden.ownBreaker(policy).options,
+    policies: new Map([...resolved.policies].map(([id, { policy }]) => [id, policy])),
+    operationConfig: (name): OperationConfig => {
+      const operationPlan = resolveOperation(resolved, name)
+      const { policyByKind, fallbackPolicyId, subsystem } = operationPlan
+      return {
+        ...operationPlan,
+        isMapped: policyByKind.size > 0 || fallbackPolicyId !== DEFAULT_POLICY_ID,
+        isSubsystemEnabled: subsystem === undefined || config.subsystems?.[subsystem]?.enabled !== false,
+      }
+    },
+    breakers: new Map(
+      Object.entries(config.circuitBreakers ?? {}).map(([name, entry]) => [
+        name,
+        { options: breakerEntryOptions(entry), persist: entry.persistState ?? false },
+      ]),
+    ),
+    poolPolicy: (pool) => config.pools?.[pool]?.policy,
+  }
+}
+
+/** A configuration as far as dead letters are concerned. */
+export function deadLetterOptions({ deadLetters = {} }: Config, resolvePath: ResolvePath): DeadLetterOptions {
+  const { handlers, ...options } = deadLetters
+  return {
+    ...DEAD_LETTER_DEFAULTS,
+    ...(options as Partial<DeadLetterOptions>),
+    ...(handlers !== undefined && { handlersFile: resolvePath(handlers) }),
+  }
+}
+
+/** A configuration as far as the error log is concerned. */
+export function errorLogOptions(
+  { errorLog = {} }: Config,
+  resolvePath: ResolvePath,
+  storeUrl: string,
+): ErrorLogOptions {
+  const { dir, ...options } = errorLog
+  if (dir === undefined) return options
+  // A store of files keeps the same records in the same form, in `logs`: once is enough.
+  const storeDir = /^files:(.*)$/s.exec(storeUrl)?.[1]
+  const isStoreDir = storeDir !== undefined && resolvePath(dir) === resolve(resolvePath(storeDir), 'logs')
+  return isStoreDir ? options : { ...options, dir: resolvePath(dir) }
+}

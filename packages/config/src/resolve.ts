@@ -1,0 +1,192 @@
+import type { RetryPolicy } from '@holdfast/records'
+import { BUILT_IN_POLICIES } from './built-in-policies.js'
+import type { Layer } from './live-changes/layer.js'
+import { type Config, type PolicyEntry, policyEntryCodec } from './schema/schema.js'
+import { locationKey, type SourceLocations } from './source-locations.js'
+
+/** The layers a value can come from, the weakest first. */
+type Origin = 'built-in' | 'global_defaults' | 'policy' | 'overrides' | 'environment' | 'api'
+
+/** How strong each layer is. */
+export const ORIGIN_RANK: Readonly<Record<Origin, number>> = {
+  'built-in': 0,
+  global_defaults: 1,
+  policy: 2,
+  overrides: 3,
+  environment: 4,
+  api: 5,
+}
+
+/** Where values of policies that need no file come from. */
+export const READY_POLICY = 'ready policy'
+
+/** Where one value comes from. */
+export interface FieldOrigin {
+  readonly origin: Origin
+  /** `file:line:column`, or the name of a variable, where that is known. */
+  readonly where?: string
+}
+
+/** A policy with every value filled in, and where each came from. */
+export interface ResolvedPolicy {
+  readonly policy: RetryPolicy
+  readonly origins: { readonly [field: string]: FieldOrigin }
+}
+
+/** What a policy is where nobody says anything. */
+export const POLICY_DEFAULTS = Object.freeze({
+  enabled: true,
+  maxAttempts: 3,
+  backoffType: 'exponential',
+  baseDelay: 1000,
+  multiplier: 2,
+  maxDelay: 30_000,
+  jitterType: 'none',
+  jitterAmount: 0.1,
+  jitterMin: 0,
+  jitterMax: 0,
+  respectRetryAfter: true,
+  maxRetryAfter: 60_000,
+  retryNonIdempotent: false,
+  enableCircuitBreaker: false,
+  circuitBreakerThreshold: 5,
+  circuitBreakerTimeout: 60_000,
+  deadLetter: true,
+  shadow: false,
+} satisfies Partial<RetryPolicy>)
+
+/** What is resolved: a config, and what is known about where its values stand. */
+export interface PolicySource {
+  readonly config: Config
+  readonly places?: SourceLocations | undefined
+}
+
+/** Fills in every policy there is, layer by layer. */
+export function resolvePolicies(source: PolicySource, layer?: Layer): Map<string, ResolvedPolicy> {
+  const { config } = source
+  const changes = layer?.policies ?? {}
+  const own = config.policies ?? {}
+  const ids = new Set([...Object.keys(BUILT_IN_POLICIES), ...Object.keys(own), ...Object.keys(changes)])
+  const resolved = new Map<string, ResolvedPolicy>()
+  for (const id of ids) {
+    const change = Object.hasOwn(changes, id) ? changes[id] : undefined
+    if (change === null) continue
+    resolved.set(id, resolvePolicy(source, id, change && policyEntryCodec.decode(change)))
+  }
+  return resolved
+}
+
+/** Fills in one policy; `change` is what the API's layer says of it. */
+export function resolvePolicy(source: PolicySource, id: string, change?: PolicyEntry): ResolvedPolicy {
+  const { policies, globalDefaults = {} } = source.config
+  const own = policies !== undefined && Object.hasOwn(policies, id) ? policies[id] : undefined
+  const entry = own ?? (Object.hasOwn(BUILT_IN_POLICIES, id) ? BUILT_IN_POLICIES[id] : undefined) ?? {}
+  const values: Record<string, unknown> = {
+    name: id,
+    ...POLICY_DEFAULTS,
+    ...globalDefaults,
+    ...entry,
+    ...change,
+    id,
+  }
+  // A cap caps the base that nobody gave; the two contradict each other only where somebody gave both.
+  const usesBuiltIn = own === undefined && entry.baseDelay !== undefined
+  const givenBaseDelay =
+    change?.baseDelay ?? own?.baseDelay ?? (usesBuiltIn ? undefined : globalDefaults.baseDelay)
+  if (givenBaseDelay === undefined)
+    values.baseDelay = Math.min(values.baseDelay as number, values.maxDelay as number)
+  return new LazyResolvedPolicy(fillDefaults(values), () => originsFor(source, id, own, entry, change))
+}
+
+/** A policy whose origins are worked out when somebody asks for them. */
+class LazyResolvedPolicy implements ResolvedPolicy {
+  readonly policy: RetryPolicy
+  private computeOrigins: (() => ResolvedPolicy['origins']) | undefined
+  private cachedOrigins: ResolvedPolicy['origins'] = {}
+
+  constructor(policy: RetryPolicy, make: () => ResolvedPolicy['origins']) {
+    this.policy = policy
+    this.computeOrigins = make
+  }
+
+  get origins(): ResolvedPolicy['origins'] {
+    if (this.computeOrigins !== undefined) this.cachedOrigins = this.computeOrigins()
+    this.computeOrigins = undefined
+    return this.cachedOrigins
+  }
+}
+
+function originsFor(
+  { config, places = {} }: PolicySource,
+  id: string,
+  own: PolicyEntry | undefined,
+  entry: PolicyEntry,
+  change: PolicyEntry | undefined,
+): ResolvedPolicy['origins'] {
+  const origins: Record<string, FieldOrigin> = {}
+  const addOrigins = (entries: PolicyEntry | undefined, originOf: (field: string) => FieldOrigin): void => {
+    for (const [field, value] of Object.entries(entries ?? {}))
+      if (value !== undefined && field !== 'id') origins[field] = originOf(field)
+  }
+  addOrigins(POLICY_DEFAULTS, () => ({ origin: 'built-in' }))
+  addOrigins(config.globalDefaults, (field) =>
+    createOrigin('global_defaults', places[locationKey('global_defaults', field)]),
+  )
+  addOrigins(entry, (field) =>
+    createOrigin('policy', own === undefined ? READY_POLICY : places[locationKey('policies', id, field)]),
+  )
+  addOrigins(change, () => ({ origin: 'api' }))
+  return Object.freeze(origins)
+}
+
+const createOrigin = (origin: Origin, where: string | undefined): FieldOrigin =>
+  where === undefined ? { origin } : { origin: isVariableOrigin(where) ? 'environment' : origin, where }
+
+/** Variables have no colon in their names, and every place in a file has. */
+const isVariableOrigin = (where: string): boolean => /^[A-Z0-9_]+$/.test(where)
+
+/** What is left out of a part of a policy. */
+const PART_DEFAULTS: { readonly [field: string]: object } = {
+  bulkhead: { queue: 0 },
+  hedge: { max: 1 },
+  budget: { ratio: 0.2, reservePerSecond: 10, window: 10_000 },
+}
+
+/** A policy of the values that were said: null and endless timeouts are no limit. */
+function fillDefaults(values: Record<string, unknown>): RetryPolicy {
+  for (const part of Object.keys(PART_DEFAULTS))
+    if (values[part] != null)
+      values[part] = Object.freeze({ ...PART_DEFAULTS[part], ...(values[part] as object) })
+  for (const field of OPTIONAL_FIELDS)
+    if (values[field] === null || values[field] === Number.POSITIVE_INFINITY) delete values[field]
+  return Object.freeze(values) as RetryPolicy
+}
+
+/** The fields that a policy may lack. */
+const OPTIONAL_FIELDS = [
+  'description',
+  'retryableExceptions',
+  'abortExceptions',
+  'retryStatusCodes',
+  'attemptTimeout',
+  'totalTimeout',
+  'circuitBreaker',
+  'bulkhead',
+  'hedge',
+  'budget',
+]
+
+/** Two fields of a policy that contradict each other. */
+export interface FieldConflict {
+  /** The field that is too small, and the one that it must reach. */
+  readonly field: 'maxDelay' | 'jitterMax'
+  readonly minimumField: 'baseDelay' | 'jitterMin'
+}
+
+/** What contradicts itself in a policy that is filled in. */
+export function findFieldConflicts({ policy }: ResolvedPolicy): FieldConflict[] {
+  const found: FieldConflict[] = []
+  if (policy.maxDelay < policy.baseDelay) found.push({ field: 'maxDelay', minimumField: 'baseDelay' })
+  if (policy.jitterMax < policy.jitterMin) found.push({ field: 'jitterMax', minimumField: 'jitterMin' })
+  return found
+}

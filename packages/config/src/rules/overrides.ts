@@ -1,0 +1,112 @@
+import { snakeKey } from '@holdfast/records'
+import { BREAKER_DEFAULTS, parseBreakerOptions } from 'holdfast/internal'
+import { mappedOperations, OverriddenPolicies, policiesAt } from '../overridden.js'
+import {
+  type DecoratedMethod,
+  environmentOverrides,
+  type OverrideValue,
+  overrideProblem,
+  overridesFor,
+  overrideVariables,
+} from '../overrides.js'
+import { findFieldConflicts } from '../resolve.js'
+import { type ResolvedConfig, resolveConfig } from '../resolved.js'
+import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
+
+/** Checks the overrides, those that the environment gives included: a problem of these has the variable for its path. */
+export function checkOverrides(context: RuleContext, problem: ReportProblem): void {
+  const { config, env, formatValueAt } = context
+  const overrides = config.overrides ?? {}
+  const variables = overrideVariables(env)
+  if (Object.keys(overrides).length === 0 && Object.keys(variables).length === 0) return
+  let isValid = true
+  const report: ReportProblem = (...problems) => {
+    isValid = false
+    problem(...problems)
+  }
+  for (const [key, value] of Object.entries(overrides)) {
+    const message = overrideProblem(key, value, () => formatValueAt(['overrides', key]))
+    if (message !== undefined) report(['overrides', key], message)
+  }
+  const resolved = resolveConfig({ config, overrideVariables: variables })
+  const operations = operationsNamed(resolved, variables)
+  const methods = operations.filter((operation) => operation !== '').map(toDecoratedMethod)
+  const input = environmentOverrides(variables, Object.keys(overrides), methods)
+  for (const [key, { variable, value }] of input) {
+    const message = overrideProblem(key, value, () => 'a value that it does not take')
+    if (message !== undefined) report([variable], message)
+  }
+  if (isValid) checkTogether(context, resolved, operations, report)
+}
+
+const toDecoratedMethod = (operation: string): DecoratedMethod => {
+  const [owner = '', method = ''] = operation.split('.')
+  return { owner, method }
+}
+
+/** The operations that overrides can name, as far as the config knows them; the empty name is every operation. */
+function operationsNamed({ config, policies }: ResolvedConfig, variables: object): string[] {
+  const places = Object.keys(config.overrides ?? {}).map((key) => key.split('/').slice(0, -2).join('.'))
+  // Names in variables cannot be read back, so all that are known are tried.
+  const isNamed = Object.keys(variables).some((name) => name.split('_').length > 2)
+  const known = isNamed ? [...policies.keys(), ...mappedOperations(config)] : []
+  return [...new Set(['', ...places, ...known])]
+}
+
+/** Checks what overrides say together with the policies that they change. */
+function checkTogether(
+  context: RuleContext,
+  resolved: ResolvedConfig,
+  operations: readonly string[],
+  report: ReportProblem,
+): void {
+  const overridden = new OverriddenPolicies(resolved)
+  for (const operation of operations) {
+    const overrides = overridesFor(resolved, operation)
+    if (overrides.size === 0) continue
+    const policyOf = overridden.forOperation(operation)
+    const ids =
+      operation === '' ? resolved.policies.keys() : policiesAt(resolved, operation.replace('.', '/'))
+    for (const id of ids) {
+      const [before, after] = [resolved.policies.get(id), policyOf(id)]
+      if (before === undefined || after === undefined || findFieldConflicts(before).length > 0) continue
+      for (const { field, minimumField } of findFieldConflicts(after)) {
+        const from =
+          overrides.get(`Retry/${SETTING_BY_FIELD[minimumField]}`) ??
+          overrides.get(`Retry/${SETTING_BY_FIELD[field]}`)
+        const name = (word: string) => formatKey(context, snakeKey(word))
+        if (from !== undefined)
+          report(
+            pathOf(from),
+            `makes ${name(field)} of the policy ${id} ${after.policy[field]} ms, which is less than ${name(minimumField)}, ${after.policy[minimumField]} ms`,
+          )
+      }
+      checkBreaker(overridden, after.policy, report)
+    }
+  }
+}
+
+/** The setting that decides over a field that may contradict another. */
+const SETTING_BY_FIELD = {
+  maxDelay: 'maxDelay',
+  baseDelay: 'delay',
+  jitterMax: 'jitter',
+  jitterMin: 'jitter',
+} as const
+
+const pathOf = ({ key, origin }: OverrideValue): string[] =>
+  origin.origin === 'environment' && origin.where !== undefined ? [origin.where] : ['overrides', key]
+
+function checkBreaker(
+  overridden: OverriddenPolicies,
+  policy: Parameters<OverriddenPolicies['ownBreaker']>[0],
+  report: ReportProblem,
+): void {
+  if (!policy.enableCircuitBreaker || policy.circuitBreaker != null) return
+  const { options, overrides } = overridden.ownBreaker(policy)
+  const [from] = overrides.values()
+  if (from === undefined) return
+  const problems: string[] = []
+  parseBreakerOptions(`the breaker of the policy ${policy.id}`, options, BREAKER_DEFAULTS, problems)
+  for (const message of problems) report(pathOf(from), message)
+}

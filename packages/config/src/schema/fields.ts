@@ -1,0 +1,242 @@
+import { patternProblem, toSeconds } from '@holdfast/records'
+import { matcherProblems, parseDuration } from 'holdfast/internal'
+import { z } from 'zod'
+import { CURRENT_VERSION } from '../version.js'
+
+/** What messages say of a place in the file besides its description. */
+export interface FieldInfo {
+  /** What it takes, in words. */
+  readonly expected: string
+  /** The same for an object in TypeScript, where that differs. */
+  readonly expectedInCode?: string
+  /** What stands here is never shown. */
+  readonly isSecret?: boolean
+  /** Its form in the schema for editors, where that cannot be told from the check. */
+  readonly jsonSchema?: object
+}
+
+/** What is said of each schema. */
+export const fieldInfo = z.registry<FieldInfo>()
+
+/** Notes what a schema takes. */
+function withInfo<S extends z.ZodType>(
+  schema: S,
+  expected: string,
+  more: Omit<FieldInfo, 'expected'> = {},
+): S {
+  fieldInfo.add(schema as never, { expected: expected, ...more })
+  return schema
+}
+
+/** A key that must be there. */
+export function requiredKey<S extends z.ZodType>(schema: S, description: string): S {
+  z.globalRegistry.add(schema, { description })
+  return schema
+}
+
+/** A key that may be left out. */
+export const optionalKey = <S extends z.ZodType>(schema: S, description: string): z.ZodOptional<S> =>
+  requiredKey(schema, description).optional() as z.ZodOptional<S>
+
+/** A key that may be left out, or be null to say that there is none. */
+export const nullableKey = <S extends z.ZodType>(schema: S, description: string) =>
+  requiredKey(schema, description).nullish()
+
+const DURATION_EXAMPLES = "'500ms', '30s', '5m', '24h', '30d'"
+const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
+
+/** The sum of a multiplication, without what floating point adds to it. */
+const roundMs = (ms: number): number => Math.round(ms * 1e3) / 1e3
+
+const fromSeconds = (wire: number | string): number =>
+  typeof wire === 'number' ? roundMs(wire * 1000) : roundMs(parseDuration(wire))
+
+const durationWords = (text: string) => [
+  `${text}, in seconds or as ${DURATION_EXAMPLES}`,
+  `${text}, in milliseconds or as ${DURATION_EXAMPLES}`,
+]
+
+const DURATION_JSON = {
+  anyOf: [
+    { type: 'number', minimum: 0 },
+    { type: 'string', pattern: DURATION_PATTERN.source },
+  ],
+}
+
+/** Anything that is a number: zod's own has no Infinity. */
+const anyNumber = () => z.custom<number>((value) => typeof value === 'number')
+
+/** A duration of 0 or more. */
+export const duration = () => {
+  const [takesText = '', inCode = ''] = durationWords('a duration of 0 or more')
+  return withInfo(
+    z.codec(z.union([z.number().min(0), z.string().regex(DURATION_PATTERN)]), anyNumber(), {
+      decode: fromSeconds,
+      encode: toSeconds,
+    }),
+    takesText,
+    { expectedInCode: inCode, jsonSchema: DURATION_JSON },
+  )
+}
+
+const isPositive = (value: number | string): boolean => fromSeconds(value) > 0
+
+/** A duration above 0. */
+export const positiveDuration = () => {
+  const [takesText = '', inCode = ''] = durationWords('a duration above 0')
+  return withInfo(
+    z.codec(z.union([z.number(), z.string().regex(DURATION_PATTERN)]).refine(isPositive), anyNumber(), {
+      decode: fromSeconds,
+      encode: toSeconds,
+    }),
+    takesText,
+    { expectedInCode: inCode, jsonSchema: DURATION_JSON },
+  )
+}
+
+const DAY_MS = 86_400_000
+const isNetworkTimeout = (value: number | string): boolean =>
+  isPositive(value) && fromSeconds(value) <= DAY_MS
+
+/** A timeout of a network connection: above 0, at most a day, so that it fits every timer of the platform. */
+export const networkTimeout = () => {
+  const [takesText = '', inCode = ''] = durationWords('a duration above 0, up to 24h')
+  return withInfo(
+    z.codec(z.union([z.number(), z.string().regex(DURATION_PATTERN)]).refine(isNetworkTimeout), anyNumber(), {
+      decode: fromSeconds,
+      encode: toSeconds,
+    }),
+    takesText,
+    { expectedInCode: inCode, jsonSchema: DURATION_JSON },
+  )
+}
+
+const INFINITY_WORD = 'Infinity'
+const infinity = z.custom<number>((value) => value === Number.POSITIVE_INFINITY)
+
+/** A deadline: a duration above 0, or Infinity for none. */
+export const timeoutDuration = () => {
+  const [takesText = '', inCode = ''] = durationWords('a duration above 0, or Infinity for none')
+  return withInfo(
+    z.codec(
+      z.union([
+        z.number().refine(isPositive),
+        z.string().regex(DURATION_PATTERN).refine(isPositive),
+        z.literal(INFINITY_WORD),
+        infinity,
+      ]),
+      anyNumber(),
+      {
+        decode: (wire) => (wire === INFINITY_WORD ? Number.POSITIVE_INFINITY : fromSeconds(wire)),
+        encode: (ms) => (ms === Number.POSITIVE_INFINITY ? INFINITY_WORD : toSeconds(ms)),
+      },
+    ),
+    takesText.replace('Infinity', '.inf (Infinity in JSON)'),
+    { expectedInCode: inCode, jsonSchema: { anyOf: [...DURATION_JSON.anyOf, { const: INFINITY_WORD }] } },
+  )
+}
+
+/** A whole number from 1, or Infinity. */
+export const attemptCount = () =>
+  withInfo(
+    z.codec(z.union([z.int().min(1), z.literal(INFINITY_WORD), infinity]), anyNumber(), {
+      decode: (wire) => (wire === INFINITY_WORD ? Number.POSITIVE_INFINITY : wire),
+      encode: (count) => (count === Number.POSITIVE_INFINITY ? INFINITY_WORD : count),
+    }),
+    'a whole number from 1, or .inf (Infinity in JSON)',
+    {
+      expectedInCode: 'a whole number from 1, or Infinity',
+      jsonSchema: { anyOf: [{ type: 'integer', minimum: 1 }, { const: INFINITY_WORD }] },
+    },
+  )
+
+export const booleanValue = () => withInfo(z.boolean(), 'true or false')
+export const positiveInteger = () => withInfo(z.int().min(1), 'a whole number from 1')
+export const nonNegativeInteger = () => withInfo(z.int().min(0), 'a whole number from 0')
+export const nonNegativeNumber = () => withInfo(z.number().min(0), 'a number from 0')
+export const atLeastOne = () => withInfo(z.number().min(1), 'a number from 1')
+export const fraction = () => withInfo(z.number().min(0).max(1), 'a number from 0 to 1')
+export const positiveFraction = () => withInfo(z.number().gt(0).max(1), 'a number above 0, up to 1')
+export const portNumber = () => withInfo(z.int().min(0).max(65_535), 'a port, 0 to 65535')
+export const targetPort = () => withInfo(z.int().min(1).max(65_535), 'a port, 1 to 65535')
+export const countUpTo = (most: number) =>
+  withInfo(z.int().min(1).max(most), `a whole number from 1 to ${most}`)
+export const byteCount = (least: number, most: number) =>
+  withInfo(z.int().min(least).max(most), `a whole number of bytes from ${least} to ${most}`)
+export const anyString = () => withInfo(z.string(), 'a text')
+export const nonEmptyString = () => withInfo(z.string().min(1), 'a text that is not empty')
+export const shortWord = (most: number) =>
+  withInfo(z.string().min(1).max(most), `a text of 1 to ${most} characters`)
+export const secretString = () => withInfo(z.string().min(1), 'a text that is not empty', { isSecret: true })
+
+/** One secret, or several. */
+export const secretStrings = () =>
+  withInfo(
+    z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+    'a text that is not empty, or a list of them',
+    { isSecret: true },
+  )
+
+/** One of a few words. */
+export const oneOf = <const T extends readonly [string, ...string[]]>(...options: T) =>
+  withInfo(z.enum(options), `one of ${options.join(', ')}`)
+
+/** One of the words of an enum. */
+export const enumOf = <S extends z.ZodEnum>(schema: S): S =>
+  withInfo(schema.clone() as S, `one of ${schema.options.join(', ')}`)
+
+/** What `retryable_exceptions` and their like list. */
+export const matcherName = () =>
+  withInfo(
+    z.string().refine((name) => matcherProblems('', [name]).length === 0),
+    "a name such as 'timeout', 'TimeoutError', 'ECONNRESET', 'sql:40' or 'grpc:ABORTED'",
+  )
+
+/** A status that another attempt may change. */
+export const retryableStatus = () =>
+  withInfo(
+    z.int().refine((status) => [408, 425, 429].includes(status) || (status >= 500 && status <= 599)),
+    '408, 425, 429 or a status from 500 to 599',
+    { jsonSchema: { type: 'integer', anyOf: [{ enum: [408, 425, 429] }, { minimum: 500, maximum: 599 }] } },
+  )
+
+export const httpStatus = () => withInfo(z.int().min(100).max(599), 'an HTTP status, 100 to 599')
+
+/** A url of one of a few schemes. It may hold credentials, so it is never shown whole. */
+export const urlWithScheme = (...schemes: string[]) =>
+  withInfo(
+    z
+      .string()
+      .refine((value) => URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1))),
+    `a url that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    { isSecret: true },
+  )
+
+/** A regular expression that is not so slow that it could hang a process. */
+export const safePattern = () =>
+  withInfo(
+    z
+      .string()
+      .min(1)
+      .refine((source) => patternProblem(source) === undefined),
+    'a regular expression without nested repetition',
+  )
+
+/** Where a store lies. It may hold credentials, so it is never shown whole. */
+export const storeUrl = () =>
+  withInfo(
+    z.string().refine((value) => /^(memory:?|(files|sqlite):.+|postgres(ql)?:\/\/.+)$/s.test(value)),
+    'memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE',
+    { isSecret: true },
+  )
+
+/** A version such as 1.2.0. */
+export const versionString = () =>
+  withInfo(z.string().regex(/^\d+\.\d+\.\d+$/), `a text such as "${CURRENT_VERSION}", in quotes`)
+
+/** A list of what one schema describes. */
+export const listOf = <S extends z.ZodType>(item: S) =>
+  withInfo(
+    z.array(item),
+    fieldInfo.get(item as never) ? `a list, each entry ${fieldInfo.get(item as never)?.expected}` : 'a list',
+  )

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sourceAliases } from '../../../scripts/packages.mjs'
+import { checkConfig } from '../src/check.js'
+import { checkText } from '../src/file/check-text.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-worker-'))
+const entry = join(folder, 'worker.cjs')
+const silent = join(folder, 'silent.cjs')
+const broken = join(folder, 'broken.cjs')
+
+// What was built may be older than the sources, so the worker is made of these.
+beforeAll(async () => {
+  const path = (file: string) => fileURLToPath(new URL(file, import.meta.url))
+  await build({
+    entryPoints: [path('../src/worker.ts')],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    outfile: entry,
+    alias: sourceAliases,
+  })
+  writeFileSync(silent, '')
+  writeFileSync(broken, 'throw new Error("no")')
+})
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const LARGE = `version: "1.1.0"\npolicies:\n${Array.from(
+  { length: 1000 },
+  (_, i) => `  p${i}: { name: "Policy number ${i}", max_attempts: .inf, base_delay: 1, max_delay: \${CAP} }`,
+).join('\n')}\n`
+const options = { file: 'big.yaml', env: { CAP: '10' } }
+
+test('a large text is checked in a worker, and comes to the same', async () => {
+  expect(Buffer.byteLength(LARGE)).toBeGreaterThan(64 * 1024)
+  let asked = 0
+  const checked = await checkText(LARGE, options, () => {
+    asked++
+    return entry
+  })
+  expect(asked).toBe(1)
+  expect(checked).toEqual(checkConfig(LARGE, options))
+  expect(checked.config?.policies?.p999).toMatchObject({
+    maxDelay: 10_000,
+    maxAttempts: Number.POSITIVE_INFINITY,
+  })
+  expect(Object.isFrozen(checked.config?.policies?.p999)).toBe(true)
+})
+
+test('what is wrong with a large text is told in the same way', async () => {
+  const wrong = await checkText(`${LARGE}polices: {}\n`, options, () => entry)
+  expect(wrong.problems).toEqual([
+    { path: 'polices', line: 1003, column: 1, message: 'is no key of the config (did you mean policies?)' },
+  ])
+})
+
+test.each([
+  ['is not there', () => join(folder, 'nowhere.cjs')],
+  [
+    'cannot be found',
+    () => {
+      throw new Error('no such entry')
+    },
+  ],
+  ['says nothing', () => silent],
+  ['throws', () => broken],
+])('where the worker %s, the text is checked here', async (_name, noWorker) => {
+  expect((await checkText(LARGE, options, noWorker)).config?.policies?.p7).toMatchObject({ maxDelay: 10_000 })
+})
+
+test('a small text needs no worker', async () => {
+  const never = () => {
+    throw new Error('asked')
+  }
+  expect((await checkText('version: "1.1.0"', options, never)).config).toEqual({ version: '1.1.0' })
+})

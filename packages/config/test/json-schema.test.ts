@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { jsonSchema } from '../src/schema/json-schema.js'
+
+interface Node {
+  type?: string
+  description?: string
+  properties?: Record<string, Node>
+  additionalProperties?: Node | false
+  items?: Node
+  anyOf?: Node[]
+}
+
+const schema = JSON.parse(JSON.stringify(jsonSchema())) as Node
+
+/** Every key with its path and schema. */
+function* keys(node: Node, path = ''): Generator<[string, Node]> {
+  for (const [key, child] of Object.entries(node.properties ?? {})) {
+    yield [`${path}.${key}`, child]
+    yield* keys(child, `${path}.${key}`)
+  }
+  if (node.additionalProperties) yield* keys(node.additionalProperties, `${path}.*`)
+  if (node.items) yield* keys(node.items, `${path}[]`)
+  for (const option of node.anyOf ?? []) yield* keys(option, path)
+}
+
+test('every key of the file has a description', () => {
+  const all = [...keys(schema)]
+  expect(all.length).toBeGreaterThan(150)
+  expect(
+    all
+      .filter(([, { description, anyOf }]) => !description && !anyOf?.some((option) => option.description))
+      .map(([path]) => path),
+  ).toEqual([])
+})
+
+test('unknown keys are refused, and durations are numbers or texts with a unit', () => {
+  expect(schema.additionalProperties).toBe(false)
+  const policy = schema.properties?.policies?.additionalProperties as Node
+  expect(policy.additionalProperties).toBe(false)
+  expect(policy.properties?.base_delay).toEqual({
+    description: 'The wait before the first retry. Default 1 second.',
+    anyOf: [
+      { type: 'number', minimum: 0 },
+      { type: 'string', pattern: '^\\d+(\\.\\d+)?(ms|s|m|h|d)$' },
+    ],
+  })
+  expect(policy.properties?.max_attempts?.anyOf).toEqual([
+    { type: 'integer', minimum: 1 },
+    { const: 'Infinity' },
+  ])
+})

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest'
+import { checkConfig, parseConfig } from '../src/check.js'
+import { check, lines, refused, wrong } from './read.js'
+
+test('everything wrong is told at once, with file, line, column, what it got, what it takes and what was meant', () => {
+  const text = `version: "1.1.0"
+polices: {}
+policies:
+  fetch:
+    max_attempts: 0
+    backoff_type: exponentail
+    base_delay: 10
+    max_delay: 5
+subsystem_mappings:
+  browser: { state: { timeout: fetc } }
+`
+  const error = refused(() => parseConfig(text, { file: 'holdfast.yaml', env: {} }))
+  expect(error.details).toEqual([
+    'holdfast.yaml:2:1 polices: is no key of the config (did you mean policies?)',
+    'holdfast.yaml:5:19 policies.fetch.max_attempts: got 0, takes a whole number from 1, or .inf (Infinity in JSON)',
+    'holdfast.yaml:6:19 policies.fetch.backoff_type: got "exponentail", takes one of exponential, linear, fixed, immediate, fibonacci (did you mean exponential?)',
+    'holdfast.yaml:8:16 policies.fetch.max_delay: got 5 s, takes at least base_delay, which is 10 s',
+    'holdfast.yaml:10:32 subsystem_mappings.browser.state.timeout: got "fetc", but there is no policy of that id (did you mean fetch?); write "?name" where it may be missing',
+  ])
+  for (const line of error.details ?? []) expect(error.message).toContain(line)
+  expect(error.problems[1]).toEqual({
+    path: 'policies.fetch.max_attempts',
+    line: 5,
+    column: 19,
+    message: 'got 0, takes a whole number from 1, or .inf (Infinity in JSON)',
+  })
+})
+
+test.each([
+  ['', 'got null, takes a mapping with at least a version: version: "1.2.0"'],
+  ['5', 'got 5, takes a mapping'],
+  ['- a', 'got a list, takes a mapping'],
+  ['debug: true', 'is not there, takes a text such as "1.2.0"'],
+  ['version: 1.1', 'got 1.1, takes a text such as "1.2.0", in quotes'],
+  ['version: "2.0.0"', 'takes 1.0.x, 1.1.x or 1.2.x'],
+  ['version: "one"', 'takes a text such as "1.2.0"'],
+])('%j is refused', (text, message) => {
+  const { config, problems } = checkConfig(text, { env: {} })
+  expect(config).toBeUndefined()
+  expect(lines(problems).join('\n')).toContain(message)
+})
+
+test('a newer minor version is read as 1.2 with a warning, and a section of 1.1 in a 1.0 file too', () => {
+  expect(lines(checkConfig('version: "1.4.0"', { env: {} }).warnings)).toEqual([
+    'version: got "1.4.0", which is newer than 1.2; it is read as 1.2.0',
+  ])
+  const { config, warnings } = checkConfig('version: "1.0.3"\nstore: memory', { env: {} })
+  expect(config?.store).toBe('memory')
+  expect(lines(warnings)).toEqual(['store: is a section of version 1.1.0; it is used all the same'])
+})
+
+test('an unknown key of a 1.0 file is an error that names the nearest one', () => {
+  const { problems } = checkConfig('version: "1.0.0"\npolicies: { a: { max_attemps: 3 } }', { env: {} })
+  expect(lines(problems)).toEqual([
+    'policies.a.max_attemps: is no key of policies.a (did you mean max_attempts?)',
+  ])
+})
+
+test('"?name" may be missing', () => {
+  expect(wrong('subsystem_mappings: { a: { b: { timeout: "?later" } } }')).toEqual([])
+})
+
+test.each([
+  ['policies: { a: { circuit_breaker: notio } }\ncircuit_breakers: { notion: {} }', '(did you mean notion?)'],
+  ['policies: { a: { id: b } }', 'takes its key, "a"'],
+  ['pools: { p: { policy: nope } }', 'no policy of that id'],
+  ['proxy: { pool: p }', 'no pool of that id'],
+  [
+    'pools: { p: { members: [{ id: a, url: "http://a" }, { id: a, url: "http://b" }] } }',
+    'another member has it',
+  ],
+  ['pools: { p: { members: [{ id: a }] } }', 'url: is not there, takes a url'],
+  ['circuit_breakers: { a: { slow_call_rate: 0.5 } }', 'goes together with slow_call_duration'],
+  ['circuit_breakers: { a: { max_timeout_duration: 1 } }', 'takes at least timeout_duration'],
+  ['circuit_breakers: { a: { failure_rate: 0.5, window_type: rolling } }', 'means window_type rate'],
+  ['store: redis://localhost', 'takes memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE'],
+  ['redact: { patterns: ["("] }', 'takes a regular expression'],
+  ['policies: { a: { retry_status_codes: [404] } }', '408, 425, 429 or a status from 500 to 599'],
+  ['policies: { a: { retryable_exceptions: ["not a name"] } }', "takes a name such as 'timeout'"],
+  ['policies: { a: { base_delay: 5 minutes } }', "in seconds or as '500ms'"],
+  ['policies: { a: { base_delay: .inf } }', 'takes a duration of 0 or more'],
+  ['policies: { a: { total_timeout: 0 } }', 'a duration above 0, or .inf'],
+  ['policies: 7', 'policies: got 7, takes a mapping'],
+  [
+    'global_defaults: { base_delay: 60 }',
+    'got 30 s by default, takes at least base_delay, which is 60 s by global_defaults',
+  ],
+  [
+    'global_defaults: { base_delay: 10 }\npolicies: { a: { max_delay: 5 } }',
+    'which is 10 s by global_defaults',
+  ],
+  ['overrides: { "Retry/maxRetris": 5 }', '(did you mean maxRetries?)'],
+  ['overrides: { "A/b/c/Retry/delay": 5 }', 'takes Class/method/Decorator/setting'],
+  ['overrides: { "A/Retri/delay": 5 }', '"Retri" is no decorator'],
+  ['overrides: { "A/b/Retry/delay": soon }', 'takes a duration of 0 or more'],
+  ['overrides: { "Retry/enabled": 1 }', 'takes true or false'],
+])('%s', (body, message) => {
+  expect(wrong(body).join('\n')).toContain(message)
+})
+
+test('a cap below the base that nobody gave caps it', () => {
+  expect(wrong('policies: { a: { max_delay: 0.1 } }')).toEqual([])
+})
+
+test('sections and policies that are empty say nothing', () => {
+  const { config } = check('policies:\n  a:\npools:\nstore: memory')
+  expect(config).toEqual({ version: '1.1.0', policies: { a: {} }, pools: {}, store: 'memory' })
+})
+
+test('endless attempts and timeouts are written .inf, or Infinity where there is only JSON', () => {
+  const body =
+    'policies: { a: { max_attempts: .inf, total_timeout: Infinity, base_delay: 500ms, max_retry_after: 5m } }'
+  expect(check(body).config?.policies?.a).toEqual({
+    maxAttempts: Number.POSITIVE_INFINITY,
+    totalTimeout: Number.POSITIVE_INFINITY,
+    baseDelay: 500,
+    maxRetryAfter: 300_000,
+  })
+})
+
+test('merge keys and anchors work', () => {
+  const { config } = check('policies:\n  a: &a { max_attempts: 7 }\n  b: { <<: *a, base_delay: 2 }')
+  expect(config?.policies?.b).toEqual({ maxAttempts: 7, baseDelay: 2000 })
+})
+
+test('a text that is none is refused with the same code', () => {
+  expect(refused(() => parseConfig(undefined as never)).message).toContain('got nothing, takes a text')
+})
+
+test('what was read is frozen', () => {
+  const { config } = check('policies: { a: { retryable_exceptions: [timeout] } }')
+  expect(Object.isFrozen(config?.policies?.a?.retryableExceptions)).toBe(true)
+})

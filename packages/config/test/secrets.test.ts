@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest'
+import { checkConfig, parseConfig, parseConfigObject } from '../src/check.js'
+import { check, lines, refused, wrong } from './read.js'
+
+test.each([
+  'proxy: { users: hunter2SECRET }',
+  'proxy: { users: ["ann:hunter2SECRET"] }',
+  'proxy: { users: [{ name: ann, password: [hunter2SECRET] }] }',
+  'proxy: { users: [{ "ann:hunter2SECRET": x }] }',
+  'proxy: { users: [{ name: ann, passwrd: hunter2SECRET }] }',
+  'proxy: hunter2SECRET',
+  'alerts: hunter2SECRET',
+  'dead_letters: hunter2SECRET',
+  'pools: { p: { members: ["http://ann:hunter2SECRET@host"] } }',
+  'pools: { p: { policy: "http://ann:hunter2SECRET@host" } }',
+  'pools: { p: { policy: "http://ann:hunter2SECRET/a@host" } }',
+  'pools: { p: { policy: "https://host/?code=hunter2SECRET" } }',
+  'pools: { "http://ann:hunter2SECRET@host": { strategy: no } }',
+  'policies: { "http://ann:hunter2SECRET@host": { max_attempts: 0 } }',
+  'policies: { "https://a-rather-long-name-of-an-account:hunter2SECRET-and-much-more-than-sixty@host": { id: b } }',
+  'subsystem_mappings: { a: { b: { default: "http://ann:hunter2SECRET@host" } } }',
+  'proxy: { pool: "http://ann:hunter2SECRET@host" }',
+  'policies: { a: { circuit_breaker: "http://ann:hunter2SECRET@host" } }',
+  'policies: { a: { id: "http://ann:hunter2SECRET@host" } }',
+  'pools: { p: { members: [{ id: "http://a:hunter2SECRET@h", url: "http://a" }, { id: "http://a:hunter2SECRET@h", url: "http://b" }] } }',
+  '"http://ann:hunter2SECRET@host": 1',
+])('what is secret is in no problem: %s', (body) => {
+  const { problems } = check(body)
+  expect(problems.length).toBeGreaterThan(0)
+  expect(JSON.stringify(problems)).not.toMatch(/hunter2/)
+  const { message, details } = refused(() => parseConfig(`version: "1.1.0"\n${body}`, { env: {} }))
+  expect(JSON.stringify([message, details])).not.toMatch(/hunter2/)
+})
+
+test('what is so long that it is cut has no part of its credentials, and takes no time', () => {
+  const long = `http://ann:${'hunter2'.repeat(100_000)}@host`
+  expect(wrong(`pools: { p: { policy: "${long}" } }`)).toEqual([
+    'pools.p.policy: got "http://***", but there is no policy of that id',
+  ])
+  expect(wrong(`policies: { "${'://a:'.repeat(100_000)}": { max_attempts: 0 } }`)).toHaveLength(1)
+})
+
+test('a number that stands for something secret is not shown', () => {
+  expect(wrong('proxy: { users: [{ name: ann, password: 12345678 }] }')).toEqual([
+    'proxy.users[0].password: got a value that is not shown, takes a text that is not empty',
+  ])
+  expect(wrong('proxy: { users: [12345678] }').join()).not.toContain('12345678')
+})
+
+const KEY = 'a'.repeat(64)
+
+test.each([
+  ['short', 'hunter2', 'key 1 is not 32 bytes'],
+  ['the second of two', `${KEY}, hunter2`, 'key 2 is not 32 bytes'],
+  ['twice the same', `one:${KEY},one:${'b'.repeat(64)}`, 'two keys have the id one'],
+  ['nothing but blanks', '  ', 'there is no key in it'],
+  ['nothing but commas', ' , ', 'there is no key in it'],
+])('a key of payloads that is %s is refused with its place, and not shown', (_, key, message) => {
+  const { problems, config } = check(`dead_letters:\n  encryption_key: "${key}"`)
+  expect(config).toBeUndefined()
+  expect(problems).toMatchObject([{ path: 'dead_letters.encryption_key', line: 3, column: 19 }])
+  expect(problems[0]?.message).toContain(message)
+  expect(JSON.stringify(problems)).not.toMatch(/hunter2|aaaa|bbbb/)
+})
+
+test('a key of payloads that is one is taken, and one of the environment is named by its variable', () => {
+  expect(wrong(`dead_letters: { encryption_key: "${KEY}, old:${'b'.repeat(64)}" }`)).toEqual([])
+  const env = { HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: 'hunter2' }
+  expect(lines(checkConfig('version: "1.1.0"', { env }).problems)).toEqual([
+    expect.stringMatching(/^HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: key 1 is not 32 bytes/),
+  ])
+  const given = { deadLetters: { encryptionKey: 'hunter2' } }
+  expect(refused(() => parseConfigObject(given, {})).message).toContain(
+    'deadLetters.encryptionKey: key 1 is not',
+  )
+})
+
+test.each([
+  ['{ url: "http://h:1" }', '{ url: "http://u:hunter2@h:1/x" }', 'h:1'],
+  ['{ url: "http://h" }', '{ url: "http://h:80" }', 'h'],
+  ['{ id: "h:1", url: "http://a" }', '{ url: "http://h:1" }', 'h:1'],
+])('members %s and %s of one pool are one too many', (one, two, id) => {
+  const { problems } = check(
+    `pools:\n  p:\n    members:\n      - ${one}\n      - { id: x, url: "http://x" }\n      - ${two}`,
+  )
+  expect(problems).toMatchObject([{ path: 'pools.p.members[2].url', line: 7 }])
+  expect(problems[0]?.message).toBe(
+    `has no id, so that its host ${JSON.stringify(id)} is its name, but another member has it: pools.p.members[0] (line 5); give each an id of its own`,
+  )
+  expect(JSON.stringify(problems)).not.toContain('hunter2')
+})
+
+test('two members with one id are told with both places', () => {
+  const body =
+    'pools:\n  p:\n    members:\n      - { id: a, url: "http://a" }\n      - { id: a, url: "http://b" }'
+  expect(check(body).problems).toEqual([
+    {
+      path: 'pools.p.members[1].id',
+      line: 6,
+      column: 15,
+      message: 'got "a", but another member has it: pools.p.members[0] (line 5); give each an id of its own',
+    },
+  ])
+})
+
+test('members of different pools may have one host', () => {
+  expect(
+    wrong('pools: { p: { members: [{ url: "http://a" }] }, q: { members: [{ url: "http://a" }] } }'),
+  ).toEqual([])
+})

@@ -1,0 +1,101 @@
+import type { RuntimeContext } from '@holdfast/config'
+import { eventCodec, type RetryEvent } from '@holdfast/records'
+import { APPEND } from './fleet-scripts.js'
+import type { RedisConnection } from './redis-connection.js'
+import { setUnrefTimer } from './unref-timer.js'
+
+const STREAM_KEY = 'holdfast:events'
+
+/** About so many events are kept, for so long after the last. */
+const MAX_EVENTS = 10_000
+const EVENT_TTL_MS = 86_400_000
+
+/** How long events wait for others to be sent with them, how many are sent at once, and how many may wait. */
+const FLUSH_DELAY_MS = 50
+const BATCH_SIZE = 100
+const MAX_PENDING = 1000
+
+/** An event of some node. Its place is where a reader can go on from. */
+export interface FleetEvent {
+  readonly place: string
+  readonly node: string
+  readonly event: RetryEvent
+}
+
+/** The events of every node, in one bounded stream. */
+export class FleetEventStream {
+  /** Events that were not sent, because Redis was lost or slow. */
+  dropped = 0
+  private pending: RetryEvent[] = []
+  private timer: unknown = undefined
+  private readonly runtime: RuntimeContext
+  private readonly redis: RedisConnection
+  private readonly node: string
+
+  private readonly onInvalidReply: (problem: string) => void
+
+  constructor(
+    runtime: RuntimeContext,
+    redis: RedisConnection,
+    node: string,
+    onInvalidReply: (problem: string) => void,
+  ) {
+    this.runtime = runtime
+    this.redis = redis
+    this.node = node
+    this.onInvalidReply = onInvalidReply
+  }
+
+  add(event: RetryEvent): void {
+    if (!this.redis.isUp || this.pending.length >= MAX_PENDING) this.dropped++
+    else {
+      this.pending.push(event)
+      this.timer ??= setUnrefTimer(this.runtime.clock, () => void this.flush(), FLUSH_DELAY_MS)
+    }
+  }
+
+  /** The events after a place, oldest first. None where Redis is lost. */
+  async list({
+    after,
+    limit = 100,
+  }: {
+    after?: string | undefined
+    limit?: number | undefined
+  } = {}): Promise<FleetEvent[]> {
+    const start = after === undefined ? '-' : `(${after}`
+    try {
+      const entries = (await this.redis.send('XRANGE', STREAM_KEY, start, '+', 'COUNT', limit)) as unknown[]
+      return entries.flatMap((entry) => this.read(entry) ?? [])
+    } catch {
+      return []
+    }
+  }
+
+  /** One entry of the stream; undefined for what is no event of a node. */
+  private read(entry: unknown): FleetEvent | undefined {
+    try {
+      const [place, [, node, , text]] = entry as [string, string[]]
+      return {
+        place: String(place),
+        node: String(node),
+        event: eventCodec.decode(JSON.parse(text ?? '')) as RetryEvent,
+      }
+    } catch {
+      this.onInvalidReply('events: expected an event of a node')
+      return undefined
+    }
+  }
+
+  async flush(): Promise<void> {
+    this.runtime.clock.clearTimer(this.timer)
+    this.timer = undefined
+    const { redis, node } = this
+    while (this.pending.length > 0 && redis.isUp) {
+      const batch = this.pending.splice(0, BATCH_SIZE)
+      const texts = batch.map((event) => JSON.stringify(eventCodec.encode(event)))
+      await redis.run(APPEND, [STREAM_KEY], [node, MAX_EVENTS, EVENT_TTL_MS, ...texts]).catch(() => {
+        this.dropped += batch.length
+      })
+    }
+  }
+}

@@ -1,0 +1,5 @@
+export { FleetCoordinator, type FleetStatus, HEARTBEAT_MS } from './coordinator.js'
+export type { FleetEvent } from './event-stream.js'
+export type { FleetNode } from './membership.js'
+export type { ShareOptions } from './shared-settings.js'
+export { setUnrefTimer } from './unref-timer.js'

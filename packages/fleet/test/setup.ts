@@ -1,0 +1,73 @@
+import { CircuitBreaker, type CircuitBreakerOptions } from 'holdfast'
+import { systemClock, systemRandom } from 'holdfast/internal'
+import { onTestFinished } from 'vitest'
+import type { RetryEvent } from '../../records/src/session.js'
+import { StoreBackedContext } from '../../runtime/src/store-backed-context.js'
+import { memoryStore } from '../../store/src/memory/index.js'
+import { FleetCoordinator, type FleetCoordinatorOptions } from '../src/coordinator.js'
+import type { ShareOptions } from '../src/shared-settings.js'
+
+/** Does that after the test: what was asked for last comes first. */
+export const afterwards = (end: () => Promise<unknown>) => onTestFinished(async () => void (await end()))
+
+export interface TestNode {
+  readonly name: string
+  readonly state: FleetCoordinator
+  readonly events: RetryEvent[]
+  add(id: string, share?: Partial<ShareOptions>, options?: CircuitBreakerOptions): Promise<CircuitBreaker>
+}
+
+export const SHARE: ShareOptions = { share: 'state', quorum: 0.5, minimumCalls: 5 }
+
+/** A node of a fleet in this process, on the machine's clock: Redis has no other. */
+export async function node(
+  url: string,
+  name: string,
+  options: Partial<FleetCoordinatorOptions> = {},
+): Promise<TestNode> {
+  const house = new StoreBackedContext({
+    clock: systemClock,
+    random: systemRandom,
+    logger: undefined,
+    store: memoryStore(),
+  })
+  house.warn = () => {}
+  const events: RetryEvent[] = []
+  house.bus.on('*', (event) => void events.push(event))
+  const breakers = new Map<string, CircuitBreaker>()
+  const self = () => {
+    const now = new Date(house.clock.wall())
+    const opinions = Object.fromEntries(
+      [...breakers].flatMap(([id, { state: phase }]) => (phase === 'closed' ? [] : [[id, phase]])),
+    )
+    return { id: name, version: '0.0.0', startedAt: now, lastSeen: now, opinions }
+  }
+  const state = await FleetCoordinator.open(url, house, { node: name, heartbeat: 200, self, ...options })
+  afterwards(async () => {
+    await state.close()
+    await house.close()
+  })
+  return {
+    name,
+    state,
+    events,
+    async add(id, share, given) {
+      const breaker = new CircuitBreaker({ id, failureThreshold: 2, timeoutDuration: 60_000, ...given })
+      breakers.set(id, breaker)
+      await state.attach(breaker, { ...SHARE, ...share })
+      return breaker
+    },
+  }
+}
+
+export function fail(breaker: CircuitBreaker, times: number): void {
+  for (let i = 0; i < times; i++) breaker.admit()?.failure()
+}
+
+export function succeed(breaker: CircuitBreaker, times: number): void {
+  for (let i = 0; i < times; i++) breaker.admit()?.success()
+}
+
+/** How often an event was told. */
+export const told = ({ events }: TestNode, type: string) =>
+  events.filter(({ eventType }) => eventType === type).length

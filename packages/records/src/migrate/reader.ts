@@ -1,0 +1,110 @@
+import { camelKey } from '../codec/case-codec.js'
+import { tidySeconds } from '../codec/record-fields.js'
+import { SCHEMA } from '../session.js'
+
+type OldRecord = Record<string, unknown>
+
+export const isOldRecord = (value: unknown): value is OldRecord =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** An ISO 8601 time without a zone: Python writes them so, and means UTC. */
+const NO_TIME_ZONE_PATTERN = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/
+
+/** Numbers of seconds since 1970 are below this, of milliseconds above. */
+const MIN_EPOCH_MS = 1e11
+
+/** A time in any of the forms that were ever written, as the wire has it; what is none stays, to be complained of. */
+function toTimestamp(value: unknown): unknown {
+  if (value === null || value === undefined) return value
+  const time =
+    typeof value === 'number'
+      ? value < MIN_EPOCH_MS
+        ? value * 1000
+        : value
+      : typeof value === 'string'
+        ? Date.parse(NO_TIME_ZONE_PATTERN.test(value) ? `${value.replace(' ', 'T')}Z` : value)
+        : Number.NaN
+  return Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : value
+}
+
+/** The stamps of our own records. A record of an older one fits the current schema as it is, so it keeps its stamp. */
+const OWN_STAMP = /^1\.[1-9]\d?$/
+
+/** Reads an old record field by field under whatever name it has, and knows what is left over. */
+export class OldRecordReader {
+  private readonly raw: OldRecord
+  private readonly readFields = new Set<string>()
+  /** Our own records in the TypeScript spelling have milliseconds; all others that were ever written have seconds. */
+  private readonly scale: number
+
+  /** The `schema` of a record that this library wrote; undefined for all others. */
+  private readonly stamp: string | undefined
+
+  constructor(raw: OldRecord, scale?: number) {
+    this.raw = raw
+    this.stamp = typeof raw.schema === 'string' && OWN_STAMP.test(raw.schema) ? raw.schema : undefined
+    const isCamelCase = Object.keys(raw).some((key) => /[a-z][A-Z]/.test(key))
+    this.scale = scale ?? (this.stamp !== undefined && isCamelCase ? 1000 : 1)
+  }
+
+  /** Whether this library wrote the record, in this version or another one. */
+  get isOwn(): boolean {
+    return this.stamp !== undefined
+  }
+
+  /** The `schema` of the converted record. */
+  schema(): string {
+    this.readFields.add('schema')
+    return this.stamp ?? SCHEMA
+  }
+
+  /** The first field of these that is there, in either spelling. */
+  readField(...names: string[]): unknown {
+    let found: unknown
+    for (const name of names)
+      for (const key of [name, camelKey(name)]) {
+        this.readFields.add(key)
+        if (found === undefined && Object.hasOwn(this.raw, key)) found = this.raw[key]
+      }
+    return found
+  }
+
+  readTimestamp(...names: string[]): unknown {
+    return toTimestamp(this.readField(...names))
+  }
+
+  readSeconds(...names: string[]): unknown {
+    const value = this.readField(...names)
+    return typeof value === 'number' ? tidySeconds(value / this.scale) : value
+  }
+
+  /** An error that was written as an object, or as its message alone. */
+  readError(...names: string[]): unknown {
+    const value = this.readField(...names)
+    if (typeof value === 'string') {
+      const named = /^([A-Z]\w*(?:Error|Exception|Timeout))\s*:\s*([\s\S]+)$/.exec(value)
+      return { type: named?.[1] ?? 'Error', message: named?.[2] ?? value }
+    }
+    if (!isOldRecord(value)) return value
+    const reader = new OldRecordReader(value, this.scale)
+    return reader.withRemaining({
+      type: reader.readField('type', 'error_type', 'name') ?? 'Error',
+      message: reader.readField('message', 'error_message') ?? '',
+      stack_trace: reader.readField('stack_trace', 'stack'),
+    })
+  }
+
+  /** A reader of a record inside this one. */
+  readNested(value: OldRecord): OldRecordReader {
+    return new OldRecordReader(value, this.scale)
+  }
+
+  /** What nobody took, and the fields given; those that are undefined are left out. */
+  withRemaining(fields: OldRecord): OldRecord {
+    const result: OldRecord = {}
+    for (const [key, value] of Object.entries(fields)) if (value !== undefined) result[key] = value
+    for (const [key, value] of Object.entries(this.raw))
+      if (!this.readFields.has(key) && !Object.hasOwn(result, key)) result[key] = value
+    return result
+  }
+}

@@ -1,0 +1,126 @@
+// oxlint-disable holdfast/clock -- processes among others, on real time
+// Breaks Redis and the nodes of a fleet at random while they call, and looks at what they did: never more tests in an epoch than
+// half_open_max, one state in the end, and no call that failed or waited because of Redis.
+//
+//     node packages/runtime/test/crash/fleet.mjs [processes] [rounds] [seed]
+import { randomInt } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { helpers } from './helpers.mjs'
+import { seeded } from './random.mjs'
+
+const [processes = '20', rounds = '100', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
+const random = seeded(Number(given))
+const size = Number(processes)
+const { bundle, mostInOneEpoch, NodeProcess } = await helpers('processes')
+const { RealRedis, missing } = await helpers('redis')
+if (missing !== undefined) throw new Error(missing)
+const code = await bundle()
+const server = await RealRedis.start()
+/** @type {string[]} */
+const tokens = []
+const start = (/** @type {number} */ i) =>
+  NodeProcess.start(
+    code.url,
+    server.url,
+    `n${i}`,
+    'state',
+    (/** @type {string} */ token) => tokens.push(token),
+    // All of them together leave a small machine some time for everything else.
+    2 * size,
+  )
+/** @type {any[]} */
+const nodes = await Promise.all(Array.from({ length: size }, (_, i) => start(i)))
+process.on('exit', () => {
+  for (const node of nodes) node.signal('SIGKILL')
+  server.signal('SIGKILL')
+  code.remove()
+})
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => process.exit(130))
+
+const any = () => nodes[Math.floor(random() * size)]
+/** @param {string} [target] */
+const reports = (target) => Promise.all(nodes.map((node) => node.ask('report', target)))
+
+/** @type {Record<string, () => Promise<unknown>>} */
+const faults = {
+  async nothing() {},
+  async 'Redis killed, back empty'() {
+    await server.kill()
+    await wait(random() * 500)
+    await server.up()
+  },
+  async 'Redis paused'() {
+    server.signal('SIGSTOP')
+    await wait(random() * 1500)
+    server.signal('SIGCONT')
+  },
+  async 'Redis flushed'() {
+    const client = new Redis(server.url)
+    await client.flushall()
+    client.disconnect()
+  },
+  async 'a node killed'() {
+    const i = Math.floor(random() * size)
+    await nodes[i].kill()
+    nodes[i] = await start(i)
+  },
+  async 'a node paused'() {
+    const node = any()
+    node.signal('SIGSTOP')
+    await wait(random() * 1000)
+    node.signal('SIGCONT')
+  },
+  tripped: () => any().ask('trip'),
+  reset: () => any().ask('reset'),
+}
+
+/** @type {string[]} */
+const broken = []
+let slowest = 0
+let calls = 0
+for (let round = 1; round <= Number(rounds); round++) {
+  await reports(random() < 0.7 ? 'down' : 'well')
+  const names = Object.keys(faults)
+  const chosen = Array.from(
+    { length: 1 + Math.floor(random() * 2) },
+    () => names[Math.floor(random() * names.length)],
+  )
+  for (const name of chosen) {
+    await faults[/** @type {string} */ (name)]?.()
+    await wait(random() * 300)
+  }
+  await reports('well')
+  let all = await reports()
+  const began = performance.now()
+  const settled = () =>
+    all.every(({ connected, state, fleetOpen }) => connected && state === 'closed' && !fleetOpen) &&
+    new Set(all.map(({ epoch }) => epoch)).size === 1
+  while (!settled() && performance.now() - began < 30_000) {
+    await wait(50)
+    all = await reports()
+  }
+  if (!settled()) {
+    const seen = all.map(
+      ({ connected, state, fleetOpen, epoch }) => `${connected}/${state}/${fleetOpen}/${epoch}`,
+    )
+    broken.push(`round ${round} (${chosen.join(', ')}): no common end: ${[...new Set(seen)].join(' ')}`)
+  }
+  const most = mostInOneEpoch(tokens)
+  if (most > 2) broken.push(`round ${round} (${chosen.join(', ')}): ${most} tests in one epoch`)
+  const strange = all.flatMap((report) => report.strange)
+  if (strange.length > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${strange[0]}`)
+  const waited = all.reduce((sum, report) => sum + report.waited, 0)
+  if (waited > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${waited} calls waited for Redis`)
+  slowest = Math.max(slowest, ...all.map((report) => report.slowest))
+  calls = all.reduce((sum, report) => sum + report.calls, 0)
+  if (process.stdout.isTTY) process.stdout.write(`\rround ${round} of ${rounds}\r`)
+  if (broken.length > 3) break
+}
+console.log(
+  `${size} processes, ${rounds} rounds, seed ${given}: ${calls} calls by those that live, ${tokens.length} tests in ` +
+    `${new Set(tokens.map((token) => token.split(':')[0])).size} epochs, at most ${mostInOneEpoch(tokens)} in one; ` +
+    `no call waited for Redis, and the slowest took ${Math.round(slowest)} ms beyond its own wait`,
+)
+for (const line of broken) console.log(`BROKEN ${line}`)
+process.exit(broken.length === 0 ? 0 : 1)

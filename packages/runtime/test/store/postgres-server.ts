@@ -1,1 +1,0 @@
-export { PostgresServer } from '../../../../scripts/servers/postgres.mjs'

@@ -1,0 +1,42 @@
+import { createCodec, durationSeconds, timestamp } from '@holdfast/records'
+import { z } from 'zod'
+import type { StoredBreaker } from './store.js'
+
+/** A point in time: ISO 8601 on the wire, epoch milliseconds in a snapshot. */
+const epochTimestamp = () =>
+  z.codec(z.iso.datetime({ offset: true }), z.number(), {
+    decode: (text) => Date.parse(text),
+    encode: (ms) => new Date(ms).toISOString(),
+  })
+
+/** A snapshot as it lies in a file. What the engine may add to it passes through. */
+const snapshotSchema = z.looseObject({
+  id: z.string(),
+  state: z.enum(['closed', 'open', 'half_open']),
+  failure_count: z.number(),
+  window_type: z.enum(['rolling', 'consecutive', 'rate']),
+  failure_window: z.array(z.number()),
+  success_count: z.number(),
+  opened_in_a_row: z.number(),
+  open_duration: durationSeconds(),
+  epoch: z.number(),
+  next_test_time: epochTimestamp().optional(),
+  last_failure_time: epochTimestamp().optional(),
+  last_state_change: epochTimestamp().optional(),
+  closed_at: epochTimestamp().optional(),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+})
+const snapshotCodec = createCodec(snapshotSchema)
+
+type FlatSnapshot = Parameters<typeof snapshotCodec.encode>[0]
+
+export const encodeBreaker = ({ snapshot, createdAt, updatedAt }: StoredBreaker): unknown =>
+  snapshotCodec.encode({ ...snapshot, createdAt, updatedAt } as unknown as FlatSnapshot)
+
+export function decodeBreaker(wire: unknown): StoredBreaker | undefined {
+  const decoded = snapshotCodec.safeDecode(wire)
+  if (!decoded.success) return undefined
+  const { createdAt, updatedAt, ...snapshot } = decoded.data
+  return { snapshot: snapshot as unknown as StoredBreaker['snapshot'], createdAt, updatedAt }
+}

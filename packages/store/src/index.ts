@@ -1,0 +1,28 @@
+export { asSettled, isLeased, leaseStateOf } from './dead-letter-rules.js'
+export { checkJournalFilter } from './filter-checks.js'
+export { matchesFilter, sessionFilter } from './filters.js'
+export { KeyRing } from './key-ring.js'
+export { openStore } from './open.js'
+export { isEncrypted, isSamePayload } from './payload.js'
+export type {
+  Added,
+  AuditFilter,
+  BreakerEventFilter,
+  BreakerStore,
+  DeadLetterFilter,
+  DeadLetterStats,
+  DeadLetterStore,
+  ErrorFilter,
+  EventFilter,
+  Journal,
+  LayerStore,
+  LayerVersion,
+  MetricsRow,
+  MetricsStore,
+  Page,
+  PageOptions,
+  SessionFilter,
+  Settlement,
+  Store,
+  StoredBreaker,
+} from './store.js'

@@ -1,0 +1,124 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { HoldfastError } from 'holdfast'
+import { isEncrypted, ENCRYPTED as MARK } from './payload.js'
+
+const CIPHER = 'aes-256-gcm'
+
+/** A payload as it is stored under a key. */
+interface EncryptedPayload {
+  readonly [MARK]: typeof CIPHER
+  /** The id of the key. */
+  readonly kid: string
+  readonly iv: string
+  readonly tag: string
+  readonly data: string
+}
+
+/** A payload that looks like a sealed one and is none. */
+interface UnencryptedPayload {
+  readonly [MARK]: 'none'
+  readonly data: unknown
+}
+
+interface EncryptionKey {
+  readonly kid: string
+  readonly bytes: Buffer
+}
+
+const isEncryptedOrMarked = (payload: unknown): payload is EncryptedPayload | UnencryptedPayload =>
+  isEncrypted(payload)
+
+/** 32 bytes as hexadecimal digits or base64, perhaps after an id and a colon. */
+function parseKey(input: string, index: number): EncryptionKey | string {
+  const [, named, secret = ''] = /^(?:([\w.-]+):)?(.*)$/s.exec(input.trim()) ?? []
+  const bytes = /^[0-9a-f]{64}$/i.test(secret)
+    ? Buffer.from(secret, 'hex')
+    : /^[\w+/-]{43}=?$/.test(secret)
+      ? Buffer.from(secret, 'base64')
+      : undefined
+  if (bytes?.length !== 32)
+    return `key ${index} is not 32 bytes as base64 or hexadecimal digits; make one with: openssl rand -base64 32`
+  return { kid: named ?? createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes }
+}
+
+/**
+ * The keys of payloads, the newest first: it seals, all of them open. A key is 32 bytes as base64 or hexadecimal digits,
+ * with an id of its own before a colon or one made from it. Several are a list, or a text with commas.
+ */
+export class KeyRing {
+  private readonly keys: readonly EncryptionKey[]
+
+  /** @throws INVALID_OPTIONS for what is no key; the key itself is not in the message */
+  constructor(input: string | readonly string[] | undefined) {
+    const texts = (typeof input === 'string' ? input.split(',') : (input ?? [])).filter(
+      (each) => each.trim() !== '',
+    )
+    const read = texts.map((each, index) => parseKey(each, index + 1))
+    const problems = read.filter((key) => typeof key === 'string')
+    const keys = read.filter((key) => typeof key !== 'string')
+    const ids = keys.map(({ kid }) => kid)
+    for (const kid of ids.filter((each, index) => ids.indexOf(each) !== index))
+      problems.push(`two keys have the id ${kid}`)
+    if (problems.length > 0)
+      throw new HoldfastError('INVALID_OPTIONS', `dead_letters.encryption_key: ${problems.join('; ')}`, {
+        details: problems,
+      })
+    this.keys = keys
+  }
+
+  /** The id of the key that seals; undefined where there is none. */
+  get newestId(): string | undefined {
+    return this.keys[0]?.kid
+  }
+
+  /** A payload as it is to be stored. It opens for the entry of this id alone. */
+  encrypt(payload: unknown, id: string): unknown {
+    const [key] = this.keys
+    if (key === undefined)
+      return isEncryptedOrMarked(payload)
+        ? ({ [MARK]: 'none', data: payload } satisfies UnencryptedPayload)
+        : payload
+    const iv = randomBytes(12)
+    const cipher = createCipheriv(CIPHER, key.bytes, iv).setAAD(Buffer.from(id))
+    const data = Buffer.concat([cipher.update(JSON.stringify(payload), 'utf8'), cipher.final()])
+    return {
+      [MARK]: CIPHER,
+      kid: key.kid,
+      iv: iv.toString('base64'),
+      tag: cipher.getAuthTag().toString('base64'),
+      data: data.toString('base64'),
+    } satisfies EncryptedPayload
+  }
+
+  /** The payload behind what is stored, as a copy. @throws CONFIG_INVALID where its key is not at hand or does not fit */
+  decrypt(stored: unknown, id: string): unknown {
+    if (!isEncryptedOrMarked(stored)) return structuredClone(stored)
+    if (stored[MARK] === 'none') return structuredClone(stored.data)
+    const { kid, iv, tag, data } = stored
+    const key = this.keys.find((each) => each.kid === kid)
+    if (key === undefined)
+      throw new HoldfastError(
+        'CONFIG_INVALID',
+        `the payload of ${id} is encrypted with the key ${kid}, which is not among those of dead_letters.encryption_key: add it after the newest`,
+      )
+    try {
+      const decipher = createDecipheriv(CIPHER, key.bytes, Buffer.from(iv, 'base64'))
+        .setAAD(Buffer.from(id))
+        .setAuthTag(Buffer.from(tag, 'base64'))
+      const opened = Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()])
+      return JSON.parse(opened.toString('utf8'))
+    } catch (cause) {
+      throw new HoldfastError(
+        'CONFIG_INVALID',
+        `the payload of ${id} does not open with the key ${kid}: it was changed, or another key has this id`,
+        { cause },
+      )
+    }
+  }
+
+  /** Whether what is stored would be stored otherwise today. */
+  needsRotation(stored: unknown): boolean {
+    const kid = isEncryptedOrMarked(stored) && stored[MARK] !== 'none' ? stored.kid : undefined
+    return kid !== this.newestId
+  }
+}

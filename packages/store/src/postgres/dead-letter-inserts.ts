@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto'
+import type { DeadLetter } from '@holdfast/records'
+import { isSamePayload } from '../payload.js'
+import type { Added } from '../store.js'
+import { BatchLoader } from './batch-loader.js'
+import type { PostgresDatabase } from './database.js'
+import { countUpdate } from './dead-letter-counts.js'
+import {
+  CHANGING_COLUMNS,
+  changingValues,
+  FIXED_COLUMNS,
+  fixedValues,
+  fromRow,
+  type PostgresDeadLetterRow,
+  transpose,
+} from './dead-letter-rows.js'
+import { isDataError } from './failure.js'
+import { LOCKS } from './locks.js'
+import type { SqlTransaction } from './sql.js'
+
+/** How many entries one transaction adds. */
+const MAX_BATCH = 512
+
+/** How much room there must be for those who add at a time not to count exactly. */
+const EXACT_COUNT_MARGIN = 10_000
+
+type ColumnValue = string | number | null
+
+/** What became of an entry that was to be inserted: `rejected` is one that the database cannot hold. */
+export type Inserted = Added | { result: 'rejected'; error: unknown }
+
+interface PendingAdd {
+  entry: DeadLetter
+  maxEntries: number
+  /** Values of {@link COLUMNS}; the hashes of its id and its key are the first two. */
+  row: ColumnValue[]
+}
+
+const COLUMNS = { ...FIXED_COLUMNS, ...CHANGING_COLUMNS }
+const NAMES = Object.keys(COLUMNS).join(', ')
+const ARRAYS = Object.values(COLUMNS).map((type, i) => `$${i + 2}::${type}[]`)
+
+const idOf = ({ row }: PendingAdd) => row[0] as string
+const keyOf = ({ row }: PendingAdd) => row[1] as string
+
+/** Adds entries. Whatever is to be added within a turn, or while others are added, goes into one transaction. */
+export class DeadLetterInserts {
+  private readonly database: PostgresDatabase
+  private readonly loader: BatchLoader<PendingAdd, Inserted>
+  /** Whether the limit was near when last seen, so that whoever adds must count, alone. */
+  private isNearLimit = false
+
+  constructor(database: PostgresDatabase) {
+    this.database = database
+    this.loader = new BatchLoader((waiting) => this.insertOrSplit(waiting), {
+      maxItems: MAX_BATCH,
+      maxConcurrent: 2,
+      sizeOf: ({ row }) => (row[8] as string).length,
+    })
+  }
+
+  whenIdle(): Promise<void> {
+    return this.loader.whenIdle()
+  }
+
+  /** Adds entries, each with its own result: one that cannot be stored does not fail the others. */
+  async add(entries: readonly DeadLetter[], maxEntries: number): Promise<Inserted[]> {
+    const waiting = entries.map((entry) => ({
+      entry,
+      maxEntries,
+      row: [...fixedValues(entry), ...changingValues(entry, null)],
+    }))
+    const added = []
+    for (let at = 0; at < waiting.length; at += MAX_BATCH)
+      added.push(this.loader.load(waiting.slice(at, at + MAX_BATCH)))
+    return (await Promise.all(added)).flat()
+  }
+
+  private async insertOrSplit(waiting: readonly PendingAdd[]): Promise<Inserted[]> {
+    try {
+      return await this.insert(waiting)
+    } catch (error) {
+      if (!isDataError((error as Error).cause)) throw error
+      if (waiting.length === 1) return [{ result: 'rejected', error }]
+      const half = Math.ceil(waiting.length / 2)
+      const first = await this.insertOrSplit(waiting.slice(0, half))
+      return [...first, ...(await this.insertOrSplit(waiting.slice(half)))]
+    }
+  }
+
+  private async insert(waiting: readonly PendingAdd[]): Promise<Added[]> {
+    const limit = Math.min(...waiting.map(({ maxEntries }) => maxEntries))
+    for (;;) {
+      const alone = this.isNearLimit
+      const results = await this.database.write((sql) => this.runBatch(sql, waiting, limit, alone), {
+        lock: this.database.lockStatement(LOCKS.adds, !alone),
+        // Whoever waits here waits with a failed call in hand, and there is another place to put it.
+        attempts: 2,
+        isCommitted: (sql, done) => this.isCommitted(sql, waiting, done),
+      })
+      if (results !== undefined) return results
+    }
+  }
+
+  /** Undefined where it must be done alone, and is not. */
+  private async runBatch(
+    sql: SqlTransaction,
+    waiting: readonly PendingAdd[],
+    limit: number,
+    alone: boolean,
+  ): Promise<Added[] | undefined> {
+    let chosen: ReadonlySet<PendingAdd> | undefined
+    if (limit < Number.POSITIVE_INFINITY) {
+      const open = await this.countOpen(sql)
+      this.isNearLimit = open + waiting.length + EXACT_COUNT_MARGIN > limit
+      if (this.isNearLimit && !alone) return undefined
+      if (open + waiting.length > limit) chosen = await this.chooseFitting(sql, waiting, open)
+    }
+    const fresh = chosen === undefined ? waiting : waiting.filter((one) => chosen.has(one))
+    const inserted = fresh.length === 0 ? new Set<string>() : await this.insertAll(sql, fresh)
+    const rest = waiting.filter((one) => !inserted.has(idOf(one)) || !fresh.includes(one))
+    const known = rest.length === 0 ? new Map<string, DeadLetter>() : await this.findExisting(sql, rest)
+    const left = new Set(inserted)
+    return waiting.map((one): Added => {
+      // Of two with one id in one call the first is the one that was added.
+      if ((chosen?.has(one) ?? true) && left.delete(idOf(one))) return { result: 'added', entry: one.entry }
+      const same = known.get(keyOf(one)) ?? known.get(idOf(one))
+      if (same === undefined) return { result: 'full' }
+      const equal = isSamePayload(same.originalPayload, one.entry.originalPayload)
+      return { result: equal ? 'known' : 'conflict', entry: same }
+    })
+  }
+
+  private async countOpen(sql: SqlTransaction): Promise<number> {
+    const [row] = await sql.all<{ open: string }>(
+      `SELECT coalesce(sum(entries), 0) AS open FROM ${this.database.table('dead_letter_counts')}
+        WHERE status <> 'completed'`,
+    )
+    return Number(row?.open)
+  }
+
+  /** Those for whom there is room, where there is not enough for all: nobody else adds meanwhile. */
+  private async chooseFitting(
+    sql: SqlTransaction,
+    waiting: readonly PendingAdd[],
+    open: number,
+  ): Promise<Set<PendingAdd>> {
+    const seen = new Set((await this.findExisting(sql, waiting)).keys())
+    const chosen = new Set<PendingAdd>()
+    let count = open
+    for (const one of waiting) {
+      const [id, key] = [idOf(one), keyOf(one)]
+      if (seen.has(id) || seen.has(key) || count >= one.maxEntries) continue
+      if (one.entry.status !== 'completed') count++
+      seen.add(id).add(key)
+      chosen.add(one)
+    }
+    return chosen
+  }
+
+  /** Inserts those whose id and key nobody has. Tells their ids. */
+  private async insertAll(sql: SqlTransaction, waiting: readonly PendingAdd[]): Promise<Set<string>> {
+    const { database } = this
+    const rows = await sql.all<{ id: string }>(
+      `WITH added AS (
+        INSERT INTO ${database.table('dead_letters')} (change, ${NAMES})
+          SELECT $1, ${NAMES} FROM unnest(${ARRAYS.join(', ')}) WITH ORDINALITY AS given (${NAMES}, place)
+          ORDER BY place ON CONFLICT DO NOTHING
+          RETURNING id, dlq_id, operation, operation_type, status, last_attempt, replayed_at
+      ), counted AS (
+        ${countUpdate(database, 'SELECT operation, operation_type, status, 1 AS n FROM added')}
+      ), processed AS (
+        INSERT INTO ${database.table('processed_ids')}
+          SELECT id, dlq_id, coalesce(replayed_at, last_attempt) FROM added WHERE status = 'completed'
+          ON CONFLICT DO NOTHING
+      ) SELECT replace(id::text, '-', '') AS id FROM added`,
+      randomUUID(),
+      ...transpose(
+        waiting.map(({ row }) => row),
+        Object.keys(COLUMNS).length,
+      ),
+    )
+    return new Set(rows.map(({ id }) => id))
+  }
+
+  /** What is there, by the hashes of its id and its key. */
+  private async findExisting(
+    sql: SqlTransaction,
+    waiting: readonly PendingAdd[],
+  ): Promise<Map<string, DeadLetter>> {
+    const rows = await sql.all<PostgresDeadLetterRow & { hex: string; key: string }>(
+      `SELECT *, replace(id::text, '-', '') AS hex, replace(key::text, '-', '') AS key
+        FROM ${this.database.table('dead_letters')} WHERE id = ANY($1::uuid[]) OR key = ANY($2::uuid[])`,
+      waiting.map(idOf),
+      waiting.map(keyOf),
+    )
+    return new Map(
+      rows.flatMap((row) => {
+        const { entry } = fromRow(row)
+        return [[row.hex, entry] as const, [row.key, entry] as const]
+      }),
+    )
+  }
+
+  private async isCommitted(
+    sql: SqlTransaction,
+    waiting: readonly PendingAdd[],
+    done: Added[] | undefined,
+  ): Promise<boolean> {
+    const first = waiting.find((_, i) => done?.[i]?.result === 'added')
+    if (first === undefined) return false
+    const table = this.database.table('dead_letters')
+    return (await sql.all(`SELECT 1 FROM ${table} WHERE id = $1`, idOf(first))).length > 0
+  }
+}

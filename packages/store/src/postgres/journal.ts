@@ -1,0 +1,227 @@
+import { type CamelCased, sessionCodec, type sessionSchema } from '@holdfast/records'
+import type { z } from 'zod'
+import { encodeCursor, parsePaging } from '../cursor.js'
+import { matchesFilter } from '../filters.js'
+import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
+import { toColumn } from '../text.js'
+import { BatchLoader } from './batch-loader.js'
+import type { PostgresDatabase } from './database.js'
+import type { PostgresValue } from './driver.js'
+import { sqlState } from './failure.js'
+import type { PartitionedJournal } from './journal-tables.js'
+import { Partitions } from './partitions.js'
+import type { SqlTransaction } from './sql.js'
+
+interface TimeRangeFilter extends PageOptions {
+  from?: Date | undefined
+  to?: Date | undefined
+}
+
+/** How many records one statement inserts. */
+const RECORDS_PER_INSERT = 512
+
+/** How many records are read and decoded before others have their turn. */
+const RECORDS_PER_READ = 200
+
+/** Among how many of the latest records one is looked for whose COMMIT was not answered. */
+const LATEST = 100_000
+
+/** What the server says where a record's partition is not there. */
+const NO_PARTITION_SQLSTATE = '23514'
+
+interface PendingRecord {
+  time: number
+  values: (string | boolean | null)[]
+  body: string
+}
+
+/**
+ * Records in the order they came. Those who append take turns, so that numbers are given in the order of commits, and
+ * whoever follows a list from its oldest record misses none.
+ */
+export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
+  implements Journal<CamelCased<S>, F>
+{
+  protected readonly database: PostgresDatabase
+  private readonly table: PartitionedJournal<S, F>
+  private readonly isDurable: boolean
+  private readonly partitions: Partitions
+  private readonly loader: BatchLoader<PendingRecord, void>
+
+  constructor(database: PostgresDatabase, shape: PartitionedJournal<S, F>, durable = false) {
+    this.database = database
+    this.table = shape
+    this.isDurable = durable
+    this.partitions = new Partitions(database, shape.table, shape.partitionDays)
+    this.loader = new BatchLoader((lines) => this.insert(lines), {
+      maxItems: RECORDS_PER_INSERT,
+      maxConcurrent: 1,
+      sizeOf: ({ body }) => body.length,
+    })
+  }
+
+  whenIdle(): Promise<void> {
+    return this.loader.whenIdle()
+  }
+
+  async append(records: readonly CamelCased<S>[]): Promise<void> {
+    const { codec, recordFilter, values } = this.table
+    const lines = records.map((record) => ({
+      time: recordFilter.timeOf(record).getTime(),
+      values: values(record),
+      body: JSON.stringify(codec.encode(record)),
+    }))
+    const written = []
+    for (let at = 0; at < lines.length; at += RECORDS_PER_INSERT)
+      written.push(this.loader.load(lines.slice(at, at + RECORDS_PER_INSERT)))
+    await Promise.all(written)
+  }
+
+  private async insert(lines: readonly PendingRecord[]): Promise<void[]> {
+    const times = lines.map(({ time }) => time)
+    for (let shouldRetry = true; ; shouldRetry = false) {
+      await this.partitions.createFor(times)
+      try {
+        await this.insertInto(lines, times)
+        return lines.map(() => {})
+      } catch (error) {
+        // Another process let go of that stretch of time meanwhile.
+        if (!shouldRetry || sqlState((error as Error).cause) !== NO_PARTITION_SQLSTATE) throw error
+        this.partitions.clearCache()
+      }
+    }
+  }
+
+  private insertInto(lines: readonly PendingRecord[], times: readonly number[]): Promise<void> {
+    const table = this.database.table(this.table.table)
+    const names = Object.keys(this.table.columns)
+    const types = Object.values(this.table.columns)
+    const arrays = [
+      '$1::bigint[]',
+      ...types.map((type, i) => `$${i + 2}::${type}[]`),
+      `$${types.length + 2}::text[]`,
+    ]
+    const columns = ['time', ...names, 'body'].join(', ')
+    const statement = `INSERT INTO ${table} (${columns})
+      SELECT ${columns} FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS given (${columns}, place)
+      ORDER BY place`
+    const values = names.map((_, i) => lines.map((line) => line.values[i] as string | null))
+    const bodies = lines.map(({ body }) => body)
+    return this.database.write(
+      // Others wait for their turn until it is committed, so that is not left for another round trip.
+      (sql) => sql.finish(undefined, statement, times, ...values, bodies),
+      {
+        lock: this.partitions.lock,
+        durable: this.isDurable,
+        // Looked for among the latest, which an index finds.
+        isCommitted: async (sql) =>
+          (
+            await sql.all(
+              `SELECT 1 FROM ${table} WHERE seq > (SELECT last_value FROM ${this.database.table(`${this.table.table}_seq`)}) - ${LATEST}
+                AND body = $1 LIMIT 1`,
+              bodies[0] as string,
+            )
+          ).length > 0,
+      },
+    )
+  }
+
+  async list(filter?: F): Promise<Page<CamelCased<S>>> {
+    const { limit, isNewestFirst, after } = parsePaging(filter, 'newest', [0])
+    await this.whenIdle()
+    const { codec, recordFilter } = this.table
+    const items: CamelCased<S>[] = []
+    let [edge, last] = [after?.[0] as number | undefined, 0]
+    for (;;) {
+      const want = Math.min(RECORDS_PER_READ, limit + 1 - items.length)
+      const from = edge
+      const rows = await this.database.read((sql) => this.readPart(sql, filter, isNewestFirst, from, want))
+      for (const { seq, body } of rows) {
+        edge = Number(seq)
+        const record = codec.decode(JSON.parse(body))
+        if (filter !== undefined && !matchesFilter(recordFilter, record, filter)) continue
+        if (items.length === limit) return { items, cursor: encodeCursor(isNewestFirst, [last]) }
+        items.push(record)
+        last = edge
+      }
+      if (rows.length < want) return { items }
+    }
+  }
+
+  private readPart(
+    sql: SqlTransaction,
+    filter: F | undefined,
+    newest: boolean,
+    edge: number | undefined,
+    want: number,
+  ) {
+    const values: PostgresValue[] = []
+    const conditions = ['TRUE']
+    const addCondition = (text: string, value: PostgresValue) =>
+      conditions.push(text.replace('?', `$${values.push(value)}`))
+    if (edge !== undefined) addCondition(newest ? 'seq < ?' : 'seq > ?', edge)
+    if (filter?.from !== undefined) addCondition('time >= ?', filter.from.getTime())
+    if (filter?.to !== undefined) addCondition('time < ?', filter.to.getTime())
+    if (filter !== undefined)
+      for (const [text, value] of this.table.conditions(filter)) addCondition(text, value)
+    return sql.all<{ seq: string; body: string }>(
+      `SELECT seq, body FROM ${this.database.table(this.table.table)} WHERE ${conditions.join(' AND ')}
+        ORDER BY seq ${newest ? 'DESC' : 'ASC'} LIMIT ${want}`,
+      ...values,
+    )
+  }
+
+  async expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number> {
+    const { before, maxEntries = Number.POSITIVE_INFINITY } = limits
+    await this.whenIdle()
+    return this.database.write(
+      async (sql) => {
+        let gone = 0
+        if (before !== undefined) gone += await this.partitions.expire(sql, { before: before.getTime() })
+        if (maxEntries < Number.POSITIVE_INFINITY) {
+          const keep = await this.oldestKept(sql, maxEntries)
+          if (keep !== undefined) gone += await this.partitions.expire(sql, { keep })
+        }
+        return gone
+      },
+      { lock: this.partitions.lock },
+    )
+  }
+
+  /** The number from which on records stay, where only so many may; undefined where all may. */
+  private async oldestKept(sql: SqlTransaction, maxEntries: number): Promise<string | undefined> {
+    const table = this.database.table(this.table.table)
+    const [first] = await sql.all<{ seq: string }>(
+      `SELECT seq + 1 AS seq FROM ${table} ORDER BY seq DESC OFFSET $1 LIMIT 1`,
+      maxEntries,
+    )
+    return first?.seq
+  }
+
+  async count(): Promise<number> {
+    await this.whenIdle()
+    return this.database.read(async (sql) => {
+      const [row] = await sql.all<{ n: string }>(
+        `SELECT count(*) AS n FROM ${this.database.table(this.table.table)}`,
+      )
+      return Number(row?.n)
+    })
+  }
+}
+
+/** Sessions can be asked for by id besides. */
+export class PostgresSessions
+  extends PostgresJournal<typeof sessionSchema, SessionFilter>
+  implements SessionJournal
+{
+  async get(id: string): Promise<CamelCased<typeof sessionSchema> | undefined> {
+    await this.whenIdle()
+    return this.database.read(async (sql) => {
+      const [row] = await sql.all<{ body: string }>(
+        `SELECT body FROM ${this.database.table('sessions')} WHERE session_id = $1 ORDER BY seq DESC LIMIT 1`,
+        toColumn(id),
+      )
+      return row && sessionCodec.decode(JSON.parse(row.body))
+    })
+  }
+}

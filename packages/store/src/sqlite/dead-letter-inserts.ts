@@ -1,0 +1,187 @@
+import type { DeadLetter } from '@holdfast/records'
+import { isSamePayload } from '../payload.js'
+import type { Added } from '../store.js'
+import { hashOf, toColumn } from '../text.js'
+import type { SqliteConnection } from './connection.js'
+import {
+  addToCount,
+  CHANGING_COLUMNS,
+  changingValues,
+  FIXED_COLUMNS,
+  findById,
+  findByKey,
+  fixedValues,
+  insertProcessed,
+} from './dead-letter-rows.js'
+import type { SqliteValue } from './driver.js'
+import type { WriteQueue } from './write-queue.js'
+
+/** How many entries, or characters of them, one job adds: others have their turn after it. */
+const MAX_JOB = { entries: 512, size: 2 ** 20 } as const
+
+/** How many rows one statement inserts: calling a statement costs more than a row. */
+const ROWS_PER_INSERT = 16
+
+interface PendingAdd {
+  entry: DeadLetter
+  row: SqliteValue[]
+  maxEntries: number
+  result: Added | undefined
+}
+
+interface AddBatch {
+  waiting: PendingAdd[]
+  size: number
+  written: Promise<void>
+}
+
+const COLUMNS = [...CHANGING_COLUMNS, ...FIXED_COLUMNS]
+const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
+/** An id that is there already is left out. */
+const insertStatement = (rows: number) =>
+  `INSERT INTO dead_letters (${COLUMNS.join(', ')}) VALUES ${Array(rows).fill(ROW).join(', ')} ON CONFLICT DO NOTHING`
+const INSERT_ONE = insertStatement(1)
+const INSERT_MANY = insertStatement(ROWS_PER_INSERT)
+
+/** Adds entries. Whatever is to be added within a turn is added by one job, and so in one transaction. */
+export class DeadLetterInserts {
+  private readonly commits: WriteQueue
+  private batch: AddBatch | undefined
+
+  constructor(writes: WriteQueue) {
+    this.commits = writes
+  }
+
+  async add(entries: readonly DeadLetter[], maxEntries: number): Promise<Added[]> {
+    const waiting = entries.map(
+      (entry): PendingAdd => ({
+        entry,
+        row: [...changingValues(entry, null), ...fixedValues(entry)],
+        maxEntries,
+        result: undefined,
+      }),
+    )
+    const batches = new Set<Promise<void>>()
+    for (const one of waiting) {
+      const batch = (this.batch ??= this.startBatch())
+      batch.waiting.push(one)
+      batch.size += (one.row.at(-1) as string).length
+      batches.add(batch.written)
+      if (batch.waiting.length >= MAX_JOB.entries || batch.size >= MAX_JOB.size) this.batch = undefined
+    }
+    await Promise.all(batches)
+    return waiting.map(({ result }) => result as Added)
+  }
+
+  private startBatch(): AddBatch {
+    const batch: AddBatch = { waiting: [], size: 0, written: Promise.resolve() }
+    const end = () => {
+      if (this.batch === batch) this.batch = undefined
+    }
+    batch.written = this.commits.write(() => {
+      // From now on it takes no more, whether or not this comes to anything.
+      end()
+      insertAll(this.commits.sql, batch.waiting)
+    })
+    batch.written.catch(end)
+    return batch
+  }
+}
+
+function insertAll(sql: SqliteConnection, waiting: readonly PendingAdd[]): void {
+  const { open } = sql.get<{ open: number | null }>(
+    "SELECT sum(entries) AS open FROM dead_letter_counts WHERE status <> 'completed'",
+  ) as { open: number | null }
+  const counts = new InsertCounts(open ?? 0)
+  const keys = existingKeys(sql, waiting)
+  let group: PendingAdd[] = []
+  const insert = () => {
+    insertGroup(sql, group, counts)
+    group = []
+  }
+  for (const one of waiting) {
+    const key = toColumn(one.entry.idempotencyKey)
+    const isSimple = !keys.has(key) && counts.open + group.length < one.maxEntries
+    keys.add(key)
+    if (isSimple) group.push(one)
+    if (!isSimple || group.length === ROWS_PER_INSERT) insert()
+    if (!isSimple) one.result = insertOne(sql, one, counts)
+  }
+  insert()
+  counts.write(sql)
+}
+
+/** Those of the idempotency keys that may be there already. */
+function existingKeys(sql: SqliteConnection, waiting: readonly PendingAdd[]): Set<string> {
+  const hashes = waiting.map(({ entry }) => hashOf(entry.idempotencyKey))
+  const rows = sql.all<{ key: string }>(
+    'SELECT idempotency_key AS key FROM dead_letters WHERE key_hash IN (SELECT value FROM json_each(?))',
+    JSON.stringify(hashes),
+  )
+  return new Set(rows.map(({ key }) => key))
+}
+
+/** The usual case: there is room for them, and nobody has their keys. */
+function insertGroup(sql: SqliteConnection, group: readonly PendingAdd[], counts: InsertCounts): void {
+  if (group.length === ROWS_PER_INSERT && tryInsertGroup(sql, group)) {
+    for (const one of group) one.result = toAdded(sql, one.entry, counts)
+    return
+  }
+  for (const one of group) one.result = insertOne(sql, one, counts, true)
+}
+
+/** Undoes what it did and says no where one of the ids is there already. */
+function tryInsertGroup(sql: SqliteConnection, group: readonly PendingAdd[]): boolean {
+  const { last } = sql.get<{ last: number | null }>('SELECT max(seq) AS last FROM dead_letters') as {
+    last: number | null
+  }
+  const inserted = sql.statement(INSERT_MANY).run(group.flatMap(({ row }) => row))
+  if (inserted > 0 && inserted < ROWS_PER_INSERT) sql.run('DELETE FROM dead_letters WHERE seq > ?', last ?? 0)
+  return inserted === ROWS_PER_INSERT
+}
+
+function insertOne(
+  sql: SqliteConnection,
+  { entry, row, maxEntries }: PendingAdd,
+  counts: InsertCounts,
+  fresh = false,
+): Added {
+  if (fresh && sql.statement(INSERT_ONE).run(row) === 1) return toAdded(sql, entry, counts)
+  const same = findByKey(sql, entry.idempotencyKey) ?? findById(sql, entry.dlqId)
+  if (same !== undefined) {
+    const known = isSamePayload(same.entry.originalPayload, entry.originalPayload)
+    return { result: known ? 'known' : 'conflict', entry: same.entry }
+  }
+  if (counts.open >= maxEntries) return { result: 'full' }
+  sql.statement(INSERT_ONE).run(row)
+  return toAdded(sql, entry, counts)
+}
+
+function toAdded(sql: SqliteConnection, entry: DeadLetter, counts: InsertCounts): Added {
+  counts.add(entry)
+  if (entry.status === 'completed') insertProcessed(sql, entry)
+  return { result: 'added', entry }
+}
+
+/** Counts what a job adds, and writes it down once. */
+class InsertCounts {
+  /** How many entries are not completed. */
+  open: number
+  private readonly added = new Map<string, Map<string, number>>()
+
+  constructor(open: number) {
+    this.open = open
+  }
+
+  add({ operationType, status }: DeadLetter): void {
+    if (status !== 'completed') this.open++
+    let own = this.added.get(operationType)
+    if (own === undefined) this.added.set(operationType, (own = new Map()))
+    own.set(status, (own.get(status) ?? 0) + 1)
+  }
+
+  write(sql: SqliteConnection): void {
+    for (const [operation, own] of this.added)
+      for (const [status, entries] of own) addToCount(sql, operation, status, entries)
+  }
+}

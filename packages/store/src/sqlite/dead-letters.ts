@@ -1,0 +1,222 @@
+import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
+import { encodeCursor, parsePaging } from '../cursor.js'
+import { toQuery } from '../dead-letter-index.js'
+import { asCompleted, asSettled, isLeased, leaseStateOf, viewAt, withLease } from '../dead-letter-rules.js'
+import { serializePayload } from '../payload.js'
+import type {
+  Added,
+  DeadLetterFilter,
+  DeadLetterStats,
+  DeadLetterStore,
+  Leased,
+  Page,
+  Settlement,
+} from '../store.js'
+import { fromColumn, toColumn } from '../text.js'
+import { DeadLetterInserts } from './dead-letter-inserts.js'
+import { type DeadLetterSelection, type RowPosition, selectPositions } from './dead-letter-queries.js'
+import { addToCount, findById, readEntries, replaceEntry, type StoredDeadLetter } from './dead-letter-rows.js'
+import { readStats } from './dead-letter-stats.js'
+import { nextMacrotask, type WriteQueue } from './write-queue.js'
+
+/** How many entries are read, leased or deleted before others have their turn. */
+const BATCH_SIZE = 100
+
+/** Dead letters in a table. Every change is a transaction that is on the disk when its promise resolves. */
+export class SqliteDeadLetters implements DeadLetterStore {
+  private readonly writes: WriteQueue
+  private readonly inserts: DeadLetterInserts
+
+  constructor(writes: WriteQueue) {
+    this.writes = writes
+    this.inserts = new DeadLetterInserts(writes)
+  }
+
+  add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
+    return this.inserts.add(entries, limits.maxEntries)
+  }
+
+  get(id: string, now: Date): Promise<DeadLetter | undefined> {
+    return this.writes.read(() => {
+      const stored = this.findEntry(id)
+      return stored && viewAt(stored.entry, now.getTime())
+    })
+  }
+
+  private findEntry(id: string): StoredDeadLetter | undefined {
+    return findById(this.writes.sql, id)
+  }
+
+  async list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>> {
+    const { limit, isNewestFirst, after } = parsePaging(filter, 'oldest', [0, 0])
+    const wanted: DeadLetterSelection = toQuery(filter ?? {})
+    const items: DeadLetter[] = []
+    let last: RowPosition | undefined = after && { created_at: Number(after[0]), seq: Number(after[1]) }
+    for (;;) {
+      const from: RowPosition | undefined = last
+      const want = Math.min(BATCH_SIZE, limit - items.length)
+      const { places, entries } = await this.writes.read(() => {
+        const { sql } = this.writes
+        // One more, to know whether there is more.
+        const found = selectPositions(sql, wanted, now.getTime(), {
+          newest: isNewestFirst,
+          after: from,
+          limit: want + 1,
+        })
+        return { places: found, entries: readEntries(sql, found.slice(0, want)) }
+      })
+      for (const { entry } of entries) items.push(viewAt(entry, now.getTime()))
+      if (places.length <= want) return { items }
+      last = places[want - 1] as RowPosition
+      if (items.length >= limit)
+        return { items, cursor: encodeCursor(isNewestFirst, [last.created_at, last.seq]) }
+      await nextMacrotask()
+    }
+  }
+
+  lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
+    return this.writes.write((): Leased => {
+      const stored = this.findEntry(id)
+      if (stored === undefined) return { result: 'missing' }
+      const { entry } = stored
+      if (entry.status === 'completed') return { result: 'done', entry }
+      const standing = leaseStateOf(entry)
+      if (isLeased(standing, now.getTime())) return { result: 'held', until: new Date(standing.leasedUntil) }
+      return {
+        result: 'leased',
+        entry: replaceEntry(this.writes.sql, stored, withLease(entry, until), owner),
+      }
+    })
+  }
+
+  async leaseNext(
+    want: Parameters<DeadLetterStore['leaseNext']>[0],
+    owner: string,
+    until: Date,
+    now: Date,
+  ): Promise<DeadLetter[]> {
+    const leased: DeadLetter[] = []
+    let last: RowPosition | undefined
+    while (leased.length < want.limit) {
+      const from: RowPosition | undefined = last
+      const most = Math.min(BATCH_SIZE, want.limit - leased.length)
+      const size = Math.min(BATCH_SIZE, most + (want.except?.size ?? 0))
+      const part = await this.writes.write(() => {
+        const { sql } = this.writes
+        const page = { newest: false, after: from, limit: size }
+        const places = selectPositions(sql, { ...want, isUnleased: true }, now.getTime(), page)
+        const taken: DeadLetter[] = []
+        let end = from
+        for (const [i, stored] of readEntries(sql, places).entries()) {
+          if (taken.length === most) break
+          end = places[i]
+          if (want.except?.has(stored.entry.dlqId) !== true)
+            taken.push(replaceEntry(sql, stored, withLease(stored.entry, until), owner))
+        }
+        return { taken, end, over: places.length < size }
+      })
+      leased.push(...part.taken)
+      if (part.over) break
+      last = part.end
+    }
+    return leased
+  }
+
+  renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
+    return this.writes.write(() => {
+      const stored = this.findEntry(id)
+      if (
+        stored === undefined ||
+        stored.owner !== owner ||
+        !isLeased(leaseStateOf(stored.entry), now.getTime())
+      )
+        return false
+      replaceEntry(this.writes.sql, stored, withLease(stored.entry, until), owner)
+      return true
+    })
+  }
+
+  settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
+    return this.writes.write(() => {
+      const stored = this.findEntry(id)
+      if (stored === undefined || stored.entry.status === 'completed') return undefined
+      const holds = stored.owner === owner && isLeased(leaseStateOf(stored.entry), settlement.at.getTime())
+      if (!holds && settlement.status !== 'completed') return undefined
+      return replaceEntry(this.writes.sql, stored, asSettled(stored.entry, settlement), null)
+    })
+  }
+
+  complete(id: string, at: Date): Promise<DeadLetter | undefined> {
+    return this.changeEntry(id, (entry) => asCompleted(entry, at), null)
+  }
+
+  request(id: string, at: Date): Promise<DeadLetter | undefined> {
+    return this.changeEntry(id, (entry) => ({ ...entry, replayRequestedAt: at }))
+  }
+
+  /** Changes an entry unless it is completed. Its owner stays where nothing else is said. */
+  private changeEntry(id: string, change: (entry: DeadLetter) => DeadLetter, owner?: null) {
+    return this.writes.write(() => {
+      const stored = this.findEntry(id)
+      if (stored === undefined || stored.entry.status === 'completed') return stored?.entry
+      return replaceEntry(
+        this.writes.sql,
+        stored,
+        change(stored.entry),
+        owner === undefined ? stored.owner : owner,
+      )
+    })
+  }
+
+  isProcessed(id: string): Promise<boolean> {
+    return this.writes.read(
+      () => this.writes.sql.get('SELECT 1 FROM processed_ids WHERE dlq_id = ?', toColumn(id)) !== undefined,
+    )
+  }
+
+  async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
+    const { ids, limit = Number.POSITIVE_INFINITY, order } = filter
+    const wanted: DeadLetterSelection = { ...toQuery(filter), ids, isUnleased: true }
+    let gone = 0
+    for (let last: RowPosition | undefined; ; ) {
+      const from: RowPosition | undefined = last
+      const room = limit - gone
+      const { places, removed } = await this.writes.write(() => {
+        const page = { newest: order === 'newest', after: from, limit: BATCH_SIZE }
+        const found = selectPositions(this.writes.sql, wanted, now.getTime(), page)
+        return { places: found, removed: this.deleteRows(found.slice(0, room)) }
+      })
+      gone += removed
+      last = places.at(-1)
+      if (places.length < BATCH_SIZE || gone >= limit) return gone
+    }
+  }
+
+  private deleteRows(places: readonly RowPosition[]): number {
+    const { sql } = this.writes
+    for (const { seq } of places) {
+      const row = sql.get<{ operation: string; status: DeadLetterStatus }>(
+        'SELECT operation_type AS operation, status FROM dead_letters WHERE seq = ?',
+        seq,
+      ) as { operation: string; status: DeadLetterStatus }
+      sql.run('DELETE FROM dead_letters WHERE seq = ?', seq)
+      addToCount(sql, fromColumn(row.operation), row.status, -1)
+    }
+    return places.length
+  }
+
+  stats(now: Date): Promise<DeadLetterStats> {
+    return this.writes.read(() => readStats(this.writes.sql, now.getTime()))
+  }
+
+  async rewrite(id: string, payload: unknown): Promise<void> {
+    const text = serializePayload(payload)
+    await this.writes.write(() =>
+      this.writes.sql.run(
+        'UPDATE dead_letters SET original_payload = ? WHERE dlq_id = ?',
+        text,
+        toColumn(id),
+      ),
+    )
+  }
+}

@@ -1,0 +1,250 @@
+import type { CamelCased, RetrySession, sessionSchema } from '@holdfast/records'
+import type { z } from 'zod'
+import { encodeCursor, parsePaging } from '../cursor.js'
+import { matchesFilter } from '../filters.js'
+import type { Journal, Page, PageOptions, SessionFilter, SessionJournal } from '../store.js'
+import { toColumn } from '../text.js'
+import type { SqliteValue } from './driver.js'
+import type { JournalTable, SqlCondition } from './journal-tables.js'
+import { compressOldRows, expireRecords, SCAN_SIZE } from './retention.js'
+import {
+  findRow,
+  insertSessionIds,
+  type JournalRow,
+  MAX_ROW_RECORDS,
+  RowDraft,
+  recordsOf,
+  writeRows,
+} from './rows.js'
+import { nextMacrotask, type WriteQueue } from './write-queue.js'
+
+interface TimeRangeFilter extends PageOptions {
+  from?: Date | undefined
+  to?: Date | undefined
+}
+
+/** How many records make a transaction of their own. */
+const MAX_BATCH_RECORDS = 512
+
+/** How many rows are read before others have their turn, and how many are counted. */
+const ROWS_PER_READ = 4
+const ROWS_PER_COUNT = 2000
+
+/** How many records are decoded before others have their turn. */
+const RECORDS_PER_READ = 200
+
+/** Records that wait to be written together. */
+interface JournalBatch<S extends z.ZodType> {
+  rows: RowDraft<S>[]
+  entries: number
+  /** By which they can be asked for. */
+  ids: string[]
+  written: Promise<void>
+}
+
+/** Records in the order they came. */
+export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
+  implements Journal<CamelCased<S>, F>
+{
+  protected readonly writes: WriteQueue
+  protected readonly table: JournalTable<S, F>
+  /** Whether records must outlast a crash of the machine as well. */
+  private readonly isDurable: boolean
+  private batch: JournalBatch<S> | undefined
+
+  constructor(writes: WriteQueue, shape: JournalTable<S, F>, durable = false) {
+    this.writes = writes
+    this.table = shape
+    this.isDurable = durable
+  }
+
+  async append(records: readonly CamelCased<S>[]): Promise<void> {
+    let written: Promise<void> | undefined
+    for (const record of records) {
+      const batch = (this.batch ??= this.startBatch())
+      let row = batch.rows.at(-1)
+      if (row === undefined || row.isFull)
+        batch.rows.push((row = new RowDraft(this.table as JournalTable<S, never>)))
+      row.add(record)
+      this.onRecordAdded(record, batch)
+      if (++batch.entries >= MAX_BATCH_RECORDS) {
+        this.batch = undefined
+        this.writes.commitNow()
+      }
+      // Batches are written in order, so the last one is written last.
+      written = batch.written
+    }
+    await written
+  }
+
+  private startBatch(): JournalBatch<S> {
+    const batch: JournalBatch<S> = { rows: [], entries: 0, ids: [], written: Promise.resolve() }
+    const end = () => {
+      if (this.batch === batch) this.batch = undefined
+    }
+    const work = () => {
+      // From now on it takes no more, whether or not this comes to anything.
+      end()
+      this.insert(batch)
+    }
+    batch.written = this.isDurable ? this.writes.write(work) : this.writes.writeDeferred(work)
+    batch.written.catch(end)
+    return batch
+  }
+
+  /** A record comes into a batch. */
+  protected onRecordAdded(_record: CamelCased<S>, _batch: JournalBatch<S>): void {}
+
+  protected insert({ rows }: JournalBatch<S>): number {
+    return writeRows(this.writes.sql, this.table as JournalTable<S, never>, rows)
+  }
+
+  async list(filter?: F): Promise<Page<CamelCased<S>>> {
+    const { limit, isNewestFirst, after } = parsePaging(filter, 'newest', [0])
+    const conditions = this.toConditions(filter)
+    const items: CamelCased<S>[] = []
+    const numbers: number[] = []
+    for (let edge = after?.[0] as number | undefined; ; ) {
+      const want = Math.min(RECORDS_PER_READ, limit + 1 - items.length)
+      const part = await this.writes.read(() => this.readPart(conditions, filter, isNewestFirst, edge, want))
+      for (const [seq, record] of part.found) {
+        numbers.push(seq)
+        items.push(record)
+      }
+      if (items.length > limit) {
+        items.length = limit
+        return { items, cursor: encodeCursor(isNewestFirst, [numbers[limit - 1] as number]) }
+      }
+      if (part.edge === undefined) return { items }
+      edge = part.edge
+      await nextMacrotask()
+    }
+  }
+
+  private toConditions(filter: F | undefined): SqlCondition[] {
+    if (filter === undefined) return []
+    const { from, to } = filter
+    return [
+      ...(from === undefined ? [] : [['newest >= ?', from.getTime()] as const]),
+      ...(to === undefined ? [] : [['oldest < ?', to.getTime()] as const]),
+      ...this.table.conditions(filter),
+    ]
+  }
+
+  /** The records of a row; none where it is damaged. */
+  protected recordsOf(row: JournalRow): unknown[] {
+    try {
+      return recordsOf(row)
+    } catch {
+      // What the parser says may quote a record.
+      this.writes.skipRow(this.table.table, row.last)
+      return []
+    }
+  }
+
+  /** Looks at a stretch of records beyond an edge. Tells those that fit, and the edge to go on from if there is more. */
+  private readPart(
+    conditions: readonly SqlCondition[],
+    filter: F | undefined,
+    newest: boolean,
+    edge: number | undefined,
+    want: number,
+  ): { found: [number, CamelCased<S>][]; edge: number | undefined } {
+    const { sql } = this.writes
+    const { table, text } = this.table
+    const found: [number, CamelCased<S>][] = []
+    const { low, high } = sql.get(
+      `SELECT (SELECT first FROM ${table} ORDER BY last LIMIT 1) AS low, (SELECT max(last) FROM ${table}) AS high`,
+    ) as { low: number | null; high: number }
+    if (low === null) return { found, edge: undefined }
+    const from = newest
+      ? Math.max(low, Math.min(edge ?? high + 1, high + 1) - SCAN_SIZE)
+      : Math.max(low, (edge ?? 0) + 1)
+    const to = newest ? Math.min(edge ?? high + 1, high + 1) : Math.min(high + 1, from + SCAN_SIZE)
+    const rows = sql.all<JournalRow & Record<string, SqliteValue>>(
+      `SELECT first, last, body FROM ${table} WHERE last >= ? AND last < ? AND first < ?
+       ${conditions.map(([condition]) => `AND ${condition} `).join('')}
+       ORDER BY last ${newest ? 'DESC' : 'ASC'} LIMIT ${ROWS_PER_READ}`,
+      from,
+      to + MAX_ROW_RECORDS,
+      to,
+      ...conditions.flatMap(([, ...values]) => values),
+    )
+    for (const row of rows) {
+      const records = this.recordsOf(row)
+      for (let i = 0; i < records.length; i++) {
+        const index = newest ? records.length - 1 - i : i
+        const seq = row.first + index
+        if (seq < from || seq >= to || records[index] === null) continue
+        const record = text.revive(records[index])
+        if (filter !== undefined && !matchesFilter(this.table.recordFilter, record, filter)) continue
+        found.push([seq, record])
+        if (found.length === want) return { found, edge: seq }
+      }
+    }
+    const last = rows.length === ROWS_PER_READ ? rows.at(-1) : undefined
+    if (last !== undefined)
+      return { found, edge: newest ? Math.max(last.first, from) : Math.min(last.last, to - 1) }
+    const over = newest ? from <= low : to > high
+    return { found, edge: over ? undefined : newest ? from : to - 1 }
+  }
+
+  async expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number> {
+    const gone = await expireRecords(this.writes, this.table, limits)
+    await compressOldRows(this.writes, this.table)
+    return gone
+  }
+
+  async count(): Promise<number> {
+    const { table } = this.table
+    let sum = 0
+    for (let from: number | undefined = 0; from !== undefined; ) {
+      const at: number = from
+      const part = await this.writes.read(
+        () =>
+          this.writes.sql.get(
+            `SELECT sum(entries) AS n, max(last) AS last FROM
+              (SELECT entries, last FROM ${table} WHERE last > ? ORDER BY last LIMIT ${ROWS_PER_COUNT})`,
+            at,
+          ) as { n: number | null; last: number | null },
+      )
+      sum += part.n ?? 0
+      from = part.last ?? undefined
+      if (from !== undefined) await nextMacrotask()
+    }
+    return sum
+  }
+}
+
+/** Sessions can be asked for by id besides. */
+export class SqliteSessions
+  extends SqliteJournal<typeof sessionSchema, SessionFilter>
+  implements SessionJournal
+{
+  protected override onRecordAdded(
+    { sessionId }: RetrySession,
+    { ids }: JournalBatch<typeof sessionSchema>,
+  ): void {
+    ids.push(sessionId)
+  }
+
+  protected override insert(batch: JournalBatch<typeof sessionSchema>): number {
+    const first = super.insert(batch)
+    insertSessionIds(this.writes.sql, batch.ids, first)
+    return first
+  }
+
+  get(id: string): Promise<CamelCased<typeof sessionSchema> | undefined> {
+    return this.writes.read(() => {
+      const { sql } = this.writes
+      const { seq } =
+        sql.get<{ seq: number }>(
+          'SELECT max(seq) AS seq FROM session_ids WHERE session_id = ?',
+          toColumn(id),
+        ) ?? {}
+      const row = seq == null ? undefined : findRow(sql, 'sessions', seq)
+      const wire = row && this.recordsOf(row)[(seq as number) - row.first]
+      return wire == null ? undefined : this.table.text.revive(wire)
+    })
+  }
+}

@@ -1,0 +1,220 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { type CamelCased, expandDeltas } from '@holdfast/records'
+import type { z } from 'zod'
+import { toColumn } from '../text.js'
+import type { SqliteConnection } from './connection.js'
+import type { SqliteValue } from './driver.js'
+import type { JournalTable } from './journal-tables.js'
+
+// oxlint-disable-next-line no-explicit-any -- of any journal: what its records are does not matter here
+export type AnyJournalTable = JournalTable<any, any>
+
+/** A row of a journal: the records numbered `first` to `last`. */
+export interface JournalRow {
+  first: number
+  last: number
+  body: string | Uint8Array
+}
+
+/** How many records lie in a row at the most, before they are old. */
+const MAX_RECORDS_PER_ROW = 64
+
+/** How many texts wait to be joined at the most. */
+const MAX_UNJOINED_TEXTS = 8
+
+/** How many records are compressed together, or a few more. */
+export const COMPRESSED_CHUNK_SIZE = 256
+
+/** No row has more records than this. */
+export const MAX_ROW_RECORDS = COMPRESSED_CHUNK_SIZE + MAX_RECORDS_PER_ROW
+
+/** The number of a journal's newest record, though it may have left. */
+const SELECT_NEWEST_SEQ = 'SELECT seq FROM sqlite_sequence WHERE name = ?'
+
+/** How many ids one statement inserts: calling a statement costs more than a row. */
+const IDS_PER_INSERT = 16
+
+/** Forgets where sessions of a row lay. */
+const DELETE_SESSION_IDS =
+  'DELETE FROM session_ids WHERE session_id IN (SELECT value FROM json_each(?)) AND seq BETWEEN ? AND ?'
+
+/** Records that become one row. Each is turned into text when it comes, and nothing else is kept of it. */
+export class RowDraft<S extends z.ZodType> {
+  private readonly table: JournalTable<S, never>
+  private readonly write: (record: CamelCased<S>) => string
+  private texts: string[] = []
+  private readonly sets: Set<string>[]
+  private oldest = Number.POSITIVE_INFINITY
+  private newest = Number.NEGATIVE_INFINITY
+  private greatest = ''
+  /** The row but for its numbers, once it is full. */
+  private finishedValues: SqliteValue[] | undefined = undefined
+  entries = 0
+  /** Whether it takes no more. */
+  isFull = false
+
+  constructor(shape: JournalTable<S, never>) {
+    this.table = shape
+    this.write = shape.text.deltaWriter()
+    this.sets = shape.columns.map(() => new Set())
+  }
+
+  add(record: CamelCased<S>): void {
+    const { recordFilter, greatest, values } = this.table
+    try {
+      this.texts.push(this.write(record))
+    } catch (error) {
+      // What was half written would be taken for what the next one has too.
+      this.isFull = true
+      throw error
+    }
+    // A text is many objects to the collector until it is joined.
+    if (this.texts.length === MAX_UNJOINED_TEXTS) this.texts = [this.texts.join(',')]
+    const time = recordFilter.timeOf(record).getTime()
+    if (time < this.oldest) this.oldest = time
+    if (time > this.newest) this.newest = time
+    if (greatest !== undefined) {
+      const value = greatest.of(record)
+      if (value > this.greatest) this.greatest = value
+    }
+    const stored = values(record)
+    for (let i = 0; i < stored.length; i++) {
+      const value = stored[i]
+      if (typeof value === 'string') this.sets[i]?.add(value)
+    }
+    if (++this.entries < MAX_RECORDS_PER_ROW) return
+    this.isFull = true
+    this.finishedValues = this.seal()
+  }
+
+  /** The row, with its records numbered from `first` on. */
+  values(first: number): SqliteValue[] {
+    return [first + this.entries - 1, first, this.entries, ...(this.finishedValues ?? this.seal())]
+  }
+
+  private seal(): SqliteValue[] {
+    const { greatest } = this.table
+    return [
+      this.oldest,
+      this.newest,
+      ...(greatest === undefined ? [] : [this.greatest]),
+      ...this.sets.map((set) => JSON.stringify([...set])),
+      `[[${this.texts.join(',')}]]`,
+    ]
+  }
+}
+
+/** Stores rows. Tells the number of the first record. */
+export function writeRows<S extends z.ZodType>(
+  sql: SqliteConnection,
+  { table, columns, greatest }: JournalTable<S, never>,
+  drafts: readonly RowDraft<S>[],
+): number {
+  const start = (sql.get<{ seq: number }>(SELECT_NEWEST_SEQ, table)?.seq ?? 0) + 1
+  const places = Array(6 + (greatest ? 1 : 0) + columns.length).fill('?')
+  const statement = sql.statement(`INSERT INTO ${table} VALUES (${places.join(', ')})`)
+  let first = start
+  for (const draft of drafts) {
+    if (draft.entries === 0) continue // its only record could not be written
+    statement.run(draft.values(first))
+    first += draft.entries
+  }
+  return start
+}
+
+/** Notes where sessions lie, from a number on. */
+export function insertSessionIds(sql: SqliteConnection, sessionIds: readonly string[], first: number): void {
+  const ids = sessionIds.map(toColumn)
+  const into = 'INSERT OR REPLACE INTO session_ids VALUES '
+  const many = sql.statement(into + Array(IDS_PER_INSERT).fill('(?, ?)').join(', '))
+  const one = sql.statement(`${into}(?, ?)`)
+  let at = 0
+  for (; at + IDS_PER_INSERT <= ids.length; at += IDS_PER_INSERT)
+    many.run(
+      Array.from({ length: 2 * IDS_PER_INSERT }, (_, i) =>
+        i % 2 ? first + at + (i >> 1) : ids[at + (i >> 1)],
+      ) as SqliteValue[],
+    )
+  for (; at < ids.length; at++) one.run([ids[at] as string, first + at])
+}
+
+/** The records of a row in their wire form, null for those that have left. */
+export function recordsOf({ body }: { body: string | Uint8Array }): unknown[] {
+  const items = JSON.parse(typeof body === 'string' ? body : inflateRawSync(body).toString('utf8'))
+  return (items as unknown[]).flatMap((item) => (Array.isArray(item) ? expandDeltas(item) : [item]))
+}
+
+/** The row that has a record; undefined where none has. */
+export function findRow(sql: SqliteConnection, table: string, seq: number): JournalRow | undefined {
+  const row = sql.get<JournalRow & Record<string, SqliteValue>>(
+    `SELECT first, last, body FROM ${table} WHERE last >= ? ORDER BY last LIMIT 1`,
+    seq,
+  )
+  return row !== undefined && row.first <= seq ? row : undefined
+}
+
+/** Deletes rows, by the numbers of their last records. */
+export function deleteRows(
+  sql: SqliteConnection,
+  { table }: AnyJournalTable,
+  lasts: readonly number[],
+): void {
+  for (const last of lasts) {
+    if (table === 'sessions') {
+      const row = sql.get<{ first: number; ids: string }>(
+        'SELECT first, session_ids AS ids FROM sessions WHERE last = ?',
+        last,
+      )
+      const ids = JSON.parse(row?.ids ?? '[]') as string[]
+      sql.run(DELETE_SESSION_IDS, JSON.stringify(ids.map(toColumn)), row?.first ?? last, last)
+    }
+    sql.run(`DELETE FROM ${table} WHERE last = ?`, last)
+  }
+}
+
+/** Lets records of a row go and the others stay. Tells how many went. */
+export function removeFromRow(
+  sql: SqliteConnection,
+  shape: AnyJournalTable,
+  last: number,
+  shouldKeep: (time: number, index: number) => boolean,
+): number {
+  const { table, recordFilter, text } = shape
+  const row = findRow(sql, table, last)
+  if (row === undefined) return 0
+  const records = recordsOf(row)
+  const times: number[] = []
+  let gone = 0
+  // From the newest on, so that whoever counts them counts the newest.
+  for (let i = records.length - 1; i >= 0; i--) {
+    if (records[i] === null) continue
+    const record: unknown = text.revive(records[i])
+    const time = recordFilter.timeOf(record).getTime()
+    if (shouldKeep(time, times.length)) {
+      times.push(time)
+      continue
+    }
+    records[i] = null
+    gone++
+    if (table === 'sessions')
+      sql.run(
+        'DELETE FROM session_ids WHERE session_id = ? AND seq = ?',
+        toColumn((record as { sessionId: string }).sessionId),
+        row.first + i,
+      )
+  }
+  if (gone === 0) return 0
+  if (times.length === 0) deleteRows(sql, shape, [last])
+  else {
+    const body = JSON.stringify(records)
+    sql.run(
+      `UPDATE ${table} SET entries = ?, oldest = ?, newest = ?, body = ? WHERE last = ?`,
+      times.length,
+      Math.min(...times),
+      Math.max(...times),
+      typeof row.body === 'string' ? body : deflateRawSync(body),
+      last,
+    )
+  }
+  return gone
+}

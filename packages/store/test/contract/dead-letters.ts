@@ -1,0 +1,519 @@
+import { describe, expect, it } from 'vitest'
+import type { DeadLetter, DeadLetterStatus } from '../../../records/src/dead-letter.js'
+import type { DeadLetterFilter } from '../../src/store.js'
+import type { Bench } from '../contract.js'
+import { pages } from './journals.js'
+import { at, letter } from './records.js'
+
+const NO_LIMIT = { maxEntries: 1_000_000 }
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
+const idsOf = (entries: readonly DeadLetter[]) => entries.map(({ dlqId }) => dlqId)
+
+/** What is absent and what is null say the same of an optional field. */
+const bare = (entry: DeadLetter | undefined) =>
+  entry && Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null))
+
+export function describeDeadLetters(bench: Bench): void {
+  const dlq = () => bench.store.deadLetters
+  const add = (...entries: DeadLetter[]) => dlq().add(entries, NO_LIMIT)
+  const ids = async (filter?: DeadLetterFilter, now = at(1000)) =>
+    idsOf((await dlq().list(filter, now)).items)
+
+  describe('dead letters: adding', () => {
+    it('gives back what was added, payload and all', async () => {
+      const payloads = [{ a_b: { cD: [1, null, 'ü', 1.5] } }, [], 'text', 0, false, '', { deep: { er: {} } }]
+      const entries = payloads.map((originalPayload, n) => letter(n, { originalPayload }))
+      const added = await add(...entries)
+      expect(added.map(({ result }) => result)).toEqual(entries.map(() => 'added'))
+      for (const entry of entries) {
+        expect(bare(await dlq().get(entry.dlqId, at(0)))).toEqual(entry)
+        expect(await dlq().isProcessed(entry.dlqId)).toBe(false)
+      }
+      expect(await dlq().get('nobody', at(0))).toBeUndefined()
+    })
+
+    it('adds nothing for nothing', async () => {
+      expect(await add()).toEqual([])
+    })
+
+    it('knows an idempotency key, and tells whether the payload is the same', async () => {
+      await add(letter(1, { originalPayload: { a: 1, b: { c: 2, d: 3 } } }))
+      const [same, other] = await add(
+        letter(2, { idempotencyKey: 'key1', originalPayload: { b: { d: 3, c: 2 }, a: 1 } }),
+        letter(3, { idempotencyKey: 'key1', originalPayload: { a: 1 } }),
+      )
+      expect(same).toMatchObject({ result: 'known', entry: { dlqId: 'dlq_1' } })
+      expect(other).toMatchObject({ result: 'conflict', entry: { dlqId: 'dlq_1' } })
+      expect(await ids()).toEqual(['dlq_1'])
+    })
+
+    it('knows a key that comes twice in one call', async () => {
+      const added = await add(
+        letter(1),
+        letter(2, { idempotencyKey: 'key1', originalPayload: letter(1).originalPayload }),
+      )
+      expect(added.map(({ result }) => result)).toEqual(['added', 'known'])
+    })
+
+    it('knows the key of a completed entry, and forgets it with the entry', async () => {
+      await add(letter(1))
+      await dlq().complete('dlq_1', at(2))
+      const again = letter(2, { idempotencyKey: 'key1', originalPayload: letter(1).originalPayload })
+      expect(await add(again)).toMatchObject([{ result: 'known', entry: { status: 'completed' } }])
+      await dlq().purge({}, at(3))
+      expect(await add(again)).toMatchObject([{ result: 'added' }])
+    })
+
+    it('never puts a second entry in the place of one with the same id', async () => {
+      await add(letter(1))
+      const [result] = await add(letter(1, { idempotencyKey: 'other', originalPayload: 'other' }))
+      expect(result).toMatchObject({ result: 'conflict' })
+      expect(bare(await dlq().get('dlq_1', at(0)))).toEqual(letter(1))
+    })
+
+    it('is full when so many are not completed', async () => {
+      const limits = { maxEntries: 2 }
+      const results = await dlq().add([letter(1), letter(2), letter(3)], limits)
+      expect(results.map(({ result }) => result)).toEqual(['added', 'added', 'full'])
+      expect(await dlq().add([letter(1)], limits)).toMatchObject([{ result: 'known' }])
+      await dlq().complete('dlq_1', at(4))
+      expect(await dlq().add([letter(3)], limits)).toMatchObject([{ result: 'added' }])
+      await dlq().lease('dlq_2', 'me', at(20), at(5))
+      await dlq().settle('dlq_2', 'me', { status: 'failed', at: at(6) })
+      expect(await dlq().add([letter(4)], limits)).toEqual([{ result: 'full' }])
+    })
+
+    it('adds every entry of concurrent calls, one of each key', async () => {
+      const results = await Promise.all(
+        upTo(60).map((n) => add(letter(n, { idempotencyKey: `k${n % 20}`, originalPayload: n % 20 }))),
+      )
+      expect(results.flat().filter(({ result }) => result === 'added')).toHaveLength(20)
+      expect(results.flat().filter(({ result }) => result === 'known')).toHaveLength(40)
+      expect(await ids()).toHaveLength(20)
+    })
+
+    it('takes ids and operations of any spelling', async () => {
+      const names = [
+        '../../etc/passwd',
+        '..',
+        '.',
+        'a/b\\c',
+        'nul\0byte',
+        'con',
+        'Case',
+        'case',
+        'CASE',
+        '%2e%2e',
+        'ünï😀',
+        ' ',
+        '-',
+        '__proto__',
+        'constructor',
+        'x'.repeat(500),
+        `${'x'.repeat(500)}y`,
+        'a'.repeat(120) + '.json',
+        'tail.',
+        '\ud800',
+      ]
+      await add(
+        ...names.map((name, n) =>
+          letter(n, { dlqId: name, operationType: name, itemId: name, idempotencyKey: name }),
+        ),
+      )
+      expect(await ids()).toEqual(names)
+      for (const name of names) {
+        expect(await dlq().get(name, at(0))).toMatchObject({ dlqId: name, operationType: name })
+        expect(await ids({ operation: name })).toEqual([name])
+        expect(await ids({ itemId: name })).toEqual([name])
+        await dlq().complete(name, at(100))
+        expect(await dlq().isProcessed(name)).toBe(true)
+      }
+      const { byOperation } = await dlq().stats(at(200))
+      expect(Object.keys(byOperation).toSorted()).toEqual(names.toSorted())
+      expect(await dlq().purge({}, at(200))).toBe(names.length)
+      for (const name of names) expect(await dlq().isProcessed(name)).toBe(true)
+    })
+  })
+
+  describe('dead letters: listing', () => {
+    it('lists the oldest first, those of one instant as they were added', async () => {
+      await add(letter(9), letter(3))
+      await add(
+        letter(20, { createdAt: at(5) }),
+        letter(10, { createdAt: at(5) }),
+        letter(15, { createdAt: at(5) }),
+      )
+      const expected = ['dlq_3', 'dlq_20', 'dlq_10', 'dlq_15', 'dlq_9']
+      expect(await ids()).toEqual(expected)
+      expect(await ids({ order: 'newest' })).toEqual(expected.toReversed())
+    })
+
+    it('filters by operation, status, item and age', async () => {
+      await add(
+        letter(1),
+        letter(2, { operationType: 'notion_write' }),
+        letter(3, { itemId: 'special' }),
+        letter(4, { operationType: 'notion_write', itemId: 'special' }),
+        letter(5),
+      )
+      await dlq().complete('dlq_1', at(10))
+      await dlq().lease('dlq_2', 'me', at(500), at(10))
+      await dlq().lease('dlq_3', 'me', at(500), at(10))
+      await dlq().settle('dlq_3', 'me', { status: 'failed', at: at(11) })
+      expect(await ids({ operation: 'notion_write' })).toEqual(['dlq_2', 'dlq_4'])
+      expect(await ids({ operation: 'nobody' })).toEqual([])
+      expect(await ids({ status: 'completed' })).toEqual(['dlq_1'])
+      expect(await ids({ status: 'failed' })).toEqual(['dlq_3'])
+      expect(await ids({ status: 'replaying' }, at(499))).toEqual(['dlq_2'])
+      expect(await ids({ status: 'pending' }, at(499))).toEqual(['dlq_4', 'dlq_5'])
+      expect(await ids({ status: ['pending', 'failed'] }, at(499))).toEqual(['dlq_3', 'dlq_4', 'dlq_5'])
+      expect(await ids({ status: [] })).toEqual([])
+      expect(await ids({ itemId: 'special' })).toEqual(['dlq_3', 'dlq_4'])
+      expect(await ids({ itemId: 'special', operation: 'notion_write', status: 'pending' })).toEqual([
+        'dlq_4',
+      ])
+      expect(await ids({ from: at(2), to: at(4) })).toEqual(['dlq_2', 'dlq_3'])
+      expect(await ids({ from: at(2), to: at(4), order: 'newest' })).toEqual(['dlq_3', 'dlq_2'])
+    })
+
+    it.each(['oldest', 'newest'] as const)('pages in %s order while others add', async (order) => {
+      await add(...upTo(11).map((n) => letter(n)))
+      let next = 50
+      const items = await pages(
+        (cursor) => dlq().list({ limit: 2, order, cursor }, at(1000)),
+        async () => next < 54 && add(letter(next++)),
+      )
+      const first = upTo(11).map((n) => `dlq_${n}`)
+      expect(idsOf(items)).toEqual(
+        order === 'oldest' ? [...first, 'dlq_50', 'dlq_51', 'dlq_52', 'dlq_53'] : first.toReversed(),
+      )
+    })
+
+    it.each(['oldest', 'newest'] as const)(
+      'pages in %s order though what it saw changes or goes',
+      async (order) => {
+        await add(...upTo(12).map((n) => letter(n, { createdAt: at(n >> 1) })))
+        const seen: string[] = []
+        await pages(
+          async (cursor) => {
+            const page = await dlq().list(
+              { limit: 3, order, cursor, status: ['pending', 'completed'] },
+              at(1000),
+            )
+            seen.push(...idsOf(page.items))
+            return page
+          },
+          async (page) => {
+            if (page === 0) await dlq().purge({ ids: seen }, at(1000))
+            else await dlq().complete(seen.at(-1) as string, at(1000))
+          },
+        )
+        expect(new Set(seen).size).toBe(12)
+        expect(seen).toHaveLength(12)
+      },
+    )
+
+    it('gives 100 where no limit is set, and refuses what is no cursor', async () => {
+      await add(...upTo(101).map((n) => letter(n)))
+      const page = await dlq().list(undefined, at(1000))
+      expect(page.items).toHaveLength(100)
+      expect(idsOf((await dlq().list({ cursor: page.cursor }, at(1000))).items)).toEqual(['dlq_100'])
+      await expect(dlq().list({ cursor: 'nonsense' }, at(0))).rejects.toMatchObject({
+        code: 'INVALID_OPTIONS',
+      })
+      await expect(dlq().list({ limit: 0 }, at(0))).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
+    })
+
+    it('counts by status and operation, and knows the oldest that is open', async () => {
+      const none = { pending: 0, replaying: 0, completed: 0, failed: 0 }
+      expect(await dlq().stats(at(0))).toEqual({ total: 0, byStatus: none, byOperation: {} })
+      await add(letter(1), letter(2), letter(3, { operationType: 'notion_write' }))
+      await dlq().complete('dlq_1', at(5))
+      await dlq().lease('dlq_2', 'me', at(20), at(5))
+      expect(await dlq().stats(at(19))).toEqual({
+        total: 3,
+        byStatus: { ...none, pending: 1, replaying: 1, completed: 1 },
+        byOperation: {
+          gmail_fetch: { ...none, replaying: 1, completed: 1 },
+          notion_write: { ...none, pending: 1 },
+        },
+        oldest: at(2),
+      })
+      expect((await dlq().stats(at(20))).byStatus).toEqual({ ...none, pending: 2, completed: 1 })
+    })
+  })
+
+  describe('dead letters: leases', () => {
+    it('gives one, to one', async () => {
+      await add(letter(1))
+      const leased = await dlq().lease('dlq_1', 'me', at(20), at(10))
+      expect(leased).toMatchObject({ result: 'leased', entry: { status: 'replaying', leasedUntil: at(20) } })
+      expect(await dlq().get('dlq_1', at(11))).toMatchObject({ status: 'replaying', leasedUntil: at(20) })
+      expect(await dlq().lease('dlq_1', 'you', at(30), at(11))).toEqual({ result: 'held', until: at(20) })
+      expect(await dlq().lease('dlq_1', 'me', at(30), at(11))).toEqual({ result: 'held', until: at(20) })
+      expect(await dlq().lease('nobody', 'me', at(20), at(10))).toEqual({ result: 'missing' })
+    })
+
+    it('gives one of many that ask at once', async () => {
+      await add(letter(1))
+      const results = await Promise.all(upTo(20).map((n) => dlq().lease('dlq_1', `w${n}`, at(20), at(10))))
+      expect(results.filter(({ result }) => result === 'leased')).toHaveLength(1)
+      expect(results.filter(({ result }) => result === 'held')).toHaveLength(19)
+    })
+
+    it('counts as pending everywhere from the instant its lease ends', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      expect(await ids({ status: 'replaying' }, at(19.999))).toEqual(['dlq_1'])
+      expect(await ids({ status: 'replaying' }, at(20))).toEqual([])
+      expect(await ids({ status: 'pending' }, at(20))).toEqual(['dlq_1'])
+      const seen = await dlq().get('dlq_1', at(20))
+      expect(seen?.status).toBe('pending')
+      expect(seen?.leasedUntil ?? null).toBeNull()
+      expect(await dlq().lease('dlq_1', 'you', at(40), at(20))).toMatchObject({ result: 'leased' })
+    })
+
+    it('is held again when the clock steps back before its end', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      expect(await dlq().get('dlq_1', at(25))).toMatchObject({ status: 'pending' })
+      expect(await dlq().get('dlq_1', at(15))).toMatchObject({ status: 'replaying' })
+      expect(await dlq().renew('dlq_1', 'me', at(30), at(15))).toBe(true)
+    })
+
+    it('tells that a completed one is done', async () => {
+      await add(letter(1))
+      await dlq().complete('dlq_1', at(5))
+      expect(await dlq().lease('dlq_1', 'me', at(20), at(10))).toMatchObject({
+        result: 'done',
+        entry: { status: 'completed' },
+      })
+    })
+
+    it('renews for its owner while it holds, and for nobody else', async () => {
+      await add(letter(1))
+      expect(await dlq().renew('dlq_1', 'me', at(30), at(10))).toBe(false)
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      expect(await dlq().renew('dlq_1', 'you', at(30), at(12))).toBe(false)
+      expect(await dlq().renew('dlq_1', 'me', at(30), at(12))).toBe(true)
+      expect(await dlq().get('dlq_1', at(25))).toMatchObject({ status: 'replaying', leasedUntil: at(30) })
+      expect(await dlq().renew('dlq_1', 'me', at(60), at(30))).toBe(false)
+      expect(await dlq().renew('nobody', 'me', at(60), at(30))).toBe(false)
+    })
+
+    it('takes the oldest that fit, and passes over those it is told to', async () => {
+      await add(letter(5), letter(2), letter(3, { operationType: 'notion_write' }), letter(4), letter(1))
+      await dlq().complete('dlq_1', at(10))
+      const want = { statuses: ['pending'] as const, limit: 2 }
+      const first = await dlq().leaseNext({ ...want, except: new Set(['dlq_2']) }, 'me', at(20), at(10))
+      expect(idsOf(first)).toEqual(['dlq_3', 'dlq_4'])
+      expect(first).toMatchObject([{ status: 'replaying', leasedUntil: at(20) }, {}])
+      expect(idsOf(await dlq().leaseNext({ ...want, limit: 9 }, 'you', at(20), at(11)))).toEqual([
+        'dlq_2',
+        'dlq_5',
+      ])
+      expect(await dlq().leaseNext({ ...want, limit: 9 }, 'you', at(20), at(12))).toEqual([])
+      const again = { ...want, limit: 9, operations: ['notion_write', 'nobody'] }
+      expect(idsOf(await dlq().leaseNext(again, 'you', at(40), at(20)))).toEqual(['dlq_3'])
+      expect(await dlq().leaseNext({ ...want, operations: [] }, 'you', at(40), at(20))).toEqual([])
+    })
+
+    it('takes failed ones where they are wanted', async () => {
+      await add(letter(1), letter(2))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      await dlq().settle('dlq_1', 'me', { status: 'failed', at: at(11) })
+      const take = (statuses: ('pending' | 'failed')[]) =>
+        dlq().leaseNext({ statuses, limit: 5 }, 'me', at(20), at(12))
+      expect(idsOf(await take(['failed']))).toEqual(['dlq_1'])
+      expect(idsOf(await take(['pending', 'failed']))).toEqual(['dlq_2'])
+      expect(await take([])).toEqual([])
+    })
+
+    it('takes only what somebody asked for, where requests are wanted', async () => {
+      await add(...upTo(4).map((n) => letter(n)))
+      expect(await dlq().request('dlq_2', at(10))).toMatchObject({
+        dlqId: 'dlq_2',
+        replayRequestedAt: at(10),
+      })
+      expect(await dlq().request('nobody', at(10))).toBeUndefined()
+      const want = { statuses: ['pending', 'failed'] as const, requested: true, limit: 9 }
+      expect(idsOf(await dlq().leaseNext(want, 'me', at(20), at(11)))).toEqual(['dlq_2'])
+      // A worker that died leaves the request behind.
+      expect(idsOf(await dlq().leaseNext(want, 'you', at(40), at(20)))).toEqual(['dlq_2'])
+      // One that put it back leaves it too.
+      await dlq().settle('dlq_2', 'you', { status: 'pending', at: at(21) })
+      expect(idsOf(await dlq().leaseNext(want, 'you', at(40), at(22)))).toEqual(['dlq_2'])
+      // One that tried has served it.
+      await dlq().settle('dlq_2', 'you', { status: 'failed', at: at(23) })
+      expect(await dlq().leaseNext(want, 'you', at(40), at(24))).toEqual([])
+    })
+
+    it('gives each entry to one of many workers that ask at once', async () => {
+      await add(...upTo(40).map((n) => letter(n)))
+      const taken = await Promise.all(
+        upTo(10).map((n) => dlq().leaseNext({ statuses: ['pending'], limit: 5 }, `w${n}`, at(90), at(50))),
+      )
+      expect(new Set(idsOf(taken.flat())).size).toBe(40)
+      expect(taken.flat()).toHaveLength(40)
+    })
+  })
+
+  describe('dead letters: settling', () => {
+    const error = { errorType: 'TypeError', errorMessage: 'again', stackTrace: 'at', retryCount: 1 }
+    const settle = (status: 'completed' | 'failed' | 'pending', seconds: number, owner = 'me') =>
+      dlq().settle('dlq_1', owner, { status, at: at(seconds), ...(status === 'failed' ? { error } : {}) })
+
+    it('completes, and notes the id for ever', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      const settled = await settle('completed', 15)
+      const expected = {
+        ...letter(1),
+        status: 'completed',
+        processed: true,
+        lastAttempt: at(15),
+        replayedAt: at(15),
+      }
+      expect(bare(settled)).toEqual(expected)
+      expect(bare(await dlq().get('dlq_1', at(16)))).toEqual(expected)
+      expect(await dlq().isProcessed('dlq_1')).toBe(true)
+      expect(await dlq().purge({ status: 'completed' }, at(17))).toBe(1)
+      expect(await dlq().get('dlq_1', at(18))).toBeUndefined()
+      expect(await dlq().isProcessed('dlq_1')).toBe(true)
+    })
+
+    it('fails, and keeps the history', async () => {
+      await add(letter(1))
+      for (const start of [10, 20]) {
+        await dlq().lease('dlq_1', 'me', at(start + 5), at(start))
+        await settle('failed', start + 1)
+      }
+      const entry = await dlq().get('dlq_1', at(30))
+      expect(bare(entry)).toMatchObject({ status: 'failed', processed: false, lastAttempt: at(21) })
+      expect(entry?.errorDetails).toEqual({
+        ...letter(1).errorDetails,
+        history: [
+          { ...error, at: at(11) },
+          { ...error, at: at(21) },
+        ],
+      })
+      expect(await dlq().isProcessed('dlq_1')).toBe(false)
+    })
+
+    it('goes back untouched', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      expect(bare(await settle('pending', 12))).toEqual(letter(1))
+      expect(await dlq().lease('dlq_1', 'you', at(20), at(13))).toMatchObject({ result: 'leased' })
+    })
+
+    it('keeps its times in order though the clock stepped back', async () => {
+      await add(letter(1, { lastAttempt: at(5) }))
+      await dlq().lease('dlq_1', 'me', at(20), at(2))
+      expect(await settle('completed', 3)).toMatchObject({
+        createdAt: at(1),
+        lastAttempt: at(5),
+        replayedAt: at(5),
+      })
+    })
+
+    it.each(['failed', 'pending'] as const)('changes nothing by a late `%s`', async (status) => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      expect(await settle(status, 20)).toBeUndefined()
+      expect(bare(await dlq().get('dlq_1', at(20)))).toEqual(letter(1))
+      await dlq().lease('dlq_1', 'you', at(40), at(21))
+      expect(await settle(status, 22)).toBeUndefined()
+      expect(await dlq().get('dlq_1', at(22))).toMatchObject({ status: 'replaying', leasedUntil: at(40) })
+      expect(await dlq().settle('nobody', 'me', { status, at: at(1) })).toBeUndefined()
+    })
+
+    it('takes a late `completed`, for the work is done', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      await dlq().lease('dlq_1', 'you', at(40), at(21))
+      expect(await settle('completed', 25)).toMatchObject({ status: 'completed', replayedAt: at(25) })
+      expect(await dlq().renew('dlq_1', 'you', at(60), at(26))).toBe(false)
+      expect(await settle('completed', 27, 'you')).toBeUndefined()
+      expect(await settle('failed', 27, 'you')).toBeUndefined()
+      expect(await dlq().get('dlq_1', at(30))).toMatchObject({ status: 'completed', replayedAt: at(25) })
+    })
+
+    it('records one completion of many', async () => {
+      await add(letter(1))
+      const settled = await Promise.all(upTo(10).map((n) => settle('completed', 25 + n, `w${n}`)))
+      expect(settled.filter((entry) => entry !== undefined)).toHaveLength(1)
+    })
+
+    it('completes without a replay, whoever holds it, and once', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      const done = await dlq().complete('dlq_1', at(12))
+      expect(bare(done)).toEqual({ ...letter(1), status: 'completed', processed: true, replayedAt: at(12) })
+      expect(await dlq().complete('dlq_1', at(14))).toEqual(done)
+      expect(await dlq().isProcessed('dlq_1')).toBe(true)
+      expect(await settle('failed', 15)).toBeUndefined()
+      expect(await dlq().complete('nobody', at(1))).toBeUndefined()
+      expect(await dlq().isProcessed('nobody')).toBe(false)
+    })
+
+    it('has no request any more once it is complete', async () => {
+      await add(letter(1))
+      await dlq().request('dlq_1', at(5))
+      await dlq().complete('dlq_1', at(12))
+      const asked = await dlq().request('dlq_1', at(13))
+      expect(asked?.status).toBe('completed')
+      expect(asked?.replayRequestedAt ?? null).toBeNull()
+    })
+  })
+
+  describe('dead letters: purging and rewriting', () => {
+    it('deletes what fits and what nobody holds', async () => {
+      await add(...upTo(8).map((n) => letter(n, n % 2 === 0 ? { operationType: 'even' } : {})))
+      await dlq().lease('dlq_0', 'me', at(50), at(10))
+      expect(await dlq().purge({ operation: 'even' }, at(20))).toBe(3)
+      expect(await ids()).toEqual(['dlq_0', 'dlq_1', 'dlq_3', 'dlq_5', 'dlq_7'])
+      expect(await dlq().purge({ ids: ['dlq_0', 'dlq_1', 'dlq_1', 'nobody'] }, at(20))).toBe(1)
+      expect(await dlq().purge({ ids: [] }, at(20))).toBe(0)
+      expect(await dlq().purge({ ids: ['dlq_3'], operation: 'even' }, at(20))).toBe(0)
+      expect(await dlq().purge({ to: at(5) }, at(20))).toBe(1)
+      expect(await dlq().purge({ operation: 'even' }, at(50))).toBe(1)
+      expect(await ids()).toEqual(['dlq_5', 'dlq_7'])
+      expect(await dlq().purge({ limit: 1 }, at(50))).toBe(1)
+      expect(await ids()).toEqual(['dlq_7'])
+    })
+
+    it.each(['pending', 'failed', 'completed', 'replaying'] as DeadLetterStatus[])(
+      'purges by status %s',
+      async (status) => {
+        await add(...upTo(4).map((n) => letter(n)))
+        await dlq().complete('dlq_1', at(5))
+        await dlq().lease('dlq_2', 'me', at(50), at(10))
+        await dlq().lease('dlq_3', 'me', at(50), at(10))
+        await dlq().settle('dlq_3', 'me', { status: 'failed', at: at(11) })
+        expect(await dlq().purge({ status }, at(20))).toBe(status === 'replaying' ? 0 : 1)
+        expect(await ids({ status }, at(20))).toEqual(status === 'replaying' ? ['dlq_2'] : [])
+      },
+    )
+
+    it('gives a settled result of a purged entry to nobody', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      await dlq().purge({}, at(20))
+      expect(await dlq().settle('dlq_1', 'me', { status: 'completed', at: at(21) })).toBeUndefined()
+    })
+
+    it('puts another payload in place and leaves the rest', async () => {
+      await add(letter(1))
+      await dlq().lease('dlq_1', 'me', at(20), at(10))
+      await dlq().rewrite('dlq_1', { sealed: 'x' })
+      await dlq().rewrite('nobody', { sealed: 'x' })
+      expect(await dlq().get('dlq_1', at(11))).toMatchObject({
+        originalPayload: { sealed: 'x' },
+        status: 'replaying',
+      })
+      expect(await dlq().renew('dlq_1', 'me', at(30), at(12))).toBe(true)
+      expect(await dlq().get('nobody', at(11))).toBeUndefined()
+    })
+  })
+}

@@ -1,0 +1,127 @@
+import type { DeadLetter } from '../../../records/src/dead-letter.js'
+import type { DeadLetterStore, Settlement } from '../../src/store.js'
+
+interface Row {
+  id: string
+  operation: string
+  created: number
+  order: number
+  payload: unknown
+  key: string
+  status: DeadLetter['status']
+  owner: string | undefined
+  until: number
+  requested: boolean
+  failures: number
+  replayed: number | undefined
+}
+
+/**
+ * The queue as plainly as it can be said: a list that is searched from the front, with seconds for times. It answers
+ * the words that a test compares, not whole entries.
+ */
+export class Model {
+  rows: Row[] = []
+  processed = new Set<string>()
+  private added = 0
+
+  private held = (row: Row, now: number) => row.status === 'replaying' && row.until > now
+  private seen = (row: Row, now: number) =>
+    row.status === 'replaying' && !this.held(row, now) ? 'pending' : row.status
+  private sorted = () => this.rows.toSorted((a, b) => a.created - b.created || a.order - b.order)
+  private find = (id: string) => this.rows.find((row) => row.id === id)
+
+  add(entry: { id: string; operation: string; created: number; key: string; payload: unknown }, max: number) {
+    const same = this.rows.find((row) => row.key === entry.key)
+    if (same !== undefined) return same.payload === entry.payload ? 'known' : 'conflict'
+    if (this.rows.filter((row) => row.status !== 'completed').length >= max) return 'full'
+    const state = { status: 'pending', owner: undefined, until: 0, requested: false, failures: 0 } as const
+    this.rows.push({ ...entry, ...state, order: this.added++, replayed: undefined })
+    return 'added'
+  }
+
+  lease(id: string, owner: string, until: number, now: number) {
+    const row = this.find(id)
+    if (row === undefined) return 'missing'
+    if (row.status === 'completed') return 'done'
+    if (this.held(row, now)) return 'held'
+    Object.assign(row, { status: 'replaying', owner, until })
+    return 'leased'
+  }
+
+  leaseNext(
+    want: Parameters<DeadLetterStore['leaseNext']>[0],
+    owner: string,
+    until: number,
+    now: number,
+  ): string[] {
+    const fit = this.sorted().filter((row) => {
+      const status = this.seen(row, now)
+      return (
+        (status === 'pending' || status === 'failed') &&
+        want.statuses.includes(status) &&
+        (want.operations?.includes(row.operation) ?? true) &&
+        (!want.requested || row.requested)
+      )
+    })
+    return fit.slice(0, want.limit).map((row) => {
+      Object.assign(row, { status: 'replaying', owner, until })
+      return row.id
+    })
+  }
+
+  renew(id: string, owner: string, until: number, now: number) {
+    const row = this.find(id)
+    if (row === undefined || !this.held(row, now) || row.owner !== owner) return false
+    row.until = until
+    return true
+  }
+
+  settle(id: string, owner: string, status: Settlement['status'], now: number) {
+    const row = this.find(id)
+    if (row === undefined || row.status === 'completed') return false
+    if (status === 'completed') return this.done(row, now)
+    if (!this.held(row, now) || row.owner !== owner) return false
+    row.status = status
+    if (status === 'failed') {
+      row.requested = false
+      row.failures++
+    }
+    return true
+  }
+
+  complete(id: string, now: number) {
+    const row = this.find(id)
+    if (row === undefined) return false
+    return row.status === 'completed' || this.done(row, now)
+  }
+
+  private done(row: Row, now: number) {
+    Object.assign(row, { status: 'completed', requested: false, replayed: now })
+    this.processed.add(row.id)
+    return true
+  }
+
+  request(id: string) {
+    const row = this.find(id)
+    if (row !== undefined && row.status !== 'completed') row.requested = true
+    return row !== undefined
+  }
+
+  purge(status: DeadLetter['status'] | undefined, now: number) {
+    const before = this.rows.length
+    this.rows = this.rows.filter(
+      (row) => this.held(row, now) || (status !== undefined && this.seen(row, now) !== status),
+    )
+    return before - this.rows.length
+  }
+
+  view(now: number) {
+    return this.sorted().map((row) => ({
+      id: row.id,
+      status: this.seen(row, now),
+      requested: row.requested,
+      failures: row.failures,
+    }))
+  }
+}

@@ -1,0 +1,181 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fakeClock } from 'holdfast/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { DeadLetter } from '../../records/src/dead-letter.js'
+import { KeyRing } from '../src/key-ring.js'
+import { openStore } from '../src/open.js'
+import { isSamePayload } from '../src/payload.js'
+import { DiskFallback } from '../src/postgres/disk-fallback.js'
+import type { DeadLetterStore } from '../src/store.js'
+import { at, letter } from './contract/records.js'
+import { tempFolder } from './place.js'
+
+const NO_LIMIT = { maxEntries: 1_000_000 }
+
+/** A spill whose database is in memory, and all that it asked there. */
+async function spillOf(over: Partial<DeadLetterStore> = {}) {
+  const { deadLetters } = await openStore('memory')
+  const asked: string[] = []
+  const aliases = new Map<string, string>()
+  const said: string[] = []
+  const clock = fakeClock()
+  const dir = await tempFolder()
+  const queue: DeadLetterStore = {
+    ...deadLetters,
+    add: (entries, limits) => (asked.push('add'), deadLetters.add(entries, limits)),
+    ...over,
+  }
+  const target = {
+    add: queue.add,
+    async processed(ids: readonly string[]) {
+      asked.push('processed')
+      const done = await Promise.all(ids.map((id) => deadLetters.isProcessed(id)))
+      return new Set(ids.filter((_, i) => done[i]))
+    },
+    async alias(pairs: ReadonlyMap<string, string>) {
+      for (const [id, of] of pairs) aliases.set(id, of)
+    },
+  }
+  const make = (databaseName = 'db:5432/app, schema holdfast') =>
+    new DiskFallback({ dir, databaseName, target, clock, warn: (line) => said.push(line) })
+  const spill = make()
+  onTestFinished(() => spill.close())
+  const moved = async () => (await deadLetters.list({ limit: 5000 }, at(9))).items
+  return { deadLetters, asked, aliases, said, clock, dir, spill, make, moved }
+}
+
+describe('a spill', () => {
+  it('moves what came while it was moving what came before', async () => {
+    const moved: string[] = []
+    let asked = () => {}
+    let answer = () => {}
+    const begun = new Promise<void>((resolve) => {
+      asked = resolve
+    })
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const { spill, clock } = await spillOf({
+      add: async (entries: readonly DeadLetter[]) => {
+        asked()
+        await answered
+        moved.push(...entries.map(({ dlqId }) => dlqId))
+        return entries.map((entry) => ({ result: 'added' as const, entry }))
+      },
+    })
+    await spill.add([letter(1)], NO_LIMIT)
+    await clock.advance(250)
+    await begun
+    await spill.add([letter(2)], NO_LIMIT)
+    // It is time to move, and the database has not answered yet.
+    await clock.advance(250)
+    answer()
+    for (let turn = 0; turn < 500 && moved.length < 2; turn++) {
+      await readdir('.')
+      await clock.advance(250)
+    }
+    expect(moved).toEqual(['dlq_1', 'dlq_2'])
+  })
+
+  it('moves what it holds before it is closed, many at a time', async () => {
+    const { spill, asked, moved } = await spillOf()
+    await spill.add(
+      Array.from({ length: 600 }, (_, n) => letter(n)),
+      NO_LIMIT,
+    )
+    await spill.close()
+    expect(await moved()).toHaveLength(600)
+    expect(asked.length).toBeLessThan(20)
+  })
+
+  it('is closed with what it holds where the database cannot be had', async () => {
+    const { spill, make, moved, deadLetters } = await spillOf({
+      add: () => Promise.reject(new Error('down')),
+    })
+    await spill.add([letter(1)], NO_LIMIT)
+    await spill.close()
+    expect(await moved()).toEqual([])
+    const next = make()
+    onTestFinished(() => next.close())
+    next.resume()
+    expect(await next.get('dlq_1')).toMatchObject({ dlqId: 'dlq_1' })
+    expect(await deadLetters.get('dlq_1', at(9))).toBeUndefined()
+  })
+
+  it('refuses a folder that holds what waits for another database', async () => {
+    const { spill, make, moved, dir } = await spillOf()
+    await writeFile(join(dir, 'store.txt'), 'db:5432/other, schema holdfast')
+    await expect(spill.add([letter(1)], NO_LIMIT)).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      message: expect.stringContaining('db:5432/other, schema holdfast') as string,
+    })
+    const other = make('db:5432/other, schema holdfast')
+    await other.add([letter(2)], NO_LIMIT)
+    await other.close()
+    expect(await moved()).toMatchObject([{ dlqId: 'dlq_2' }])
+  })
+
+  it('keeps apart what another operation has given the same key and payload', async () => {
+    const { spill, deadLetters, moved, aliases } = await spillOf()
+    const same = { idempotencyKey: 'same', originalPayload: 'x' }
+    await deadLetters.add([letter(1, { ...same, operationType: 'read' })], NO_LIMIT)
+    await spill.add([letter(2, { ...same, operationType: 'write' })], NO_LIMIT)
+    await spill.close()
+    expect((await moved()).map(({ dlqId, idempotencyKey }) => [dlqId, idempotencyKey])).toEqual([
+      ['dlq_1', 'same'],
+      ['dlq_2', 'same~dlq_2'],
+    ])
+    expect(aliases.size).toBe(0)
+  })
+})
+
+describe('a spill of encrypted payloads', () => {
+  const keys = new KeyRing('a'.repeat(64))
+  const sealed = (n: number, payload: unknown) =>
+    letter(n, { idempotencyKey: 'same', originalPayload: keys.encrypt(payload, `dlq_${n}`) })
+  const open = ({ originalPayload, dlqId }: DeadLetter) => keys.decrypt(originalPayload, dlqId)
+  const compare = (a: DeadLetter, b: DeadLetter) => isSamePayload(open(a), open(b))
+
+  it('knows the same payload under the same key, which is kept once', async () => {
+    const { spill, deadLetters, moved, aliases } = await spillOf()
+    spill.compareWith(compare)
+    await deadLetters.add([sealed(1, { a: 1, b: 2 })], NO_LIMIT)
+    await spill.add([sealed(2, { b: 2, a: 1 })], NO_LIMIT)
+    await spill.close()
+    expect(await moved()).toMatchObject([{ dlqId: 'dlq_1', idempotencyKey: 'same' }])
+    expect([...aliases]).toEqual([['dlq_2', 'dlq_1']])
+  })
+
+  it('keeps apart another payload', async () => {
+    const { spill, deadLetters, moved } = await spillOf()
+    spill.compareWith(compare)
+    await deadLetters.add([sealed(1, { a: 1 })], NO_LIMIT)
+    await spill.add([sealed(2, { a: 2 })], NO_LIMIT)
+    await spill.close()
+    expect((await moved()).map(({ idempotencyKey }) => idempotencyKey)).toEqual(['same', 'same~dlq_2'])
+  })
+
+  it('keeps what nobody could compare until somebody can', async () => {
+    const { spill, make, deadLetters, moved, said } = await spillOf()
+    await deadLetters.add([sealed(1, { a: 1 })], NO_LIMIT)
+    await spill.add([sealed(2, { a: 1 }), letter(3)], NO_LIMIT)
+    await spill.move()
+    expect((await moved()).map(({ dlqId }) => dlqId)).toEqual(['dlq_1', 'dlq_3'])
+    expect(await spill.get('dlq_2')).toBeDefined()
+    spill.compareWith(() => {
+      throw new Error('the key 2025 is not at hand')
+    })
+    await spill.move()
+    await spill.move()
+    expect(await spill.get('dlq_2')).toBeDefined()
+    expect(said.filter((line) => line.includes('the key 2025 is not at hand'))).toHaveLength(1)
+    await spill.close()
+    const next = make()
+    onTestFinished(() => next.close())
+    next.compareWith(compare)
+    await next.move()
+    expect(await next.get('dlq_2')).toBeUndefined()
+    expect(await moved()).toHaveLength(2)
+  })
+})

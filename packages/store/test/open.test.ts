@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { openStore } from '../src/open.js'
+import { tempFolder } from './place.js'
+
+describe('a store by its url', () => {
+  it.each(['memory', 'memory:'])('is in memory for %s', async (url) => {
+    const store = await openStore(url)
+    expect(store.kind).toBe('memory')
+    await store.close()
+  })
+
+  it('is in files, relative to the folder given', async () => {
+    const dir = await tempFolder()
+    const store = await openStore('files:data', { dir })
+    expect(store.kind).toBe('files')
+    expect(existsSync(join(dir, 'data/dlq'))).toBe(true)
+    await store.close()
+    const absolute = await openStore(`files:${join(dir, 'elsewhere')}`, { dir: '/nowhere' })
+    expect(existsSync(join(dir, 'elsewhere/dlq'))).toBe(true)
+    await absolute.close()
+  })
+
+  it('is in SQLite', async () => {
+    const dir = await tempFolder()
+    const store = await openStore('sqlite:data/holdfast.db', { dir })
+    expect(store.kind).toBe('sqlite')
+    expect(existsSync(join(dir, 'data/holdfast.db'))).toBe(true)
+    await store.close()
+  })
+
+  it.each([
+    ['redis://user:secret@host', "unknown scheme 'redis:'"],
+    ['constructor:x', "unknown scheme 'constructor:'"],
+    ['', 'has no scheme'],
+    ['/var/data', 'has no scheme'],
+    ['files:', 'names no place'],
+    ['sqlite', 'names no place'],
+    ['memory:x', 'memory has none'],
+  ])('is refused for %j, with what it takes', async (url, problem) => {
+    const error = (await openStore(url).catch((failure: unknown) => failure)) as Error
+    expect(error).toMatchObject({ code: 'INVALID_OPTIONS' })
+    expect(error.message).toContain(problem)
+    expect(error.message).toContain('it takes memory, files:DIR, sqlite:FILE')
+    expect(error.message).not.toContain('secret')
+  })
+})

@@ -1,0 +1,224 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fakeClock } from 'holdfast/testing'
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { openPostgres, type PostgresOptions, type PostgresStore } from '../src/postgres/index.js'
+import { at, event, letter } from './contract/records.js'
+import { tempFolder } from './place.js'
+import { PostgresServer } from './postgres-server.js'
+
+const NO_LIMIT = { maxEntries: 1_000_000 }
+/** How long is waited for a server that stands still. */
+const SHORT = { addTimeout: 50, closeTimeout: 200 }
+const server = await PostgresServer.start()
+
+describe('a PostgreSQL that fails', () => {
+  afterAll(() => server.remove())
+
+  let schemas = 0
+  let schema: string
+  let dir: string
+  let said: string[]
+  beforeEach(async () => {
+    schema = `faults_${schemas++}`
+    dir = await tempFolder()
+    said = []
+  })
+
+  async function opened(over: Partial<PostgresOptions> = {}): Promise<PostgresStore> {
+    const store = openPostgres(server.url, {
+      schema,
+      spillDir: join(dir, 'spill'),
+      warn: (line) => said.push(line),
+      addTimeout: 30_000,
+      ...over,
+    })
+    onTestFinished(() => store.close())
+    await store.open()
+    return store
+  }
+
+  /** What happens while the server is stopped. */
+  async function whileDown(work: () => Promise<unknown>): Promise<void> {
+    await server.stop()
+    try {
+      await work()
+    } finally {
+      await server.begin()
+    }
+  }
+
+  /** Resolves when it has been said. */
+  const heard = (word: string) => expect.poll(() => said.join('\n'), { timeout: 30_000 }).toContain(word)
+
+  it('is asked again when connections end', async () => {
+    const store = await opened()
+    await store.deadLetters.add([letter(1)], NO_LIMIT)
+    for (let n = 2; n < 6; n++) {
+      await server.terminate()
+      expect(await store.deadLetters.add([letter(n)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
+      await store.events.append([event(n)])
+    }
+    expect((await store.deadLetters.stats(at(9))).total).toBe(5)
+    expect(await store.events.count()).toBe(4)
+    expect(said).toEqual([])
+  })
+
+  it('leaves dead letters on this disk while it is down, and takes them when it is back', async () => {
+    const store = await opened()
+    await store.deadLetters.add([letter(1)], NO_LIMIT)
+    await whileDown(async () => {
+      const added = await store.deadLetters.add([letter(2), letter(3)], NO_LIMIT)
+      expect(added.map(({ result }) => result)).toEqual(['added', 'added'])
+      const again = letter(9, { idempotencyKey: 'key2', originalPayload: letter(2).originalPayload })
+      expect(await store.deadLetters.add([again], NO_LIMIT)).toMatchObject([
+        { result: 'known', entry: { dlqId: 'dlq_2' } },
+      ])
+      expect(await store.deadLetters.get('dlq_3', at(9))).toMatchObject({ dlqId: 'dlq_3' })
+      const [own = '', ...others] = await readdir(join(dir, 'spill'))
+      expect(own).toMatch(new RegExp(`^127\\.0\\.0\\.1-${server.port}-postgres-${schema}-[0-9a-f]{8}$`))
+      expect(others).toEqual([])
+      expect(await readdir(join(dir, 'spill', own, 'dlq'))).toContain('gmail_fetch')
+      const refused = store.deadLetters.list(undefined, at(9))
+      await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      await expect(refused).rejects.not.toThrow('secret')
+      await expect(store.events.append([event(1)])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    })
+    await heard('moved to PostgreSQL')
+    const { items } = await store.deadLetters.list(undefined, at(9))
+    expect(items.map(({ dlqId }) => dlqId)).toEqual(['dlq_1', 'dlq_2', 'dlq_3'])
+  })
+
+  it('gets what an earlier process left behind, once', async () => {
+    const store = await opened()
+    await whileDown(async () => {
+      await store.deadLetters.add([letter(1), letter(2)], NO_LIMIT)
+      await store.close()
+    })
+    const next = await opened()
+    await heard('2 dead letters')
+    expect((await next.deadLetters.stats(at(9))).total).toBe(2)
+  })
+
+  it('does not bring back what was completed and let go of before the spill knew', async () => {
+    const store = await opened()
+    await whileDown(async () => {
+      await store.deadLetters.add([letter(1)], NO_LIMIT)
+      await store.close()
+    })
+    // Another process moved it, and died before it could say so to the spill.
+    const other = await opened({ spillDir: join(dir, 'elsewhere') })
+    await other.deadLetters.add([letter(1)], NO_LIMIT)
+    await other.deadLetters.complete('dlq_1', at(5))
+    await other.deadLetters.purge({}, at(6))
+    said = []
+    await opened()
+    await heard('moved')
+    expect((await other.deadLetters.stats(at(9))).total).toBe(0)
+  })
+
+  it('keeps both of two payloads that were acknowledged under one key', async () => {
+    const store = await opened()
+    const other = await opened({ spillDir: join(dir, 'elsewhere') })
+    await whileDown(async () => {
+      await store.deadLetters.add([letter(1, { idempotencyKey: 'same', originalPayload: 'here' })], NO_LIMIT)
+      await other.deadLetters.add([letter(2, { idempotencyKey: 'same', originalPayload: 'there' })], NO_LIMIT)
+    })
+    await expect.poll(() => said.filter((line) => line.includes('moved')).length, { timeout: 30_000 }).toBe(2)
+    const { items } = await store.deadLetters.list(undefined, at(9))
+    expect(items.map(({ originalPayload }) => originalPayload)).toEqual(['here', 'there'])
+    expect(new Set(items.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2)
+  })
+
+  it('is given nothing that waits for another', async () => {
+    const store = await opened()
+    await whileDown(async () => {
+      await store.deadLetters.add([letter(1)], NO_LIMIT)
+      await store.close()
+    })
+    const other = await opened({ schema: `${schema}_other` })
+    const back = await opened()
+    await heard('moved')
+    expect((await other.deadLetters.stats(at(9))).total).toBe(0)
+    expect((await back.deadLetters.stats(at(9))).total).toBe(1)
+  })
+
+  it('knows an entry by each id that it was acknowledged under', async () => {
+    const same = { idempotencyKey: 'same', originalPayload: 'x' }
+    const store = await opened()
+    const other = await opened({ spillDir: join(dir, 'elsewhere') })
+    await other.deadLetters.add([letter(1, same)], NO_LIMIT)
+    await whileDown(async () => {
+      const added = await store.deadLetters.add([letter(2, same)], NO_LIMIT)
+      expect(added).toMatchObject([{ result: 'added', entry: { dlqId: 'dlq_2' } }])
+    })
+    await heard('moved')
+    const { deadLetters } = other
+    expect((await deadLetters.list(undefined, at(9))).items).toMatchObject([{ dlqId: 'dlq_1' }])
+    expect(await deadLetters.get('dlq_2', at(9))).toMatchObject({ dlqId: 'dlq_1', status: 'pending' })
+    expect(await deadLetters.request('dlq_2', at(9))).toMatchObject({ dlqId: 'dlq_1' })
+    expect(await deadLetters.lease('dlq_2', 'me', at(20), at(10))).toMatchObject({
+      result: 'leased',
+      entry: { dlqId: 'dlq_1' },
+    })
+    expect(await deadLetters.isProcessed('dlq_2')).toBe(false)
+    expect(await deadLetters.complete('dlq_2', at(11))).toMatchObject({ dlqId: 'dlq_1', status: 'completed' })
+    expect(await deadLetters.isProcessed('dlq_2')).toBe(true)
+    expect(await deadLetters.purge({ ids: ['dlq_2', 'dlq_9'] }, at(12))).toBe(1)
+    expect(await deadLetters.get('dlq_2', at(12))).toBeUndefined()
+    expect(await deadLetters.isProcessed('dlq_2')).toBe(true)
+    expect(await deadLetters.lease('dlq_9', 'me', at(20), at(10))).toEqual({ result: 'missing' })
+  })
+
+  it('is full on this disk too', async () => {
+    const store = await opened()
+    await whileDown(async () => {
+      const added = await store.deadLetters.add([letter(1), letter(2)], { maxEntries: 1 })
+      expect(added.map(({ result }) => result)).toEqual(['added', 'full'])
+    })
+  })
+
+  it('holds up nobody for long when it stands still, nor the end', async () => {
+    const store = await opened({ statementTimeout: 100_000, connectTimeout: 1000, ...SHORT })
+    await store.deadLetters.add([letter(1)], NO_LIMIT)
+    const off = store.deadLetters.onRequest(() => {})
+    await server.signal('SIGSTOP')
+    const waiting = store.events.append([event(1)])
+    waiting.catch(() => {})
+    try {
+      for (const n of [2, 3, 4])
+        expect(await store.deadLetters.add([letter(n)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
+      // Found out by whoever could not add, and told to all who wait.
+      await expect(waiting).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+      void store.events.append([event(2)]).catch(() => {})
+      await store.close()
+    } finally {
+      off()
+      await server.signal('SIGCONT')
+    }
+    const next = await opened()
+    // The first may have been added after it was given up on, too.
+    await heard('dead letters kept')
+    expect((await next.deadLetters.stats(at(9))).total).toBe(4)
+  })
+
+  it('ends a statement that takes too long, and says so', async () => {
+    const store = await opened({ statementTimeout: 100 })
+    const lock = server.admin(`BEGIN; LOCK TABLE ${schema}.named_values; SELECT pg_sleep(1)`)
+    const waited = store.values.set('k', 1).catch((error: unknown) => error)
+    await lock
+    const error = await waited
+    // The lock may have come after the value, or gone before the last attempt.
+    if (error !== undefined) expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await store.values.set('k', 2)
+    expect(await store.values.get('k')).toBe(2)
+  })
+
+  it('is left alone by the moves of a closed store', async () => {
+    const clock = fakeClock()
+    const store = await opened({ clock })
+    await store.close()
+    await clock.advance(60_000)
+    expect(said).toEqual([])
+  })
+})

@@ -1,0 +1,1 @@
+export { PostgresServer } from '../../../scripts/servers/postgres.mjs'

@@ -1,0 +1,144 @@
+import { join } from 'node:path'
+import { deflateRawSync } from 'node:zlib'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventCodec, type RetryEvent, sessionCodec } from '../../records/src/session.js'
+import { openSqliteDriver } from '../src/sqlite/driver.js'
+import { MIGRATION_1 } from '../src/sqlite/schema.js'
+import type { Journal } from '../src/store.js'
+import { at, event, session } from './contract/records.js'
+import { folder, opened } from './sqlite-place.js'
+
+/** How many of the newest records are never compressed, and a good deal more than that. */
+const YOUNG = 10_000
+const MANY = YOUNG + 2000
+
+const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => event(from + i))
+
+async function everything(
+  journal: Journal<RetryEvent, { limit?: number; cursor?: string; order?: 'oldest' }>,
+) {
+  const items: RetryEvent[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await journal.list({
+      limit: 999,
+      order: 'oldest',
+      ...(cursor === undefined ? {} : { cursor }),
+    })
+    items.push(...page.items)
+    if (page.cursor === undefined) return items
+    cursor = page.cursor
+  }
+}
+
+describe('old records in a SQLite store', () => {
+  it('are compressed when the journal is looked after, and read as before', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const store = await opened(file)
+    const driver = await openSqliteDriver(file)
+    onTestFinished(() => driver.close())
+    const held = (table: string, type: string) =>
+      driver
+        .prepare(`SELECT count(*) AS n, sum(length(body)) AS size FROM ${table} WHERE typeof(body) = ?`)
+        .get([type])
+    await store.events.append(numbered(0, MANY))
+    await store.sessions.append(Array.from({ length: MANY }, (_, n) => session(n)))
+    const before = Number(held('events', 'text')?.size)
+    expect(await store.events.expire({ maxEntries: MANY })).toBe(0)
+    expect(await store.sessions.expire({})).toBe(0)
+
+    const { n, size } = held('events', 'blob') ?? {}
+    expect(Number(n)).toBeGreaterThan(5)
+    expect(Number(n)).toBeLessThan(10)
+    expect(Number(size) * 4).toBeLessThan(before * (2000 / MANY))
+    expect(await store.events.count()).toBe(MANY)
+    expect(await everything(store.events)).toEqual(numbered(0, MANY))
+    expect(await store.sessions.get(session(3).sessionId)).toEqual(session(3))
+    expect((await store.sessions.list({ correlationId: 'c700' })).items).toEqual([session(700)])
+  })
+
+  it('leave when all that were compressed with them have left', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const store = await opened(file)
+    const driver = await openSqliteDriver(file)
+    onTestFinished(() => driver.close())
+    await store.events.append(numbered(0, MANY))
+    await store.events.expire({})
+    expect(await store.events.expire({ before: at(300) })).toBe(300)
+    expect((await everything(store.events)).slice(0, 2)).toEqual(numbered(300, 302))
+    expect(await store.events.expire({ maxEntries: 50 })).toBe(MANY - 350)
+    expect(await everything(store.events)).toEqual(numbered(MANY - 50, MANY))
+    const left = driver.prepare('SELECT count(*) AS n, min(first) AS first FROM events').get([])
+    expect(Number(left?.n)).toBeLessThanOrEqual(3)
+    expect(await store.events.expire({ maxEntries: 0 })).toBe(50)
+    expect(driver.prepare('SELECT count(*) AS n FROM events').get([])?.n).toBe(0)
+    await store.events.append([event(1)])
+    expect(await everything(store.events)).toEqual([event(1)])
+  })
+})
+
+describe('what a SQLite store writes', () => {
+  it('is seen by whoever asks in the same turn', async () => {
+    const store = await opened(join(await folder(), 'holdfast.db'))
+    const appended = store.events.append([event(1)])
+    expect(await store.events.count()).toBe(1)
+    await appended
+  })
+
+  it('is committed though the event loop never gets its turn', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const store = await opened(file)
+    const driver = await openSqliteDriver(file)
+    onTestFinished(() => driver.close())
+    const appended: Promise<void>[] = []
+    for (let n = 0; n < 1000; n++) appended.push(store.events.append([event(n)]))
+    // Nothing was awaited, so this is still the turn in which they came.
+    expect(driver.prepare('SELECT sum(entries) AS n FROM events').get([])?.n).toBe(512)
+    await Promise.all(appended)
+    expect(driver.prepare('SELECT sum(entries) AS n FROM events').get([])?.n).toBe(1000)
+  })
+})
+
+describe('a SQLite file of version 1', () => {
+  it('is brought up to date with all its records, the compressed ones too', async () => {
+    const file = join(await folder(), 'holdfast.db')
+    const driver = await openSqliteDriver(file)
+    driver.exec(MIGRATION_1)
+    driver.exec(`PRAGMA application_id = ${0x486f6c64}; PRAGMA user_version = 1`)
+    const events = numbered(0, 6)
+    for (const [n, { eventId, eventType, operation, sessionId, timestamp }] of events.entries())
+      driver
+        .prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)')
+        .run([n + 1, timestamp.getTime(), eventId, eventType, operation ?? null, sessionId ?? null])
+    const texts = events.map((each) => JSON.stringify(eventCodec.encode(each)))
+    const body = driver.prepare('INSERT INTO events_bodies VALUES (?, ?, ?)')
+    body.run([1, 4, deflateRawSync(`[${texts.slice(0, 4).join(',')}]`)])
+    body.run([5, 6, `[${texts.slice(4).join(',')}]`])
+    const one = session(1, { policyIds: ['a', 'default'] })
+    driver
+      .prepare('INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+      .run([
+        1,
+        one.startTime.getTime(),
+        one.sessionId,
+        one.operation,
+        null,
+        one.correlationId,
+        0,
+        'default\na',
+      ])
+    driver
+      .prepare('INSERT INTO sessions_bodies VALUES (?, ?, ?)')
+      .run([1, 1, JSON.stringify([sessionCodec.encode(one)])])
+    driver.close()
+
+    const store = await opened(file)
+    expect(await everything(store.events)).toEqual(events)
+    expect(await store.events.count()).toBe(6)
+    expect((await store.events.list({ types: [events[0]?.eventType ?? ''] })).items.length).toBeGreaterThan(0)
+    expect((await store.events.list({ after: events[4]?.eventId })).items).toEqual([events[5]])
+    expect(await store.sessions.get(one.sessionId)).toEqual(one)
+    expect((await store.sessions.list({ policyId: one.policyId, success: false })).items).toEqual([one])
+    await store.events.append([event(6)])
+    expect(await everything(store.events)).toEqual(numbered(0, 7))
+  })
+})
