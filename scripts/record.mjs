@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { launch } from '../packages/dashboard/test/browser.mjs'
-import { openHouse } from '../packages/dashboard/test/house.mjs'
+import { openTestServer } from '../packages/dashboard/test/test-server.mjs'
 import { root } from './packages.mjs'
 
 const folder = join(root, 'docs/screenshots')
@@ -26,7 +26,7 @@ const VIEWS = /** @type {const} */ ([
 
 const browser = await launch()
 mkdirSync(folder, { recursive: true })
-const house = await openHouse({ past: true })
+const house = await openTestServer({ past: true })
 const { hf } = house
 // Members that differ, an operator who did something, and one session with waits long enough to be seen.
 for (let n = 0; n < 60; n++)

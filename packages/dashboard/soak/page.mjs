@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from 'holdfast/internal'
 import { launch } from '../test/browser.mjs'
-import { openHouse } from '../test/house.mjs'
+import { openTestServer } from '../test/test-server.mjs'
 import { measure } from './visit.mjs'
 
 const MINUTES = Number(process.env['MINUTES'] ?? 10)
@@ -16,7 +16,7 @@ const GROWTH = { bytes: 3_000_000, nodes: 2000 }
 
 const browser = await launch()
 for (const line of await measure(browser)) console.log(line)
-const house = await openHouse()
+const house = await openTestServer()
 const page = await (await browser.newContext({ locale: 'en-GB' })).newPage()
 await page.goto(house.url)
 await page.locator('.pulse.live').waitFor()

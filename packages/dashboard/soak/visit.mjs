@@ -1,7 +1,7 @@
 // How quick the page is: a first visit with nothing cached, and scrolling through 10,000 breakers. On loopback, by the
 // browser's own marks. `node packages/dashboard/soak/visit.mjs` says it at once, `npm run test:soak` besides the rest.
 import { launch } from '../test/browser.mjs'
-import { openHouse } from '../test/house.mjs'
+import { openTestServer } from '../test/test-server.mjs'
 
 /** @typedef {import('playwright-core').Browser} Browser */
 
@@ -77,7 +77,7 @@ const quantile = (values, share) =>
 
 /** @param {Browser} browser */
 async function firstVisits(browser) {
-  const house = await openHouse({ past: true })
+  const house = await openTestServer({ past: true })
   const visits = []
   try {
     for (let n = 0; n < VISITS; n++) {
@@ -98,7 +98,7 @@ async function firstVisits(browser) {
 
 /** @param {Browser} browser */
 async function scrollMany(browser) {
-  const house = await openHouse({ breakers: BREAKERS, quiet: true })
+  const house = await openTestServer({ breakers: BREAKERS, quiet: true })
   const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 900 } })
   try {
     const page = await context.newPage()

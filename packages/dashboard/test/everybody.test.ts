@@ -1,8 +1,8 @@
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openHouse } from './house.mjs'
-import { type House, inBrowser, openTab } from './tab.js'
+import { inBrowser, openTab, type TestServer } from './tab.js'
+import { openTestServer } from './test-server.mjs'
 
 /** Every view as people come to it, and something to wait for. */
 const VIEWS = [
@@ -46,9 +46,9 @@ async function violationsIn(page: Page, text: string): Promise<string[]> {
 }
 
 inBrowser('everybody', () => {
-  let house: House
+  let house: TestServer
   beforeAll(async () => {
-    house = await openHouse({ past: true })
+    house = await openTestServer({ past: true })
   })
   afterAll(() => house.close())
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { built } from './house.mjs'
+import { built } from './test-server.mjs'
 
 /** All that a first visit loads, gzipped. */
 const LIMIT = 120_000

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, describe } from 'vitest'
 import { launch } from './browser.mjs'
-import { built, openHouse } from './house.mjs'
+import { built, openTestServer } from './test-server.mjs'
 
-export type House = Awaited<ReturnType<typeof openHouse>>
+export type TestServer = Awaited<ReturnType<typeof openTestServer>>
 
 const html = join(built, 'index.html')
 const parts = existsSync(html) ? [...readFileSync(html, 'utf8').matchAll(/(?:src|href)="([^"]+)"/g)] : []
@@ -26,7 +26,7 @@ afterAll(async () => {
 export const inBrowser = describe
 
 export interface Tab {
-  readonly house: House
+  readonly house: TestServer
   readonly page: Page
   /** What the page complained of: errors of scripts, answers that failed, what its policy refused, other places it asked. */
   readonly complaints: string[]
@@ -34,9 +34,9 @@ export interface Tab {
   another(path: string, options?: BrowserContextOptions): Promise<Page>
 }
 
-interface TabOptions extends NonNullable<Parameters<typeof openHouse>[0]> {
+interface TabOptions extends NonNullable<Parameters<typeof openTestServer>[0]> {
   /** A house that is there already. */
-  house?: House
+  house?: TestServer
   context?: BrowserContextOptions
   /** Called before the page is loaded. */
   before?: (page: Page) => Promise<unknown>
@@ -58,7 +58,7 @@ let usual: Promise<BrowserContext> | undefined
 
 /** A house, and a tab that looks at it. */
 export async function openTab(path: string, options: TabOptions = {}): Promise<Tab> {
-  const house = options.house ?? (await openHouse(options))
+  const house = options.house ?? (await openTestServer(options))
   if (options.house === undefined) opened.push(() => house.close())
   const complaints: string[] = []
   const open = async (to: string, given?: BrowserContextOptions): Promise<Page> => {

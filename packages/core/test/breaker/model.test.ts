@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type BreakerEvent, CircuitBreaker, type Clock, type Permit } from '../../src/index.js'
 import { histories, seed } from '../histories.js'
-import { Model, type ModelOptions, type ModelPermit, type Verdict } from './model.js'
+import { Model, type ModelOptions, type ModelOutcome, type ModelPermit } from './model.js'
 
 const HISTORIES = histories(10_000)
 const HOUR = 3_600_000
@@ -86,7 +86,7 @@ class Pair {
     return [real, model]
   }
 
-  settle(pair: [Permit, ModelPermit] | undefined, verdict: Verdict): void {
+  settle(pair: [Permit, ModelPermit] | undefined, verdict: ModelOutcome): void {
     pair?.[0][verdict]()
     if (pair !== undefined) this.model.settle(pair[1], verdict)
   }

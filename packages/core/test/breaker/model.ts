@@ -21,7 +21,7 @@ export interface ModelOptions {
 }
 
 type State = 'closed' | 'open' | 'half_open'
-export type Verdict = 'success' | 'failure' | 'ignore'
+export type ModelOutcome = 'success' | 'failure' | 'ignore'
 
 interface Result {
   time: number
@@ -104,7 +104,7 @@ export class Model {
     return permit
   }
 
-  settle(permit: ModelPermit, verdict: Verdict): void {
+  settle(permit: ModelPermit, verdict: ModelOutcome): void {
     const { slowCallDuration = Number.POSITIVE_INFINITY } = this.options
     if (permit.settled) return
     permit.settled = true

@@ -18,7 +18,7 @@ function traced<F extends (...args: never[]) => Promise<unknown>>(
 
 describe('a decorated method', () => {
   it('may be private, static or both', async () => {
-    class Vault {
+    class SecretStore {
       tries = 0
       static tries = 0
 
@@ -35,12 +35,12 @@ describe('a decorated method', () => {
       }
 
       use() {
-        return Promise.all([this.#open(), Vault.#close()])
+        return Promise.all([this.#open(), SecretStore.#close()])
       }
     }
-    class Safe extends Vault {}
+    class Safe extends SecretStore {}
     expect(await new Safe().use()).toEqual(['open', 'closed'])
-    expect(names()).toEqual(['Vault.#open', 'Vault.#close'])
+    expect(names()).toEqual(['SecretStore.#open', 'SecretStore.#close'])
   })
 
   it('belongs to the class that declares it, also when called by way of super', async () => {

@@ -28,7 +28,7 @@ const HINT = 20
 const HINTED = thrown(withStatus(429, { 'retry-after-ms': `${HINT}` }))
 const LIMITED = thrown(withStatus(429))
 
-interface Flight {
+interface PendingAttempt {
   readonly real: Selection<string>
   readonly model: ModelPick
   readonly call: Call
@@ -73,7 +73,7 @@ function history(strategy: StrategyName, seed: number): void {
   }
   const pool = new Pool<string>({ id: 'p', strategy, breaker, clock, random: () => 0, ...limits })
   const model = new Model({ strategy, breaker, clock, maxEjected, panicThreshold })
-  let flights: Flight[] = []
+  let flights: PendingAttempt[] = []
   let calls: Call[] = []
   let made = 0
 

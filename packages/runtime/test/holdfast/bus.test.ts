@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { openStore } from '../../../store/src/open.js'
 import { StoreBackedContext } from '../../src/store-backed-context.js'
 
-const PATIENCE = 10_000
+const WAIT_MS = 10_000
 
 describe('a listener that is too slow', () => {
   it('loses events, which others and stderr are told of', async () => {
@@ -29,7 +29,7 @@ describe('a listener that is too slow', () => {
         if (i % 1000 === 0) await house.flush()
       }
     }
-    await tell(PATIENCE + 1)
+    await tell(WAIT_MS + 1)
     expect(losses).toEqual([])
     await tell(25)
     const loss = { records: 'events', listener: 'alert' }
@@ -40,7 +40,7 @@ describe('a listener that is too slow', () => {
     finish()
     await vi.waitFor(() => expect(losses).toHaveLength(3), { interval: 1 })
     expect(losses.at(-1)).toEqual({ ...loss, dropped: 15 })
-    expect(heard).toBe(PATIENCE + 1)
+    expect(heard).toBe(WAIT_MS + 1)
     expect(said.mock.calls.flat()).toEqual([
       'holdfast: 1 events were dropped because a listener to alert could not keep up',
     ])

@@ -63,7 +63,7 @@ const HOUR = 3_600_000
  *   `past` fills the last 24 hours; `breakers` adds so many members to a second pool; `tokens` makes one of each role;
  *   `quiet` makes no calls at all; `shared` is the Redis of its fleet
  */
-export async function openHouse(options = {}) {
+export async function openTestServer(options = {}) {
   const chance = seededRandom(7)
   let offset = options.past === true ? -24 * HOUR : 0
   const clock = {
