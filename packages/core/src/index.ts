@@ -32,8 +32,8 @@ export type {
   NetworkChangedEvent,
   PoolEvent,
 } from './pool/events.js'
-export type { Member } from './pool/member.js'
-export type { MemberStats } from './pool/member-counters.js'
+export type { Member } from './pool/members/member.js'
+export type { MemberStats } from './pool/members/member-counters.js'
 export type { MemberOutcome, PoolOptions } from './pool/options.js'
 export { Pool } from './pool/pool.js'
 export type { Chooser } from './pool/strategies/function.js'

@@ -1,6 +1,6 @@
 import { type AsyncScope, captureContext, runInContext } from '../async-context.js'
-import type { Member } from '../pool/member.js'
-import type { Selection } from '../pool/member-pool.js'
+import type { Member } from '../pool/members/member.js'
+import type { Selection } from '../pool/members/member-pool.js'
 import { reportOnce } from '../report.js'
 
 /** What the guarded function is given about its attempt. */

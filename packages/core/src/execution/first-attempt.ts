@@ -1,6 +1,6 @@
 import { type AsyncScope, runInContext } from '../async-context.js'
 import type { GuardExecutor } from '../guard/guard-executor.js'
-import type { Member } from '../pool/member.js'
+import type { Member } from '../pool/members/member.js'
 import { sessionSequence } from '../session/session.js'
 import type { DeadlineEntry, DeadlineQueue } from '../timeout/deadline-queue.js'
 import type { AttemptContext } from './attempt.js'

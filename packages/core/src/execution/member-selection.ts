@@ -1,6 +1,6 @@
 import type { Classification } from '../classify/index.js'
 import type { GuardSettings } from '../guard/options.js'
-import type { MemberPool, Selection } from '../pool/member-pool.js'
+import type { MemberPool, Selection } from '../pool/members/member-pool.js'
 import type { AttemptRun } from './attempt.js'
 import { breakerOutcome } from './outcome.js'
 

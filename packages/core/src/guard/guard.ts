@@ -1,7 +1,7 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { Attempt, PooledAttempt } from '../execution/attempt.js'
 import type { CallOptions } from '../execution/execution.js'
-import type { MemberPool } from '../pool/member-pool.js'
+import type { MemberPool } from '../pool/members/member-pool.js'
 import type { FetchRetryOptions } from '../retry/options.js'
 import type { GuardEvent } from './events.js'
 import { GuardExecutor } from './guard-executor.js'

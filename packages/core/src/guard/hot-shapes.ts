@@ -6,7 +6,7 @@ import { createDeferred } from '../execution/deferred.js'
 import { Execution, ExecutionDeadline } from '../execution/execution.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 import { MemberSelection } from '../execution/member-selection.js'
-import type { MemberPool } from '../pool/member-pool.js'
+import type { MemberPool } from '../pool/members/member-pool.js'
 import { attachSession, type Session } from '../session/session.js'
 import type { GuardExecutor } from './guard-executor.js'
 

@@ -20,7 +20,7 @@ import {
   positiveInteger,
   throwIfInvalid,
 } from '../options.js'
-import type { MemberPool } from '../pool/member-pool.js'
+import type { MemberPool } from '../pool/members/member-pool.js'
 import { reportOnce } from '../report.js'
 import type { RetryBudget } from '../retry/budget.js'
 import {

@@ -2,7 +2,7 @@ import { bindContext } from '../async-context.js'
 import type { Classification } from '../classify/index.js'
 import { AttemptContext, type AttemptRun } from '../execution/attempt.js'
 import type { GuardSettings } from '../guard/options.js'
-import type { Selection } from '../pool/member-pool.js'
+import type { Selection } from '../pool/members/member-pool.js'
 
 /** What the signals of slower calls are aborted with. */
 const LOSER_ABORT_REASON = new DOMException('Another call of the hedge was quicker', 'AbortError')

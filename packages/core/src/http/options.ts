@@ -6,7 +6,7 @@ import {
   parseGuardOptions,
 } from '../guard/options.js'
 import { type OptionRule, type OptionSpec, ofType, parseOptions, throwIfInvalid } from '../options.js'
-import type { MemberPool } from '../pool/member-pool.js'
+import type { MemberPool } from '../pool/members/member-pool.js'
 import {
   type CompiledRetryPolicy,
   type FetchRetryOptions,

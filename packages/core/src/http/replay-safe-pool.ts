@@ -1,5 +1,5 @@
 import type { HoldfastError } from '../errors.js'
-import type { MemberPool, Selection, SelectionOutcome } from '../pool/member-pool.js'
+import type { MemberPool, Selection, SelectionOutcome } from '../pool/members/member-pool.js'
 import { StatusError } from './status-error.js'
 
 /** A request that knows what may become of it. */

@@ -1,10 +1,10 @@
 import type { CircuitBreaker } from '../breaker/breaker.js'
 import type { Clock } from '../clock.js'
-import type { MemberBreakers } from './breakers.js'
 import { Ejections } from './ejections.js'
 import { growArray, type SlotIndexed } from './indexes/grow-array.js'
 import { TimeHeap } from './indexes/time-heap.js'
-import type { SlotTable } from './slot-table.js'
+import type { MemberBreakers } from './members/member-breakers.js'
+import type { SlotTable } from './members/slot-table.js'
 import type { SelectionStrategy } from './strategies/strategy.js'
 
 /** Where a slot stands: it has a member that is not drained, and is in the strategy's index. */

@@ -1,7 +1,7 @@
 import type { Classification } from '../classify/index.js'
 import { reportOnce } from '../report.js'
-import type { Member } from './member.js'
-import type { SelectionOutcome } from './member-pool.js'
+import type { Member } from './members/member.js'
+import type { SelectionOutcome } from './members/member-pool.js'
 import type { PoolSettings } from './options.js'
 
 /** The HTTP status behind an outcome, where there is one; also that of a response that was returned. */

@@ -18,7 +18,7 @@ import {
   oneOf,
   parseOptions,
 } from '../options.js'
-import type { Member } from './member.js'
+import type { Member } from './members/member.js'
 import type { Chooser } from './strategies/function.js'
 import { STRATEGY_NAMES, type StrategyName } from './strategies/index.js'
 

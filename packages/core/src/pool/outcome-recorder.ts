@@ -2,20 +2,20 @@ import type { BreakerEvent } from '../breaker/breaker.js'
 import { isCountedFailure } from '../breaker/counted-failure.js'
 import type { BreakerOutcome } from '../breaker/permit.js'
 import type { Availability } from './availability.js'
-import type { MemberBreakers } from './breakers.js'
 import type { PoolCoordinator } from './coordinator.js'
 import type { PoolEvent } from './events.js'
-import type { MemberStats } from './member-counters.js'
 import { isRateLimit, MemberFaults, outcomeStatus } from './member-faults.js'
-import type { SelectionOutcome } from './member-pool.js'
-import type { MemberSelection } from './member-selection.js'
+import type { MemberBreakers } from './members/member-breakers.js'
+import type { MemberStats } from './members/member-counters.js'
+import type { SelectionOutcome } from './members/member-pool.js'
+import type { SlotSelection } from './members/slot-selection.js'
+import type { SlotTable } from './members/slot-table.js'
 import { LocalFaultRollback } from './network/local-fault-rollback.js'
 import { isLocalFault, provesNetworkUp } from './network/local-faults.js'
 import { NetworkHealth } from './network/network-health.js'
 import type { PoolSettings } from './options.js'
 import { LatencyAverages } from './scores/latency-averages.js'
 import { ScoreWindow } from './scores/score-window.js'
-import type { SlotTable } from './slot-table.js'
 
 /** What the outcome of an attempt means for its member, for others of the call, and for the network. */
 export class OutcomeRecorder<T> {
@@ -66,9 +66,9 @@ export class OutcomeRecorder<T> {
 
   /** Takes the outcome of an attempt, once; tells whether it speaks of the member and not of the request. */
   recordOutcome(
-    selection: MemberSelection<T>,
+    selection: SlotSelection<T>,
     outcome: SelectionOutcome,
-    selections: readonly MemberSelection<T>[],
+    selections: readonly SlotSelection<T>[],
   ): boolean {
     if (selection.progress !== 'running') return false
     const { classification, duration } = outcome
@@ -149,7 +149,7 @@ export class OutcomeRecorder<T> {
   }
 
   /** Whether the member that was taken is still in the pool. */
-  private isCurrent({ slot, generation }: MemberSelection<T>): boolean {
+  private isCurrent({ slot, generation }: SlotSelection<T>): boolean {
     return generation === this.slotTable.generation(slot)
   }
 
@@ -169,7 +169,7 @@ export class OutcomeRecorder<T> {
 
   /** Tells the breaker, or the columns that stand for it. */
   private recordBreakerResult(
-    selection: MemberSelection<T>,
+    selection: SlotSelection<T>,
     outcome: BreakerOutcome,
     endedAt: number | undefined,
   ): void {
@@ -187,7 +187,7 @@ export class OutcomeRecorder<T> {
   }
 
   private recordAttempt(
-    { slot, selectedAt, duration }: MemberSelection<T>,
+    { slot, selectedAt, duration }: SlotSelection<T>,
     outcome: BreakerOutcome,
     isLocal: boolean,
   ): void {
@@ -205,7 +205,7 @@ export class OutcomeRecorder<T> {
 
   /** What an outcome says of the network. Gives the verdict on the member that is left then. */
   private updateNetwork(
-    selection: MemberSelection<T>,
+    selection: SlotSelection<T>,
     outcome: SelectionOutcome,
     breakerOutcome: BreakerOutcome,
     isLocal: boolean,
@@ -224,7 +224,7 @@ export class OutcomeRecorder<T> {
   }
 
   /** The attempt met a local fault. Tells whether that is the network's and not the member's. */
-  private isNetworkFault({ slot, duration }: MemberSelection<T>, outcome: BreakerOutcome): boolean {
+  private isNetworkFault({ slot, duration }: SlotSelection<T>, outcome: BreakerOutcome): boolean {
     const { network, localFaults, settings, availability } = this
     const now = settings.clock.now()
     const since = now - settings.breaker.windowDuration
@@ -248,13 +248,13 @@ export class OutcomeRecorder<T> {
   }
 
   /** The member asked to be left alone. */
-  private onRateLimited({ slot, member }: MemberSelection<T>, requestedDelay: number | undefined): void {
+  private onRateLimited({ slot, member }: SlotSelection<T>, requestedDelay: number | undefined): void {
     const retryAfter = requestedDelay ?? this.breakers.settingsOf(slot).timeoutDuration
     if (this.startCooldown(slot, retryAfter)) this.coordinator?.onCooldownStarted(member.id, retryAfter)
   }
 
   /** An answer from another member proves that those who are accused were to blame themselves. */
-  private resolveSuspects(selection: MemberSelection<T>, selections: readonly MemberSelection<T>[]): void {
+  private resolveSuspects(selection: SlotSelection<T>, selections: readonly SlotSelection<T>[]): void {
     const { slot, progress } = selection
     for (const other of selections) {
       if (other.slot === slot && other.generation === selection.generation) continue
@@ -263,7 +263,7 @@ export class OutcomeRecorder<T> {
     }
   }
 
-  private recordDeferredFailure(selection: MemberSelection<T>): void {
+  private recordDeferredFailure(selection: SlotSelection<T>): void {
     const { breakers, availability, settings } = this
     const { slot, admittedEpoch, duration } = selection
     selection.progress = 'settled'

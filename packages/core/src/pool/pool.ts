@@ -6,14 +6,15 @@ import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
 import { Listeners } from '../listeners.js'
 import { formatValue, throwIfInvalid } from '../options.js'
 import { Availability, type MemberStatus } from './availability.js'
-import { MemberBreakers } from './breakers.js'
 import type { PoolCoordinator } from './coordinator.js'
 import { createNetworkDownError, createPoolUnavailableError } from './errors.js'
 import type { PoolEvent } from './events.js'
-import type { Member } from './member.js'
-import type { MemberStats } from './member-counters.js'
-import type { MemberPool, Selection, SelectionOutcome } from './member-pool.js'
-import { keepTakenShape, MemberSelection } from './member-selection.js'
+import type { Member } from './members/member.js'
+import { MemberBreakers } from './members/member-breakers.js'
+import type { MemberStats } from './members/member-counters.js'
+import type { MemberPool, Selection, SelectionOutcome } from './members/member-pool.js'
+import { keepTakenShape, SlotSelection } from './members/slot-selection.js'
+import { SlotTable } from './members/slot-table.js'
 import {
   type PoolOptions,
   type PoolSettings,
@@ -22,7 +23,6 @@ import {
   parsePoolOptions,
 } from './options.js'
 import { OutcomeRecorder } from './outcome-recorder.js'
-import { SlotTable } from './slot-table.js'
 import type { Chooser } from './strategies/function.js'
 import { createStrategy } from './strategies/index.js'
 import type { SelectionStrategy } from './strategies/strategy.js'
@@ -284,11 +284,11 @@ export class Pool<T = unknown> implements MemberPool<T> {
     const { availability, slotTable, recorder, settings } = this
     const now = settings.clock.now()
     if (!recorder.isCallAllowed(now)) return undefined
-    const tried = selections.length === 0 ? NO_SLOTS : this.triedSlots(selections as MemberSelection<T>[])
+    const tried = selections.length === 0 ? NO_SLOTS : this.triedSlots(selections as SlotSelection<T>[])
     for (;;) {
       const slot = availability.chooseSlot(tried, context, now)
       if (slot < 0) return undefined
-      const selection = new MemberSelection(slotTable.member(slot), slot, slotTable.generation(slot), now)
+      const selection = new SlotSelection(slotTable.member(slot), slot, slotTable.generation(slot), now)
       if (!this.acquirePermit(selection, lease, now)) continue
       availability.onSelected(slot)
       return selection
@@ -300,7 +300,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
     const now = this.settings.clock.now()
     return (
       !this.recorder.isNetworkDown(now) &&
-      this.availability.hasUntriedMember(this.triedSlots(selections as MemberSelection<T>[]), now)
+      this.availability.hasUntriedMember(this.triedSlots(selections as SlotSelection<T>[]), now)
     )
   }
 
@@ -311,12 +311,12 @@ export class Pool<T = unknown> implements MemberPool<T> {
     selections: readonly Selection<T>[],
   ): boolean {
     const isMemberFault = this.recorder.recordOutcome(
-      selection as MemberSelection<T>,
+      selection as SlotSelection<T>,
       outcome,
-      selections as readonly MemberSelection<T>[],
+      selections as readonly SlotSelection<T>[],
     )
     // Nobody is left who could do better.
-    return isMemberFault && this.triedSlots(selections as MemberSelection<T>[]).length < this.size
+    return isMemberFault && this.triedSlots(selections as SlotSelection<T>[]).length < this.size
   }
 
   /** @internal */
@@ -335,7 +335,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   }
 
   /** Lets a call through the breaker of the slot that was chosen, or finds that the slot is out after all. */
-  private acquirePermit(selection: MemberSelection<T>, lease: number | undefined, now: number): boolean {
+  private acquirePermit(selection: SlotSelection<T>, lease: number | undefined, now: number): boolean {
     const { availability, breakers, slotTable } = this
     const { slot } = selection
     const breaker = breakers.forCall(slot)
@@ -351,7 +351,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   }
 
   /** The slots of the members that a call has tried, each once. */
-  private triedSlots(selections: readonly MemberSelection<T>[]): number[] {
+  private triedSlots(selections: readonly SlotSelection<T>[]): number[] {
     const tried: number[] = []
     for (const { slot, generation } of selections)
       if (generation === this.slotTable.generation(slot) && !tried.includes(slot)) tried.push(slot)

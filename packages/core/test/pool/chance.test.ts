@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Member, Pool, StrategyName } from '../../src/index.js'
-import type { Selection } from '../../src/pool/member-pool.js'
+import type { Selection } from '../../src/pool/members/member-pool.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { histories } from '../histories.js'
 import { FAILURE, made, SUCCESS } from './setup.js'

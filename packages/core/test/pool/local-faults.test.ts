@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classify } from '../../src/index.js'
-import type { SelectionOutcome } from '../../src/pool/member-pool.js'
+import type { SelectionOutcome } from '../../src/pool/members/member-pool.js'
 import { isLocalFault, provesNetworkUp } from '../../src/pool/network/local-faults.js'
 
 const withCode = (code: unknown, more: object = {}) => Object.assign(new Error('failed'), { code, ...more })

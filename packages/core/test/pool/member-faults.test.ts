@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { MemberOutcome, Pool } from '../../src/index.js'
-import type { Selection, SelectionOutcome } from '../../src/pool/member-pool.js'
+import type { Selection, SelectionOutcome } from '../../src/pool/members/member-pool.js'
 import {
   answered,
   called,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type BreakerOptions, type Member, Pool, type StrategyName } from '../../src/index.js'
-import type { Selection } from '../../src/pool/member-pool.js'
+import type { Selection } from '../../src/pool/members/member-pool.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { histories } from '../histories.js'
 import { Model, type ModelPick } from './model.js'

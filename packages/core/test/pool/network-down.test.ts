@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classify, type Pool, type PoolEvent } from '../../src/index.js'
-import type { SelectionOutcome } from '../../src/pool/member-pool.js'
+import type { SelectionOutcome } from '../../src/pool/members/member-pool.js'
 import {
   attempts,
   call,

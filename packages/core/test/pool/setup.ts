@@ -1,5 +1,5 @@
 import { type Classification, classify, type Member, Pool, type PoolOptions } from '../../src/index.js'
-import type { Selection, SelectionOutcome } from '../../src/pool/member-pool.js'
+import type { Selection, SelectionOutcome } from '../../src/pool/members/member-pool.js'
 import { type FakeClock, fakeClock, seededRandom } from '../../src/testing/index.js'
 
 export { problemsOf } from '../breaker/setup.js'

@@ -1,7 +1,7 @@
 import type { BreakerState, CircuitBreaker } from '../../breaker/breaker.js'
 import { OutcomeWindow } from '../../breaker/window.js'
-import type { MemberBreakers } from '../breakers.js'
-import type { SlotTable } from '../slot-table.js'
+import type { MemberBreakers } from '../members/member-breakers.js'
+import type { SlotTable } from '../members/slot-table.js'
 
 /** How a slot's breaker was before the first fault, and what has been blamed on it since. */
 interface BreakerCheckpoint {

@@ -1,6 +1,6 @@
 import { readCauseChain } from '../../classify/cause-chain.js'
 import { byCode } from '../../classify/error-codes.js'
-import type { SelectionOutcome } from '../member-pool.js'
+import type { SelectionOutcome } from '../members/member-pool.js'
 
 /** Codes that speak of the network at this end. */
 const LOCAL_NETWORK_CODES = new Set<unknown>(['ENETDOWN', 'ENETUNREACH', 'EAI_AGAIN', 'ENOTFOUND'])

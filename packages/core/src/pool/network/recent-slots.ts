@@ -1,7 +1,7 @@
 import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 
 /** Into how many stretches the window is cut; what is remembered is exact to one of them. */
-const BUCKET_COUNT = 8
+const RECENT_BUCKET_COUNT = 8
 
 /** How many different slots were seen within a window of time. */
 export class RecentSlots implements SlotIndexed {
@@ -9,13 +9,13 @@ export class RecentSlots implements SlotIndexed {
   size = 0
   /** The stretch in which each slot was last seen, from 1 on, and how many belong to each of the last ones. */
   private lastSeenBucket = new Uint32Array(0)
-  private readonly countByBucket = new Float64Array(BUCKET_COUNT)
-  private currentBucket = BUCKET_COUNT
-  private firstBucket = BUCKET_COUNT
+  private readonly countByBucket = new Float64Array(RECENT_BUCKET_COUNT)
+  private currentBucket = RECENT_BUCKET_COUNT
+  private firstBucket = RECENT_BUCKET_COUNT
   private readonly bucketMs: number
 
   constructor(duration: number) {
-    this.bucketMs = duration / BUCKET_COUNT
+    this.bucketMs = duration / RECENT_BUCKET_COUNT
   }
 
   add(slot: number, now: number): void {
@@ -23,20 +23,20 @@ export class RecentSlots implements SlotIndexed {
     if (this.lastSeenBucket[slot] === this.currentBucket) return
     this.remove(slot)
     this.lastSeenBucket[slot] = this.currentBucket
-    ;(this.countByBucket[this.currentBucket % BUCKET_COUNT] as number) += 1
+    ;(this.countByBucket[this.currentBucket % RECENT_BUCKET_COUNT] as number) += 1
     this.size++
   }
 
   /** Lets go of what is too old. */
   advance(now: number): void {
     const bucket = Math.floor(now / this.bucketMs) + this.firstBucket
-    if (bucket - this.currentBucket >= BUCKET_COUNT) {
+    if (bucket - this.currentBucket >= RECENT_BUCKET_COUNT) {
       this.countByBucket.fill(0)
       this.size = 0
       this.currentBucket = bucket
     }
     while (this.currentBucket < bucket) {
-      const oldest = ++this.currentBucket % BUCKET_COUNT
+      const oldest = ++this.currentBucket % RECENT_BUCKET_COUNT
       this.size -= this.countByBucket[oldest] as number
       this.countByBucket[oldest] = 0
     }
@@ -45,16 +45,16 @@ export class RecentSlots implements SlotIndexed {
   remove(slot: number): void {
     const seen = this.lastSeenBucket[slot] as number
     this.lastSeenBucket[slot] = 0
-    if (seen <= this.currentBucket - BUCKET_COUNT) return
-    ;(this.countByBucket[seen % BUCKET_COUNT] as number) -= 1
+    if (seen <= this.currentBucket - RECENT_BUCKET_COUNT) return
+    ;(this.countByBucket[seen % RECENT_BUCKET_COUNT] as number) -= 1
     this.size--
   }
 
   /** Forgets all of them. */
   clear(): void {
     if (this.size === 0) return
-    this.firstBucket += BUCKET_COUNT
-    this.currentBucket += BUCKET_COUNT
+    this.firstBucket += RECENT_BUCKET_COUNT
+    this.currentBucket += RECENT_BUCKET_COUNT
     this.countByBucket.fill(0)
     this.size = 0
   }

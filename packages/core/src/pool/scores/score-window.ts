@@ -15,7 +15,7 @@ const UNKNOWN_SCORE = 0.5
  * its successes count for and its mean latency; the sum of its latencies; and, as whole numbers of half the size, a word
  * of small numbers, and where its results begin.
  */
-const ROW_LENGTH = 4
+const SCORE_ROW_LENGTH = 4
 const SUCCESS_SHARE = 0
 const MEAN_LATENCY = 1
 const TOTAL_LATENCY = 2
@@ -32,7 +32,7 @@ export class ScoreWindow implements SlotIndexed {
   private words = new Uint32Array(0)
   private readonly blocks = new BlockAllocator()
   private readonly slowest = new MaxLatencyIndex(
-    (slot) => this.rows[ROW_LENGTH * slot + MEAN_LATENCY] as number,
+    (slot) => this.rows[SCORE_ROW_LENGTH * slot + MEAN_LATENCY] as number,
   )
 
   /** The highest mean latency of all, for {@link ScoreWindow.score}; where none took any time, one that can be divided by. */
@@ -43,19 +43,19 @@ export class ScoreWindow implements SlotIndexed {
   /** A result that took `ms`. */
   add(slot: number, isFailure: boolean, ms: number): void {
     const { blocks, words, rows } = this
-    const word = words[2 * ROW_LENGTH * slot + PACKED_COUNTS] as number
-    let start = words[2 * ROW_LENGTH * slot + BLOCK_START] as number
+    const word = words[2 * SCORE_ROW_LENGTH * slot + PACKED_COUNTS] as number
+    let start = words[2 * SCORE_ROW_LENGTH * slot + BLOCK_START] as number
     const next = word >>> (2 * COUNT_BITS)
     let count = word & COUNT_MASK
     let successes = (word >>> COUNT_BITS) & COUNT_MASK
-    let sum = rows[ROW_LENGTH * slot + TOTAL_LATENCY] as number
+    let sum = rows[SCORE_ROW_LENGTH * slot + TOTAL_LATENCY] as number
     if (count === MAX_RESULTS) {
       const oldest = blocks.numbers[start + next] as number
       if (oldest >= 0) successes--
       sum -= latencyOf(oldest)
     } else {
       start = blocks.extend(start, count++)
-      words[2 * ROW_LENGTH * slot + BLOCK_START] = start
+      words[2 * SCORE_ROW_LENGTH * slot + BLOCK_START] = start
     }
     // A failure is written below 0, so that a result is one number.
     const result = Math.fround(isFailure ? -1 - ms : ms)
@@ -64,8 +64,8 @@ export class ScoreWindow implements SlotIndexed {
     const last = next === MAX_RESULTS - 1
     // Once a round all is added anew, so that what rounding leaves behind does not add up.
     sum = last ? sumLatencies(blocks.numbers, start) : sum + latencyOf(result)
-    rows[ROW_LENGTH * slot + TOTAL_LATENCY] = sum
-    words[2 * ROW_LENGTH * slot + PACKED_COUNTS] =
+    rows[SCORE_ROW_LENGTH * slot + TOTAL_LATENCY] = sum
+    words[2 * SCORE_ROW_LENGTH * slot + PACKED_COUNTS] =
       count | (successes << COUNT_BITS) | ((last ? 0 : next + 1) << (2 * COUNT_BITS))
     this.writeRow(slot, (SUCCESS_WEIGHT * successes) / count, Math.fround(sum / count))
   }
@@ -74,35 +74,35 @@ export class ScoreWindow implements SlotIndexed {
   score(slot: number, maxLatency: number): number {
     const { rows } = this
     return (
-      (rows[ROW_LENGTH * slot + SUCCESS_SHARE] as number) +
-      LATENCY_WEIGHT * (1 - (rows[ROW_LENGTH * slot + MEAN_LATENCY] as number) / maxLatency)
+      (rows[SCORE_ROW_LENGTH * slot + SUCCESS_SHARE] as number) +
+      LATENCY_WEIGHT * (1 - (rows[SCORE_ROW_LENGTH * slot + MEAN_LATENCY] as number) / maxLatency)
     )
   }
 
   clear(slot: number): void {
     const { words, blocks } = this
     blocks.free(
-      words[2 * ROW_LENGTH * slot + BLOCK_START] as number,
-      (words[2 * ROW_LENGTH * slot + PACKED_COUNTS] as number) & COUNT_MASK,
+      words[2 * SCORE_ROW_LENGTH * slot + BLOCK_START] as number,
+      (words[2 * SCORE_ROW_LENGTH * slot + PACKED_COUNTS] as number) & COUNT_MASK,
     )
     this.writeRow(slot, UNKNOWN_SCORE - LATENCY_WEIGHT, 0)
-    this.rows.fill(0, ROW_LENGTH * slot + TOTAL_LATENCY, ROW_LENGTH * (slot + 1))
+    this.rows.fill(0, SCORE_ROW_LENGTH * slot + TOTAL_LATENCY, SCORE_ROW_LENGTH * (slot + 1))
   }
 
   grow(capacity: number): void {
     const oldLength = this.rows.length
-    this.rows = growArray(this.rows, ROW_LENGTH * capacity)
+    this.rows = growArray(this.rows, SCORE_ROW_LENGTH * capacity)
     this.words = new Uint32Array(this.rows.buffer)
-    for (let at = oldLength; at < this.rows.length; at += ROW_LENGTH)
+    for (let at = oldLength; at < this.rows.length; at += SCORE_ROW_LENGTH)
       this.rows[at + SUCCESS_SHARE] = UNKNOWN_SCORE - LATENCY_WEIGHT
     this.slowest.grow(capacity)
   }
 
   private writeRow(slot: number, share: number, mean: number): void {
     const { rows } = this
-    const before = rows[ROW_LENGTH * slot + MEAN_LATENCY] as number
-    rows[ROW_LENGTH * slot + SUCCESS_SHARE] = share
-    rows[ROW_LENGTH * slot + MEAN_LATENCY] = mean
+    const before = rows[SCORE_ROW_LENGTH * slot + MEAN_LATENCY] as number
+    rows[SCORE_ROW_LENGTH * slot + SUCCESS_SHARE] = share
+    rows[SCORE_ROW_LENGTH * slot + MEAN_LATENCY] = mean
     if (mean !== before) this.slowest.onChanged(slot, before, mean)
   }
 }

@@ -1,6 +1,6 @@
 import { reportOnce } from '../../report.js'
-import type { Member } from '../member.js'
-import type { SlotTable } from '../slot-table.js'
+import type { Member } from '../members/member.js'
+import type { SlotTable } from '../members/slot-table.js'
 import { RoundRobinStrategy } from './round-robin.js'
 
 /** Chooses a member for a call, given those that may be chosen, in order, and the call's context. */

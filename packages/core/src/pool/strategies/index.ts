@@ -1,7 +1,7 @@
 import type { Random } from '../../clock.js'
+import type { SlotTable } from '../members/slot-table.js'
 import type { LatencyAverages } from '../scores/latency-averages.js'
 import type { ScoreWindow } from '../scores/score-window.js'
-import type { SlotTable } from '../slot-table.js'
 import { CostStrategy } from './cost.js'
 import { type Chooser, FunctionStrategy } from './function.js'
 import { LeastLatencyStrategy } from './least-latency.js'

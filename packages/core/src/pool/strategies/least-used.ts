@@ -1,5 +1,5 @@
 import { TournamentTree } from '../indexes/tournament-tree.js'
-import type { SlotTable } from '../slot-table.js'
+import type { SlotTable } from '../members/slot-table.js'
 import type { SelectionStrategy } from './strategy.js'
 
 /** The one with the fewest calls started; among equals the first. */

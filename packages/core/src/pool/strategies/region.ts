@@ -1,6 +1,6 @@
 import { BitSet } from '../indexes/bit-set.js'
 import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
-import type { SlotTable } from '../slot-table.js'
+import type { SlotTable } from '../members/slot-table.js'
 import { contextValue, type SelectionStrategy } from './strategy.js'
 
 /** Makes a way of choosing among slots whose members have these ids. */

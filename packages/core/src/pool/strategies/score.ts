@@ -1,5 +1,5 @@
 import type { Random } from '../../clock.js'
-import type { MemberCounters } from '../member-counters.js'
+import type { MemberCounters } from '../members/member-counters.js'
 import type { ScoreWindow } from '../scores/score-window.js'
 import { RandomStrategy } from './random.js'
 

@@ -1,6 +1,6 @@
 import type { Random } from '../../clock.js'
 import { PrefixSumTree } from '../indexes/prefix-sum-tree.js'
-import type { SlotTable } from '../slot-table.js'
+import type { SlotTable } from '../members/slot-table.js'
 import { RandomStrategy } from './random.js'
 
 /** By chance, each as often as its weight says. One of weight 0 is chosen only where no other is left. */

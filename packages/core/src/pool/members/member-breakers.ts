@@ -1,9 +1,9 @@
-import { type BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
-import type { RemoteBreakerState } from '../breaker/coordinator.js'
-import type { BreakerSettings } from '../breaker/options.js'
-import { type BreakerSnapshot, parseSnapshot, restoreSnapshot } from '../breaker/snapshot.js'
-import { OutcomeWindow } from '../breaker/window.js'
-import { growArray, type SlotIndexed } from './indexes/grow-array.js'
+import { type BreakerEvent, CircuitBreaker } from '../../breaker/breaker.js'
+import type { RemoteBreakerState } from '../../breaker/coordinator.js'
+import type { BreakerSettings } from '../../breaker/options.js'
+import { type BreakerSnapshot, parseSnapshot, restoreSnapshot } from '../../breaker/snapshot.js'
+import { OutcomeWindow } from '../../breaker/window.js'
+import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 import type { SlotTable } from './slot-table.js'
 
 /** Whether the one failure of a slot is in its window, and whether it ever had one. */

@@ -1,4 +1,4 @@
-import type { PermitState } from '../breaker/permit.js'
+import type { PermitState } from '../../breaker/permit.js'
 import type { Member } from './member.js'
 import type { Selection } from './member-pool.js'
 
@@ -9,7 +9,7 @@ import type { Selection } from './member-pool.js'
 export type SelectionProgress = 'running' | 'settled' | 'answered' | 'accused'
 
 /** A member taken for one attempt: what its breaker must know of the call, and the pool. */
-export class MemberSelection<T = unknown> implements Selection<T>, PermitState {
+export class SlotSelection<T = unknown> implements Selection<T>, PermitState {
   epoch = 0
   startedAt = 0
   leaseEnd = 0
@@ -33,12 +33,12 @@ export class MemberSelection<T = unknown> implements Selection<T>, PermitState {
 }
 
 /** One that lives as long as the process: V8 discards code that was compiled for a class without a live instance. */
-let kept: MemberSelection | undefined
+let kept: SlotSelection | undefined
 
 /** Keeps code for taken members from being discarded at a full garbage collection between calls. */
 export function keepTakenShape(): void {
   if (kept !== undefined) return
-  kept = new MemberSelection({ id: '', value: undefined }, 0, 0, 0.5)
+  kept = new SlotSelection({ id: '', value: undefined }, 0, 0, 0.5)
   // Fractions, as times have: V8 then lays these fields out as doubles for good.
   kept.startedAt = kept.leaseEnd = kept.duration = 0.5
 }

@@ -1,4 +1,4 @@
-import type { BreakerOptions } from '../breaker/options.js'
+import type { BreakerOptions } from '../../breaker/options.js'
 
 /** One of several targets that can do the same thing: a proxy, an endpoint, a provider. */
 export interface Member<T = unknown> {

@@ -1,4 +1,4 @@
-import { growArray, type SlotIndexed } from './indexes/grow-array.js'
+import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 
 /** What a pool knows of a member's attempts. Durations are milliseconds. */
 export interface MemberStats {
@@ -20,7 +20,7 @@ export interface MemberStats {
 }
 
 /** A row is as long as a line of the processor's cache, so that an attempt costs one look into memory. */
-const ROW_LENGTH = 8
+const COUNTER_ROW_LENGTH = 8
 
 /** What the numbers of a row are. */
 const SELECTIONS = 0
@@ -36,7 +36,7 @@ export class MemberCounters implements SlotIndexed {
 
   /** How often a slot was chosen. */
   selections(slot: number): number {
-    return this.rows[slot * ROW_LENGTH + SELECTIONS] as number
+    return this.rows[slot * COUNTER_ROW_LENGTH + SELECTIONS] as number
   }
 
   countSelection(slot: number): void {
@@ -61,11 +61,11 @@ export class MemberCounters implements SlotIndexed {
   }
 
   opens(slot: number): number {
-    return this.rows[slot * ROW_LENGTH + OPENS] as number
+    return this.rows[slot * COUNTER_ROW_LENGTH + OPENS] as number
   }
 
   stats(slot: number, proxyId: string): MemberStats {
-    const row = this.rows.subarray(slot * ROW_LENGTH)
+    const row = this.rows.subarray(slot * COUNTER_ROW_LENGTH)
     const totalAttempts = row[ATTEMPTS] as number
     return {
       proxyId,
@@ -78,14 +78,14 @@ export class MemberCounters implements SlotIndexed {
   }
 
   clear(slot: number): void {
-    this.rows.fill(0, slot * ROW_LENGTH, (slot + 1) * ROW_LENGTH)
+    this.rows.fill(0, slot * COUNTER_ROW_LENGTH, (slot + 1) * COUNTER_ROW_LENGTH)
   }
 
   grow(capacity: number): void {
-    this.rows = growArray(this.rows, capacity * ROW_LENGTH)
+    this.rows = growArray(this.rows, capacity * COUNTER_ROW_LENGTH)
   }
 
   private add(slot: number, column: number, amount: number): void {
-    ;(this.rows[slot * ROW_LENGTH + column] as number) += amount
+    ;(this.rows[slot * COUNTER_ROW_LENGTH + column] as number) += amount
   }
 }

@@ -1,4 +1,4 @@
-import { growArray, type SlotIndexed } from './indexes/grow-array.js'
+import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 import type { Member } from './member.js'
 import { MemberCounters } from './member-counters.js'
 

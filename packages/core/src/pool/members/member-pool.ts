@@ -1,6 +1,6 @@
-import type { BreakerOutcome } from '../breaker/permit.js'
-import type { Classification } from '../classify/index.js'
-import type { HoldfastError } from '../errors.js'
+import type { BreakerOutcome } from '../../breaker/permit.js'
+import type { Classification } from '../../classify/index.js'
+import type { HoldfastError } from '../../errors.js'
 import type { Member } from './member.js'
 
 /** A member chosen for one attempt, let through by its breaker. */
