@@ -1,9 +1,9 @@
-import { readCauseChain } from '../classify/cause-chain.js'
-import type { Classification, ErrorLike } from '../classify/classification.js'
-import { byCode } from '../classify/error-codes.js'
-import { byMessage, byName } from '../classify/error-names.js'
-import { bySqlState } from '../classify/sql.js'
 import { isHoldfastError } from '../errors.js'
+import { readCauseChain } from './cause-chain.js'
+import type { Classification, ErrorLike } from './classification.js'
+import { byCode } from './error-codes.js'
+import { byMessage, byName } from './error-names.js'
+import { bySqlState } from './sql.js'
 
 const CONNECTION_KINDS = ['timeout', 'network_error']
 

@@ -1,4 +1,4 @@
-import { isTransientSqlError } from '../sql/transient.js'
+import { isTransientSqlError } from '../classify/transient-sql.js'
 import { type DatabasePreset, deepFreeze } from './preset.js'
 
 /**

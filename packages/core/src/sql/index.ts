@@ -1,5 +1,5 @@
+export { isTransientSqlError } from '../classify/transient-sql.js'
 export type { CancelStatement } from './cancel.js'
 export type { TransactionOptions } from './options.js'
 export type { ClientOf, TransactionClient, TransactionPool } from './pool.js'
-export { isTransientSqlError } from './transient.js'
 export { withTransaction } from './with-transaction.js'

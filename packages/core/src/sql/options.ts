@@ -46,7 +46,7 @@ const TRANSACTION_SPEC: OptionSpec = {
   cancel: [true, anyOf(ofType('boolean'), ofType('function'))],
 }
 
-const UNSUPPORTED_OPTIONS = ['bulkhead', 'hedge', 'pool'] as const
+const UNSUPPORTED_GUARD_OPTIONS = ['bulkhead', 'hedge', 'pool'] as const
 
 /** Options without those that are undefined, which count as absent. */
 const given = <T extends object>(options: T | undefined): Partial<T> =>
@@ -57,7 +57,8 @@ export function parseTransactionOptions(options: TransactionOptions<unknown>): T
   const { isolation, readOnly, retryUnknownCommit, cancel = true, signal, context, ...rest } = options
   const problems: string[] = []
   parseOptions('', { isolation, readOnly, retryUnknownCommit, cancel }, {}, TRANSACTION_SPEC, problems)
-  for (const name of UNSUPPORTED_OPTIONS) if (name in rest) problems.push(`${name}: is not for transactions`)
+  for (const name of UNSUPPORTED_GUARD_OPTIONS)
+    if (name in rest) problems.push(`${name}: is not for transactions`)
   throwIfInvalid('a transaction', problems)
   const level = isolation === undefined ? '' : ` ISOLATION LEVEL ${isolation.toUpperCase()}`
   const { retry, timeout } = rest
