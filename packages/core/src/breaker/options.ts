@@ -1,5 +1,4 @@
-import type { Matcher } from '../classify/index.js'
-import { matcherProblems } from '../classify/index.js'
+import { type CompiledMatcher, type Matcher, matcherProblems } from '../classify/index.js'
 import { type Clock, systemClock } from '../clock.js'
 import type { Duration } from '../duration.js'
 import {
@@ -16,7 +15,7 @@ import {
   requireAtLeast,
   throwIfInvalid,
 } from '../options.js'
-import { type CompiledMatcher, compileMatcherList, matcherList } from '../retry/options.js'
+import { compileMatcherList, matcherList } from '../retry/options.js'
 
 /** How a closed breaker counts. */
 export type WindowType = 'rolling' | 'consecutive' | 'rate'

@@ -2,7 +2,7 @@ import { type AsyncMethod, decorate } from './decorate.js'
 import type { FallbackFunction, FallbackSettings } from './settings/fallback.js'
 
 /** Anything; written so that a literal keeps its type. */
-type Answer = string | number | bigint | boolean | symbol | object | null | undefined | void
+type FallbackResult = string | number | bigint | boolean | symbol | object | null | undefined | void
 
 /** Nothing for a method whose promise may be one of what the fallback gives. */
 type IfAnswers<F extends AsyncMethod, R> = Awaited<R> extends Awaited<ReturnType<F>> ? unknown : never
@@ -49,7 +49,7 @@ export interface FallbackDecorator<R> {
  * await new Prices().all('north') // => [true, 'north']
  * ```
  */
-export function Fallback<R extends Answer = never>(
+export function Fallback<R extends FallbackResult = never>(
   settings: FallbackFunction<R> | FallbackSettings<R>,
 ): FallbackDecorator<R> {
   return decorate('Fallback', typeof settings === 'function' ? { value: settings } : settings)

@@ -1,12 +1,13 @@
 import { formatValue, throwIfInvalid } from '../options.js'
-import type { Member } from '../pool/member.js'
+import type { Member } from '../pool/members/member.js'
 import { suggest } from '../suggest.js'
 import type { FetchTarget } from './target.js'
 
 const KEYS = ['origin', 'fetch', 'dispatcher', 'headers'] as const
 const KEY_LIST = KEYS.join(', ')
 
-const isObject = (value: unknown): value is object => Object(value) === value && typeof value !== 'function'
+const isNonCallableObject = (value: unknown): value is object =>
+  Object(value) === value && typeof value !== 'function'
 
 /** Whether an object was written down as it is, so that each of its keys is meant for the fetch. */
 function isPlain(value: object): boolean {
@@ -22,7 +23,7 @@ function isOrigin(value: unknown): boolean {
 
 function areHeaders(value: unknown): boolean {
   try {
-    const headers = isObject(value) ? new Headers(value as RequestInit['headers']) : undefined
+    const headers = isNonCallableObject(value) ? new Headers(value as RequestInit['headers']) : undefined
     return headers !== undefined
   } catch {
     return false
@@ -37,17 +38,18 @@ const RULES: { readonly [K in keyof FetchTarget]-?: Rule } = {
     isOrigin,
   ],
   fetch: ['a function', (value) => typeof value === 'function'],
-  dispatcher: ['an object', isObject],
+  dispatcher: ['an object', isNonCallableObject],
   headers: ['headers as fetch takes them', areHeaders],
 }
 
 /** The type of a value that may hold a secret. */
-const describeType = (value: unknown): string => (isObject(value) ? formatValue(value) : `a ${typeof value}`)
+const describeType = (value: unknown): string =>
+  isNonCallableObject(value) ? formatValue(value) : `a ${typeof value}`
 
 /** What is wrong with the value of a member, a sentence for each problem. Headers are secrets, and are not shown. */
 function findProblems({ id, value }: Member): string[] {
   const path = `pool.${id}`
-  if (!isObject(value))
+  if (!isNonCallableObject(value))
     return [`${path}: expected an object with one of ${KEY_LIST}, got ${formatValue(value)}`]
   const problems: string[] = []
   if (isPlain(value)) {
@@ -83,7 +85,7 @@ export function findPoolProblems(pool: unknown): string[] {
 
 function checkMember(member: Member): string[] {
   const { value } = member
-  if (isObject(value) && validMembers.has(value)) return []
+  if (isNonCallableObject(value) && validMembers.has(value)) return []
   const problems = findProblems(member)
   if (problems.length === 0) validMembers.add(value as object)
   return problems

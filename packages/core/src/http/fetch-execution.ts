@@ -10,6 +10,7 @@ import { addFailureCode, hasErrorNames, peekText } from './failure-code.js'
 import { hasHeader } from './headers.js'
 import {
   createIdempotencyKey,
+  IDEMPOTENCY_KEY_HEADER,
   isIdempotentMethod,
   isSafeMethod,
   wasNotProcessed,
@@ -38,8 +39,6 @@ export interface FetchRuntime {
   /** Errors that stand for an answer which is to be returned. */
   readonly returnedErrors: WeakSet<object>
 }
-
-const IDEMPOTENCY_KEY_HEADER = 'idempotency-key'
 
 /** One request through all its attempts: what is sent, whether it may be sent again, and which answer is unread. */
 export class FetchExecution implements ReplayableRequest {

@@ -2,8 +2,10 @@ import { isErrorLike } from '../classify/classification.js'
 import type { Random } from '../clock.js'
 import { parseTunnelStatus } from './tunnel.js'
 
-const IDEMPOTENT_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+const IDEMPOTENT_METHODS = new Set([...SAFE_METHODS, 'PUT', 'DELETE'])
+
+export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key'
 
 /** Codes of connections that never came to be: refused, no such name, no answer to the first packet. */
 const NOT_SENT_CODES = new Set([

@@ -1,4 +1,4 @@
-import { type Classification, compileMatchers, type Matcher, matcherProblems } from '../classify/index.js'
+import { type CompiledMatcher, compileMatchers, type Matcher, matcherProblems } from '../classify/index.js'
 import type { Duration } from '../duration.js'
 import {
   anyOf,
@@ -89,9 +89,6 @@ export interface FetchRetryOptions extends RetryOptions {
    */
   notProcessedStatuses?: readonly number[] | undefined
 }
-
-/** Tells whether an error matches a compiled list. */
-export type CompiledMatcher = (error: unknown, classification: Classification) => boolean
 
 /** {@link RetryOptions} checked, in milliseconds, with every default filled in and its matchers compiled. */
 export interface CompiledRetryPolicy {

@@ -5,6 +5,7 @@ import { createFetchContext, type FetchContext } from '../http/context.js'
 import { addFailureCode, hasErrorNames } from '../http/failure-code.js'
 import {
   createIdempotencyKey,
+  IDEMPOTENCY_KEY_HEADER,
   isIdempotentMethod,
   isSafeMethod,
   wasNotProcessed,
@@ -22,8 +23,6 @@ import type { Dispatch, DispatchHandler, DispatchOptions } from './dispatch.js'
 import { type AttemptResponse, DispatchAttempt } from './dispatch-attempt.js'
 import { hasHeader, withHeader, withHeaders } from './headers.js'
 import { ResponseForwarder } from './response-forwarder.js'
-
-const IDEMPOTENCY_KEY_HEADER = 'idempotency-key'
 
 /** What all requests of an interceptor share. */
 export interface InterceptorContext {

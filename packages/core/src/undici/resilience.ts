@@ -17,7 +17,7 @@ export interface ResilienceInterceptor {
   on(listener: (event: GuardEvent) => void): () => void
 }
 
-const UNSUPPORTED_OPTIONS = ['fetch', 'throwOnStatus', 'fallback'] as const
+const UNSUPPORTED_FETCH_OPTIONS = ['fetch', 'throwOnStatus', 'fallback'] as const
 
 /**
  * Makes an interceptor for undici that does for every request of a dispatcher what a resilient fetch does for its own: for
@@ -51,7 +51,7 @@ export function resilience(options: ResilienceOptions = {}): ResilienceIntercept
   const problems: string[] = []
   const { name } = Object(options) as ResilienceOptions
   const rest = { ...options } as Record<string, unknown>
-  for (const option of UNSUPPORTED_OPTIONS) {
+  for (const option of UNSUPPORTED_FETCH_OPTIONS) {
     if (option in rest) problems.push(`${option}: is for a fetch, not for an interceptor`)
     delete rest[option]
   }
