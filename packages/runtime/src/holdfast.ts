@@ -117,8 +117,18 @@ export class Holdfast {
   }
 
   private constructor(assembly: RuntimeContainer) {
-    const { runtime, store, config, errors, deadLetters, recorder, metrics, registry, breakerEvents, pools } =
-      assembly
+    const {
+      runtime,
+      store,
+      config,
+      errors,
+      deadLetters,
+      observers,
+      metrics,
+      registry,
+      breakerEvents,
+      pools,
+    } = assembly
     const run: Run = (operation, fn, input) => this.run(operation, fn, input)
     assembly.run = run
     this.container = assembly
@@ -132,7 +142,9 @@ export class Holdfast {
       flush: () => runtime.breakerEvents.flush(),
       look: () => breakerEvents.saveChanged(),
     })
-    this.sessions = new Sessions(runtime, recorder, () => runtime.sessions.flush())
+    this.sessions = new Sessions(runtime, observers.active, assembly.sessionRecorder, () =>
+      runtime.sessions.flush(),
+    )
     this.events = {
       on: (type, listener) => runtime.bus.on(type, listener),
       list: async (filter) => {
@@ -239,7 +251,7 @@ export class Holdfast {
       status: this.closing !== undefined ? 'closed' : degraded ? 'degraded' : 'ok',
       initialized: true,
       policiesCount: (await this.policies.list()).length,
-      activeSessions: this.container.recorder.active.count,
+      activeSessions: this.container.observers.active.count,
       circuitBreakers: this.breakers.counts(),
     }
   }

@@ -1,5 +1,5 @@
-import type { Config, ConfigSource } from '@holdfast/config'
-import { errorMessageOf } from '@holdfast/records'
+import type { Config, ConfigSource, EventInput } from '@holdfast/config'
+import { errorMessageOf, summarizeError } from '@holdfast/records'
 import type { Store } from '@holdfast/store'
 import type { Clock, Pool, Random } from 'holdfast'
 import { Alerts } from './alerts/alerts.js'
@@ -9,18 +9,25 @@ import { BreakerEventRouter } from './breakers/event-router.js'
 import { BreakerPersistence } from './breakers/persistence.js'
 import { BreakerRegistry } from './breakers/registry.js'
 import { Configuration } from './configuration.js'
+import { DeadLetterCapture } from './dead-letters/dead-letter-capture.js'
 import { DeadLetters } from './dead-letters/dead-letters.js'
+import { CallErrors } from './error-log/call-errors.js'
 import { ErrorLog } from './error-log/error-log.js'
+import { CallEvents } from './events/call-events.js'
+import { GuardEventEmitter } from './events/guard-events.js'
+import { ShadowEvents } from './events/shadow-events.js'
 import { CallLauncher } from './execution/call-launcher.js'
 import { PolicyLimits } from './execution/policy-limits.js'
 import { Fleet } from './fleet/fleet.js'
 import { LocalNode } from './fleet/local-node.js'
 import { Housekeeping } from './housekeeping.js'
 import { RetryLog } from './logging/retry-log.js'
+import { CallMetrics } from './metrics/call-metrics.js'
 import { Metrics } from './metrics/metrics.js'
+import { CallObservers } from './observation/call-observers.js'
+import type { RecordFormatter } from './observation/session-draft.js'
 import { PoolManager } from './pools/pool-manager.js'
-import { CallRecorder } from './sessions/recorder.js'
-import { createRecorderSinks } from './sessions/recorder-sinks.js'
+import { SessionRecorder } from './sessions/session-recorder.js'
 import { StoreBackedContext } from './store-backed-context.js'
 
 /** How long `stop` waits for calls that run. */
@@ -42,7 +49,8 @@ export class RuntimeContainer {
   readonly runtime: StoreBackedContext
   readonly config: Configuration
   readonly calls: CallLauncher
-  readonly recorder: CallRecorder
+  readonly observers: CallObservers
+  readonly sessionRecorder: SessionRecorder
   readonly metrics: Metrics
   readonly errors: ErrorLog
   readonly deadLetters: DeadLetters
@@ -54,6 +62,7 @@ export class RuntimeContainer {
   fleet: Fleet | undefined = undefined
   /** How parts make calls: the way that everybody does, so that who wraps that one sees them too. */
   run: Run
+  private readonly deadLetterCapture: DeadLetterCapture
   private readonly breakerPersistence: BreakerPersistence
   private readonly alerts: Alerts
   private readonly housekeeping: Housekeeping
@@ -96,16 +105,31 @@ export class RuntimeContainer {
     })
     this.alerts = new Alerts(runtime, () => this.config.current.alerts ?? {})
     this.errors = new ErrorLog(runtime, () => this.config.errorLogOptions())
-    this.recorder = new CallRecorder(
-      createRecorderSinks({
-        runtime,
-        log,
-        metrics: this.metrics,
-        errors: this.errors,
-        alerts: this.alerts,
-        deadLetters: () => this.deadLetters,
-        recordResults: () => this.config.current.recordResults ?? false,
-      }),
+    const formatter = createRecordFormatter(runtime, () => this.config.current.recordResults ?? false)
+    const emit = (event: EventInput) => void runtime.emit(event)
+    const guardEvents = new GuardEventEmitter(runtime.clock)
+    this.sessionRecorder = new SessionRecorder(runtime.clock, formatter, (record) =>
+      runtime.sessions.add(record),
+    )
+    this.deadLetterCapture = new DeadLetterCapture(() => this.deadLetters)
+    // The order of this list is the order of effects.
+    this.observers = new CallObservers(
+      {
+        clock: runtime.clock,
+        random: runtime.random,
+        formatter,
+        onObserverError: (error) => runtime.warn(`a call could not be recorded: ${errorMessageOf(error)}`),
+      },
+      [
+        new CallMetrics(runtime.clock, this.metrics),
+        new ShadowEvents(emit, formatter),
+        new CallErrors(this.errors, this.alerts),
+        this.sessionRecorder,
+        new CallEvents(emit),
+        ...(options.logger === undefined ? [] : [log]),
+        guardEvents,
+        this.deadLetterCapture,
+      ],
     )
     this.breakerEvents = new BreakerEventRouter({
       runtime,
@@ -115,7 +139,7 @@ export class RuntimeContainer {
       registry: this.registry,
       pools: this.pools,
       persistence: this.breakerPersistence,
-      guardEvents: this.recorder.guardEvents,
+      guardEvents,
       breakersOf: (operation) => this.calls.operationFor(operation).breakers,
       onMemberOpened: (pool, member, breaker) => this.fleet?.memberOpened(pool, member, breaker),
     })
@@ -138,7 +162,8 @@ export class RuntimeContainer {
             this.metrics.recorderFor(policyId, subsystem, operation),
         },
         pools: this.pools,
-        recorder: this.recorder,
+        observers: this.observers,
+        guardEvents,
         rejectionFor: () => this.deadLetters.rejectionIfFull(),
         onBreakerChanged: (event, name) => this.breakerEvents.onChange(event, { serviceName: name }, false),
       },
@@ -194,7 +219,8 @@ export class RuntimeContainer {
   /** Waits for calls that run, cancels the rest, and writes everything down. */
   async stop(): Promise<void> {
     this.calls.isClosed = true
-    const { recorder, runtime, breakerPersistence, metrics } = this
+    const { runtime, breakerPersistence, metrics } = this
+    const { active } = this.observers
     const { clock } = runtime
     // It may be reading the store, which is not to hold up the limit below.
     const configured = this.config.close().catch(this.warnOf('the configuration'))
@@ -204,13 +230,13 @@ export class RuntimeContainer {
     })
     // Begins nothing more while calls end.
     const deadLettersClosed = this.deadLetters.close().catch(this.warnOf('the queue of dead letters'))
-    await Promise.race([recorder.active.whenIdle(), grace])
+    await Promise.race([active.whenIdle(), grace])
     clock.clearTimer(timer)
-    for (const call of recorder.active.all()) call.cancel('the runtime is closing')
+    for (const call of active.all()) call.cancel('the runtime is closing')
     // From here on nothing but the store is waited for.
     this.store.startClosing?.()
     await configured
-    await recorder.whenSettled()
+    await this.deadLetterCapture.whenSettled()
     await deadLettersClosed
     await this.housekeeping.stop()
     await this.errors.close()
@@ -241,3 +267,14 @@ export class RuntimeContainer {
     this.fleet?.apply()
   }
 }
+
+const createRecordFormatter = (
+  runtime: StoreBackedContext,
+  shouldRecordResults: () => boolean,
+): RecordFormatter => ({
+  summarizeError: (error) => summarizeError(error, (text) => runtime.redact(text), runtime.isDebug()),
+  redact: (value) => runtime.redact(value),
+  get keepsResults() {
+    return shouldRecordResults()
+  },
+})

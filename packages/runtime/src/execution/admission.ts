@@ -1,14 +1,15 @@
 import type { CircuitBreaker, Classification, HoldfastError } from 'holdfast'
 import { type Admission, breakerOutcome, type PermitState, reportOnce } from 'holdfast/internal'
+import type { ShadowDecision } from '../observation/observed-call.js'
 import type { RuntimeCall } from './runtime-call.js'
-import { type ShadowDecision, ShadowEvaluator } from './shadow-evaluator.js'
+import { ShadowEvaluator } from './shadow-evaluator.js'
 
-/** Grants permits of every breaker of an operation, and lets its policies in shadow mode watch. */
+/** Acquires a permit of every breaker of an operation, and evaluates the operation's policies in shadow mode. */
 export class OperationAdmission implements Admission {
   private readonly call: RuntimeCall
   private readonly shadow: ShadowEvaluator | undefined
   private permits: PermitState[] | undefined = undefined
-  private foresight: ShadowDecision | undefined = undefined
+  private shadowDecision: ShadowDecision | undefined = undefined
 
   constructor(call: RuntimeCall) {
     const { operation } = call
@@ -21,7 +22,7 @@ export class OperationAdmission implements Admission {
 
   acquirePermit(now: number): HoldfastError | undefined {
     const { shadow, breakers } = this
-    if (shadow !== undefined) this.foresight = this.runIsolated(() => shadow.onAttemptStarted(now))
+    if (shadow !== undefined) this.shadowDecision = this.runIsolated(() => shadow.onAttemptStarted(now))
     const { lease } = this.call.operation.guard
     const permits: PermitState[] = []
     for (const breaker of breakers) {
@@ -37,7 +38,7 @@ export class OperationAdmission implements Admission {
     return undefined
   }
 
-  /** The fast path is not used for operations with breakers, so that there is no permit to take over. */
+  /** Operations with breakers do not use the fast path, so there is no permit to take over. */
   resumePermit(): void {}
 
   recordOutcome(
@@ -47,11 +48,11 @@ export class OperationAdmission implements Admission {
     at: number | undefined,
   ): void {
     const { permits, shadow, breakers, call } = this
-    const { effectivePolicy: rules, operation } = call
+    const { effectivePolicy, operation } = call
     if (shadow !== undefined) {
       const now = operation.guard.settings.clock.now()
-      this.foresight ??= this.runIsolated(() =>
-        shadow.onAttemptEnded({ hasThrown, result, classification, policy: rules }, now),
+      this.shadowDecision ??= this.runIsolated(() =>
+        shadow.onAttemptEnded({ hasThrown, result, classification, policy: effectivePolicy }, now),
       )
     }
     this.permits = undefined
@@ -59,8 +60,12 @@ export class OperationAdmission implements Admission {
       const breaker = breakers[i]
       if (breaker === undefined) continue
       const outcome = breakerOutcome(breaker, hasThrown, result, classification)
-      // A failure counts for the breaker of the policy that decides about it, and for no other.
-      breaker.release(permit, outcome === 'failure' && breaker !== rules.breaker ? undefined : outcome, at)
+      // A failure counts only for the breaker of the policy that decides about it.
+      breaker.release(
+        permit,
+        outcome === 'failure' && breaker !== effectivePolicy.breaker ? undefined : outcome,
+        at,
+      )
     }
   }
 
@@ -83,21 +88,21 @@ export class OperationAdmission implements Admission {
     this.shadow?.onCallEnded()
   }
 
-  /** What a policy in shadow mode would have done, once. */
-  takeForesight(): ShadowDecision | undefined {
-    const { foresight } = this
-    this.foresight = undefined
-    return foresight
+  /** Returns the last decision of a policy in shadow mode, once. */
+  takeShadowDecision(): ShadowDecision | undefined {
+    const { shadowDecision } = this
+    this.shadowDecision = undefined
+    return shadowDecision
   }
 
   private get breakers(): readonly CircuitBreaker[] {
     return this.call.operation.breakers
   }
 
-  /** A policy in shadow mode must not fail the call that it watches. */
-  private runIsolated<R>(watch: () => R): R | undefined {
+  /** Runs `evaluate` so that an error of a policy in shadow mode does not fail the call. */
+  private runIsolated<R>(evaluate: () => R): R | undefined {
     try {
-      return watch()
+      return evaluate()
     } catch (error) {
       reportOnce('a policy in shadow mode', this.call.operation, error)
       return undefined

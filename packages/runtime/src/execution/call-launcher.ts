@@ -1,10 +1,17 @@
 import type { CallConfiguration } from '@holdfast/config'
-import { type Attempt, type BreakerEvent, type Guard, type GuardOptions, HoldfastError } from 'holdfast'
+import {
+  type Attempt,
+  type BreakerEvent,
+  type Guard,
+  type GuardEvent,
+  type GuardOptions,
+  HoldfastError,
+} from 'holdfast'
 import type { CallOptions, Run } from '../api-types.js'
 import { checkOperation, parseCall, parseCallOptions } from '../call-options.js'
 import { ConfiguredGuard } from '../configured-guard.js'
+import type { CallObservers } from '../observation/call-observers.js'
 import type { PoolManager } from '../pools/pool-manager.js'
-import type { CallRecorder } from '../sessions/recorder.js'
 import type { CompiledOperation } from './compiled-operation.js'
 import { PassthroughCall, TrackedFirstAttempt } from './first-attempt.js'
 import { compileGuardOptions } from './guard-options.js'
@@ -12,10 +19,17 @@ import { createHotShapes } from './hot-shapes.js'
 import { type CompilerParts, OperationCompiler } from './operation-compiler.js'
 import { RuntimeCall } from './runtime-call.js'
 
+/** The listeners of the guards that `hf.guard` returns. */
+interface GuardListeners {
+  readonly hasListeners: boolean
+  on(operation: string, listener: (event: GuardEvent) => void): () => void
+}
+
 export interface CallLauncherParts {
   compilerParts: CompilerParts
   pools: PoolManager
-  recorder: CallRecorder
+  observers: CallObservers
+  guardEvents: GuardListeners
   /** Why a call with a payload cannot be taken, where it cannot. */
   rejectionFor(): HoldfastError | undefined
   /** The breaker of a guard with options of its own changed. */
@@ -63,27 +77,27 @@ export class CallLauncher {
     fn: (attempt: Attempt) => T | PromiseLike<T>,
     options: CallOptions | undefined,
   ): Promise<T> {
-    const { recorder, pools } = this.parts
+    const { observers, guardEvents, pools } = this.parts
     if (this.isClosed) return Promise.reject(new HoldfastError('CANCELLED', 'the runtime is closed'))
     if (!operation.isEnabled) {
       const { pool, context, signal } = options ?? {}
       if (signal?.aborted) return Promise.reject(signal.reason)
       const member = pool === undefined ? undefined : pools.get(pool).pick(context)
-      return operation.guard.startTracked(fn, new PassthroughCall(recorder, member, signal))
+      return operation.guard.startTracked(fn, new PassthroughCall(observers.active, member, signal))
     }
     const rejection = options?.payload === undefined ? undefined : this.parts.rejectionFor()
     if (rejection !== undefined) return Promise.reject(rejection)
-    if (this.hotShapes === undefined) this.hotShapes = createHotShapes(recorder, operation)
+    if (this.hotShapes === undefined) this.hotShapes = createHotShapes(observers, operation)
     const { signal, retry } = options ?? {}
-    const needsFullCall = signal !== undefined || retry !== undefined || recorder.guardEvents.hasListeners
+    const needsFullCall = signal !== undefined || retry !== undefined || guardEvents.hasListeners
     return operation.canSkipTracking && !needsFullCall
-      ? operation.guard.startTracked(fn, new TrackedFirstAttempt(recorder, operation, options))
-      : new RuntimeCall(recorder, operation, fn, options).start()
+      ? operation.guard.startTracked(fn, new TrackedFirstAttempt(observers, operation, options))
+      : new RuntimeCall(observers, operation, fn, options).start()
   }
 
   /** A guard whose every call is made by `run`, and goes by the configuration of the moment it begins. */
   guard(operation: string, run: Run, callOptions: CallOptions | undefined): Guard {
-    const { guardEvents } = this.parts.recorder
+    const { guardEvents } = this.parts
     checkOperation(operation)
     const options = parseCallOptions(callOptions)
     return new ConfiguredGuard(
@@ -99,7 +113,7 @@ export class CallLauncher {
 
   /** A guard with options of its own, whose calls are recorded and logged like all others. */
   guardFor(name: string, options: GuardOptions): Guard {
-    const { compilerParts, recorder, onBreakerChanged } = this.parts
+    const { compilerParts, guardEvents, onBreakerChanged } = this.parts
     const operation = compileGuardOptions(name, options, compilerParts)
     operation.breaker?.on((event) => onBreakerChanged(event, name))
     return new ConfiguredGuard(
@@ -107,7 +121,7 @@ export class CallLauncher {
       {
         run: async (_, fn, input) => this.start(operation, fn, parseCall(fn, input)),
         breaker: () => operation.breaker,
-        on: (listener) => recorder.guardEvents.on(name, listener),
+        on: (listener) => guardEvents.on(name, listener),
       },
       undefined,
     )

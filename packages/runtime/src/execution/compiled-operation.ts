@@ -1,6 +1,7 @@
 import type { RetryPolicy } from '@holdfast/records'
 import type { CircuitBreaker, RetryBudget } from 'holdfast'
 import type { Bulkhead, EffectivePolicy, GuardExecutor } from 'holdfast/internal'
+import type { OperationMetrics } from '../observation/observed-call.js'
 
 /** What a policy would go by that only looks on. All of it is its own: it sees what happens and is asked for nothing. */
 interface ShadowPolicy extends EffectivePolicy {
@@ -19,22 +20,6 @@ export interface CompiledPolicy extends EffectivePolicy {
   readonly isRetryDisabled?: boolean
   /** Where it only looks on. */
   readonly shadow?: ShadowPolicy | undefined
-}
-
-/** The counters of one kind of call, fed on the path of every call. */
-export interface OperationMetrics {
-  /** A call succeeded with its first attempt. */
-  recordFirstAttemptSuccess(startedAt: number): void
-  /** Any other attempt ended. */
-  recordAttempt(ok: boolean, duration: number | undefined, kind?: string): void
-  /** A call ended that failed at least once; `kind` where no attempt stands for its failure. */
-  recordCallEnd(facts: {
-    success: boolean
-    attempts: number
-    duration: number
-    policyIds: readonly string[]
-    kind?: string | undefined
-  }): void
 }
 
 /** An operation as a configuration has it, ready to run calls. It never changes: another configuration makes others. */

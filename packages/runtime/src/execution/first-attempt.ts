@@ -1,40 +1,42 @@
 import { HoldfastError, type Member } from 'holdfast'
 import { bindContext, type Execution, type FirstAttempt, type FirstAttemptTracker } from 'holdfast/internal'
 import type { CallOptions } from '../api-types.js'
+import type { ActiveCalls } from '../observation/active-calls.js'
+import type { CallObservers } from '../observation/call-observers.js'
+import type { ActiveCall, UnrecordedCall } from '../observation/observed-call.js'
 import type { CompiledOperation } from './compiled-operation.js'
-import type { ActiveCall, RecordingObserver } from './recording-observer.js'
 import { RuntimeCall } from './runtime-call.js'
 
 /** A call in its first attempt. Most calls end with it; one that fails or is cancelled continues as a {@link RuntimeCall}. */
-export class TrackedFirstAttempt implements FirstAttemptTracker, ActiveCall {
+export class TrackedFirstAttempt implements FirstAttemptTracker, UnrecordedCall {
   prevCall: ActiveCall | undefined = undefined
   nextCall: ActiveCall | undefined = undefined
   readonly draft = undefined
-  private readonly recorder: RecordingObserver
-  private readonly line: CompiledOperation
+  private readonly observers: CallObservers
+  private readonly operation: CompiledOperation
   private readonly options: CallOptions | undefined
   private attempt: FirstAttempt<unknown> | undefined = undefined
 
-  constructor(recorder: RecordingObserver, line: CompiledOperation, input: CallOptions | undefined) {
-    this.recorder = recorder
-    this.line = line
-    this.options = input
+  constructor(observers: CallObservers, operation: CompiledOperation, options: CallOptions | undefined) {
+    this.observers = observers
+    this.operation = operation
+    this.options = options
   }
 
   onStart(attempt: FirstAttempt<unknown>): void {
     this.attempt = attempt
-    this.recorder.onStart(this)
+    this.observers.active.add(this)
   }
 
   onSuccess({ startedAt }: FirstAttempt<unknown>): void {
-    this.recorder.onFirstAttemptSuccess(this, this.line, this.options, startedAt)
+    this.observers.onFirstAttemptSuccess(this, this.operation, this.options, startedAt)
   }
 
   createExecution({ fn }: FirstAttempt<unknown>): Execution<unknown> {
-    const { recorder, line, options } = this
-    recorder.onReplaced(this)
-    const call = new RuntimeCall(recorder, line, fn, options)
-    recorder.onStart(call)
+    const { observers, operation, options } = this
+    observers.active.remove(this)
+    const call = new RuntimeCall(observers, operation, fn, options)
+    observers.active.add(call)
     return call.execution
   }
 
@@ -44,24 +46,24 @@ export class TrackedFirstAttempt implements FirstAttemptTracker, ActiveCall {
 }
 
 /** The only attempt of a disabled operation: nothing is recorded, but `close` waits for it and it can be cancelled. */
-export class PassthroughCall implements FirstAttemptTracker, ActiveCall {
+export class PassthroughCall implements FirstAttemptTracker, UnrecordedCall {
   prevCall: ActiveCall | undefined = undefined
   nextCall: ActiveCall | undefined = undefined
   readonly draft = undefined
   readonly member: Member | undefined
-  private readonly recorder: RecordingObserver
+  private readonly active: ActiveCalls
   private readonly signal: AbortSignal | undefined
   private attempt: FirstAttempt<unknown> | undefined = undefined
 
-  constructor(recorder: RecordingObserver, member: Member | undefined, signal: AbortSignal | undefined) {
-    this.recorder = recorder
+  constructor(active: ActiveCalls, member: Member | undefined, signal: AbortSignal | undefined) {
+    this.active = active
     this.member = member
     this.signal = signal
   }
 
   onStart(attempt: FirstAttempt<unknown>): void {
     this.attempt = attempt
-    this.recorder.onStart(this)
+    this.active.add(this)
     this.signal?.addEventListener('abort', this.onAbort, { once: true })
   }
 
@@ -81,6 +83,6 @@ export class PassthroughCall implements FirstAttemptTracker, ActiveCall {
 
   private end(): void {
     this.signal?.removeEventListener('abort', this.onAbort)
-    this.recorder.onReplaced(this)
+    this.active.remove(this)
   }
 }

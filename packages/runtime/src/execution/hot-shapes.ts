@@ -1,11 +1,12 @@
+import type { CallObservers } from '../observation/call-observers.js'
+import type { FailedAttemptInfo, SessionDraft } from '../observation/observed-call.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
 import { TrackedFirstAttempt } from './first-attempt.js'
-import type { RecordingObserver } from './recording-observer.js'
-import { type FailedAttemptInfo, RuntimeCall, type SessionDraft } from './runtime-call.js'
+import { RuntimeCall } from './runtime-call.js'
 
 const nothing = (): void => {}
 
-/** The fields of a call that failed, in the order in which they are set. */
+/** The fields that a failing call sets, in the order in which it sets them. */
 interface FailedFields {
   current: CompiledPolicy | undefined
   draft: SessionDraft | undefined
@@ -13,14 +14,14 @@ interface FailedFields {
 }
 
 /**
- * An instance of each class that calls of a runtime create, in the shapes it has on the way: as long as they are kept, V8
- * keeps the code that was compiled for them over a full garbage collection between calls.
+ * Creates an instance of each class that a call creates, in each of its hidden classes. While they are referenced, V8 keeps
+ * the code it compiled for these hidden classes when a full garbage collection runs between calls.
  */
-export function createHotShapes(recorder: RecordingObserver, line: CompiledOperation): readonly object[] {
-  const callOf = () => new RuntimeCall(recorder, line, nothing, undefined)
-  const fields: FailedFields = { current: line.initialPolicy, draft: undefined, pending: undefined }
+export function createHotShapes(observers: CallObservers, operation: CompiledOperation): readonly object[] {
+  const callOf = () => new RuntimeCall(observers, operation, nothing, undefined)
+  const fields: FailedFields = { current: operation.initialPolicy, draft: undefined, pending: undefined }
   return [
-    new TrackedFirstAttempt(recorder, line, undefined),
+    new TrackedFirstAttempt(observers, operation, undefined),
     callOf(),
     Object.assign(callOf() as object, fields),
   ]

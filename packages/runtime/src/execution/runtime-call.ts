@@ -1,4 +1,3 @@
-import type { ErrorSummary } from '@holdfast/records'
 import {
   type AttemptRecord,
   type Classification,
@@ -15,40 +14,20 @@ import {
   runInContext,
 } from 'holdfast/internal'
 import type { CallOptions } from '../api-types.js'
+import type { CallObservers } from '../observation/call-observers.js'
+import type {
+  ActiveCall,
+  FailedAttemptInfo,
+  ObservedCall,
+  SessionDraft,
+  ShadowDecision,
+} from '../observation/observed-call.js'
 import { OperationAdmission } from './admission.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
-import type { ActiveCall, RecordingObserver } from './recording-observer.js'
 import { overridesFor, type RetryOverrides } from './retry-overrides.js'
 
-/** What is known of a call that failed at least once. */
-export interface SessionDraft {
-  readonly sessionId: string
-  readonly correlationId: string
-  readonly startTime: Date
-  /** The policy of the last decision, and all that decided, each once. */
-  policyId: string
-  readonly policyIds: string[]
-  /** The kind of the last failure. */
-  kind: string
-  /** The redacted summary of each attempt's error, so that secrets are searched once. */
-  readonly summaries: Map<unknown, ErrorSummary>
-  /** The call's redacted context. */
-  readonly context: Record<string, unknown> | undefined
-  /** When the next attempt begins, in epoch milliseconds. */
-  nextRetryTime: number | undefined
-}
-
-/** A failed attempt: its error, the classification and the summary for records. */
-export interface FailedAttemptInfo {
-  readonly error: unknown
-  readonly classification: Classification | undefined
-  readonly summary: ErrorSummary
-  /** Whether it was a value that `retryIf` does not want, and no error. */
-  readonly isUnwantedValue?: boolean
-}
-
-/** One call of the runtime: an execution of the engine whose policies come from the configuration and that is recorded. */
-export class RuntimeCall implements ExecutionHooks, ActiveCall {
+/** One call of the runtime: an execution of the core whose policies come from the configuration and that observers follow. */
+export class RuntimeCall implements ExecutionHooks, ObservedCall {
   readonly execution: Execution<unknown>
   readonly operation: CompiledOperation
   readonly options: CallOptions | undefined
@@ -56,9 +35,9 @@ export class RuntimeCall implements ExecutionHooks, ActiveCall {
   /** Its neighbours in the list of active calls. */
   prevCall: ActiveCall | undefined = undefined
   nextCall: ActiveCall | undefined = undefined
-  private readonly recorder: RecordingObserver
+  private readonly observers: CallObservers
   private readonly overrides: RetryOverrides | undefined
-  /** The caller's async context, in which the call ends when it is cancelled from elsewhere. */
+  /** The caller's async context, in which the call ends when another context cancels it. */
   private readonly scope = captureContext()
   // Fields that a call without a failure does not need are declared and not set, so that such a call stays small.
   /** Created with the first failure. */
@@ -70,19 +49,21 @@ export class RuntimeCall implements ExecutionHooks, ActiveCall {
 
   /** @throws INVALID_OPTIONS */
   constructor(
-    recorder: RecordingObserver,
-    line: CompiledOperation,
+    observers: CallObservers,
+    operation: CompiledOperation,
     fn: GuardedFunction,
-    input: CallOptions | undefined,
+    options: CallOptions | undefined,
   ) {
-    this.recorder = recorder
-    this.operation = line
-    this.options = input
-    this.overrides = input?.retry === undefined ? undefined : overridesFor(input.retry)
+    this.observers = observers
+    this.operation = operation
+    this.options = options
+    this.overrides = options?.retry === undefined ? undefined : overridesFor(options.retry)
     this.admission =
-      line.breakers.length + line.shadowPolicies.length === 0 ? undefined : new OperationAdmission(this)
-    const { policy } = this.overrides?.applyTo(line.initialPolicy) ?? line.initialPolicy
-    this.execution = new Execution(line.guard, fn, undefined, undefined, policy, input, this)
+      operation.breakers.length + operation.shadowPolicies.length === 0
+        ? undefined
+        : new OperationAdmission(this)
+    const { policy } = this.overrides?.applyTo(operation.initialPolicy) ?? operation.initialPolicy
+    this.execution = new Execution(operation.guard, fn, undefined, undefined, policy, options, this)
   }
 
   /** The policy that applies now. */
@@ -99,7 +80,7 @@ export class RuntimeCall implements ExecutionHooks, ActiveCall {
     return this.execution.number
   }
 
-  /** When the last attempt began, on the monotonic clock. */
+  /** When the last attempt started, on the monotonic clock. */
   get startedAt(): number {
     return this.execution.startedAt
   }
@@ -115,39 +96,43 @@ export class RuntimeCall implements ExecutionHooks, ActiveCall {
   }
 
   start<T>(): Promise<T> {
-    const { recorder, execution } = this
-    recorder.onStart(this)
+    const { observers, execution } = this
+    observers.active.add(this)
     try {
       return execution.start() as Promise<T>
     } catch (error) {
-      recorder.onReplaced(this)
+      observers.active.remove(this)
       throw error
     }
   }
 
-  /** The operator, or the end of the runtime, stops it. */
+  /** Ends the call with CANCELLED: an operator cancelled it, or the runtime closes. */
   cancel(message: string): void {
     const error = new HoldfastError('CANCELLED', message)
     runInContext(this.scope, () => this.execution.cancel(error, 'cancelled'))
   }
 
-  policyFor(overridesByOptions: Classification | undefined): EffectivePolicy | undefined {
+  policyFor(classification: Classification | undefined): EffectivePolicy | undefined {
     const { policyByKind, defaultPolicy } = this.operation
-    const policy = policyByKind.get(overridesByOptions?.kind ?? 'unknown') ?? defaultPolicy
+    const policy = policyByKind.get(classification?.kind ?? 'unknown') ?? defaultPolicy
     this.current = this.overrides?.applyTo(policy) ?? policy
     return this.current
   }
 
-  onAttemptFailed(threw: boolean, result: unknown, overridesByOptions: Classification | undefined): void {
-    this.recorder.onAttemptFailed(this, threw, result, overridesByOptions)
+  takeShadowDecision(): ShadowDecision | undefined {
+    return this.admission?.takeShadowDecision()
+  }
+
+  onAttemptFailed(hasThrown: boolean, result: unknown, classification: Classification | undefined): void {
+    this.observers.onAttemptFailed(this, hasThrown, result, classification)
   }
 
   onRetryScheduled(delay: number): void {
-    this.recorder.onRetryScheduled(this, delay)
+    this.observers.onRetryScheduled(this, delay)
   }
 
   onSettled(stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined {
     this.admission?.end()
-    return this.recorder.onEnd(this, stopped, result)
+    return this.observers.onEnd(this, stopped, result)
   }
 }

@@ -1,20 +1,7 @@
 import type { CircuitBreaker, Classification, HoldfastError, Random, StopReason } from 'holdfast'
 import { breakerOutcome, createCheapError, isRetryable, nextDelay, type PermitState } from 'holdfast/internal'
+import type { ShadowDecision } from '../observation/observed-call.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
-
-/** What a policy that only looks on would have done with a call. */
-export interface ShadowDecision {
-  readonly policyId: string
-  /** The number of the attempt that it would have decided over. */
-  readonly attempt: number
-  readonly maxAttempts: number
-  /** The wait before the next attempt, or why there would have been none. */
-  readonly next: number | StopReason
-  /** What the attempt would have failed with. */
-  readonly error: unknown
-  /** Whether that is what it did fail with: else the policy would have refused it or cut it off. */
-  readonly isActualError: boolean
-}
 
 /** How an attempt ended. */
 interface AttemptOutcome {

@@ -1,50 +1,60 @@
 import type { Logger } from '@holdfast/config'
+import type { ErrorSummary } from '@holdfast/records'
+import type { CallOptions } from '../api-types.js'
+import type { CallEnd, CallObserver } from '../observation/call-observer.js'
+import { type FailedAttemptInfo, type FailingCall, recordedName } from '../observation/observed-call.js'
 
-/** Whether a logger takes debug lines at all; one that cannot say is taken to. */
+/** Whether a logger writes debug lines. A logger without `isLevelEnabled` is assumed to. */
 const isDebugEnabled = (logger: Logger & { isLevelEnabled?(level: string): boolean }) =>
   logger.isLevelEnabled?.('debug') ?? true
 
-/** What happens to calls, in the words that people search their logs for. A logger that throws loses its line. */
-export class RetryLog {
+/** The error of a call in a log line. */
+const describeError = (error: ErrorSummary | undefined): string =>
+  error ? `${error.type}: ${error.message}` : 'a value that is not wanted'
+
+/** Logs calls in fixed wording that people search their logs for. A logger that throws loses its line. */
+export class RetryLog implements CallObserver {
   private readonly logger: Logger | undefined
 
   constructor(logger: Logger | undefined) {
     this.logger = logger
   }
 
-  /** Whether anybody reads it. */
-  get isEnabled(): boolean {
-    return this.logger !== undefined
-  }
-
-  logFirstAttempt(operation: string): void {
+  onFirstAttemptSuccess({ name }: { readonly name: string }, options: CallOptions | undefined): void {
     const { logger } = this
-    if (logger !== undefined && isDebugEnabled(logger))
+    if (logger === undefined || !isDebugEnabled(logger)) return
+    const operation = options?.name ?? name
+    this.write(
+      'debug',
+      { operation, retryAttempt: 0 },
+      `Operation '${operation}' succeeded (no retry needed)`,
+    )
+  }
+
+  onRetryScheduled(call: FailingCall, failure: FailedAttemptInfo | undefined, delayMs: number): void {
+    const operation = recordedName(call)
+    const { number: retryAttempt, maxAttempts } = call
+    const error = describeError(failure?.isUnwantedValue ? undefined : failure?.summary)
+    const maxRetries = maxAttempts === Number.POSITIVE_INFINITY ? '∞' : maxAttempts - 1
+    this.write(
+      'info',
+      { operation, retryAttempt, delay: delayMs, error },
+      `Retry attempt ${retryAttempt}/${maxRetries} for '${operation}' after ${Math.round(delayMs)}ms: ${error}`,
+    )
+  }
+
+  onEnd(call: FailingCall, { isSuccess, retryCount, stopped, error: summary }: CallEnd): void {
+    const operation = recordedName(call)
+    if (isSuccess) {
       this.write(
-        'debug',
-        { operation, retryAttempt: 0 },
-        `Operation '${operation}' succeeded (no retry needed)`,
+        'info',
+        { operation, retryAttempt: retryCount },
+        `Operation '${operation}' succeeded after ${retryCount} retry attempts`,
       )
-  }
-
-  logRetry(operation: string, attempt: number, max: number, delay: number, error: string): void {
-    const of = max === Number.POSITIVE_INFINITY ? '∞' : max - 1
-    this.write(
-      'info',
-      { operation, retryAttempt: attempt - 1, delay, error },
-      `Retry attempt ${attempt - 1}/${of} for '${operation}' after ${Math.round(delay)}ms: ${error}`,
-    )
-  }
-
-  logRecovered(operation: string, retries: number): void {
-    this.write(
-      'info',
-      { operation, retryAttempt: retries },
-      `Operation '${operation}' succeeded after ${retries} retry attempts`,
-    )
-  }
-
-  logExhausted(operation: string, attempts: number, stopped: string, error: string): void {
+      return
+    }
+    const { number: attempts } = call
+    const error = describeError(summary)
     this.write(
       'warn',
       { operation, retryAttempt: Math.max(0, attempts - 1), stopped, error },
@@ -60,12 +70,12 @@ export class RetryLog {
     )
   }
 
-  /** A line of its own. */
+  /** Writes a line. */
   write(level: keyof Logger, fields: object, message: string): void {
     try {
       this.logger?.[level](fields, message)
     } catch {
-      // The logger is the user's; a line less is all it may cost.
+      // The logger is the user's: its error must not fail the call.
     }
   }
 }

@@ -1,23 +1,14 @@
-import { deepCopy, type ErrorSummary, type RetryAttempt, type RetrySession, SCHEMA } from '@holdfast/records'
-import type { AttemptRecord, StopReason } from 'holdfast'
-import type { RuntimeCall, SessionDraft } from '../execution/runtime-call.js'
-import { toRecordContext } from './draft.js'
-
-/** What turns a call into records. */
-export interface RecordFormatter {
-  summarizeError(error: unknown): ErrorSummary
-  redact<T>(value: T): T
-  /** Whether results are kept, at most this many characters of JSON. */
-  keepsResults: boolean
-}
+import { deepCopy, type RetryAttempt, type RetrySession, SCHEMA } from '@holdfast/records'
+import type { AttemptRecord } from 'holdfast'
+import type { CallEnd } from '../observation/call-observer.js'
+import { type FailingCall, recordedName, type SessionDraft } from '../observation/observed-call.js'
+import { type RecordFormatter, toRecordContext } from '../observation/session-draft.js'
+import { roundToMicroseconds } from '../round.js'
 
 const MAX_RESULT_CHARACTERS = 8192
 
-/** How many attempts of a session are kept. */
+/** How many attempts of a session are recorded. */
 const MAX_ATTEMPTS_KEPT = 1000
-
-/** Microseconds are as fine as anybody reads. */
-const roundToMicroseconds = (ms: number) => Math.round(ms * 1000) / 1000
 
 function toRetryAttempt(
   record: AttemptRecord,
@@ -39,39 +30,38 @@ function toRetryAttempt(
   return attempt
 }
 
-/** The record of a call that failed at least once; without `stopped`, of one that still runs. */
+/** The session of a call that failed at least once. Without `end` the call is still running. */
 export function createSessionRecord(
-  call: RuntimeCall,
-  draft: SessionDraft,
-  end: { stopped: StopReason; result: unknown; at: number } | undefined,
+  call: FailingCall,
+  end: CallEnd | undefined,
   now: number,
   formatter: RecordFormatter,
 ): RetrySession {
-  const { history } = call
-  // Of a call that goes on for ever, the first attempts and the last ones are kept.
+  const { draft, history, number } = call
+  // Of a very long call, only the first and the last attempts are recorded.
   const shown =
     history.length > MAX_ATTEMPTS_KEPT
       ? [...history.slice(0, 10), ...history.slice(10 - MAX_ATTEMPTS_KEPT)]
       : history
   const attempts = shown.map((record) => toRetryAttempt(record, formatter, draft))
-  const { operation, options } = call
-  const success = end?.stopped === 'succeeded'
+  const { subsystem } = call.operation
+  const success = end?.isSuccess ?? false
   const session: RetrySession = {
     schema: SCHEMA,
     sessionId: draft.sessionId,
     policyId: draft.policyId,
     policyIds: [...draft.policyIds],
-    operation: options?.name ?? operation.name,
+    operation: recordedName(call),
     correlationId: draft.correlationId,
     startTime: new Date(draft.startTime),
     attempts,
     success,
-    // One that runs tells the attempt that runs.
-    totalAttempts: end === undefined ? call.number : history.length,
-    totalDuration: roundToMicroseconds(Math.max(0, (end?.at ?? now) - draft.startTime.getTime())),
-    retryCount: Math.max(0, (end === undefined ? call.number : (history.at(-1)?.number ?? 1)) - 1),
+    // The attempt that is running counts too.
+    totalAttempts: end?.attempts ?? number,
+    totalDuration: end?.durationMs ?? roundToMicroseconds(Math.max(0, now - draft.startTime.getTime())),
+    retryCount: end?.retryCount ?? Math.max(0, number - 1),
   }
-  if (operation.subsystem !== undefined) session.subsystem = operation.subsystem
+  if (subsystem !== undefined) session.subsystem = subsystem
   if (draft.context !== undefined)
     session.context = end === undefined ? deepCopy(draft.context) : draft.context
   if (draft.nextRetryTime !== undefined && end === undefined)
@@ -81,13 +71,13 @@ export function createSessionRecord(
   session.stopped = end.stopped
   if (success) {
     if (formatter.keepsResults) session.finalResult = limitResult(formatter.redact(end.result))
-  } else if (end.stopped !== 'unwanted_value') {
-    session.finalError = draft.summaries.get(end.result) ?? formatter.summarizeError(end.result)
+  } else if (end.error !== undefined) {
+    session.finalError = end.error
   }
   return session
 }
 
-/** A result that is too large to keep is named instead. */
+/** Replaces a result that is too large, or that is not JSON, by a sentence about it. */
 function limitResult(result: unknown): unknown {
   try {
     const text = JSON.stringify(result)

@@ -1,7 +1,6 @@
-import type { ActiveCall } from '../execution/recording-observer.js'
-import { RuntimeCall } from '../execution/runtime-call.js'
+import type { ActiveCall, FailingCall } from './observed-call.js'
 
-/** The calls that run now, in the order they began. Adding and removing costs a few links. */
+/** The calls that are running, in the order in which they started: a linked list, because calls end in any order. */
 export class ActiveCalls {
   private first: ActiveCall | undefined = undefined
   private last: ActiveCall | undefined = undefined
@@ -27,12 +26,12 @@ export class ActiveCalls {
     if (--this.count === 0) this.onIdle?.()
   }
 
-  /** Those that have failed at least once, newest first. */
-  *failingCalls(): Iterable<RuntimeCall> {
-    for (const call of this.all()) if (call.draft !== undefined && call instanceof RuntimeCall) yield call
+  /** The calls that have failed at least once, newest first. */
+  *failingCalls(): Iterable<FailingCall> {
+    for (const call of this.all()) if (call.draft !== undefined) yield call as FailingCall
   }
 
-  /** All of them, newest first. */
+  /** All active calls, newest first. */
   *all(): Iterable<ActiveCall> {
     for (let call = this.last; call !== undefined; ) {
       const { prevCall } = call
@@ -41,7 +40,7 @@ export class ActiveCalls {
     }
   }
 
-  /** Resolves when none is left. */
+  /** Resolves when no call is active. */
   whenIdle(): Promise<void> {
     if (this.count === 0) return Promise.resolve()
     return new Promise((resolve) => {

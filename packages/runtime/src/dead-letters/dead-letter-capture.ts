@@ -1,0 +1,41 @@
+import type { CallEnd, CallObserver } from '../observation/call-observer.js'
+import type { FailingCall } from '../observation/observed-call.js'
+import type { DeadLetters } from './dead-letters.js'
+
+/** Stores the payload of each call that failed as a dead letter, before the caller gets the error. */
+export class DeadLetterCapture implements CallObserver {
+  private readonly deadLetters: () => DeadLetters
+  private readonly pending = new Set<Promise<unknown>>()
+
+  constructor(deadLetters: () => DeadLetters) {
+    this.deadLetters = deadLetters
+  }
+
+  beforeRejection(call: FailingCall, { stopped, result }: CallEnd): Promise<unknown> | undefined {
+    const { payload, itemId, idempotencyKey } = call.options ?? {}
+    const { deadLetter, shadow, id: policyId } = call.effectivePolicy.record
+    if (payload === undefined || !deadLetter || shadow) return undefined
+    if (stopped === 'aborted' || stopped === 'unwanted_value') return undefined
+    const { kind, sessionId, correlationId } = call.draft
+    const stored = this.deadLetters().capture({
+      operation: call.operation.name,
+      itemId,
+      payload,
+      error: result,
+      idempotencyKey,
+      kind,
+      retryCount: Math.max(0, call.number - 1),
+      policyId,
+      sessionId,
+      correlationId,
+    })
+    this.pending.add(stored)
+    void stored.finally(() => this.pending.delete(stored))
+    return stored
+  }
+
+  /** Resolves when every dead letter that is being stored is stored. */
+  async whenSettled(): Promise<void> {
+    await Promise.allSettled(this.pending)
+  }
+}

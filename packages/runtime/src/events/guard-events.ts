@@ -1,0 +1,94 @@
+import type { BreakerEvent, Clock, GuardEvent } from 'holdfast'
+import { Listeners } from 'holdfast/internal'
+import type { CallEnd, CallObserver } from '../observation/call-observer.js'
+import {
+  type FailedAttemptInfo,
+  type FailingCall,
+  type ObservedCall,
+  recordedName,
+} from '../observation/observed-call.js'
+
+type GuardCallEvent = Exclude<GuardEvent, { type: 'breaker_changed' }>
+
+/** Emits the events of the guards that `hf.guard` returns, in the form that the guards of the core emit. */
+export class GuardEventEmitter implements CallObserver {
+  private readonly clock: Clock
+  private readonly listenersByOperation = new Map<string, Listeners<GuardEvent>>()
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** Whether any guard has a listener. */
+  get hasListeners(): boolean {
+    return this.listenersByOperation.size > 0
+  }
+
+  on(operation: string, listener: (event: GuardEvent) => void): () => void {
+    const listeners =
+      this.listenersByOperation.get(operation) ?? new Listeners<GuardEvent>(`the guard ${operation}`)
+    this.listenersByOperation.set(operation, listeners)
+    const unsubscribe = listeners.add(listener)
+    return () => {
+      unsubscribe()
+      if (listeners.size === 0) this.listenersByOperation.delete(operation)
+    }
+  }
+
+  onSuccess(call: ObservedCall): void {
+    if (this.hasListeners) this.emitCallEvent(call, 'succeeded', 1, {})
+  }
+
+  onAttemptFailed(call: FailingCall, { error, value, isUnwantedValue }: FailedAttemptInfo): void {
+    if (!this.hasListeners) return
+    const last = call.history.at(-1)
+    this.emitCallEvent(call, 'attempt_failed', call.number, {
+      ...(isUnwantedValue ? { value } : { error }),
+      duration: last?.duration ?? 0,
+      memberId: last?.memberId,
+    })
+  }
+
+  onRetryScheduled(call: FailingCall, failure: FailedAttemptInfo | undefined, delayMs: number): void {
+    if (!this.hasListeners) return
+    const { number, maxAttempts } = call
+    this.emitCallEvent(call, 'retry_scheduled', number + 1, {
+      error: failure?.error,
+      maxAttempts,
+      delay: delayMs,
+    })
+  }
+
+  onEnd(call: FailingCall, { isSuccess, stopped, result }: CallEnd): void {
+    if (!this.hasListeners) return
+    if (isSuccess) return this.emitCallEvent(call, 'succeeded', call.number, {})
+    const facts = stopped === 'unwanted_value' ? { value: result } : { error: result }
+    this.emitCallEvent(call, 'gave_up', call.number, { ...facts, stopped })
+  }
+
+  /** The state of a breaker changed that calls of an operation must pass. */
+  emitBreakerEvent(operation: string, event: BreakerEvent): void {
+    this.listenersByOperation
+      .get(operation)
+      ?.emit(Object.freeze({ type: 'breaker_changed', ...event } as const))
+  }
+
+  /** The operations whose guards have listeners. */
+  observedOperations(): Iterable<string> {
+    return this.listenersByOperation.keys()
+  }
+
+  private emitCallEvent(
+    call: ObservedCall,
+    type: GuardCallEvent['type'],
+    attempt: number,
+    facts: object,
+  ): void {
+    const name = recordedName(call)
+    const timestamp = this.clock.wall()
+    const context = call.options?.context
+    this.listenersByOperation
+      .get(name)
+      ?.emit(Object.freeze({ type, name, timestamp, attempt, context, ...facts }) as GuardEvent)
+  }
+}

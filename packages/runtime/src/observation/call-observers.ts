@@ -1,0 +1,218 @@
+import type { Classification, Clock, Random, StopReason } from 'holdfast'
+import type { CallOptions } from '../api-types.js'
+import { roundToMicroseconds } from '../round.js'
+import { ActiveCalls } from './active-calls.js'
+import type { CallEnd, CallObserver } from './call-observer.js'
+import type {
+  ActiveCall,
+  FailedAttemptInfo,
+  FailingCall,
+  ObservedCall,
+  SessionDraft,
+} from './observed-call.js'
+import { createSessionDraft, type RecordFormatter, summaryOf } from './session-draft.js'
+
+export interface CallObserversParts {
+  clock: Clock
+  random: Random
+  formatter: RecordFormatter
+  /** An observer threw. */
+  onObserverError(error: unknown): void
+}
+
+type Hook = keyof CallObserver
+type ObserverWith<H extends Hook> = CallObserver & Required<Pick<CallObserver, H>>
+
+const observersWith = <H extends Hook>(observers: readonly CallObserver[], hook: H): ObserverWith<H>[] =>
+  observers.filter((observer): observer is ObserverWith<H> => observer[hook] !== undefined)
+
+/** Notifies the observers of calls, in their order, and keeps the list of active calls. No method throws. */
+export class CallObservers {
+  readonly active = new ActiveCalls()
+  private readonly parts: CallObserversParts
+  // One list per hook, so that an observer without it costs nothing.
+  private readonly firstAttemptObservers: readonly ObserverWith<'onFirstAttemptSuccess'>[]
+  private readonly successObservers: readonly ObserverWith<'onSuccess'>[]
+  private readonly failureObservers: readonly ObserverWith<'onAttemptFailed'>[]
+  private readonly retryObservers: readonly ObserverWith<'onRetryScheduled'>[]
+  private readonly endObservers: readonly ObserverWith<'onEnd'>[]
+  private readonly rejectionObservers: readonly ObserverWith<'beforeRejection'>[]
+
+  constructor(parts: CallObserversParts, observers: readonly CallObserver[]) {
+    this.parts = parts
+    this.firstAttemptObservers = observersWith(observers, 'onFirstAttemptSuccess')
+    this.successObservers = observersWith(observers, 'onSuccess')
+    this.failureObservers = observersWith(observers, 'onAttemptFailed')
+    this.retryObservers = observersWith(observers, 'onRetryScheduled')
+    this.endObservers = observersWith(observers, 'onEnd')
+    this.rejectionObservers = observersWith(observers, 'beforeRejection')
+  }
+
+  /** A call succeeded with its first attempt. */
+  onFirstAttemptSuccess(
+    call: ActiveCall,
+    operation: ObservedCall['operation'],
+    options: CallOptions | undefined,
+    startedAt: number,
+  ): void {
+    this.active.remove(call)
+    for (const observer of this.firstAttemptObservers)
+      observer.onFirstAttemptSuccess(operation, options, startedAt)
+  }
+
+  /** An attempt failed; `result` is its error, or with `hasThrown` false the value that `retryIf` rejects. */
+  onAttemptFailed(
+    call: ObservedCall,
+    hasThrown: boolean,
+    result: unknown,
+    classification: Classification | undefined,
+  ): void {
+    try {
+      this.recordFailure(call, hasThrown, result, classification)
+    } catch (error) {
+      this.parts.onObserverError(error)
+    }
+    const { pending } = call
+    if (!isFailing(call) || pending === undefined) return
+    for (const observer of this.failureObservers) {
+      try {
+        observer.onAttemptFailed(call, pending)
+      } catch (error) {
+        this.parts.onObserverError(error)
+      }
+    }
+  }
+
+  /** The failed attempt is retried after `delayMs`. */
+  onRetryScheduled(call: ObservedCall, delayMs: number): void {
+    const { pending } = call
+    if (!isFailing(call)) return
+    call.pending = undefined
+    for (const observer of this.retryObservers) {
+      try {
+        observer.onRetryScheduled(call, pending, delayMs)
+      } catch (error) {
+        this.parts.onObserverError(error)
+      }
+    }
+  }
+
+  /** The call ended. One that failed rejects only after the returned promise has settled. */
+  onEnd(call: ObservedCall, stopped: StopReason, result: unknown): PromiseLike<unknown> | undefined {
+    if (call.draft === undefined && stopped === 'succeeded') {
+      this.onFirstAttemptSuccess(call, call.operation, call.options, call.startedAt)
+      this.notifySuccess(call)
+      return undefined
+    }
+    this.active.remove(call)
+    try {
+      const draft = (call.draft ??= createSessionDraft(call, this.parts))
+      return this.notifyEnd(call as FailingCall, this.describeEnd(call, draft, stopped, result))
+    } catch (error) {
+      this.parts.onObserverError(error)
+      return undefined
+    }
+  }
+
+  private notifySuccess(call: ObservedCall): void {
+    for (const observer of this.successObservers) {
+      try {
+        observer.onSuccess(call)
+      } catch (error) {
+        this.parts.onObserverError(error)
+      }
+    }
+  }
+
+  private notifyEnd(call: FailingCall, end: CallEnd): PromiseLike<unknown> | undefined {
+    const { onObserverError } = this.parts
+    for (const observer of this.endObservers) {
+      try {
+        observer.onEnd(call, end)
+      } catch (error) {
+        onObserverError(error)
+      }
+    }
+    if (end.isSuccess) return undefined
+    let settled: PromiseLike<unknown> | undefined
+    for (const observer of this.rejectionObservers) {
+      try {
+        const stored = observer.beforeRejection(call, end)
+        if (stored !== undefined)
+          settled = settled === undefined ? stored : Promise.allSettled([settled, stored])
+      } catch (error) {
+        onObserverError(error)
+      }
+    }
+    return settled
+  }
+
+  /** Updates the draft of a call by a failed attempt. */
+  private recordFailure(
+    call: ObservedCall,
+    hasThrown: boolean,
+    result: unknown,
+    classification: Classification | undefined,
+  ): void {
+    const draft = (call.draft ??= createSessionDraft(call, this.parts))
+    const { id } = call.effectivePolicy.record
+    draft.policyId = id
+    if (!draft.policyIds.includes(id)) draft.policyIds.push(id)
+    draft.kind = classification?.kind ?? 'unknown'
+    draft.nextRetryTime = undefined
+    const error = hasThrown ? result : undefined
+    const summary = summaryOf(draft, error, this.parts.formatter)
+    call.pending = { error, value: result, classification, summary, isUnwantedValue: !hasThrown }
+  }
+
+  private describeEnd(
+    call: ObservedCall,
+    draft: SessionDraft,
+    stopped: StopReason,
+    result: unknown,
+  ): CallEnd {
+    const { clock, formatter, onObserverError } = this.parts
+    const { history, pending } = call
+    call.pending = undefined
+    const last = history.at(-1)
+    const isSuccess = stopped === 'succeeded'
+    const isRejected = last?.outcome === 'circuit_open'
+    const at = clock.wall()
+    if (draft.policyIds.length === 0) draft.policyIds.push(draft.policyId)
+    if (isRejected) draft.kind = stopped
+    const end = {
+      stopped,
+      result,
+      isSuccess,
+      isRejected,
+      at,
+      attempts: history.length,
+      retryCount: Math.max(0, (last?.number ?? 1) - 1),
+      durationMs: roundToMicroseconds(Math.max(0, at - draft.startTime.getTime())),
+      failure: isSuccess || isRejected ? undefined : pending,
+      error: undefined as CallEnd['error'],
+    }
+    if (isSuccess) return end
+    try {
+      if (isRejected) end.failure = createRejection(result, stopped, summaryOf(draft, result, formatter))
+      if (stopped !== 'unwanted_value') end.error = summaryOf(draft, result, formatter)
+    } catch (error) {
+      // The caller's error could not be summarized; the call is recorded without it.
+      onObserverError(error)
+    }
+    return end
+  }
+}
+
+const isFailing = (call: ObservedCall): call is FailingCall => call.draft !== undefined
+
+/** A rejection by a breaker has no attempt of its own, and the reason of the end is its kind. */
+const createRejection = (
+  error: unknown,
+  kind: StopReason,
+  summary: FailedAttemptInfo['summary'],
+): FailedAttemptInfo => ({
+  error,
+  classification: { category: 'transient', kind } as unknown as Classification,
+  summary,
+})
