@@ -96,9 +96,9 @@ export function overrideProblem(
     return undefined
   } catch (error) {
     const expected = isHoldfastError(error)
-      ? /(takes .*)/s.exec(error.details?.[0] ?? error.message)?.[1]
+      ? /: expected (.*), got /s.exec(error.details?.[0] ?? error.message)?.[1]
       : undefined
-    return `got ${format(value)}, ${expected ?? 'takes another value'}`
+    return `got ${format(value)}, takes ${expected ?? 'another value'}`
   }
 }
 

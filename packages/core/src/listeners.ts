@@ -1,5 +1,5 @@
 import { bindContext } from './async-context.js'
-import { formatValue, throwIfInvalid } from './options.js'
+import { optionProblem, throwIfInvalid } from './options.js'
 import { reportOnce } from './report.js'
 
 /** Functions to tell of events, one event at a time. One that throws is reported once and holds up nobody. */
@@ -22,7 +22,7 @@ export class Listeners<E> {
   /** Adds one, until the function it returns is called. @throws INVALID_OPTIONS where it is none */
   add(listener: (event: E) => void): () => void {
     if (typeof listener !== 'function')
-      throwIfInvalid(`a listener of ${this.owner}`, [`on: got ${formatValue(listener)}, takes a function`])
+      throwIfInvalid(this.owner, [optionProblem('on', 'a function', listener)])
     const entry = (event: E) => {
       try {
         listener(event)

@@ -125,6 +125,10 @@ export function formatValue(value: unknown): string {
   return Object(value) === value ? `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}` : String(value)
 }
 
+/** Describes an option whose value is not the expected one. */
+export const optionProblem = (path: string, expected: string, value: unknown): string =>
+  `${path}: expected ${expected}, got ${formatValue(value)}`
+
 /**
  * Reads options over those of `defaults`, adding a sentence to `problems` for each that is wrong or unknown. An option that is
  * undefined counts as absent.
@@ -138,17 +142,20 @@ export function parseOptions<T extends object>(
 ): T {
   const result = { ...defaults } as Record<string, unknown>
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    problems.push(`${path || 'options'}: got ${formatValue(input)}, takes an object`)
+    problems.push(optionProblem(path || 'options', 'an object', input))
     return result as T
   }
   for (const [name, value] of Object.entries(input as object)) {
     if (value === undefined) continue
+    const optionPath = path === '' ? name : `${path}.${name}`
     const [expected, isValid, convert] = (Object.hasOwn(spec, name) && spec[name]?.[1]) || []
     const converted = convert ? convert(value) : value
     if (isValid?.(converted as never)) result[name] = converted
     else
       problems.push(
-        `${path && `${path}.`}${name}: got ${formatValue(value)}, ${expected ? `takes ${expected}` : `but the options are ${Object.keys(spec).join(', ')}`}`,
+        expected === undefined
+          ? `${optionPath}: expected one of ${Object.keys(spec).join(', ')}, got an unknown option`
+          : optionProblem(optionPath, expected, value),
       )
   }
   return result as T
@@ -158,17 +165,17 @@ export function parseOptions<T extends object>(
 export function requireAtLeast(
   name: string,
   value: number,
-  other: string,
-  least: number,
+  minimumName: string,
+  minimum: number,
   problems: string[],
 ): void {
-  if (value < least) problems.push(`${name}: got ${value}, takes at least ${other}, which is ${least}`)
+  if (value < minimum) problems.push(optionProblem(name, `at least ${minimumName} (${minimum})`, value))
 }
 
 /** Throws one INVALID_OPTIONS that lists every problem; nothing where there is none. */
 export function throwIfInvalid(subject: string, problems: readonly string[]): void {
   if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `${subject} cannot be made: ${problems.join('; ')}`, {
+    throw new HoldfastError('INVALID_OPTIONS', `invalid options of ${subject}: ${problems.join('; ')}`, {
       details: problems,
     })
 }

@@ -122,7 +122,9 @@ export function parseBreakerOptions(
     settings
   const prefix = path && `${path}.`
   if ((slowCallRate === undefined) !== (slowCallDuration === undefined))
-    problems.push(`${prefix}slowCallRate: got ${slowCallRate}, but it goes together with slowCallDuration`)
+    problems.push(
+      `${prefix}slowCallRate: expected together with slowCallDuration, got ${slowCallRate === undefined ? 'slowCallDuration' : 'slowCallRate'} alone`,
+    )
   requireAtLeast(
     `${prefix}maxTimeoutDuration`,
     maxTimeoutDuration,

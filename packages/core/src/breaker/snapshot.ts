@@ -1,12 +1,12 @@
 import {
   defaultsOf,
-  formatValue,
   nonNegativeInteger,
   nonNegativeNumber,
   type OptionRule,
   type OptionSpecOf,
   ofType,
   oneOf,
+  optionProblem,
   parseOptions,
   throwIfInvalid,
 } from '../options.js'
@@ -119,9 +119,7 @@ export function parseSnapshot(input: BreakerSnapshot): Required<BreakerSnapshot>
   )
   const { state, nextTestTime } = snapshot
   if (state === undefined || (state === 'open' && nextTestTime === undefined))
-    problems.push(
-      `snapshot: got ${formatValue(input)}, takes one with state and, if that is open, nextTestTime`,
-    )
+    problems.push(optionProblem('snapshot', 'a state and, if it is open, a nextTestTime', input))
   throwIfInvalid('a circuit breaker', problems)
   return snapshot
 }

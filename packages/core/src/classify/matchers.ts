@@ -1,4 +1,4 @@
-import { formatValue } from '../options.js'
+import { optionProblem } from '../options.js'
 import { readCauseChain } from './cause-chain.js'
 import type { Classification, ErrorLike } from './classification.js'
 import { anyNode, type ChainPredicate, foreignNamePredicate, isTransientHttp } from './foreign-names.js'
@@ -118,9 +118,8 @@ function isMatcher(value: unknown): boolean {
 
 /** What is wrong with a list of matchers: a sentence for each entry that is none, naming it by `path`. */
 export function matcherProblems(path: string, value: unknown): string[] {
-  if (!Array.isArray(value))
-    return [`${path}: got ${formatValue(value)}, takes an array, each entry ${MATCHER_FORMAT}`]
+  if (!Array.isArray(value)) return [optionProblem(path, `an array, each entry ${MATCHER_FORMAT}`, value)]
   return value.flatMap((entry, i) =>
-    isMatcher(entry) ? [] : [`${path}[${i}]: got ${formatValue(entry)}, takes ${MATCHER_FORMAT}`],
+    isMatcher(entry) ? [] : [optionProblem(`${path}[${i}]`, MATCHER_FORMAT, entry)],
   )
 }

@@ -1,4 +1,4 @@
-import { formatValue, throwIfInvalid } from '../options.js'
+import { optionProblem, throwIfInvalid } from '../options.js'
 import { MethodDecoration } from './method-decoration.js'
 import type { MethodLocation } from './method-location.js'
 import { type DecoratorName, type DecoratorSettings, settingProblems } from './settings/table.js'
@@ -38,7 +38,7 @@ export function decorate<K extends DecoratorName>(
   const wrap = (method: unknown, location: MethodLocation) => {
     if (typeof method !== 'function')
       throwIfInvalid(`@${kind}`, [
-        `${String(location.key)}: got ${formatValue(method)}, takes a method that returns a promise`,
+        optionProblem(String(location.key), 'a method that returns a promise', method),
       ])
     const site = MethodDecoration.forMethod(method as never, location)
     return { site, wrapper: site.addDecorator(kind, settings) }

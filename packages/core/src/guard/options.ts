@@ -16,6 +16,7 @@ import {
   type OptionSpec,
   type OptionSpecOf,
   ofType,
+  optionProblem,
   parseOptions,
   positiveInteger,
   throwIfInvalid,
@@ -201,7 +202,7 @@ function parseRequired(
 ): Record<string, unknown> {
   const options = parseOptions(path, input, defaultsOf(spec) as Record<string, unknown>, spec, problems)
   if ((input as Record<string, unknown>)[name] === undefined)
-    problems.push(`${path}.${name}: got undefined, takes ${spec[name]?.[1][0]}`)
+    problems.push(optionProblem(`${path}.${name}`, spec[name]?.[1][0] as string, undefined))
   return options
 }
 

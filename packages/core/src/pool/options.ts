@@ -10,12 +10,12 @@ import {
   clockOption,
   defaultsOf,
   type Filled,
-  formatValue,
   fraction,
   type OptionRule,
   type OptionSpecOf,
   ofType,
   oneOf,
+  optionProblem,
   parseOptions,
 } from '../options.js'
 import type { Member } from './members/member.js'
@@ -135,7 +135,7 @@ const NO_OPTIONS = Object.freeze({})
 export function parsePoolOptions<T>(input: PoolOptions<T>, problems: string[]): PoolSettings<T> {
   const options = parseOptions('', input, POOL_DEFAULTS as Filled<PoolOptions<T>>, POOL_SPEC, problems)
   if (options.id === undefined && input?.id === undefined)
-    problems.push(`id: got undefined, takes ${nonEmptyString[0]}`)
+    problems.push(optionProblem('id', nonEmptyString[0], undefined))
   const { clock, memberFaults } = options
   return {
     ...options,
@@ -165,8 +165,8 @@ export function parseMember(
   // Pools have many members, and a look at each is quicker than reading it.
   if (!isValidMember(input)) parseOptions(path, input, NO_OPTIONS, MEMBER_SPEC, problems)
   const { id, breaker } = Object(input) as Member
-  if (id === undefined) problems.push(`${path}.id: got undefined, takes ${nonEmptyString[0]}`)
-  else if (isTaken(id)) problems.push(`${path}.id: got ${formatValue(id)}, but another member has it`)
+  if (id === undefined) problems.push(optionProblem(`${path}.id`, nonEmptyString[0], undefined))
+  else if (isTaken(id)) problems.push(optionProblem(`${path}.id`, 'an id that no other member has', id))
   return Object(breaker) !== breaker
     ? undefined
     : parseBreakerOptions(`${path}.breaker`, breaker as object, defaults, problems)

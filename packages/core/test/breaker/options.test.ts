@@ -157,19 +157,19 @@ describe.each<[string, RegExp, unknown[]]>([
   ['failureOn', /array/, ['Error', Error, {}, null]],
   ['clock', /Clock with now, wall, setTimer and clearTimer/, [5, 'now', {}, { now: () => 0 }, null]],
   ['id', /string/, [5, null, {}]],
-])('%s', (name, takes, values) => {
-  it.each(values)('refuses %s, and says what it got and what it takes', (value) => {
+])('%s', (name, expected, values) => {
+  it.each(values)('rejects %s, and says what was expected and what it got', (value) => {
     const found = problems({ [name]: value })
     expect(found).toHaveLength(1)
-    expect(found[0]).toMatch(new RegExp(`^${name}: got `))
-    expect(found[0]?.split(', takes ')[1]).toMatch(takes)
+    expect(found[0]).toMatch(new RegExp(`^${name}: expected .*, got `))
+    expect(found[0]?.split(', got ')[0]).toMatch(expected)
   })
 })
 
 describe('options that are wrong', () => {
   it('say what they got', () => {
     const got = (value: unknown) =>
-      /got (.*), takes/.exec(problems({ failureThreshold: value })[0] as string)?.[1]
+      /, got (.*)$/.exec(problems({ failureThreshold: value })[0] as string)?.[1]
     expect(got(0)).toBe('0')
     expect(got('many')).toBe('"many"')
     expect(got(null)).toBe('null')
@@ -182,8 +182,8 @@ describe('options that are wrong', () => {
   it('are each entry of failureOn that is no matcher', () => {
     const found = problems({ failureOn: [Error, 5, 'timeout', 'no name!'] })
     expect(found).toHaveLength(2)
-    expect(found[0]).toMatch(/^failureOn\[1\]: got 5, takes /)
-    expect(found[1]).toMatch(/^failureOn\[3\]: got "no name!", takes /)
+    expect(found[0]).toMatch(/^failureOn\[1\]: expected .*, got 5$/)
+    expect(found[1]).toMatch(/^failureOn\[3\]: expected .*, got "no name!"$/)
   })
 
   it('are slowCallRate and slowCallDuration, where one comes without the other', () => {
@@ -197,19 +197,19 @@ describe('options that are wrong', () => {
 
   it.each(RATE)('are a slowCallRate of %s', (slowCallRate) => {
     expect(problems({ slowCallRate, slowCallDuration: 100 })[0]).toMatch(
-      /^slowCallRate: got .*, takes a number above 0/,
+      /^slowCallRate: expected a number above 0, .*, got /,
     )
   })
 
   it.each(SPAN)('are a slowCallDuration of %s', (slowCallDuration) => {
     expect(problems({ slowCallRate: 1, slowCallDuration })[0]).toMatch(
-      /^slowCallDuration: got .*, takes a duration/,
+      /^slowCallDuration: expected a duration .*, got /,
     )
   })
 
   it('are a maxTimeoutDuration below timeoutDuration', () => {
     expect(problems({ timeoutDuration: 2000, maxTimeoutDuration: 1999 })).toEqual([
-      'maxTimeoutDuration: got 1999, takes at least timeoutDuration, which is 2000',
+      'maxTimeoutDuration: expected at least timeoutDuration (2000), got 1999',
     ])
     expect(problems({ timeoutDuration: 2000, maxTimeoutDuration: 2000 })).toEqual([])
   })
@@ -217,8 +217,8 @@ describe('options that are wrong', () => {
   it('are names that no option has', () => {
     const found = problems({ failureTreshold: 5, toString: 1 })
     expect(found).toHaveLength(2)
-    expect(found[0]).toMatch(/^failureTreshold: got 5, .*failureThreshold/)
-    expect(found[1]).toMatch(/^toString: got 1/)
+    expect(found[0]).toMatch(/^failureTreshold: expected one of failureThreshold, .*, got an unknown option$/)
+    expect(found[1]).toMatch(/^toString: expected one of /)
   })
 
   it('are no object at all', () => {
@@ -255,7 +255,7 @@ describe('options that are wrong', () => {
     } catch (error) {
       expect(isHoldfastError(error, 'INVALID_OPTIONS')).toBe(true)
       expect((error as Error).message).toMatch(
-        /^a circuit breaker cannot be made.*failureThreshold: got 0.*halfOpenMax: got 0/,
+        /^invalid options of a circuit breaker: failureThreshold: expected .*, got 0; halfOpenMax: expected .*, got 0$/,
       )
     }
   })
@@ -266,19 +266,19 @@ describe('the breaker options of a guard', () => {
 
   it('are checked the same way, under their own path', () => {
     expect(wrong({ failureThreshold: 0 })[0]).toMatch(
-      /^breaker\.failureThreshold: got 0, takes a whole number from 1/,
+      /^breaker\.failureThreshold: expected a whole number from 1, got 0$/,
     )
-    expect(wrong({ failureOn: [5] })[0]).toMatch(/^breaker\.failureOn\[0\]: got 5/)
+    expect(wrong({ failureOn: [5] })[0]).toMatch(/^breaker\.failureOn\[0\]: expected .*, got 5$/)
     expect(wrong({ slowCallRate: 0.5 })[0]).toMatch(/^breaker\.slowCall/)
     expect(wrong({ timeoutDuration: 2, maxTimeoutDuration: 1 })[0]).toMatch(
-      /^breaker\.maxTimeoutDuration: got 1/,
+      /^breaker\.maxTimeoutDuration: expected at least timeoutDuration \(2\), got 1$/,
     )
   })
 
   it('take a key that is a function and maxKeys that is a whole number from 1', () => {
-    expect(wrong({ key: 'host' })[0]).toMatch(/^breaker\.key: got "host", takes a function/)
+    expect(wrong({ key: 'host' })[0]).toMatch(/^breaker\.key: expected a function, got "host"$/)
     expect(wrong({ key: () => '', maxKeys: 0 })[0]).toMatch(
-      /^breaker\.maxKeys: got 0, takes a whole number from 1/,
+      /^breaker\.maxKeys: expected a whole number from 1, got 0$/,
     )
     expect(wrong({ key: () => '', maxKeys: 1 })).toEqual([])
   })

@@ -516,7 +516,7 @@ describe('a damaged snapshot', () => {
   ])('is one whose %s is %j', (field, value) => {
     const found = problems({ ...good(), [field]: value }).filter((problem) => problem.startsWith('snapshot.'))
     expect(found).toHaveLength(1)
-    expect(found[0]).toMatch(new RegExp(`^snapshot\\.${field}: got .+, takes .+`))
+    expect(found[0]).toMatch(new RegExp(`^snapshot\\.${field}: expected .+, got .+`))
   })
 
   it.each([undefined, null, 5, 'open', [], {}])('is %j', (snapshot) => {
@@ -542,7 +542,7 @@ describe('a damaged snapshot', () => {
   it('is said to be one of a circuit breaker', () => {
     const restore = () => CircuitBreaker.restore({ ...good(), epoch: -1 })
     expect(restore).toThrow(
-      /^a circuit breaker cannot be .*snapshot\.epoch: got -1, takes a whole number from 0/,
+      /^invalid options of a circuit breaker: snapshot\.epoch: expected a whole number from 0, got -1$/,
     )
   })
 

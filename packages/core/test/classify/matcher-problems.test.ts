@@ -33,7 +33,7 @@ describe('a list of matchers', () => {
     [{ 0: 'x' }, 'an object'],
   ])('is no %o', (value, got) => {
     expect(matcherProblems('retry.retryOn', value)).toEqual([
-      `retry.retryOn: got ${got}, takes an array, each entry ${TAKES}`,
+      `retry.retryOn: expected an array, each entry ${TAKES}, got ${got}`,
     ])
   })
 
@@ -61,17 +61,17 @@ describe('a list of matchers', () => {
     'http:503',
   ])('has no entry %j', (entry) => {
     expect(matcherProblems('retry.abortOn', [entry])).toEqual([
-      `retry.abortOn[0]: got ${JSON.stringify(entry)}, takes ${TAKES}`,
+      `retry.abortOn[0]: expected ${TAKES}, got ${JSON.stringify(entry)}`,
     ])
   })
 
   it('has every wrong entry named', () => {
     expect(matcherProblems('failureOn', ['ok', 3, null, Error, Symbol('s'), ['x'], {}])).toEqual([
-      `failureOn[1]: got 3, takes ${TAKES}`,
-      `failureOn[2]: got null, takes ${TAKES}`,
-      `failureOn[4]: got Symbol(s), takes ${TAKES}`,
-      `failureOn[5]: got ["x"], takes ${TAKES}`,
-      `failureOn[6]: got an object, takes ${TAKES}`,
+      `failureOn[1]: expected ${TAKES}, got 3`,
+      `failureOn[2]: expected ${TAKES}, got null`,
+      `failureOn[4]: expected ${TAKES}, got Symbol(s)`,
+      `failureOn[5]: expected ${TAKES}, got ["x"]`,
+      `failureOn[6]: expected ${TAKES}, got an object`,
     ])
   })
 

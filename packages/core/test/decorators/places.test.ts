@@ -100,7 +100,7 @@ describe('a decorated method', () => {
         async load(): Promise<void> {}
       }
       return Target
-    }).toThrow('@Retry of load cannot be made: Retry stands there already')
+    }).toThrow('invalid options of @Retry of load: Retry stands there already')
   })
 
   it('is called by its method alone while its class is not known', async () => {
@@ -145,8 +145,8 @@ describe('a decorated method', () => {
       expect.objectContaining({ code: 'INVALID_OPTIONS' }),
     )
     const getter = { get: () => 1, configurable: true } as never
-    expect(() => ft.Retry()({}, 'load', getter)).toThrow('takes a method that returns a promise')
-    expect(() => ft.Retry()({}, 'load', undefined as never)).toThrow('takes a method')
+    expect(() => ft.Retry()({}, 'load', getter)).toThrow('expected a method that returns a promise')
+    expect(() => ft.Retry()({}, 'load', undefined as never)).toThrow('expected a method')
   })
 })
 

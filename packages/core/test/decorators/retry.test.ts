@@ -154,7 +154,7 @@ describe('@Retry', () => {
     ])
     expect(problemsOf(() => ft.Retry({ maxRetries: 1.5 }))).toHaveLength(1)
     expect(problemsOf(() => ft.Retry({ delay: 10, maxDelay: 5 }))).toEqual([
-      'Retry.maxDelay: got 5, takes at least delay, which is 10',
+      'Retry.maxDelay: expected at least delay (10), got 5',
     ])
     expect(problemsOf(() => ft.Retry({ abortOn: ['not a name'] }))).toHaveLength(1)
     expect(problemsOf(() => ft.Retry(null as never))).toHaveLength(1)

@@ -135,9 +135,9 @@ describe('a bulkhead', () => {
   })
 
   it.each([
-    [{ limit: 0 }, 'bulkhead.limit: got 0, takes a whole number from 1'],
-    [{ limit: 1, queue: -1 }, 'bulkhead.queue: got -1, takes a whole number from 0'],
-    [{}, 'bulkhead.limit: got undefined, takes a whole number from 1'],
+    [{ limit: 0 }, 'bulkhead.limit: expected a whole number from 1, got 0'],
+    [{ limit: 1, queue: -1 }, 'bulkhead.queue: expected a whole number from 0, got -1'],
+    [{}, 'bulkhead.limit: expected a whole number from 1, got undefined'],
   ])('refuses %j', (bulkhead, problem) => {
     expect(() => guard({ bulkhead: bulkhead as { limit: number } })).toThrow(problem)
   })

@@ -214,9 +214,9 @@ describe('a hedge', () => {
   })
 
   it.each([
-    [{}, 'hedge.delay: got undefined'],
-    [{ delay: -1 }, 'hedge.delay: got -1'],
-    [{ delay: 1, max: 0 }, 'hedge.max: got 0, takes a whole number from 1'],
+    [{}, /hedge\.delay: expected a duration of 0 or more, .*, got undefined$/],
+    [{ delay: -1 }, /hedge\.delay: expected .*, got -1$/],
+    [{ delay: 1, max: 0 }, 'hedge.max: expected a whole number from 1, got 0'],
   ])('refuses %j', (hedge, problem) => {
     expect(() => guard({ hedge: hedge as { delay: number } })).toThrow(problem)
   })

@@ -97,12 +97,16 @@ describe("one call's own retrying", () => {
 
 describe("one call's own retrying that is wrong", () => {
   it.each([
-    ['a wrong value', { maxAttempts: 0 }, /retry\.maxAttempts: got 0, takes/],
-    ['an unknown option', { retries: 3 }, /retry\.retries: got 3/],
-    ['null', null, /retry: got null, takes an object/],
-    ['true', true, /retry: got true, takes an object/],
-    ['an array', [], /retry: got an array, takes an object/],
-    ['a base above the cap', { baseDelay: '1h' }, /retry\.maxDelay: got 30000, takes at least baseDelay/],
+    ['a wrong value', { maxAttempts: 0 }, /retry\.maxAttempts: expected .*, got 0/],
+    ['an unknown option', { retries: 3 }, /retry\.retries: expected one of .*, got an unknown option/],
+    ['null', null, /retry: expected an object, or false, got null/],
+    ['true', true, /retry: expected an object, or false, got true/],
+    ['an array', [], /retry: expected an object, got an array/],
+    [
+      'a base above the cap',
+      { baseDelay: '1h' },
+      /retry\.maxDelay: expected at least baseDelay \(3600000\), got 30000/,
+    ],
   ])('rejects with INVALID_OPTIONS and calls nothing: %s', async (_, retry, message) => {
     const fn = vi.fn()
     const error = await rejection(guard({ name: 'mail' }).run(fn, { retry: retry as RetryOptions }))

@@ -126,7 +126,7 @@ describe('a status after which the server did not process the request', () => {
 
   it('must be a status from 400 to 599', () => {
     expect(problemsOf(() => createFetch({ retry: { notProcessedStatuses: [200] } }))).toEqual([
-      'retry.notProcessedStatuses: got [200], takes an array of statuses from 400 to 599',
+      'retry.notProcessedStatuses: expected an array of statuses from 400 to 599, got [200]',
     ])
   })
 })

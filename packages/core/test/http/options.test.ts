@@ -41,7 +41,7 @@ describe('options of a fetch', () => {
     'refuse the status %s',
     (status) => {
       expect(problems({ retry: { retryStatusCodes: [status] } })).toEqual([
-        `retry.retryStatusCodes: got [${typeof status === 'string' ? `"${status}"` : status}], takes an array of 408, 425, 429 and statuses from 500 to 599 (others are for retryIf)`,
+        `retry.retryStatusCodes: expected an array of 408, 425, 429 and statuses from 500 to 599 (others are for retryIf), got [${typeof status === 'string' ? `"${status}"` : status}]`,
       ])
     },
   )

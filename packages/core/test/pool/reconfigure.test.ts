@@ -64,7 +64,7 @@ describe('a pool that takes other settings for its breakers', () => {
   it('refuses settings that are wrong, and keeps the old', () => {
     const { pool } = made()
     expect(() => pool.reconfigure({ failureThreshold: 0 })).toThrow(
-      /^the pool p cannot be made: breaker\.failureThreshold: got 0/,
+      /^invalid options of the pool p: breaker\.failureThreshold: expected .*, got 0$/,
     )
     fail(pool, 'a', 2)
     expect(pool.status('a')).toBe('available')

@@ -30,6 +30,8 @@ describe('a cap below the default base is a cap, not a mistake', () => {
   })
 
   it('is still a mistake below a base that is given beside it', () => {
-    expect(() => guard({ retry: { baseDelay: 501, maxDelay: 500 } })).toThrow('retry.maxDelay: got 500')
+    expect(() => guard({ retry: { baseDelay: 501, maxDelay: 500 } })).toThrow(
+      'retry.maxDelay: expected at least baseDelay (501), got 500',
+    )
   })
 })

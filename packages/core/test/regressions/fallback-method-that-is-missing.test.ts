@@ -14,7 +14,7 @@ const messageOf = (fn: () => unknown): string => {
 }
 
 const missing = (name: string) =>
-  `@Fallback of ${name} cannot be made: fallbackMethod: expected a method of Prices, got "nope"`
+  `invalid options of @Fallback of ${name}: fallbackMethod: expected a method of Prices, got "nope"`
 
 describe('a fallbackMethod that no method has', () => {
   it('is rejected when a method is decorated under experimentalDecorators', () => {

@@ -13,7 +13,7 @@ it.each(Object.entries(subjects))('what is no function is refused as a listener 
     expect(() => make().on(given as never)).toThrow(
       expect.objectContaining({
         code: 'INVALID_OPTIONS',
-        message: expect.stringContaining(`a listener of ${whose} cannot be made: on: got`),
+        message: expect.stringContaining(`invalid options of ${whose}: on: expected a function, got`),
       }),
     )
 })

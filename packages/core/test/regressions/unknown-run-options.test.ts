@@ -10,7 +10,9 @@ describe('the options of one call', () => {
     const error = (await rejection(guard().run(fn, options as object))) as HoldfastError
     expect(error.code).toBe('INVALID_OPTIONS')
     expect(error.details).toHaveLength(5)
-    expect(error.message).toMatch(/sginal.*signal: got "stop".*timeout.*retry\.maxAttempts.*retry\.retries/)
+    expect(error.message).toMatch(
+      /sginal.*signal: expected an AbortSignal, got "stop".*timeout.*retry\.maxAttempts.*retry\.retries/,
+    )
     expect(fn).not.toHaveBeenCalled()
   })
 

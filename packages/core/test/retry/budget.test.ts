@@ -70,9 +70,9 @@ describe('a retry budget', () => {
   })
 
   it.each([
-    [{ ratio: -1 }, 'ratio: got -1, takes a number from 0'],
-    [{ reservePerSecond: Number.NaN }, 'reservePerSecond: got NaN, takes a number from 0'],
-    [{ window: 0 }, 'window: got 0, takes a duration above 0'],
+    [{ ratio: -1 }, 'ratio: expected a number from 0, got -1'],
+    [{ reservePerSecond: Number.NaN }, 'reservePerSecond: expected a number from 0, got NaN'],
+    [{ window: 0 }, /window: expected a duration above 0, .*, got 0$/],
   ])('refuses %j', (options, problem) => {
     expect(() => new RetryBudget(options)).toThrow(problem)
   })

@@ -117,11 +117,11 @@ describe('an option is refused', () => {
     ['respectRetryAfter', 1, 'got 1', 'a boolean'],
     ['maxRetryAfter', 0, 'got 0', 'a duration above 0'],
     ['maxRetryAfter', -1, 'got -1', 'a duration above 0'],
-  ] as const)('%s: %s', (name, given, got, takes) => {
+  ] as const)('%s: %s', (name, given, got, expected) => {
     const [problem, ...others] = problemsOf({ [name]: given })
     expect(others).toEqual([])
-    expect(problem).toContain(`retry.${name}: ${got}, takes `)
-    expect(problem).toMatch(takes)
+    expect(problem).toMatch(new RegExp(`^retry\\.${name}: expected .*, ${got}$`))
+    expect(problem).toMatch(expected)
   })
 
   it.each(['retryOn', 'abortOn'])(
@@ -129,34 +129,34 @@ describe('an option is refused', () => {
     (name) => {
       const problems = problemsOf({ [name]: ['timeout', 5, 'not a name'] })
       expect(problems).toEqual([
-        expect.stringContaining(`retry.${name}[1]: got 5, takes `),
-        expect.stringContaining(`retry.${name}[2]: got "not a name", takes `),
+        expect.stringMatching(new RegExp(`^retry\\.${name}\\[1\\]: expected .*, got 5$`)),
+        expect.stringMatching(new RegExp(`^retry\\.${name}\\[2\\]: expected .*, got "not a name"$`)),
       ])
     },
   )
 
   it('maxDelay below baseDelay', () => {
     expect(problemsOf({ baseDelay: '2s', maxDelay: 1999 })).toEqual([
-      'retry.maxDelay: got 1999, takes at least baseDelay, which is 2000',
+      'retry.maxDelay: expected at least baseDelay (2000), got 1999',
     ])
   })
 
   it('baseDelay above the default of maxDelay', () => {
     expect(problemsOf({ baseDelay: '1m' })).toEqual([
-      'retry.maxDelay: got 30000, takes at least baseDelay, which is 60000',
+      'retry.maxDelay: expected at least baseDelay (60000), got 30000',
     ])
   })
 
   it('jitterMax below jitterMin', () => {
     expect(problemsOf({ jitterMin: 10, jitterMax: 5 })).toEqual([
-      'retry.jitterMax: got 5, takes at least jitterMin, which is 10',
+      'retry.jitterMax: expected at least jitterMin (10), got 5',
     ])
   })
 
   it('that does not exist, with a list of those that do', () => {
     const [problem, ...others] = problemsOf({ retries: 3 })
     expect(others).toEqual([])
-    expect(problem).toContain('retry.retries: got 3')
+    expect(problem).toContain('retry.retries: expected one of ')
     expect(problem).toMatch(/maxAttempts, backoffType, baseDelay/)
   })
 
@@ -172,7 +172,7 @@ describe('an option is refused', () => {
     ['an array', []],
     ['a function', () => {}],
   ])('when all of it is %s', (_, given) => {
-    expect(problemsOf(given)).toEqual([expect.stringMatching(/^retry: got .*takes an object/)])
+    expect(problemsOf(given)).toEqual([expect.stringMatching(/^retry: expected an object,.* got /)])
   })
 
   it('together with every other that is wrong', () => {

@@ -56,7 +56,7 @@ describe('a policy that a call brings along', () => {
     const error = await failing(hf, 'web.load', refused, { policy: { baseDelay: 60_000, maxDelay: 1000 } })
     expect(error).toMatchObject({
       code: 'INVALID_OPTIONS',
-      details: [expect.stringContaining('maxDelay: got 1000, takes at least')],
+      details: [expect.stringContaining('maxDelay: expected at least baseDelay (60000), got 1000')],
     })
   })
 })

@@ -1,5 +1,12 @@
 import { matcherProblems } from '../../classify/index.js'
-import { defaultsOf, formatValue, type OptionSpec, parseOptions, requireAtLeast } from '../../options.js'
+import {
+  defaultsOf,
+  formatValue,
+  type OptionSpec,
+  optionProblem,
+  parseOptions,
+  requireAtLeast,
+} from '../../options.js'
 import { BULKHEAD_SPEC, type BulkheadSettings } from './bulkhead.js'
 import {
   BREAKER_SETTING_NAMES,
@@ -55,7 +62,9 @@ export function settingProblems(kind: DecoratorName, input: object): string[] {
     requireAtLeast('Retry.maxDelay', maxDelay, 'delay', delay, problems)
   }
   if (kind === 'Fallback' && (settings.fallbackMethod === undefined) === (settings.value === undefined))
-    problems.push('Fallback: takes a function or a fallbackMethod, one of the two')
+    problems.push(
+      `Fallback: expected either a function or a fallbackMethod, got ${settings.value === undefined ? 'neither' : 'both'}`,
+    )
   return problems
 }
 
@@ -67,8 +76,7 @@ export function overrideProblems(key: string, kind: string, name: string, value:
   const spec: OptionSpec = SPECS[kind as keyof typeof SPECS] ?? {}
   const names = ['enabled', ...(kind === 'CircuitBreaker' ? BREAKER_SETTING_NAMES : Object.keys(spec))]
   if (!names.includes(name)) return [`${path}: ${kind} has no ${formatValue(name)}, but ${names.join(', ')}`]
-  if (name === 'enabled')
-    return typeof value === 'boolean' ? [] : [`${path}: got ${formatValue(value)}, takes a boolean`]
+  if (name === 'enabled') return typeof value === 'boolean' ? [] : [optionProblem(path, 'a boolean', value)]
   if (kind === 'CircuitBreaker') return breakerProblem(name, value, path)
   const problems: string[] = []
   parseOptions(path, { [name]: value }, {}, spec, problems)
