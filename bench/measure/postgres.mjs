@@ -213,7 +213,7 @@ export const replays = (how, count) =>
   withStore(async (store, raw, url) => {
     const bundle = await bundleSources(
       'replays',
-      `export { Holdfast } from './packages/runtime/src/holdfast.ts'`,
+      `export { Holdfast } from './packages/runtime/src/holdfast/holdfast.ts'`,
     )
     /** @type {{ ratio: number[], perEntry: number[] }} */
     const samples = { ratio: [], perEntry: [] }

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Holdfast } from '../../runtime/src/holdfast.js'
+import { Holdfast } from '../../runtime/src/holdfast/holdfast.js'
 import { missing, RealRedis, until } from './redis.js'
 import { afterwards } from './setup.js'
 

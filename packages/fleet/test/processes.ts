@@ -29,7 +29,7 @@ export async function bundle(): Promise<{ url: string; remove(): void }> {
   mkdirSync(join(ROOT, '.cache'), { recursive: true })
   const folder = mkdtempSync(join(ROOT, '.cache/fleet-'))
   await build({
-    entryPoints: [join(ROOT, 'packages/runtime/src/holdfast.ts')],
+    entryPoints: [join(ROOT, 'packages/runtime/src/holdfast/holdfast.ts')],
     outfile: join(folder, 'holdfast.mjs'),
     bundle: true,
     platform: 'node',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sessionOf } from 'holdfast'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Holdfast } from '../../runtime/src/holdfast.js'
+import { Holdfast } from '../../runtime/src/holdfast/holdfast.js'
 import { FaultProxy, missing, RealRedis, until } from './redis.js'
 import { afterwards } from './setup.js'
 

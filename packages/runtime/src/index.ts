@@ -37,14 +37,14 @@ export * from '@holdfast/records/schemas'
 export { openStore } from '@holdfast/store'
 export type * from '@holdfast/store/interface'
 export type { CallOptions, Health, OpenOptions } from './api-types.js'
-export type { Configuration, Reloaded } from './configuration.js'
+export type { Configuration, Reloaded } from './config/configuration.js'
 export type { DeadLetters } from './dead-letters/dead-letters.js'
 export type { DeadLetterInput } from './dead-letters/entry.js'
 export type { DeadLetterHandler } from './dead-letters/handlers.js'
 export type { BatchOptions, BatchProgress, BatchResult } from './dead-letters/replay-batch.js'
 export type { WorkOptions } from './dead-letters/replay-worker.js'
 export type { Fleet } from './fleet/fleet.js'
-export { Holdfast } from './holdfast.js'
+export { Holdfast } from './holdfast/holdfast.js'
 export type {
   Pipeline,
   PipelineItem,

@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { Holdfast } from '../../runtime/src/holdfast.js'
+import { Holdfast } from '../../runtime/src/holdfast/holdfast.js'
 import { tempFolder } from './place.js'
 
 const LOSSES: Record<string, (dir: string) => Promise<void>> = {

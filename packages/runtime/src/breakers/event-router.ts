@@ -1,27 +1,28 @@
-import type { BreakerEvent, CircuitBreaker, Pool, PoolEvent } from 'holdfast'
+import type { BreakerEvent, CircuitBreaker, PoolEvent } from 'holdfast'
+import type { StoreBackedContext } from '../context/store-backed-context.js'
 import type { ErrorLog } from '../error-log/error-log.js'
 import type { GuardEventEmitter } from '../events/guard-events.js'
 import type { RetryLog } from '../logging/retry-log.js'
 import type { Metrics } from '../metrics/metrics.js'
-import type { PoolManager } from '../pools/pool-manager.js'
-import type { MemberTarget } from '../pools/target.js'
-import type { StoreBackedContext } from '../store-backed-context.js'
+import type { BreakerOwner } from './breaker-id.js'
+import { breakerEventRecord } from './breaker-records.js'
+import type { BreakerPool, MemberBreakers } from './member-breakers.js'
 import type { BreakerPersistence } from './persistence.js'
-import type { BreakerOwner, BreakerRegistry } from './registry.js'
+import type { BreakerRegistry } from './registry.js'
 
-/** Those who must hear of a breaker's change. */
+/** The parts that a breaker's state change affects. */
 export interface BreakerEventRouterParts {
   runtime: StoreBackedContext
   log: RetryLog
   metrics: Metrics
   errors: ErrorLog
   registry: BreakerRegistry
-  pools: PoolManager
+  pools: MemberBreakers
   persistence: BreakerPersistence
   guardEvents: GuardEventEmitter
-  /** The breakers that stand before an operation. */
+  /** The breakers that calls of an operation must pass. */
   breakersOf(operation: string): readonly CircuitBreaker[]
-  /** The breaker of a pool's member opened: the fleet may want to know. */
+  /** The breaker of a pool member opened. */
   onMemberOpened(pool: string, member: string, breaker: CircuitBreaker): void
 }
 
@@ -31,7 +32,7 @@ const EVENT_BY_STATE = {
   half_open: 'circuit_breaker_half_opened',
 } as const
 
-/** What a change of a breaker's state is to everything else: records, counts, log lines, and what outlives the process. */
+/** Passes state changes of breakers on to records, metrics, the log, events and the store. */
 export class BreakerEventRouter {
   private readonly parts: BreakerEventRouterParts
 
@@ -39,16 +40,17 @@ export class BreakerEventRouter {
     this.parts = parts
   }
 
-  /** A breaker of a policy, a service or a decorated method changed. */
+  /** The breaker of a policy, a service or a decorated method changed its state. */
   onChange(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void {
     const { runtime, log, metrics, errors, registry, guardEvents, persistence, breakersOf } = this.parts
     const { id, toState, failureCount, timestamp } = event
     if (toState === 'open') registry.openedAt.set(id, timestamp)
     else if (toState === 'closed') registry.openedAt.delete(id)
     for (const operation of guardEvents.observedOperations())
-      if (breakersOf(operation).some((gate) => gate.id === id)) guardEvents.emitBreakerEvent(operation, event)
+      if (breakersOf(operation).some((breaker) => breaker.id === id))
+        guardEvents.emitBreakerEvent(operation, event)
     metrics.recordBreakerChange(event)
-    runtime.recordBreakerChange(event)
+    runtime.breakerEvents.add(breakerEventRecord(event))
     this.emit(event, owner)
     if (toState === 'open') {
       log.logBreakerOpened(id, failureCount)
@@ -58,13 +60,13 @@ export class BreakerEventRouter {
     if (persist && breaker !== undefined) persistence.scheduleSave(breaker)
   }
 
-  /** A breaker of a policy that only looks on would have changed. That is told of, and true of nothing. */
+  /** The breaker of a policy in shadow mode changed its state. Only an event reports it, because no call is affected. */
   onShadowChange(event: BreakerEvent, owner: BreakerOwner): void {
     this.emit(event, owner, { shadow: true })
   }
 
-  /** Something changed in a pool: the breaker of a member, or the members themselves. */
-  onPoolEvent(pool: Pool<MemberTarget>, event: PoolEvent, persist: boolean): void {
+  /** A pool changed: the breaker of a member, or the members. */
+  onPoolEvent(pool: BreakerPool, event: PoolEvent, persist: boolean): void {
     const { runtime, persistence, onMemberOpened } = this.parts
     if (event.type === 'breaker_changed') {
       const { memberId: member, toState } = event
@@ -81,14 +83,14 @@ export class BreakerEventRouter {
     })
   }
 
-  /** The breakers that outlive the process. */
+  /** The breakers whose state is saved. */
   *persistedBreakers(): Iterable<CircuitBreaker> {
     const { registry, pools } = this.parts
     for (const { breaker, persist } of registry) if (persist) yield breaker
     for (const pool of pools.persistedPools()) yield* pool.usedBreakers()
   }
 
-  /** Saves those of them that anything happened to. */
+  /** Saves those of them that have changed. */
   saveChanged(): void {
     for (const breaker of this.persistedBreakers()) this.parts.persistence.saveIfChanged(breaker)
   }

@@ -1,44 +1,31 @@
-import { type CircuitBreakerState, SCHEMA } from '@holdfast/records'
+import type { CircuitBreakerState } from '@holdfast/records'
 import type { BreakerOptions } from 'holdfast'
 import { type BreakerEvent, type BreakerSnapshot, CircuitBreaker, type Clock } from 'holdfast'
 import { BREAKER_DEFAULTS, type BreakerSettings, parseBreakerOptions } from 'holdfast/internal'
-
-/** What a breaker belongs to. */
-export interface BreakerOwner {
-  policyId?: string
-  serviceName?: string
-  pool?: string
-  member?: string
-}
-
-/** The id of an owner's breaker: each part of it is encoded, so that ids can be taken apart again. */
-export function breakerId({ policyId, serviceName, pool, member }: BreakerOwner): string {
-  if (policyId !== undefined) return `policy:${encodeURIComponent(policyId)}`
-  if (serviceName !== undefined) return `service:${encodeURIComponent(serviceName)}`
-  return `pool:${encodeURIComponent(pool ?? '')}:${encodeURIComponent(member ?? '')}`
-}
+import { type BreakerOwner, breakerId } from './breaker-id.js'
+import { toBreakerRecord } from './breaker-records.js'
 
 interface RegisteredBreaker {
   readonly breaker: CircuitBreaker
   readonly owner: BreakerOwner
   persist: boolean
-  /** The errors that count, as they were given. */
+  /** The errors that count as failures, as the configuration lists them. */
   failureOn: BreakerOptions['failureOn']
 }
 
 export interface BreakerRegistryOptions {
   clock: Clock
-  /** Told of every change of state. */
+  /** The state of a breaker changed. */
   onChange(event: BreakerEvent, owner: BreakerOwner, persist: boolean): void
 }
 
-/** The breakers of policies and services, each there once, whoever asks for it and however often the file changes. */
+/** The breakers of policies and services. A breaker exists once, and a reload does not replace it. */
 export class BreakerRegistry {
   private readonly entries = new Map<string, RegisteredBreaker>()
   private readonly savedSnapshots = new Map<string, BreakerSnapshot>()
   private readonly options: BreakerRegistryOptions
   private readonly createdAt: Date
-  /** When breakers opened that are not closed, those of pools included. */
+  /** When each breaker that is not closed opened. The breakers of pool members are included. */
   readonly openedAt = new Map<string, number>()
 
   constructor(options: BreakerRegistryOptions) {
@@ -46,19 +33,19 @@ export class BreakerRegistry {
     this.createdAt = new Date(options.clock.wall())
   }
 
-  /** Keeps what was saved before, for the breakers that will be asked for. */
+  /** Keeps the snapshots of an earlier process for the breakers that will be created. */
   loadSnapshots(snapshots: Iterable<BreakerSnapshot>): void {
     for (const snapshot of snapshots) this.savedSnapshots.set(snapshot.id, snapshot)
   }
 
-  /** What was saved for a breaker that is not here. */
+  /** Removes and returns the snapshot of a breaker that is not in this registry. */
   takeSnapshot(id: string): BreakerSnapshot | undefined {
     const snapshot = this.savedSnapshots.get(id)
     this.savedSnapshots.delete(id)
     return snapshot
   }
 
-  /** The owner's breaker with these options. One that is there keeps its state and takes the options over. */
+  /** Returns the owner's breaker with these options. An existing breaker keeps its state and is reconfigured. */
   getOrCreate(owner: BreakerOwner, options: BreakerOptions, persist: boolean): CircuitBreaker {
     const id = breakerId(owner)
     const settings = this.parseSettings(id, options)
@@ -66,7 +53,7 @@ export class BreakerRegistry {
     if (existing !== undefined) {
       if (
         !isSameSettings(existing.breaker.settings, settings) ||
-        !sameMatchers(existing.failureOn, options.failureOn)
+        !hasSameMatchers(existing.failureOn, options.failureOn)
       )
         existing.breaker.reconfigure(settings)
       existing.failureOn = options.failureOn
@@ -88,7 +75,7 @@ export class BreakerRegistry {
     return this.entries.get(id)?.breaker
   }
 
-  /** Forgets the breakers that no configuration names any more. */
+  /** Removes the breakers that the configuration no longer names. */
   removeExcept(ids: ReadonlySet<string>): void {
     for (const id of this.entries.keys()) if (!ids.has(id)) this.entries.delete(id)
   }
@@ -97,7 +84,7 @@ export class BreakerRegistry {
     yield* this.entries.values()
   }
 
-  /** Where a breaker stands, as a record. */
+  /** The record of a breaker. */
   toRecord(breaker: CircuitBreaker, owner: BreakerOwner): CircuitBreakerState {
     return toBreakerRecord(breaker, owner, this.createdAt, this.openedAt)
   }
@@ -116,41 +103,5 @@ const SETTING_NAMES = Object.keys(BREAKER_DEFAULTS).filter(
 const isSameSettings = (a: BreakerSettings, b: BreakerSettings) =>
   SETTING_NAMES.every((field) => a[field] === b[field])
 
-const sameMatchers = (a: BreakerOptions['failureOn'] = [], b: BreakerOptions['failureOn'] = []) =>
+const hasSameMatchers = (a: BreakerOptions['failureOn'] = [], b: BreakerOptions['failureOn'] = []) =>
   a.length === b.length && a.every((matcher, i) => matcher === b[i])
-
-const toDate = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms))
-
-/** Where a breaker stands, as a record. One that never changed has been as it is since `since`. */
-export function toBreakerRecord(
-  breaker: CircuitBreaker,
-  owner: BreakerOwner,
-  since: Date,
-  openedAt: ReadonlyMap<string, number>,
-): CircuitBreakerState {
-  const { settings } = breaker
-  const { policyId, serviceName, member } = owner
-  const changed = toDate(breaker.lastStateChange) ?? since
-  const record: CircuitBreakerState = {
-    schema: SCHEMA,
-    id: breaker.id,
-    proxyId: member ?? null,
-    state: breaker.state,
-    failureCount: breaker.failureCount,
-    successCount: breaker.probeSuccesses,
-    failureThreshold: settings.failureThreshold,
-    successThreshold: settings.successThreshold,
-    windowType: settings.windowType,
-    timeoutDuration: settings.timeoutDuration,
-    lastStateChange: changed,
-  }
-  if (policyId !== undefined) record.policyId = policyId
-  if (serviceName !== undefined) record.serviceName = serviceName
-  if (settings.windowType !== 'consecutive') record.windowDuration = settings.windowDuration
-  const next = toDate(breaker.nextTestTime)
-  if (next !== undefined) record.nextTestTime = next
-  const failed = toDate(breaker.lastFailureTime)
-  if (failed !== undefined) record.lastFailureTime = failed
-  if (breaker.state !== 'closed') record.openTimestamp = toDate(openedAt.get(breaker.id)) ?? changed
-  return record
-}

@@ -7,41 +7,16 @@ import {
   type OptionCheck,
 } from '@holdfast/records'
 import { type BreakerEventFilter, checkJournalFilter, type Page } from '@holdfast/store'
-import { type BreakerEvent, type CircuitBreaker, HoldfastError, type Pool } from 'holdfast'
+import { type CircuitBreaker, HoldfastError } from 'holdfast'
 import type { BreakerFilter, BreakerService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
-import type { PoolManager } from '../pools/pool-manager.js'
-import type { MemberTarget } from '../pools/target.js'
-import { type BreakerOwner, type BreakerRegistry, breakerId } from './registry.js'
+import { breakerId, parseBreakerId, proxyIdOf } from './breaker-id.js'
+import type { MemberBreakers } from './member-breakers.js'
+import type { BreakerRegistry } from './registry.js'
 
 interface FoundBreaker {
   breaker: CircuitBreaker
   state(): CircuitBreakerState
-}
-
-/** The member's or name that a breaker's id ends with. */
-export function parseBreakerId(id: string): BreakerOwner {
-  const [kind, first = '', ...rest] = id.split(':').map(decodeIdPart)
-  if (kind === 'policy') return { policyId: first }
-  // The name of a member may be written as it is, like `10.0.0.1:8080`.
-  return kind === 'pool' ? { pool: first, member: rest.join(':') } : { serviceName: first }
-}
-
-function decodeIdPart(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
-
-/** The member of a pool that a breaker is of; null for every other breaker. */
-const proxyIdOf = (id: string): string | null => parseBreakerId(id).member ?? null
-
-/** A change of a breaker's state as a record. */
-export function breakerEventRecord(event: BreakerEvent): CircuitBreakerEvent {
-  const { id, fromState, toState, failureCount, timestamp } = event
-  return { id, proxyId: proxyIdOf(id), fromState, toState, timestamp: new Date(timestamp), failureCount }
 }
 
 const FILTER_CHECKS: Readonly<Record<keyof BreakerFilter, OptionCheck>> = {
@@ -49,27 +24,27 @@ const FILTER_CHECKS: Readonly<Record<keyof BreakerFilter, OptionCheck>> = {
   pool: anyString,
 }
 
-/** All breakers there are, under one roof: of policies, of services and of the members of pools. */
+/** Lists and changes all breakers: those of policies, of services and of pool members. */
 export class Breakers implements BreakerService {
   private readonly runtime: RuntimeContext
   private readonly registry: BreakerRegistry
-  private readonly pools: PoolManager
+  private readonly pools: MemberBreakers
   private readonly flush: () => Promise<void>
   private readonly saveChanged: () => void
 
   /**
-   * `flush` writes the changes that wait for the store, so that what has just happened can be read; `saveChanged` saves the breakers
-   * that anything happened to.
+   * `flush` writes the state changes that wait for the store, so that they can be read at once; `saveChanged` saves the breakers
+   * that have changed.
    */
   constructor(
     runtime: RuntimeContext,
     registry: BreakerRegistry,
-    pools: PoolManager,
-    { flush, look }: { flush: () => Promise<void>; look: () => void },
+    pools: MemberBreakers,
+    { flush, saveChanged }: { flush: () => Promise<void>; saveChanged: () => void },
   ) {
     this.runtime = runtime
     this.flush = flush
-    this.saveChanged = look
+    this.saveChanged = saveChanged
     this.registry = registry
     this.pools = pools
   }
@@ -93,18 +68,19 @@ export class Breakers implements BreakerService {
         for (const { id: member } of pool.members()) ids.push(idPrefix + encodeURIComponent(member))
         continue
       }
-      // Members without a breaker of their own yet are closed; asking for it would make one for each of thousands.
-      const others = new Map<string, string>()
-      for (const { id, state: is } of pool.usedBreakers()) if (is !== 'closed') others.set(id, is)
+      // A member whose breaker was never used counts as closed: reading it would create a breaker for each of thousands.
+      const notClosed = new Map<string, string>()
+      for (const breaker of pool.usedBreakers())
+        if (breaker.state !== 'closed') notClosed.set(breaker.id, breaker.state)
       for (const { id: member } of pool.members()) {
         const id = idPrefix + encodeURIComponent(member)
-        if ((others.get(id) ?? 'closed') === state) ids.push(id)
+        if ((notClosed.get(id) ?? 'closed') === state) ids.push(id)
       }
     }
     return ids
   }
 
-  /** How many there are, and how many are not closed: told without a look at those that were never used. */
+  /** How many breakers there are and how many of them are not closed, without creating the ones that were never used. */
   counts(): { total: number; open: number; halfOpen: number } {
     const own = [...this.registry].map(({ breaker }) => breaker)
     const pools = this.pools.list()
@@ -130,7 +106,7 @@ export class Breakers implements BreakerService {
     checkJournalFilter('changes of breakers', filter)
     await this.flush()
     const page = await this.runtime.store.breakerEvents.list(filter)
-    // Earlier releases wrote the name of the policy or service there.
+    // Earlier releases stored the name of the policy or service as proxyId.
     return { ...page, items: page.items.map((event) => ({ ...event, proxyId: proxyIdOf(event.id) })) }
   }
 
@@ -138,20 +114,21 @@ export class Breakers implements BreakerService {
     id: string,
     actor: Actor | undefined,
     action: 'breaker.reset' | 'breaker.trip',
-    act: (breaker: CircuitBreaker) => void,
+    change: (breaker: CircuitBreaker) => void,
   ): Promise<CircuitBreakerState> {
     const by = parseActor(actor)
     const found = this.find(id)
     if (found === undefined)
       throw new HoldfastError(
         'INVALID_OPTIONS',
-        `there is no circuit breaker ${String(id)}; ids are policy:ID, service:NAME and pool:POOL:MEMBER`,
+        `circuit breaker ${String(id)} not found; expected policy:ID, service:NAME or pool:POOL:MEMBER`,
         { status: 404 },
       )
     const before = found.state().state
-    act(found.breaker)
+    change(found.breaker)
     const after = found.state()
-    this.saveChanged() // an open one that is tripped again changes its time, and no state
+    // Tripping an open breaker again changes its end but not its state, so no event saves it.
+    this.saveChanged()
     await this.runtime.audit(by, action, id, { before: { state: before }, after: { state: after.state } })
     return after
   }
@@ -163,11 +140,11 @@ export class Breakers implements BreakerService {
     if (own !== undefined) return { breaker: own, state: () => registry.toRecord(own, parseBreakerId(id)) }
     const { pool: poolId, member } = parseBreakerId(id)
     if (poolId === undefined || member === undefined || !pools.has(poolId)) return undefined
-    const pool: Pool<MemberTarget> = pools.get(poolId)
+    const pool = pools.get(poolId)
     try {
       return { breaker: pool.breaker(member), state: () => pools.breakerRecord(pool, member) }
     } catch {
-      return undefined // no such member
+      return undefined // The pool has no such member.
     }
   }
 }

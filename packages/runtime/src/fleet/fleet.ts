@@ -10,10 +10,10 @@ import {
 } from '@holdfast/fleet'
 import { errorMessageOf } from '@holdfast/records'
 import type { CircuitBreaker, Pool, RetryBudget, RetryBudgetOptions } from 'holdfast'
+import { parseBreakerId } from '../breakers/breaker-id.js'
 import type { BreakerRegistry } from '../breakers/registry.js'
-import { parseBreakerId } from '../breakers/service.js'
+import type { StoreBackedContext } from '../context/store-backed-context.js'
 import type { PoolManager } from '../pools/pool-manager.js'
-import type { StoreBackedContext } from '../store-backed-context.js'
 import type { LocalNode } from './local-node.js'
 import { memberShareOptions, toShareOptions } from './share-options.js'
 

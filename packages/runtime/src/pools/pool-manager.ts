@@ -8,7 +8,8 @@ import {
 import type { CircuitBreakerState } from '@holdfast/records'
 import type { StoredBreaker } from '@holdfast/store'
 import { type Clock, HoldfastError, type Member, Pool, type PoolEvent, type Random } from 'holdfast'
-import { toBreakerRecord } from '../breakers/registry.js'
+import { toBreakerRecord } from '../breakers/breaker-records.js'
+import type { BreakerPool, MemberBreakers } from '../breakers/member-breakers.js'
 import { MemberTarget } from './target.js'
 
 export type PoolEntry = NonNullable<Config['pools']>[string]
@@ -57,7 +58,7 @@ const poolUpdateOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) => ({
 const isDifferent = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b)
 
 /** The pools of the file. A change of the file changes them in place, and what they know of their members stays. */
-export class PoolManager {
+export class PoolManager implements MemberBreakers {
   private readonly managed = new Map<string, ManagedPool>()
   private readonly options: PoolManagerOptions
   private readonly createdAt: Date
@@ -104,7 +105,7 @@ export class PoolManager {
   }
 
   /** Where the breaker of one member stands. */
-  breakerRecord(pool: Pool<MemberTarget>, member: string): CircuitBreakerState {
+  breakerRecord(pool: BreakerPool, member: string): CircuitBreakerState {
     return toBreakerRecord(
       pool.breaker(member),
       { pool: pool.id, member },

@@ -11,7 +11,7 @@ import {
 } from '@holdfast/config'
 import { HoldfastError, type Member, type Pool } from 'holdfast'
 import type { MemberUpdate, NewMember, PoolMemberStatus, PoolService } from '../api-types.js'
-import type { Configuration } from '../configuration.js'
+import type { Configuration } from '../config/configuration.js'
 import type { PoolManager } from './pool-manager.js'
 
 /** What may be shown of a member. */

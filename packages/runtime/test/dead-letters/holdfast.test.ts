@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fakeClock } from 'holdfast/testing'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { RetryEvent } from '../../../records/src/session.js'
-import { Holdfast } from '../../src/holdfast.js'
+import { Holdfast } from '../../src/holdfast/holdfast.js'
 import { eventually } from './setup.js'
 
 let dir: string

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Holdfast } from '../../src/holdfast.js'
+import { Holdfast } from '../../src/holdfast/holdfast.js'
 
 describe('an option that is misspelt', () => {
   let hf: Holdfast

@@ -1,7 +1,7 @@
 import { fakeClock, seededRandom } from 'holdfast/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { openStore } from '../../../store/src/open.js'
-import { StoreBackedContext } from '../../src/store-backed-context.js'
+import { StoreBackedContext } from '../../src/context/store-backed-context.js'
 
 const WAIT_MS = 10_000
 

@@ -130,7 +130,9 @@ describe('what is misspelt', () => {
   it.each([undefined, null, 5, {}, [], Symbol('x')])('as an id names nothing: %s', async (id) => {
     const { hf } = await start(MAPPED)
     expect(await hf.breakers.get(id as never)).toBeUndefined()
-    await expect(hf.breakers.reset(id as never)).rejects.toMatchObject(message('there is no circuit breaker'))
+    await expect(hf.breakers.reset(id as never)).rejects.toMatchObject(
+      message('not found; expected policy:ID'),
+    )
     expect(await hf.config.validate(id as never)).toMatchObject({ valid: false })
   })
 

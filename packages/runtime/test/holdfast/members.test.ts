@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { parseConfig } from '../../../config/src/check.js'
-import { Holdfast } from '../../src/holdfast.js'
+import { Holdfast } from '../../src/holdfast/holdfast.js'
 
 let dir: string
 let open: Holdfast[]

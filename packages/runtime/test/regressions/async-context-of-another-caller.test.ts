@@ -5,7 +5,7 @@ import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { OpenOptions } from '../../src/api-types.js'
 import { Outbox } from '../../src/events/outbox.js'
-import { Holdfast } from '../../src/holdfast.js'
+import { Holdfast } from '../../src/holdfast/holdfast.js'
 
 const caller = new AsyncLocalStorage<string>()
 const never = () => new Promise<never>(() => {})

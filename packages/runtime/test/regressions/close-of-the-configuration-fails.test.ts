@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Configuration } from '../../src/configuration.js'
+import { Configuration } from '../../src/config/configuration.js'
 import { DeadLetters } from '../../src/dead-letters/dead-letters.js'
 import { Holdfast } from '../../src/index.js'
 

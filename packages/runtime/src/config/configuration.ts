@@ -29,9 +29,9 @@ import {
   type RuntimeContext,
 } from '@holdfast/config'
 import { errorMessageOf } from '@holdfast/records'
-import type { PolicyService } from './api-types.js'
-import { parseActor } from './call-options.js'
-import { PayloadCipher } from './dead-letters/payload-cipher.js'
+import type { PolicyService } from '../api-types.js'
+import { parseActor } from '../call-options.js'
+import { PayloadCipher } from '../dead-letters/payload-cipher.js'
 
 export type { Reloaded } from '@holdfast/config'
 

@@ -20,21 +20,21 @@ import type {
   OpenOptions,
   PoolService,
   Run,
-} from './api-types.js'
-import { Breakers } from './breakers/service.js'
-import { checkOpenOptions } from './call-options.js'
-import type { Configuration } from './configuration.js'
-import type { DeadLetters } from './dead-letters/dead-letters.js'
-import type { ErrorLog } from './error-log/error-log.js'
-import type { Fleet } from './fleet/fleet.js'
-import type { Metrics } from './metrics/metrics.js'
-import { type Pipeline, PipelineFactory } from './pipeline/pipeline.js'
-import type { Step } from './pipeline/step.js'
-import { Pools } from './pools/service.js'
-import type { MemberTarget } from './pools/target.js'
+} from '../api-types.js'
+import { Breakers } from '../breakers/service.js'
+import { checkOpenOptions } from '../call-options.js'
+import type { Configuration } from '../config/configuration.js'
+import type { StoreBackedContext } from '../context/store-backed-context.js'
+import type { DeadLetters } from '../dead-letters/dead-letters.js'
+import type { ErrorLog } from '../error-log/error-log.js'
+import type { Fleet } from '../fleet/fleet.js'
+import type { Metrics } from '../metrics/metrics.js'
+import { type Pipeline, PipelineFactory } from '../pipeline/pipeline.js'
+import type { Step } from '../pipeline/step.js'
+import { Pools } from '../pools/service.js'
+import type { MemberTarget } from '../pools/target.js'
+import { Sessions } from '../sessions/service.js'
 import { RuntimeContainer } from './runtime-container.js'
-import { Sessions } from './sessions/service.js'
-import type { StoreBackedContext } from './store-backed-context.js'
 
 /** Where the records of a file lie that says nothing. */
 const DEFAULT_STORE = 'sqlite:data/holdfast.db'
@@ -140,7 +140,7 @@ export class Holdfast {
     this.pipelines = new PipelineFactory(runtime, run, deadLetters)
     this.breakers = new Breakers(runtime, registry, pools, {
       flush: () => runtime.breakerEvents.flush(),
-      look: () => breakerEvents.saveChanged(),
+      saveChanged: () => breakerEvents.saveChanged(),
     })
     this.sessions = new Sessions(runtime, observers.active, assembly.sessionRecorder, () =>
       runtime.sessions.flush(),

@@ -1,7 +1,7 @@
 import { type Config, RETENTION } from '@holdfast/config'
 import { errorMessageOf, RetentionClock } from '@holdfast/records'
 import type { Journal, PageOptions } from '@holdfast/store'
-import type { StoreBackedContext } from './store-backed-context.js'
+import type { StoreBackedContext } from '../context/store-backed-context.js'
 
 /** Each is the whole layer of changes made through the API, and can be gone back to. */
 const MAX_LAYER_VERSIONS = 1000

@@ -16,11 +16,10 @@ import {
   ThrottledWarnings,
 } from '@holdfast/records'
 import type { Store } from '@holdfast/store'
-import type { BreakerEvent, Clock, Random } from 'holdfast'
+import type { Clock, Random } from 'holdfast'
 import { backgroundClock } from 'holdfast/internal'
-import { breakerEventRecord } from './breakers/service.js'
-import { EventBus } from './events/bus.js'
-import { Outbox } from './events/outbox.js'
+import { EventBus } from '../events/bus.js'
+import { Outbox } from '../events/outbox.js'
 
 /** How many records of a kind may wait for the store. */
 const OUTBOX_CAPACITY = 10_000
@@ -102,11 +101,6 @@ export class StoreBackedContext implements RuntimeContext {
     if (event.eventType !== 'events_dropped' || this.events.hasRoom) this.events.add(event)
     this.bus.publish(event)
     return event
-  }
-
-  /** Notes a change of a breaker's state among the others. */
-  recordBreakerChange(event: BreakerEvent): void {
-    this.breakerEvents.add(breakerEventRecord(event))
   }
 
   async audit(
