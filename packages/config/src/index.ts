@@ -1,29 +1,20 @@
-export { ActiveConfig } from './active-config.js'
-export { breakerEntryOptions } from './breaker-entry.js'
-export {
-  type CallConfiguration,
-  type CallPolicy,
-  initialPolicyId,
-  type OperationConfig,
-} from './call-configuration.js'
-export { type Checked, checkConfig, type ParseOptions, parseConfig } from './check.js'
-export type { DeadLetterOptions } from './dead-letter-options.js'
-export { parsePolicyEntry } from './entry.js'
-export { isVariableName } from './environment.js'
-export type { ErrorLogOptions } from './error-log-options.js'
+export { ActiveConfig } from './active-config/active-config.js'
+export { type Checked, checkConfig, type ParseOptions, parseConfig } from './check/check.js'
+export { parsePolicyEntry } from './check/policy-entry.js'
+export { isVariableName } from './environment/environment.js'
+export type { Environment } from './environment/interpolate.js'
 export {
   type ExplainedPolicy,
   type ExplainedValue,
   type Explanation,
   explain,
   undeclaredNotes,
-} from './explain.js'
-export { encodeExplanation, explanationSchema } from './explanation-codec.js'
-export { FileReload, type Reloaded } from './file/reload.js'
+} from './explain/explain.js'
+export { encodeExplanation, explanationSchema } from './explain/explanation-codec.js'
+export type { ScheduledWait, Wait } from './explain/schedule.js'
+export { type ConfigSource, loadSource } from './file/source.js'
 export { ApiChanges } from './live-changes/api-changes.js'
 export type { LayerChange } from './live-changes/history.js'
-export type { Layer } from './live-changes/layer.js'
-export type { MemberChange } from './live-changes/member-schema.js'
 export { openStoredLayer } from './live-changes/member-secrets.js'
 export {
   addMember,
@@ -34,7 +25,7 @@ export {
   type MemberEntry,
   memberId,
   removeMember,
-} from './live-changes/members.js'
+} from './members/members.js'
 export {
   type Migration,
   type MigrationProblem,
@@ -42,14 +33,23 @@ export {
   migrateConfig,
   type OldFile,
 } from './migrate/migrate.js'
-export { type DecoratedMethod, decoratorOverrides } from './overrides.js'
-export { callConfiguration, deadLetterOptions, errorLogOptions } from './part-options.js'
 export { type ConfigInvalid, formatValue, lineOf, type Problem } from './problem.js'
-export { type ResolvedConfig, resolveConfig } from './resolved.js'
+export { FileReload, type Reloaded } from './reload/reload.js'
+export {
+  type CallConfiguration,
+  type CallPolicy,
+  initialPolicyId,
+  type OperationConfig,
+} from './resolve/call-configuration.js'
+export type { DeadLetterOptions } from './resolve/dead-letter-options.js'
+export type { ErrorLogOptions } from './resolve/error-log-options.js'
+export { type DecoratedMethod, decoratorOverrides } from './resolve/overrides.js'
+export { callConfiguration, deadLetterOptions, errorLogOptions } from './resolve/part-options.js'
+export { type ResolvedConfig, resolveConfig } from './resolve/resolve-config.js'
 export { RETENTION } from './retention.js'
 export type { Actor, EventInput, Logger, RuntimeContext } from './runtime-context.js'
-export type { ScheduledWait, Wait } from './schedule.js'
+export { breakerEntryOptions } from './schema/breaker-entry.js'
 export { jsonSchema } from './schema/json-schema.js'
+export type { Layer } from './schema/layer.js'
+export type { MemberChange } from './schema/member-change.js'
 export { type BreakerEntry, type Config, configCodec, type WireConfig } from './schema/schema.js'
-export { type ConfigSource, loadSource } from './source.js'
-export type { Environment } from './text/interpolate.js'

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sourceAliases } from '../../../scripts/packages.mjs'
-import { checkConfig } from '../src/check.js'
+import { checkConfig } from '../src/check/check.js'
 import { checkText } from '../src/file/check-text.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-worker-'))
@@ -17,7 +17,7 @@ const broken = join(folder, 'broken.cjs')
 beforeAll(async () => {
   const path = (file: string) => fileURLToPath(new URL(file, import.meta.url))
   await build({
-    entryPoints: [path('../src/worker.ts')],
+    entryPoints: [path('../src/file/worker.ts')],
     bundle: true,
     platform: 'node',
     format: 'cjs',

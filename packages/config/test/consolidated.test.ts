@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { checkConfig, parseConfig } from '../src/check.js'
-import { policyIdFor, resolveOperation } from '../src/operations.js'
-import { resolveConfig } from '../src/resolved.js'
+import { checkConfig, parseConfig } from '../src/check/check.js'
+import { policyIdFor, resolveOperation } from '../src/resolve/operations.js'
+import { resolveConfig } from '../src/resolve/resolve-config.js'
 import { fixture } from './read.js'
 
 const text = fixture('consolidated.yaml')

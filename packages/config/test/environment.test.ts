@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { checkConfig } from '../src/check.js'
-import { decoratorOverrides, undeclaredClasses } from '../src/overrides.js'
+import { checkConfig } from '../src/check/check.js'
+import { decoratorOverrides, undeclaredClasses } from '../src/resolve/overrides.js'
 import { check, lines, resolved, wrong } from './read.js'
 
 test('${VAR} reads the environment and takes the type of its place', () => {

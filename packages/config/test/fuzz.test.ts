@@ -1,6 +1,6 @@
 import { seededRandom } from 'holdfast/testing'
 import { expect, test } from 'vitest'
-import { checkConfig } from '../src/check.js'
+import { checkConfig } from '../src/check/check.js'
 import { fixture } from './read.js'
 
 /** Small whole files, each with other parts of the language and of the schema. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkConfig, parseConfigObject } from '../src/check.js'
+import { checkConfig, parseConfigObject } from '../src/check/check.js'
 import { lines, refused, wrong } from './read.js'
 
 const said = (text: string): string => lines(checkConfig(text, { env: {} }).problems).join('\n')

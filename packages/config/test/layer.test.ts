@@ -2,10 +2,10 @@ import { HoldfastError } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { expect, test } from 'vitest'
 import type { LayerStore, LayerVersion } from '../../store/src/store.js'
+import { diffPolicies, hiddenByReload } from '../src/active-config/hidden.js'
 import { deletePolicy, putPolicy } from '../src/live-changes/changes.js'
-import { diffPolicies, hiddenByReload } from '../src/live-changes/hidden.js'
 import { LayerHistory } from '../src/live-changes/history.js'
-import { resolveConfig } from '../src/resolved.js'
+import { resolveConfig } from '../src/resolve/resolve-config.js'
 import { refused, resolved } from './read.js'
 
 const BODY =

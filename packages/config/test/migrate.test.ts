@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseConfig } from '../src/check.js'
+import { parseConfig } from '../src/check/check.js'
 import { migrateConfig } from '../src/migrate/migrate.js'
 import { fixture } from './read.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkConfig, checkObject, parseConfigObject } from '../src/check.js'
+import { checkConfig, checkObject, parseConfigObject } from '../src/check/check.js'
 import { configCodec } from '../src/schema/schema.js'
 import { lines } from './read.js'
 

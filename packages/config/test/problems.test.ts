@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkConfig, parseConfig } from '../src/check.js'
+import { checkConfig, parseConfig } from '../src/check/check.js'
 import { check, lines, refused, wrong } from './read.js'
 
 test('everything wrong is told at once, with file, line, column, what it got, what it takes and what was meant', () => {

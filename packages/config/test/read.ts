@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { isHoldfastError } from 'holdfast'
-import { type Checked, checkConfig, type ParseOptions } from '../src/check.js'
-import type { Layer } from '../src/live-changes/layer.js'
+import { type Checked, checkConfig, type ParseOptions } from '../src/check/check.js'
 import { type ConfigInvalid, type Problem } from '../src/problem.js'
-import { type ResolvedConfig, resolveConfig } from '../src/resolved.js'
+import { type ResolvedConfig, resolveConfig } from '../src/resolve/resolve-config.js'
+import type { Layer } from '../src/schema/layer.js'
 
 /** The text of a fixture. */
 export const fixture = (name: string): string =>

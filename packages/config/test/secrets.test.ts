@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkConfig, parseConfig, parseConfigObject } from '../src/check.js'
+import { checkConfig, parseConfig, parseConfigObject } from '../src/check/check.js'
 import { check, lines, refused, wrong } from './read.js'
 
 test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkConfig, parseConfigObject } from '../src/check.js'
+import { checkConfig, parseConfigObject } from '../src/check/check.js'
 import { jsonSchema } from '../src/schema/json-schema.js'
 import { lines } from './read.js'
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { type Checked, checkConfig, type ParseOptions } from '../check.js'
+import { type Checked, checkConfig, type ParseOptions } from '../check/check.js'
 import { deepFreeze } from '../source-locations.js'
 
 /** Texts above this many bytes are read off the main thread. */

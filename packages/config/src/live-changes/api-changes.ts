@@ -1,12 +1,12 @@
 import { errorMessageOf, type PolicyFields, policyCodec, type RetryPolicy } from '@holdfast/records'
 import type { KeyRing } from '@holdfast/store'
 import { isHoldfastError } from 'holdfast'
-import type { ActiveConfig } from '../active-config.js'
+import type { ActiveConfig } from '../active-config/active-config.js'
+import { throwPolicyConflicts } from '../active-config/conflicts.js'
 import type { Actor, RuntimeContext } from '../runtime-context.js'
+import type { Layer } from '../schema/layer.js'
 import { deletePolicy, putPolicy } from './changes.js'
-import { throwPolicyConflicts } from './conflicts.js'
 import { LayerHistory } from './history.js'
-import type { Layer } from './layer.js'
 
 /** Changes made through the API: each is stored, in force at once, told of and audited, and can be taken back. */
 export class ApiChanges {

@@ -1,13 +1,18 @@
 import { snakeKey } from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
-import { DEFAULT_POLICY_ID } from '../built-in-policies.js'
-import { parsePolicyEntry } from '../entry.js'
+import { parsePolicyEntry } from '../check/policy-entry.js'
 import { createConfigInvalid, formatPath, formatValue, type Problem } from '../problem.js'
-import { findFieldConflicts, type PolicySource, resolvePolicies, resolvePolicy } from '../resolve.js'
+import {
+  findFieldConflicts,
+  type PolicySource,
+  resolvePolicies,
+  resolvePolicy,
+} from '../resolve/resolve-policy.js'
 import { policyIds } from '../rules/references.js'
+import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
+import type { Layer, WirePolicyEntry } from '../schema/layer.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
 import type { KeyStyle } from '../schema/walk.js'
-import type { Layer, WirePolicyEntry } from './layer.js'
 
 /**
  * A layer with a policy put: with its fields where they differ from what the config says, so that later changes of the

@@ -2,9 +2,9 @@ import { KeyRing, type LayerStore, type LayerVersion, type Store } from '@holdfa
 import { type Clock, HoldfastError } from 'holdfast'
 import { createConfigInvalid, formatValue, type Problem } from '../problem.js'
 import type { Actor } from '../runtime-context.js'
+import type { Layer } from '../schema/layer.js'
+import { memberChangeCodec } from '../schema/member-change.js'
 import { policyEntryCodec } from '../schema/schema.js'
-import type { Layer } from './layer.js'
-import { memberChangeCodec } from './member-schema.js'
 import { decryptMemberUrls, encryptMemberUrls, hasOutdatedSecrets } from './member-secrets.js'
 
 const NO_KEYS = new KeyRing(undefined)

@@ -1,7 +1,7 @@
 import { isEncrypted, KeyRing } from '@holdfast/store'
 import { isHoldfastError } from 'holdfast'
 import { createConfigInvalid, type Problem } from '../problem.js'
-import type { Layer } from './layer.js'
+import type { Layer } from '../schema/layer.js'
 
 type Mapping = Record<string, unknown>
 

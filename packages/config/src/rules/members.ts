@@ -1,4 +1,4 @@
-import { idProblem } from '../live-changes/members.js'
+import { idProblem } from '../members/members.js'
 import { formatValue } from '../problem.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 

@@ -1,6 +1,6 @@
 import { snakeKey } from '@holdfast/records'
 import { BREAKER_DEFAULTS, parseBreakerOptions } from 'holdfast/internal'
-import { mappedOperations, OverriddenPolicies, policiesAt } from '../overridden.js'
+import { mappedOperations, OverriddenPolicies, policiesAt } from '../resolve/overridden.js'
 import {
   type DecoratedMethod,
   environmentOverrides,
@@ -8,9 +8,9 @@ import {
   overrideProblem,
   overridesFor,
   overrideVariables,
-} from '../overrides.js'
-import { findFieldConflicts } from '../resolve.js'
-import { type ResolvedConfig, resolveConfig } from '../resolved.js'
+} from '../resolve/overrides.js'
+import { type ResolvedConfig, resolveConfig } from '../resolve/resolve-config.js'
+import { findFieldConflicts } from '../resolve/resolve-policy.js'
 import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
 
 /** Checks the overrides, those that the environment gives included: a problem of these has the variable for its path. */

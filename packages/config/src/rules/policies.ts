@@ -1,5 +1,5 @@
 import { snakeKey } from '@holdfast/records'
-import { type FieldOrigin, findFieldConflicts, resolvePolicies } from '../resolve.js'
+import { type FieldOrigin, findFieldConflicts, resolvePolicies } from '../resolve/resolve-policy.js'
 import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
 
 /** Checks what the values of each policy say together, once the layers below have filled it in. */

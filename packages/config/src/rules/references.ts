@@ -1,6 +1,6 @@
 import { suggest } from '@holdfast/records'
-import { BUILT_IN_POLICIES } from '../built-in-policies.js'
 import { formatValue } from '../problem.js'
+import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import type { Config } from '../schema/schema.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 

@@ -1,6 +1,6 @@
+import type { Environment } from '../environment/interpolate.js'
 import type { Config } from '../schema/schema.js'
 import { formatKeyAs, type KeyStyle } from '../schema/walk.js'
-import type { Environment } from '../text/interpolate.js'
 
 /** A config of which every value by itself is right. */
 export interface RuleContext {

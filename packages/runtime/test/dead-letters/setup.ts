@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { type Guard, type GuardOptions, guard } from 'holdfast'
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
 import { onTestFinished, vi } from 'vitest'
-import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../../../config/src/dead-letter-options.js'
+import {
+  DEAD_LETTER_DEFAULTS,
+  type DeadLetterOptions,
+} from '../../../config/src/resolve/dead-letter-options.js'
 import type { Actor, EventInput, RuntimeContext } from '../../../config/src/runtime-context.js'
 import type { RetryEvent } from '../../../records/src/session.js'
 import { openStore } from '../../../store/src/open.js'

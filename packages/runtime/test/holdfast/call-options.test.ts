@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { checkConfig } from '../../../config/src/check.js'
+import { checkConfig } from '../../../config/src/check/check.js'
 import { Holdfast, makeRedactor, migrateRecords, parseConfig } from '../../src/index.js'
 import { failing, folder, refused, start } from './setup.js'
 

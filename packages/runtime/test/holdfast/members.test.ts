@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { parseConfig } from '../../../config/src/check.js'
+import { parseConfig } from '../../../config/src/check/check.js'
 import { Holdfast } from '../../src/holdfast/holdfast.js'
 
 let dir: string

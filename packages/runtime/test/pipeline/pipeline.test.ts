@@ -1,6 +1,9 @@
 import { HoldfastError } from 'holdfast'
 import { describe, expect, it } from 'vitest'
-import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from '../../../config/src/dead-letter-options.js'
+import {
+  DEAD_LETTER_DEFAULTS,
+  type DeadLetterOptions,
+} from '../../../config/src/resolve/dead-letter-options.js'
 import type { CallOptions, Run } from '../../src/api-types.js'
 import { DeadLetters } from '../../src/dead-letters/dead-letters.js'
 import { PipelineFactory } from '../../src/pipeline/pipeline.js'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseConfig } from '../../../config/src/check.js'
+import { parseConfig } from '../../../config/src/check/check.js'
 import { migrateConfig } from '../../../config/src/migrate/migrate.js'
 
 const migrated = (file: string, value: object) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isHoldfastError } from 'holdfast'
 import { configureDecorators, Retry } from 'holdfast/decorators'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { decoratorOverrides } from '../../../config/src/overrides.js'
+import { decoratorOverrides } from '../../../config/src/resolve/overrides.js'
 import { checkConfig, type Holdfast } from '../../src/index.js'
 import { folder, refused, start, timeout } from '../holdfast/setup.js'
 

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { guard } from 'holdfast'
 import { systemClock, systemRandom } from 'holdfast/internal'
-import { DEAD_LETTER_DEFAULTS } from '../../../../config/src/dead-letter-options.js'
+import { DEAD_LETTER_DEFAULTS } from '../../../../config/src/resolve/dead-letter-options.js'
 import type { RuntimeContext } from '../../../../config/src/runtime-context.js'
 import type { RetryEvent } from '../../../../records/src/session.js'
 import { openStore } from '../../../../store/src/open.js'

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { checkConfig } from './check.js'
-import type { WorkerRequest, WorkerResponse } from './file/check-text.js'
+import { checkConfig } from '../check/check.js'
+import type { WorkerRequest, WorkerResponse } from './check-text.js'
 
 // The entry of a worker that checks one text and ends.
 if (parentPort !== null) {

@@ -1,6 +1,7 @@
 import { suggest } from '@holdfast/records'
 import type { z } from 'zod'
-import { formatPath } from './problem.js'
+import type { Interpolate } from '../environment/interpolate.js'
+import { formatPath } from '../problem.js'
 import {
   childOf,
   encodeLeaf,
@@ -11,8 +12,7 @@ import {
   shapeOf,
   takesNull,
   unwrap,
-} from './schema/walk.js'
-import type { Interpolate } from './text/interpolate.js'
+} from '../schema/walk.js'
 
 /** What preparing a value needs, and where it tells what it found. */
 export interface NormalizeContext {

@@ -1,8 +1,8 @@
 import type { RetryPolicy } from '@holdfast/records'
-import { BUILT_IN_POLICIES } from './built-in-policies.js'
-import type { Layer } from './live-changes/layer.js'
-import { type Config, type PolicyEntry, policyEntryCodec } from './schema/schema.js'
-import { locationKey, type SourceLocations } from './source-locations.js'
+import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
+import type { Layer } from '../schema/layer.js'
+import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
+import { locationKey, type SourceLocations } from '../source-locations.js'
 
 /** The layers a value can come from, the weakest first. */
 type Origin = 'built-in' | 'global_defaults' | 'policy' | 'overrides' | 'environment' | 'api'

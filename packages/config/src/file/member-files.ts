@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { errorMessageOf } from '@holdfast/records'
 import { type ParsedMember, parseMemberList } from 'holdfast/internal'
-import { createFileWatcher, type FileWatcher } from './file/watch.js'
-import { idProblem, type MemberEntry } from './live-changes/members.js'
-import { createConfigInvalid } from './problem.js'
-import type { RuntimeContext } from './runtime-context.js'
-import type { Config } from './schema/schema.js'
+import { idProblem, type MemberEntry } from '../members/members.js'
+import { createConfigInvalid } from '../problem.js'
+import type { RuntimeContext } from '../runtime-context.js'
+import type { Config } from '../schema/schema.js'
+import { createFileWatcher, type FileWatcher } from './watch.js'
 
 /** The members that files list, by pool. */
 export type FileMembers = ReadonlyMap<string, readonly MemberEntry[]>

@@ -1,15 +1,20 @@
 import { snakeKey } from '@holdfast/records'
 import { type Duration, HoldfastError } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
-import { type HiddenValue, hiddenValues } from './live-changes/hidden.js'
-import { resolveOperation } from './operations.js'
-import { mappedOperations, OverriddenPolicies, type OverriddenPolicy, type OwnBreaker } from './overridden.js'
-import { type DecoratedMethod, undeclaredClasses } from './overrides.js'
-import { formatValue } from './problem.js'
-import type { FieldOrigin } from './resolve.js'
-import type { ResolvedConfig } from './resolved.js'
+import { type HiddenValue, hiddenValues } from '../active-config/hidden.js'
+import { formatValue } from '../problem.js'
+import { resolveOperation } from '../resolve/operations.js'
+import {
+  mappedOperations,
+  OverriddenPolicies,
+  type OverriddenPolicy,
+  type OwnBreaker,
+} from '../resolve/overridden.js'
+import { type DecoratedMethod, undeclaredClasses } from '../resolve/overrides.js'
+import type { ResolvedConfig } from '../resolve/resolve-config.js'
+import type { FieldOrigin } from '../resolve/resolve-policy.js'
+import { policyEntryCodec } from '../schema/schema.js'
 import { computeSchedule, type Schedule } from './schedule.js'
-import { policyEntryCodec } from './schema/schema.js'
 import { unknownNames } from './unknown-operation.js'
 
 /** A value, and where it comes from. */

@@ -1,7 +1,7 @@
 import { snakeKey, toSeconds } from '@holdfast/records'
 import { createConfigInvalid, type Problem } from '../problem.js'
-import { findFieldConflicts } from '../resolve.js'
-import type { ResolvedConfig } from '../resolved.js'
+import type { ResolvedConfig } from '../resolve/resolve-config.js'
+import { findFieldConflicts } from '../resolve/resolve-policy.js'
 
 /** Something in a policy, file and changes together, that cannot be. */
 export interface PolicyConflict extends Problem {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { configSchema } from './schema/schema.js'
-import { childOf, isSecret, type KeyStyle, kindOf, shapeOf, walkPath } from './schema/walk.js'
+import { configSchema } from './schema.js'
+import { childOf, isSecret, type KeyStyle, kindOf, shapeOf, walkPath } from './walk.js'
 
 /** Whether something secret may stand at a place, or in it: who mixes the two up writes the secret there. */
 export function mayHoldSecret(schema: z.core.$ZodType): boolean {

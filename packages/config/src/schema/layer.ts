@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { policyEntrySchema } from '../schema/policy.js'
-import type { memberChangeSchema } from './member-schema.js'
+import type { memberChangeSchema } from './member-change.js'
+import type { policyEntrySchema } from './policy.js'
 
 /** A policy as a layer holds it, in the wire's spelling. */
 export type WirePolicyEntry = z.input<typeof policyEntrySchema>

@@ -1,9 +1,9 @@
 import { HoldfastError } from 'holdfast'
 import { formatPath } from '../problem.js'
+import type { Layer, WireMemberChange } from '../schema/layer.js'
+import { type MemberChange, memberChangeCodec, memberChangeSchema } from '../schema/member-change.js'
 import type { Config } from '../schema/schema.js'
 import { expectedValue, walkPath } from '../schema/walk.js'
-import type { Layer, WireMemberChange } from './layer.js'
-import { type MemberChange, memberChangeCodec, memberChangeSchema } from './member-schema.js'
 
 export type MemberEntry = NonNullable<NonNullable<Config['pools']>[string]['members']>[number]
 

@@ -1,6 +1,6 @@
-import { DEFAULT_POLICY_ID } from './built-in-policies.js'
-import type { ResolvedPolicy } from './resolve.js'
-import type { Config } from './schema/schema.js'
+import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
+import type { Config } from '../schema/schema.js'
+import type { ResolvedPolicy } from './resolve-policy.js'
 
 /** Names and codes of errors by the kind of failure that they mean. */
 interface ErrorKinds {

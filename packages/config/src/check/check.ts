@@ -1,8 +1,7 @@
 import { anyString, camelKey, checkOptions, type OptionCheck, suggest } from '@holdfast/records'
 import type { z } from 'zod'
-import { applyEnvironment } from './environment.js'
-import { normalize } from './normalize.js'
-import { overrideVariables } from './overrides.js'
+import { applyEnvironment } from '../environment/environment.js'
+import { createInterpolate, type Environment } from '../environment/interpolate.js'
 import {
   createConfigInvalid,
   formatPath,
@@ -10,15 +9,16 @@ import {
   type Problem,
   type TextPosition,
   withoutSecrets,
-} from './problem.js'
-import { checkRules } from './rules/rules.js'
-import { type Config, configCodec, configSchema } from './schema/schema.js'
-import { childOf, enumValues, expectedValue, type KeyStyle, kindOf, walkPath } from './schema/walk.js'
-import { maskedPath, mayHoldSecret } from './secrets.js'
-import { deepFreeze, locationKey, type SourceLocations } from './source-locations.js'
-import { parseText } from './text/document.js'
-import { createInterpolate, type Environment } from './text/interpolate.js'
-import { CURRENT_VERSION } from './version.js'
+} from '../problem.js'
+import { overrideVariables } from '../resolve/overrides.js'
+import { checkRules } from '../rules/rules.js'
+import { type Config, configCodec, configSchema } from '../schema/schema.js'
+import { maskedPath, mayHoldSecret } from '../schema/secrets.js'
+import { childOf, enumValues, expectedValue, type KeyStyle, kindOf, walkPath } from '../schema/walk.js'
+import { deepFreeze, locationKey, type SourceLocations } from '../source-locations.js'
+import { parseText } from '../text/document.js'
+import { CURRENT_VERSION } from '../version.js'
+import { normalize } from './normalize.js'
 
 /** What checking a config came to. */
 export interface Checked {

@@ -1,9 +1,9 @@
 import { editDistance } from '@holdfast/records'
 import type { z } from 'zod'
-import { BUILT_IN_POLICIES } from './built-in-policies.js'
-import { type PolicyEntry, policyEntryCodec } from './schema/schema.js'
-import { childOf, kindOf, shapeOf } from './schema/walk.js'
-import { type Environment, parseForSchema } from './text/interpolate.js'
+import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
+import { type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
+import { childOf, kindOf, shapeOf } from '../schema/walk.js'
+import { type Environment, parseForSchema } from './interpolate.js'
 
 const VARIABLE_PREFIX = 'HOLDFAST_'
 

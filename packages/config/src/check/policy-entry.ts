@@ -1,8 +1,8 @@
+import { formatPath, formatValue, type Problem } from '../problem.js'
+import { policyEntrySchema } from '../schema/policy.js'
+import { type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
+import { expectedValue, type KeyStyle, walkPath } from '../schema/walk.js'
 import { normalize } from './normalize.js'
-import { formatPath, formatValue, type Problem } from './problem.js'
-import { policyEntrySchema } from './schema/policy.js'
-import { type PolicyEntry, policyEntryCodec } from './schema/schema.js'
-import { expectedValue, type KeyStyle, walkPath } from './schema/walk.js'
 
 /** Fields that records carry and configs do not. */
 const RECORD_ONLY_FIELDS = new Set(['schema'])

@@ -1,9 +1,9 @@
 import { policyCodec, type RetryPolicy, snakeKey } from '@holdfast/records'
-import { type PolicySource, type ResolvedPolicy, resolvePolicy } from '../resolve.js'
-import type { ResolvedConfig } from '../resolved.js'
+import { memberId } from '../members/members.js'
+import type { ResolvedConfig } from '../resolve/resolve-config.js'
+import { type PolicySource, type ResolvedPolicy, resolvePolicy } from '../resolve/resolve-policy.js'
+import type { Layer } from '../schema/layer.js'
 import type { Config } from '../schema/schema.js'
-import type { Layer } from './layer.js'
-import { memberId } from './members.js'
 
 /** A value of the config that a change through the API hides. */
 export interface HiddenValue {

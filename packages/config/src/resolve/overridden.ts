@@ -1,11 +1,11 @@
 import type { RetryPolicy } from '@holdfast/records'
 import type { BreakerOptions, Duration } from 'holdfast'
 import { parseDuration, toBreakerOptions } from 'holdfast/internal'
+import type { Config } from '../schema/schema.js'
 import { resolveOperation } from './operations.js'
 import { type OperationOverrides, type OverrideValue, overridesFor } from './overrides.js'
-import { type FieldOrigin, ORIGIN_RANK, READY_POLICY, type ResolvedPolicy } from './resolve.js'
-import type { ResolvedConfig } from './resolved.js'
-import type { Config } from './schema/schema.js'
+import type { ResolvedConfig } from './resolve-config.js'
+import { type FieldOrigin, ORIGIN_RANK, READY_POLICY, type ResolvedPolicy } from './resolve-policy.js'
 
 /** A policy as calls of one operation have it: with the overrides that concern them. */
 export interface OverriddenPolicy extends ResolvedPolicy {

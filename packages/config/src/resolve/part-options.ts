@@ -1,13 +1,13 @@
 import { resolve } from 'node:path'
-import { breakerEntryOptions } from './breaker-entry.js'
-import { DEFAULT_POLICY_ID } from './built-in-policies.js'
+import { breakerEntryOptions } from '../schema/breaker-entry.js'
+import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
+import type { Config } from '../schema/schema.js'
 import type { CallConfiguration, OperationConfig } from './call-configuration.js'
 import { DEAD_LETTER_DEFAULTS, type DeadLetterOptions } from './dead-letter-options.js'
 import type { ErrorLogOptions } from './error-log-options.js'
 import { resolveOperation } from './operations.js'
 import { OverriddenPolicies } from './overridden.js'
-import type { ResolvedConfig } from './resolved.js'
-import type { Config } from './schema/schema.js'
+import type { ResolvedConfig } from './resolve-config.js'
 
 /** Where a path of the file leads. */
 type ResolvePath = (resolvePath: string) => string

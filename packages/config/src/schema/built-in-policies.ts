@@ -1,4 +1,4 @@
-import type { PolicyEntry } from './schema/schema.js'
+import type { PolicyEntry } from './schema.js'
 
 /** The id of the policy that applies where no other does. */
 export const DEFAULT_POLICY_ID = 'default'

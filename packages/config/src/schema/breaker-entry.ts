@@ -1,5 +1,5 @@
 import type { BreakerOptions } from 'holdfast'
-import type { BreakerEntry } from './schema/schema.js'
+import type { BreakerEntry } from './schema.js'
 
 /** The options of the breaker that an entry of the config file describes. Fields that only the runtime uses are left out. */
 export function breakerEntryOptions(entry: BreakerEntry = {}): BreakerOptions {

@@ -1,6 +1,6 @@
 import { type CamelCased, createCodec } from '@holdfast/records'
-import { booleanValue, optionalKey } from '../schema/fields.js'
-import { memberSchema } from '../schema/sections.js'
+import { booleanValue, optionalKey } from './fields.js'
+import { memberSchema } from './sections.js'
 
 /**
  * What was changed of a member. With a url it is a member of its own, whatever the file says of one of that id; without one

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { errorMessageOf } from '@holdfast/records'
-import { type Checked, checkObject } from './check.js'
-import { checkText } from './file/check-text.js'
-import { createConfigInvalid } from './problem.js'
-import type { Config } from './schema/schema.js'
-import type { Environment } from './text/interpolate.js'
-import { CURRENT_VERSION } from './version.js'
+import { type Checked, checkObject } from '../check/check.js'
+import type { Environment } from '../environment/interpolate.js'
+import { createConfigInvalid } from '../problem.js'
+import type { Config } from '../schema/schema.js'
+import { CURRENT_VERSION } from '../version.js'
+import { checkText } from './check-text.js'
 
 /** A configuration that nothing is wrong with. */
 export type ValidConfig = Checked & { readonly config: Config }

@@ -1,12 +1,12 @@
 import { freezeCopy, type RetryPolicy } from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
-import { findPolicyConflicts, type PolicyConflict, throwPolicyConflicts } from './live-changes/conflicts.js'
-import { type Difference, diffPolicies } from './live-changes/hidden.js'
-import type { Layer } from './live-changes/layer.js'
-import type { FileMembers } from './member-files.js'
-import { type ResolvedConfig, resolveConfig } from './resolved.js'
-import type { RuntimeContext } from './runtime-context.js'
-import type { ConfigSource, ValidConfig } from './source.js'
+import type { FileMembers } from '../file/member-files.js'
+import type { ConfigSource, ValidConfig } from '../file/source.js'
+import { type ResolvedConfig, resolveConfig } from '../resolve/resolve-config.js'
+import type { RuntimeContext } from '../runtime-context.js'
+import type { Layer } from '../schema/layer.js'
+import { findPolicyConflicts, type PolicyConflict, throwPolicyConflicts } from './conflicts.js'
+import { type Difference, diffPolicies } from './hidden.js'
 
 /** What decides over calls: what was loaded, the changes on top of it, and the members that files of their own list. */
 export interface ConfigInputs {

@@ -2,10 +2,10 @@ import { suggest } from '@holdfast/records'
 import { HoldfastError, isHoldfastError } from 'holdfast'
 import { Bulkhead, CircuitBreaker, Retry, Timeout } from 'holdfast/decorators'
 import { overridePlaces } from 'holdfast/internal'
-import { variableName } from './environment.js'
-import type { FieldOrigin } from './resolve.js'
-import { locationKey, type SourceLocations } from './source-locations.js'
-import { type Environment, parseScalar } from './text/interpolate.js'
+import { variableName } from '../environment/environment.js'
+import { type Environment, parseScalar } from '../environment/interpolate.js'
+import { locationKey, type SourceLocations } from '../source-locations.js'
+import type { FieldOrigin } from './resolve-policy.js'
 
 /** The decorators, each as the function that refuses settings that are wrong. */
 const DECORATOR_BY_NAME: { readonly [decorator: string]: (settings: never) => unknown } = {

@@ -1,8 +1,8 @@
-import type { Layer } from './live-changes/layer.js'
+import type { Environment } from '../environment/interpolate.js'
+import type { Problem } from '../problem.js'
+import type { Layer } from '../schema/layer.js'
 import type { OperationTable } from './operations.js'
-import type { Problem } from './problem.js'
-import { type PolicySource, resolvePolicies } from './resolve.js'
-import type { Environment } from './text/interpolate.js'
+import { type PolicySource, resolvePolicies } from './resolve-policy.js'
 
 /** A config with its policies filled in: everything that calls ask of it, worked out once. */
 export interface ResolvedConfig extends OperationTable, PolicySource {

@@ -1,5 +1,5 @@
-import { formatValue, type Problem } from './problem.js'
-import type { Config } from './schema/schema.js'
+import { formatValue, type Problem } from '../problem.js'
+import type { Config } from '../schema/schema.js'
 
 /** What a process settles when it begins. */
 export interface StartupSettings {
