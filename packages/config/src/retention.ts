@@ -1,5 +1,4 @@
-const DAY_MS = 86_400_000
-
+import { DAY_MS } from '@holdfast/records'
 /** How long records are kept in the store where the file says nothing. */
 export const RETENTION = {
   sessions: { maxAge: 7 * DAY_MS, maxEntries: 1_000_000 },

@@ -23,6 +23,7 @@ export {
   type deadLetterSchema,
   reviveDeadLetter,
 } from './dead-letter.js'
+export { DAY_MS, HOUR_MS, MINUTE_MS } from './durations.js'
 export {
   AUDIT_ACTIONS,
   type AuditAction,
@@ -83,6 +84,7 @@ export {
   type policySchema,
   type RetryPolicy,
 } from './policy.js'
+export { errorMessageOf, errorStackOf, errorTypeOf, summarizeError } from './redact/error-summary.js'
 export { patternProblem } from './redact/patterns.js'
 export { makeRedactor, type RedactOptions } from './redact/redact.js'
 export {
@@ -110,5 +112,4 @@ export {
   type sessionSchema,
 } from './session.js'
 export { editDistance, suggest } from './suggest.js'
-export { errorMessageOf, errorStackOf, errorTypeOf, summarizeError } from './summary.js'
 export { ThrottledWarnings } from './throttled-warnings.js'

@@ -1,3 +1,5 @@
+import { DAY_MS } from '@holdfast/records'
+
 /** What `dead_letters` says in the file. Read anew for every entry, so that a reload takes effect at once. */
 export interface DeadLetterOptions {
   /** Whether failed calls with a payload are kept. @defaultValue true */
@@ -25,7 +27,7 @@ export const DEAD_LETTER_DEFAULTS: DeadLetterOptions = Object.freeze({
   enabled: true,
   skipKinds: Object.freeze([]),
   maxEntries: 100_000,
-  maxAge: 30 * 86_400_000,
+  maxAge: 30 * DAY_MS,
   maxPayload: 1_048_576,
   whenFull: 'report',
 })

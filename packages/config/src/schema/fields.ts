@@ -1,4 +1,4 @@
-import { patternProblem, toSeconds } from '@holdfast/records'
+import { DAY_MS, patternProblem, toSeconds } from '@holdfast/records'
 import { matcherProblems, parseDuration } from 'holdfast/internal'
 import { z } from 'zod'
 import { CURRENT_VERSION } from '../version.js'
@@ -94,7 +94,6 @@ export const positiveDuration = () => {
   )
 }
 
-const DAY_MS = 86_400_000
 const isNetworkTimeout = (value: number | string): boolean =>
   isPositive(value) && fromSeconds(value) <= DAY_MS
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '@holdfast/records'
 import { z } from 'zod'
 import { RETENTION } from '../retention.js'
 import {
@@ -29,8 +30,6 @@ import {
   targetPort,
   urlWithScheme,
 } from './fields.js'
-
-const DAY_MS = 86_400_000
 
 /** More processes than this are a mistake rather than a large machine. */
 const MAX_PROXY_WORKERS = 256

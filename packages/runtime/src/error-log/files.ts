@@ -1,10 +1,9 @@
 import { appendFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ErrorLogOptions } from '@holdfast/config'
-import { type ErrorRecord, errorRecordText, RetentionClock } from '@holdfast/records'
+import { DAY_MS, type ErrorRecord, errorRecordText, RetentionClock } from '@holdfast/records'
 import type { Clock } from 'holdfast'
 
-const DAY_MS = 86_400_000
 const FILE_DEFAULTS = Object.freeze({ maxAge: 14 * DAY_MS, maxSize: 10 * 2 ** 20 })
 
 /** How often old files are looked for. */

@@ -1,5 +1,6 @@
+import { HOUR_MS } from '@holdfast/records'
 import { createSketch, type Sketch } from './sketch.js'
-import { type ClockReading, HOUR_MS } from './time-series.js'
+import type { ClockReading } from './time-series.js'
 
 /** Durations beyond these (ms) count as these, which bounds a sketch. */
 const MIN_DURATION_MS = 1e-4

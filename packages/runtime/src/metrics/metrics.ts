@@ -1,4 +1,11 @@
-import type { MetricsByMember, MetricsSeries, MetricsSummary, MetricsWindow } from '@holdfast/records'
+import {
+  HOUR_MS,
+  type MetricsByMember,
+  type MetricsSeries,
+  type MetricsSummary,
+  type MetricsWindow,
+  MINUTE_MS,
+} from '@holdfast/records'
 import type { MetricsStore } from '@holdfast/store'
 import type { Clock } from 'holdfast'
 import { AttemptRing } from './attempt-ring.js'
@@ -14,7 +21,7 @@ import {
   windowStart,
 } from './queries.js'
 import { MEMBER_FIELDS, SeriesRegistry, TOTAL_FIELDS } from './series-registry.js'
-import { type ClockReading, HOUR_MS, MINUTE_MS } from './time-series.js'
+import type { ClockReading } from './time-series.js'
 
 /** How much is kept. */
 export interface MetricsOptions {

@@ -1,10 +1,13 @@
 import {
   checkOptions,
   countOrInfinity,
+  DAY_MS,
+  HOUR_MS,
   type MetricsByMember,
   type MetricsSeries,
   type MetricsSummary,
   type MetricsWindow,
+  MINUTE_MS,
   type OptionCheck,
   validDate,
 } from '@holdfast/records'
@@ -14,7 +17,7 @@ import type { LabelledValues } from './labelled-values.js'
 import { quantiles } from './latency-sketches.js'
 import { LABEL_FIELDS, MEMBER_FIELDS, type SeriesRegistry, TOTAL_FIELDS } from './series-registry.js'
 import { createSketch } from './sketch.js'
-import { DAY_MS, HOUR_MS, MINUTE_MS, type TimeSeries } from './time-series.js'
+import type { TimeSeries } from './time-series.js'
 
 type SeriesRegistries = readonly SeriesRegistry[]
 

@@ -1,7 +1,8 @@
+import { HOUR_MS, MINUTE_MS } from '@holdfast/records'
 import type { MetricsRow } from '@holdfast/store'
 import { LabelledValues } from './labelled-values.js'
 import { LatencySketches } from './latency-sketches.js'
-import { type ClockReading, HOUR_MS, MINUTE_MS, type SeriesShape, TimeSeries } from './time-series.js'
+import { type ClockReading, type SeriesShape, TimeSeries } from './time-series.js'
 
 /** The numbers of a minute of all calls. */
 export const TOTAL_FIELDS = {

@@ -1,8 +1,3 @@
-/** Epoch milliseconds of a minute, an hour and a day. */
-export const MINUTE_MS = 60_000
-export const HOUR_MS = 60 * MINUTE_MS
-export const DAY_MS = 24 * HOUR_MS
-
 /** Monotonic time, as those who count last read it. */
 export interface ClockReading {
   now: number

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { makeRedactor } from '../src/redact/redact.js'
-import { errorMessageOf, errorStackOf, errorTypeOf, summarizeError } from '../src/summary.js'
+import { errorMessageOf, errorStackOf, errorTypeOf, summarizeError } from '../../src/redact/error-summary.js'
+import { makeRedactor } from '../../src/redact/redact.js'
 
 /** Put together here, so that no scanner of the sources takes it for a real one. */
 const TOKEN = ['gh', 'p_abcdefghij0123456789abcdefghij012345'].join('')

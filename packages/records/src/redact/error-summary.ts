@@ -1,5 +1,5 @@
-import { makeRedactor } from './redact/redact.js'
-import type { ErrorSummary } from './session.js'
+import type { ErrorSummary } from '../session.js'
+import { makeRedactor } from './redact.js'
 
 /** The longest name, message and stack that are kept. */
 const MAX_NAME_LENGTH = 200
