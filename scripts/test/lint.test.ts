@@ -110,7 +110,7 @@ describe('imports follow the arrows', () => {
     ['packages/runtime/src/open.ts', '@holdfast/server', 'runtime does not import'],
     ['packages/runtime/src/open.ts', '@holdfast/proxy', 'runtime does not import'],
     ['packages/proxy/src/serve.ts', '@holdfast/runtime', 'proxy does not import'],
-    ['packages/store/src/open.ts', '@holdfast/config', 'store does not import'],
+    ['packages/store/src/open/open-store.ts', '@holdfast/config', 'store does not import'],
     ['packages/new/src/run.ts', 'holdfast', 'new does not import'],
     ['packages/runtime/src/open.ts', '../../core/src/index.js', 'by its package name'],
     ['examples/proxies/main.ts', '../../packages/core/src/index.js', 'by its package name'],

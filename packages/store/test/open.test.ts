@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { openStore } from '../src/open.js'
+import { openStore } from '../src/open/open-store.js'
 import { tempFolder } from './place.js'
 
 describe('a store by its url', () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../src/open.js'
+import { openStore } from '../src/open/open-store.js'
 import { parseAddress } from '../src/postgres/address.js'
 import { BatchLoader } from '../src/postgres/batch-loader.js'
 import { loadPostgresDriver } from '../src/postgres/driver.js'

@@ -31,7 +31,7 @@ process.on('exit', () => {
   for (const path of [made, folder]) rmSync(path, { recursive: true, force: true })
 })
 await build({
-  entryPoints: [join(here, '../../../store/src/open.ts')],
+  entryPoints: [join(here, '../../../store/src/open/open-store.ts')],
   outdir: made,
   outExtension: { '.js': '.mjs' },
   bundle: true,
@@ -41,7 +41,7 @@ await build({
   external: ['libsql', 'zod'],
   alias: sourceAliases,
 })
-const bundle = pathToFileURL(join(made, 'open.mjs')).href
+const bundle = pathToFileURL(join(made, 'open-store.mjs')).href
 const urls = { files: `files:${join(folder, 'store')}`, sqlite: `sqlite:${join(folder, 'store.db')}` }
 const url = place in urls ? urls[/** @type {'files'} */ (place)] : place
 const { openStore } = await import(bundle)

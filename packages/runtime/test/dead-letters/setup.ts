@@ -10,7 +10,7 @@ import {
 } from '../../../config/src/resolve/dead-letter-options.js'
 import type { Actor, EventInput, RuntimeContext } from '../../../config/src/runtime-context.js'
 import type { RetryEvent } from '../../../records/src/session.js'
-import { openStore } from '../../../store/src/open.js'
+import { openStore } from '../../../store/src/open/open-store.js'
 import type { Store } from '../../../store/src/store.js'
 import type { Run } from '../../src/api-types.js'
 import { DeadLetters } from '../../src/dead-letters/dead-letters.js'

@@ -1,6 +1,6 @@
 import { fakeClock, seededRandom } from 'holdfast/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { openStore } from '../../../store/src/open.js'
+import { openStore } from '../../../store/src/open/open-store.js'
 import { StoreBackedContext } from '../../src/context/store-backed-context.js'
 
 const WAIT_MS = 10_000

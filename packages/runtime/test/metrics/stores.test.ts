@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openStore } from '../../../store/src/open.js'
+import { openStore } from '../../../store/src/open/open-store.js'
 import { Metrics } from '../../src/metrics/metrics.js'
 import { HOUR, handClock } from './setup.js'
 

@@ -1,13 +1,12 @@
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
+import { DAY_MS } from '@holdfast/records'
 import type { Disk } from './disk.js'
 import { bufferSource, fileSource, type LineSource } from './lines.js'
 
 const gzipAsync = promisify(gzip)
 const gunzipAsync = promisify(gunzip)
-
-const DAY_MS = 86_400_000
 
 /** The last instant whose year has four digits. */
 const MAX_TIME = Date.UTC(9999, 11, 31)

@@ -10,14 +10,16 @@ import {
 } from '@holdfast/records'
 import { auditFilter, breakerEventFilter, errorFilter, eventFilter, sessionFilter } from '../filters.js'
 import type { Store } from '../store.js'
+import { FilesBreakers } from './breakers.js'
 import { FilesDeadLetters } from './dead-letters.js'
 import { createUnavailableError, Disk } from './disk.js'
 import { FilesJournal, FilesSessions } from './journal.js'
 import { JsonFile } from './json-file.js'
+import { FilesLayers } from './layers.js'
 import { FairFileLock } from './lock.js'
 import { FilesMetrics } from './metrics.js'
 import type { JournalLayout } from './pages.js'
-import { FilesBreakers, FilesLayers, FilesValues } from './tables.js'
+import { FilesValues } from './values.js'
 
 /** What a store in files may be told. */
 export interface FilesStoreOptions {

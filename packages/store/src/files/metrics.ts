@@ -1,4 +1,4 @@
-import { compareRows } from '../memory/tables.js'
+import { compareRows } from '../ordering.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
 import { type DayFile, DayFiles, dayAfter, dayOf } from './day-files.js'
 import { createUnavailableError, type Disk } from './disk.js'

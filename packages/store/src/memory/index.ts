@@ -1,8 +1,11 @@
 import { auditFilter, breakerEventFilter, errorFilter, eventFilter, sessionFilter } from '../filters.js'
 import type { Store } from '../store.js'
+import { MemoryBreakers } from './breakers.js'
 import { MemoryDeadLetters } from './dead-letters.js'
 import { MemoryJournal, MemorySessions } from './journal.js'
-import { MemoryBreakers, MemoryLayers, MemoryMetrics, MemoryValues } from './tables.js'
+import { MemoryLayers } from './layers.js'
+import { MemoryMetrics } from './metrics.js'
+import { MemoryValues } from './values.js'
 
 /** What a store in memory may be told. */
 export interface MemoryStoreOptions {

@@ -4,6 +4,7 @@ import { systemClock } from 'holdfast/internal'
 import type { Store } from '../store.js'
 import { parseAddress } from './address.js'
 import { DeadLetterAliases } from './aliases.js'
+import { PostgresBreakers } from './breakers.js'
 import { PostgresDatabase } from './database.js'
 import { PostgresDeadLetters } from './dead-letters.js'
 import { DiskFallback } from './disk-fallback.js'
@@ -15,9 +16,11 @@ import {
   eventJournal,
   sessionJournal,
 } from './journal-tables.js'
+import { PostgresLayers } from './layers.js'
+import { PostgresMetrics } from './metrics.js'
 import { migrate } from './migrations.js'
 import { ReplayNotifications } from './replay-notifications.js'
-import { PostgresBreakers, PostgresLayers, PostgresMetrics, PostgresValues } from './tables.js'
+import { PostgresValues } from './values.js'
 import { type NotifyingDeadLetters, withDiskFallback } from './with-disk-fallback.js'
 
 /** What a store in PostgreSQL may be told. */

@@ -1,8 +1,7 @@
+import { DAY_MS } from '@holdfast/records'
 import type { PostgresDatabase } from './database.js'
 import { LOCKS } from './locks.js'
 import type { SqlTransaction } from './sql.js'
-
-const DAY_MS = 86_400_000
 
 /** A partition, and the times it holds: at or after `from`, before `to`. */
 interface Partition {

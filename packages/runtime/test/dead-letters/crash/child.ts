@@ -5,7 +5,7 @@ import { systemClock, systemRandom } from 'holdfast/internal'
 import { DEAD_LETTER_DEFAULTS } from '../../../../config/src/resolve/dead-letter-options.js'
 import type { RuntimeContext } from '../../../../config/src/runtime-context.js'
 import type { RetryEvent } from '../../../../records/src/session.js'
-import { openStore } from '../../../../store/src/open.js'
+import { openStore } from '../../../../store/src/open/open-store.js'
 import { DeadLetters } from '../../../src/dead-letters/dead-letters.js'
 
 export interface ChildTask {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { seededRandom } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { openStore } from '../../../../store/src/open.js'
+import { openStore } from '../../../../store/src/open/open-store.js'
 import { PostgresServer } from '../../../../store/test/postgres-server.js'
 import { compileChild, runChild, startTarget } from './processes.js'
 

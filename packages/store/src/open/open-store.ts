@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { HoldfastError } from 'holdfast'
-import { memoryStore } from './memory/index.js'
-import type { Store } from './store.js'
+import { memoryStore } from '../memory/index.js'
+import type { Store } from '../store.js'
 
 /** Where relative places of a url begin. */
 export interface OpenStoreOptions {
@@ -15,12 +15,15 @@ type OpenBackend = (place: string, dir: string) => Promise<Store>
 /** A backend is loaded when it is asked for: whoever keeps nothing on disk needs none of it. */
 const BACKENDS: Record<string, { form: string; make: OpenBackend }> = {
   memory: { form: 'memory', make: async () => memoryStore() },
-  files: { form: 'files:DIR', make: async (dir) => (await import('./files/index.js')).filesStore(dir) },
-  sqlite: { form: 'sqlite:FILE', make: async (file) => (await import('./sqlite/index.js')).openSqlite(file) },
+  files: { form: 'files:DIR', make: async (dir) => (await import('../files/index.js')).filesStore(dir) },
+  sqlite: {
+    form: 'sqlite:FILE',
+    make: async (file) => (await import('../sqlite/index.js')).openSqlite(file),
+  },
   postgres: {
     form: 'postgres://HOST/DATABASE',
     make: async (place, dir) =>
-      (await import('./postgres/index.js')).openPostgres(`postgres:${place}`, {
+      (await import('../postgres/index.js')).openPostgres(`postgres:${place}`, {
         spillDir: resolve(dir, 'data/spill'),
       }),
   },

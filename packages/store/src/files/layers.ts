@@ -1,67 +1,7 @@
 import { join } from 'node:path'
-import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
-import { serializeValue } from '../payload.js'
-import type { BreakerStore, LayerStore, LayerVersion, StoredBreaker, ValueStore } from '../store.js'
+import type { LayerStore, LayerVersion } from '../store.js'
 import { createUnavailableError, type Disk, parseJson } from './disk.js'
-import type { JsonFile } from './json-file.js'
 import type { FairFileLock } from './lock.js'
-
-/** Snapshots of breakers, in one file. One that is not understood is passed over: the breaker begins closed. */
-export class FilesBreakers implements BreakerStore {
-  private readonly file: JsonFile
-
-  constructor(file: JsonFile) {
-    this.file = file
-  }
-
-  async save(snapshots: readonly StoredBreaker[]): Promise<void> {
-    if (snapshots.length === 0) return
-    const encoded = snapshots.map((stored) => [stored.snapshot.id, encodeBreaker(stored)] as const)
-    await this.file.change((held) => {
-      for (const [id, wire] of encoded) held.set(id, wire)
-    })
-  }
-
-  async load(): Promise<StoredBreaker[]> {
-    return [...(await this.file.load()).values()].flatMap((wire) => decodeBreaker(wire) ?? [])
-  }
-
-  async delete(ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return
-    await this.file.change((held) => {
-      for (const id of ids) held.delete(id)
-    })
-  }
-}
-
-/** Named values, in one file. */
-export class FilesValues implements ValueStore {
-  private readonly file: JsonFile
-
-  constructor(file: JsonFile) {
-    this.file = file
-  }
-
-  async get(key: string): Promise<unknown> {
-    return (await this.file.load()).get(key)
-  }
-
-  async set(key: string, value: unknown): Promise<void> {
-    const copy: unknown = JSON.parse(serializeValue(key, value))
-    await this.file.change((held) => held.set(key, copy))
-  }
-
-  async delete(key: string): Promise<void> {
-    await this.file.change((held) => held.delete(key))
-  }
-
-  async list(prefix: string): Promise<{ key: string; value: unknown }[]> {
-    return [...(await this.file.load())]
-      .filter(([key]) => key.startsWith(prefix))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, value]) => ({ key, value }))
-  }
-}
 
 const versionFileName = (version: number) => `${String(version).padStart(8, '0')}.json`
 

@@ -1,0 +1,34 @@
+import { deepCopy, freezeCopy } from '@holdfast/records'
+import type { LayerStore, LayerVersion } from '../store.js'
+
+/** The layer itself is frozen, and shared. */
+const copyForReader = <V extends LayerVersion | undefined>(version: V): V =>
+  version && { ...version, at: new Date(version.at) }
+
+/** Versions of the layer, oldest first. */
+export class MemoryLayers implements LayerStore {
+  private readonly versions: LayerVersion[] = []
+
+  async latest(): Promise<LayerVersion | undefined> {
+    return copyForReader(this.versions.at(-1))
+  }
+
+  async history(): Promise<LayerVersion[]> {
+    return this.versions.map(copyForReader).toReversed()
+  }
+
+  async append(version: LayerVersion, after: number): Promise<boolean> {
+    if ((this.versions.at(-1)?.version ?? 0) !== after) return false
+    this.versions.push({ ...deepCopy(version), layer: freezeCopy(version.layer), version: after + 1 })
+    return true
+  }
+
+  async expire(maxEntries: number): Promise<number> {
+    return this.versions.splice(0, Math.max(0, this.versions.length - maxEntries)).length
+  }
+
+  async rewrite(version: number, layer: unknown): Promise<void> {
+    const found = this.versions.find((known) => known.version === version)
+    if (found !== undefined) found.layer = freezeCopy(layer)
+  }
+}

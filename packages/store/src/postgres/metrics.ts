@@ -1,0 +1,67 @@
+import { compareRows, compareText } from '../ordering.js'
+import type { MetricsRow, MetricsStore } from '../store.js'
+import { fromColumn, toColumn } from '../text.js'
+import type { PostgresDatabase } from './database.js'
+import { hashName } from './names.js'
+
+/** How many rows one statement writes or reads. */
+const BATCH_SIZE = 500
+
+/** Counters of stretches of time. */
+export class PostgresMetrics implements MetricsStore {
+  private readonly database: PostgresDatabase
+  private readonly table: string
+
+  constructor(database: PostgresDatabase) {
+    this.database = database
+    this.table = database.table('metrics')
+  }
+
+  async save(rows: readonly MetricsRow[]): Promise<void> {
+    const keyed = new Map(
+      rows.map((row) => [hashName(JSON.stringify([row.series, row.start, row.node])), row]),
+    )
+    const sorted = [...keyed].sort(([a], [b]) => compareText(a, b))
+    for (let at = 0; at < sorted.length; at += BATCH_SIZE) {
+      const some = sorted.slice(at, at + BATCH_SIZE)
+      await this.database.write(
+        (sql) =>
+          sql.run(
+            `INSERT INTO ${this.table} (start, key, series, node, data)
+              SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[])
+              ON CONFLICT (start, key) DO UPDATE SET data = excluded.data`,
+            some.map(([, { start }]) => start),
+            some.map(([key]) => key),
+            some.map(([, { series }]) => toColumn(series)),
+            some.map(([, { node }]) => toColumn(node)),
+            some.map(([, { data }]) => JSON.stringify(data ?? null)),
+          ),
+        { durable: false },
+      )
+    }
+  }
+
+  async load(range: { from: number; to: number; prefix?: string | undefined }): Promise<MetricsRow[]> {
+    const rows = await this.database.read((sql) =>
+      sql.all<{ series: string; start: string; node: string; data: string }>(
+        `SELECT series, start, node, data FROM ${this.table}
+          WHERE start >= $1 AND start < $2 AND starts_with(series, $3) ORDER BY start`,
+        range.from,
+        range.to,
+        toColumn(range.prefix ?? ''),
+      ),
+    )
+    return rows
+      .map(({ series, start, node, data }) => ({
+        series: fromColumn(series),
+        start: Number(start),
+        node: fromColumn(node),
+        data: JSON.parse(data) as unknown,
+      }))
+      .sort((a, b) => a.start - b.start || compareRows(a, b))
+  }
+
+  expire(before: number): Promise<number> {
+    return this.database.write((sql) => sql.run(`DELETE FROM ${this.table} WHERE start < $1`, before))
+  }
+}
