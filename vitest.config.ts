@@ -19,6 +19,13 @@ const decorators = {
   },
 }
 
+/** Imports Lua files as text, as esbuild does in the build. */
+const lua = {
+  name: 'lua',
+  transform: (code: string, id: string) =>
+    id.endsWith('.lua') ? { code: `export default ${JSON.stringify(code)}`, map: null } : undefined,
+}
+
 const sourceOf = new Map(packages().flatMap(({ entries }) => entries.map(({ id, source }) => [id, source])))
 
 /** The packages meet each other's sources in tests, so that nothing stale is tested. The engine's own tests choose. */
@@ -36,7 +43,7 @@ const together = ['core', 'records', 'store', 'config', 'fleet', 'runtime', 'ser
 const apart = ['packages/core/test/{http,undici}/**/*.test.ts']
 
 export default defineConfig({
-  plugins: [decorators, sources],
+  plugins: [decorators, lua, sources],
   test: {
     projects: [
       ...together.map((name) => ({

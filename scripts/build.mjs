@@ -7,7 +7,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { buildCommands } from './commands.mjs'
-import { packages } from './packages.mjs'
+import { packages, sourceLoaders } from './packages.mjs'
 
 const all = packages()
 
@@ -21,6 +21,7 @@ const options = /** @type {const} */ ({
   format: 'esm',
   target: 'es2022',
   sourcemap: true,
+  loader: sourceLoaders,
   logLevel: 'warning',
 })
 

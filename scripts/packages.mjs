@@ -59,3 +59,6 @@ const source = (dir, built) => join(dir, built.replace(/^\.\/dist\//, 'src/').re
 export const sourceAliases = Object.fromEntries(
   packages().flatMap(({ entries }) => entries.map(({ id, source }) => [id, source])),
 )
+
+/** Files that are imported as text, for every bundle of sources. */
+export const sourceLoaders = /** @type {const} */ ({ '.lua': 'text' })

@@ -1,7 +1,6 @@
 import type { RuntimeContext } from '@holdfast/config'
 import { type RetryEvent, ThrottledWarnings } from '@holdfast/records'
 import type { CircuitBreaker, RetryBudgetOptions } from 'holdfast'
-import { CHANNEL } from './breaker-scripts.js'
 import { EjectedMembers } from './ejected-members.js'
 import { type FleetEvent, FleetEventStream } from './event-stream.js'
 import { FleetBreaker } from './fleet-breaker.js'
@@ -14,56 +13,56 @@ import { SettingsMismatch } from './settings-mismatch.js'
 import { type ShareOptions, serializeSettings } from './shared-settings.js'
 import { setUnrefTimer } from './unref-timer.js'
 
-/** How often a node says that it lives, where it is not told. */
+/** The heartbeat interval of a node for which none is configured. */
 export const HEARTBEAT_MS = 2000
 
-/** How long opening waits for Redis before the node begins alone. */
+/** How long `open` waits for Redis before the node starts without it. */
 const CONNECT_WAIT_MS = 1000
 
-/** How many breakers are compared with the fleet at a time. */
+/** How many breakers are synchronized with the fleet at a time. */
 const MAX_CONCURRENT_SYNCS = 200
 
-/** Breakers that are not closed are compared with the fleet once in so many heartbeats. */
+/** Breakers that are not closed are synchronized once in this many heartbeats. */
 const SYNC_EVERY_HEARTBEATS = 15
 
 export interface FleetCoordinatorOptions {
-  /** What this node is called. */
+  /** Id of this node. */
   node: string
-  /** How often it says that it lives. @defaultValue 2000 */
+  /** Milliseconds between two heartbeats. @defaultValue 2000 */
   heartbeat?: number | undefined
-  /** This node, by its own word. */
+  /** The record of this node. */
   self(): FleetNode
-  /** Where a file that the url names lies. @defaultValue where it says */
+  /** Resolves the path of a file that the url names. @defaultValue the path as it is */
   resolvePath?(path: string): string
-  /** A breaker of which others speak and that was not attached: the member of a pool, found when it is first needed. */
+  /** Finds a breaker that another node reports and that is not attached yet: that of a pool member, which is created on demand. */
   findBreaker?(id: string): { breaker: CircuitBreaker; options: ShareOptions; calls: number } | undefined
-  /** A breaker stands open since that wall time, by what the fleet says. */
+  /** The fleet reports that a breaker has been open since this wall time. */
   onOpenSince?(id: string, at: number): void
-  /** Another node has changed the layer of changes. */
+  /** Another node has made a live change of the configuration. */
   onLayerChanged?(node: string): void
 }
 
-/** How a node stands with its fleet. */
+/** The connection of a node to its fleet. */
 export interface FleetStatus {
-  /** What this node is called. */
+  /** Id of this node. */
   readonly node: string
-  /** Whether Redis answers. */
+  /** Whether Redis is available. */
   readonly up: boolean
-  /** Since when it does not. */
+  /** Since when Redis is not available. */
   readonly lostSince?: Date
-  /** How often it was lost. */
+  /** How often the connection to Redis was lost. */
   readonly losses: number
-  /** How many nodes live, this one included; 1 while Redis is lost. */
+  /** Number of live nodes, including this one; 1 while Redis is not available. */
   readonly nodes: number
-  /** How many commands were sent to it. */
+  /** Number of commands that were sent to Redis. */
   readonly commands: number
-  /** Events that the other nodes were not told of, because Redis was lost or slow. */
+  /** Number of events that were not sent to other nodes, because Redis was not available or too slow. */
   readonly eventsDropped: number
 }
 
 /**
- * What the nodes of a fleet know together, over Redis. Everything here goes on without Redis: breakers decide alone, and
- * come together again when it is back.
+ * State that the nodes of a fleet share through Redis. While Redis is not available every breaker decides alone; it is
+ * synchronized when Redis is back.
  */
 export class FleetCoordinator {
   private readonly runtime: RuntimeContext
@@ -73,19 +72,17 @@ export class FleetCoordinator {
   private membership!: FleetMembership
   private settingsMismatch!: SettingsMismatch
   private eventStream!: FleetEventStream
-  /** The rests of pools' members. */
   cooldowns!: MemberCooldowns
-  /** The members that the fleet has set aside. */
   ejected!: EjectedMembers
   private heartbeats = 0
-  /** Breakers that are being compared with the fleet, and those that wait for it. */
+  /** Number of breakers that are being synchronized, and those that wait for it. */
   private syncing = 0
   private readonly syncQueue: (() => void)[] = []
-  /** When Redis was lost; undefined while it is there. */
+  /** When Redis was lost; undefined while it is available. */
   private lostAt: Date | undefined = undefined
   private losses = 0
   private isClosed = false
-  /** Says that something from Redis was ignored, at most once a minute. */
+  /** Warns that a message or reply of Redis was ignored, at most once a minute. */
   private readonly invalid: ThrottledWarnings
 
   private constructor(runtime: RuntimeContext, options: FleetCoordinatorOptions) {
@@ -94,7 +91,7 @@ export class FleetCoordinator {
     this.invalid = new ThrottledWarnings(runtime.clock, (line) => runtime.warn(line))
   }
 
-  /** Connects. Where Redis is not there the node begins alone. @throws INVALID_OPTIONS for a url it cannot read */
+  /** Connects. If Redis is not available the node starts without it. @throws INVALID_OPTIONS for a url that is not valid */
   static async open(
     url: string,
     runtime: RuntimeContext,
@@ -109,7 +106,6 @@ export class FleetCoordinator {
     coordinator.redis = await RedisConnection.open(url, {
       clock,
       random,
-      channel: CHANNEL,
       resolvePath: options.resolvePath ?? ((path) => path),
       onMessage: (text) => coordinator.onMessage(text),
       onChanged: (up, reason) => {
@@ -147,12 +143,12 @@ export class FleetCoordinator {
     await ready
     clock.clearTimer(waitTimer)
     if (coordinator.redis.isUp) await coordinator.membership.heartbeat()
-    else coordinator.onConnectionChanged(false, coordinator.redis.rejection ?? 'it does not answer')
+    else coordinator.onConnectionChanged(false, coordinator.redis.rejection ?? 'no reply')
     coordinator.membership.start()
     return coordinator
   }
 
-  /** How this node stands with the fleet. */
+  /** The connection of this node to the fleet. */
   status(): FleetStatus {
     const { redis, membership, eventStream, lostAt, losses, options } = this
     const status = {
@@ -161,11 +157,11 @@ export class FleetCoordinator {
       losses,
       nodes: redis.isUp ? membership.liveNodes : 1,
     }
-    const told = { ...status, commands: redis.commandCount, eventsDropped: eventStream.dropped }
-    return lostAt === undefined ? told : { ...told, lostSince: lostAt }
+    const counted = { ...status, commands: redis.commandCount, eventsDropped: eventStream.dropped }
+    return lostAt === undefined ? counted : { ...counted, lostSince: lostAt }
   }
 
-  /** Shares a breaker; resolves when it stands where the fleet's does. Calling again takes other options over. */
+  /** Shares a breaker; resolves when it has the state of the fleet. Another call replaces the options. */
   async attach(breaker: CircuitBreaker, options: ShareOptions, calls = 0): Promise<void> {
     const existing = this.breakers.get(breaker.id)
     const settings = serializeSettings(breaker, options)
@@ -192,7 +188,7 @@ export class FleetCoordinator {
     await this.syncQueued(breakerLink)
   }
 
-  /** Lets a breaker stand alone. */
+  /** Stops sharing a breaker. */
   detach(id: string): void {
     this.breakers.get(id)?.close()
     this.breakers.delete(id)
@@ -203,29 +199,29 @@ export class FleetCoordinator {
     return [...this.breakers.keys()]
   }
 
-  /** A retry budget that the whole fleet draws on. */
+  /** Creates a retry budget that all nodes share. */
   budget(id: string, options: RetryBudgetOptions & { window: number }): FleetRetryBudget {
     return new FleetRetryBudget(id, this.redis, { ...options, clock: this.runtime.clock }, (problem) =>
       this.onInvalidReply(problem),
     )
   }
 
-  /** The nodes that live; this one alone where Redis is lost. */
+  /** The live nodes; only this one if Redis is not available. */
   nodes(): Promise<FleetNode[]> {
     return this.membership.list()
   }
 
   /** Events of every node after a place, oldest first. */
-  events(asked?: { after?: string | undefined; limit?: number | undefined }): Promise<FleetEvent[]> {
-    return this.eventStream.list(asked)
+  events(page?: { after?: string | undefined; limit?: number | undefined }): Promise<FleetEvent[]> {
+    return this.eventStream.list(page)
   }
 
-  /** Tells the fleet of an event. */
+  /** Adds an event to the stream of the fleet. */
   publish(event: RetryEvent): void {
     this.eventStream.add(event)
   }
 
-  /** Tells the fleet that the layer of changes is another one now. */
+  /** Publishes that the live changes of the configuration have changed. */
   publishLayerChange(): void {
     const text = JSON.stringify({ layer: true, node: this.options.node })
     void this.redis.send('PUBLISH', this.redis.channel, text).catch(() => {})
@@ -242,14 +238,14 @@ export class FleetCoordinator {
   }
 
   private onConnectionChanged(up: boolean, reason: string | undefined): void {
-    // The first time that it is there is nothing to tell of.
+    // The first connection is not reported.
     if (this.isClosed || up === (this.lostAt === undefined)) return
     const { node } = this.options
     this.lostAt = up ? undefined : new Date(this.runtime.clock.wall())
     if (!up) {
       this.losses++
       this.membership?.onDisconnected()
-      this.runtime.warn(`the shared state is lost, this node goes on alone: ${reason}`)
+      this.runtime.warn(`shared state lost, this node decides alone until Redis is back: ${reason}`)
       this.runtime.emit({
         eventType: 'shared_state_lost',
         component: 'circuit_breaker',
@@ -262,41 +258,41 @@ export class FleetCoordinator {
     void this.syncBreakers([...this.breakers.values()])
     void this.cooldowns.sync()
     void this.ejected.refresh()
-    // What others changed meanwhile was not heard.
+    // Changes that other nodes made meanwhile were not received.
     this.options.onLayerChanged?.(node)
   }
 
   private onMessage(text: string): void {
     if (this.isClosed) return
     const parsed = parseMessage(text)
-    if ('value' in parsed) this.onNews(parsed.value)
-    else this.invalid.warn(`a message in Redis that is none of this fleet's was ignored: ${parsed.problem}`)
+    if ('value' in parsed) this.routeMessage(parsed.value)
+    else this.invalid.warn(`ignored a message in Redis that is not valid: ${parsed.problem}`)
   }
 
   private onInvalidReply(problem: string): void {
-    this.invalid.warn(`an answer of Redis that no script of this release gives was ignored: ${problem}`)
+    this.invalid.warn(`ignored a reply of Redis that is not valid: ${problem}`)
   }
 
-  private onNews(news: FleetMessage): void {
+  private routeMessage(message: FleetMessage): void {
     const { options } = this
-    if ('epoch' in news) this.breakerFor(news.id)?.onChangePublished(news)
-    else if ('ask' in news) {
-      if (news.node !== options.node) this.breakerFor(news.ask)?.answerVote(news.round)
-    } else if (news.node === options.node) return
-    else if ('settings' in news) {
-      const breakerLink = this.breakers.get(news.of)
-      if (breakerLink !== undefined) void this.settingsMismatch.onSettings(breakerLink, news)
-    } else if ('rest' in news) this.cooldowns.onMessage(news)
-    else if ('layer' in news) options.onLayerChanged?.(news.node)
-    else void this.onNodeChange(news.node, 'joined' in news)
+    if ('epoch' in message) this.breakerFor(message.id)?.onChangePublished(message)
+    else if ('ask' in message) {
+      if (message.node !== options.node) this.breakerFor(message.ask)?.answerVote(message.round)
+    } else if (message.node === options.node) return
+    else if ('settings' in message) {
+      const breakerLink = this.breakers.get(message.of)
+      if (breakerLink !== undefined) void this.settingsMismatch.onSettings(breakerLink, message)
+    } else if ('rest' in message) this.cooldowns.onMessage(message)
+    else if ('layer' in message) options.onLayerChanged?.(message.node)
+    else void this.onNodeChange(message.node, 'joined' in message)
   }
 
-  /** A node is said to have joined or left: Redis knows whether it lives. */
+  /** Another node is reported as joined or left. The report is checked in Redis before it is used. */
   private async onNodeChange(node: string, hasJoined: boolean): Promise<void> {
     try {
       if ((await this.membership.filterLive([node])).has(node) !== hasJoined) return
     } catch {
-      return // Redis is lost, which is told elsewhere.
+      return // Redis is not available, which the connection reports.
     }
     if (!hasJoined) this.settingsMismatch.onNodeLeft(node)
     this.runtime.emit({
@@ -313,7 +309,7 @@ export class FleetCoordinator {
     return this.breakers.get(id)
   }
 
-  /** Shares a breaker that was not attached; resolves when it stands where the fleet's does. */
+  /** Shares a breaker that is not attached yet; resolves when it has the state of the fleet. */
   private async findAndAttach(id: string): Promise<FleetBreaker | undefined> {
     const found = this.options.findBreaker?.(id)
     if (found !== undefined && found.options.share !== 'none')
@@ -334,12 +330,11 @@ export class FleetCoordinator {
     )
   }
 
-  /** Brings breakers and the fleet together. */
   private async syncBreakers(breakerLinks: readonly FleetBreaker[]): Promise<void> {
     await Promise.all(breakerLinks.map((breakerLink) => this.syncQueued(breakerLink)))
   }
 
-  /** Compares a breaker with the fleet's, when those before it are done: Redis must not seem lost because all ask at once. */
+  /** Synchronizes a breaker after those before it, so that many of them at once do not make commands time out. */
   private async syncQueued(breakerLink: FleetBreaker): Promise<void> {
     if (this.syncing >= MAX_CONCURRENT_SYNCS)
       await new Promise<void>((resolve) => this.syncQueue.push(resolve))

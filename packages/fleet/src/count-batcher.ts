@@ -1,7 +1,7 @@
 import type { CircuitBreaker } from 'holdfast'
 import { setUnrefTimer } from './unref-timer.js'
 
-/** How long counts wait for others to be sent with them, and how many calls are sent without a failure. */
+/** How long counts wait to be sent in one batch, and how many successful calls are batched in a rate window. */
 const FLUSH_DELAY_MS = 20
 const MAX_BATCHED_CALLS = 1000
 
@@ -9,13 +9,13 @@ const MAX_BATCHED_CALLS = 1000
 export interface CountedResults {
   calls: number
   failures: number
-  /** Whether a success came among them that ends all failures before it. */
+  /** Whether a success among them ended the previous failures, in a consecutive window. */
   hasSuccess: boolean
 }
 
 const emptyCounts = (): CountedResults => ({ calls: 0, failures: 0, hasSuccess: false })
 
-/** What a node counts for the sum of a fleet, sent in batches. */
+/** Collects the results of a node and sends them to the fleet's window in batches. */
 export class CountBatcher {
   private readonly breaker: CircuitBreaker
   private readonly send: (counted: CountedResults) => void

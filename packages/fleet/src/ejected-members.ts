@@ -1,22 +1,23 @@
+import { DAY_MS } from '@holdfast/records'
 import type { FleetBreaker } from './fleet-breaker.js'
-import { EJECT, LIST_EJECTED, READMIT } from './fleet-scripts.js'
+import { EJECT, LIST_EJECTED, READMIT } from './lua/scripts.js'
 import type { RedisConnection } from './redis-connection.js'
 import { parseScored } from './replies.js'
 
-/** As long as the state of a breaker is kept. */
-const STATE_TTL_MS = 86_400_000
+/** The set is kept as long as the state of a breaker. */
+const STATE_TTL_MS = DAY_MS
 
-/** Where a pool's members that are not closed are listed, by the id of a member's breaker or with the pool's own name. */
+/** The key of a pool's ejected members, from the id of a member's breaker (`pool:POOL:MEMBER`) or from `pool:POOL`. */
 const ejectedKey = (id: string) => [`holdfast:{pool:${id.split(':')[1]}}:open`]
 
 /**
- * The members of pools that the fleet has set aside. Breakers of members are made when they are first needed, so a node that
- * starts could not know which of thousands to ask for.
+ * The members of pools that the fleet has ejected. Breakers of members are created when they are first needed, so a node that
+ * starts could not know which of thousands of members to read.
  */
 export class EjectedMembers {
   private pools: readonly string[] = []
   private readonly redis: RedisConnection
-  /** Shares the breaker of that id; resolves with how it is shared when it stands where the fleet's does. */
+  /** Attaches the breaker with this id; resolves when it has the state of the fleet. */
   private readonly shareBreaker: (id: string) => Promise<FleetBreaker | undefined>
 
   private readonly onInvalidReply: (problem: string) => void
@@ -31,18 +32,18 @@ export class EjectedMembers {
     this.onInvalidReply = onInvalidReply
   }
 
-  /** Looks after the members of these pools, and of no others. */
+  /** Sets the pools whose ejected members are read. */
   async setPools(pools: readonly string[]): Promise<void> {
     this.pools = pools
     await this.refresh()
   }
 
-  /** Learns who is set aside, and takes that over. */
+  /** Reads the ejected members and applies the state of their breakers. */
   async refresh(): Promise<void> {
     await Promise.all(this.pools.map((pool) => this.readPool(pool)))
   }
 
-  /** Notes where a breaker stands. */
+  /** Stores whether the member of this breaker is ejected. */
   recordState({ breaker, epoch, isFleetOpen }: FleetBreaker): void {
     const { id, isDisabled, openUntil, settings } = breaker
     if (!id.startsWith('pool:')) return
@@ -62,7 +63,7 @@ export class EjectedMembers {
       await Promise.all(
         parsed.value.map(async ([id, epoch]) => {
           const breakerLink = await this.shareBreaker(id)
-          // Whoever closed it did not come to say so.
+          // The node that closed the breaker could not remove the member.
           if (
             breakerLink !== undefined &&
             this.redis.isUp &&
@@ -73,7 +74,7 @@ export class EjectedMembers {
         }),
       )
     } catch {
-      // Redis is lost, which is told elsewhere.
+      // Redis is not available, which the connection reports.
     }
   }
 }

@@ -1,21 +1,21 @@
 import type { RuntimeContext } from '@holdfast/config'
-import { eventCodec, type RetryEvent } from '@holdfast/records'
-import { APPEND } from './fleet-scripts.js'
+import { DAY_MS, eventCodec, type RetryEvent } from '@holdfast/records'
+import { APPEND } from './lua/scripts.js'
 import type { RedisConnection } from './redis-connection.js'
 import { setUnrefTimer } from './unref-timer.js'
 
 const STREAM_KEY = 'holdfast:events'
 
-/** About so many events are kept, for so long after the last. */
+/** About how many events are kept, and for how long after the last one. */
 const MAX_EVENTS = 10_000
-const EVENT_TTL_MS = 86_400_000
+const EVENT_TTL_MS = DAY_MS
 
-/** How long events wait for others to be sent with them, how many are sent at once, and how many may wait. */
+/** How long events wait to be sent in one batch, how many a batch has, and how many can wait. */
 const FLUSH_DELAY_MS = 50
 const BATCH_SIZE = 100
 const MAX_PENDING = 1000
 
-/** An event of some node. Its place is where a reader can go on from. */
+/** An event of one node. A reader continues after its `place`. */
 export interface FleetEvent {
   readonly place: string
   readonly node: string
@@ -24,7 +24,7 @@ export interface FleetEvent {
 
 /** The events of every node, in one bounded stream. */
 export class FleetEventStream {
-  /** Events that were not sent, because Redis was lost or slow. */
+  /** Number of events that were not sent, because Redis was not available or too slow. */
   dropped = 0
   private pending: RetryEvent[] = []
   private timer: unknown = undefined
@@ -54,7 +54,7 @@ export class FleetEventStream {
     }
   }
 
-  /** The events after a place, oldest first. None where Redis is lost. */
+  /** Returns the events after a place, oldest first; none if Redis is not available. */
   async list({
     after,
     limit = 100,
@@ -71,7 +71,7 @@ export class FleetEventStream {
     }
   }
 
-  /** One entry of the stream; undefined for what is no event of a node. */
+  /** Parses one entry of the stream; undefined if it is not an event of a node. */
   private read(entry: unknown): FleetEvent | undefined {
     try {
       const [place, [, node, , text]] = entry as [string, string[]]

@@ -1,7 +1,8 @@
+import { DAY_MS } from '@holdfast/records'
 import type { CircuitBreaker } from 'holdfast'
 import { type BreakerOutcome, type PermitState, runOutsideContext } from 'holdfast/internal'
+import { CountBatcher, type CountedResults } from './count-batcher.js'
 import {
-  breakerKeys,
   CLOSE,
   COMMAND,
   COUNT,
@@ -9,15 +10,15 @@ import {
   GRANT_PROBE,
   OPEN,
   READ,
+  type RedisScript,
   SETTLE_PROBE,
   SYNC,
   VOTE,
-} from './breaker-scripts.js'
-import { CountBatcher, type CountedResults } from './count-batcher.js'
+} from './lua/scripts.js'
 import { currentOpenState, nextOpenState } from './open-state.js'
 import { QuorumVote } from './quorum-vote.js'
 import { RecentCallCount } from './recent-call-count.js'
-import type { RedisConnection, RedisScript } from './redis-connection.js'
+import type { RedisConnection } from './redis-connection.js'
 import { type FleetBreakerState, parseBreakerState } from './replies.js'
 import { type ShareOptions, serializeSettings } from './shared-settings.js'
 import { setUnrefTimer } from './unref-timer.js'
@@ -25,49 +26,56 @@ import { setUnrefTimer } from './unref-timer.js'
 type BreakerLink = NonNullable<CircuitBreaker['coordinator']>
 type OperatorCommand = Parameters<BreakerLink['onCommand']>[0]
 
-/** How long leave for a test waits for a caller. */
+/** The keys of one breaker. They share a hash tag, so that a Redis cluster keeps all of them in one slot. */
+const breakerKeys = (id: string) => [
+  `holdfast:{${id}}:state`,
+  `holdfast:{${id}}:round`,
+  `holdfast:{${id}}:counts`,
+]
+
+/** How long a granted probe permit waits for a caller. */
 const PERMIT_HOLD_MS = 1000
-/** How much before its time leave is asked for, so that the first caller after it need not wait for an answer. */
+/** A permit is requested this long before the open duration ends, so that the first caller afterwards does not have to wait. */
 const REQUEST_AHEAD_MS = 150
-/** How soon to come back while leave is being asked for, and the longest to wait before asking again. */
+/** When a caller should come back while a permit is being requested, and the longest wait before the next request. */
 const RETRY_SOON_MS = 20
 const MAX_RETRY_MS = 1000
-/** Epochs are never less than the time of Redis, in tenths of a millisecond, and hardly ever more. */
+/** An epoch is at least the time of Redis in tenths of a millisecond, and rarely more. */
 const EPOCHS_PER_MS = 10
-const MAX_EPOCH_AHEAD_MS = 86_400_000
+const MAX_EPOCH_AHEAD_MS = DAY_MS
 
 export interface FleetBreakerParts {
   readonly redis: RedisConnection
   readonly node: string
-  /** How many nodes live, as far as this one has heard. */
+  /** The number of live nodes at the last heartbeat. */
   liveNodes(): number
-  /** How many nodes live now: more than there can be where that is not sure, undefined where Redis is lost. */
+  /** The number of live nodes now: `UNCERTAIN_COUNT` if some may be missing, undefined if Redis is not available. */
   countNodes(): Promise<number | undefined>
-  /** This node brought the fleet's breaker to where it stands, or found it there. */
+  /** The state of the fleet's breaker was changed by this node, or is open. */
   onSynced(breakerLink: FleetBreaker): void
-  /** Redis knows the settings that another node has or had. */
+  /** Redis has the settings of another node, which may have left. */
   onSettingsFound(breakerLink: FleetBreaker, settings: string, node: string): Promise<void>
-  /** It stands open since that wall time, by what the fleet says. */
+  /** The fleet reports that the breaker has been open since this wall time. */
   onOpenSince(id: string, at: number): void
-  /** Redis answered what no script of this release answers. */
+  /** A reply of Redis was not valid. */
   onInvalidReply(problem: string): void
 }
 
-/** What a breaker has to do with others of its name on other nodes. Calls never wait for any of it. */
+/** Connects a breaker with the breakers of the same id on other nodes. Calls never wait for any of it. */
 export class FleetBreaker implements BreakerLink {
   isProbeWanted = false
-  /** The last epoch of the fleet that is known here. */
+  /** The last epoch of the fleet that this node knows. */
   epoch = 0
-  /** Whether the fleet has it open. */
+  /** Whether the breaker is open or half open in the fleet. */
   isFleetOpen = false
-  /** Wall time of the fleet's opening. */
+  /** Wall time at which the fleet's breaker opened. */
   private openedAt = 0
-  /** Nodes that live and have other settings; while there are any it stands alone. */
+  /** Live nodes that have other settings. While there are any, this breaker decides alone. */
   readonly mismatchedNodes = new Set<string>()
   readonly breaker: CircuitBreaker
   options: ShareOptions
   settings: string
-  /** Results that were counted. */
+  /** Counted results of calls. */
   readonly recentCalls: RecentCallCount
   private readonly parts: FleetBreakerParts
   private probeLease: { token: string; from: number; ends: number } | undefined = undefined
@@ -79,7 +87,7 @@ export class FleetBreaker implements BreakerLink {
   private requestTimer: unknown = undefined
   private readonly counts: CountBatcher
   private vote: QuorumVote | undefined = undefined
-  /** Whether a change was published that has not been read yet, and whether it is being read. */
+  /** Whether a change was published that has not been read yet, and whether a read is in progress. */
   private isOutdated = false
   private isReading = false
   private isClosed = false
@@ -93,7 +101,7 @@ export class FleetBreaker implements BreakerLink {
     this.counts = new CountBatcher(breaker, (counted) => this.sendCounts(counted))
   }
 
-  /** Whether it decides with others. */
+  /** Whether this breaker decides together with other nodes. */
   get isShared(): boolean {
     return this.parts.redis.isUp && this.mismatchedNodes.size === 0 && !this.isClosed
   }
@@ -113,7 +121,7 @@ export class FleetBreaker implements BreakerLink {
     this.probeLease = undefined
     this.tokenByPermit.set(permit, currentLease.token)
     this.runAndApply(EXTEND_PROBE, [currentLease.token, Math.ceil(lease)], (view) => {
-      // Another was given leave meanwhile: what this one finds out is not awaited any more.
+      // The lease has expired and another node may have been granted a probe, so the outcome of this one is not used.
       if (view.gone && view.epoch === this.epoch && this.breaker.currentState === 'half_open')
         this.revertToOpen(view)
     })
@@ -146,10 +154,10 @@ export class FleetBreaker implements BreakerLink {
     this.sendCommand()
   }
 
-  /** Its own opinion opened it. */
+  /** Called when results of this node opened the breaker. */
   onLocalOpen(): void {
     if (!this.isShared) {
-      // What was found out since is newer than an order that nobody could be told of.
+      // The failures are newer than a reset that could not be sent to the fleet.
       if (this.pendingCommand === 'reset') this.pendingCommand = undefined
       return
     }
@@ -157,29 +165,29 @@ export class FleetBreaker implements BreakerLink {
     else runOutsideContext(() => void this.quorumVote.poll())
   }
 
-  /** Asks the others once more, if it asked them before it could be sure how many there are. */
+  /** Repeats a poll that was made while the number of nodes was uncertain. */
   repeatPoll(): void {
     this.vote?.repeatPoll()
   }
 
-  /** Answers those who ask whether it fails. */
+  /** Submits this node's vote in a round that another node began. */
   answerVote(round: string): void {
     if (this.options.share === 'quorum') this.quorumVote.answerPoll(round)
   }
 
   /**
-   * Another node published that the fleet's breaker has changed. A message is only a hint, because whoever reaches Redis can
-   * publish one: what Redis holds is read and taken over.
+   * Another node published that the fleet's breaker has changed. A message is only a hint, because every client of Redis can
+   * publish one: the state is read from Redis before it is applied.
    */
   onChangePublished({ node, epoch, state }: FleetBreakerState): void {
     if (epoch === this.epoch && state === 'half_open' && this.waitUntil > 0) this.probeNow()
-    // What this node changed itself is in the answer that it gets.
+    // A change that this node made itself is in the reply that it receives.
     if (epoch <= this.epoch || node === this.parts.node || this.mismatchedNodes.size > 0) return
     this.isOutdated = true
     if (!this.isReading) void this.readFleetState()
   }
 
-  /** Reads where the fleet stands, and once more where a change was published meanwhile. */
+  /** Reads the state of the fleet, and reads it again if a change was published meanwhile. */
   private async readFleetState(): Promise<void> {
     this.isReading = true
     while (this.isOutdated && this.isShared) {
@@ -190,7 +198,7 @@ export class FleetBreaker implements BreakerLink {
     this.isReading = false
   }
 
-  /** Takes over what the fleet says, if that is news. */
+  /** Applies a state of the fleet if its epoch is newer. */
   applyRemote(view: FleetBreakerState): void {
     const { breaker, parts } = this
     if (view.epoch === this.epoch && view.state === 'half_open' && this.waitUntil > 0) this.probeNow()
@@ -200,9 +208,9 @@ export class FleetBreaker implements BreakerLink {
     this.probeLease = undefined
     this.waitUntil = 0
     this.isFleetOpen = view.state !== 'closed'
-    const there = this.isFleetOpen ? breaker.currentState === 'open' : breaker.currentState === 'closed'
-    // One that brought it there itself is there already.
-    if (view.node !== parts.node || !there || view.off !== breaker.isDisabled) {
+    const isApplied = this.isFleetOpen ? breaker.currentState === 'open' : breaker.currentState === 'closed'
+    // A node that made the change is in this state already.
+    if (view.node !== parts.node || !isApplied || view.off !== breaker.isDisabled) {
       breaker.applyRemoteState({ ...view, state: this.isFleetOpen ? 'open' : 'closed' })
       this.reportOpenSince(view)
     } else this.openedAt = breaker.lastStateChange ?? clock.wall()
@@ -214,7 +222,7 @@ export class FleetBreaker implements BreakerLink {
     this.requestTimer = setUnrefTimer(clock, () => void (this.isProbeWanted && this.requestProbe()), wait)
   }
 
-  /** Says what is known here, learns what the fleet knows, and brings the two together. */
+  /** Sends the state that this node knows, receives the state of the fleet, and applies or reports the difference. */
   async sync(): Promise<void> {
     const { breaker, parts } = this
     const { redis, node } = parts
@@ -241,11 +249,11 @@ export class FleetBreaker implements BreakerLink {
     if (this.breaker.coordinator === this) this.breaker.coordinator = undefined
   }
 
-  /** It changed without the fleet: brings the fleet what it found out, unless that knows better. */
+  /** Reports a state change that this node made alone, unless the fleet has a newer state. */
   private reportLocalChange(): void {
     const { currentState } = this.breaker
     if (!this.isShared) {
-      // A test has found out more since than the order knew that nobody could be told of.
+      // A successful probe is newer than a trip that could not be sent to the fleet.
       if (currentState === 'closed' && this.pendingCommand === 'trip') this.pendingCommand = undefined
       return
     }
@@ -254,7 +262,7 @@ export class FleetBreaker implements BreakerLink {
     else if (currentState !== 'closed' && !this.isFleetOpen) this.onLocalOpen()
   }
 
-  /** The fleet's breaker opened when it did, and not when this node came to hear of it. */
+  /** Uses the time at which the fleet's breaker opened, not the time at which this node received the change. */
   private reportOpenSince({ age }: FleetBreakerState): void {
     const { breaker, parts } = this
     this.openedAt = breaker.settings.clock.wall() - (age ?? 0)
@@ -263,7 +271,7 @@ export class FleetBreaker implements BreakerLink {
     parts.onOpenSince(breaker.id, this.openedAt)
   }
 
-  /** Made with the first vote: most breakers never have one. */
+  /** Created with the first vote, because most breakers never have one. */
   private get quorumVote(): QuorumVote {
     this.vote ??= new QuorumVote({
       breaker: this.breaker,
@@ -306,7 +314,7 @@ export class FleetBreaker implements BreakerLink {
     this.request(GRANT_PROBE, [halfOpenMax, PERMIT_HOLD_MS, REQUEST_AHEAD_MS], onReply)
   }
 
-  /** Nobody came to make the test. */
+  /** Returns a permit that no caller has used in time. */
   private releaseProbe(lease: object): void {
     const current = this.probeLease
     if (current !== lease) return
@@ -332,7 +340,7 @@ export class FleetBreaker implements BreakerLink {
       SETTLE_PROBE,
       [token, outcome, successThreshold, ...currentOpenState(this.breaker)],
       (view) => {
-        // The lease had ended: what was found out here does not hold for the fleet, which is still testing.
+        // The lease has expired: the outcome does not count for the fleet, which is still probing.
         if (
           view.gone &&
           view.epoch === this.epoch &&
@@ -375,16 +383,16 @@ export class FleetBreaker implements BreakerLink {
     })
   }
 
-  /** Runs a script and hands its answer on, outside the async context of the call that brought it about. */
+  /** Runs a script and handles its reply outside the async context of the call that caused it. */
   private request(
     script: RedisScript,
     args: readonly (string | number)[],
-    answered: (view: FleetBreakerState | undefined) => void,
+    onReply: (view: FleetBreakerState | undefined) => void,
   ): void {
-    runOutsideContext(() => void this.runScript(script, args).then(answered))
+    runOutsideContext(() => void this.runScript(script, args).then(onReply))
   }
 
-  /** What a script answers; undefined where Redis is lost, which is told elsewhere. */
+  /** Returns the reply of a script; undefined if Redis is not available, which the connection reports. */
   private async runScript(
     script: RedisScript,
     args: readonly (string | number)[],
@@ -403,7 +411,7 @@ export class FleetBreaker implements BreakerLink {
       return undefined
     }
     const { value: view } = parsed
-    // An epoch that is ahead of the time of Redis counts as none there too: else nothing would ever be news.
+    // An epoch far ahead of the time of Redis is ignored, as the scripts do. Otherwise no later change would be newer.
     if (view.now !== undefined && this.epoch > (view.now + MAX_EPOCH_AHEAD_MS) * EPOCHS_PER_MS) this.epoch = 0
     return view
   }

@@ -1,14 +1,20 @@
 import type { Clock, Pool } from 'holdfast'
-import { END_COOLDOWN, LIST_COOLDOWNS, REST_OF, START_COOLDOWN } from './fleet-scripts.js'
-import type { RedisConnection, RedisScript } from './redis-connection.js'
+import {
+  END_COOLDOWN,
+  LIST_COOLDOWNS,
+  READ_COOLDOWN,
+  type RedisScript,
+  START_COOLDOWN,
+} from './lua/scripts.js'
+import type { RedisConnection } from './redis-connection.js'
 import { type CooldownMessage, parseCooldowns } from './replies.js'
 
 const cooldownKey = (pool: string) => [`holdfast:{pool:${encodeURIComponent(pool)}}:rests`]
 
-export interface RestsOptions {
+export interface MemberCooldownsOptions {
   readonly node: string
   readonly clock: Clock
-  /** Redis answered what no script of this release answers. */
+  /** A reply of Redis was not valid. */
   onInvalidReply(problem: string): void
 }
 
@@ -17,10 +23,10 @@ interface SharedPool {
   isShared(member: string): boolean
 }
 
-/** The rests of pools' members, over all nodes: a member that asked one of them to be left alone is left alone by all. */
+/** The cooldowns of pool members, for all nodes: a member that rejects calls of one node is not selected by any. */
 export class MemberCooldowns {
   private readonly pools = new Map<string, SharedPool>()
-  /** Rests that nobody could be told of, and when they end. */
+  /** Cooldowns that Redis has not confirmed yet, and when they end. */
   private readonly unsent = new Map<string, { pool: string; member: string; until: number }>()
   private readonly redis: RedisConnection
   private readonly node: string
@@ -28,14 +34,14 @@ export class MemberCooldowns {
 
   private readonly onInvalidReply: (problem: string) => void
 
-  constructor(redis: RedisConnection, { node, clock, onInvalidReply }: RestsOptions) {
+  constructor(redis: RedisConnection, { node, clock, onInvalidReply }: MemberCooldownsOptions) {
     this.redis = redis
     this.node = node
     this.clock = clock
     this.onInvalidReply = onInvalidReply
   }
 
-  /** Shares the rests of these pools, and of no others; `isShared` says for which members. */
+  /** Sets the pools whose cooldowns are shared; `isShared` selects the members. */
   async setPools(pools: readonly Pool[], isShared: (pool: string, member: string) => boolean): Promise<void> {
     const keptPools = new Set(pools)
     for (const { pool } of this.pools.values()) if (!keptPools.has(pool)) this.release(pool)
@@ -50,32 +56,32 @@ export class MemberCooldowns {
     await Promise.all(newPools.map(({ id }) => this.readPool(id)))
   }
 
-  /** Another node published that a member rests, or rests no more: what Redis holds of it is read and taken over. */
+  /** Another node published that a cooldown began or ended. The cooldown is read from Redis before it is applied. */
   onMessage({ rest, member, left }: CooldownMessage): void {
     if (this.pools.get(rest)?.isShared(member)) void this.readOne(rest, member, left === 0)
   }
 
   private async readOne(pool: string, member: string, isEnded: boolean): Promise<void> {
-    const [found] = await this.ask(REST_OF, pool, [this.node, pool, member])
+    const [found] = await this.runScript(READ_COOLDOWN, pool, [this.node, pool, member])
     if (found === undefined) return
     const [, left] = found
-    if (left > 0) this.take(pool, member, left)
-    // One that Redis has not been told of yet goes on.
+    if (left > 0) this.applyCooldown(pool, member, left)
+    // A cooldown that Redis has not confirmed yet continues.
     else if (isEnded && !this.unsent.has(JSON.stringify([pool, member])))
       this.pools.get(pool)?.pool.endCooldown(member)
   }
 
-  private take(pool: string, member: string, left: number): void {
-    const held = this.pools.get(pool)
-    if (held?.isShared(member) && left > 0) held.pool.startCooldown(member, left)
+  private applyCooldown(pool: string, member: string, left: number): void {
+    const shared = this.pools.get(pool)
+    if (shared?.isShared(member) && left > 0) shared.pool.startCooldown(member, left)
   }
 
-  /** Tells what could not be told, and learns what others said meanwhile. */
+  /** Sends the cooldowns that could not be sent before, and reads those of other nodes. */
   async sync(): Promise<void> {
     const now = this.clock.now()
-    const untold = [...this.unsent.values()]
+    const unsent = [...this.unsent.values()]
     this.unsent.clear()
-    for (const { pool, member, until } of untold)
+    for (const { pool, member, until } of unsent)
       if (until > now) this.sendCooldown(pool, member, until - now)
     await Promise.all([...this.pools.keys()].map((pool) => this.readPool(pool)))
   }
@@ -93,15 +99,15 @@ export class MemberCooldowns {
     if (!this.pools.get(pool)?.isShared(member)) return
     const until = this.clock.now() + ms
     const key = JSON.stringify([pool, member])
-    // Untold until Redis has answered: one that ends meanwhile is not told again when Redis is back.
-    const rest = { pool, member, until }
-    this.unsent.set(key, rest)
-    const onTold = () => {
-      if (this.unsent.get(key) === rest) this.unsent.delete(key)
+    // Unsent until Redis has replied. A cooldown that ends meanwhile is removed, so that it is not sent after a reconnect.
+    const cooldown = { pool, member, until }
+    this.unsent.set(key, cooldown)
+    const onSent = () => {
+      if (this.unsent.get(key) === cooldown) this.unsent.delete(key)
     }
     this.redis
       .run(START_COOLDOWN, cooldownKey(pool), [this.node, pool, member, Math.ceil(ms)])
-      .then(onTold, () => {})
+      .then(onSent, () => {})
   }
 
   private sendCooldownEnd(pool: string, member: string): void {
@@ -111,15 +117,20 @@ export class MemberCooldowns {
   }
 
   private async readPool(pool: string): Promise<void> {
-    for (const [member, left] of await this.ask(LIST_COOLDOWNS, pool, [])) this.take(pool, member, left)
+    for (const [member, left] of await this.runScript(LIST_COOLDOWNS, pool, []))
+      this.applyCooldown(pool, member, left)
   }
 
-  private async ask(script: RedisScript, pool: string, args: readonly string[]): Promise<[string, number][]> {
+  private async runScript(
+    script: RedisScript,
+    pool: string,
+    args: readonly string[],
+  ): Promise<[string, number][]> {
     let reply: unknown
     try {
       reply = await this.redis.run(script, cooldownKey(pool), args)
     } catch {
-      return [] // Redis is lost, which is told elsewhere.
+      return [] // Redis is not available, which the connection reports.
     }
     const parsed = parseCooldowns(reply)
     if ('value' in parsed) return parsed.value

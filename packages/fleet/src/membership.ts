@@ -1,5 +1,5 @@
 import type { RuntimeContext } from '@holdfast/config'
-import { COUNT_LIVE, FILTER_LIVE, HEARTBEAT, LEAVE } from './fleet-scripts.js'
+import { COUNT_LIVE, FILTER_LIVE, HEARTBEAT, LEAVE } from './lua/scripts.js'
 import { MAX_RECONNECT_MS, type RedisConnection } from './redis-connection.js'
 import { type Parsed, parseHeartbeat, parseLive, parseNodeIds, parseNodeRecord } from './replies.js'
 import { setUnrefTimer } from './unref-timer.js'
@@ -9,7 +9,7 @@ export interface FleetNode {
   readonly id: string
   readonly version: string
   readonly startedAt: Date
-  /** When it last said that it lives, by its own clock. */
+  /** Time of its last heartbeat, by its own clock. */
   readonly lastSeen: Date
   /** Its breakers that are not closed, with the state of each; at most 1,000. */
   readonly opinions: Readonly<Record<string, string>>
@@ -17,36 +17,36 @@ export interface FleetNode {
 
 const NODE_KEYS = ['holdfast:{nodes}:live', 'holdfast:{nodes}:records'] as const
 
-/** How many nodes there are taken to be while that is not known. */
+/** The number of nodes that is assumed while it is not known. */
 const ASSUMED_NODES = 2
 
-/** A count of nodes that is not sure: more than there can be, so that no vote is decided before its time is up. */
+/** An uncertain number of nodes: more than there can be, so that no vote is decided before its round is over. */
 export const UNCERTAIN_COUNT = 1e9
 
-/** A node that was silent for so many heartbeats has left. */
+/** A node without a heartbeat for this many intervals has left. */
 const MISSED_HEARTBEATS = 3
 
 export interface FleetMembershipOptions {
   heartbeat: number
-  /** This node, by its own word. */
+  /** The record of this node. */
   self(): FleetNode
-  /** Redis knows nothing of this node though it has said that it lives. */
+  /** Redis has lost the registration of this node. */
   onForgotten(): void
-  /** After each heartbeat. */
+  /** Called after each heartbeat. */
   onHeartbeat(): void
-  /** Redis answered what no script of this release answers. */
+  /** A reply of Redis was not valid. */
   onInvalidReply(problem: string): void
 }
 
-/** Says that this node lives, and knows who else does. */
+/** Sends heartbeats and knows the live nodes. */
 export class FleetMembership {
-  /** How many live, this one included. While that is not known it is more than one: nobody speaks for all by mistake. */
+  /** Number of live nodes, including this one. Above 1 while it is not known, so that this node cannot outvote all others. */
   liveNodes = ASSUMED_NODES
   private readonly runtime: RuntimeContext
   private readonly redis: RedisConnection
   private readonly options: FleetMembershipOptions
   private isRegistered = false
-  /** From when on every node that lives has said so to the Redis that this one speaks with. */
+  /** The time from which on every live node has sent a heartbeat to the Redis that this node is connected to. */
   private certainFrom = Number.POSITIVE_INFINITY
   private wasDisconnected = false
   private timer: unknown = undefined
@@ -60,18 +60,18 @@ export class FleetMembership {
 
   start(): void {
     const { heartbeat } = this.options
-    // Chance spreads the heartbeats of nodes that start together.
-    const beat = () => {
+    // A random part spreads the heartbeats of nodes that start together.
+    const scheduleHeartbeat = () => {
       this.timer = setUnrefTimer(
         this.runtime.clock,
-        () => void this.heartbeat().finally(() => this.isClosed || beat()),
+        () => void this.heartbeat().finally(() => this.isClosed || scheduleHeartbeat()),
         heartbeat * (0.8 + 0.2 * this.runtime.random()),
       )
     }
-    beat()
+    scheduleHeartbeat()
   }
 
-  /** Says that this node lives. */
+  /** Registers this node as alive. */
   async heartbeat(): Promise<void> {
     const { redis, options } = this
     if (redis.isUp) {
@@ -80,26 +80,26 @@ export class FleetMembership {
       try {
         const [known, live] = this.read(parseHeartbeat(await redis.run(HEARTBEAT, NODE_KEYS, args)))
         this.liveNodes = live
-        const forgotten = this.isRegistered && known === 0
-        // After one heartbeat all others have said that they live. Those who lost Redis must find their way back first.
-        if (forgotten || this.certainFrom === Number.POSITIVE_INFINITY)
+        const isForgotten = this.isRegistered && known === 0
+        // All other nodes send a heartbeat within one interval. Nodes that lost Redis too must reconnect first.
+        if (isForgotten || this.certainFrom === Number.POSITIVE_INFINITY)
           this.certainFrom =
             this.runtime.clock.now() +
             options.heartbeat +
-            (forgotten || this.wasDisconnected ? MAX_RECONNECT_MS : 0)
+            (isForgotten || this.wasDisconnected ? MAX_RECONNECT_MS : 0)
         this.isRegistered = true
-        if (forgotten) options.onForgotten()
+        if (isForgotten) options.onForgotten()
         await redis.check()
       } catch {
-        // Redis is lost, which is told elsewhere.
+        // Redis is not available, which the connection reports.
       }
     }
     options.onHeartbeat()
   }
 
   /**
-   * How many live by what Redis knows now. Soon after this node met it, or was forgotten by it, others may not have said yet
-   * that they live: the count is `UNCERTAIN_COUNT` then. Undefined where Redis is lost.
+   * Reads the number of live nodes. Shortly after this node connected, or Redis lost its data, other nodes may not be registered
+   * yet: the number is `UNCERTAIN_COUNT` then. Undefined if Redis is not available.
    */
   async countNodes(): Promise<number | undefined> {
     try {
@@ -111,12 +111,12 @@ export class FleetMembership {
     }
   }
 
-  /** Those of the nodes that live by what Redis knows now. @throws where it is lost */
+  /** Reads which of the nodes are alive. @throws if Redis is not available */
   async filterLive(nodes: readonly string[]): Promise<ReadonlySet<string>> {
     return new Set(this.read(parseNodeIds(await this.redis.run(FILTER_LIVE, [NODE_KEYS[0]], nodes))))
   }
 
-  /** The nodes that live; this one alone where Redis is lost. */
+  /** The live nodes; only this one if Redis is not available. */
   async list(): Promise<FleetNode[]> {
     try {
       const all = (await this.redis.send('HGETALL', NODE_KEYS[1])) as unknown[]
@@ -132,14 +132,14 @@ export class FleetMembership {
     }
   }
 
-  /** @throws where it is not valid, which is told */
+  /** Returns the value, or reports the problem. @throws if the reply was not valid */
   private read<T>(parsed: Parsed<T>): T {
     if ('value' in parsed) return parsed.value
     this.options.onInvalidReply(parsed.problem)
     throw new Error(parsed.problem)
   }
 
-  /** Redis was lost. */
+  /** The connection to Redis was lost. */
   onDisconnected(): void {
     this.liveNodes = ASSUMED_NODES
     this.certainFrom = Number.POSITIVE_INFINITY

@@ -1,6 +1,6 @@
 import type { CircuitBreaker } from 'holdfast'
 
-/** How long a breaker would stay open if it opened now, and how often it would have opened then. */
+/** The open duration and the number of consecutive openings that a breaker would have if it opened now. */
 export function nextOpenState({ consecutiveOpens, settings }: CircuitBreaker): number[] {
   const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration } = settings
   return [
@@ -9,7 +9,7 @@ export function nextOpenState({ consecutiveOpens, settings }: CircuitBreaker): n
   ]
 }
 
-/** How a breaker is open, or would open now, and the failures behind it. */
+/** The open duration, consecutive openings and failures of an open breaker, or those that it would open with now. */
 export function currentOpenState(breaker: CircuitBreaker): number[] {
   return breaker.currentState === 'open'
     ? [breaker.openDuration, breaker.consecutiveOpens, breaker.failures]

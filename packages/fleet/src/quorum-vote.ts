@@ -3,32 +3,32 @@ import { UNCERTAIN_COUNT } from './membership.js'
 import { currentOpenState } from './open-state.js'
 import { setUnrefTimer } from './unref-timer.js'
 
-/** How long a round of votes takes at most, and up to how many nodes each of them answers. */
+/** The longest duration of a round of votes, and the fleet size up to which nodes without a vote answer too. */
 const ROUND_MS = 100
 const MAX_ANSWERING_NODES = 100
 
-/** f for failing, h for healthy, n for no vote, empty where the round is over. */
+/** f for failing, h for healthy, n for no vote, empty when the round is over. */
 type Vote = 'f' | 'h' | 'n' | ''
 
 export interface QuorumVoteParts {
   readonly breaker: CircuitBreaker
-  /** The share of nodes that must agree. */
+  /** The fraction of nodes that must agree. */
   quorum(): number
-  /** Whether this node made enough calls lately to call it healthy. */
+  /** Whether this node made enough calls recently to vote that the breaker is healthy. */
   hasEnoughCalls(): boolean
-  /** Whether the fleet may still decide: it stands together, and has not opened it. */
+  /** Whether a vote is still useful: the breaker is shared, and the fleet has not opened it. */
   isUndecided(): boolean
-  /** How many nodes live, as far as this one has heard. */
+  /** The number of live nodes at the last heartbeat. */
   liveNodes(): number
-  /** How many nodes live now: `UNCERTAIN_COUNT` where some may not have said so, undefined where Redis is lost. */
+  /** The number of live nodes now: `UNCERTAIN_COUNT` if some may be missing, undefined if Redis is not available. */
   countNodes(): Promise<number | undefined>
-  /** Hands a vote in. */
+  /** Sends a vote to Redis. */
   submit(args: (string | number)[]): void
 }
 
-/** The votes of a node on whether a breaker fails for all. */
+/** The votes of a node on whether a breaker fails for the whole fleet. */
 export class QuorumVote {
-  /** Whether it asked the others when it was not sure how many there are. */
+  /** Whether this node began a round while the number of nodes was uncertain. */
   private isUncertain = false
   private readonly parts: QuorumVoteParts
 
@@ -36,7 +36,10 @@ export class QuorumVote {
     this.parts = parts
   }
 
-  /** Asks the others whether they see it failing too. How many there are is asked just before: nobody decides by old counts. */
+  /**
+   * Begins a round in which all other nodes are asked whether they see the breaker failing too. The number of nodes is read
+   * before each round, because a restarted Redis has lost the list of nodes.
+   */
   async poll(): Promise<void> {
     const { breaker, countNodes } = this.parts
     const live = await countNodes()
@@ -46,23 +49,23 @@ export class QuorumVote {
     setUnrefTimer(breaker.settings.clock, () => this.endRound(), ROUND_MS)
   }
 
-  /** Asks them once more, if it asked before it could be sure how many there are. */
+  /** Begins another round if the number of nodes was uncertain in the last one. */
   repeatPoll(): void {
     if (!this.isUncertain) return
     this.isUncertain = false
     if (this.parts.breaker.currentState !== 'closed' && this.parts.isUndecided()) void this.poll()
   }
 
-  /** Answers one who asks. */
+  /** Submits the vote of this node in a round that another node began. */
   answerPoll(round: string): void {
     const { breaker, hasEnoughCalls, liveNodes } = this.parts
     if (breaker.currentState !== 'closed') this.submit('f', round)
     else if (hasEnoughCalls()) this.submit('h', round)
-    // In a small fleet the round ends when all have answered; in a large one those without a vote keep silent.
+    // In a small fleet the round ends when all nodes have answered. In a large one, nodes without a vote do not answer.
     else if (liveNodes() <= MAX_ANSWERING_NODES) this.submit('n', round)
   }
 
-  /** Its round is over: those who have answered decide. */
+  /** Ends the round of this node: the votes that were submitted decide. */
   endRound(): void {
     this.submit('', '')
   }

@@ -1,4 +1,4 @@
-/** How many calls there were lately: within about one window, in which the older half is forgotten as a whole. */
+/** Counts the calls of about one window. The older half of the window is removed as a whole. */
 export class RecentCallCount {
   /** All calls so far. */
   totalCalls: number
@@ -13,7 +13,7 @@ export class RecentCallCount {
     return this.totalCalls - this.previousMark.calls
   }
 
-  /** Remembers how many there were, about twice in a window. */
+  /** Starts a new half of the window if the current one has ended. */
   rotate(now: number, window: number): void {
     if (now - this.currentMark.at < window / 2) return
     this.previousMark = this.currentMark

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { HoldfastError } from 'holdfast'
 
-/** What is used of an ioredis client. It is described here, and loaded only where a fleet is configured. */
+/** The methods that are used of an ioredis client. The package is loaded only if a fleet is configured. */
 export interface RedisClient {
   status: string
   connect(): Promise<void>
@@ -30,16 +30,16 @@ export interface RedisPackage {
   AbstractConnector: { prototype: Connector }
 }
 
-/** What makes each connection of ioredis, those of a cluster's subscriptions and to a sentinel too. */
+/** Creates each connection of ioredis, including those of a cluster's subscriptions and to a sentinel. */
 interface Connector {
   options: { tls?: object }
   stream?: Socket
 }
 
 export interface RedisConnectOptions {
-  /** How long to wait before the next try to connect. */
+  /** Milliseconds before the next connection attempt. */
   backoff(times: number): number
-  /** Where a file of the url lies. */
+  /** Resolves the path of a file that the url names. */
   resolvePath(path: string): string
 }
 
@@ -50,9 +50,9 @@ const URL_FORMATS =
 const URL_PARAMETERS = ['cluster', 'sentinel', 'node', 'ca', 'cert', 'key']
 
 const createUrlError = (problem: string, cause?: unknown) =>
-  new HoldfastError('INVALID_OPTIONS', `shared ${problem}; it takes ${URL_FORMATS}`, { cause })
+  new HoldfastError('INVALID_OPTIONS', `shared: ${problem}; expected ${URL_FORMATS}`, { cause })
 
-/** Loads ioredis. @throws INVALID_OPTIONS where it is not installed */
+/** Loads ioredis. @throws INVALID_OPTIONS if it is not installed */
 export async function loadRedis(): Promise<RedisPackage> {
   try {
     return (await import('ioredis')) as unknown as RedisPackage
@@ -65,13 +65,13 @@ export async function loadRedis(): Promise<RedisPackage> {
   }
 }
 
-const parseHostPort = (text: string, port: number) => {
-  if (!URL.canParse(`redis://${text}`)) throw createUrlError('names a node that is no HOST:PORT')
+const parseHostPort = (text: string, defaultPort: number) => {
+  if (!URL.canParse(`redis://${text}`)) throw createUrlError('expected HOST:PORT as node')
   const url = new URL(`redis://${text}`)
-  return { host: url.hostname, port: Number(url.port || port) }
+  return { host: url.hostname, port: Number(url.port || defaultPort) }
 }
 
-/** The certificates that a url names. */
+/** Reads the certificate files that a url names. */
 function readTlsFiles(
   parameters: URLSearchParams,
   path: RedisConnectOptions['resolvePath'],
@@ -83,21 +83,22 @@ function readTlsFiles(
     try {
       tls[name] = readFileSync(path(file), 'utf8')
     } catch (cause) {
-      throw createUrlError(`names a file that cannot be read as its ${name}: ${file}`, cause)
+      throw createUrlError(`cannot read the file of ${name}: ${file}`, cause)
     }
   }
   return tls
 }
 
-/** The TLS settings of clients that were made here: ioredis hands them on to every client it makes by itself. */
+/** The TLS settings of clients that were created here. ioredis passes them on to every client that it creates itself. */
 const ownTlsSettings = new WeakSet<object>()
 
-/** The stream of a connector that was given one. */
+/** The stream of each connector that has one. */
 const streamByConnector = new WeakMap<Connector, Socket>()
 
 /**
- * ioredis listens to the first error of a stream. TLS may tell of two, a broken record and then the end of the connection, and
- * leaves the stream open after the first. The second would end the process, so ours end at the first and hear all.
+ * ioredis listens only to the first error of a stream. A TLS stream can emit two, a broken record and then the end of the
+ * connection, and stays open after the first. The second error would end the process, so streams of this package are destroyed
+ * at the first error and keep an error listener.
  */
 function patchStreamErrors({ AbstractConnector: { prototype } }: RedisPackage): void {
   if (Object.hasOwn(prototype, 'stream')) return
@@ -112,17 +113,21 @@ function patchStreamErrors({ AbstractConnector: { prototype } }: RedisPackage): 
   })
 }
 
-/** Makes a client for a url, which is not connected yet. What follows the scheme is never repeated: it may hold a password. */
+/**
+ * Creates a client for a url, without connecting it. Error messages repeat only the scheme of the url and the names of its
+ * parameters, because the rest can contain a password.
+ *
+ * @throws INVALID_OPTIONS for a url that is not valid
+ */
 export function createClient(redis: RedisPackage, url: string, options: RedisConnectOptions): RedisClient {
   const { Redis, Cluster } = redis
-  if (!URL.canParse(url)) throw createUrlError('is no url')
+  if (!URL.canParse(url)) throw createUrlError('not a valid url')
   const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url)
-  if (protocol !== 'redis:' && protocol !== 'rediss:')
-    throw createUrlError(`has the unknown scheme '${protocol}'`)
+  if (protocol !== 'redis:' && protocol !== 'rediss:') throw createUrlError(`unknown scheme '${protocol}'`)
   const unknown = [...searchParams.keys()].filter((name) => !URL_PARAMETERS.includes(name))
-  if (unknown.length > 0) throw createUrlError(`has the unknown parameter ${unknown.join(', ')}`)
+  if (unknown.length > 0) throw createUrlError(`unknown parameter ${unknown.join(', ')}`)
   const db = Number(pathname.slice(1) || 0)
-  if (!Number.isInteger(db) || db < 0) throw createUrlError('names a database that is no number')
+  if (!Number.isInteger(db) || db < 0) throw createUrlError('expected a database number after the port')
   const tls = protocol === 'rediss:' ? readTlsFiles(searchParams, options.resolvePath) : undefined
   if (tls) {
     ownTlsSettings.add(tls)
@@ -132,8 +137,8 @@ export function createClient(redis: RedisPackage, url: string, options: RedisCon
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    // What was not answered is asked again by those who asked, and the wire listens by itself: nobody handles what fails of
-    // the client's own attempts at either, which would end the process.
+    // RedisConnection subscribes again itself, and callers repeat their commands. Rejections of attempts that the client makes on
+    // its own are not handled anywhere and would end the process.
     autoResubscribe: false,
     autoResendUnfulfilledCommands: false,
     connectTimeout: 2000,
@@ -143,13 +148,13 @@ export function createClient(redis: RedisPackage, url: string, options: RedisCon
     ...(tls && { tls }),
   }
   const sentinel = searchParams.get('sentinel')
-  const places = (standard: number) => [
-    { host: hostname || '127.0.0.1', port: Number(port || standard) },
-    ...searchParams.getAll('node').map((node) => parseHostPort(node, standard)),
+  const addresses = (defaultPort: number) => [
+    { host: hostname || '127.0.0.1', port: Number(port || defaultPort) },
+    ...searchParams.getAll('node').map((node) => parseHostPort(node, defaultPort)),
   ]
   if (searchParams.get('cluster') === 'true') {
-    if (db !== 0) throw createUrlError('names a database, of which a cluster has only one')
-    return new Cluster(places(6379), {
+    if (db !== 0) throw createUrlError('expected no database with cluster=true, a cluster has only one')
+    return new Cluster(addresses(6379), {
       lazyConnect: true,
       enableOfflineQueue: false,
       clusterRetryStrategy: options.backoff,
@@ -161,9 +166,9 @@ export function createClient(redis: RedisPackage, url: string, options: RedisCon
       ...settings,
       db,
       name: sentinel,
-      sentinels: places(26379),
+      sentinels: addresses(26379),
       sentinelRetryStrategy: options.backoff,
       ...(tls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
     })
-  return new Redis({ ...settings, db, ...places(6379)[0] })
+  return new Redis({ ...settings, db, ...addresses(6379)[0] })
 }

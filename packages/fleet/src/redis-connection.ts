@@ -1,59 +1,46 @@
-import { createHash } from 'node:crypto'
 import type { Clock, Random } from 'holdfast'
 import { runOutsideContext } from 'holdfast/internal'
+import { CHANNEL, type RedisScript, WRITE_PROBE, withChannel } from './lua/scripts.js'
 import { createClient, loadRedis, type RedisClient } from './redis-client.js'
-import { formatRedisError, isServerRejection, WRITE_PROBE, writeProbeKey } from './redis-errors.js'
+import { formatRedisError, isServerRejection, writeProbeKey } from './redis-errors.js'
 import { setUnrefTimer } from './unref-timer.js'
 
-/** How long a command may take before Redis counts as lost. */
+/** How long a command can take before the connection counts as lost. */
 const COMMAND_TIMEOUT_MS = 500
 
-/** The first and the longest wait before Redis is tried again. */
+/** The first and the longest delay before the next connection attempt. */
 const MIN_RECONNECT_MS = 50
 export const MAX_RECONNECT_MS = 2000
 
-/** Redis that was there for so long is tried again quickly when it is lost. */
+/** After a connection of this duration the reconnect delay starts again at its minimum. */
 const STABLE_AFTER_MS = 10_000
 
-/** After so many tries without an answer, the connections are made anew. */
+/** After this many attempts without a reply, both connections are opened again. */
 const RECONNECT_AFTER = 3
-
-/** A script, with the name it has in Redis. */
-export interface RedisScript {
-  readonly text: string
-  readonly sha: string
-}
-
-export const createScript = (text: string): RedisScript => ({
-  text,
-  sha: createHash('sha1').update(text).digest('hex'),
-})
 
 export interface RedisConnectionOptions {
   clock: Clock
   random: Random
-  /** Where news are published, by the scripts too. */
-  channel: string
-  /** Where a file of the url lies. */
+  /** Resolves the path of a file that the url names. */
   resolvePath(path: string): string
-  /** Redis was lost, and why, or is back. */
+  /** The connection was lost, with the reason, or is back. */
   onChanged(up: boolean, reason: string | undefined): void
-  /** Somebody published something. */
+  /** A message was published on the channel. */
   onMessage(text: string): void
 }
 
 /**
- * Two connections to Redis: one that asks, one that listens. It is up while both answer, and what is told is taken: a Redis
- * that refuses to write is lost. A command on a wire that is down fails at once; nothing waits in a queue.
+ * Two connections to Redis: one for commands, one for the subscription. It is up while both respond and Redis accepts writes.
+ * A command fails at once while the connection is down; nothing waits in a queue.
  */
 export class RedisConnection {
-  /** Whether Redis answers. */
+  /** Whether Redis is available. */
   isUp = false
   /** How many commands were sent. */
   commandCount = 0
-  /** Where news are published in this database. */
+  /** The channel of messages in this database. */
   readonly channel: string
-  /** What Redis said when it last refused to serve; undefined since it serves. */
+  /** The last error with which Redis rejected the connection; undefined while it is up. */
   rejection: string | undefined = undefined
   private readonly options: RedisConnectionOptions
   private readonly commands: RedisClient
@@ -61,10 +48,10 @@ export class RedisConnection {
   private reconnectTimer: unknown = undefined
   private attempts = 0
   private connectedAt = 0
-  /** Where it is seen whether Redis writes again. */
+  /** The key by which a reconnect finds out whether Redis accepts writes. */
   private writeProbe = writeProbeKey('holdfast:{nodes}')
   private isClosed = false
-  /** Scripts that publish elsewhere than in the first database, by those they were made of. */
+  /** Scripts with the channel of this database, by the original script. */
   private readonly scripts = new Map<RedisScript, RedisScript>()
 
   private constructor(
@@ -77,23 +64,23 @@ export class RedisConnection {
     this.options = options
   }
 
-  /** Connects, and goes on trying where Redis is not there. */
+  /** Creates both connections, which are retried until Redis is available. */
   static async open(url: string, options: RedisConnectionOptions): Promise<RedisConnection> {
     const redisPackage = await loadRedis()
-    const { random, resolvePath, channel } = options
+    const { random, resolvePath } = options
     const settings = { backoff: (times: number) => reconnectDelay(times, random), resolvePath }
     const client = () => createClient(redisPackage, url, settings)
     const clients = [client(), client()] as const
-    // Whoever listens hears of all databases of a server, so each has a channel of its own.
+    // Channels are shared by all databases of a server, so each database has its own.
     const db = Number(new URL(url).pathname.slice(1))
-    const wire = new RedisConnection(clients, db === 0 ? channel : `${channel}:${db}`, options)
-    wire.attachListeners()
-    return wire
+    const connection = new RedisConnection(clients, db === 0 ? CHANNEL : `${CHANNEL}:${db}`, options)
+    connection.attachListeners()
+    return connection
   }
 
-  /** Sends a command. @throws where Redis is lost or answers with an error */
+  /** Sends a command. @throws if Redis is not available or replies with an error */
   async send(command: string, ...args: (string | number)[]): Promise<unknown> {
-    if (!this.isUp) throw new Error('Redis is lost')
+    if (!this.isUp) throw new Error('Redis is not available')
     return this.sendCommand(this.commands, command, args)
   }
 
@@ -112,7 +99,7 @@ export class RedisConnection {
     }
   }
 
-  /** Looks whether the connection that listens still does; one that does not makes the wire go down. */
+  /** Checks that the subscription still responds. The connection goes down if it does not. */
   async check(): Promise<void> {
     if (this.isUp) await this.sendCommand(this.subscriber, 'subscribe', [this.channel]).catch(() => {})
   }
@@ -125,12 +112,10 @@ export class RedisConnection {
     this.subscriber.disconnect()
   }
 
-  /** A script as it is sent to this database. */
+  /** The script as it is sent to this database. */
   private scriptForDatabase(source: RedisScript): RedisScript {
-    if (this.channel === this.options.channel) return source
-    const localScript =
-      this.scripts.get(source) ??
-      createScript(source.text.replaceAll(`'${this.options.channel}'`, `'${this.channel}'`))
+    if (this.channel === CHANNEL) return source
+    const localScript = this.scripts.get(source) ?? withChannel(source, this.channel)
     this.scripts.set(source, localScript)
     return localScript
   }
@@ -139,7 +124,7 @@ export class RedisConnection {
     const { channel } = this
     const { onMessage } = this.options
     for (const client of [this.commands, this.subscriber]) {
-      // But for a refusal, errors of a connection say nothing that its end does not say.
+      // Only a rejection by Redis is of interest here: every other error is followed by the `close` event.
       client.on('error', (error: never) => this.recordRejection(error))
       client.on('close', () => this.markDown('the connection ended'))
       client.connect().catch((error) => this.recordRejection(error))
@@ -155,12 +140,16 @@ export class RedisConnection {
     this.scheduleReconnect()
   }
 
-  /** Sends a command outside the async context of the call that needs it: the loss of Redis is everybody's. */
+  /** Sends a command outside the async context of its call, because listeners for the loss of Redis belong to no call. */
   private sendCommand(client: RedisClient, command: string, args: (string | number)[]): Promise<unknown> {
-    return runOutsideContext(() => this.askNow(client, command, args))
+    return runOutsideContext(() => this.callClient(client, command, args))
   }
 
-  private async askNow(client: RedisClient, command: string, args: (string | number)[]): Promise<unknown> {
+  private async callClient(
+    client: RedisClient,
+    command: string,
+    args: (string | number)[],
+  ): Promise<unknown> {
     this.commandCount++
     try {
       return await this.withTimeout(client.call(command, ...args))
@@ -175,12 +164,12 @@ export class RedisConnection {
     }
   }
 
-  /** What Redis answers, if it does so in time. */
+  /** Rejects if the reply does not arrive in time. */
   private withTimeout(reply: Promise<unknown>): Promise<unknown> {
     const { clock } = this.options
     return new Promise((resolve, reject) => {
-      const onTimeout = () => reject(new Error(`no answer in ${COMMAND_TIMEOUT_MS} ms`))
-      // In a process that was busy for so long the answer may be there, unread: it is read before the verdict.
+      const onTimeout = () => reject(new Error(`no reply within ${COMMAND_TIMEOUT_MS} ms`))
+      // In a busy process the reply may have arrived without being read. The event loop reads it before the timeout is reported.
       const handle = setUnrefTimer(
         clock,
         () => setImmediate(() => setImmediate(onTimeout)),
@@ -195,14 +184,14 @@ export class RedisConnection {
     const wasUp = this.isUp
     this.isUp = false
     if (wasUp) {
-      // One that comes and goes is not tried ever so quickly.
+      // After a short connection the delay continues to grow.
       if (this.options.clock.now() - this.connectedAt > STABLE_AFTER_MS) this.attempts = 0
       this.options.onChanged(false, reason)
     }
     this.scheduleReconnect()
   }
 
-  /** Remembers what Redis said, where it was Redis that said it. */
+  /** Stores the error if it is a reply of Redis. */
   private recordRejection(error: unknown): void {
     const { lastNodeError } = error as { lastNodeError?: unknown }
     const { name, message } = (lastNodeError ?? error) as Error
@@ -222,14 +211,14 @@ export class RedisConnection {
     )
   }
 
-  /** Goes up if both connections answer, and Redis writes. */
+  /** Marks the connection as up if both connections respond and Redis accepts writes. */
   private async reconnect(): Promise<void> {
     if (this.isClosed || this.isUp) return
     try {
       await this.withTimeout(Promise.all([this.commands.call('PING'), this.subscriber.call('PING')]))
-      // Only a connection that listens may say PING and hear of the fleet.
+      // A connection that responds to PING may have lost its subscription.
       await this.withTimeout(this.subscriber.subscribe(this.channel))
-      await this.withTimeout(this.commands.call('EVAL', WRITE_PROBE, 1, this.writeProbe))
+      await this.withTimeout(this.commands.call('EVAL', WRITE_PROBE.text, 1, this.writeProbe))
     } catch (error) {
       this.recordRejection(error)
       if (this.attempts % RECONNECT_AFTER === RECONNECT_AFTER - 1)
@@ -246,6 +235,6 @@ export class RedisConnection {
   }
 }
 
-/** Waits that grow, and that chance spreads, so that a fleet does not come back in one stroke. */
+/** A growing delay with a random part, so that the nodes of a fleet do not reconnect at the same time. */
 const reconnectDelay = (times: number, random: Random): number =>
   Math.min(MAX_RECONNECT_MS, MIN_RECONNECT_MS * 2 ** Math.min(times, 10)) * (0.5 + random() / 2)

@@ -1,15 +1,16 @@
+import { DAY_MS } from '@holdfast/records'
 import { z } from 'zod'
 
-/** The longest open time that a breaker can be given, and so the longest duration that a node can mean. */
-const MAX_DURATION_MS = 365 * 86_400_000
+/** The longest open duration that a breaker can have, and therefore the longest duration that a node can send. */
+const MAX_DURATION_MS = 365 * DAY_MS
 
-/** More than this in one message is not one of ours. */
+/** The longest message that a node can send. */
 const MAX_TEXT_LENGTH = 65_536
 
 const MAX_COUNT = 1e9
 const MAX_NODES = 1e6
 
-/** A duration of 0 or more; one that is absurd is cut to the longest that makes sense. */
+/** A duration of 0 or more, cut to the longest valid one. */
 const duration = z
   .number()
   .min(0)
@@ -20,25 +21,25 @@ const count = z
   .min(0)
   .transform((value) => Math.min(Math.floor(value), MAX_COUNT))
 
-/** Ids of breakers hold names of pools and members, each percent-encoded. */
+/** The id of a breaker contains the names of its pool and member, percent-encoded. */
 const breakerId = z.string().min(1).max(4096)
 const nodeId = z.string().max(512)
 const name = z.string().min(1).max(2048)
 const settingsText = z.string().max(4096)
 
-/** Epochs are times in tenths of a millisecond, and a number that is not exact cannot be compared. */
+/** An epoch is a time in tenths of a millisecond. It must be a safe integer, because others cannot be compared exactly. */
 const epoch = z.int().min(0)
 
-/** Where the fleet says that a breaker stands: what scripts answer, and what nodes publish. */
+/** The state of a breaker in the fleet, as scripts return it and nodes publish it. */
 const breakerStateSchema = z.object({
   id: breakerId,
-  /** Who brought it there. */
+  /** The node that changed the state. */
   node: nodeId,
   epoch,
   state: z.enum(['closed', 'open', 'half_open']),
-  /** What is left of its open time, in milliseconds of the server. */
+  /** Milliseconds that are left of the open duration, by the clock of Redis. */
   left: duration,
-  /** How long ago it opened, while it is not closed. */
+  /** Milliseconds since it opened, while it is not closed. */
   age: duration.optional(),
   openFor: duration,
   openings: count,
@@ -46,30 +47,30 @@ const breakerStateSchema = z.object({
   off: z.boolean(),
   /** The time of Redis, in milliseconds since 1970. */
   now: z.number().min(0).max(8.64e15).optional(),
-  /** A test must wait so long. */
+  /** Milliseconds until a probe permit can be requested again. */
   wait: duration.optional(),
-  /** The leave for a test, and how long until it holds. */
+  /** A probe permit, and milliseconds until it is valid. */
   token: z.string().min(1).max(64).optional(),
   early: duration.optional(),
-  /** The lease is not there any more. */
+  /** Whether the lease of the probe has expired. */
   gone: z.boolean().optional(),
-  /** The settings that were stored, and whose they are. */
+  /** The stored settings, and the node that stored them. */
   settings: settingsText.optional(),
   by: nodeId.optional(),
 })
 export type FleetBreakerState = z.output<typeof breakerStateSchema>
 
-/** What the settings of a node for a breaker are. */
+/** The settings of a node for a breaker. */
 const settingsMessageSchema = z.object({
   settings: settingsText,
   of: breakerId,
   node: nodeId.min(1),
-  /** It was said to one with other settings, and is not answered. */
+  /** Whether this is the answer to a node with other settings. An answer is not answered again. */
   answer: z.boolean().optional(),
 })
 export type SettingsMessage = z.output<typeof settingsMessageSchema>
 
-/** A member of a pool rests for so many milliseconds; 0 where its rest was ended by hand. */
+/** The cooldown of a pool member: `left` milliseconds, or 0 if an operator ended it. */
 const cooldownMessageSchema = z.object({ rest: name, member: name, left: duration, node: nodeId.min(1) })
 export type CooldownMessage = z.output<typeof cooldownMessageSchema>
 
@@ -78,7 +79,10 @@ const joinedSchema = z.object({ joined: z.literal(true), node: nodeId.min(1) })
 const leftSchema = z.object({ left: z.literal(true), node: nodeId.min(1) })
 const layerSchema = z.object({ layer: z.literal(true), node: nodeId.min(1) })
 
-/** The messages by the field that no other has. The order matters where fields are shared: a view and a rest have `left` too. */
+/**
+ * The messages by the field that identifies them. The order matters, because fields are shared: a breaker state and a cooldown
+ * have `left` too.
+ */
 const MESSAGES = [
   ['epoch', breakerStateSchema],
   ['ask', askSchema],
@@ -89,15 +93,15 @@ const MESSAGES = [
   ['left', leftSchema],
 ] as const
 
-/** All that nodes tell each other. */
+/** A message between nodes. */
 export type FleetMessage = z.output<(typeof MESSAGES)[number][1]>
 
-/** What was read, or why it is none of ours: the field and what it takes, and nothing of what it held. */
+/** A parsed value, or the problem: the field and what was expected, without the value that was found. */
 export type Parsed<T> = { readonly value: T } | { readonly problem: string }
 
 const describeProblem = ({ issues }: z.ZodError): string => {
   const [issue] = issues
-  return `${issue?.path.join('.') || 'the whole'}: ${issue?.message ?? 'not valid'}`
+  return `${issue?.path.join('.') || 'message'}: ${issue?.message ?? 'not valid'}`
 }
 
 function parse<T>(schema: z.ZodType<T>, value: unknown): Parsed<T> {
@@ -115,7 +119,7 @@ function parseJson(text: unknown): Parsed<unknown> {
   }
 }
 
-/** A message of another node. Nothing in it is to be trusted: whoever reaches Redis can publish. */
+/** Parses a message of another node. It is not trusted, because every client of Redis can publish. */
 export function parseMessage(text: unknown): Parsed<FleetMessage> {
   const json = parseJson(text)
   if ('problem' in json) return json
@@ -127,7 +131,7 @@ export function parseMessage(text: unknown): Parsed<FleetMessage> {
     : parse<FleetMessage>(found[1] as z.ZodType<FleetMessage>, message)
 }
 
-/** What a script of a breaker answers. */
+/** Parses the reply of a breaker script. */
 export function parseBreakerState(reply: unknown): Parsed<FleetBreakerState> {
   const json = parseJson(reply)
   return 'problem' in json ? json : parse(breakerStateSchema, json.value)
@@ -135,7 +139,7 @@ export function parseBreakerState(reply: unknown): Parsed<FleetBreakerState> {
 
 const heartbeatSchema = z.tuple([z.literal([0, 1]), z.int().min(0).max(MAX_NODES)]).rest(z.number())
 
-/** The answer to a heartbeat: whether this node was known, and how many live. */
+/** Parses the reply to a heartbeat: whether this node was registered, and the number of live nodes. */
 export const parseHeartbeat = (reply: unknown): Parsed<[known: number, live: number]> => {
   const parsed = parse(heartbeatSchema, reply)
   return 'problem' in parsed ? parsed : { value: [parsed.value[0], parsed.value[1]] }
@@ -143,7 +147,7 @@ export const parseHeartbeat = (reply: unknown): Parsed<[known: number, live: num
 
 const liveSchema = z.tuple([z.int().min(0).max(MAX_NODES), z.literal([0, 1])])
 
-/** How many nodes live, and whether one is among them. */
+/** Parses the number of live nodes, and whether one node is among them. */
 export const parseLive = (reply: unknown): Parsed<[live: number, known: number]> => parse(liveSchema, reply)
 
 const nodeIdsSchema = z.array(nodeId).max(MAX_NODES)
@@ -168,7 +172,7 @@ const nodeRecordSchema = z.object({
     .refine((opinions) => Object.keys(opinions).length <= MAX_OPINIONS),
 })
 
-/** What a node says of itself. Those with very many open breakers write long ones. */
+/** Parses the record of a node. It has no length limit of its own, because a node with many open breakers writes a long one. */
 export function parseNodeRecord(text: unknown): Parsed<z.output<typeof nodeRecordSchema>> {
   if (typeof text !== 'string') return { problem: 'expected a text' }
   try {
@@ -180,7 +184,7 @@ export function parseNodeRecord(text: unknown): Parsed<z.output<typeof nodeRecor
 
 const cooldownsSchema = z.array(z.tuple([name, z.number().transform((ms) => Math.min(ms, MAX_DURATION_MS))]))
 
-/** The members of a pool that rest, and for how long. */
+/** Parses the cooldowns of a pool: each member with the milliseconds that are left. */
 export const parseCooldowns = (reply: unknown): Parsed<[member: string, left: number][]> =>
   parse(cooldownsSchema, reply)
 
@@ -192,7 +196,7 @@ const scoredSchema = z
       items.length % 2 === 0 && items.every((item, i) => i % 2 === 0 || score.safeParse(item).success),
   )
 
-/** Ids, each with its score. */
+/** Parses ids, each followed by its score. */
 export function parseScored(reply: unknown): Parsed<[id: string, score: string][]> {
   const parsed = parse(scoredSchema, reply)
   if ('problem' in parsed) return parsed
@@ -204,5 +208,5 @@ export function parseScored(reply: unknown): Parsed<[id: string, score: string][
 
 const loanSchema = z.tuple([z.int().min(0).max(MAX_COUNT), z.int().min(0).max(MAX_COUNT)])
 
-/** What a budget lends, and what it has left. */
-export const parseLoan = (reply: unknown): Parsed<[lent: number, rest: number]> => parse(loanSchema, reply)
+/** Parses the retries that a budget lent, and those that it has left. */
+export const parseLoan = (reply: unknown): Parsed<[lent: number, left: number]> => parse(loanSchema, reply)

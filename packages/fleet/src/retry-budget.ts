@@ -1,37 +1,37 @@
 import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
 import { runOutsideContext } from 'holdfast/internal'
-import { BORROW } from './fleet-scripts.js'
+import { BORROW } from './lua/scripts.js'
 import type { RedisConnection } from './redis-connection.js'
 import { parseLoan } from './replies.js'
 
-/** The fewest and the most retries that are borrowed at a time. */
+/** The smallest and the largest number of retries that are borrowed at a time. */
 const MIN_SLICE = 5
 const MAX_SLICE = 100
 
-/** So many calls are reported without a retry being asked for. */
+/** Calls are reported after this many, even if no retry is needed. */
 const MAX_UNREPORTED_CALLS = 1000
 
-/** So often in a window a fleet that had nothing left, or did not answer, is asked again. */
-const RETRIES_PER_WINDOW = 10
+/** How often per window retries are requested again after the fleet had none left or did not reply. */
+const REQUESTS_PER_WINDOW = 10
 
 /**
- * A retry budget that a fleet shares. Retries are borrowed in slices and taken from the slice at hand, so that no call
- * waits for Redis. While the next slice is on its way at most one more slice is taken on credit. Where Redis is lost, or
- * does not lend, the node goes by a budget of its own with the same figures.
+ * A retry budget that a fleet shares. Retries are borrowed in slices and taken from the current slice, so that no call waits for
+ * Redis. While the next slice is being requested, at most one more slice is taken on credit. If Redis is not available or rejects
+ * the request, the node uses a budget of its own with the same settings.
  */
 export class FleetRetryBudget extends RetryBudget {
-  /** Retries at hand; below 0 where some were taken on credit. */
+  /** Borrowed retries that are left; below 0 if some were taken on credit. */
   private borrowed = 0
-  /** What the fleet had left besides. */
+  /** The retries that the fleet had left after the last request. */
   private fleetRemaining = 0
-  /** Whether the fleet has lately had nothing left. */
+  /** Whether the fleet lent less than was requested last. */
   private isFleetExhausted = false
-  /** Whether Redis is there and does not lend. */
+  /** Whether Redis is available and rejected the last request. */
   private isRejected = false
   private isBorrowing = false
-  /** Calls that the fleet has not been told of. */
+  /** Calls that have not been reported to the fleet. */
   private unreported = 0
-  /** When the fleet was last asked, and when it was last told of calls and lent something. */
+  /** Time of the last request, and of the last successful one. */
   private requestedAt: number
   private borrowedAt: number
   private readonly key: string
@@ -58,7 +58,7 @@ export class FleetRetryBudget extends RetryBudget {
     void this.borrow()
   }
 
-  /** What is at hand and what the fleet had left when it was last asked. */
+  /** The borrowed retries and those that the fleet had left after the last request. */
   override get left(): number {
     return this.isDisconnected ? super.left : this.borrowed + this.fleetRemaining
   }
@@ -71,11 +71,11 @@ export class FleetRetryBudget extends RetryBudget {
   override withdraw(): boolean {
     const now = this.clock.now()
     const [, , window] = this.budgetOptions
-    const canAskAgain =
-      !(this.isFleetExhausted || this.isRejected) || now - this.requestedAt > window / RETRIES_PER_WINDOW
-    if (this.borrowed < this.sliceSize / 2 && canAskAgain) void this.borrow()
+    const canRequest =
+      !(this.isFleetExhausted || this.isRejected) || now - this.requestedAt > window / REQUESTS_PER_WINDOW
+    if (this.borrowed < this.sliceSize / 2 && canRequest) void this.borrow()
     if (this.isDisconnected) return super.withdraw()
-    // What was borrowed in a window that has passed is not at hand any more; what is owed stays owed.
+    // Retries that were borrowed in an earlier window expire; retries that were taken on credit remain owed.
     if (now - this.borrowedAt > window) this.borrowed = Math.min(this.borrowed, 0)
     if (this.borrowed <= 0 && (this.isFleetExhausted || this.borrowed <= -this.sliceSize)) return false
     this.borrowed--
@@ -86,13 +86,13 @@ export class FleetRetryBudget extends RetryBudget {
     return !this.redis.isUp || this.isRejected
   }
 
-  /** A tenth of what the reserve alone gives in a window. */
+  /** A tenth of the retries that the reserve gives in one window. */
   private get sliceSize(): number {
     const [, reservePerSecond, window] = this.budgetOptions
     return Math.min(MAX_SLICE, Math.max(MIN_SLICE, Math.round((reservePerSecond * window) / 10_000)))
   }
 
-  /** Reports calls and borrows a slice, for all callers and in the async context of none. */
+  /** Reports calls and borrows a slice, outside the async context of any caller. */
   async borrow(): Promise<void> {
     if (this.isBorrowing || !this.redis.isUp) return
     this.isBorrowing = true
@@ -102,22 +102,22 @@ export class FleetRetryBudget extends RetryBudget {
   private async exchange(): Promise<void> {
     const [, , window] = this.budgetOptions
     const calls = this.unreported
-    const want = Math.max(0, this.sliceSize - this.borrowed)
-    // Of calls that were made over more than a window, those of the last window count.
-    const lately = Math.round(calls * Math.min(1, window / (this.clock.now() - this.borrowedAt)))
+    const wanted = Math.max(0, this.sliceSize - this.borrowed)
+    // Of calls over more than one window, only those of the last window count.
+    const recentCalls = Math.round(calls * Math.min(1, window / (this.clock.now() - this.borrowedAt)))
     this.unreported = 0
     try {
       const parsed = parseLoan(
-        await this.redis.run(BORROW, [this.key], [lately, want, ...this.budgetOptions]),
+        await this.redis.run(BORROW, [this.key], [recentCalls, wanted, ...this.budgetOptions]),
       )
       if ('problem' in parsed) {
         this.onInvalidReply(parsed.problem)
         throw new Error(parsed.problem)
       }
-      const [lent, rest] = [Math.min(parsed.value[0], want), parsed.value[1]]
+      const [lent, left] = [Math.min(parsed.value[0], wanted), parsed.value[1]]
       this.borrowed += lent
-      this.fleetRemaining = rest
-      this.isFleetExhausted = lent < want
+      this.fleetRemaining = left
+      this.isFleetExhausted = lent < wanted
       this.isRejected = false
       this.borrowedAt = this.clock.now()
     } catch {
@@ -127,7 +127,7 @@ export class FleetRetryBudget extends RetryBudget {
       this.requestedAt = this.clock.now()
       this.isBorrowing = false
     }
-    // Calls may have been made meanwhile.
+    // More calls may have been made meanwhile.
     if (this.unreported >= MAX_UNREPORTED_CALLS && !this.isDisconnected) void this.borrow()
   }
 }

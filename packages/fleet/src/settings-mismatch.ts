@@ -6,18 +6,18 @@ import { differingFields } from './shared-settings.js'
 
 export interface SettingsMismatchParts {
   readonly redis: RedisConnection
-  /** What this node is called. */
+  /** Id of this node. */
   readonly node: string
   breakers(): Iterable<FleetBreaker>
-  /** Those of the nodes that live. @throws where Redis is lost */
+  /** Selects the live nodes. @throws if Redis is not available */
   filterLive(nodes: readonly string[]): Promise<ReadonlySet<string>>
-  /** The last node with other settings is gone: the breaker must find its way back to the fleet's. */
+  /** The last node with other settings has left: the breaker must be synchronized with the fleet. */
   onResolved(breakerLink: FleetBreaker): void
 }
 
 /**
- * Nodes that have other settings for a breaker than this one, and live: those who differ decide alone. All who live are
- * known, and not only whoever spoke last, so that one that leaves does not make strangers of each other seem friends.
+ * Finds live nodes that have other settings for a breaker than this node. Such nodes decide alone. Every one of them is
+ * remembered, not only the last, so that the breaker stays alone until all of them have left or changed their settings.
  */
 export class SettingsMismatch {
   private readonly runtime: RuntimeContext
@@ -28,7 +28,7 @@ export class SettingsMismatch {
     this.parts = parts
   }
 
-  /** A node is said to have these settings. One that does not live says nothing: somebody else does in its name. */
+  /** A message says that a node has these settings. It is ignored if the node is not alive, because it may be forged. */
   async onSettings(breakerLink: FleetBreaker, { settings, node, answer }: SettingsMessage): Promise<void> {
     if (breakerLink.settings === settings) {
       this.removeNode(breakerLink, node)
@@ -36,7 +36,7 @@ export class SettingsMismatch {
     }
     if (!(await this.isLive(node)) || breakerLink.settings === settings) return
     const { redis, node: own } = this.parts
-    // One that is answered by many is told of the first.
+    // A node that receives many answers warns about the first one only.
     this.addNode(breakerLink, settings, node, answer === true && breakerLink.mismatchedNodes.size > 0)
     if (answer) return
     const text = JSON.stringify({
@@ -48,27 +48,26 @@ export class SettingsMismatch {
     void redis.send('PUBLISH', redis.channel, text).catch(() => {})
   }
 
-  /** Redis knows the settings of a node, which may have left long ago. */
+  /** Redis has stored settings of a node, which may have left since. */
   async onStoredSettings(breakerLink: FleetBreaker, settings: string, node: string): Promise<void> {
     if (breakerLink.settings === settings) breakerLink.mismatchedNodes.delete(node)
     else if (await this.isLive(node)) this.addNode(breakerLink, settings, node, false)
   }
 
-  /** A node has left. */
   onNodeLeft(node: string): void {
     for (const breakerLink of this.parts.breakers()) this.removeNode(breakerLink, node)
   }
 
-  /** Forgets those who have left without a word, or whose word was not heard. */
+  /** Removes nodes that have left without a message, or whose message was lost. */
   async removeDepartedNodes(): Promise<void> {
     const { redis, breakers: breakerLinks, filterLive } = this.parts
-    const all = new Set([...breakerLinks()].flatMap(({ mismatchedNodes: mismatches }) => [...mismatches]))
+    const all = new Set([...breakerLinks()].flatMap(({ mismatchedNodes }) => [...mismatchedNodes]))
     if (all.size === 0 || !redis.isUp) return
     try {
-      const there = await filterLive([...all])
-      for (const node of all) if (!there.has(node)) this.onNodeLeft(node)
+      const live = await filterLive([...all])
+      for (const node of all) if (!live.has(node)) this.onNodeLeft(node)
     } catch {
-      // Redis is lost, which is told elsewhere.
+      // Redis is not available, which the connection reports.
     }
   }
 
@@ -76,7 +75,7 @@ export class SettingsMismatch {
     try {
       return (await this.parts.filterLive([node])).has(node)
     } catch {
-      return true // until it can be looked at again
+      return true // removeDepartedNodes checks it again
     }
   }
 
@@ -85,7 +84,7 @@ export class SettingsMismatch {
       this.parts.onResolved(breakerLink)
   }
 
-  /** Two nodes have different settings for a breaker: both decide alone. */
+  /** Remembers a node with other settings. Both nodes decide alone from now on. */
   private addNode(breakerLink: FleetBreaker, theirs: string, node: string, isSilent: boolean): void {
     if (breakerLink.mismatchedNodes.has(node)) return
     breakerLink.mismatchedNodes.add(node)

@@ -2,9 +2,9 @@ import type { CircuitBreaker } from 'holdfast'
 
 /** How a breaker is shared. */
 export interface ShareOptions {
-  /** What nodes tell each other of it. */
+  /** Which state nodes share. */
   share: 'none' | 'state' | 'counts' | 'quorum'
-  /** The share of nodes that must agree, for `quorum`. */
+  /** The fraction of nodes that must agree, for `quorum`. */
   quorum: number
   /** How many calls in the window give a node a vote. */
   minimumCalls: number
@@ -26,14 +26,14 @@ const SHARED_FIELDS = [
   'adaptive',
 ] as const
 
-/** All that two nodes must have in common to decide together, as text. */
+/** The settings that two nodes must have in common to decide together, as text. */
 export function serializeSettings({ settings }: CircuitBreaker, options: ShareOptions): string {
   const { share, quorum, minimumCalls } = options
   const shared = Object.fromEntries(SHARED_FIELDS.map((field) => [field, settings[field] ?? null]))
   return JSON.stringify({ ...shared, share, ...(share === 'quorum' && { quorum, minimumCalls }) })
 }
 
-/** The fields in which two such texts differ. */
+/** The fields in which two serialized settings differ. */
 export function differingFields(a: string, b: string): string[] {
   const [one, other] = [a, b].map((text) => {
     try {

@@ -40,7 +40,7 @@ describe.skipIf(missing !== undefined)('async context in a fleet', () => {
   })
   afterAll(() => server?.kill())
 
-  it('is that of its caller for each attempt, with budgets and probes that Redis grants', async () => {
+  it('is that of the caller in each attempt, with a shared budget and a probe that Redis grants', async () => {
     const hf = await caller.run('opener', () => open('api', 200))
     const state = async () => (await hf.breakers.get('service:api'))?.state
     const seen: unknown[] = []
@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)('async context in a fleet', () => {
     const call = (name: string) => caller.run(name, () => hf.run('mail.send', fn(name)).catch(() => {}))
     await Promise.all(['a', 'b'].map(call))
     await until(async () => (await state()) === 'open')
-    // The probe is made by whichever call comes after Redis has granted it.
+    // The first call after Redis has granted a probe makes it.
     const probe = async () => {
       await caller.run('c', () =>
         hf.run('mail.send', async () => seen.push(['c', caller.getStore()])).catch(() => {}),
@@ -63,15 +63,15 @@ describe.skipIf(missing !== undefined)('async context in a fleet', () => {
     for (const [name, store] of seen as [string, string][]) expect(store).toBe(name)
   })
 
-  it('is that of no caller where another node changes a breaker, or Redis answers late', async () => {
-    const heard: unknown[] = []
+  it('is empty in event listeners when another node changes a breaker', async () => {
+    const stores: unknown[] = []
     const here = await caller.run('opener', () => open('other', 60_000))
     const there = await open('other', 60_000)
     await until(async () => (await here.fleet?.nodes())?.length === 2)
     await caller.run('a', () => here.run('mail.send', async () => {}))
-    here.events.on('circuit_breaker_opened', () => void heard.push(caller.getStore()))
+    here.events.on('circuit_breaker_opened', () => void stores.push(caller.getStore()))
     await there.breakers.trip('service:other', { by: 'ops' })
-    await until(() => heard.length > 0)
-    expect(heard).toEqual([undefined])
+    await until(() => stores.length > 0)
+    expect(stores).toEqual([undefined])
   })
 })

@@ -2,26 +2,26 @@ import type { CircuitBreaker } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { missing, RealRedis, until } from './redis.js'
-import { fail, node, SHARE, succeed, type TestNode, told } from './setup.js'
+import { countEvents, fail, node, SHARE, succeed, type TestNode } from './setup.js'
 
 let server: RealRedis
-let made = 0
+let fleetCount = 0
 
-/** Nodes of one fleet, and a breaker on each under a name that no other test has. */
+/** Nodes of one fleet, with a breaker on each whose id no other test uses. */
 async function fleet(
   size: number,
   share: Parameters<TestNode['add']>[1],
   options?: Parameters<TestNode['add']>[2],
 ): Promise<{ nodes: TestNode[]; breakers: CircuitBreaker[]; id: string }> {
-  const id = `service:api${++made}`
+  const id = `service:api${++fleetCount}`
   const nodes: TestNode[] = []
   const breakers: CircuitBreaker[] = []
   for (let i = 0; i < size; i++) {
-    const one = await node(server.url, `n${made}-${i}`, { heartbeat: 100 })
+    const one = await node(server.url, `n${fleetCount}-${i}`, { heartbeat: 100 })
     nodes.push(one)
     breakers.push(await one.add(id, share, options))
   }
-  // Every node has counted all of them.
+  // Every node knows the number of nodes.
   await until(() => nodes.every(({ state }) => state['membership'].liveNodes >= size))
   return { nodes, breakers, id }
 }
@@ -36,7 +36,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
   })
   afterAll(() => server?.kill())
 
-  it('opens everywhere when it opens anywhere, with `state`', async () => {
+  it('opens on all nodes when it opens on one, with `state`', async () => {
     const { breakers } = await fleet(3, { share: 'state' })
     fail(breakers[0] as CircuitBreaker, 2)
     await until(() => all(breakers, 'open'))
@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     expect(Math.abs(first - second)).toBeLessThan(30_000)
   })
 
-  it('adds the failures of all nodes up, with `counts`', async () => {
+  it('opens by the sum of the failures of all nodes, with `counts`', async () => {
     const { breakers } = await fleet(3, { share: 'counts' }, { failureThreshold: 3 })
     for (const breaker of breakers) {
       succeed(breaker, 10)
@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     await until(() => all(breakers, 'open'))
   })
 
-  it('judges the rate of all nodes together, with `counts`', async () => {
+  it('opens by the failure rate of all nodes together, with `counts`', async () => {
     const { breakers } = await fleet(2, { share: 'counts' }, { failureRate: 0.5, minimumCalls: 8 })
     for (const breaker of breakers) {
       succeed(breaker, 1)
@@ -62,14 +62,14 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     await until(() => all(breakers, 'open'))
   })
 
-  it('opens only where it fails while most nodes see nothing wrong, with `quorum`', async () => {
+  it('opens only on the node where it fails while most nodes see it healthy, with `quorum`', async () => {
     const { breakers, nodes } = await fleet(5, { share: 'quorum' })
     const [bad, ...good] = breakers as [CircuitBreaker, ...CircuitBreaker[]]
     for (const breaker of good) succeed(breaker, 10)
     for (let round = 0; round < 3; round++) {
       fail(bad, 2)
       expect(bad.state).toBe('open')
-      // Two rounds of votes: whatever they decide is decided by then.
+      // After two rounds of votes every decision has been made.
       const link = nodes[0]?.state['breakers'].get(bad.id)
       const before = nodes[0]?.state.status().commands as number
       await until(() => (nodes[0]?.state.status().commands as number) >= before + 8 && link !== undefined)
@@ -79,7 +79,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     }
   })
 
-  it('opens everywhere once most of those that call it see it failing, with `quorum`', async () => {
+  it('opens on all nodes once most nodes that call it see it failing, with `quorum`', async () => {
     const { breakers } = await fleet(5, { share: 'quorum' })
     const [a, b, c, d, idle] = breakers as [
       CircuitBreaker,
@@ -96,7 +96,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     expect(idle.failureCount).toBeGreaterThan(0)
   })
 
-  it('takes a node without enough calls for no voter', async () => {
+  it('does not count the vote of a node without enough calls, with `quorum`', async () => {
     const { breakers } = await fleet(4, { share: 'quorum' })
     const [a, b, c] = breakers as [CircuitBreaker, CircuitBreaker, CircuitBreaker]
     succeed(c, 4)
@@ -105,8 +105,8 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     await until(() => all(breakers, 'open'))
   })
 
-  it('opens as soon as all have answered, and waits for nobody who has', async () => {
-    // On a clock that stands still no round is ever over.
+  it('opens before the round is over if all nodes have answered, with `quorum`', async () => {
+    // On a stopped clock no round ends.
     const { breakers } = await fleet(4, { share: 'quorum' }, { clock: fakeClock() })
     const [a, b] = breakers as [CircuitBreaker, CircuitBreaker]
     fail(a, 2)
@@ -114,7 +114,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     await until(() => all(breakers, 'open'))
   })
 
-  it('lets no more tests through than one node would, over all nodes', async () => {
+  it('admits no more probes on all nodes together than on one node', async () => {
     const { breakers } = await fleet(
       4,
       { share: 'state' },
@@ -123,18 +123,18 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     fail(breakers[0] as CircuitBreaker, 2)
     await until(() => all(breakers, 'open'))
     const permits: ReturnType<CircuitBreaker['admit']>[] = []
-    const knock = () => {
+    const admitOnAllNodes = () => {
       for (const breaker of breakers) {
         const permit = breaker.admit()
         if (permit !== undefined) permits.push(permit)
       }
     }
     await until(() => {
-      knock()
+      admitOnAllNodes()
       return permits.length >= 2
     })
     for (let i = 0; i < 20; i++) {
-      knock()
+      admitOnAllNodes()
       await until(() => true)
     }
     expect(permits).toHaveLength(2)
@@ -142,27 +142,27 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     await until(() => all(breakers, 'closed'))
   })
 
-  it('counts successful tests of all nodes, and goes back to open with one that fails', async () => {
+  it('closes after successful probes on several nodes, and opens again after a failed one', async () => {
     const { breakers } = await fleet(3, { share: 'state' }, { timeoutDuration: 30, successThreshold: 2 })
-    const test = async (end: 'success' | 'failure') => {
+    const probe = async (outcome: 'success' | 'failure') => {
       let permit: ReturnType<CircuitBreaker['admit']>
       await until(() => {
         for (const breaker of breakers) permit ??= breaker.admit()
         return permit
       })
-      permit?.[end]()
+      permit?.[outcome]()
     }
     fail(breakers[0] as CircuitBreaker, 2)
     await until(() => all(breakers, 'open'))
-    await test('success')
-    await test('failure')
+    await probe('success')
+    await probe('failure')
     await until(() => all(breakers, 'open'))
-    await test('success')
-    await test('success')
+    await probe('success')
+    await probe('success')
     await until(() => all(breakers, 'closed'))
   })
 
-  it('frees the place of a test that never ends', async () => {
+  it('admits another probe after the lease of one that never ends', async () => {
     const { breakers } = await fleet(2, { share: 'state' }, { timeoutDuration: 20, probeLease: 100 })
     fail(breakers[0] as CircuitBreaker, 2)
     await until(() => all(breakers, 'open'))
@@ -178,7 +178,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     expect(states(breakers)).toEqual(['open', 'open'])
   })
 
-  it('is tripped, reset, disabled and enabled for all by one', async () => {
+  it('is tripped, reset, disabled and enabled on all nodes by a command on one', async () => {
     const { breakers } = await fleet(3, { share: 'quorum' })
     const [one] = breakers as [CircuitBreaker]
     one.trip()
@@ -191,14 +191,14 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     await until(() => breakers.every(({ disabled }) => !disabled))
   })
 
-  it('stands where the fleet has it when a node starts anew', async () => {
+  it('has the state of the fleet on a node that starts later', async () => {
     const { breakers, id } = await fleet(1, { share: 'quorum' })
     breakers[0]?.trip()
-    const late = await node(server.url, `late${made}`)
+    const late = await node(server.url, `late${fleetCount}`)
     await until(async () => (await late.add(id, { share: 'quorum' })).state === 'open')
   })
 
-  it('takes no notice of what an older epoch says', async () => {
+  it('ignores a message with an older epoch', async () => {
     const { breakers, nodes, id } = await fleet(2, { share: 'state' })
     const [a, b] = breakers as [CircuitBreaker, CircuitBreaker]
     a.trip()
@@ -222,7 +222,7 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     expect(b.state).toBe('closed')
   })
 
-  it('is another one in another database of the same server', async () => {
+  it('is independent in another database of the same server', async () => {
     const other = server.url.replace(/0$/, '3')
     const [a, b, c, d] = await Promise.all([
       node(server.url, 'a'),
@@ -234,25 +234,25 @@ describe.skipIf(missing !== undefined)('a breaker that a fleet shares', () => {
     const [first, second] = await Promise.all([c, d].map((one) => (one as TestNode).add('service:later')))
     apis[0]?.trip()
     await until(() => apis[1]?.state === 'open')
-    // What is said later is heard later, so whatever was said of the other is heard by then.
+    // Messages arrive in order, so messages about the other breaker have arrived by then.
     first?.trip()
     await until(() => second?.state === 'open')
     expect(states(apis)).toEqual(['open', 'open', 'closed', 'closed'])
   })
 
-  it('is left to each node where their settings differ, and both say so', async () => {
+  it('is not shared while the settings of two nodes differ, and both emit an alert', async () => {
     const { breakers, nodes, id } = await fleet(1, { share: 'state' })
-    const other = await node(server.url, `other${made}`)
+    const other = await node(server.url, `other${fleetCount}`)
     const second = await other.add(id, { share: 'state' }, { timeoutDuration: 7, failureThreshold: 3 })
     for (const one of [nodes[0] as TestNode, other]) {
-      await until(() => told(one, 'alert') > 0)
+      await until(() => countEvents(one, 'alert') > 0)
       const { context } = one.events.find(({ eventType }) => eventType === 'alert') as { context: unknown }
       expect(context).toMatchObject({ id, fields: ['failureThreshold', 'timeoutDuration'] })
     }
     breakers[0]?.trip()
     await other.state['membership'].heartbeat()
     expect(second.state).toBe('closed')
-    // The same settings bring them together again.
+    // With the same settings it is shared again.
     await until(async () => (await other.add(id, SHARE)).state === 'open' || (breakers[0]?.trip(), false))
   })
 })

@@ -1,30 +1,30 @@
 // oxlint-disable holdfast/clock -- a process among others, on real time
-// One node of a fleet as a process of its own: calls through a breaker all the time, and notes what it sees. It is told what
-// the target does, and answers what it is asked.
+// One node of a fleet as a process: it makes calls through a breaker all the time and records their results. The parent process
+// decides whether the target fails and requests reports.
 const [bundle, url, name, share, pause] = process.argv.slice(2)
 const { Holdfast } = await import(/** @type {string} */ (bundle))
 
-/** @type {'well' | 'down'} */
-let target = 'well'
-let running = true
+/** @type {'up' | 'down'} */
+let target = 'up'
+let isRunning = true
 /**
- * Calls, refusals, errors that were none of the target's, calls that waited for anything but the target, and the longest that
- * one took beyond its own wait.
+ * Calls, calls that the breaker rejected, errors that the target did not cause, calls that waited for anything except the target,
+ * and the longest duration of a call without that of its own function.
  */
-const seen = { calls: 0, refused: 0, strange: /** @type {string[]} */ ([]), waited: 0, slowest: 0 }
+const results = { calls: 0, rejected: 0, unexpected: /** @type {string[]} */ ([]), waited: 0, slowest: 0 }
 
 /**
- * Tells whether the event loop has turned since: a call that waits for an answer of Redis, however quick, goes on no earlier
- * than that, and one that waits for nothing goes on before.
+ * Returns a function that reports whether the event loop has turned since: a call that waits for a reply of Redis continues
+ * after that at the earliest, a call that waits for nothing continues before.
  */
-function turned() {
-  let turn = false
+function watchTurn() {
+  let hasTurned = false
   const watch = setImmediate(() => {
-    turn = true
+    hasTurned = true
   })
   return () => {
     clearImmediate(watch)
-    return turn
+    return hasTurned
   }
 }
 
@@ -50,61 +50,61 @@ const { coordinator: link } = hf.guard('once', { service: 'api' }).breaker
 link.breaker.on((/** @type {{ toState: string }} */ { toState }) =>
   process.send?.({ ask: toState, at: performance.timeOrigin + performance.now() }),
 )
-const begun = link.onProbeStarted.bind(link)
-link.onProbeStarted = (/** @type {object} */ pass, /** @type {number} */ lease) => {
+const onProbeStarted = link.onProbeStarted.bind(link)
+link.onProbeStarted = (/** @type {object} */ permit, /** @type {number} */ lease) => {
   const token = link.probeLease?.token
-  // Told at once: this process may be killed before it is asked.
+  // Sent at once, because this process may be killed before the next report.
   if (token !== undefined && link.isShared && link.isFleetOpen) process.send?.({ ask: 'token', token })
-  begun(pass, lease)
+  onProbeStarted(permit, lease)
 }
 
 async function work() {
-  while (running) {
-    const began = performance.now()
-    let inside = 0
-    let waited = false
-    let watched = turned()
+  while (isRunning) {
+    const startedAt = performance.now()
+    let ownDuration = 0
+    let hasWaited = false
+    let hasTurned = watchTurn()
     try {
       await hf.run(
         'once',
         async () => {
-          waited = watched()
+          hasWaited = hasTurned()
           const at = performance.now()
           await new Promise((resolve) => setTimeout(resolve, 2))
-          inside = performance.now() - at
-          watched = turned()
+          ownDuration = performance.now() - at
+          hasTurned = watchTurn()
           if (target === 'down') throw Object.assign(new Error('down'), { code: 'ECONNRESET' })
         },
         { service: 'api' },
       )
     } catch (error) {
       const { code } = /** @type {{ code?: string }} */ (error)
-      if (code === 'CIRCUIT_OPEN') seen.refused++
-      else if (code !== 'ECONNRESET') seen.strange.push(String(error))
+      if (code === 'CIRCUIT_OPEN') results.rejected++
+      else if (code !== 'ECONNRESET') results.unexpected.push(String(error))
     }
-    if (watched() || waited) seen.waited++
-    seen.calls++
-    seen.slowest = Math.max(seen.slowest, performance.now() - began - inside)
+    if (hasTurned() || hasWaited) results.waited++
+    results.calls++
+    results.slowest = Math.max(results.slowest, performance.now() - startedAt - ownDuration)
     await new Promise((resolve) => setTimeout(resolve, Number(pause)))
   }
 }
 const working = work()
 
-/** @param {{ ask: string, target?: 'well' | 'down' }} order */
-async function obey({ ask, target: next }) {
+/** @param {{ ask: string, target?: 'up' | 'down' }} command */
+async function runCommand({ ask, target: next }) {
   if (next !== undefined) target = next
   if (ask === 'trip' || ask === 'reset') await hf.breakers[ask]('service:api', { by: name })
   if (ask === 'close') {
-    running = false
+    isRunning = false
     await working
     await hf.close()
   }
   const { currentState: state } = link.breaker
   const { epoch, isFleetOpen: fleetOpen } = link
-  process.send?.({ ask, state, epoch, fleetOpen, connected: hf.fleet?.connected, ...seen })
+  process.send?.({ ask, state, epoch, fleetOpen, connected: hf.fleet?.connected, ...results })
   if (ask === 'close') process.disconnect()
 }
-process.on('message', (order) => void obey(/** @type {any} */ (order)))
-// Whoever started it is gone without a word.
-process.on('disconnect', () => running && process.exit(1))
+process.on('message', (command) => void runCommand(/** @type {any} */ (command)))
+// The parent process has ended.
+process.on('disconnect', () => isRunning && process.exit(1))
 process.send?.({ ask: 'open' })

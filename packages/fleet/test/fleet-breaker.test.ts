@@ -4,28 +4,28 @@ import { describe, expect, it } from 'vitest'
 
 type Link = NonNullable<CircuitBreaker['coordinator']>
 
-/** A link that has tests wait until a time, and notes what it is told. */
-function held(until: number): Link & { until: number; told: unknown[] } {
-  const told: unknown[] = []
+/** A coordinator that delays probes until a time, and records its notifications. */
+function delayingCoordinator(until: number): Link & { until: number; notifications: unknown[] } {
+  const notifications: unknown[] = []
   return {
     isProbeWanted: false,
     until,
-    told,
+    notifications,
     probeAllowedAt(_, now) {
       return Math.max(now, this.until)
     },
-    onProbeStarted: () => void told.push('begun'),
-    onProbeEnded: (_, verdict) => void told.push(['ended', verdict]),
-    onResult: (phase, failed) => void told.push([phase, failed]),
-    onCommand: (order) => void told.push(order),
+    onProbeStarted: () => void notifications.push('started'),
+    onProbeEnded: (_, outcome) => void notifications.push(['ended', outcome]),
+    onResult: (state, failed) => void notifications.push([state, failed]),
+    onCommand: (command) => void notifications.push(command),
   }
 }
 
-describe('a breaker with a link', () => {
-  it('waits for its turn, and refuses until then', async () => {
+describe('a breaker with a coordinator', () => {
+  it('rejects calls until the coordinator allows a probe', async () => {
     const clock = fakeClock()
     const breaker = new CircuitBreaker({ id: 'api', timeoutDuration: 100, clock })
-    const link = held(clock.now() + 250)
+    const link = delayingCoordinator(clock.now() + 250)
     breaker.trip()
     breaker.coordinator = link
     expect(breaker.admit()).toBeUndefined()
@@ -36,13 +36,13 @@ describe('a breaker with a link', () => {
     await clock.advance(150)
     breaker.admit()?.success()
     expect(breaker.state).toBe('closed')
-    expect(link.told).toEqual(['begun', ['ended', 'success'], ['half_open', false]])
+    expect(link.notifications).toEqual(['started', ['ended', 'success'], ['half_open', false]])
   })
 
-  it('keeps the tests that it has in flight when others must wait', async () => {
+  it('keeps a probe in flight while the coordinator delays further ones', async () => {
     const clock = fakeClock()
     const breaker = new CircuitBreaker({ id: 'api', timeoutDuration: 100, halfOpenMax: 3, clock })
-    const link = held(0)
+    const link = delayingCoordinator(0)
     breaker.trip()
     breaker.coordinator = link
     await clock.advance(100)
@@ -54,9 +54,9 @@ describe('a breaker with a link', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('tells of orders, and not of what it follows', () => {
+  it('notifies the coordinator of operator commands, and not of remote states that it applies', () => {
     const breaker = new CircuitBreaker({ id: 'api' })
-    const link = held(0)
+    const link = delayingCoordinator(0)
     breaker.coordinator = link
     breaker.trip()
     breaker.reset()
@@ -66,10 +66,10 @@ describe('a breaker with a link', () => {
     breaker.applyRemoteState({ state: 'open', left: 50, openFor: 100, openings: 1, failures: 3, off: false })
     expect(breaker.state).toBe('open')
     breaker.applyRemoteState({ state: 'closed', left: 0, openFor: 0, openings: 0, failures: 0, off: false })
-    expect(link.told).toEqual(['trip', 'reset', 'disable', 'enable'])
+    expect(link.notifications).toEqual(['trip', 'reset', 'disable', 'enable'])
   })
 
-  it('leaves its pool to choose another member while it waits', async () => {
+  it('makes its pool select another member while the coordinator delays probes', async () => {
     const clock = fakeClock()
     const members = [
       { id: 'a', value: 1 },
@@ -77,11 +77,11 @@ describe('a breaker with a link', () => {
     ]
     const pool = new Pool({ id: 'p', members, clock, breaker: { timeoutDuration: 100, halfOpenMax: 2 } })
     const breaker = pool.breaker('a')
-    const link = held(0)
+    const link = delayingCoordinator(0)
     breaker.trip()
     breaker.coordinator = link
     await clock.advance(100)
-    // One test is in flight here, and the other place is taken elsewhere.
+    // One probe is in flight here, and the other permit is held by another node.
     breaker.admit()
     link.until = clock.now() + 1000
     const chosen = await Promise.all(

@@ -2,7 +2,7 @@ import { guard, Pool } from 'holdfast'
 import { describe, expect, it } from 'vitest'
 import type { FleetBreaker } from '../src/fleet-breaker.js'
 import { FaultProxy, missing, RealRedis, until } from './redis.js'
-import { afterwards, fail, node, succeed, told } from './setup.js'
+import { afterwards, countEvents, fail, node, succeed } from './setup.js'
 
 const redis = async () => {
   const server = await RealRedis.start()
@@ -10,46 +10,46 @@ const redis = async () => {
   return server
 }
 
-describe.skipIf(missing !== undefined)('a node whose Redis', () => {
-  it('is not there begins alone, and comes together with the others when it is', async () => {
+describe.skipIf(missing !== undefined)('a node', () => {
+  it('starts without Redis, and synchronizes its breakers when Redis is available', async () => {
     const server = await redis()
     await server.kill()
     const a = await node(server.url, 'a')
-    expect(told(a, 'shared_state_lost')).toBe(1)
+    expect(countEvents(a, 'shared_state_lost')).toBe(1)
     const breaker = await a.add('service:api')
     fail(breaker, 2)
     expect(breaker.state).toBe('open')
     await server.up()
-    await until(() => told(a, 'shared_state_restored') === 1)
+    await until(() => countEvents(a, 'shared_state_restored') === 1)
     const b = await node(server.url, 'b')
     const other = await b.add('service:api')
     await until(() => other.state === 'open')
   })
 
-  it('is killed and comes back empty goes on, and brings back what it knows', async () => {
+  it('decides alone while Redis is down, and restores its state in a Redis that comes back empty', async () => {
     const server = await redis()
     const a = await node(server.url, 'a')
     const breaker = await a.add('service:api')
     fail(breaker, 2)
     await server.kill()
-    await until(() => told(a, 'shared_state_lost') === 1)
+    await until(() => countEvents(a, 'shared_state_lost') === 1)
     expect(breaker.state).toBe('open')
     expect(a.state.status()).toMatchObject({ up: false, losses: 1, nodes: 1, lostSince: expect.any(Date) })
     expect((await a.state.nodes()).map(({ id }) => id)).toEqual(['a'])
-    // When it comes back it must not take itself for the only one before it has asked.
+    // After a reconnect the node must not assume that it is the only one.
     expect(a.state['membership'].liveNodes).toBe(2)
     breaker.reset()
     succeed(breaker, 3)
     fail(breaker, 2)
     expect(breaker.state).toBe('open')
     await server.up()
-    await until(() => told(a, 'shared_state_restored') === 1)
+    await until(() => countEvents(a, 'shared_state_restored') === 1)
     const b = await node(server.url, 'b')
     const other = await b.add('service:api')
     await until(() => other.state === 'open')
   })
 
-  it('was away tells of the rests of members that began meanwhile', async () => {
+  it('sends cooldowns of members that began while Redis was down', async () => {
     const server = await redis()
     const [a, b] = [await node(server.url, 'a'), await node(server.url, 'b')]
     const pools = [a, b].map(() => new Pool({ id: 'p', members: [{ id: 'm', value: 1 }] }))
@@ -68,20 +68,20 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
     expect(other['cooldownRemaining']('m')).toBeGreaterThan(30_000)
   })
 
-  it('is paused is told of the loss, and decides alone meanwhile', async () => {
+  it('reports the loss of a paused Redis, and decides alone meanwhile', async () => {
     const server = await redis()
     const a = await node(server.url, 'a')
     const breaker = await a.add('service:api', {}, { timeoutDuration: 1 })
     server.signal('SIGSTOP')
     fail(breaker, 2)
-    await until(() => told(a, 'shared_state_lost') === 1)
+    await until(() => countEvents(a, 'shared_state_lost') === 1)
     await until(() => breaker.admit() !== undefined)
     expect(breaker.state).toBe('half_open')
     server.signal('SIGCONT')
-    await until(() => told(a, 'shared_state_restored') === 1)
+    await until(() => countEvents(a, 'shared_state_restored') === 1)
   })
 
-  it('forgets everything is told again by those who know', async () => {
+  it('restores its state in a Redis whose data was deleted', async () => {
     const server = await redis()
     const a = await node(server.url, 'a')
     const breaker = await a.add('service:api')
@@ -94,10 +94,10 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
       const c = await node(server.url, 'c')
       return (await c.add('service:api')).state === 'open'
     })
-    expect(told(a, 'shared_state_lost')).toBe(0)
+    expect(countEvents(a, 'shared_state_lost')).toBe(0)
   })
 
-  it('forgets that it gave leave for tests never gives leave in that epoch again', async () => {
+  it('gets no probe permit in an epoch whose permits a Redis without data has forgotten', async () => {
     const server = await redis()
     const nodes = [await node(server.url, 'a'), await node(server.url, 'b')]
     const links: FleetBreaker[] = []
@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
       links.push(breaker.coordinator as FleetBreaker)
     }
     const [a, b] = links as [FleetBreaker, FleetBreaker]
-    const leave = async (link: FleetBreaker) => {
+    const acquireProbe = async (link: FleetBreaker) => {
       await until(() => {
         link['requestProbe']()
         return link['probeLease']
@@ -115,14 +115,14 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
     }
     a.breaker.trip()
     await until(() => a.isFleetOpen && b.isFleetOpen)
-    // The other has not heard of this epoch when it tells Redis what it knows.
-    const first = await leave(b)
+    // The other node does not know this epoch when it synchronizes.
+    const first = await acquireProbe(b)
     await nodes[0]?.state['redis'].send('FLUSHALL')
     await a.sync()
-    expect(await leave(a)).toBeGreaterThan(first)
+    expect(await acquireProbe(a)).toBeGreaterThan(first)
   })
 
-  it('is behind a network that is cut, swallows everything and mends comes back each time', async () => {
+  it('reconnects after its connections were cut, and after packets were lost', async () => {
     const server = await redis()
     const proxy = await FaultProxy.start(server.port)
     afterwards(() => proxy.close())
@@ -132,34 +132,34 @@ describe.skipIf(missing !== undefined)('a node whose Redis', () => {
     const other = await b.add('service:api')
     for (const [round, fault] of (['cut', 'swallow'] as const).entries()) {
       proxy[fault]()
-      await until(() => told(a, 'shared_state_lost') === round + 1)
+      await until(() => countEvents(a, 'shared_state_lost') === round + 1)
       other.trip()
-      proxy.mend()
-      await until(() => told(a, 'shared_state_restored') === round + 1)
+      proxy.restore()
+      await until(() => countEvents(a, 'shared_state_restored') === round + 1)
       await until(() => mine.state === 'open')
       mine.reset()
       await until(() => other.state === 'closed')
     }
   })
 
-  it('ends the connection as it begins to listen again tries once more, and nothing is left unheard', async () => {
+  it('reconnects after the connection ended several times while it subscribed', async () => {
     const server = await redis()
     const proxy = await FaultProxy.start(server.port)
     afterwards(() => proxy.close())
     const a = await node(proxy.url, 'a')
     let cut = 0
     proxy.poison = 'subscribe'
-    proxy.poisoned = () => cut++
+    proxy.onPoison = () => cut++
     proxy.cut()
-    proxy.mend()
-    // An error that nobody handles would end the process, and fails the test here.
+    proxy.restore()
+    // An unhandled error would end the process, and fails the test here.
     await until(() => cut >= 3)
     expect(a.state.status().up).toBe(false)
     proxy.poison = undefined
     await until(() => a.state.status().up)
   })
 
-  it('never sees its password in what is told', async () => {
+  it('never reports the password of Redis in events and errors', async () => {
     const a = await node('redis://:hunter2@127.0.0.1:1/0', 'a')
     expect(JSON.stringify(a.events)).not.toContain('hunter2')
     await expect(node('http://:hunter2@127.0.0.1:1', 'b')).rejects.toThrow(/unknown scheme 'http:'/)

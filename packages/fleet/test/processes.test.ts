@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bundle, mostInOneEpoch, NodeProcess, type Report } from './processes.js'
+import { bundle, maxProbesPerEpoch, NodeProcess, type Report } from './processes.js'
 import { missing, RealRedis, until } from './redis.js'
 import { afterwards } from './setup.js'
 
@@ -20,11 +20,11 @@ async function fleet(share: string) {
   return { server, nodes, tokens, start }
 }
 
-const ask = (nodes: readonly NodeProcess[], target?: 'well' | 'down') =>
+const ask = (nodes: readonly NodeProcess[], target?: 'up' | 'down') =>
   Promise.all(nodes.map((node) => node.ask('report', target)))
 
-const all = async (nodes: readonly NodeProcess[], isSo: (report: Report) => boolean) =>
-  (await ask(nodes)).every(isSo)
+const all = async (nodes: readonly NodeProcess[], isTrue: (report: Report) => boolean) =>
+  (await ask(nodes)).every(isTrue)
 
 describe.skipIf(missing !== undefined)('five processes', () => {
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)('five processes', () => {
   })
   afterAll(() => code?.remove())
 
-  it('test a target together, whatever happens to Redis and to them, and end in one state', async () => {
+  it('share probe permits through all faults of Redis and of the processes, and end in one state', async () => {
     const { server, nodes, tokens, start } = await fleet('state')
     const faults = [
       async () => {},
@@ -56,32 +56,32 @@ describe.skipIf(missing !== undefined)('five processes', () => {
       await until(() => all(nodes, ({ state }) => state !== 'closed'))
       await fault()
       await until(() => all(nodes, ({ connected }) => connected))
-      await ask(nodes, 'well')
+      await ask(nodes, 'up')
       await until(() => all(nodes, ({ state, fleetOpen }) => state === 'closed' && !fleetOpen))
     }
     const reports = await ask(nodes)
     expect(new Set(reports.map(({ epoch }) => epoch)).size).toBe(1)
     expect(new Set(tokens).size).toBe(tokens.length)
-    expect(mostInOneEpoch(tokens)).toBeGreaterThan(0)
-    expect(mostInOneEpoch(tokens)).toBeLessThanOrEqual(2)
-    expect(reports.flatMap(({ strange }) => strange)).toEqual([])
+    expect(maxProbesPerEpoch(tokens)).toBeGreaterThan(0)
+    expect(maxProbesPerEpoch(tokens)).toBeLessThanOrEqual(2)
+    expect(reports.flatMap(({ unexpected }) => unexpected)).toEqual([])
     expect(reports.map(({ waited }) => waited)).toEqual(nodes.map(() => 0))
   })
 
-  it('leave a node alone whose own network is broken, with `quorum`', async () => {
+  it('keep a breaker closed that fails on one of them only, with `quorum`', async () => {
     const { nodes } = await fleet('quorum')
     const [bad, ...good] = nodes as [NodeProcess, ...NodeProcess[]]
     await until(() => all(nodes, ({ calls }) => calls > 20))
     await bad.ask('report', 'down')
-    // It opens, and fails its own tests again and again.
-    await until(async () => (await bad.ask('report')).refused > 50)
+    // It opens, and its own probes fail repeatedly.
+    await until(async () => (await bad.ask('report')).rejected > 50)
     const reports = await ask(good)
-    expect(reports.map(({ state, refused, fleetOpen }) => [state, refused, fleetOpen])).toEqual(
+    expect(reports.map(({ state, rejected, fleetOpen }) => [state, rejected, fleetOpen])).toEqual(
       good.map(() => ['closed', 0, false]),
     )
-    await bad.ask('report', 'well')
+    await bad.ask('report', 'up')
     await until(async () => (await bad.ask('report')).state === 'closed')
-    // What all of them see is another matter.
+    // A failure on all of them opens it for the fleet.
     await ask(nodes, 'down')
     await until(() => all(nodes, ({ fleetOpen }) => fleetOpen))
   })

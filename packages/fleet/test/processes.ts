@@ -3,28 +3,29 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
-import { sourceAliases } from '../../../scripts/packages.mjs'
+import { sourceAliases, sourceLoaders } from '../../../scripts/packages.mjs'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** What a node says of itself. */
+/** The report of a node process. */
 export interface Report {
   readonly state: string
   readonly epoch: number
   readonly fleetOpen: boolean
   readonly connected: boolean
   readonly calls: number
-  readonly refused: number
-  readonly strange: readonly string[]
-  /** How many calls waited for anything but what they called. */
+  readonly rejected: number
+  /** Errors that neither the target nor the breaker caused. */
+  readonly unexpected: readonly string[]
+  /** How many calls waited for anything except their own function. */
   readonly waited: number
-  /** The longest that a call took beyond what it waited for itself. */
+  /** The longest duration of a call without that of its own function. */
   readonly slowest: number
-  /** When its breaker changed, where it tells of that. */
+  /** When its breaker changed, in a report about that. */
   readonly at: number
 }
 
-/** The sources in one file, so that nothing stale is tried. It lies where the packages it imports are found. */
+/** Bundles the sources, so that no outdated build is tested. The file is in a folder from which its packages are found. */
 export async function bundle(): Promise<{ url: string; remove(): void }> {
   mkdirSync(join(ROOT, '.cache'), { recursive: true })
   const folder = mkdtempSync(join(ROOT, '.cache/fleet-'))
@@ -36,6 +37,7 @@ export async function bundle(): Promise<{ url: string; remove(): void }> {
     format: 'esm',
     external: ['libsql', 'zod', 'yaml', 'ioredis', 'pg', '@datadog/sketches-js'],
     alias: sourceAliases,
+    loader: sourceLoaders,
     logLevel: 'silent',
   })
   return {
@@ -44,65 +46,65 @@ export async function bundle(): Promise<{ url: string; remove(): void }> {
   }
 }
 
-/** A node that is a process. */
+/** A node that runs as a process. */
 export class NodeProcess {
   readonly name: string
   private readonly child: ChildProcess
-  /** The last that it said on stderr. */
-  private said = ''
+  /** The last output on stderr. */
+  private errorOutput = ''
   private readonly waiting = new Set<{
     ask: string
     resolve(report: Report): void
     reject(error: Error): void
   }>()
 
-  private constructor(name: string, child: ChildProcess, admitted: (token: string) => void) {
+  private constructor(name: string, child: ChildProcess, onProbe: (token: string) => void) {
     this.name = name
     this.child = child
     child.on('message', (report: Report & { ask: string; token?: string }) => {
-      if (report.token !== undefined) admitted(report.token)
+      if (report.token !== undefined) onProbe(report.token)
       for (const one of this.waiting)
         if (one.ask === report.ask && this.waiting.delete(one)) one.resolve(report)
     })
     child.stderr?.on('data', (text) => {
-      this.said = (this.said + text).slice(-2000)
+      this.errorOutput = (this.errorOutput + text).slice(-2000)
     })
     child.on('exit', () => {
-      for (const { reject } of this.waiting) reject(new Error(`${name} ended: ${this.said}`))
+      for (const { reject } of this.waiting) reject(new Error(`${name} ended: ${this.errorOutput}`))
     })
   }
 
   /**
-   * Starts one, which pauses so many milliseconds between its calls. `admitted` hears of the leave that its tests are
-   * admitted with: `epoch:number`.
+   * Starts a node that pauses for `pause` milliseconds between its calls. `onProbe` receives the token of each probe permit,
+   * `EPOCH:NUMBER`.
    */
   static async start(
     code: string,
     url: string,
     name: string,
     share: string,
-    admitted: (token: string) => void,
+    onProbe: (token: string) => void,
     pause = 5,
   ): Promise<NodeProcess> {
     const args = [code, url, name, share, String(pause)]
     const child = fork(fileURLToPath(new URL('./child.mjs', import.meta.url)), args, {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
-    const node = new NodeProcess(name, child, admitted)
+    const node = new NodeProcess(name, child, onProbe)
     await node.answer('open')
     return node
   }
 
-  /** Asks for a report, after doing what is asked. */
-  ask(ask: 'report' | 'trip' | 'reset' | 'close', target?: 'well' | 'down'): Promise<Report> {
-    const { child, name, said } = this
-    if (!child.connected) return Promise.reject(new Error(`${name} has ended: ${said}`))
+  /** Sends a command to the process and returns its report afterwards. */
+  ask(ask: 'report' | 'trip' | 'reset' | 'close', target?: 'up' | 'down'): Promise<Report> {
+    const { child, name, errorOutput } = this
+    if (!child.connected) return Promise.reject(new Error(`${name} has ended: ${errorOutput}`))
     const answer = this.answer(ask)
     child.send({ ask, target })
     return answer
   }
 
-  /** Resolves when its breaker next gets there, with the time when it did, in epoch milliseconds. */
+  /** Resolves at the next change of its breaker to this state, with the time of the change in epoch milliseconds. */
   async becomes(state: 'open' | 'closed'): Promise<number> {
     return (await this.answer(state)).at
   }
@@ -126,8 +128,8 @@ export class NodeProcess {
   }
 }
 
-/** The most tests that were admitted in one epoch of the fleet. */
-export function mostInOneEpoch(tokens: readonly string[]): number {
+/** The largest number of probes that were granted in one epoch of the fleet. */
+export function maxProbesPerEpoch(tokens: readonly string[]): number {
   const epochs = new Map<string, number>()
   for (const token of tokens) {
     const [epoch = ''] = token.split(':')

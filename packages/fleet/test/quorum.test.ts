@@ -3,7 +3,7 @@ import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it } from 'vitest'
 import type { FleetBreaker } from '../src/fleet-breaker.js'
 import { FaultProxy, missing, RealRedis, until } from './redis.js'
-import { afterwards, fail, node, succeed, type TestNode, told } from './setup.js'
+import { afterwards, countEvents, fail, node, succeed, type TestNode } from './setup.js'
 
 const ID = 'service:api'
 const KEYS = { state: `holdfast:{${ID}}:state`, round: `holdfast:{${ID}}:round` }
@@ -15,7 +15,7 @@ interface Fleet {
   breakers: CircuitBreaker[]
 }
 
-/** Nodes that have said once that they live, and do not say it again by themselves. All but the first go through a proxy. */
+/** Nodes that have sent one heartbeat and send no other during the test. All except the first connect through a proxy. */
 async function fleet(size: number): Promise<Fleet> {
   const server = await RealRedis.start()
   afterwards(() => server.kill())
@@ -24,7 +24,7 @@ async function fleet(size: number): Promise<Fleet> {
   const nodes: TestNode[] = []
   for (let i = 0; i < size; i++)
     nodes.push(await node(i === 0 ? server.url : proxy.url, `n${i}`, { heartbeat: 60_000 }))
-  // On a clock that stands still no round ends before it is told to.
+  // On a stopped clock a round ends only by `endRound`.
   const own = { clock: fakeClock() }
   const breakers = await Promise.all(nodes.map((one) => one.add(ID, { share: 'quorum' }, own)))
   return { server, proxy, nodes, breakers }
@@ -33,23 +33,23 @@ async function fleet(size: number): Promise<Fleet> {
 const send = ({ nodes }: Fleet, ...command: [string, ...string[]]) =>
   (nodes[0] as TestNode).state['redis'].send(...command)
 
-/** Some of a fleet see it failing and all others see it well; how it stands for the fleet when the round is over. */
-async function judged(all: Fleet, failing: number): Promise<string> {
+/** Lets some nodes see the breaker failing and all others see it healthy; returns the state of the fleet after the round. */
+async function voteAndReadState(all: Fleet, failing: number): Promise<string> {
   const { nodes, breakers } = all
   for (const [i, breaker] of breakers.entries()) if (i >= failing) succeed(breaker, 10)
   for (const breaker of breakers.slice(0, failing)) fail(breaker, 2)
-  const stands = async () => ((await send(all, 'HGET', KEYS.state, 'state')) as string | null) ?? 'closed'
-  const answered = async () => {
+  const readState = async () => ((await send(all, 'HGET', KEYS.state, 'state')) as string | null) ?? 'closed'
+  const haveAllAnswered = async () => {
     const fields = (await send(all, 'HKEYS', KEYS.round)) as string[]
     return fields.filter((field) => field.startsWith('n:')).length === nodes.length
   }
-  await until(async () => (await answered()) || (await stands()) === 'open')
+  await until(async () => (await haveAllAnswered()) || (await readState()) === 'open')
   const [first] = breakers as [CircuitBreaker]
   ;(first.coordinator as FleetBreaker)['quorumVote'].endRound()
-  return stands()
+  return readState()
 }
 
-describe.skipIf(missing !== undefined)('a vote among nodes that have just met', () => {
+describe.skipIf(missing !== undefined)('a quorum vote', () => {
   it.each([
     [2, 1, 'closed'],
     [3, 1, 'closed'],
@@ -58,18 +58,18 @@ describe.skipIf(missing !== undefined)('a vote among nodes that have just met', 
     [2, 2, 'open'],
     [3, 2, 'open'],
     [5, 3, 'open'],
-  ])('of %i, of which %i see it failing, leaves it %s', async (size, failing, state) => {
+  ])('of %i new nodes, of which %i see the breaker failing, leaves it %s', async (size, failing, state) => {
     const all = await fleet(size)
-    expect(await judged(all, failing)).toBe(state)
+    expect(await voteAndReadState(all, failing)).toBe(state)
     const others = all.breakers.slice(failing)
     if (state === 'open') await until(() => others.every((one) => one.state === 'open'))
     expect(others.map((one) => one.state)).toEqual(others.map(() => state))
   })
 
-  it('is no vote of one, when Redis has forgotten the others', async () => {
+  it('is not decided by one node after Redis has lost the other nodes', async () => {
     const all = await fleet(3)
     await send(all, 'FLUSHALL')
-    expect(await judged(all, 1)).toBe('closed')
+    expect(await voteAndReadState(all, 1)).toBe('closed')
     for (const breaker of all.breakers) breaker.reset()
     // A reset that reached a node later would close the breaker that is to fail below.
     await until(async () => {
@@ -78,12 +78,12 @@ describe.skipIf(missing !== undefined)('a vote among nodes that have just met', 
       return links.every((link) => link['pendingCommand'] === undefined && link.epoch === epoch)
     })
     await send(all, 'FLUSHALL')
-    // It is the first to say again that it lives.
+    // This node is the first to send a heartbeat again.
     await all.nodes[0]?.state['membership'].heartbeat()
-    expect(await judged(all, 1)).toBe('closed')
+    expect(await voteAndReadState(all, 1)).toBe('closed')
   })
 
-  it('is no vote of one, when Redis has begun anew and the others are not back', async () => {
+  it('is not decided by one node after Redis has restarted and the others have not reconnected', async () => {
     const all = await fleet(3)
     const [first] = all.nodes as [TestNode]
     const [breaker] = all.breakers as [CircuitBreaker]
@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)('a vote among nodes that have just met', 
     await all.server.kill()
     await until(() => !first.state.status().up)
     await all.server.up()
-    await until(() => told(first, 'shared_state_restored') === 1)
+    await until(() => countEvents(first, 'shared_state_restored') === 1)
     await first.state['membership'].heartbeat()
     fail(breaker, 2)
     await until(async () => (await send(all, 'EXISTS', KEYS.round)) === 1 || link.isFleetOpen)
@@ -100,7 +100,7 @@ describe.skipIf(missing !== undefined)('a vote among nodes that have just met', 
     expect(await send(all, 'HGET', KEYS.state, 'state')).not.toBe('open')
   })
 
-  it('is one of one once it is sure that there is nobody else', async () => {
+  it('is decided by one node once it is certain that there are no others', async () => {
     const server = await RealRedis.start()
     afterwards(() => server.kill())
     const alone = await node(server.url, 'alone', { heartbeat: 50 })

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { isServerRejection, writeProbeKey } from '../src/redis-errors.js'
 import { missing, QUIET, RealRedis, until } from './redis.js'
-import { afterwards, node, type TestNode, told } from './setup.js'
+import { afterwards, countEvents, node, type TestNode } from './setup.js'
 
 const start = async (...more: string[]) => {
   const server = await RealRedis.start((port) => ['--port', String(port), ...QUIET, ...more])
@@ -23,8 +23,8 @@ async function admin(url: string): Promise<(line: string) => Promise<unknown>> {
 const reasonOf = ({ events }: TestNode) =>
   events.find(({ eventType }) => eventType === 'shared_state_lost')?.context?.['reason']
 
-/** What makes a Redis refuse to write, what it says then, and what ends that. */
-const REFUSALS: readonly [says: RegExp, begins: string, ends: string][] = [
+/** The expected error, the command after which Redis rejects writes, and the command that ends this. */
+const REJECTIONS: readonly [error: RegExp, start: string, end: string][] = [
   [/^READONLY /, 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
   [/^OOM /, 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
   [/^NOREPLICAS /, 'CONFIG SET min-replicas-to-write 1', 'CONFIG SET min-replicas-to-write 0'],
@@ -33,31 +33,31 @@ const REFUSALS: readonly [says: RegExp, begins: string, ends: string][] = [
   [/^NOPERM |can't access/, 'ACL SETUSER default resetkeys ~holdfast:{nodes}:*', 'ACL SETUSER default ~*'],
 ]
 
-describe.skipIf(missing !== undefined)('a Redis that is there and refuses', () => {
-  it.each(REFUSALS)(
-    'with %s counts as lost, once, until it takes what it is told',
-    async (says, begins, ends) => {
+describe.skipIf(missing !== undefined)('a Redis that rejects commands', () => {
+  it.each(REJECTIONS)(
+    'with %s counts as lost, is reported once, and is restored when it accepts writes',
+    async (error, startCommand, endCommand) => {
       const server = await start()
-      const tell = await admin(server.url)
+      const send = await admin(server.url)
       const [a, b] = [await node(server.url, 'a'), await node(server.url, 'b')]
       const [mine, other] = [await a.add('service:api'), await b.add('service:api')]
-      await tell(begins)
+      await send(startCommand)
       mine.trip()
-      await until(() => told(a, 'shared_state_lost') > 0)
-      expect(reasonOf(a)).toMatch(says)
+      await until(() => countEvents(a, 'shared_state_lost') > 0)
+      expect(reasonOf(a)).toMatch(error)
       expect(reasonOf(a)).not.toMatch(/script:/)
-      // It is tried again and again, at growing intervals, and says no each time.
-      await until(() => a.state['redis']['attempts'] > 3 || told(a, 'shared_state_lost') > 2)
-      expect([told(a, 'shared_state_lost'), told(a, 'shared_state_restored')]).toEqual([1, 0])
+      // Every reconnect is rejected.
+      await until(() => a.state['redis']['attempts'] > 3 || countEvents(a, 'shared_state_lost') > 2)
+      expect([countEvents(a, 'shared_state_lost'), countEvents(a, 'shared_state_restored')]).toEqual([1, 0])
       expect(a.state.status()).toMatchObject({ up: false, losses: 1 })
-      await tell(ends)
+      await send(endCommand)
       await until(() => a.state.status().up)
       await until(() => other.state === 'open')
-      expect([told(a, 'shared_state_lost'), told(a, 'shared_state_restored')]).toEqual([1, 1])
+      expect([countEvents(a, 'shared_state_lost'), countEvents(a, 'shared_state_restored')]).toEqual([1, 1])
     },
   )
 
-  it('a wrong password, or none, is named, and never repeated', async () => {
+  it('for a wrong or missing password is reported with the error of Redis and without the password', async () => {
     const server = await start('--requirepass', 'swordfish')
     const as = (credentials: string) => server.url.replace('//', `//${credentials}@`)
     const [wrong, none] = await Promise.all([node(as(':hunter2'), 'a'), node(server.url, 'b')])
@@ -69,7 +69,7 @@ describe.skipIf(missing !== undefined)('a Redis that is there and refuses', () =
   })
 })
 
-describe('an error that Redis answers with', () => {
+describe('an error reply of Redis', () => {
   it.each([
     [
       'EVALSHA',
@@ -94,11 +94,11 @@ describe('an error that Redis answers with', () => {
     ['EVALSHA', 'NOSCRIPT No matching script.', false],
     ['EVALSHA', 'WRONGTYPE Operation against a key holding the wrong kind of value', false],
     ['EVALSHA', 'ERR value is not an integer or out of range', false],
-  ])('%s says that it does not serve, or not: %s', (command, message, all) => {
-    expect(isServerRejection(command, message)).toBe(all)
+  ])('to %s is a rejection of the node or of one key: %s', (command, message, isRejection) => {
+    expect(isServerRejection(command, message)).toBe(isRejection)
   })
 
-  it('is tried where it was given, and nothing is overwritten', () => {
+  it('is followed by write probes with the hash tag of the rejected key, on a key of their own', () => {
     expect(writeProbeKey('holdfast:{pool:p:m}:state')).toBe('holdfast:{pool:p:m}:trial')
     expect(writeProbeKey('holdfast:events')).toBe('holdfast:events:trial')
   })

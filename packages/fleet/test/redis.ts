@@ -6,16 +6,16 @@ export { findFreePort as freePort } from '../../../scripts/servers/ports.mjs'
 
 const program = await findRedis(fileURLToPath(new URL('../../..', import.meta.url)))
 
-/** Why tests with a real Redis are skipped; undefined where they are not. */
+/** The reason why tests with a real Redis are skipped; undefined if they run. */
 export const missing: string | undefined = typeof program === 'string' ? program : undefined
 
 if (missing !== undefined) console.warn(`tests with a real Redis are SKIPPED: ${missing}`)
 
 export const QUIET = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
 
-/** A Redis of a test's own, which writes nothing to the disk. */
+/** A Redis for one test, which writes nothing to the disk. */
 export const RealRedis = {
-  /** Starts one; `args` are its arguments, for its port. */
+  /** Starts a server; `args` returns its arguments for a port. */
   async start(args?: (port: number) => readonly string[]): Promise<RedisServer> {
     if (typeof program === 'string') throw new Error(program)
     return RedisServer.start(program, args)
@@ -23,20 +23,20 @@ export const RealRedis = {
 }
 export type RealRedis = RedisServer
 
-/** A way to a server that can be cut and slowed down. */
+/** A TCP proxy to a server that can be cut and slowed down. */
 export class FaultProxy {
   delay = 0
-  /** What ends a connection that says it. */
+  /** A text that ends the connection on which it is sent. */
   poison: string | undefined = undefined
-  poisoned = () => {}
+  onPoison = () => {}
   private readonly sockets = new Set<Socket>()
   private readonly server: Server
-  private refusing = false
-  private deaf = false
+  private isRejecting = false
+  private isSwallowing = false
 
   private constructor(target: number) {
     this.server = createServer((near) => {
-      if (this.refusing) {
+      if (this.isRejecting) {
         near.destroy()
         return
       }
@@ -56,20 +56,20 @@ export class FaultProxy {
     return `redis://127.0.0.1:${(this.server.address() as { port: number }).port}/0`
   }
 
-  /** Ends every connection and refuses others. */
+  /** Ends every connection and rejects new ones. */
   cut(): void {
-    this.refusing = true
+    this.isRejecting = true
     for (const socket of this.sockets) socket.destroy()
   }
 
-  /** Connections stay, and nothing passes any more. */
+  /** Keeps connections open and forwards nothing. */
   swallow(): void {
-    this.deaf = true
+    this.isSwallowing = true
   }
 
-  mend(): void {
-    this.refusing = false
-    this.deaf = false
+  restore(): void {
+    this.isRejecting = false
+    this.isSwallowing = false
   }
 
   async close(): Promise<void> {
@@ -85,9 +85,9 @@ export class FaultProxy {
       to.destroy()
     })
     from.on('data', (data) => {
-      if (this.deaf) return
+      if (this.isSwallowing) return
       if (this.poison !== undefined && String(data).toLowerCase().includes(this.poison)) {
-        this.poisoned()
+        this.onPoison()
         from.destroy()
         return
       }
@@ -98,9 +98,9 @@ export class FaultProxy {
   }
 }
 
-/** Waits until something is so, however long that takes; the test's own limit ends it. */
-export async function until(isSo: () => unknown): Promise<void> {
-  while (!(await isSo()))
-    // oxlint-disable-next-line holdfast/clock -- other processes and sockets go by real time
+/** Waits until a condition is true. The timeout of the test is the only limit. */
+export async function until(isTrue: () => unknown): Promise<void> {
+  while (!(await isTrue()))
+    // oxlint-disable-next-line holdfast/clock -- other processes and sockets use real time
     await new Promise((resolve) => setTimeout(resolve, 5))
 }

@@ -12,7 +12,7 @@ describe.skipIf(missing !== undefined)('a retry budget that a fleet shares', () 
   })
   afterAll(() => server?.kill())
 
-  it('lends no more than the fleet has, but for one slice of credit a node', async () => {
+  it('lends no more than the fleet has, except for one slice of credit per node', async () => {
     const nodes = [await node(server.url, 'a'), await node(server.url, 'b'), await node(server.url, 'c')]
     // 50 for the fleet, in slices of 5, over a window that does not end during the test.
     const options = { ratio: 0, reservePerSecond: 0.05, window: 1_000_000 }
@@ -41,7 +41,7 @@ describe.skipIf(missing !== undefined)('a retry budget that a fleet shares', () 
     })
   })
 
-  it('is each node its own while Redis is lost', async () => {
+  it('is replaced by a budget of the node while Redis is not available', async () => {
     const own = await RealRedis.start()
     const { state } = await node(own.url, 'a')
     const budget = state.budget('api', { ratio: 0, reservePerSecond: 1, window: 3_000 })
@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)('a retry budget that a fleet shares', () 
     expect([1, 2, 3, 4].map(() => budget.withdraw())).toEqual([true, true, true, false])
   })
 
-  it('is each node its own while Redis does not lend', async () => {
+  it('is replaced by a budget of the node while Redis rejects the request', async () => {
     const { state } = await node(server.url, 'a')
     await state['redis'].send('SET', 'holdfast:{budget:taken}:window', 'something else')
     const budget = state.budget('taken', { ratio: 0, reservePerSecond: 1, window: 3_000 })
@@ -62,11 +62,11 @@ describe.skipIf(missing !== undefined)('a retry budget that a fleet shares', () 
     expect(state.status().up).toBe(true)
   })
 
-  it('counts the calls of the last window, however long ago the first of them was', async () => {
+  it('reports only the calls of the last window', async () => {
     const clock = fakeClock()
     const sent: unknown[][] = []
-    const wire = { isUp: true, run: async (...args: unknown[]) => (sent.push(args), [0, 0]) }
-    const budget = new FleetRetryBudget('api', wire as never, { window: 1000, clock })
+    const redis = { isUp: true, run: async (...args: unknown[]) => (sent.push(args), [0, 0]) }
+    const budget = new FleetRetryBudget('api', redis as never, { window: 1000, clock })
     await clock.advance(0)
     for (let i = 0; i < 900; i++) budget.deposit()
     await clock.advance(9000)

@@ -26,13 +26,13 @@ const broken = async () => {
 
 const stateOf = async (hf: Holdfast, id: string) => (await hf.breakers.get(id))?.state
 
-describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
+describe.skipIf(missing !== undefined)('runtimes of one fleet', () => {
   beforeAll(async () => {
     server = await RealRedis.start()
   })
   afterAll(() => server?.kill())
 
-  it('say when a breaker opened, and not when they came to hear of it', async () => {
+  it('report the time at which the breaker opened in the fleet', async () => {
     const config = { circuitBreakers: { clocked: { timeoutDuration: 7_200_000 } } }
     const a = await open(config)
     await a.breakers.trip('service:clocked', { by: 'ops' })
@@ -40,7 +40,7 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     afterwards(async () => redis.disconnect())
     const key = 'holdfast:{service:clocked}:state'
     await until(async () => (await redis.hget(key, 'state')) === 'open')
-    // As if that had been an hour ago.
+    // As if it had opened an hour ago.
     await redis.hincrby(key, 'openedAt', -3_600_000)
     const opened = (await a.breakers.get('service:clocked'))?.openTimestamp?.getTime() as number
     const minutesAgo = async (hf: Holdfast) => {
@@ -51,7 +51,7 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     }
     const late = await open(config)
     expect(await minutesAgo(late)).toEqual([60, 60])
-    // What Redis forgets they tell it.
+    // A runtime restores the state that Redis has lost.
     await a.close()
     await redis.flushall()
     await until(async () => (await redis.hget(key, 'state')) === 'open')
@@ -59,13 +59,13 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     await late.breakers.reset('service:clocked', { by: 'ops' })
   })
 
-  it('see each other, say what they think of breakers, and say goodbye', async () => {
+  it('list each other with the states of their breakers, and report nodes that join and leave', async () => {
     const config = { circuitBreakers: { api: { failureThreshold: 2 } } }
     const a = await open({ ...config, node: { id: 'a', heartbeat: 100 } })
-    const heard: unknown[] = []
-    a.events.on('*', ({ eventType, context }) => void heard.push([eventType, context?.['node']]))
+    const events: unknown[] = []
+    a.events.on('*', ({ eventType, context }) => void events.push([eventType, context?.['node']]))
     const b = await open({ ...config, node: { id: 'b', heartbeat: 100 } })
-    await until(() => heard.some((event) => JSON.stringify(event) === '["node_joined","b"]'))
+    await until(() => events.some((event) => JSON.stringify(event) === '["node_joined","b"]'))
     await b.breakers.trip('service:api', { by: 'ops' })
     await until(async () => {
       const nodes = (await a.fleet?.nodes()) ?? []
@@ -76,12 +76,12 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
       ['b', expect.stringMatching(/^\d/)],
     ])
     await b.close()
-    await until(() => heard.some((event) => JSON.stringify(event) === '["node_left","b"]'))
+    await until(() => events.some((event) => JSON.stringify(event) === '["node_left","b"]'))
     expect((await a.fleet?.nodes())?.map(({ id }) => id)).toEqual(['a'])
     await a.breakers.reset('service:api', { by: 'ops' })
   })
 
-  it('obey a trip through any of them, and after a restart', async () => {
+  it('apply a trip that was made on any of them, and after a restart', async () => {
     const config = { circuitBreakers: { mail: {} } }
     const [a, b] = [await open(config), await open(config)]
     await a.breakers.trip('service:mail', { by: 'ops' })
@@ -95,7 +95,7 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     await c.breakers.reset('service:mail', { by: 'ops' })
   })
 
-  it('set the same members of a pool aside', async () => {
+  it('eject the same members of a pool', async () => {
     const breaker = { failureThreshold: 2, timeoutDuration: 60_000, share: 'state' }
     const member = { id: 'p1', url: 'http://127.0.0.1:1' }
     const config = {
@@ -118,16 +118,16 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     await until(() => a.pools.get('proxies').status('p1') === 'available')
   })
 
-  it('remember the members that are set aside when all of them start anew', async () => {
+  it('restore the ejected members after a restart of all of them', async () => {
     const members = ['m1', 'm2'].map((id, i) => ({ id, url: `http://127.0.0.1:${i + 1}` }))
     const pools = { 'a pool': { circuitBreaker: { timeoutDuration: 60_000 }, members } }
     const id = 'pool:a%20pool:m1'
     const client = new Redis(server.url)
     afterwards(async () => client.disconnect())
-    const remembered = () => client.zrange('holdfast:{pool:a%20pool}:open', '0', '-1')
+    const ejectedIds = () => client.zrange('holdfast:{pool:a%20pool}:open', '0', '-1')
     const first = await open({ pools })
     await first.breakers.trip(id, { by: 'ops' })
-    await until(async () => (await remembered()).length === 1)
+    await until(async () => (await ejectedIds()).length === 1)
     expect(await client.pttl('holdfast:{pool:a%20pool}:open')).toBeGreaterThan(0)
     await first.close()
     const second = await open({ pools })
@@ -138,21 +138,21 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
         .usedBreakers()
         .map((breaker) => breaker.id),
     ).toEqual([id])
-    // One that could not ask when it started asks when it can.
+    // A runtime that started without Redis reads the ejected members later.
     const proxy = await FaultProxy.start(server.port)
     afterwards(() => proxy.close())
     proxy.cut()
     const late = await open({ pools, shared: proxy.url })
     expect(late.pools.get('a pool').status('m1')).toBe('available')
-    proxy.mend()
+    proxy.restore()
     await until(() => late.pools.get('a pool').status('m1') === 'open')
     await second.breakers.reset(id, { by: 'ops' })
-    await until(async () => (await remembered()).length === 0)
+    await until(async () => (await ejectedIds()).length === 0)
     await until(() => late.pools.get('a pool').status('m1') === 'available')
     expect((await open({ pools })).pools.get('a pool').status('m1')).toBe('available')
   })
 
-  it('leave a member alone together that asked one of them for it', async () => {
+  it('share the cooldown of a member', async () => {
     const members = ['p1', 'p2', 'p3'].map((id, i) => ({ id, url: `http://127.0.0.1:${i + 1}` }))
     const lone = { ...members[2], circuitBreaker: { share: 'none' } }
     const config = {
@@ -178,7 +178,7 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     expect(status(await open(config))[0]).toBe('available')
   })
 
-  it('take over changes of policies that one of them made', async () => {
+  it('apply policy changes that were made on one of them', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'holdfast-fleet-'))
     afterwards(() => rm(dir, { recursive: true, force: true }))
     const store = `sqlite:${join(dir, 'holdfast.db')}`
@@ -187,15 +187,15 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     await until(async () => (await b.policies.get('fetch').catch(() => undefined))?.maxAttempts === 9)
   })
 
-  it('write what happens into one stream, which can be read on from any place', async () => {
+  it('append their events to one stream, which can be read from any place', async () => {
     const config = { policies: { twice: { maxAttempts: 2, backoffType: 'immediate' } } }
     const [a, b] = [
       await open({ ...config, node: { id: 'writer', heartbeat: 100 } }),
       await open({ ...config, node: { id: 'reader', heartbeat: 100 } }),
     ]
-    await a.run('twice', broken, { name: 'told' }).catch(() => {})
+    await a.run('twice', broken, { name: 'streamed' }).catch(() => {})
     const mine = async () =>
-      ((await b.fleet?.events({ limit: 1000 })) ?? []).filter(({ event }) => event.operation === 'told')
+      ((await b.fleet?.events({ limit: 1000 })) ?? []).filter(({ event }) => event.operation === 'streamed')
     await until(async () => (await mine()).length === 2)
     const [first, second] = await mine()
     expect([first?.node, first?.event.eventType, second?.event.eventType]).toEqual([
@@ -209,7 +209,7 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     )
   })
 
-  it('draw on one budget where a policy shares its own, and report what is left of it', async () => {
+  it('share the retry budget of a policy with `shared`, and report how much is left', async () => {
     const budget = { ratio: 0, reservePerSecond: 0.05, window: 1_000_000, shared: true }
     const config = { policies: { busy: { maxAttempts: 100, backoffType: 'immediate', budget } } }
     const [a, b] = [await open(config), await open(config)]
@@ -227,7 +227,7 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     expect([...a.budgets()]).toEqual([['busy', expect.closeTo(0, -1.1)]])
   })
 
-  it('draw on a budget each where it is not shared', async () => {
+  it('have separate retry budgets without `shared`', async () => {
     const budget = { ratio: 0, reservePerSecond: 0.005, window: 1_000_000 }
     const config = { policies: { lone: { maxAttempts: 100, backoffType: 'immediate', budget } } }
     for (const hf of [await open(config), await open(config)]) {
@@ -237,21 +237,21 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     }
   })
 
-  it('say how they stand with the fleet', async () => {
+  it('report the status of their connection to the fleet', async () => {
     const hf = await open({ node: { id: 'teller', heartbeat: 100 } })
     expect(hf.fleet?.status()).toMatchObject({ node: 'teller', up: true, losses: 0, eventsDropped: 0 })
     expect(hf.fleet?.status()).not.toHaveProperty('lostSince')
     expect((await hf.nodes()).map(({ id }) => id)).toContain('teller')
   })
 
-  it('say nothing to Redis but that they live while all is well', async () => {
+  it('send only heartbeats to Redis while no call fails', async () => {
     const hf = await open({ circuitBreakers: { quiet: {} }, node: { heartbeat: 60_000 } })
     const before = hf.fleet?.commands
     for (let i = 0; i < 1000; i++) await hf.run('x', async () => i, { service: 'quiet' })
     expect(hf.fleet?.commands).toBe(before)
   })
 
-  it('leave nothing in Redis that does not expire by itself', async () => {
+  it('leave only keys in Redis that expire', async () => {
     const budget = { ratio: 0.2, shared: true }
     const hf = await open({
       policies: { tidy: { maxAttempts: 2, backoffType: 'immediate', budget } },
@@ -269,11 +269,12 @@ describe.skipIf(missing !== undefined)('runtimes with one `shared`', () => {
     await until(async () => (await client.exists(...kept.map((key) => `holdfast:${key}`))) === kept.length)
     for (const key of await client.keys('*')) {
       expect(key).toMatch(/^holdfast:(\{.+\}:\w+|events)$/)
-      expect(await client.pttl(key), key).toBeGreaterThan(0)
+      // -1 is a key that never expires; -2 one that was deleted meanwhile, such as a round of votes.
+      expect(await client.pttl(key), key).not.toBe(-1)
     }
   })
 
-  it('refuse a url that is none, and never repeat its password', async () => {
+  it('reject a url with another scheme without repeating its password', async () => {
     const opening = Holdfast.open({ config: { shared: 'http://:hunter2@redis' }, env: {} })
     await expect(opening).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     await expect(opening).rejects.not.toThrow(/hunter2/)

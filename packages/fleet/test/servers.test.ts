@@ -7,7 +7,7 @@ import { createSecureContext, TLSSocket } from 'node:tls'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { freePort, missing, QUIET, RealRedis, until } from './redis.js'
-import { afterwards, fail, node, told } from './setup.js'
+import { afterwards, countEvents, fail, node } from './setup.js'
 
 const folder = () => {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-redis-'))
@@ -30,7 +30,7 @@ async function command(port: number, ...words: [string, ...string[]]): Promise<u
   }
 }
 
-/** A breaker on each of two nodes, opened by the first one's failures and closed by the second one's order. */
+/** A breaker on each of two nodes, opened by failures of the first and closed by a reset on the second. */
 async function share(url: string, id = 'service:api') {
   const [a, b] = [await node(url, 'a'), await node(url, 'b')]
   const [mine, other] = [await a.add(id), await b.add(id)]
@@ -51,26 +51,26 @@ const canMakeCertificates = () => {
   }
 }
 
-/** What TLS takes for a record that is none. */
-const BROKEN = '\x15\x03\x03\0\x02\x02\x32'
+/** The bytes of a TLS record that is not valid. */
+const BROKEN_RECORD = '\x15\x03\x03\0\x02\x02\x32'
 
-/** Files with the key and the certificate of a server of this machine. */
-function certify() {
+/** Creates files with the key and the certificate of a local server. */
+function createCertificate() {
   const dir = folder()
   const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')]
-  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  const named = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
-  execFileSync('openssl', [...made, ...named, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
+  execFileSync('openssl', [...request, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' })
   return { dir, key, cert }
 }
 
-describe.skipIf(!canMakeCertificates())('a server whose TLS breaks', () => {
+describe.skipIf(!canMakeCertificates())('a TLS connection', () => {
   it.each([
     ['one server', ''],
     ['a cluster and its subscriptions', '&cluster=true'],
     ['a sentinel', '&sentinel=main'],
-  ])('is left at the first broken record: %s', async (_, parameter) => {
-    const { key, cert } = certify()
+  ])('is closed at the first broken record: %s', async (_, parameter) => {
+    const { key, cert } = createCertificate()
     const secureContext = createSecureContext({ key: readFileSync(key), cert: readFileSync(cert) })
     const open = new Set<Socket>()
     let left = 0
@@ -83,8 +83,8 @@ describe.skipIf(!canMakeCertificates())('a server whose TLS breaks', () => {
         open.delete(raw)
         left++
       })
-      // Beneath TLS: a record that is none. The client's second error would be the end of the connection.
-      secure.once('secure', () => setImmediate(() => Socket.prototype.write.call(raw, BROKEN)))
+      // Written below TLS. The second error of the client is the end of the connection.
+      secure.once('secure', () => setImmediate(() => Socket.prototype.write.call(raw, BROKEN_RECORD)))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     afterwards(async () => {
@@ -96,25 +96,28 @@ describe.skipIf(!canMakeCertificates())('a server whose TLS breaks', () => {
     await until(() => left >= 6)
     await lost.state.close()
     await until(() => open.size === 0)
-    expect(told(lost, 'shared_state_lost')).toBe(1)
+    expect(countEvents(lost, 'shared_state_lost')).toBe(1)
   })
 })
 
-describe.skipIf(missing !== undefined)('nodes share over', () => {
-  it.skipIf(!canMakeCertificates())('TLS, and not with a server that nobody vouches for', async () => {
-    const { dir, key, cert } = certify()
-    const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-auth-clients', 'no']
-    const { port } = await start((tls) => ['--port', '0', '--tls-port', String(tls), ...files, ...QUIET])
-    await share(`rediss://127.0.0.1:${port}/0?ca=${encodeURIComponent(cert)}`)
-    const stranger = await node(`rediss://127.0.0.1:${port}/0`, 'stranger')
-    expect(told(stranger, 'shared_state_lost')).toBe(1)
-    await expect(node(`rediss://127.0.0.1:${port}/0?ca=${dir}/none.pem`, 'c')).rejects.toMatchObject({
-      code: 'INVALID_OPTIONS',
-      message: expect.stringContaining('none.pem'),
-    })
-  })
+describe.skipIf(missing !== undefined)('a fleet', () => {
+  it.skipIf(!canMakeCertificates())(
+    'shares state over TLS, only with a server whose certificate is trusted',
+    async () => {
+      const { dir, key, cert } = createCertificate()
+      const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-auth-clients', 'no']
+      const { port } = await start((tls) => ['--port', '0', '--tls-port', String(tls), ...files, ...QUIET])
+      await share(`rediss://127.0.0.1:${port}/0?ca=${encodeURIComponent(cert)}`)
+      const untrusting = await node(`rediss://127.0.0.1:${port}/0`, 'untrusting')
+      expect(countEvents(untrusting, 'shared_state_lost')).toBe(1)
+      await expect(node(`rediss://127.0.0.1:${port}/0?ca=${dir}/none.pem`, 'c')).rejects.toMatchObject({
+        code: 'INVALID_OPTIONS',
+        message: expect.stringContaining('none.pem'),
+      })
+    },
+  )
 
-  it('a cluster, wherever the keys lie', async () => {
+  it('shares state through a cluster, in whichever slot the keys are', async () => {
     const dir = folder()
     const bus = [await freePort(), await freePort()]
     const servers: RealRedis[] = []
@@ -128,14 +131,14 @@ describe.skipIf(missing !== undefined)('nodes share over', () => {
     await command(two, 'CLUSTER', 'ADDSLOTSRANGE', '8192', '16383')
     await command(two, 'CLUSTER', 'SET-CONFIG-EPOCH', '2')
     await command(one, 'CLUSTER', 'MEET', '127.0.0.1', String(two), String(bus[1]))
-    const isWell = async (port: number) => {
-      const told = String(await command(port, 'CLUSTER', 'INFO'))
-      return told.includes('cluster_state:ok') && told.includes('cluster_known_nodes:2')
+    const isReady = async (port: number) => {
+      const info = String(await command(port, 'CLUSTER', 'INFO'))
+      return info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:2')
     }
-    await until(async () => (await isWell(one)) && (await isWell(two)))
+    await until(async () => (await isReady(one)) && (await isReady(two)))
     const url = `redis://127.0.0.1:${one}?cluster=true&node=127.0.0.1:${two}`
     const { a, b } = await share(url)
-    // Breakers of both servers, so that what one of them says is heard by all.
+    // Breakers on both servers, so that messages of each server are received by all nodes.
     for (let i = 0; i < 8; i++) {
       const [mine, other] = [await a.add(`service:${i}`), await b.add(`service:${i}`)]
       fail(mine, 2)
@@ -144,7 +147,7 @@ describe.skipIf(missing !== undefined)('nodes share over', () => {
     for (const port of [one, two]) expect(await command(port, 'DBSIZE')).toBeGreaterThan(1)
   })
 
-  it('the master that Sentinel names, and the next one when that is gone', async () => {
+  it('shares state through the master that Sentinel names, and through the next one after a failover', async () => {
     const dir = folder()
     const master = await start((port) => ['--port', String(port), ...QUIET])
     const from = ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0']
@@ -165,25 +168,26 @@ describe.skipIf(missing !== undefined)('nodes share over', () => {
     await until(async () => (await known()).includes(String(replica.port)))
     const { a, b, mine, other } = await share(`redis://127.0.0.1:${sentinel.port}/0?sentinel=mymaster`)
     await master.kill()
-    await until(() => told(a, 'shared_state_restored') > 0 && told(b, 'shared_state_restored') > 0)
+    await until(
+      () => countEvents(a, 'shared_state_restored') > 0 && countEvents(b, 'shared_state_restored') > 0,
+    )
     fail(mine, 2)
     await until(() => other.state === 'open')
     expect(await command(replica.port, 'DBSIZE')).toBeGreaterThan(1)
   })
 })
 
-describe('a url of the shared state is refused', () => {
+describe('the url of the shared state', () => {
   it.each([
-    ['redis://127.0.0.1:1/x', 'a database that is no number'],
+    ['redis://127.0.0.1:1/x', 'expected a database number'],
     ['redis://127.0.0.1:1/3?cluster=true', 'a cluster has only one'],
-    ['redis://127.0.0.1:1?clustr=true', 'the unknown parameter clustr'],
-    ['redis://127.0.0.1:1?cluster=true&node=a b', 'a node that is no HOST:PORT'],
-    ['nonsense', 'is no url'],
-  ])('where it is %s', async (url, why) => {
-    const opening = node(url, 'a')
-    await expect(opening).rejects.toMatchObject({
+    ['redis://127.0.0.1:1?clustr=true', 'unknown parameter clustr'],
+    ['redis://127.0.0.1:1?cluster=true&node=a b', 'expected HOST:PORT as node'],
+    ['nonsense', 'not a valid url'],
+  ])('is rejected if it is %s', async (url, problem) => {
+    await expect(node(url, 'a')).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
-      message: expect.stringContaining(why),
+      message: expect.stringContaining(problem),
     })
   })
 })

@@ -1,28 +1,28 @@
 import type { CircuitBreaker } from 'holdfast'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { missing, RealRedis, until } from './redis.js'
-import { node, type TestNode, told } from './setup.js'
+import { countEvents, node, type TestNode } from './setup.js'
 
 const OLD = { timeoutDuration: 30_000 }
 const NEW = { timeoutDuration: 20_000 }
 
 let server: RealRedis
-let made = 0
+let fleetCount = 0
 
 interface Member extends TestNode {
   readonly breaker: CircuitBreaker
 }
 
-/** A fleet of its own, whose nodes are started with one setting or another. */
+/** Creates a fleet in a database of its own; returns a function that starts nodes with different settings. */
 function fleet(heartbeat = 100) {
-  const db = ++made
+  const db = ++fleetCount
   return async (name: string, settings: typeof OLD): Promise<Member> => {
     const one = await node(server.url.replace(/0$/, String(db)), name, { heartbeat })
     return { ...one, breaker: await one.add('service:api', { share: 'state' }, settings) }
   }
 }
 
-/** The node is there no more, and did not say so. */
+/** Stops a node without the message that it leaves. */
 function kill({ state }: TestNode): void {
   const members = state['membership']
   members['isClosed'] = true
@@ -30,7 +30,7 @@ function kill({ state }: TestNode): void {
   state['redis'].close()
 }
 
-/** What each does, all do. */
+/** Checks that a command on each node is applied by all. */
 async function expectTogether(members: readonly Member[]): Promise<void> {
   for (const { breaker } of members) {
     breaker.trip()
@@ -40,43 +40,43 @@ async function expectTogether(members: readonly Member[]): Promise<void> {
   }
 }
 
-const strangersOf = ({ state, breaker }: Member) => [
+const mismatchedNodesOf = ({ state, breaker }: Member) => [
   ...(state['breakers'].get(breaker.id)?.mismatchedNodes ?? []),
 ]
 
-describe.skipIf(missing !== undefined)('nodes whose settings were changed', () => {
+describe.skipIf(missing !== undefined)('nodes with changed settings', () => {
   beforeAll(async () => {
     server = await RealRedis.start()
   })
   afterAll(() => server?.kill())
 
-  it('take no notice of what a node had that left', async () => {
+  it('ignore the settings of a node that has left', async () => {
     const start = fleet()
     await (await start('old', OLD)).state.close()
     const members = [await start('a', NEW), await start('b', NEW)]
     await expectTogether(members)
-    expect(members.map((one) => told(one, 'alert'))).toEqual([0, 0])
+    expect(members.map((one) => countEvents(one, 'alert'))).toEqual([0, 0])
   })
 
-  it('take no notice of what a node had that was killed, as soon as its heartbeat has run out', async () => {
+  it('ignore the settings of a killed node once its heartbeat has expired', async () => {
     const start = fleet()
     kill(await start('old', OLD))
     const members = [await start('a', NEW), await start('b', NEW)]
     await expectTogether(members)
   })
 
-  it('find that out by themselves where nobody tells them who left', async () => {
+  it('detect that a node has left without a message', async () => {
     const start = fleet()
     const old = await start('old', OLD)
     const members = [await start('a', NEW), await start('b', NEW)] as const
-    await until(() => members.every((one) => strangersOf(one).length === 1))
-    // Nobody says that it left.
+    await until(() => members.every((one) => mismatchedNodesOf(one).length === 1))
+    // No message says that it left.
     kill(old)
     await members[0].state['redis'].send('ZREM', 'holdfast:{nodes}:live', 'old')
     await expectTogether(members)
   })
 
-  it('are together at the end of a rolling deploy', async () => {
+  it('share the breaker after a rolling deploy', async () => {
     const start = fleet()
     const names = ['a', 'b', 'c'] as const
     const members = new Map<string, Member>()
@@ -88,8 +88,8 @@ describe.skipIf(missing !== undefined)('nodes whose settings were changed', () =
     await expectTogether([...members.values()])
   })
 
-  it('are together at the end of a rolling deploy of nodes that are killed and keep their names', async () => {
-    // Nobody is missed: each is there again before its heartbeat has run out.
+  it('share the breaker after a rolling deploy of nodes that are killed and keep their names', async () => {
+    // Each node is back before its heartbeat has expired.
     const start = fleet(60_000)
     const names = ['a', 'b', 'c'] as const
     const members = new Map<string, Member>()
@@ -101,33 +101,36 @@ describe.skipIf(missing !== undefined)('nodes whose settings were changed', () =
     await expectTogether([...members.values()])
   })
 
-  it('all know of each other while they live, whoever came first', async () => {
+  it('know all live nodes with other settings, in whichever order they started', async () => {
     const start = fleet()
     const first = await start('a', OLD)
     const old = await start('b', OLD)
     await first.state.close()
     const members = [await start('c', NEW), await start('d', NEW)] as const
-    await until(() => members.every((one) => strangersOf(one).includes('b')) && strangersOf(old).length === 2)
-    for (const one of [old, ...members]) expect(told(one, 'alert')).toBeGreaterThan(0)
+    await until(
+      () =>
+        members.every((one) => mismatchedNodesOf(one).includes('b')) && mismatchedNodesOf(old).length === 2,
+    )
+    for (const one of [old, ...members]) expect(countEvents(one, 'alert')).toBeGreaterThan(0)
     old.breaker.trip()
     await old.state['membership'].heartbeat()
     await members[0].state['membership'].heartbeat()
     expect(members.map(({ breaker }) => breaker.state)).toEqual(['closed', 'closed'])
-    // What happened to one of them while it stood alone is told when it need not any more.
+    // A change that a node made alone is sent to the fleet once the settings do not differ any more.
     members[0].breaker.trip()
     await old.state.close()
     await until(() => members[1].breaker.state === 'open')
     await expectTogether(members)
   })
 
-  it('do not bring the fleet an order that was followed by a test which closed the breaker again', async () => {
+  it('do not send a trip to the fleet after a probe has closed the breaker again', async () => {
     const start = fleet()
     const old = await start('old', { timeoutDuration: 60_000 })
     const members = [
       await start('a', { timeoutDuration: 10 }),
       await start('b', { timeoutDuration: 10 }),
     ] as const
-    await until(() => members.every((one) => strangersOf(one).length === 1))
+    await until(() => members.every((one) => mismatchedNodesOf(one).length === 1))
     const { breaker } = members[0]
     breaker.trip()
     let permit: ReturnType<CircuitBreaker['admit']>
@@ -137,8 +140,8 @@ describe.skipIf(missing !== undefined)('nodes whose settings were changed', () =
     const changes: string[] = []
     members[1].breaker.on(({ toState }) => void changes.push(toState))
     await old.state.close()
-    await until(() => members.every((one) => strangersOf(one).length === 0))
-    // Answered after whatever was said when they met again.
+    await until(() => members.every((one) => mismatchedNodesOf(one).length === 0))
+    // These replies arrive after those of the synchronization that the departure caused.
     const link = members[0].state['breakers'].get(breaker.id)
     await link?.sync()
     await link?.sync()

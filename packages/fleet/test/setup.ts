@@ -7,7 +7,7 @@ import { memoryStore } from '../../store/src/memory/index.js'
 import { FleetCoordinator, type FleetCoordinatorOptions } from '../src/coordinator.js'
 import type { ShareOptions } from '../src/shared-settings.js'
 
-/** Does that after the test: what was asked for last comes first. */
+/** Runs a cleanup after the test, the last one first. */
 export const afterwards = (end: () => Promise<unknown>) => onTestFinished(async () => void (await end()))
 
 export interface TestNode {
@@ -19,33 +19,33 @@ export interface TestNode {
 
 export const SHARE: ShareOptions = { share: 'state', quorum: 0.5, minimumCalls: 5 }
 
-/** A node of a fleet in this process, on the machine's clock: Redis has no other. */
+/** A node of a fleet in this process, on the system clock, because Redis has no other. */
 export async function node(
   url: string,
   name: string,
   options: Partial<FleetCoordinatorOptions> = {},
 ): Promise<TestNode> {
-  const house = new StoreBackedContext({
+  const context = new StoreBackedContext({
     clock: systemClock,
     random: systemRandom,
     logger: undefined,
     store: memoryStore(),
   })
-  house.warn = () => {}
+  context.warn = () => {}
   const events: RetryEvent[] = []
-  house.bus.on('*', (event) => void events.push(event))
+  context.bus.on('*', (event) => void events.push(event))
   const breakers = new Map<string, CircuitBreaker>()
   const self = () => {
-    const now = new Date(house.clock.wall())
+    const now = new Date(context.clock.wall())
     const opinions = Object.fromEntries(
-      [...breakers].flatMap(([id, { state: phase }]) => (phase === 'closed' ? [] : [[id, phase]])),
+      [...breakers].flatMap(([id, breaker]) => (breaker.state === 'closed' ? [] : [[id, breaker.state]])),
     )
     return { id: name, version: '0.0.0', startedAt: now, lastSeen: now, opinions }
   }
-  const state = await FleetCoordinator.open(url, house, { node: name, heartbeat: 200, self, ...options })
+  const state = await FleetCoordinator.open(url, context, { node: name, heartbeat: 200, self, ...options })
   afterwards(async () => {
     await state.close()
-    await house.close()
+    await context.close()
   })
   return {
     name,
@@ -68,6 +68,6 @@ export function succeed(breaker: CircuitBreaker, times: number): void {
   for (let i = 0; i < times; i++) breaker.admit()?.success()
 }
 
-/** How often an event was told. */
-export const told = ({ events }: TestNode, type: string) =>
+/** How often a node has emitted an event. */
+export const countEvents = ({ events }: TestNode, type: string) =>
   events.filter(({ eventType }) => eventType === type).length

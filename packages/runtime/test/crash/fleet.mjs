@@ -12,7 +12,7 @@ import { seeded } from './random.mjs'
 const [processes = '20', rounds = '100', given = String(randomInt(2 ** 31))] = process.argv.slice(2)
 const random = seeded(Number(given))
 const size = Number(processes)
-const { bundle, mostInOneEpoch, NodeProcess } = await helpers('processes')
+const { bundle, maxProbesPerEpoch, NodeProcess } = await helpers('processes')
 const { RealRedis, missing } = await helpers('redis')
 if (missing !== undefined) throw new Error(missing)
 const code = await bundle()
@@ -80,7 +80,7 @@ const broken = []
 let slowest = 0
 let calls = 0
 for (let round = 1; round <= Number(rounds); round++) {
-  await reports(random() < 0.7 ? 'down' : 'well')
+  await reports(random() < 0.7 ? 'down' : 'up')
   const names = Object.keys(faults)
   const chosen = Array.from(
     { length: 1 + Math.floor(random() * 2) },
@@ -90,7 +90,7 @@ for (let round = 1; round <= Number(rounds); round++) {
     await faults[/** @type {string} */ (name)]?.()
     await wait(random() * 300)
   }
-  await reports('well')
+  await reports('up')
   let all = await reports()
   const began = performance.now()
   const settled = () =>
@@ -106,10 +106,10 @@ for (let round = 1; round <= Number(rounds); round++) {
     )
     broken.push(`round ${round} (${chosen.join(', ')}): no common end: ${[...new Set(seen)].join(' ')}`)
   }
-  const most = mostInOneEpoch(tokens)
+  const most = maxProbesPerEpoch(tokens)
   if (most > 2) broken.push(`round ${round} (${chosen.join(', ')}): ${most} tests in one epoch`)
-  const strange = all.flatMap((report) => report.strange)
-  if (strange.length > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${strange[0]}`)
+  const unexpected = all.flatMap((report) => report.unexpected)
+  if (unexpected.length > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${unexpected[0]}`)
   const waited = all.reduce((sum, report) => sum + report.waited, 0)
   if (waited > 0) broken.push(`round ${round} (${chosen.join(', ')}): ${waited} calls waited for Redis`)
   slowest = Math.max(slowest, ...all.map((report) => report.slowest))
@@ -119,7 +119,7 @@ for (let round = 1; round <= Number(rounds); round++) {
 }
 console.log(
   `${size} processes, ${rounds} rounds, seed ${given}: ${calls} calls by those that live, ${tokens.length} tests in ` +
-    `${new Set(tokens.map((token) => token.split(':')[0])).size} epochs, at most ${mostInOneEpoch(tokens)} in one; ` +
+    `${new Set(tokens.map((token) => token.split(':')[0])).size} epochs, at most ${maxProbesPerEpoch(tokens)} in one; ` +
     `no call waited for Redis, and the slowest took ${Math.round(slowest)} ms beyond its own wait`,
 )
 for (const line of broken) console.log(`BROKEN ${line}`)

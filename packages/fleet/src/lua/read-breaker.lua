@@ -1,0 +1,5 @@
+-- Reads the state of a breaker and changes nothing.
+--
+-- KEYS, ARGV[1] to ARGV[3] and result: see breaker-prelude.lua
+
+return view()
