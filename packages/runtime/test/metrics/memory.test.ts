@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { expect, it } from 'vitest'
+import { sourceAliases } from '../../../../scripts/packages.mjs'
 
 /** Counted in a process of its own, because what other tests leave behind would be counted too. */
 const script = `
@@ -50,10 +51,7 @@ it('takes less than 2.5 MB for 10,000 attempts and 100 breakers, and no more for
     platform: 'node',
     format: 'esm',
     write: false,
-    alias: {
-      holdfast: fileURLToPath(new URL('../../../core/src/index.ts', import.meta.url)),
-      'holdfast/internal': fileURLToPath(new URL('../../../core/src/internal/index.ts', import.meta.url)),
-    },
+    alias: sourceAliases,
   })
   const code = outputFiles[0]?.text ?? ''
   const told = JSON.parse(
