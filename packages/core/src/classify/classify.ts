@@ -48,6 +48,7 @@ function byHttpError(error: ErrorLike, status: number): Classification {
 
 /** Whether an error is a bare `new Error(message)`, as most thrown errors are: only its message can be inspected. */
 const isBareError = (error: ErrorLike): boolean =>
+  error.code === undefined && // checked first, because listing the properties is slow and system errors have a code
   Object.getPrototypeOf(error) === Error.prototype &&
   Object.getOwnPropertyNames(error).every((name) => name === 'stack' || name === 'message')
 
