@@ -170,16 +170,16 @@ describe('a list', () => {
     const text = 'http://a.example:1\nftp://u:hunter2@b.example\nhttp://c.example weight=hunter2\n:hunter2:'
     const problems = problemsOf(() => parseProxyList(text)).join('\n')
     expect(problems).toMatch(/line 2: .*ftp/)
-    expect(problems).toMatch(/line 3: weight takes a number/)
+    expect(problems).toMatch(/line 3: expected weight to be a number/)
     expect(problems).toMatch(/line 4/)
     expect(problems).not.toContain(SECRET)
   })
 
   it.each([
-    ['{ "hunter2": ', 'it begins like JSON'],
-    ['{ "hunter2": 1 }', 'without a list'],
-    ['[{ "prot": "hunter2" }]', 'takes url, or host and port'],
-    ['[{ "host": { "hunter2": 1 } }]', 'the fields are'],
+    ['{ "hunter2": ', 'starts like JSON'],
+    ['{ "hunter2": 1 }', 'expected a JSON array'],
+    ['[{ "prot": "hunter2" }]', 'expected url, or host and port'],
+    ['[{ "host": { "hunter2": 1 } }]', 'unknown field'],
     ['[null]', 'entry 1'],
   ])('is refused where it is no list: %s', (text, words) => {
     const problems = problemsOf(() => parseProxyList(text)).join('\n')

@@ -7,17 +7,20 @@ import type { MemberBreakers } from './members/member-breakers.js'
 import type { SlotTable } from './members/slot-table.js'
 import type { SelectionStrategy } from './strategies/strategy.js'
 
-/** Where a slot stands: it has a member that is not drained, and is in the strategy's index. */
+/** Flags of a slot: it has a member that is not drained; it is in the index of the strategy. */
 const ENABLED = 1
 const INDEXED = 2
 
-/** A time that has passed, whatever the clock says. */
+/** A time before every reading of any clock. */
 const ALWAYS_PAST = Number.NEGATIVE_INFINITY
 
-/** How a member stands: drained, at rest, or as its breaker is; `available` is a closed one, or one that is spared. */
+/**
+ * The status of a member: drained, in a cooldown (`resting`), or the state of its breaker. `available` means that the breaker
+ * is closed or exempt by `maxEjected`.
+ */
 export type MemberStatus = 'available' | 'open' | 'half_open' | 'resting' | 'drained'
 
-/** How many may be out, and how time passes. */
+/** The settings of a pool that decide about availability. */
 export interface AvailabilityOptions {
   readonly maxEjected: number | undefined
   readonly panicThreshold: number | undefined
@@ -25,15 +28,15 @@ export interface AvailabilityOptions {
 }
 
 /**
- * Who may be chosen. A slot that is out for a time has an entry among those that are due; whatever happens to a member, or
- * when its time has come, it is looked at anew.
+ * Knows which slots can be selected, and keeps the indexes of the strategies up to date. A slot that is unavailable until a
+ * known time is queued for that time; it is evaluated again when the time has come or its member or breaker changes.
  */
 export class Availability implements SlotIndexed {
-  /** How many may be chosen, and how many are not drained. */
+  /** The number of slots that can be selected, and of those that are not drained. */
   available = 0
   enabled = 0
   private flags = new Uint8Array(0)
-  /** The earliest entry of each slot among those that are due. */
+  /** The earliest time for which each slot is queued; Infinity for a slot that is not queued. */
   private queuedAt = new Float64Array(0)
   private readonly dueSlots = new TimeHeap()
   private readonly cooldowns = new Map<number, number>()
@@ -46,34 +49,34 @@ export class Availability implements SlotIndexed {
   private readonly clock: Clock
 
   constructor(
-    roster: SlotTable,
+    slotTable: SlotTable,
     breakers: MemberBreakers,
-    makeStrategy: () => SelectionStrategy,
-    limits: AvailabilityOptions,
+    createStrategy: () => SelectionStrategy,
+    options: AvailabilityOptions,
   ) {
-    const { maxEjected, panicThreshold = 0, clock } = limits
-    this.slotTable = roster
+    const { maxEjected, panicThreshold = 0, clock } = options
+    this.slotTable = slotTable
     this.breakers = breakers
     this.ejections = new Ejections(maxEjected)
-    this.strategy = roster.register(makeStrategy())
-    this.panicStrategy = panicThreshold > 0 ? roster.register(makeStrategy()) : undefined
+    this.strategy = slotTable.register(createStrategy())
+    this.panicStrategy = panicThreshold > 0 ? slotTable.register(createStrategy()) : undefined
     this.panicThreshold = panicThreshold
     this.clock = clock
   }
 
-  /** Where so few are available that the choice is among all. */
+  /** Whether so few members are available that the selection is among all enabled ones (panic mode). */
   private get isPanicking(): boolean {
     return this.available < this.panicThreshold * this.enabled
   }
 
-  /** A member has come. */
+  /** Adds the slot of a new member, enabled. */
   addSlot(slot: number): void {
     this.strategy.addSlot?.(slot)
     this.panicStrategy?.addSlot?.(slot)
     this.enable(slot)
   }
 
-  /** A member goes. */
+  /** Removes the slot of a member that leaves the pool. */
   removeSlot(slot: number): void {
     this.drain(slot)
     this.cooldowns.delete(slot)
@@ -81,26 +84,26 @@ export class Availability implements SlotIndexed {
     this.panicStrategy?.removeSlot?.(slot)
   }
 
-  /** Lets something about a member change that strategies go by. What keeps it from being chosen stays. */
+  /** Applies a change of a member's properties, such as its weight, to the strategies. Its availability does not change. */
   updateMember(slot: number, change: () => void): void {
     this.deindex(slot)
     change()
     this.index(slot)
   }
 
-  /** Goes by another strategy, and by another share of members that may be out. */
-  updateStrategy(makeStrategy: () => SelectionStrategy, maxEjected: number | undefined): void {
+  /** Replaces the strategy and the limit of ejected members. */
+  updateStrategy(createStrategy: () => SelectionStrategy, maxEjected: number | undefined): void {
     const { slotTable, panicStrategy } = this
     slotTable.unregister(this.strategy)
     slotTable.unregister(panicStrategy)
-    this.strategy = slotTable.register(makeStrategy())
-    this.panicStrategy = panicStrategy === undefined ? undefined : slotTable.register(makeStrategy())
+    this.strategy = slotTable.register(createStrategy())
+    this.panicStrategy = panicStrategy === undefined ? undefined : slotTable.register(createStrategy())
     this.ejections = new Ejections(maxEjected)
     for (const slot of slotTable.usedSlots()) this.index(slot)
     for (const slot of slotTable.usedSlots()) this.onBreakerChanged(slot)
   }
 
-  /** Takes a member out until it is enabled; tells whether that is new. */
+  /** Makes a member unavailable until it is enabled; returns whether it was enabled before. */
   drain(slot: number): boolean {
     if (!this.isEnabled(slot)) return false
     ;(this.flags[slot] as number) ^= ENABLED
@@ -111,7 +114,7 @@ export class Availability implements SlotIndexed {
     return true
   }
 
-  /** Takes a member in again; tells whether it was out. */
+  /** Enables a drained member; returns whether it was drained. */
   enable(slot: number): boolean {
     if (this.isEnabled(slot)) return false
     ;(this.flags[slot] as number) ^= ENABLED
@@ -122,7 +125,7 @@ export class Availability implements SlotIndexed {
     return true
   }
 
-  /** Leaves a member alone until a time; tells whether that is later than it would have been. */
+  /** Starts a cooldown until a time; returns false if the current one ends later. */
   startCooldown(slot: number, until: number): boolean {
     if (until <= this.cooldownUntil(slot)) return false
     this.cooldowns.set(slot, until)
@@ -130,7 +133,7 @@ export class Availability implements SlotIndexed {
     return true
   }
 
-  /** Ends the rest of a member; tells whether it had one. */
+  /** Ends the cooldown of a member; returns whether it had one. */
   endCooldown(slot: number): boolean {
     const wasCoolingDown = this.cooldownUntil(slot) > this.clock.now()
     this.cooldowns.delete(slot)
@@ -138,18 +141,18 @@ export class Availability implements SlotIndexed {
     return wasCoolingDown
   }
 
-  /** Until when a member rests; a time that has passed where it does not. */
+  /** The end of the cooldown of a member; a past time if it has none. */
   cooldownUntil(slot: number): number {
     return this.cooldowns.get(slot) ?? ALWAYS_PAST
   }
 
-  /** The breaker of a slot has changed. */
+  /** Evaluates a slot again after a change of its breaker. */
   onBreakerChanged(slot: number): void {
     if (this.isEnabled(slot)) this.updateEjection(slot, this.isOpen(slot))
     this.refresh(slot)
   }
 
-  /** Chooses a slot, of those not in `tried` where there are such; -1 where nobody is available. */
+  /** Chooses an available slot, one that is not in `tried` if possible; -1 if none is available. */
   chooseSlot(tried: readonly number[], context: unknown, now: number): number {
     while (this.dueSlots.earliest <= now) this.refreshEarliest()
     const strategy = this.panicStrategy !== undefined && this.isPanicking ? this.panicStrategy : this.strategy
@@ -157,33 +160,33 @@ export class Availability implements SlotIndexed {
     return slot >= 0 || tried.length === 0 ? slot : strategy.chooseSlot([], context, now)
   }
 
-  /** Whether somebody may be chosen who is not in `tried`. */
+  /** Whether a slot can be selected that is not in `tried`. */
   hasUntriedMember(tried: readonly number[], now: number): boolean {
     while (this.dueSlots.earliest <= now) this.refreshEarliest()
-    const [hasSlot, flag] =
+    const [selectable, flag] =
       this.panicStrategy !== undefined && this.isPanicking
         ? [this.enabled, ENABLED]
         : [this.available, INDEXED]
-    return hasSlot > tried.filter((slot) => ((this.flags[slot] as number) & flag) !== 0).length
+    return selectable > tried.filter((slot) => ((this.flags[slot] as number) & flag) !== 0).length
   }
 
-  /** Whether a choice stands though the slot's breaker refuses: in a panic, or beyond the share that may be out. */
+  /** Whether a slot is used even if its breaker rejects the attempt: in panic mode, or when it is exempt from ejection. */
   ignoresBreaker(slot: number): boolean {
     return this.ejections.isExempt(slot) || this.isPanicking
   }
 
-  /** A slot was chosen once more. */
+  /** Counts the selection of a slot. */
   onSelected(slot: number): void {
     this.slotTable.counters.countSelection(slot)
     this.strategy.onSelected?.(slot)
     this.panicStrategy?.onSelected?.(slot)
   }
 
-  /** When somebody may be available again; Infinity where nobody will be by waiting. */
+  /** The earliest time at which a slot can be available; Infinity if waiting does not make one available. */
   nextAvailableAt(now: number): number {
     while (this.available === 0) {
       const { earliest } = this.dueSlots
-      // An entry may be out of date. It is right where its slot is still out until then.
+      // An entry can be outdated. It is valid if its slot is still unavailable until the same time.
       if (earliest === Infinity || this.queuedAt[this.refreshEarliest()] === earliest) return earliest
     }
     return now
@@ -192,7 +195,7 @@ export class Availability implements SlotIndexed {
   status(slot: number): MemberStatus {
     if (!this.isEnabled(slot)) return 'drained'
     if ((this.cooldowns.get(slot) ?? 0) > this.clock.now()) return 'resting'
-    // A breaker whose time is up is open until somebody tests it; one that is spared lets everybody through.
+    // A breaker whose open duration has passed stays open until its probe starts; an exempt one admits every attempt.
     const state = this.ejections.isExempt(slot) ? 'closed' : this.breakers.find(slot)?.state
     return state === undefined || state === 'closed' ? 'available' : state
   }
@@ -202,26 +205,26 @@ export class Availability implements SlotIndexed {
     this.queuedAt = growArray(this.queuedAt, capacity, Infinity)
   }
 
-  /** Looks whether a slot may be chosen, and lists it or not. */
+  /** Evaluates whether a slot can be selected, and updates the index of the strategy. */
   refresh(slot: number): void {
     const flags = this.flags[slot] as number
     const now = this.clock.now()
     const until = this.isEnabled(slot) ? this.unavailableUntil(slot, now) : Infinity
-    const isOut = until > now
+    const isUnavailable = until > now
     const isIndexed = (flags & INDEXED) !== 0
-    if (isOut === isIndexed) {
+    if (isUnavailable === isIndexed) {
       this.flags[slot] = flags ^ INDEXED
       this.available += isIndexed ? -1 : 1
       if (isIndexed) this.strategy.markUnavailable(slot)
       else this.strategy.markAvailable(slot)
     }
-    if (isOut && until < (this.queuedAt[slot] as number)) {
+    if (isUnavailable && until < (this.queuedAt[slot] as number)) {
       this.queuedAt[slot] = until
       this.dueSlots.push(until, slot)
     }
   }
 
-  /** Tells the strategies of a slot, as it stands. */
+  /** Adds a slot to the strategies, with its current availability. */
   private index(slot: number): void {
     const { strategy, panicStrategy } = this
     strategy.addSlot?.(slot)
@@ -230,7 +233,7 @@ export class Availability implements SlotIndexed {
     if (this.isEnabled(slot)) panicStrategy?.markAvailable(slot)
   }
 
-  /** Lets the strategies forget a slot. */
+  /** Removes a slot from the strategies. */
   private deindex(slot: number): void {
     const { strategy, panicStrategy } = this
     if (((this.flags[slot] as number) & INDEXED) !== 0) strategy.markUnavailable(slot)
@@ -239,7 +242,7 @@ export class Availability implements SlotIndexed {
     panicStrategy?.removeSlot?.(slot)
   }
 
-  /** Looks at the slot whose time comes first. */
+  /** Evaluates the slot that is queued for the earliest time. */
   private refreshEarliest(): number {
     const slot = this.dueSlots.pop()
     this.queuedAt[slot] = Infinity
@@ -247,7 +250,7 @@ export class Availability implements SlotIndexed {
     return slot
   }
 
-  /** Until when a slot that is not drained is out; a time that has passed where it is not. */
+  /** The time until which an enabled slot is unavailable; a past time if it is available. */
   private unavailableUntil(slot: number, now: number): number {
     const cooldownEnd = this.cooldowns.get(slot)
     if (cooldownEnd !== undefined) {
@@ -268,14 +271,14 @@ export class Availability implements SlotIndexed {
     return (this.breakers.find(slot)?.currentState ?? 'closed') !== 'closed'
   }
 
-  /** Keeps account of who is set aside; there may be room for one that was spared, or none for one that was not. */
+  /** Updates the ejected members; the change of one can eject an exempt one or make an ejected one exempt. */
   private updateEjection(slot: number, isOpen: boolean): void {
     if (!this.ejections.hasLimit) return
     for (const other of this.ejections.update(slot, isOpen, this.enabled)) this.refresh(other)
   }
 }
 
-/** Until when all places for tests at a half-open breaker are taken. */
+/** The time until which all probe permits of a half-open breaker are held; a past time if one is free. */
 function probesFullUntil({ probePermits = [], settings }: CircuitBreaker, now: number): number {
   const ends = probePermits.map(({ leaseEnd }) => leaseEnd).filter((end) => end > now)
   return ends.length < settings.halfOpenMax ? ALWAYS_PAST : Math.min(...ends)

@@ -1,7 +1,10 @@
-/** The way from a pool to the same pool elsewhere. What is told from there reaches it by `rest` and `rouse`. */
+/**
+ * Sends the cooldowns of a pool to the same pool on other nodes. Those of other nodes arrive through `startCooldown` and
+ * `endCooldown` of the pool.
+ */
 export interface PoolCoordinator {
-  /** A member has asked here to be left alone for so many milliseconds, longer than it would have rested anyway. */
+  /** A member requested a cooldown of `ms` milliseconds on this node, which ends later than its current one. */
   onCooldownStarted(memberId: string, ms: number): void
-  /** The rest of a member was ended here by hand. */
+  /** The cooldown of a member was ended on this node by `enable`. */
   onCooldownEnded(memberId: string): void
 }

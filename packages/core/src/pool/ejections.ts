@@ -1,42 +1,46 @@
 /**
- * Keeps the members that are set aside to a share of all. The openings that come when the share is full are spared: they
- * change no choice until one of the others is back, and then take effect in their order. Where fewer are left in all, some
- * that were set aside are spared.
+ * Limits the ejected members, those with an open breaker, to a fraction of all. A member whose breaker opens when the limit
+ * is reached is exempt: it stays selectable until another one recovers, and is then ejected in the order of the openings.
+ * When the total shrinks, some ejected members become exempt.
  */
 export class Ejections {
   private readonly ejected = new Set<number>()
   private readonly exempt = new Set<number>()
-  /** Whether there is a limit at all. */
+  /** Whether `maxEjected` is configured. */
   readonly hasLimit: boolean
   private readonly maxFraction: number
 
-  constructor(share: number | undefined) {
-    this.hasLimit = share !== undefined
-    this.maxFraction = share ?? 1
+  constructor(maxFraction: number | undefined) {
+    this.hasLimit = maxFraction !== undefined
+    this.maxFraction = maxFraction ?? 1
   }
 
-  /** Whether a slot's breaker is open but has no effect. */
+  /** Whether the breaker of a slot is open but ignored. */
   isExempt(slot: number): boolean {
     return this.exempt.has(slot)
   }
 
-  /** Whether a slot's breaker is open has changed, or how many there are in all. Gives the slots that go now, or come back. */
-  update(slot: number, isOpen: boolean, all: number): number[] {
+  /**
+   * Applies a change of the breaker of `slot` or of the number of members. Returns the slots that became ejected or exempt
+   * by it.
+   */
+  update(slot: number, isOpen: boolean, total: number): number[] {
     const { ejected, exempt, maxFraction } = this
     if (!isOpen) {
       ejected.delete(slot)
       exempt.delete(slot)
     } else if (!ejected.has(slot)) exempt.add(slot)
     const changed: number[] = []
-    // Binary fractions must not cost a member: 0.29 of 100 are 29.
-    const maxEjected = Math.floor(maxFraction * all + 1e-9)
+    // The tolerance absorbs the rounding error of binary fractions: 0.29 of 100 must be 29.
+    const maxEjected = Math.floor(maxFraction * total + 1e-9)
     for (const next of exempt) {
       if (ejected.size >= maxEjected) break
       exempt.delete(next)
       ejected.add(next)
       changed.push(next)
     }
-    // Those that were set aside first are the first to be tested again.
+    // The members that were ejected first become exempt first: their breakers are the next to allow a probe.
+
     for (const next of ejected) {
       if (ejected.size <= maxEjected) break
       ejected.delete(next)

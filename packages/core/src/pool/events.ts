@@ -1,13 +1,13 @@
 import type { BreakerEvent } from '../breaker/breaker.js'
 
-/** A member came, went, was drained or enabled, or rests because it was asked to. */
+/** A member was added, removed, drained or enabled, or its cooldown started (`rested`). */
 export interface MemberChangedEvent {
   readonly type: 'member_changed'
   readonly change: 'added' | 'removed' | 'drained' | 'enabled' | 'rested'
   readonly memberId: string
-  /** When, in epoch milliseconds. */
+  /** The time of the change in epoch milliseconds. */
   readonly timestamp: number
-  /** How long it rests, in milliseconds. */
+  /** The duration of the cooldown in milliseconds. */
   readonly retryAfter?: number
 }
 
@@ -17,13 +17,13 @@ export interface MemberBreakerEvent extends BreakerEvent {
   readonly memberId: string
 }
 
-/** The local network went down, as far as the pool can tell, or came back. */
+/** The pool concluded that the local network is down or up again. */
 export interface NetworkChangedEvent {
   readonly type: 'network_changed'
   readonly down: boolean
-  /** When, in epoch milliseconds. */
+  /** The time of the change in epoch milliseconds. */
   readonly timestamp: number
 }
 
-/** What a pool tells its listeners. */
+/** An event that a pool emits to its listeners. */
 export type PoolEvent = MemberChangedEvent | MemberBreakerEvent | NetworkChangedEvent

@@ -4,19 +4,19 @@ import type { Member } from './members/member.js'
 import type { SelectionOutcome } from './members/member-pool.js'
 import type { PoolSettings } from './options.js'
 
-/** The HTTP status behind an outcome, where there is one; also that of a response that was returned. */
+/** The HTTP status of an outcome, from its error or from a response that the function returned. */
 export function outcomeStatus({ hasThrown, result, classification }: SelectionOutcome): number | undefined {
   if (classification !== undefined) return classification.httpStatus
   if (hasThrown || typeof Response === 'undefined' || !(result instanceof Response)) return undefined
   return result.status
 }
 
-/** Whether a member asks to be left alone for a while. */
-export function isRateLimit(known: Classification | undefined, status: number | undefined): boolean {
-  return status === 429 || known?.kind === 'rate_limited'
+/** Whether a member has rejected the attempt because of a rate limit. */
+export function isRateLimit(classification: Classification | undefined, status: number | undefined): boolean {
+  return status === 429 || classification?.kind === 'rate_limited'
 }
 
-/** Which outcomes speak of the member and not of the request. */
+/** Recognizes the outcomes that are caused by the member and not by the request. */
 export class MemberFaults<T> {
   private readonly statuses: ReadonlySet<number>
   private readonly isMemberFault: PoolSettings<T>['memberFault']
@@ -26,7 +26,7 @@ export class MemberFaults<T> {
     this.isMemberFault = memberFault
   }
 
-  /** Whether this outcome does. A predicate that throws says no, and is reported once. */
+  /** Whether the member caused this outcome. A predicate that throws counts as false, and its error is reported once. */
   includes(
     member: Member<T>,
     { hasThrown, result }: SelectionOutcome,

@@ -1,10 +1,10 @@
 import { HoldfastError } from '../errors.js'
 
-/** A member of a list: where it is, and what else was said of it. */
+/** A member that was parsed from a list. */
 export interface ParsedMember {
-  /** Its url, credentials included. */
+  /** The URL of the member, including credentials. */
   readonly url: string
-  /** Its place in the text, in words. */
+  /** The position of the entry in the text, such as `line 3`. */
   readonly location: string
   readonly id?: string
   readonly weight?: number
@@ -13,19 +13,19 @@ export interface ParsedMember {
   readonly tags?: readonly string[]
 }
 
-/** A list that cannot be read: every bad entry by its place, never by what it says, for there may be passwords in it. */
+/** The error of an invalid list. It names each invalid entry by position, never by content, which can contain passwords. */
 const createListError = (details: readonly string[]) =>
-  new HoldfastError('INVALID_OPTIONS', `a list of proxies cannot be read: ${details.join('; ')}`, { details })
+  new HoldfastError('INVALID_OPTIONS', `invalid list of proxies: ${details.join('; ')}`, { details })
 
 type MemberFields = Record<string, string | number | readonly string[]>
 
-/** An entry as it was found, with the words that tell where. */
+/** The unvalidated fields of an entry, and its position. */
 interface ListEntry {
   readonly location: string
   readonly fields: Readonly<MemberFields>
 }
 
-/** What an entry may say, in any of the forms. */
+/** The fields of an entry, in every format. */
 const FIELD_NAMES = [
   'url',
   'protocol',
@@ -40,14 +40,14 @@ const FIELD_NAMES = [
   'tags',
 ]
 
-/** The statements of a CSV line; quotes hold commas and, doubled, quotes. */
+/** Splits a CSV line. A quoted value can contain commas and doubled quotes. */
 function parseCsvLine(line: string): string[] {
   return [...`,${line}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
     ([, quoted, bare = '']) => quoted?.replaceAll('""', '"') ?? bare.trim(),
   )
 }
 
-/** `host:port:user:password`, as many sellers of proxies write it. */
+/** `host:port:user:password`, a format of many proxy providers. */
 const HOST_PORT_USER_PASSWORD = /^([\w.-]+):(\d+):([^:\s]+):(\S+)$/
 
 function parseLine(line: string): MemberFields {
@@ -80,25 +80,25 @@ function parseJson(text: string): ListEntry[] {
   try {
     parsed = JSON.parse(text.trim())
   } catch {
-    // The message of the parser repeats what it read, and that may be a password.
-    throw createListError(['it begins like JSON and is none'])
+    // The message of the JSON parser quotes its input, which can contain a password.
+    throw createListError(['starts like JSON, but is not valid JSON'])
   }
   const { members, proxies = members } = Object(parsed) as { members?: unknown; proxies?: unknown }
   const all = Array.isArray(parsed) ? parsed : proxies
   if (!Array.isArray(all))
-    throw createListError(['got JSON without a list, takes an array, or an object with one under members'])
+    throw createListError(['expected a JSON array, or an object with an array members or proxies'])
   return all.map((entry: unknown, i) => ({
     location: `entry ${i + 1}`,
     fields: typeof entry === 'string' ? parseLine(entry.trim()) : toFields(Object(entry) as object),
   }))
 }
 
-/** What can be a field's value. Null says nothing; anything else is shown as what it is not. */
+/** Converts a JSON object to fields. Null counts as absent; a value of another type becomes an unknown field. */
 function toFields(input: object): MemberFields {
   const fields: MemberFields = {}
   for (const [name, value] of Object.entries(input) as [string, unknown][]) {
     if (typeof value === 'string' || typeof value === 'number') fields[name] = value
-    else if (Array.isArray(value)) fields[name] = value.map((one) => `${one}`)
+    else if (Array.isArray(value)) fields[name] = value.map((item) => `${item}`)
     else if (value !== null) fields[`${name} of another type`] = ''
   }
   return fields
@@ -116,15 +116,17 @@ function buildUrl(fields: ListEntry['fields']): string {
 function toMember({ location, fields }: ListEntry, problems: string[]): ParsedMember {
   const { id, weight, region, cost, tags } = fields
   for (const name of Object.keys(fields))
-    if (!FIELD_NAMES.includes(name)) problems.push(`${location}: the fields are ${FIELD_NAMES.join(', ')}`)
+    if (!FIELD_NAMES.includes(name))
+      problems.push(`${location}: unknown field, expected one of ${FIELD_NAMES.join(', ')}`)
   if (fields.url === undefined && fields.host === undefined)
-    problems.push(`${location}: takes url, or host and port`)
+    problems.push(`${location}: expected url, or host and port`)
   const member: Record<string, unknown> = { url: buildUrl(fields), location }
   if (id !== undefined) member.id = `${id}`
   if (region !== undefined) member.region = `${region}`
   for (const [name, value] of Object.entries({ weight, cost })) {
     if (value === undefined) continue
-    if (value === '' || !(Number(value) >= 0)) problems.push(`${location}: ${name} takes a number from 0`)
+    if (value === '' || !(Number(value) >= 0))
+      problems.push(`${location}: expected ${name} to be a number that is at least 0`)
     member[name] = Number(value)
   }
   if (tags !== undefined) member.tags = Array.isArray(tags) ? tags : `${tags}`.split(/[;,]/)
@@ -132,13 +134,15 @@ function toMember({ location, fields }: ListEntry, problems: string[]): ParsedMe
 }
 
 /**
- * Reads a list of members: lines, JSON or CSV, whichever it is. Each is what `createMember` makes of it; what that throws is told with the entry's place.
+ * Parses a list of members in lines, JSON or CSV. Each member is created by `createMember`; an error that it throws is reported
+ * with the position of the entry.
  *
- * @throws INVALID_OPTIONS that lists every bad entry by its place
+ * @throws INVALID_OPTIONS that lists every invalid entry by its position
  */
 export function parseMemberList<M>(text: string, createMember: (member: ParsedMember) => M): M[] {
   const problems: string[] = []
-  // An address of IPv6 begins with a bracket, too.
+  // An IPv6 address also begins with a bracket.
+
   const entries = /^\s*(\{|\[(?![\da-f:]))/i.test(text) ? parseJson(text) : parseLines(text)
   const members: M[] = []
   for (const entry of entries) {

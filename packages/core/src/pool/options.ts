@@ -22,48 +22,48 @@ import type { Member } from './members/member.js'
 import type { Chooser } from './strategies/function.js'
 import { STRATEGY_NAMES, type StrategyName } from './strategies/index.js'
 
-/** How an attempt ended, as `memberFault` sees it. */
+/** The outcome of an attempt, as given to `memberFault`. */
 export interface MemberOutcome<T = unknown> {
-  /** The member it went to. */
+  /** The member that the attempt was sent to. */
   readonly member: Member<T>
-  /** What it returned; absent where it threw. */
+  /** The returned value; absent if the function threw. */
   readonly value?: unknown
-  /** What it threw; absent where it returned. */
+  /** The thrown error; absent if the function returned. */
   readonly error?: unknown
-  /** The HTTP status behind it, where there is one. */
+  /** The HTTP status of the error or response, if it has one. */
   readonly statusCode?: number
 }
 
-/** What a pool is made of. Options are copied when it is made; members are kept as they are given. */
+/** Options of a pool. They are copied when the pool is created; the member objects are used as given. */
 export interface PoolOptions<T = unknown> {
-  /** What it is called in errors and in the ids of its breakers. */
+  /** The name of the pool in errors and in the ids of its breakers. */
   id: string
-  /** Who is in it at first. @defaultValue none */
+  /** The initial members. @defaultValue none */
   members?: readonly Member<T>[] | undefined
-  /** How a member is chosen: a word, or a function of those that may be chosen and the call's context. @defaultValue 'round_robin' */
+  /** How a member is selected: a strategy name, or a function of the available members and the call's context. @defaultValue 'round_robin' */
   strategy?: StrategyName | Chooser<T> | undefined
-  /** When a member is set aside, and for how long; members may have settings of their own. @defaultValue a breaker's defaults */
+  /** Options of the breaker that each member gets; a member can override them. @defaultValue the defaults of a breaker */
   breaker?: BreakerOptions | undefined
-  /** The share of members, 0 to 1, that may be set aside at once; openings beyond it change no choice. @defaultValue no limit */
+  /** The fraction of members, 0 to 1, that can be ejected by open breakers at once; further open breakers are ignored. @defaultValue no limit */
   maxEjected?: number | undefined
-  /** Where a smaller share than this is available, the choice is among all that are not drained. @defaultValue never */
+  /** When less than this fraction is available, selection is among all members that are not drained. @defaultValue never */
   panicThreshold?: number | undefined
-  /** Statuses that speak of the member and not of the request, such as 403, 407, 429 and 451 of proxies. @defaultValue none */
+  /** HTTP statuses that are caused by the member and not by the request, such as 403, 407, 429 and 451 of proxies. @defaultValue none */
   memberFaults?: readonly number[] | undefined
-  /** Says whether an outcome speaks of the member and not of the request. */
+  /** Returns whether an outcome is caused by the member and not by the request. */
   memberFault?: ((outcome: MemberOutcome<T>) => boolean) | undefined
-  /** Where it takes its time from. @defaultValue the machine's clock */
+  /** The source of time. @defaultValue the system clock */
   clock?: Clock | undefined
-  /** Where it takes chance from. @defaultValue the machine's */
+  /** The source of random numbers. @defaultValue the system's */
   random?: Random | undefined
 }
 
-/** What may be other in a pool that is in use; its breakers are reconfigured, and its members come and go. */
+/** The options that can be replaced in a running pool by `updateStrategy`. */
 export interface PoolUpdate extends Pick<PoolOptions, 'maxEjected' | 'memberFaults'> {
   strategy?: StrategyName | undefined
 }
 
-/** {@link PoolOptions} checked and filled in. */
+/** {@link PoolOptions}, validated and with defaults. */
 export interface PoolSettings<T> {
   readonly id: string
   readonly members: readonly Member<T>[]
@@ -77,7 +77,7 @@ export interface PoolSettings<T> {
   readonly random: Random
 }
 
-/** Ids go into the ids of breakers, which are encoded: half a character cannot be. */
+/** An id becomes part of the URI-encoded ids of breakers, and a lone surrogate cannot be encoded. */
 const nonEmptyString: OptionRule = [
   'a string that is not empty',
   (value: unknown) =>
@@ -131,7 +131,7 @@ const MEMBER_SPEC = {
 const POOL_DEFAULTS = defaultsOf(POOL_SPEC) as Filled<PoolOptions>
 const NO_OPTIONS = Object.freeze({})
 
-/** Checks the options of a pool but for its members. */
+/** Validates the options of a pool, except for the members. */
 export function parsePoolOptions<T>(input: PoolOptions<T>, problems: string[]): PoolSettings<T> {
   const options = parseOptions('', input, POOL_DEFAULTS as Filled<PoolOptions<T>>, POOL_SPEC, problems)
   if (options.id === undefined && input?.id === undefined)
@@ -154,7 +154,7 @@ function isValidMember(input: Member): boolean {
   return true
 }
 
-/** Checks a member, and gives the breaker settings that it has of its own. `isTaken` tells which ids there are. */
+/** Validates a member and returns its own breaker settings, if any. `isTaken` returns whether an id is in use. */
 export function parseMember(
   path: string,
   input: Member,
@@ -162,7 +162,7 @@ export function parseMember(
   isTaken: (id: string) => boolean,
   problems: string[],
 ): BreakerSettings | undefined {
-  // Pools have many members, and a look at each is quicker than reading it.
+  // A pool can have many members, and this check is faster than parsing the options.
   if (!isValidMember(input)) parseOptions(path, input, NO_OPTIONS, MEMBER_SPEC, problems)
   const { id, breaker } = Object(input) as Member
   if (id === undefined) problems.push(optionProblem(`${path}.id`, nonEmptyString[0], undefined))

@@ -17,12 +17,12 @@ import type { PoolSettings } from './options.js'
 import { LatencyAverages } from './scores/latency-averages.js'
 import { ScoreWindow } from './scores/score-window.js'
 
-/** What the outcome of an attempt means for its member, for others of the call, and for the network. */
+/** Records the outcome of an attempt for its member, for suspected members of the same call, and for the network. */
 export class OutcomeRecorder<T> {
   latencyAverages: LatencyAverages | undefined = undefined
   scores: ScoreWindow | undefined = undefined
   availability!: Availability
-  /** The way to the same pool elsewhere; undefined for one that stands alone. */
+  /** Sends cooldowns to the same pool on other nodes; undefined without a fleet. */
   coordinator: PoolCoordinator | undefined = undefined
   private readonly network: NetworkHealth
   private readonly localFaults: LocalFaultRollback
@@ -31,26 +31,26 @@ export class OutcomeRecorder<T> {
   private readonly slotTable: SlotTable<T>
   private readonly breakers: MemberBreakers
   private readonly emit: (event: PoolEvent) => void
-  /** The slot whose breaker is being told a result. */
+  /** The slot whose breaker is receiving a result, so that an opening can be attributed to it; -1 otherwise. */
   private recordingSlot = -1
 
   constructor(
     settings: PoolSettings<T>,
-    roster: SlotTable<T>,
+    slotTable: SlotTable<T>,
     breakers: MemberBreakers,
     emit: (event: PoolEvent) => void,
   ) {
     const { breaker } = settings
     this.settings = settings
-    this.slotTable = roster
+    this.slotTable = slotTable
     this.breakers = breakers
     this.emit = emit
-    this.network = roster.register(new NetworkHealth(breaker.windowDuration))
-    this.localFaults = new LocalFaultRollback(roster, breakers)
+    this.network = slotTable.register(new NetworkHealth(breaker.windowDuration))
+    this.localFaults = new LocalFaultRollback(slotTable, breakers)
     this.updateStrategy()
   }
 
-  /** Goes by the settings as they are now. What other strategies chose by is let go of. */
+  /** Applies the current settings: keeps the measurements that the strategy uses and deletes the others. */
   updateStrategy(): void {
     const { settings, slotTable } = this
     const { strategy } = settings
@@ -64,7 +64,7 @@ export class OutcomeRecorder<T> {
     this.memberFaults = new MemberFaults(settings)
   }
 
-  /** Takes the outcome of an attempt, once; tells whether it speaks of the member and not of the request. */
+  /** Records the outcome of an attempt, once. Returns whether the member and not the request caused it. */
   recordOutcome(
     selection: SlotSelection<T>,
     outcome: SelectionOutcome,
@@ -82,7 +82,7 @@ export class OutcomeRecorder<T> {
       !isRateLimited &&
       breakerOutcome !== 'failure' &&
       (!outcome.hasThrown || status !== undefined)
-    selection.progress = isSuspected ? 'accused' : hasAnswered ? 'answered' : 'settled'
+    selection.progress = isSuspected ? 'suspected' : hasAnswered ? 'answered' : 'settled'
     selection.duration = duration
     const isLocal = isLocalFault(outcome)
     const finalOutcome = this.updateNetwork(
@@ -91,7 +91,7 @@ export class OutcomeRecorder<T> {
       isSuspected ? undefined : breakerOutcome,
       isLocal,
     )
-    // Whoever hears of a change may remove the member, so that it is looked for each time.
+    // A listener can remove the member during each of these steps, so the selection is checked before each.
     if (this.isCurrent(selection)) this.recordBreakerResult(selection, finalOutcome, outcome.endedAt)
     if (this.isCurrent(selection)) this.recordAttempt(selection, finalOutcome, isLocal)
     if (isRateLimited && this.isCurrent(selection)) this.onRateLimited(selection, classification?.retryAfter)
@@ -99,23 +99,23 @@ export class OutcomeRecorder<T> {
     return isMemberFault
   }
 
-  /** Whether the network is down. It goes up by itself in time. */
+  /** Whether the network is down. Marks it as up when the window has passed without another fault. */
   isNetworkDown(now: number): boolean {
     if (this.network.hasExpired(now)) this.onNetworkUp()
     return this.network.isDown
   }
 
-  /** Whether a call may go out. */
+  /** Whether an attempt can start: the network is up, or the attempt is the next probe of it. */
   isCallAllowed(now: number): boolean {
     return !this.isNetworkDown(now) || this.network.tryProbe(now)
   }
 
-  /** Milliseconds until a call may go out to see whether the network is back. */
+  /** The milliseconds until the next probe of the network. */
   retryAfter(now: number): number {
     return this.network.retryAfter(now)
   }
 
-  /** A breaker has changed its state. */
+  /** Counts an opening of the breaker of a slot. */
   onBreakerChanged(slot: number, { toState }: BreakerEvent): void {
     if (toState !== 'open') return
     this.slotTable.counters.addOpens(slot, 1)
@@ -132,7 +132,7 @@ export class OutcomeRecorder<T> {
     }
   }
 
-  /** Leaves a member alone for so many milliseconds; tells whether that is longer than it would have been. */
+  /** Starts a cooldown of a member; returns false if the current one ends later. */
   startCooldown(slot: number, retryAfter: number): boolean {
     const { clock } = this.settings
     if (!(retryAfter > 0) || !this.availability.startCooldown(slot, clock.now() + retryAfter)) return false
@@ -148,12 +148,12 @@ export class OutcomeRecorder<T> {
     this.network.clear(slot)
   }
 
-  /** Whether the member that was taken is still in the pool. */
+  /** Whether the selected member is still in the pool. */
   private isCurrent({ slot, generation }: SlotSelection<T>): boolean {
     return generation === this.slotTable.generation(slot)
   }
 
-  /** What the member's breaker makes of an outcome. */
+  /** The outcome for the breaker of the member, which can have its own `failureOn`. */
   private breakerOutcomeOf(
     slot: number,
     { hasThrown, result, classification, breakerOutcome }: SelectionOutcome,
@@ -161,13 +161,13 @@ export class OutcomeRecorder<T> {
     const settings = this.breakers.settingsOf(slot)
     if (settings.matchesFailureOn === undefined || classification === undefined) return breakerOutcome
     if (classification.kind === 'cancelled') return breakerOutcome
-    const failed =
+    const isFailure =
       (hasThrown || classification.httpStatus !== undefined) &&
       isCountedFailure(settings, result, classification)
-    return failed ? 'failure' : hasThrown ? undefined : 'success'
+    return isFailure ? 'failure' : hasThrown ? undefined : 'success'
   }
 
-  /** Tells the breaker, or the columns that stand for it. */
+  /** Records the outcome in the breaker of the member, or in its substitute while no breaker has been created. */
   private recordBreakerResult(
     selection: SlotSelection<T>,
     outcome: BreakerOutcome,
@@ -193,7 +193,7 @@ export class OutcomeRecorder<T> {
   ): void {
     const isFailure = outcome === undefined ? undefined : outcome === 'failure'
     this.slotTable.counters.countAttempt(slot, isFailure, duration)
-    // A fault of the network may yet be taken back; until that is known it changes no choice.
+    // A local fault can still be rolled back; until that is decided it must not affect the selection.
     if (isFailure !== undefined && !isLocal)
       this.recordLatency(slot, isFailure, duration, selectedAt + duration)
   }
@@ -203,7 +203,7 @@ export class OutcomeRecorder<T> {
     this.scores?.add(slot, isFailure, duration)
   }
 
-  /** What an outcome says of the network. Gives the verdict on the member that is left then. */
+  /** Updates the network health by an outcome. Returns the outcome that counts for the member. */
   private updateNetwork(
     selection: SlotSelection<T>,
     outcome: SelectionOutcome,
@@ -214,7 +214,7 @@ export class OutcomeRecorder<T> {
     const { slot, selectedAt, duration } = selection
     const isCurrent = this.isCurrent(selection)
     if (isLocal)
-      return isCurrent && this.isNetworkFault(selection, breakerOutcome) ? undefined : breakerOutcome
+      return isCurrent && this.recordLocalFault(selection, breakerOutcome) ? undefined : breakerOutcome
     if (isCurrent && outcome.breakerOutcome !== undefined) network.recordUse(slot, selectedAt + duration)
     if (!network.hasSuspects && !network.isDown) return breakerOutcome
     if (provesNetworkUp(outcome)) this.onNetworkUp()
@@ -223,8 +223,8 @@ export class OutcomeRecorder<T> {
     return breakerOutcome
   }
 
-  /** The attempt met a local fault. Tells whether that is the network's and not the member's. */
-  private isNetworkFault({ slot, duration }: SlotSelection<T>, outcome: BreakerOutcome): boolean {
+  /** Records a local fault. Returns whether the network is down, so that the fault does not count against the member. */
+  private recordLocalFault({ slot, duration }: SlotSelection<T>, outcome: BreakerOutcome): boolean {
     const { network, localFaults, settings, availability } = this
     const now = settings.clock.now()
     const since = now - settings.breaker.windowDuration
@@ -247,19 +247,20 @@ export class OutcomeRecorder<T> {
     if (isDown) this.emit({ type: 'network_changed', down: false, timestamp: clock.wall() })
   }
 
-  /** The member asked to be left alone. */
+  /** Starts the cooldown that a member has requested, or one of the open duration of its breaker. */
   private onRateLimited({ slot, member }: SlotSelection<T>, requestedDelay: number | undefined): void {
     const retryAfter = requestedDelay ?? this.breakers.settingsOf(slot).timeoutDuration
     if (this.startCooldown(slot, retryAfter)) this.coordinator?.onCooldownStarted(member.id, retryAfter)
   }
 
-  /** An answer from another member proves that those who are accused were to blame themselves. */
+  /** Counts the failures of suspected members when another member has answered the same call. */
   private resolveSuspects(selection: SlotSelection<T>, selections: readonly SlotSelection<T>[]): void {
     const { slot, progress } = selection
     for (const other of selections) {
       if (other.slot === slot && other.generation === selection.generation) continue
-      if (progress === 'answered' && other.progress === 'accused') this.recordDeferredFailure(other)
-      else if (progress === 'accused' && other.progress === 'answered') this.recordDeferredFailure(selection)
+      if (progress === 'answered' && other.progress === 'suspected') this.recordDeferredFailure(other)
+      else if (progress === 'suspected' && other.progress === 'answered')
+        this.recordDeferredFailure(selection)
     }
   }
 

@@ -13,7 +13,7 @@ import type { Member } from './members/member.js'
 import { MemberBreakers } from './members/member-breakers.js'
 import type { MemberStats } from './members/member-counters.js'
 import type { MemberPool, Selection, SelectionOutcome } from './members/member-pool.js'
-import { keepTakenShape, SlotSelection } from './members/slot-selection.js'
+import { retainSelectionShape, SlotSelection } from './members/slot-selection.js'
 import { SlotTable } from './members/slot-table.js'
 import {
   type PoolOptions,
@@ -30,13 +30,15 @@ import type { SelectionStrategy } from './strategies/strategy.js'
 const NO_SLOTS: readonly number[] = []
 
 /**
- * Members that can do the same thing, one of which is chosen for each attempt: by turns, by chance, by score, by session …
- * Each has a breaker of its own, made when it is first needed, and members whose breaker is open are left alone until
- * their time is up. Given to a guard, an attempt goes to a member that the call has not tried yet, while there are such.
+ * Interchangeable members, one of which is selected for each attempt: in turn, at random, by score, by session and so on.
+ * Each member has its own breaker, which is created when it is first needed. A member whose breaker is open is not selected
+ * until the open duration has passed. In a guard, an attempt is sent to a member that the call has not tried, while one is
+ * available.
  *
- * Where nobody is available calls are refused at once: POOL_UNAVAILABLE says when to come back. Where most of the members
- * meet faults of the network at this end, it is NETWORK_DOWN, and nothing is held against them. A member that answers 429
- * rests as long as it asks for, or for `timeoutDuration`, and nothing is held against it either.
+ * When no member is available, calls are rejected at once with POOL_UNAVAILABLE, whose `retryAfter` is the time until the
+ * first can be available. When most members fail because of the local network, calls are rejected with NETWORK_DOWN, and
+ * these failures do not count against the members. A member that answers 429 gets a cooldown of the time it requests, or of
+ * `timeoutDuration`, and the 429 does not count as a failure.
  *
  * @example
  * ```ts
@@ -51,7 +53,7 @@ const NO_SLOTS: readonly number[] = []
  * ```
  */
 export class Pool<T = unknown> implements MemberPool<T> {
-  /** What it is called in errors and in the ids of its breakers. */
+  /** The name of the pool in errors and in the ids of its breakers. */
   readonly id: string
   private readonly settings: PoolSettings<T>
   private readonly slotTable = new SlotTable<T>()
@@ -61,7 +63,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
   private readonly listeners = new Listeners<PoolEvent>('a pool')
   private readonly isTaken = (id: string): boolean => this.slotTable.slotOf(id) !== undefined
 
-  /** @throws INVALID_OPTIONS that lists everything wrong with the options and the members */
+  /** @throws INVALID_OPTIONS that lists all problems of the options and the members */
   constructor(options: PoolOptions<T>) {
     const problems: string[] = []
     const settings = parsePoolOptions(options, problems)
@@ -72,17 +74,17 @@ export class Pool<T = unknown> implements MemberPool<T> {
     this.breakers = slotTable.register(
       new MemberBreakers(id, breaker, slotTable, (slot, event) => this.onBreakerChanged(slot, event)),
     )
-    const judge = new OutcomeRecorder(settings, slotTable, this.breakers, (event) =>
+    const recorder = new OutcomeRecorder(settings, slotTable, this.breakers, (event) =>
       this.listeners.emit(event),
     )
-    this.recorder = judge
+    this.recorder = recorder
     this.availability = slotTable.register(
       new Availability(slotTable, this.breakers, () => this.createStrategy(), settings),
     )
-    judge.availability = this.availability
+    recorder.availability = this.availability
     settings.members.forEach((member, i) => this.addMember(`members.${i}`, member, problems))
     throwIfInvalid(id === undefined ? 'a pool' : `the pool ${id}`, problems)
-    keepTakenShape()
+    retainSelectionShape()
   }
 
   /** @internal */
@@ -92,19 +94,20 @@ export class Pool<T = unknown> implements MemberPool<T> {
     return formatInstance('Pool', { id, strategy, size }, options, inspect)
   }
 
-  /** How many members it has. */
+  /** The number of members. */
   get size(): number {
     return this.slotTable.size
   }
 
-  /** All members, in the order of their places: a new one takes the place that was left last, where there is one. */
+  /** All members, in the order of their slots: a new member gets the slot that was freed last, if there is one. */
   members(): Member<T>[] {
     return this.slotTable.members()
   }
 
   /**
-   * The member that a call with this context would go to now; undefined where nobody is available. It counts as a turn and
-   * as a use of the member, but not as a call: no breaker is asked, none is tested, and no result is expected.
+   * Selects the member that a call with this context would be sent to now; undefined when none is available. The selection
+   * counts for strategies such as `round_robin` and `least_used`, but is not an attempt: it acquires no permit of the breaker
+   * and expects no outcome.
    */
   pick(context?: unknown): Member<T> | undefined {
     const { availability, slotTable, settings } = this
@@ -116,36 +119,37 @@ export class Pool<T = unknown> implements MemberPool<T> {
   }
 
   /**
-   * The breaker of a member, with all that a breaker can do.
+   * The breaker of a member.
    *
-   * @throws INVALID_OPTIONS where there is no such member
+   * @throws INVALID_OPTIONS if there is no such member
    */
   breaker(id: string): CircuitBreaker {
     return this.breakers.get(this.slotOf(id))
   }
 
   /**
-   * What the pool knows of a member's attempts.
+   * Statistics of the attempts of a member.
    *
-   * @throws INVALID_OPTIONS where there is no such member
+   * @throws INVALID_OPTIONS if there is no such member
    */
   stats(id: string): MemberStats {
     return this.recorder.stats(this.slotOf(id), id)
   }
 
   /**
-   * How a member stands. One whose breaker is open reads `open` until somebody tests it, though its time may be up.
+   * The status of a member. A member whose breaker is open remains `open` until a probe starts, even if the open duration has
+   * passed.
    *
-   * @throws INVALID_OPTIONS where there is no such member
+   * @throws INVALID_OPTIONS if there is no such member
    */
   status(id: string): MemberStatus {
     return this.availability.status(this.slotOf(id))
   }
 
   /**
-   * Takes a new member in.
+   * Adds a member.
    *
-   * @throws INVALID_OPTIONS that lists everything wrong with it; an id that another member has is wrong too
+   * @throws INVALID_OPTIONS that lists all problems of the member, including an id that is already in use
    */
   add(member: Member<T>): void {
     const problems: string[] = []
@@ -155,9 +159,9 @@ export class Pool<T = unknown> implements MemberPool<T> {
   }
 
   /**
-   * Lets a member go. Its calls in flight end as they will and count for nothing.
+   * Removes a member. Its attempts in flight continue, but their outcomes are ignored.
    *
-   * @throws INVALID_OPTIONS where there is no such member
+   * @throws INVALID_OPTIONS if there is no such member
    */
   remove(id: string): void {
     const slot = this.slotOf(id)
@@ -169,18 +173,18 @@ export class Pool<T = unknown> implements MemberPool<T> {
   }
 
   /**
-   * Sends no new calls to a member until it is enabled; those in flight end and count as usual.
+   * Stops the selection of a member until it is enabled. Its attempts in flight continue and count as usual.
    *
-   * @throws INVALID_OPTIONS where there is no such member
+   * @throws INVALID_OPTIONS if there is no such member
    */
   drain(id: string): void {
     if (this.availability.drain(this.slotOf(id))) this.emitChange('drained', id)
   }
 
   /**
-   * Sends calls to a member again that was drained or rests. Its breaker is left as it is.
+   * Ends the draining and the cooldown of a member. The state of its breaker does not change.
    *
-   * @throws INVALID_OPTIONS where there is no such member
+   * @throws INVALID_OPTIONS if there is no such member
    */
   enable(id: string): void {
     const { availability, recorder } = this
@@ -191,12 +195,12 @@ export class Pool<T = unknown> implements MemberPool<T> {
     if (wasCoolingDown || wasDrained) this.emitChange('enabled', id)
   }
 
-  /** Tells `listener` of every change of a member, its breaker or the network, until the function it returns is called. */
+  /** Calls `listener` at every change of a member, its breaker or the network. Returns a function that unsubscribes it. */
   on(listener: (event: PoolEvent) => void): () => void {
     return this.listeners.add(listener)
   }
 
-  /** @internal Goes by other settings for its members' breakers, which stay where they are. */
+  /** @internal Replaces the breaker options of the pool. The breakers keep their states. */
   reconfigure(options: BreakerOptions): void {
     const problems: string[] = []
     const { settings, breakers, slotTable, availability } = this
@@ -213,8 +217,8 @@ export class Pool<T = unknown> implements MemberPool<T> {
   }
 
   /**
-   * @internal Goes by another strategy, another share that may be set aside and other faults of members; those left out are
-   * the defaults. What it knows of its members stays, but for what another strategy chose by.
+   * @internal Replaces the strategy, the limit of ejected members and the member faults; an omitted option is set to its
+   * default. Statistics and breakers remain; only the measurements that the previous strategy used are deleted.
    */
   updateStrategy(options: PoolUpdate): void {
     const problems: string[] = []
@@ -226,7 +230,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
     availability.updateStrategy(() => this.createStrategy(), maxEjected)
   }
 
-  /** @internal Takes other words about the member of that id, which is the same one still: what is known of it stays. */
+  /** @internal Replaces the properties of the member with that id. Its statistics and its breaker remain. */
   updateMember(member: Member<T>): void {
     const problems: string[] = []
     const { breakers, slotTable, availability, settings } = this
@@ -238,21 +242,21 @@ export class Pool<T = unknown> implements MemberPool<T> {
     availability.onBreakerChanged(slot)
   }
 
-  /** @internal Tells the same pool elsewhere of its members' rests, by `coordinator`; undefined ends that. */
+  /** @internal Sets the coordinator that sends cooldowns to the same pool on other nodes; undefined removes it. */
   setCoordinator(coordinator: PoolCoordinator | undefined): void {
     this.recorder.coordinator = coordinator
   }
 
   /**
-   * @internal Leaves a member alone for so many milliseconds because that was asked for elsewhere. Tells whether it rests for
-   * longer now than it would have; false too where there is no such member (any more).
+   * @internal Starts a cooldown of a member that was requested on another node. Returns whether the cooldown now ends later
+   * than before; false also if there is no such member (any more).
    */
   startCooldown(id: string, ms: number): boolean {
     const slot = this.slotTable.slotOf(id)
     return slot !== undefined && this.recorder.startCooldown(slot, ms)
   }
 
-  /** @internal Ends the rest of a member because it was ended elsewhere; tells whether it had one. */
+  /** @internal Ends a cooldown of a member that was ended on another node; returns whether it had one. */
   endCooldown(id: string): boolean {
     const slot = this.slotTable.slotOf(id)
     if (slot === undefined || !this.availability.endCooldown(slot)) return false
@@ -260,17 +264,17 @@ export class Pool<T = unknown> implements MemberPool<T> {
     return true
   }
 
-  /** @internal How many milliseconds of its rest a member has left; 0 where it does not rest. */
+  /** @internal The remaining milliseconds of the cooldown of a member; 0 if it has none. */
   cooldownRemaining(id: string): number {
     return Math.max(0, this.availability.cooldownUntil(this.slotOf(id)) - this.settings.clock.now())
   }
 
-  /** @internal The breakers that anything has happened to. */
+  /** @internal The breakers that have been created. */
   usedBreakers(): CircuitBreaker[] {
     return this.breakers.all()
   }
 
-  /** @internal Puts a member's breaker where a snapshot's was. */
+  /** @internal Restores the breaker of a member from a snapshot. */
   restoreBreaker(id: string, snapshot: BreakerSnapshot): void {
     this.breakers.restore(this.slotOf(id), snapshot)
   }
@@ -315,7 +319,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
       outcome,
       selections as readonly SlotSelection<T>[],
     )
-    // Nobody is left who could do better.
+    // The call does not fail over when it has tried every member.
     return isMemberFault && this.triedSlots(selections as SlotSelection<T>[]).length < this.size
   }
 
@@ -334,7 +338,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
     return createStrategy(strategy as Chooser, { random, slotTable, latencyAverages, scores })
   }
 
-  /** Lets a call through the breaker of the slot that was chosen, or finds that the slot is out after all. */
+  /** Acquires a permit of the breaker of the selected slot. Returns false if the slot turns out to be unavailable. */
   private acquirePermit(selection: SlotSelection<T>, lease: number | undefined, now: number): boolean {
     const { availability, breakers, slotTable } = this
     const { slot } = selection
@@ -342,7 +346,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
     if (breaker === undefined) return true
     const isOverridden = availability.ignoresBreaker(slot)
     const isAdmitted = breaker.tryAcquire(selection, lease, now)
-    // A listener that heard of the test may have removed the member.
+    // A listener that was notified of the probe can have removed the member.
     if (selection.generation !== slotTable.generation(slot)) return false
     if (breaker.currentState !== 'closed') availability.refresh(slot)
     if (!isAdmitted && !isOverridden) return false
@@ -350,7 +354,7 @@ export class Pool<T = unknown> implements MemberPool<T> {
     return true
   }
 
-  /** The slots of the members that a call has tried, each once. */
+  /** The slots of the members that a call has tried, without duplicates and without removed members. */
   private triedSlots(selections: readonly SlotSelection<T>[]): number[] {
     const tried: number[] = []
     for (const { slot, generation } of selections)

@@ -356,7 +356,7 @@ describe('a pool where everybody is out', () => {
     expect(pool.select(undefined, [], undefined)).toBeUndefined()
     const error = pool.createUnavailableError()
     expect(error).toMatchObject({ code: 'POOL_UNAVAILABLE', status: 503, retryAfter: 70 })
-    expect(error.message).toBe('none of the 3 members of the pool proxies is available; try again in 70 ms')
+    expect(error.message).toBe('none of the 3 members of the pool proxies is available; retry in 70 ms')
   })
 
   it('says when the next one is due though others were expected before', async () => {

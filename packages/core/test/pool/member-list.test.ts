@@ -8,7 +8,8 @@ const parse = (text: string) => parseMemberList(text, same)
 const urls = (text: string) => parse(text).map(({ url }) => url)
 const problems = (text: string) => problemsOf(() => parse(text))
 
-const FIELDS = 'the fields are url, protocol, host, port, username, password, id, weight, region, cost, tags'
+const FIELDS =
+  'unknown field, expected one of url, protocol, host, port, username, password, id, weight, region, cost, tags'
 
 describe('a list of members in lines', () => {
   it('has one in each, but for empty ones and remarks', () => {
@@ -61,14 +62,14 @@ describe('a list of members in lines', () => {
   it('is refused with every bad one by its place, and never by what it says', () => {
     const text = 'a:1 weight=much\nb:1 colour=secret cost=-1\nc:1 word\nd:1 weight='
     expect(problems(text)).toEqual([
-      'line 1: weight takes a number from 0',
+      'line 1: expected weight to be a number that is at least 0',
       `line 2: ${FIELDS}`,
-      'line 2: cost takes a number from 0',
+      'line 2: expected cost to be a number that is at least 0',
       `line 3: ${FIELDS}`,
-      'line 4: weight takes a number from 0',
+      'line 4: expected weight to be a number that is at least 0',
     ])
     expect(() => parse(text)).toThrow(
-      /^a list of proxies cannot be read: line 1: weight takes a number from 0; line 2/,
+      /^invalid list of proxies: line 1: expected weight to be a number that is at least 0; line 2/,
     )
     expect(() => parse(text)).not.toThrow(/secret|much|colour/)
   })
@@ -91,7 +92,7 @@ describe('a list of members in CSV', () => {
   })
 
   it('is refused where a line lacks what it needs, or a field is unknown', () => {
-    expect(problems('url,id\n,x')).toEqual(['line 2: takes url, or host and port'])
+    expect(problems('url,id\n,x')).toEqual(['line 2: expected url, or host and port'])
     expect(problems('url,colour\nhttp://a:1,red\nhttp://b:1,')).toEqual([`line 2: ${FIELDS}`])
   })
 })
@@ -124,14 +125,14 @@ describe('a list of members in JSON', () => {
   })
 
   it('is refused by the place of what is wrong', () => {
-    expect(problems('[{ "url": "http://u:secret@a:1" ]')).toEqual(['it begins like JSON and is none'])
-    const list = 'got JSON without a list, takes an array, or an object with one under members'
+    expect(problems('[{ "url": "http://u:secret@a:1" ]')).toEqual(['starts like JSON, but is not valid JSON'])
+    const list = 'expected a JSON array, or an object with an array members or proxies'
     expect(problems('{}')).toEqual([list])
     expect(problems('{ "members": 1 }')).toEqual([list])
     expect(problems('[null, { "url": "http://a:1", "weight": true }, { "id": "x" }]')).toEqual([
-      'entry 1: takes url, or host and port',
+      'entry 1: expected url, or host and port',
       `entry 2: ${FIELDS}`,
-      'entry 3: takes url, or host and port',
+      'entry 3: expected url, or host and port',
     ])
   })
 })
@@ -152,7 +153,7 @@ describe('what is made of the members of a list', () => {
       'line 1: too short',
       'line 2: too long',
       'line 2: too wide',
-      'line 3: weight takes a number from 0',
+      'line 3: expected weight to be a number that is at least 0',
     ])
   })
 })

@@ -1,9 +1,9 @@
-/** The place of the lowest bit that is set in a word. */
+/** The position of the lowest set bit of a 32-bit word. */
 const lowestBit = (word: number): number => 31 - Math.clz32(word & -word)
 
 /**
- * A set of small whole numbers that finds the next of them after any number in a few steps: bits in words of 32, a bit
- * for each word that has some, and so on up to a single word.
+ * A set of small integers that finds the next element after any number in logarithmic time: the lowest level has one bit for
+ * each element, and each higher level one bit for each non-zero word of the level below.
  */
 export class BitSet {
   private levels: Uint32Array[] = [new Uint32Array(1)]
@@ -28,7 +28,7 @@ export class BitSet {
     }
   }
 
-  /** The first number from `from` on that is in the set, or -1. */
+  /** The first element that is at least `from`, or -1. */
   next(from: number): number {
     const { levels } = this
     let at = from
@@ -36,10 +36,10 @@ export class BitSet {
       const words = levels[level] as Uint32Array
       const wordIndex = at >>> 5
       if (wordIndex >= words.length) return -1
-      // A shift takes its count modulo 32, which is what is needed here.
-      const rest = (words[wordIndex] as number) & (-1 << at)
-      if (rest !== 0) {
-        at = wordIndex * 32 + lowestBit(rest)
+      // A shift uses its count modulo 32, so that the mask selects the bits from `at` on within the word.
+      const remainingBits = (words[wordIndex] as number) & (-1 << at)
+      if (remainingBits !== 0) {
+        at = wordIndex * 32 + lowestBit(remainingBits)
         while (level-- > 0) at = at * 32 + lowestBit((levels[level] as Uint32Array)[at] as number)
         return at
       }
@@ -48,7 +48,7 @@ export class BitSet {
     return -1
   }
 
-  /** Makes room for numbers below `capacity`, a multiple of 32. */
+  /** Makes room for integers below `capacity`, which is a multiple of 32. */
   grow(capacity: number): void {
     const old = this.levels[0] as Uint32Array
     const first = new Uint32Array(Math.ceil(capacity / 32))

@@ -3,45 +3,46 @@ import { growArray, type SlotIndexed } from './grow-array.js'
 import { nthHash } from './hash.js'
 
 /**
- * Each slot stands at so many points of the ring, and a key looks from so many others and goes to the slot that is
- * nearest to any of them. Either number alone would have to be far higher for shares that are as even.
+ * Each slot has several points on the ring, and each key several probes; the key belongs to the slot whose point is nearest to
+ * any of its probes. With only one of the two techniques, the number would have to be far higher for an equally even
+ * distribution.
  */
 const POINTS_PER_SLOT = 4
 const PROBES_PER_KEY = 4
 
-/** The points of the ring are the numbers of 32 bits. */
+/** The points of the ring are the unsigned 32-bit integers. */
 const MAX_POINT = 2 ** 32 - 1
 
 /**
- * Consistent hashing: a slot that comes or goes moves the keys of its own and no others. The ring is cut into arcs, half
- * as many as there may be points, or as many. The first point of an arc lies in the arc itself, because there are hardly ever more
- * than a few and looks into memory are what takes time; the others follow as a list, in no order.
+ * Consistent hashing: adding or removing a slot moves only the keys of that slot. The ring is divided into buckets, half as
+ * many as the maximum number of points, or as many. The first entry of a bucket is stored in the bucket itself, because most
+ * buckets have few entries and memory accesses dominate the cost; the others follow as an unordered linked list.
  */
 export class HashRing implements SlotIndexed {
   /**
-   * Three numbers for each arc: its first entry plus 1, 0 where it is empty, that entry's point, and the next entry plus
-   * 1. Each slot has {@link POINTS_PER_SLOT} entries, one after the other.
+   * Three numbers for each bucket: its first entry plus 1 (0 if it is empty), the point of that entry, and the next entry
+   * plus 1. Each slot has {@link POINTS_PER_SLOT} consecutive entries.
    */
   private buckets = new Uint32Array(0)
-  /** Two numbers for each entry that is not the first of its arc: its point, and the next entry plus 1. */
+  /** Two numbers for each entry that is not the first of its bucket: its point, and the next entry plus 1. */
   private overflow = new Uint32Array(0)
   private occupied = new BitSet()
-  /** How many bits of a point are within its arc. */
+  /** The number of low bits of a point that do not select the bucket. */
   private shift = 0
-  /** The point of the entry that was found last. */
+  /** The point of the entry that was found last, which saves `find` another lookup. */
   private lastPoint = 0
 
-  /** Puts a slot on the ring, at points that its hash decides. */
+  /** Adds a slot at points that are derived from its hash. */
   insert(slot: number, hash: number): void {
     for (let i = 0; i < POINTS_PER_SLOT; i++) this.insertEntry(slot * POINTS_PER_SLOT + i, nthHash(hash, i))
   }
 
-  /** Takes a slot off the ring, which was put there with the same hash. */
+  /** Deletes a slot that was inserted with the same hash. */
   delete(slot: number, hash: number): void {
     for (let i = 0; i < POINTS_PER_SLOT; i++) this.deleteEntry(slot * POINTS_PER_SLOT + i, nthHash(hash, i))
   }
 
-  /** The slot not in `tried` that a key with this hash goes to, or -1. */
+  /** The slot, not in `tried`, that a key with this hash belongs to, or -1. */
   find(hash: number, tried: readonly number[]): number {
     let best = -1
     let distance = Infinity
@@ -61,11 +62,11 @@ export class HashRing implements SlotIndexed {
   grow(capacity: number): void {
     this.overflow = growArray(this.overflow, 2 * POINTS_PER_SLOT * capacity)
     const count = (POINTS_PER_SLOT * capacity) / 2
-    // To cut the ring anew takes long, so that it is cut finer than it must be, and every other time is enough.
+    // Resizing is expensive, so the ring gets twice the necessary buckets, and every other call resizes.
     if (3 * count > this.buckets.length) this.resize(this.buckets.length === 0 ? count : 2 * count)
   }
 
-  /** The entry, of a slot not in `tried`, that is nearest from `point` on, or -1. */
+  /** The first entry at or after `point`, around the ring, whose slot is not in `tried`, or -1. */
   private nearestEntry(point: number, tried: readonly number[]): number {
     const { occupied } = this
     const start = point >>> this.shift
@@ -83,16 +84,16 @@ export class HashRing implements SlotIndexed {
     return found >= 0 ? found : this.nearestInBucket(start, 0, point - 1, tried)
   }
 
-  /** The entry of an arc with the lowest point from `least` to `most`. Of two at one point it is the higher. */
-  private nearestInBucket(bucket: number, least: number, most: number, tried: readonly number[]): number {
+  /** The entry of a bucket with the lowest point from `min` to `max`. Of two at the same point the higher entry wins. */
+  private nearestInBucket(bucket: number, min: number, max: number, tried: readonly number[]): number {
     const { buckets, overflow } = this
     let entry = (buckets[3 * bucket] as number) - 1
     let point = buckets[3 * bucket + 1] as number
     let next = (buckets[3 * bucket + 2] as number) - 1
     let found = -1
-    let best = most
+    let best = max
     while (entry >= 0) {
-      if (point >= least && (point < best || (point === best && entry > found)))
+      if (point >= min && (point < best || (point === best && entry > found)))
         if (tried.length === 0 || !tried.includes(Math.floor(entry / POINTS_PER_SLOT))) {
           found = entry
           best = point
@@ -106,7 +107,7 @@ export class HashRing implements SlotIndexed {
     return found
   }
 
-  /** Cuts the ring into so many arcs, a power of two. */
+  /** Divides the ring into `count` buckets, a power of two. */
   private resize(count: number): void {
     const { buckets, overflow } = this
     this.buckets = new Uint32Array(3 * count)
@@ -118,7 +119,7 @@ export class HashRing implements SlotIndexed {
       let point = buckets[bucket + 1] as number
       let next = buckets[bucket + 2] as number
       while (entry > 0) {
-        // This writes the rows of entries that were put before, and those have been read.
+        // This overwrites the overflow rows of entries that were inserted before, which have already been read.
         this.insertEntry(entry - 1, point)
         entry = next
         point = overflow[2 * entry - 2] as number

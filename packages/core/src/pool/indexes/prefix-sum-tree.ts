@@ -1,11 +1,11 @@
 import { growArray, type SlotIndexed } from './grow-array.js'
 
 /**
- * A weight for each slot, and the slot at any point of their sum. Each node of the tree holds the sum of the two below it,
- * always added anew, so that weights that come and go leave no rounding behind.
+ * Finds the slot at any point of the cumulative sum of the slots' weights. Each node of the tree is the sum of its two
+ * children. It is always recalculated from them, so that rounding errors do not accumulate.
  */
 export class PrefixSumTree implements SlotIndexed {
-  /** The root is 1; the weight of a slot is at `capacity + slot`. */
+  /** The root is node 1; the weight of a slot is at `capacity + slot`. */
   private nodes = new Float64Array(0)
   private capacity = 0
 
@@ -25,16 +25,16 @@ export class PrefixSumTree implements SlotIndexed {
       nodes[node] = (nodes[2 * node] as number) + (nodes[2 * node + 1] as number)
   }
 
-  /** The slot at `point`, which is below the total. It always has a weight. */
+  /** The slot at `point`, which must be below the total. Its weight is never 0. */
   find(point: number): number {
     const { nodes, capacity } = this
-    let left = point
+    let remaining = point
     let node = 1
     while (node < capacity) {
       node *= 2
       const weight = nodes[node] as number
-      if (left >= weight && (nodes[node + 1] as number) > 0) {
-        left -= weight
+      if (remaining >= weight && (nodes[node + 1] as number) > 0) {
+        remaining -= weight
         node++
       }
     }

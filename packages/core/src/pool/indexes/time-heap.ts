@@ -1,9 +1,9 @@
-/** Slots and times, earliest first: a heap. */
+/** A binary heap of slots by time, earliest first. */
 export class TimeHeap {
   private readonly times: number[] = []
   private readonly slots: number[] = []
 
-  /** The earliest time; Infinity where there is none. */
+  /** The earliest time; Infinity if the heap is empty. */
   get earliest(): number {
     return this.times[0] ?? Infinity
   }
@@ -22,7 +22,7 @@ export class TimeHeap {
     slots[at] = slot
   }
 
-  /** Takes the earliest slot out. There must be one. */
+  /** Removes and returns the slot with the earliest time. The heap must not be empty. */
   pop(): number {
     const { times, slots } = this
     const first = slots[0] as number
@@ -32,7 +32,7 @@ export class TimeHeap {
     if (length === 0) return first
     let at = 0
     for (let child = 1; child < length; child = 2 * at + 1) {
-      // Beyond the end there is nothing, which is not less.
+      // Beyond the end, `undefined <` is false, so that the only child is used.
       if ((times[child + 1] as number) < (times[child] as number)) child++
       if ((times[child] as number) >= time) break
       times[at] = times[child] as number

@@ -1,22 +1,22 @@
 import { growArray, type SlotIndexed } from './grow-array.js'
 
-/** A second number for each slot, which decides between those whose first is the same. */
+/** The secondary key of each slot, which decides between slots with the same key. */
 export interface TieBreaker {
   selections(slot: number): number
 }
 
-/** A number for each slot, Infinity for those that are out, and the slot with the least of them: a tree of winners. */
+/** Finds the slot with the lowest key. Each node holds the winner of its two children; an unavailable slot has the key Infinity. */
 export class TournamentTree implements SlotIndexed {
   private keys = new Float64Array(0)
-  /** The winner at each inner node. The root is 1; a slot itself stands at `keys.length + slot`. */
+  /** The winner at each inner node. The root is node 1; the leaf of a slot is node `keys.length + slot`. */
   private winners = new Int32Array(0)
   private readonly tieBreaker: TieBreaker
 
-  constructor(seconds: TieBreaker) {
-    this.tieBreaker = seconds
+  constructor(tieBreaker: TieBreaker) {
+    this.tieBreaker = tieBreaker
   }
 
-  /** The slot with the least number; among equals the one with the least second number, then the lowest; -1 if none. */
+  /** The slot with the lowest key, then the lowest secondary key, then the lowest slot; -1 if none is available. */
   get first(): number {
     const slot = this.winners[1] as number
     return this.keys[slot] === Infinity ? -1 : slot
@@ -31,18 +31,18 @@ export class TournamentTree implements SlotIndexed {
     this.update(slot)
   }
 
-  /** To be told when a slot's second number has changed. */
+  /** Must be called when the secondary key of a slot has changed. */
   update(slot: number): void {
     const { winners, keys } = this
     for (let node = (keys.length + slot) >> 1; node > 0; node >>= 1) {
       const winner = this.winnerOf(node)
-      // Where another won before and still does, nothing changes further up.
+      // If another slot won before and still wins, the nodes above do not change.
       if (winner === winners[node] && winner !== slot) return
       winners[node] = winner
     }
   }
 
-  /** The first that is not in `tried`. */
+  /** The same as `first`, without the slots in `tried`. */
   firstExcept(tried: readonly number[]): number {
     if (tried.length === 0) return this.first
     const keys = tried.map((slot) => this.get(slot))
@@ -60,9 +60,9 @@ export class TournamentTree implements SlotIndexed {
 
   private winnerOf(node: number): number {
     const { winners, keys, tieBreaker } = this
-    const inner = 2 * node < keys.length
-    const left = inner ? (winners[2 * node] as number) : 2 * node - keys.length
-    const right = inner ? (winners[2 * node + 1] as number) : left + 1
+    const hasInnerChildren = 2 * node < keys.length
+    const left = hasInnerChildren ? (winners[2 * node] as number) : 2 * node - keys.length
+    const right = hasInnerChildren ? (winners[2 * node + 1] as number) : left + 1
     const a = keys[left] as number
     const b = keys[right] as number
     if (a !== b) return a < b ? left : right

@@ -6,17 +6,17 @@ import { OutcomeWindow } from '../../breaker/window.js'
 import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 import type { SlotTable } from './slot-table.js'
 
-/** Whether the one failure of a slot is in its window, and whether it ever had one. */
+/** Flags of a slot without a breaker: its only failure may still be in the window; it has failed before. */
 const IN_WINDOW = 1
 const EVER_FAILED = 2
 
-/** One part of a breaker's id. */
+/** Encodes one part of a breaker id, whose separator is a colon. */
 const encodeIdPart = encodeURIComponent
 
-/** Told of a slot whose breaker has changed, with an event where its state has. */
+/** Called with a slot whose breaker has changed, and with an event if its state has. */
 type BreakerChangeHandler = (slot: number, event: BreakerEvent | undefined) => void
 
-/** A breaker that also tells when it is to stay open for longer or for less. */
+/** A breaker that also reports a change of its open duration. */
 class MemberBreaker extends CircuitBreaker {
   onChange!: () => void
 
@@ -25,8 +25,8 @@ class MemberBreaker extends CircuitBreaker {
     this.onChange()
   }
 
-  override applyRemoteState(news: RemoteBreakerState): void {
-    super.applyRemoteState(news)
+  override applyRemoteState(remote: RemoteBreakerState): void {
+    super.applyRemoteState(remote)
     this.onChange()
   }
 
@@ -37,11 +37,11 @@ class MemberBreaker extends CircuitBreaker {
 }
 
 /**
- * A breaker for each slot. Most members only ever succeed or fail once, and are a few numbers in columns until a second
- * failure comes, or somebody asks for the breaker itself.
+ * The breaker of each slot. Most members never fail more than once. Their state is a few numbers in typed arrays, and the
+ * breaker is created at the second failure or when the breaker itself is requested.
  */
 export class MemberBreakers implements SlotIndexed {
-  /** Settings of members that have some of their own. */
+  /** The settings of members that override those of the pool, by slot. */
   readonly memberSettings = new Map<number, BreakerSettings>()
   private readonly breakers: (MemberBreaker | undefined)[] = []
   private flags = new Uint8Array(0)
@@ -53,49 +53,54 @@ export class MemberBreakers implements SlotIndexed {
   private readonly slotTable: SlotTable
   private readonly onChange: BreakerChangeHandler
 
-  constructor(poolId: string, settings: BreakerSettings, roster: SlotTable, hear: BreakerChangeHandler) {
+  constructor(
+    poolId: string,
+    settings: BreakerSettings,
+    slotTable: SlotTable,
+    onChange: BreakerChangeHandler,
+  ) {
     this.poolId = poolId
     this.settings = settings
-    this.slotTable = roster
-    this.onChange = hear
+    this.slotTable = slotTable
+    this.onChange = onChange
   }
 
   settingsOf(slot: number): BreakerSettings {
     return this.memberSettings.size === 0 ? this.settings : (this.memberSettings.get(slot) ?? this.settings)
   }
 
-  /** Goes by other settings from now on; members with settings of their own keep those. */
+  /** Replaces the settings of the pool; members with their own settings keep them. */
   reconfigure(settings: BreakerSettings): void {
     this.settings = settings
     for (const [slot, breaker] of this.breakers.entries())
       if (breaker !== undefined && !this.memberSettings.has(slot)) breaker.reconfigure(settings)
   }
 
-  /** Goes by other settings for one slot, or by everybody's where it has none of its own any more. */
-  updateSettings(slot: number, own: BreakerSettings | undefined): void {
-    if (own === undefined && !this.memberSettings.has(slot)) return
-    if (own === undefined) this.memberSettings.delete(slot)
-    else this.memberSettings.set(slot, own)
+  /** Replaces the settings of one slot; undefined restores those of the pool. */
+  updateSettings(slot: number, settings: BreakerSettings | undefined): void {
+    if (settings === undefined && !this.memberSettings.has(slot)) return
+    if (settings === undefined) this.memberSettings.delete(slot)
+    else this.memberSettings.set(slot, settings)
     this.breakers[slot]?.reconfigure(this.settingsOf(slot))
   }
 
-  /** Puts the breaker of a slot where a snapshot's was. */
+  /** Restores the breaker of a slot from a snapshot. */
   restore(slot: number, snapshot: BreakerSnapshot): void {
     restoreSnapshot(this.get(slot), parseSnapshot(snapshot))
     this.onChange(slot, undefined)
   }
 
-  /** Every breaker that has been made. */
+  /** Every breaker that has been created. */
   all(): CircuitBreaker[] {
     return this.breakers.filter((breaker) => breaker !== undefined)
   }
 
-  /** The breaker of a slot, where it has been made. */
+  /** The breaker of a slot, if it has been created. */
   find(slot: number): CircuitBreaker | undefined {
     return this.breakers[slot]
   }
 
-  /** The breaker of a slot that is to be used, where it needs one from the first call on. */
+  /** The breaker of a slot for a call. Some settings need every outcome: with these it is created at the first call. */
   forCall(slot: number): CircuitBreaker | undefined {
     const breaker = this.breakers[slot]
     if (breaker !== undefined) return breaker
@@ -103,17 +108,17 @@ export class MemberBreakers implements SlotIndexed {
     return windowType === 'rate' || adaptive ? this.createBreaker(slot) : undefined
   }
 
-  /** The breaker of a slot, made with what the columns know. */
+  /** The breaker of a slot, created if necessary. */
   get(slot: number): CircuitBreaker {
     return this.breakers[slot] ?? this.createBreaker(slot)
   }
 
-  /** A call that the slot's breaker would have let through succeeded, and there is no breaker yet. */
+  /** Records the success of a call on a slot without a breaker. */
   recordSuccess(slot: number): void {
     if (this.settingsOf(slot).windowType === 'consecutive') (this.flags[slot] as number) &= ~IN_WINDOW
   }
 
-  /** Such a call failed. */
+  /** Records the failure of a call on a slot without a breaker. */
   recordFailure(slot: number): void {
     const { failureThreshold, clock } = this.settingsOf(slot)
     if (failureThreshold === 1 || this.hasFailureInWindow(slot)) {
@@ -125,14 +130,14 @@ export class MemberBreakers implements SlotIndexed {
     this.failedWall[slot] = clock.wall()
   }
 
-  /** Whether a failure is in the window of a slot without a breaker. */
+  /** Whether the failure of a slot without a breaker is in the window. */
   private hasFailureInWindow(slot: number): boolean {
     const { windowType, windowDuration, clock } = this.settingsOf(slot)
     if (((this.flags[slot] as number) & IN_WINDOW) === 0) return false
     return windowType === 'consecutive' || (this.failedAt[slot] as number) >= clock.now() - windowDuration
   }
 
-  /** The log of the window of a slot without a breaker. */
+  /** The window of a slot without a breaker, in the entry format of {@link OutcomeWindow}. */
   windowEntries(slot: number): number[] {
     return this.hasFailureInWindow(slot) ? [this.failedAt[slot] as number, 1, 1, 0] : []
   }
@@ -141,7 +146,7 @@ export class MemberBreakers implements SlotIndexed {
     return ((this.flags[slot] as number) & EVER_FAILED) === 0 ? undefined : this.failedWall[slot]
   }
 
-  /** Takes the failure of a slot without a breaker back: there was none in its window before. */
+  /** Rolls back the failure of a slot without a breaker. Its window was empty before, or there would be a breaker now. */
   rollBackFailure(slot: number, lastFailure: number | undefined): void {
     this.flags[slot] = lastFailure === undefined ? 0 : EVER_FAILED
     this.failedWall[slot] = lastFailure ?? 0

@@ -1,28 +1,28 @@
 import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 
-/** What a pool knows of a member's attempts. Durations are milliseconds. */
+/** Statistics of the attempts of a member. Durations are milliseconds. */
 export interface MemberStats {
-  /** The member's id. */
+  /** The id of the member. */
   readonly proxyId: string
-  /** Attempts that ended, those that say nothing of the member among them. */
+  /** Attempts that ended, including those that count neither as a success nor as a failure of the member. */
   readonly totalAttempts: number
   readonly successCount: number
-  /** Attempts that failed in a way that counts against the member. */
+  /** Attempts that count as failures of the member. */
   readonly failureCount: number
-  /** The mean duration of its attempts; 0 before the first. */
+  /** The mean duration of the attempts; 0 before the first. */
   readonly avgLatency: number
-  /** How often its breaker has opened. */
+  /** How often the breaker of the member has opened. */
   readonly circuitBreakerOpens: number
-  /** Its score, where the strategy is `score`. */
+  /** The score of the member; only with the strategy `score`. */
   readonly score?: number
-  /** The decaying average of its latencies, where the strategy is `least_latency` and it has been used. */
+  /** The decaying average of the latencies; only with the strategy `least_latency`, after the first result. */
   readonly latency?: number
 }
 
-/** A row is as long as a line of the processor's cache, so that an attempt costs one look into memory. */
+/** A row fills one cache line (64 bytes), so that an attempt touches one line. */
 const COUNTER_ROW_LENGTH = 8
 
-/** What the numbers of a row are. */
+/** The columns of a row. */
 const SELECTIONS = 0
 const ATTEMPTS = 1
 const SUCCESSES = 2
@@ -34,7 +34,7 @@ const OPENS = 5
 export class MemberCounters implements SlotIndexed {
   private rows = new Float64Array(0)
 
-  /** How often a slot was chosen. */
+  /** How often a slot was selected. */
   selections(slot: number): number {
     return this.rows[slot * COUNTER_ROW_LENGTH + SELECTIONS] as number
   }
@@ -43,19 +43,19 @@ export class MemberCounters implements SlotIndexed {
     this.add(slot, SELECTIONS, 1)
   }
 
-  /** An attempt ended; `isFailure` is undefined where that says nothing of the member. */
+  /** Counts an attempt that ended; `isFailure` is undefined when it is neither a success nor a failure of the member. */
   countAttempt(slot: number, isFailure: boolean | undefined, duration: number): void {
     this.add(slot, ATTEMPTS, 1)
     this.add(slot, TOTAL_DURATION, duration)
     if (isFailure !== undefined) this.add(slot, isFailure ? FAILURES : SUCCESSES, 1)
   }
 
-  /** Failures come in, or are taken back, without an attempt of their own. */
+  /** Adds failures without an attempt: deferred ones, or with a negative count those that are rolled back. */
   addFailures(slot: number, count: number): void {
     this.add(slot, FAILURES, count)
   }
 
-  /** Openings come in, or are taken back. */
+  /** Adds openings of the breaker; a negative count rolls them back. */
   addOpens(slot: number, count: number): void {
     this.add(slot, OPENS, count)
   }

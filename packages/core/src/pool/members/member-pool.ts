@@ -3,48 +3,49 @@ import type { Classification } from '../../classify/index.js'
 import type { HoldfastError } from '../../errors.js'
 import type { Member } from './member.js'
 
-/** A member chosen for one attempt, let through by its breaker. */
+/** A member that was selected for one attempt and whose breaker has admitted it. */
 export interface Selection<T = unknown> {
   readonly member: Member<T>
 }
 
 /** How an attempt ended, as far as its member is concerned. */
 export interface SelectionOutcome {
-  /** Whether the function threw, and what it threw or returned. */
+  /** Whether the function threw. `result` is the error then, and the returned value otherwise. */
   readonly hasThrown: boolean
   readonly result: unknown
-  /** What that was taken for; undefined for a plain success. */
+  /** The classification of the result; undefined for a plain success. */
   readonly classification: Classification | undefined
-  /** What a breaker would make of it; undefined says nothing (aborted, permanent). */
+  /** The outcome for a breaker; undefined when it must not count (aborted, permanent error). */
   readonly breakerOutcome: BreakerOutcome
-  /** How long the attempt took, in milliseconds. */
+  /** The duration of the attempt in milliseconds. */
   readonly duration: number
-  /** When it ended, where that was not just now: a deadline ends it when due. Monotonic. */
+  /** The monotonic time at which the attempt ended, when that is not now: a deadline ends it at the time it was due. */
   readonly endedAt?: number | undefined
 }
 
-/** What the engine asks of a pool. `selections` are all the picks of one call so far, in order. */
+/** What an execution requires of a pool. `selections` are all selections of one call so far, in order. */
 export interface MemberPool<T = unknown> {
   /**
-   * Chooses a member that none of `selections` went to, while there are such, and lets the call through its breaker, whose test
-   * may hold its place as long as `lease`. Undefined where nobody is available, or where the network is down.
+   * Selects a member that is not in `selections`, or any member when all available ones are, and acquires a permit from its
+   * breaker. A probe holds its permit for up to `lease` milliseconds. Returns undefined when no member is available or the
+   * network is down.
    */
   select(
     context: unknown,
     selections: readonly Selection<T>[],
     lease: number | undefined,
   ): Selection<T> | undefined
-  /** Whether somebody is available that none of `selections` went to. */
+  /** Whether a member is available that is not in `selections`. */
   hasUntriedMember(selections: readonly Selection<T>[]): boolean
   /**
-   * Takes the outcome of `selection`. Tells whether it speaks of the member rather than of the request (a refused proxy, a
-   * banned address): such a call fails over to another member though its error would not be retried otherwise.
+   * Records the outcome of `selection`. Returns whether the member rather than the request caused it (a proxy that rejects
+   * the credentials, a banned address): such a call fails over to another member even if its error is not retryable.
    */
   recordOutcome(
     selection: Selection<T>,
     outcome: SelectionOutcome,
     selections: readonly Selection<T>[],
   ): boolean
-  /** The error for a call that finds nobody: POOL_UNAVAILABLE (status 503, earliest retryAfter) or NETWORK_DOWN. */
+  /** The error of a call for which no member is available: POOL_UNAVAILABLE (503, earliest retryAfter) or NETWORK_DOWN. */
   createUnavailableError(): HoldfastError
 }

@@ -1,21 +1,21 @@
 import type { BreakerOptions } from '../../breaker/options.js'
 
-/** One of several targets that can do the same thing: a proxy, an endpoint, a provider. */
+/** One of several interchangeable targets: a proxy, an endpoint, a provider. */
 export interface Member<T = unknown> {
-  /** What it is called; unique in its pool. */
+  /** The name of the member, unique in its pool. */
   readonly id: string
-  /** What a call needs to reach it. */
+  /** The value that a call needs to reach the member, such as a URL. */
   readonly value: T
-  /** How often it is chosen beside others, by `weighted`. @defaultValue 1 */
+  /** The relative frequency with which the strategy `weighted` selects the member. @defaultValue 1 */
   readonly weight?: number | undefined
-  /** Where it is, for `region`. */
+  /** The location of the member, for the strategies `region` and `sticky`. */
   readonly region?: string | undefined
-  /** What it costs, for `cost`: cheaper ones are chosen first. @defaultValue 0 */
+  /** The cost of the member, for the strategy `cost`, which selects the cheapest first. @defaultValue 0 */
   readonly cost?: number | undefined
-  /** Words to find it by. */
+  /** Labels for searching; the pool does not read them. */
   readonly tags?: readonly string[] | undefined
-  /** Anything else about it. */
+  /** Further data about the member; the pool does not read it. */
   readonly metadata?: object | undefined
-  /** Breaker settings of its own, over the pool's. */
+  /** Breaker options of this member, which override those of the pool. */
   readonly breaker?: BreakerOptions | undefined
 }

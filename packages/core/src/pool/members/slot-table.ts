@@ -2,16 +2,16 @@ import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 import type { Member } from './member.js'
 import { MemberCounters } from './member-counters.js'
 
-/** The first capacity; it doubles, so that it is always a power of two. */
+/** The initial number of slots. The capacity doubles when it is exceeded, so it is always a power of two. */
 const INITIAL_CAPACITY = 32
 
 /**
- * Who is in the pool. Each member has a slot, a small number under which everything about it is kept in columns; a new
- * one takes the slot that was left last, or the next.
+ * The members of a pool by slot. A slot is a small integer, the row of a member in every index of the pool. A new member
+ * gets the slot that was freed last, or the next unused one.
  */
 export class SlotTable<T = unknown> {
   readonly counters: MemberCounters
-  /** Grows with each member that leaves a slot, so that what is late for it does not reach the next. */
+  /** Incremented when a member leaves its slot, so that a late outcome is not recorded for the next member of the slot. */
   private generations = new Uint32Array(INITIAL_CAPACITY)
   private readonly memberBySlot: (Member<T> | undefined)[] = []
   private readonly slotById = new Map<string, number>()
@@ -27,14 +27,14 @@ export class SlotTable<T = unknown> {
     return this.slotById.size
   }
 
-  /** Keeps a column as long as the roster. */
+  /** Grows `index` to the capacity of the table, now and whenever the table grows. */
   register<G extends SlotIndexed>(index: G): G {
     this.indexes.push(index)
     index.grow(this.capacity)
     return index
   }
 
-  /** Keeps a column no more. */
+  /** Stops growing `index`. */
   unregister(index: SlotIndexed | undefined): void {
     const at = index === undefined ? -1 : this.indexes.indexOf(index)
     if (at >= 0) this.indexes.splice(at, 1)
@@ -44,12 +44,12 @@ export class SlotTable<T = unknown> {
     return this.slotById.get(id)
   }
 
-  /** The member of a slot that has one. */
+  /** The member of a slot, which must be in use. */
   member(slot: number): Member<T> {
     return this.memberBySlot[slot] as Member<T>
   }
 
-  /** The slots that have a member. */
+  /** The slots that have a member, in the order in which the members were added. */
   usedSlots(): IterableIterator<number> {
     return this.slotById.values()
   }
@@ -58,7 +58,7 @@ export class SlotTable<T = unknown> {
     return this.memberBySlot.filter((member) => member !== undefined)
   }
 
-  /** Which member of a slot this is, counted from 0. */
+  /** How many members the slot had before the current one. */
   generation(slot: number): number {
     return this.generations[slot] as number
   }
@@ -71,7 +71,7 @@ export class SlotTable<T = unknown> {
     return slot
   }
 
-  /** Puts a member of the same id in the place of another. */
+  /** Replaces the member of a slot by another one with the same id. */
   replace(slot: number, member: Member<T>): void {
     this.memberBySlot[slot] = member
   }
@@ -86,6 +86,6 @@ export class SlotTable<T = unknown> {
   private grow(): void {
     this.capacity *= 2
     this.generations = growArray(this.generations, this.capacity)
-    for (const column of this.indexes) column.grow(this.capacity)
+    for (const index of this.indexes) index.grow(this.capacity)
   }
 }

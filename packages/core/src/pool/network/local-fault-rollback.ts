@@ -3,7 +3,7 @@ import { OutcomeWindow } from '../../breaker/window.js'
 import type { MemberBreakers } from '../members/member-breakers.js'
 import type { SlotTable } from '../members/slot-table.js'
 
-/** How a slot's breaker was before the first fault, and what has been blamed on it since. */
+/** The state of a slot's breaker before the first local fault, and the failures that were counted since. */
 interface BreakerCheckpoint {
   readonly generation: number
   readonly state: BreakerState
@@ -15,30 +15,30 @@ interface BreakerCheckpoint {
   readonly closedAt: number
   readonly lastFailure: number | undefined
   readonly opens: number
-  /** When the faults were, and how long the attempts had taken. */
+  /** The times of the local faults, and the durations of their attempts. */
   readonly faultTimes: number[]
   readonly durations: number[]
-  /** When it failed otherwise. */
+  /** The times of other failures. */
   readonly otherFailureTimes: number[]
-  /** The epoch that began when failures opened it. */
+  /** The epoch that began when failures opened the breaker; -1 if they did not. */
   openedEpoch: number
 }
 
 /**
- * Remembers what local faults were blamed on members, because it may turn out that the network was to blame. Then it is
- * taken back: the failures leave the windows, and what they opened is closed, or tested anew.
+ * Records the local faults that were counted against members, because the network can turn out to be the cause. Then they are
+ * rolled back: the failures are removed from the windows, and a breaker that they opened is closed or can probe at once.
  */
 export class LocalFaultRollback {
   private readonly checkpoints = new Map<number, BreakerCheckpoint>()
   private readonly slotTable: SlotTable
   private readonly breakers: MemberBreakers
 
-  constructor(roster: SlotTable, breakers: MemberBreakers) {
-    this.slotTable = roster
+  constructor(slotTable: SlotTable, breakers: MemberBreakers) {
+    this.slotTable = slotTable
     this.breakers = breakers
   }
 
-  /** To be told before a local fault is counted against a slot. Faults from before `since` are not taken back. */
+  /** Must be called before a local fault is counted against a slot. Faults before `since` are no longer rolled back. */
   recordFault(slot: number, duration: number, now: number, since: number): void {
     const { checkpoints, slotTable } = this
     let checkpoint = checkpoints.get(slot)
@@ -55,18 +55,18 @@ export class LocalFaultRollback {
     checkpoint.durations.push(duration)
   }
 
-  /** To be told of any other failure that counts against a slot. */
+  /** Must be called at any other failure that counts against a slot. */
   recordOtherFailure(slot: number, now: number): void {
     this.checkpoints.get(slot)?.otherFailureTimes.push(now)
   }
 
-  /** A slot's breaker was opened by a result. */
+  /** Must be called when an outcome opens the breaker of a slot. */
   recordOpening(slot: number, epoch: number): void {
     const checkpoint = this.checkpoints.get(slot)
     if (checkpoint !== undefined) checkpoint.openedEpoch = epoch
   }
 
-  /** It was the members' own fault: nothing is taken back. Each fault is told to `record`. */
+  /** The members caused the faults, so that nothing is rolled back. Calls `record` for each fault. */
   confirmFaults(record: (slot: number, duration: number) => void): void {
     const { checkpoints, slotTable } = this
     for (const [slot, { generation, durations }] of checkpoints)
@@ -74,7 +74,7 @@ export class LocalFaultRollback {
     checkpoints.clear()
   }
 
-  /** It was the network's: all since then is taken back. Gives the slots that it concerns. */
+  /** The network caused the faults: rolls back those at or after `since`. Returns the affected slots. */
   rollBack(since: number): number[] {
     const slots: number[] = []
     for (const [slot, checkpoint] of this.checkpoints) {
@@ -121,7 +121,7 @@ export class LocalFaultRollback {
   }
 }
 
-/** Forgets the faults from before a time. */
+/** Removes the faults before a time. */
 function removeBefore({ faultTimes, durations }: BreakerCheckpoint, since: number): void {
   while ((faultTimes[0] as number) < since) {
     faultTimes.shift()
@@ -142,7 +142,7 @@ function restoreCheckpoint(breaker: CircuitBreaker, checkpoint: BreakerCheckpoin
     )
     return false
   }
-  // What somebody did by hand, or what a test has changed since, is left alone.
+  // A later change by an operator or a probe is not overwritten.
   if (breaker.epoch !== checkpoint.openedEpoch) return false
   if (checkpoint.state === 'closed') {
     const entries = [
@@ -163,7 +163,7 @@ function restoreCheckpoint(breaker: CircuitBreaker, checkpoint: BreakerCheckpoin
   return true
 }
 
-/** A window's log without the failures at these times: the entry that a failure is in began at its time or before. */
+/** Removes the failures at these times from window entries. A failure is in the last entry that began at or before its time. */
 function removeFailures(entries: readonly number[], times: readonly number[]): number[] {
   const remaining = [...entries]
   for (const time of times) {

@@ -2,15 +2,15 @@ import { readCauseChain } from '../../classify/cause-chain.js'
 import { byCode } from '../../classify/error-codes.js'
 import type { SelectionOutcome } from '../members/member-pool.js'
 
-/** Codes that speak of the network at this end. */
+/** Error codes that indicate a problem of the local network. */
 const LOCAL_NETWORK_CODES = new Set<unknown>(['ENETDOWN', 'ENETUNREACH', 'EAI_AGAIN', 'ENOTFOUND'])
 
-/** Kinds of errors that may come without any answer. */
+/** Kinds of errors that can occur without any response. */
 const NO_RESPONSE_KINDS = new Set(['timeout', 'network_error', 'cancelled', 'unknown'])
 
 /**
- * Whether an attempt failed by the network at this end, as far as its error tells: of all the network's codes in it and
- * behind it only such are left. A name that is tried at several addresses fails with one code for each.
+ * Whether an attempt failed because of the local network: all network codes in the error and its causes are local ones. A
+ * host name with several addresses fails with one code for each address.
  */
 export function isLocalFault({ hasThrown, result, classification }: SelectionOutcome): boolean {
   if (!hasThrown || classification?.kind !== 'network_error') return false
@@ -22,7 +22,7 @@ export function isLocalFault({ hasThrown, result, classification }: SelectionOut
   return hasLocalCode
 }
 
-/** Whether an outcome proves that the network works: an answer of any kind, a refusal or a reset. */
+/** Whether an outcome proves that the network works: a response of any kind, or a refused or reset connection. */
 export function provesNetworkUp({ hasThrown, result, classification }: SelectionOutcome): boolean {
   if (!hasThrown) return true
   if (classification === undefined) return false

@@ -1,16 +1,16 @@
 import type { SlotIndexed } from '../indexes/grow-array.js'
 import { RecentSlots } from './recent-slots.js'
 
-/** How often (ms) a call is let through to see whether the network is back. */
+/** The interval at which a call is admitted as a probe while the network is down. */
 const PROBE_INTERVAL_MS = 1000
 
-/** Fewer members than these cannot tell the network from themselves. */
+/** With fewer faulty members, a fault of the network cannot be distinguished from a fault of the member. */
 const MIN_MEMBERS = 2
 
 /**
- * Whether the network at this end works. It is taken to be down when more than half of the members used within the window
- * have met a local fault since anybody last had an answer; and to be up again with the next answer, or when the window
- * has passed without another fault.
+ * Whether the local network works. It counts as down when more than half of the members used within the window have had a
+ * local fault since the last response of any member. It counts as up again at the next response, or when the window has
+ * passed without another fault.
  */
 export class NetworkHealth implements SlotIndexed {
   isDown = false
@@ -20,23 +20,23 @@ export class NetworkHealth implements SlotIndexed {
   private lastFaultAt = Number.NEGATIVE_INFINITY
   private probeAt = 0
 
-  constructor(duration: number) {
-    this.windowMs = duration
-    this.usedSlots = new RecentSlots(duration)
-    this.faultySlots = new RecentSlots(duration)
+  constructor(windowMs: number) {
+    this.windowMs = windowMs
+    this.usedSlots = new RecentSlots(windowMs)
+    this.faultySlots = new RecentSlots(windowMs)
   }
 
-  /** Whether members have met faults that nobody has had an answer after. */
+  /** Whether members have had local faults since the last response. */
   get hasSuspects(): boolean {
     return this.faultySlots.size > 0
   }
 
-  /** A member was used. */
+  /** Records the use of a member. */
   recordUse(slot: number, now: number): void {
     this.usedSlots.add(slot, now)
   }
 
-  /** A member has met a local fault; tells whether the network is down by now. */
+  /** Records a local fault of a member; returns whether the network is now down. */
   recordFault(slot: number, now: number): boolean {
     const { usedSlots, faultySlots } = this
     this.lastFaultAt = now
@@ -49,25 +49,25 @@ export class NetworkHealth implements SlotIndexed {
     return isDownNow
   }
 
-  /** Somebody had an answer. */
+  /** Marks the network as up, after a response or when the window has passed. */
   markUp(): void {
     this.isDown = false
     this.faultySlots.clear()
   }
 
-  /** Whether it went up by itself: the window has passed. */
+  /** Whether the network is marked as down, but the window has passed without another fault. */
   hasExpired(now: number): boolean {
     return this.isDown && this.lastFaultAt < now - this.windowMs
   }
 
-  /** Whether a call may go out while the network is down, to test it. */
+  /** Whether a call can start as a probe while the network is down. */
   tryProbe(now: number): boolean {
     if (now < this.probeAt) return false
     this.probeAt = now + PROBE_INTERVAL_MS
     return true
   }
 
-  /** Milliseconds until the next test. */
+  /** The milliseconds until the next probe. */
   retryAfter(now: number): number {
     return Math.max(0, this.probeAt - now)
   }

@@ -1,21 +1,21 @@
 import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 
-/** Into how many stretches the window is cut; what is remembered is exact to one of them. */
+/** The number of buckets of the window, and thus the resolution of the count. */
 const RECENT_BUCKET_COUNT = 8
 
-/** How many different slots were seen within a window of time. */
+/** Counts the distinct slots that were seen within a time window. */
 export class RecentSlots implements SlotIndexed {
-  /** How many there are. */
+  /** The number of distinct slots. */
   size = 0
-  /** The stretch in which each slot was last seen, from 1 on, and how many belong to each of the last ones. */
+  /** The bucket in which each slot was last seen, 0 for none, and the number of slots of each recent bucket. */
   private lastSeenBucket = new Uint32Array(0)
   private readonly countByBucket = new Float64Array(RECENT_BUCKET_COUNT)
   private currentBucket = RECENT_BUCKET_COUNT
   private firstBucket = RECENT_BUCKET_COUNT
   private readonly bucketMs: number
 
-  constructor(duration: number) {
-    this.bucketMs = duration / RECENT_BUCKET_COUNT
+  constructor(windowMs: number) {
+    this.bucketMs = windowMs / RECENT_BUCKET_COUNT
   }
 
   add(slot: number, now: number): void {
@@ -27,7 +27,7 @@ export class RecentSlots implements SlotIndexed {
     this.size++
   }
 
-  /** Lets go of what is too old. */
+  /** Drops the buckets that have left the window. */
   advance(now: number): void {
     const bucket = Math.floor(now / this.bucketMs) + this.firstBucket
     if (bucket - this.currentBucket >= RECENT_BUCKET_COUNT) {
@@ -50,7 +50,8 @@ export class RecentSlots implements SlotIndexed {
     this.size--
   }
 
-  /** Forgets all of them. */
+  /** Removes all slots. */
+
   clear(): void {
     if (this.size === 0) return
     this.firstBucket += RECENT_BUCKET_COUNT

@@ -1,19 +1,19 @@
 import { growArray } from '../indexes/grow-array.js'
 
-/** How many numbers a block has room for. A row moves to the next size when its block is full. */
+/** The block sizes, in numbers. A row moves to a block of the next size when its block is full. */
 const BLOCK_SIZES = [4, 16, 64, 100]
 
 /**
- * Rows of up to a hundred numbers, all in one array, in blocks that grow as they are used. Whoever has a row knows where it
- * begins and how many numbers it holds.
+ * Allocates rows of up to 100 numbers in one array, in blocks that grow with the rows. The owner of a row stores its start and
+ * its length.
  */
 export class BlockAllocator {
   numbers: Float32Array = new Float32Array(1024)
   private end = 0
-  /** Where the blocks that are free begin, by size. */
+  /** The starts of the free blocks, by index of their size. */
   private readonly freeBlocks: number[][] = BLOCK_SIZES.map(() => [])
 
-  /** Makes room for one more number in a row that holds `count`, and gives the place where it begins then. */
+  /** Makes room for one more number in a row of `count` numbers. Returns the start of the row, which can have moved. */
   extend(start: number, count: number): number {
     const size = BLOCK_SIZES.indexOf(count)
     if (size < 0 && count > 0) return start
@@ -23,7 +23,7 @@ export class BlockAllocator {
     return to
   }
 
-  /** Gives the block of a row back. */
+  /** Releases the block of a row. */
   free(start: number, count: number): void {
     if (count > 0) this.freeBlocks[BLOCK_SIZES.findIndex((size) => count <= size)]?.push(start)
   }

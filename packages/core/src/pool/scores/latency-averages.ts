@@ -1,20 +1,20 @@
 import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 
-/** How far a result moves the average. */
+/** The weight of a new result in the average. */
 const SMOOTHING_FACTOR = 0.2
 
-/** How long (ms) it takes an average to look half as long while its member is not used. */
+/** The idle time after which an average counts as half. */
 const HALF_LIFE_MS = 10_000
 
-/** What a failure counts as, in averages: one that fails fast is not quick. */
+/** A failure counts as at least this multiple of the average, so that a member that fails fast does not look fast. */
 const FAILURE_FACTOR = 2
 
-/** A decaying average of each slot's latencies. */
+/** The decaying average of the latencies of each slot. */
 export class LatencyAverages implements SlotIndexed {
-  /** Two numbers for each slot: the average, -1 before the first result, and when that came last. */
+  /** Two numbers for each slot: the average (-1 before the first result) and the time of the last result. */
   private rows = new Float64Array(0)
 
-  /** A result that took `ms` and came at `now`. A failure counts as twice the average where it was quicker. */
+  /** Adds a result that took `ms` and arrived at `now`. A failure counts as at least twice the average. */
   add(slot: number, isFailure: boolean, ms: number, now: number): void {
     const mean = this.rows[2 * slot] as number
     const latency = isFailure ? Math.max(ms, FAILURE_FACTOR * mean) : ms
@@ -22,15 +22,15 @@ export class LatencyAverages implements SlotIndexed {
     this.rows[2 * slot + 1] = now
   }
 
-  /** The average itself; undefined before the first result. */
+  /** The average without decay; undefined before the first result. */
   mean(slot: number): number | undefined {
     const mean = this.rows[2 * slot] as number
     return mean < 0 ? undefined : mean
   }
 
   /**
-   * The average as it looks at `now`: it fades while the slot is not used, so that one slow answer does not bar a member
-   * for ever. One without results comes before all others.
+   * The average at `now`. It decays while the slot is not used, so that a single slow result does not exclude a member
+   * permanently. A slot without results has -1, which is lower than every average.
    */
   decayedMean(slot: number, now: number): number {
     const mean = this.rows[2 * slot] as number

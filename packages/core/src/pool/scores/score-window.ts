@@ -2,18 +2,17 @@ import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 import { BlockAllocator } from './block-allocator.js'
 import { MaxLatencyIndex } from './max-latency-index.js'
 
-/** How many results a score looks back on. */
+/** The number of recent results that a score is calculated from. */
 const MAX_RESULTS = 100
 
-/** What the share of successes and the latency count for, and the score of a member that has no results. */
+/** The weights of the success rate and of the latency, and the score of a member without results. */
 const SUCCESS_WEIGHT = 0.7
 const LATENCY_WEIGHT = 0.3
 const UNKNOWN_SCORE = 0.5
 
 /**
- * A row has all that is known of a slot, so that it is one look into memory: two numbers that its score is made of, what
- * its successes count for and its mean latency; the sum of its latencies; and, as whole numbers of half the size, a word
- * of small numbers, and where its results begin.
+ * A row holds everything about a slot, so that a score reads one cache line: the weighted success rate, the mean latency and
+ * the sum of the latencies as doubles, then two 32-bit integers: the packed counts and the start of the results.
  */
 const SCORE_ROW_LENGTH = 4
 const SUCCESS_SHARE = 0
@@ -22,11 +21,11 @@ const TOTAL_LATENCY = 2
 const PACKED_COUNTS = 6
 const BLOCK_START = 7
 
-/** How many bits of a word each of its numbers takes: the count of results, of successes, and where the next result goes. */
+/** The bits of each packed count: the number of results, the number of successes, and the index of the next result. */
 const COUNT_BITS = 7
 const COUNT_MASK = (1 << COUNT_BITS) - 1
 
-/** The last hundred results of each slot, and the score they make. */
+/** The last 100 results of each slot, and the score calculated from them. */
 export class ScoreWindow implements SlotIndexed {
   private rows = new Float64Array(0)
   private words = new Uint32Array(0)
@@ -35,12 +34,12 @@ export class ScoreWindow implements SlotIndexed {
     (slot) => this.rows[SCORE_ROW_LENGTH * slot + MEAN_LATENCY] as number,
   )
 
-  /** The highest mean latency of all, for {@link ScoreWindow.score}; where none took any time, one that can be divided by. */
+  /** The highest mean latency of all slots, as divisor for {@link ScoreWindow.score}; 1 instead of 0. */
   get maxLatency(): number {
     return this.slowest.max || 1
   }
 
-  /** A result that took `ms`. */
+  /** Adds a result that took `ms`. */
   add(slot: number, isFailure: boolean, ms: number): void {
     const { blocks, words, rows } = this
     const word = words[2 * SCORE_ROW_LENGTH * slot + PACKED_COUNTS] as number
@@ -57,20 +56,20 @@ export class ScoreWindow implements SlotIndexed {
       start = blocks.extend(start, count++)
       words[2 * SCORE_ROW_LENGTH * slot + BLOCK_START] = start
     }
-    // A failure is written below 0, so that a result is one number.
+    // A failure is stored as a negative number, so that a result takes one number.
     const result = Math.fround(isFailure ? -1 - ms : ms)
     if (!isFailure) successes++
     blocks.numbers[start + next] = result
-    const last = next === MAX_RESULTS - 1
-    // Once a round all is added anew, so that what rounding leaves behind does not add up.
-    sum = last ? sumLatencies(blocks.numbers, start) : sum + latencyOf(result)
+    const isLast = next === MAX_RESULTS - 1
+    // The sum is recalculated once per 100 results, so that rounding errors do not accumulate.
+    sum = isLast ? sumLatencies(blocks.numbers, start) : sum + latencyOf(result)
     rows[SCORE_ROW_LENGTH * slot + TOTAL_LATENCY] = sum
     words[2 * SCORE_ROW_LENGTH * slot + PACKED_COUNTS] =
-      count | (successes << COUNT_BITS) | ((last ? 0 : next + 1) << (2 * COUNT_BITS))
+      count | (successes << COUNT_BITS) | ((isLast ? 0 : next + 1) << (2 * COUNT_BITS))
     this.writeRow(slot, (SUCCESS_WEIGHT * successes) / count, Math.fround(sum / count))
   }
 
-  /** From 0 to 1; the higher, the better. */
+  /** The score of a slot, from 0 to 1; higher is better. */
   score(slot: number, maxLatency: number): number {
     const { rows } = this
     return (

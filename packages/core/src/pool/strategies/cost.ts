@@ -1,8 +1,8 @@
 import { LeastUsedStrategy } from './least-used.js'
 
-/** The cheapest; among equally cheap ones the one with the fewest calls started. */
+/** Chooses the cheapest member; among members of equal cost, the one that was selected least often. */
 export class CostStrategy extends LeastUsedStrategy {
-  protected override rank(slot: number): number {
+  protected override primaryKey(slot: number): number {
     return this.slotTable.member(slot).cost ?? 0
   }
 }

@@ -3,20 +3,20 @@ import type { Member } from '../members/member.js'
 import type { SlotTable } from '../members/slot-table.js'
 import { RoundRobinStrategy } from './round-robin.js'
 
-/** Chooses a member for a call, given those that may be chosen, in order, and the call's context. */
+/** Chooses a member for a call from the available members, in the order of their slots, and the call's context. */
 export type Chooser<T = unknown> = (
   candidates: readonly Member<T>[],
   context: unknown,
 ) => Member<T> | undefined
 
-/** What the user's function says; where it throws or names nobody, the first. */
+/** Chooses the member that the user's function returns; the first candidate if it throws or returns none of them. */
 export class FunctionStrategy extends RoundRobinStrategy {
   private readonly slotTable: SlotTable
   private readonly chooser: Chooser
 
-  constructor(roster: SlotTable, chooser: Chooser) {
+  constructor(slotTable: SlotTable, chooser: Chooser) {
     super()
-    this.slotTable = roster
+    this.slotTable = slotTable
     this.chooser = chooser
   }
 
@@ -28,7 +28,7 @@ export class FunctionStrategy extends RoundRobinStrategy {
     let position = -1
     try {
       position = candidates.indexOf(chooser(candidates, context) as Member)
-      if (position < 0) throw new TypeError('a strategy function gives one of its candidates back')
+      if (position < 0) throw new TypeError('expected the strategy function to return one of its candidates')
     } catch (error) {
       reportOnce('the strategy of a pool', chooser, error)
     }

@@ -14,7 +14,7 @@ import { StickyStrategy } from './sticky.js'
 import type { SelectionStrategy } from './strategy.js'
 import { WeightedStrategy } from './weighted.js'
 
-/** What strategies choose by. */
+/** The data that strategies use for their choice. */
 export interface StrategyContext {
   readonly random: Random
   readonly slotTable: SlotTable
@@ -36,9 +36,9 @@ const STRATEGY_FACTORIES = {
   region: ({ slotTable }: StrategyContext) =>
     new RegionStrategy(slotTable, () => new RoundRobinStrategy(), false),
   cost: ({ slotTable }: StrategyContext) => new CostStrategy(slotTable),
-} satisfies Record<string, (facts: StrategyContext) => SelectionStrategy>
+} satisfies Record<string, (context: StrategyContext) => SelectionStrategy>
 
-/** The built-in ways of choosing a member. */
+/** The names of the built-in selection strategies. */
 export type StrategyName = keyof typeof STRATEGY_FACTORIES
 
 export const STRATEGY_NAMES = Object.keys(STRATEGY_FACTORIES) as StrategyName[]

@@ -2,13 +2,13 @@ import type { Random } from '../../clock.js'
 import type { LatencyAverages } from '../scores/latency-averages.js'
 import { RandomStrategy } from './random.js'
 
-/** Of two drawn by chance the one with the lower decaying average of its latencies. */
+/** Draws two members at random and chooses the one with the lower decaying average latency. */
 export class LeastLatencyStrategy extends RandomStrategy {
   private readonly latencyAverages: LatencyAverages
 
-  constructor(random: Random, averages: LatencyAverages) {
+  constructor(random: Random, latencyAverages: LatencyAverages) {
     super(random)
-    this.latencyAverages = averages
+    this.latencyAverages = latencyAverages
   }
 
   override chooseSlot(tried: readonly number[], _context: unknown, now: number): number {

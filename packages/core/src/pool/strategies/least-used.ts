@@ -2,18 +2,18 @@ import { TournamentTree } from '../indexes/tournament-tree.js'
 import type { SlotTable } from '../members/slot-table.js'
 import type { SelectionStrategy } from './strategy.js'
 
-/** The one with the fewest calls started; among equals the first. */
+/** Chooses the member that was selected least often; among equals the one with the lowest slot. */
 export class LeastUsedStrategy implements SelectionStrategy {
   protected readonly slotTable: SlotTable
   private readonly tree: TournamentTree
 
-  constructor(roster: SlotTable) {
-    this.slotTable = roster
-    this.tree = new TournamentTree(roster.counters)
+  constructor(slotTable: SlotTable) {
+    this.slotTable = slotTable
+    this.tree = new TournamentTree(slotTable.counters)
   }
 
   markAvailable(slot: number): void {
-    this.tree.set(slot, this.rank(slot))
+    this.tree.set(slot, this.primaryKey(slot))
   }
 
   markUnavailable(slot: number): void {
@@ -32,8 +32,8 @@ export class LeastUsedStrategy implements SelectionStrategy {
     this.tree.grow(capacity)
   }
 
-  /** What goes before the number of calls. */
-  protected rank(_slot: number): number {
+  /** The key that is compared before the number of selections; the lowest wins. */
+  protected primaryKey(_slot: number): number {
     return 0
   }
 }

@@ -2,7 +2,7 @@ import type { Random } from '../../clock.js'
 import { DenseSet } from '../indexes/dense-set.js'
 import type { SelectionStrategy } from './strategy.js'
 
-/** Any, each as likely as another. */
+/** Chooses at random, every member with the same probability. */
 export class RandomStrategy implements SelectionStrategy {
   protected readonly available = new DenseSet()
   protected readonly random: Random

@@ -3,10 +3,13 @@ import { growArray, type SlotIndexed } from '../indexes/grow-array.js'
 import type { SlotTable } from '../members/slot-table.js'
 import { contextValue, type SelectionStrategy } from './strategy.js'
 
-/** Makes a way of choosing among slots whose members have these ids. */
+/** Creates the strategy that chooses among a set of slots; `idOf` returns the id of the member of a slot. */
 type CreateStrategy = (idOf: (slot: number) => string) => SelectionStrategy
 
-/** The members of one region, in places of their own: a new one takes the place that was left last, or the next. */
+/**
+ * The members of one region. Each has a position, which is its slot for the strategy of the region; a new one gets the
+ * position that was freed last, or the next.
+ */
 class RegionSlots {
   readonly regionNumber: number
   readonly strategy: SelectionStrategy
@@ -14,11 +17,15 @@ class RegionSlots {
   private readonly freePositions: number[] = []
   private capacity = 32
 
-  /** With room for so many, and a number that the region is known by. */
-  constructor(make: CreateStrategy, idOf: (slot: number) => string, size: number, number: number) {
-    this.regionNumber = number
+  constructor(
+    createStrategy: CreateStrategy,
+    idOf: (slot: number) => string,
+    size: number,
+    regionNumber: number,
+  ) {
+    this.regionNumber = regionNumber
     while (this.capacity < size) this.capacity *= 2
-    this.strategy = make((position) => idOf(this.slots[position] as number))
+    this.strategy = createStrategy((position) => idOf(this.slots[position] as number))
     this.strategy.grow(this.capacity)
   }
 
@@ -33,29 +40,29 @@ class RegionSlots {
     this.freePositions.push(position)
   }
 
-  choose(tried: readonly number[], placeOf: Int32Array, context: unknown, now: number): number {
+  chooseSlot(tried: readonly number[], positionOf: Int32Array, context: unknown, now: number): number {
     const triedHere =
-      tried.length === 0 ? tried : tried.filter((slot) => this.slots[placeOf[slot] as number] === slot)
-    const positions = triedHere.length === 0 ? triedHere : triedHere.map((slot) => placeOf[slot] as number)
+      tried.length === 0 ? tried : tried.filter((slot) => this.slots[positionOf[slot] as number] === slot)
+    const positions = triedHere.length === 0 ? triedHere : triedHere.map((slot) => positionOf[slot] as number)
     const position = this.strategy.chooseSlot(positions, context, now)
     return position < 0 ? -1 : (this.slots[position] as number)
   }
 }
 
 /**
- * Chooses in its way among those of the region that the call's context names; where nobody is there, among all. What finds
- * all of them, and with `isLazy` those of a region, is made when a call first needs it: it takes room, and few pools need
- * everything.
+ * Chooses by an inner strategy among the members of the region in the call's context, or among all members if none of that
+ * region is available. The index of all members is created when a call first needs it, and with `isLazy` that of a region
+ * too: indexes take memory, and few pools need all of them.
  */
 export class RegionStrategy implements SelectionStrategy, SlotIndexed {
   private fallbackStrategy: SelectionStrategy | undefined
   private readonly regions = new Map<string, RegionSlots>()
-  /** The same, in the order in which they were found. */
+  /** The regions by number; the first has the number 1. */
   private readonly regionList: RegionSlots[] = []
-  /** The number of each slot's region among those, from 1, and its place there; 0 where it has none, or that is not found. */
+  /** The number of each slot's region, 0 if it has none or its index does not exist yet, and the slot's position in it. */
   private regionOfSlot = new Uint32Array(0)
   private positionOfSlot = new Int32Array(0)
-  /** How many members each region has. */
+  /** The number of members of each region. */
   private readonly memberCounts = new Map<string, number>()
   private readonly available = new BitSet()
   private capacity = 0
@@ -64,18 +71,17 @@ export class RegionStrategy implements SelectionStrategy, SlotIndexed {
   private readonly isLazy: boolean
   private readonly idOf = (slot: number): string => this.slotTable.member(slot).id
 
-  constructor(roster: SlotTable, make: CreateStrategy, lazy: boolean) {
-    this.slotTable = roster
-    this.createStrategy = make
-    this.isLazy = lazy
+  constructor(slotTable: SlotTable, createStrategy: CreateStrategy, isLazy: boolean) {
+    this.slotTable = slotTable
+    this.createStrategy = createStrategy
+    this.isLazy = isLazy
   }
 
   addSlot(slot: number): void {
     const { region } = this.slotTable.member(slot)
     if (region === undefined) return
     this.memberCounts.set(region, (this.memberCounts.get(region) ?? 0) + 1)
-    const regionSlots =
-      this.regions.get(region) ?? (this.isLazy ? undefined : this.findOrCreateRegion(region))
+    const regionSlots = this.regions.get(region) ?? (this.isLazy ? undefined : this.createRegion(region))
     if (regionSlots !== undefined) this.assignSlot(slot, regionSlots)
   }
 
@@ -101,8 +107,9 @@ export class RegionStrategy implements SelectionStrategy, SlotIndexed {
   chooseSlot(tried: readonly number[], context: unknown, now: number): number {
     const region = contextValue(context, 'region')
     const regionSlots =
-      region === undefined ? undefined : (this.regions.get(region) ?? this.createRegion(region))
-    const slot = regionSlots === undefined ? -1 : regionSlots.choose(tried, this.positionOfSlot, context, now)
+      region === undefined ? undefined : (this.regions.get(region) ?? this.createFilledRegion(region))
+    const slot =
+      regionSlots === undefined ? -1 : regionSlots.chooseSlot(tried, this.positionOfSlot, context, now)
     return slot >= 0 ? slot : (this.fallbackStrategy ?? this.createFallback()).chooseSlot(tried, context, now)
   }
 
@@ -123,10 +130,10 @@ export class RegionStrategy implements SelectionStrategy, SlotIndexed {
     return this.fallbackStrategy
   }
 
-  private createRegion(region: string): RegionSlots | undefined {
-    // Anybody may name a region that there is not.
+  private createFilledRegion(region: string): RegionSlots | undefined {
+    // The context of a call can name any region; no index is created for one without members.
     if ((this.memberCounts.get(region) ?? 0) === 0) return undefined
-    const regionSlots = this.findOrCreateRegion(region)
+    const regionSlots = this.createRegion(region)
     for (const slot of this.slotTable.usedSlots()) {
       if (this.slotTable.member(slot).region !== region) continue
       this.assignSlot(slot, regionSlots)
@@ -136,7 +143,7 @@ export class RegionStrategy implements SelectionStrategy, SlotIndexed {
     return regionSlots
   }
 
-  private findOrCreateRegion(region: string): RegionSlots {
+  private createRegion(region: string): RegionSlots {
     const regionSlots = new RegionSlots(
       this.createStrategy,
       this.idOf,

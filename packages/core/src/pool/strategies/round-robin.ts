@@ -1,7 +1,7 @@
 import { BitSet } from '../indexes/bit-set.js'
 import type { SelectionStrategy } from './strategy.js'
 
-/** Each in turn, in the order of their slots. Those that are out are passed over. */
+/** Chooses the members in turn, in the order of their slots, and skips unavailable ones. */
 export class RoundRobinStrategy implements SelectionStrategy {
   private readonly available = new BitSet()
   private nextSlot = 0
@@ -25,7 +25,7 @@ export class RoundRobinStrategy implements SelectionStrategy {
     this.available.grow(capacity)
   }
 
-  /** Every slot that is not out and not in `tried`, in order. */
+  /** The available slots that are not in `tried`, in order. */
   availableExcept(tried: readonly number[]): number[] {
     const found: number[] = []
     for (

@@ -3,20 +3,20 @@ import type { MemberCounters } from '../members/member-counters.js'
 import type { ScoreWindow } from '../scores/score-window.js'
 import { RandomStrategy } from './random.js'
 
-/** Up to so many the best of all is chosen, above it the best of a few that are drawn. */
+/** Up to this number of members the best of all is chosen; above it, the best of a random sample. */
 const MAX_EXACT_MEMBERS = 64
 const SAMPLE_SIZE = 8
 
-/** The one with the best score; among equals the one with the fewest calls started, then the first. */
+/** Chooses the member with the best score; among equals the one that was selected least often, then the lowest slot. */
 export class ScoreStrategy extends RandomStrategy {
   private readonly sample = new Int32Array(SAMPLE_SIZE)
   private readonly counters: MemberCounters
   private readonly scores: ScoreWindow
 
-  constructor(random: Random, ledger: MemberCounters, results: ScoreWindow) {
+  constructor(random: Random, counters: MemberCounters, scores: ScoreWindow) {
     super(random)
-    this.counters = ledger
-    this.scores = results
+    this.counters = counters
+    this.scores = scores
   }
 
   override chooseSlot(tried: readonly number[], _context: unknown, _now: number): number {
@@ -32,9 +32,9 @@ export class ScoreStrategy extends RandomStrategy {
       const slot = available.slots[i] as number
       if (tried.includes(slot)) continue
       const score = scores.score(slot, maxLatency)
-      const more =
+      const tieBreak =
         score === bestScore ? counters.selections(slot) - counters.selections(best) || slot - best : 1
-      if (score > bestScore || more < 0) {
+      if (score > bestScore || tieBreak < 0) {
         best = slot
         bestScore = score
       }
@@ -42,11 +42,11 @@ export class ScoreStrategy extends RandomStrategy {
     return best
   }
 
-  /** Here chance decides between equals. */
+  /** Among equal scores the order of the random sample decides. */
   private bestOfSample(tried: readonly number[]): number {
     const { available, scores, sample, random } = this
     const { maxLatency } = scores
-    // All are drawn before any is looked at, so that the looks into memory do not wait for each other.
+    // The whole sample is drawn before any score is read, so that the memory accesses can overlap.
     available.pickMany(random, tried, sample)
     let best = sample[0] as number
     let bestScore = best < 0 ? 1 : scores.score(best, maxLatency)

@@ -5,8 +5,8 @@ import { RandomStrategy } from './random.js'
 import { contextValue } from './strategy.js'
 
 /**
- * The same member for the same session, by consistent hashing. While a member is out its sessions go to the next ones on
- * the ring, and afterwards they come back. A call without a session goes anywhere.
+ * Chooses the same member for the same session, by consistent hashing. While a member is unavailable, its sessions use the
+ * next members on the ring, and return afterwards. A call without a session uses a random member.
  */
 export class StickyStrategy extends RandomStrategy {
   private readonly ring = new HashRing()

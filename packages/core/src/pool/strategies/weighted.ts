@@ -3,14 +3,14 @@ import { PrefixSumTree } from '../indexes/prefix-sum-tree.js'
 import type { SlotTable } from '../members/slot-table.js'
 import { RandomStrategy } from './random.js'
 
-/** By chance, each as often as its weight says. One of weight 0 is chosen only where no other is left. */
+/** Chooses at random in proportion to the weights. A member of weight 0 is chosen only if no other is available. */
 export class WeightedStrategy extends RandomStrategy {
   private readonly weights = new PrefixSumTree()
   private readonly slotTable: SlotTable
 
-  constructor(random: Random, roster: SlotTable) {
+  constructor(random: Random, slotTable: SlotTable) {
     super(random)
-    this.slotTable = roster
+    this.slotTable = slotTable
   }
 
   override markAvailable(slot: number): void {
@@ -24,12 +24,13 @@ export class WeightedStrategy extends RandomStrategy {
   }
 
   override chooseSlot(tried: readonly number[], context: unknown, now: number): number {
-    const { weights: sums, random } = this
-    const savedWeights = tried.map((slot) => sums.get(slot))
-    for (const slot of tried) sums.set(slot, 0)
-    const found = sums.total > 0 ? sums.find(random() * sums.total) : super.chooseSlot(tried, context, now)
-    tried.forEach((slot, i) => sums.set(slot, savedWeights[i] as number))
-    return found
+    const { weights, random } = this
+    const savedWeights = tried.map((slot) => weights.get(slot))
+    for (const slot of tried) weights.set(slot, 0)
+    const slot =
+      weights.total > 0 ? weights.find(random() * weights.total) : super.chooseSlot(tried, context, now)
+    tried.forEach((triedSlot, i) => weights.set(triedSlot, savedWeights[i] as number))
+    return slot
   }
 
   override grow(capacity: number): void {
