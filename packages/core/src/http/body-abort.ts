@@ -5,14 +5,14 @@ interface SignalSubscription {
   readonly listener: { abort(reason: unknown): void }
 }
 
-/** Forgets the callers' signals that bodies followed which nobody has any more. */
+/** Removes the listener of a body from the caller's signal when the body has been garbage collected. */
 const signalSubscriptions = new FinalizationRegistry<SignalSubscription>(({ signal, listener }) =>
   offAbort(signal, listener),
 )
 
 /**
- * Lets the caller's signal end the reading of a body, as it would with fetch alone, though the request was sent with the
- * attempt's. Many bodies share one listener on a signal, which goes when they are gone.
+ * Aborts the reading of a body when the caller's signal is aborted, as fetch does. This is necessary because the request was
+ * sent with the signal of the attempt. All bodies share one listener on the caller's signal.
  */
 export function abortBodyOnSignal(
   signal: AbortSignal,

@@ -3,13 +3,13 @@ import type { Member } from '../pool/members/member.js'
 import { suggest } from '../suggest.js'
 import type { FetchTarget } from './target.js'
 
-const KEYS = ['origin', 'fetch', 'dispatcher', 'headers'] as const
-const KEY_LIST = KEYS.join(', ')
+const TARGET_KEYS = ['origin', 'fetch', 'dispatcher', 'headers'] as const
+const KEY_LIST = TARGET_KEYS.join(', ')
 
 const isNonCallableObject = (value: unknown): value is object =>
   Object(value) === value && typeof value !== 'function'
 
-/** Whether an object was written down as it is, so that each of its keys is meant for the fetch. */
+/** Whether an object is a literal, so that each of its keys is meant for the fetch. */
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype
@@ -30,9 +30,9 @@ function areHeaders(value: unknown): boolean {
   }
 }
 
-type Rule = readonly [expected: string, fits: (value: unknown) => boolean]
+type TargetRule = readonly [expected: string, isValid: (value: unknown) => boolean]
 
-const RULES: { readonly [K in keyof FetchTarget]-?: Rule } = {
+const TARGET_RULES: { readonly [K in keyof FetchTarget]-?: TargetRule } = {
   origin: [
     'an http or https origin with or without a path, without credentials, query and fragment',
     isOrigin,
@@ -42,11 +42,11 @@ const RULES: { readonly [K in keyof FetchTarget]-?: Rule } = {
   headers: ['headers as fetch takes them', areHeaders],
 }
 
-/** The type of a value that may hold a secret. */
+/** Describes a value that can contain a secret by its type. */
 const describeType = (value: unknown): string =>
   isNonCallableObject(value) ? formatValue(value) : `a ${typeof value}`
 
-/** What is wrong with the value of a member, a sentence for each problem. Headers are secrets, and are not shown. */
+/** The problems of the value of a member. Headers can contain secrets and are not shown. */
 function findProblems({ id, value }: Member): string[] {
   const path = `pool.${id}`
   if (!isNonCallableObject(value))
@@ -54,9 +54,9 @@ function findProblems({ id, value }: Member): string[] {
   const problems: string[] = []
   if (isPlain(value)) {
     for (const [key, input] of Object.entries(value)) {
-      const rule = Object.hasOwn(RULES, key) ? RULES[key as keyof FetchTarget] : undefined
+      const rule = Object.hasOwn(TARGET_RULES, key) ? TARGET_RULES[key as keyof FetchTarget] : undefined
       if (rule === undefined) {
-        const close = suggest(key, KEYS)
+        const close = suggest(key, TARGET_KEYS)
         const hint = close === undefined ? '' : `; did you mean ${close}?`
         problems.push(`${path}.${key}: expected one of ${KEY_LIST}, got an unknown key${hint}`)
       } else if (input !== undefined && !rule[1](input))
@@ -65,17 +65,17 @@ function findProblems({ id, value }: Member): string[] {
         )
     }
   }
-  // What a class makes when it is first read is not made to look at it.
-  const has = (key: (typeof KEYS)[number]) =>
+  // A getter of a class is not called here, because it may create its value, such as an agent, when it is first read.
+  const hasKey = (key: (typeof TARGET_KEYS)[number]) =>
     key in value && (!isPlain(value) || (value as FetchTarget)[key] !== undefined)
-  if (problems.length === 0 && !KEYS.some(has))
+  if (problems.length === 0 && !TARGET_KEYS.some(hasKey))
     problems.push(`${path}: expected one of ${KEY_LIST}, got none of them`)
   return problems
 }
 
 const validMembers = new WeakSet<object>()
 
-/** What is wrong with the values of a pool's members as far as it tells who they are; those added later are checked in use. */
+/** The problems of the members of a pool that can list them; members that are added later are checked when they are used. */
 export function findPoolProblems(pool: unknown): string[] {
   const { members } = Object(pool) as { members?: unknown }
   if (typeof members !== 'function') return []
@@ -91,7 +91,7 @@ function checkMember(member: Member): string[] {
   return problems
 }
 
-/** The value of a member that an attempt goes to. @throws INVALID_OPTIONS where a fetch cannot use it */
+/** The value of the member of an attempt. @throws INVALID_OPTIONS if a fetch cannot use it */
 export function targetOf(member: Member | undefined): FetchTarget | undefined {
   if (member === undefined) return undefined
   throwIfInvalid('the attempt', checkMember(member))

@@ -7,41 +7,41 @@ import { RequestExecutor } from './request-executor.js'
 import { toRetryPolicy } from './retry-policy.js'
 import type { FetchInput } from './target.js'
 
-/** What one request may be given: all that fetch takes, and what changes the retrying of this one. */
+/** The `init` of one request: that of fetch, and options that change the retries of this request. */
 export interface FetchInit extends Omit<RequestInit, 'body'> {
-  /** The body, or a function that makes one for each attempt. */
+  /** The body, or a function that creates one for each attempt. */
   body?: FetchBody | undefined
-  /** Changes the retrying for this request; what it leaves out stays. False: one attempt. */
+  /** Overrides retry options for this request. False: one attempt. */
   retry?: FetchRetryOptions | false | undefined
-  /** Added to what events, the fallback, the breaker's key and the pool are told: `{ session, region }`. */
+  /** Additional context for events, the fallback, the breaker's key and the pool, such as `{ session, region }`. */
   context?: object | undefined
-  /** What fetch asks for where the body is a stream. */
+  /** Required by fetch when the body is a stream. */
   duplex?: 'half' | undefined
 }
 
-/** A `fetch` that keeps requests alive: same arguments, same answers. */
+/** A `fetch` with retries and the other strategies of a guard: same arguments, same responses. */
 export interface ResilientFetch {
-  /** Sends a request, and sends it again where that can help and does no harm. */
+  /** Sends a request, and retries it when a retry can succeed and is safe. */
   (input: FetchInput, init?: FetchInit): Promise<Response>
-  /** Tells `listener` what happens to all its requests, until the function it returns is called. */
+  /** Calls `listener` at the events of all requests. Returns a function that unsubscribes it. */
   on(listener: (event: GuardEvent) => void): () => void
 }
 
 /**
- * Makes a `fetch` with retries, breaker, deadlines and a pool, for everything that takes one. Idempotent methods are sent
- * again after transient statuses, lost connections and timeouts; POST and PATCH only with an Idempotency-Key, with
- * `retryNonIdempotent`, or where the request provably never left. The last answer is returned whatever its status,
- * unless `throwOnStatus` is set. Deadlines end when the answer is handed over: reading the body is the caller's.
+ * Creates a `fetch` with retries, breaker, deadlines and a pool, for any library that accepts one. Idempotent methods are
+ * retried after transient statuses, lost connections and timeouts; POST and PATCH only with an Idempotency-Key, with
+ * `retryNonIdempotent`, or when the request was provably not sent. The last response is returned whatever its status,
+ * unless `throwOnStatus` is set. Deadlines end when the response is returned; they do not limit the reading of its body.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the options
+ * @throws INVALID_OPTIONS that lists all problems of the options
  *
  * @example
  * ```ts
  * import { createFetch } from 'holdfast/http'
  *
- * const answers = [503, 200]
+ * const statuses = [503, 200]
  * const resilient = createFetch({
- *   fetch: async () => new Response('hello', { status: answers.shift() ?? 500 }), // where the global fetch would be
+ *   fetch: async () => new Response('hello', { status: statuses.shift() ?? 500 }), // in place of the global fetch
  *   retry: { maxAttempts: 3, backoffType: 'immediate' },
  *   breaker: { failureThreshold: 5 },
  * })
@@ -71,7 +71,7 @@ export function createFetch(options: FetchOptions = {}): ResilientFetch {
     const { signal, isHedgeable, send } = execution
     try {
       const response = guard.enabled
-        ? await executor.createCall<Response, never>(execution, send, retry, isHedgeable, signal).start()
+        ? await executor.createExecution<Response, never>(execution, send, retry, isHedgeable, signal).start()
         : await executor.runUnguarded<Promise<Response>, never>(send)
       return execution.finish(response)
     } catch (error) {

@@ -1,18 +1,18 @@
 import { type Clock, nextMacrotask } from '../clock.js'
 
-/** How much of a body is read to have its connection back; closing the connection is cheaper than reading more. */
+/** The number of bytes of a body that are read to reuse its connection; closing it is cheaper than reading more. */
 export const MAX_DRAIN_BYTES = 65_536
 
-/** How long a body may take to be read, in milliseconds: another attempt waits for it. */
+/** The time limit for reading a body, because the next attempt waits for it. */
 export const MAX_DRAIN_MS = 100
 
 /**
- * Reads the rest of an answer that nobody wants, so that its connection can be used again, or cancels it where that would
- * take long. A body that somebody else reads is left alone.
+ * Reads the rest of an unused response, so that its connection can be reused, or cancels it when that would take long. A
+ * locked body has another reader and is not touched.
  */
 export async function discardBody({ body, headers, url }: Response, clock: Clock): Promise<void> {
   if (typeof body?.getReader !== 'function') {
-    // What is called like fetch may answer with a stream of Node.js, or with no more than it must.
+    // A custom fetch can return a Node.js stream as body, or an incomplete Response.
     ;(body as { resume?(): void } | null | undefined)?.resume?.()
     return
   }
@@ -20,7 +20,7 @@ export async function discardBody({ body, headers, url }: Response, clock: Clock
   const reader = body.getReader()
   const cancel = () => void reader.cancel().catch(() => {})
   let remainingBytes = Number(headers?.get?.('content-length')) > MAX_DRAIN_BYTES ? 0 : MAX_DRAIN_BYTES
-  // Cancelling ends a read that waits.
+  // Cancelling also ends a pending read.
   const timer = clock.setTimer(cancel, MAX_DRAIN_MS)
   try {
     while (remainingBytes > 0) {
@@ -29,10 +29,10 @@ export async function discardBody({ body, headers, url }: Response, clock: Clock
       remainingBytes -= (value as Uint8Array).byteLength
     }
     if (remainingBytes <= 0) cancel()
-    // A connection is free a turn after its answer was read; what was made without one has no address.
+    // A connection is free one macrotask after its response was read. A response without a connection has no URL.
     else if (url) await nextMacrotask()
   } catch {
-    // The connection broke: that is an end too.
+    // The connection was lost, so there is nothing left to read.
   } finally {
     clock.clearTimer(timer)
   }

@@ -2,28 +2,28 @@ import type { Clock } from '../clock.js'
 import type { AttemptContext } from '../execution/attempt.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 
-/** How much of a body is read for the code in it. */
+/** The number of bytes of a body that are searched for an error code. */
 export const MAX_PEEK_BYTES = 65_536
 
-/** How long the body may take to arrive before it is left unread: the next attempt waits for it. */
+/** The time limit for reading the error code from a body, because the next attempt waits for it. */
 export const PEEK_TIMEOUT_MS = 1000
 
-/** What services name their failures by in JSON: the code, and under `name` the type. */
+/** The error code of a service, and as `name` its error type. */
 interface FailureCode {
   readonly code?: string
   readonly name?: string
 }
 
-/** Whether a policy names errors, so that a code in the body of a failure may decide whether it is retried. */
+/** Whether a policy has matchers, so that an error code in the body can decide about a retry. */
 export const hasErrorNames = ({ retryOn, abortOn }: CompiledRetryPolicy): boolean =>
   [retryOn, abortOn].some((list) => list !== undefined && list.length > 0)
 
-/** A code must look like one, and not like a SQLSTATE: matchers look at it. */
+/** The first value that looks like an error code and not like a SQLSTATE, because matchers also match those. */
 const firstCode = (...values: unknown[]): string | undefined =>
   values.find((value): value is string => typeof value === 'string' && /^[a-z_]\w{2,99}$/i.test(value))
 
 /**
- * The code and type that a service gives in the body of a failure: `{ error: { code, type } }` of OpenAI and Anthropic,
+ * Parses the error code and type in the body of an error response: `{ error: { code, type } }` of OpenAI and Anthropic,
  * `{ code }` of Notion, `{ error: { status } }` of Google, `{ error }` of OAuth.
  */
 function parseFailureCode(text: string): FailureCode | undefined {
@@ -41,15 +41,16 @@ function parseErrorFields(text: string): { code: string | undefined; type: strin
       type: firstCode(inner.type, body.type),
     }
   } catch {
-    // It was cut off, or is something else than JSON. Quotes in a text are escaped, so a field is not found in one.
+    // The text is truncated or not JSON. Quotes in a JSON string are escaped, so this does not find a field within one.
     const find = (field: string) => firstCode(new RegExp(`"${field}"\\s*:\\s*"(\\w+)"`).exec(text)?.[1])
     return { code: find('code') ?? find('type'), type: find('type') }
   }
 }
 
 /**
- * Adds the code in a response's body to the error that stands for the response: matchers look at the cause of an error.
- * `peek` reads the body until its signal is aborted: where a deadline passes first, the attempt ends with the error as it is.
+ * Adds the error code in the body of a response as the cause of the response's error, because matchers inspect causes. `peek`
+ * reads the body until its signal is aborted. If the deadline of the attempt passes first, the attempt ends with the error
+ * without a code.
  */
 export async function addFailureCode(
   error: Error,
@@ -70,8 +71,8 @@ export async function addFailureCode(
 }
 
 /**
- * Reads the beginning of a response's body where it may be JSON. The response itself stays unread: the text comes from a
- * copy, and what was read of that is kept for the response's reader.
+ * Reads the beginning of the body of a response if it can be JSON. It reads a clone, so that the response remains readable
+ * from the start.
  */
 export async function peekText(
   response: Response,
@@ -82,7 +83,7 @@ export async function peekText(
   try {
     copy = response.bodyUsed ? undefined : response.clone().body
   } catch {
-    return undefined // something less than a Response, or one whose body is in use
+    return undefined // The value is not a complete Response, or its body is locked.
   }
   if (typeof copy?.getReader !== 'function') return undefined
   const reader = copy.getReader()
@@ -100,7 +101,7 @@ export async function peekText(
       remainingBytes -= value.byteLength
     }
   } catch {
-    // The connection was lost: what arrived before is all there is.
+    // The connection was lost. The text that arrived before is used.
   } finally {
     clock.clearTimer(timer)
     cancel()
@@ -108,5 +109,5 @@ export async function peekText(
   return text
 }
 
-/** Whether a text is empty so far or begins as an object does: nothing else holds a code. */
+/** Whether a text is empty so far or begins like a JSON object; nothing else contains a code. */
 export const canBeJson = (text: string): boolean => /^\s*({|$)/.test(text)

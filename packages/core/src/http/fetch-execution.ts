@@ -31,20 +31,20 @@ import {
   withOrigin,
 } from './target.js'
 
-/** What all requests of a fetch share. */
+/** The data that all requests of a fetch share. */
 export interface FetchRuntime {
   readonly executor: RequestExecutor
   readonly fetch: FetchFunction | undefined
   readonly throwOnStatus: boolean
-  /** Errors that stand for an answer which is to be returned. */
+  /** The errors whose response is returned to the caller instead of thrown. */
   readonly returnedErrors: WeakSet<object>
 }
 
-/** One request through all its attempts: what is sent, whether it may be sent again, and which answer is unread. */
+/** One request with all its attempts: what is sent, whether it can be sent again, and which responses are unread. */
 export class FetchExecution implements ReplayableRequest {
   readonly context: FetchContext
   readonly signal: AbortSignal | undefined
-  /** Whether two of it at a time do no harm. */
+  /** Whether two attempts can run at the same time. */
   readonly isHedgeable: boolean
   private readonly runtime: FetchRuntime
   private readonly input: FetchInput
@@ -52,70 +52,70 @@ export class FetchExecution implements ReplayableRequest {
   private readonly body: FetchBody
   private readonly retry: CompiledRetryPolicy
   private readonly retryStatusCodes: ReadonlySet<number> | undefined
-  private readonly notProcessed: ReadonlySet<number>
-  /** Whether it does no harm that it arrives again. */
+  private readonly notProcessedStatuses: ReadonlySet<number>
+  /** Whether it is safe if the request arrives more than once. */
   private readonly isRepeatSafe: boolean
-  /** Whether attempts send copies of a Request, whose body they could not send twice. */
-  private readonly sendsCopies: boolean
-  /** Where the last attempt went by itself; undefined where somebody else connects. */
+  /** Whether attempts send clones of a Request, because its body can be sent only once. */
+  private readonly shouldCloneRequest: boolean
+  /** The URL of the last attempt; undefined if a custom fetch or dispatcher connects, possibly to another host. */
   private url: FetchInput | undefined
-  /** Whether the last attempt was redirected, so that it has arrived whatever became of it. */
+  /** Whether the last attempt was redirected, so that it has reached a server. */
   private isRedirected = false
-  /** The last answer, as long as it is not certain that it is the one to hand over. */
+  /** The last response, until it is decided whether it is returned. */
   private pendingResponse: Response | undefined
-  /** Other answers to a hedged request, until one of them has won. */
+  /** Other responses to a hedged request, until one of them has won. */
   private losingResponses: Response[] | undefined
-  /** The attempt whose answers these are. */
+  /** The attempt that these responses belong to. */
   private attemptNumber = 0
 
   constructor(
-    sender: FetchRuntime,
+    runtime: FetchRuntime,
     { rules }: RequestPolicy,
     retry: CompiledRetryPolicy,
     input: FetchInput,
-    given: FetchInit,
+    fetchInit: FetchInit,
   ) {
-    const { context, body } = given
-    const init = toRequestInit(given)
+    const { context, body } = fetchInit
+    const init = toRequestInit(fetchInit)
     const request = isRequest(input) ? input : undefined
     const method = (init.method ?? request?.method ?? 'GET').toUpperCase()
-    this.runtime = sender
+    this.runtime = runtime
     this.input = input
     this.retry = retry
     this.retryStatusCodes = rules.retryStatusCodes
-    this.notProcessed = rules.notProcessedStatuses
+    this.notProcessedStatuses = rules.notProcessedStatuses
     this.body = body
     this.init = init
     this.signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined
-    let keyed = false
+    let hasIdempotencyKey = false
     if (!isIdempotentMethod(method) || (rules.idempotencyKey && !isSafeMethod(method))) {
-      const told = init.headers ?? request?.headers
-      keyed = hasHeader(told, IDEMPOTENCY_KEY_HEADER)
-      if (!keyed && rules.idempotencyKey && !isSafeMethod(method)) {
-        const headers = new Headers(told)
-        headers.set(IDEMPOTENCY_KEY_HEADER, createIdempotencyKey(sender.executor.settings.random))
+      const callerHeaders = init.headers ?? request?.headers
+      hasIdempotencyKey = hasHeader(callerHeaders, IDEMPOTENCY_KEY_HEADER)
+      if (!hasIdempotencyKey && rules.idempotencyKey && !isSafeMethod(method)) {
+        const headers = new Headers(callerHeaders)
+        headers.set(IDEMPOTENCY_KEY_HEADER, createIdempotencyKey(runtime.executor.settings.random))
         this.init = { ...init, headers }
-        keyed = true
+        hasIdempotencyKey = true
       }
     }
-    this.isRepeatSafe = keyed || rules.retryNonIdempotent || isIdempotentMethod(method)
+    this.isRepeatSafe = hasIdempotencyKey || rules.retryNonIdempotent || isIdempotentMethod(method)
     this.isHedgeable = this.isRepeatSafe && !isOneShot(body)
-    const once = retry.maxAttempts === 1 && sender.executor.settings.hedge === undefined
-    this.sendsCopies = !once && body == null && request !== undefined && request.body !== null
-    const facts = createFetchContext(method, input)
-    this.context = context === undefined ? facts : { ...facts, ...context }
+    const isSentOnce = retry.maxAttempts === 1 && runtime.executor.settings.hedge === undefined
+    this.shouldCloneRequest = !isSentOnce && body == null && request !== undefined && request.body !== null
+    const requestContext = createFetchContext(method, input)
+    this.context = context === undefined ? requestContext : { ...requestContext, ...context }
   }
 
   mustNotRepeat(result: unknown): boolean {
-    const { isRepeatSafe, url, body, notProcessed } = this
+    const { isRepeatSafe, url, body, notProcessedStatuses } = this
     const isAllowed =
       isRepeatSafe ||
-      wasNotProcessed(result, notProcessed) ||
+      wasNotProcessed(result, notProcessedStatuses) ||
       (!this.isRedirected && wasNotSent(result, url === undefined ? undefined : parseUrl(url)))
     return !(isAllowed && canSendBody(body))
   }
 
-  /** Makes one attempt: an answer, or a {@link StatusError} that stands for one that tells of a failure. */
+  /** Runs one attempt. Returns the response, or throws a {@link StatusError} for one whose status is a failure. */
   readonly send = async (attempt: PooledAttempt<FetchTarget>): Promise<Response> => {
     const { executor } = this.runtime
     if (attempt.number !== this.attemptNumber) {
@@ -127,7 +127,7 @@ export class FetchExecution implements ReplayableRequest {
     const response = await this.sendOnce(targetOf(attempt.member), context)
     const endSignal = attemptContext ?? this.signal
     if (endSignal?.aborted) {
-      // Nobody waits for it any more, and whoever sent it did not hear of that.
+      // The attempt was aborted, but the fetch function ignored its signal and responded. The response is not used.
       void discardBody(response, executor.settings.clock)
       throw (attemptContext?.signal ?? this.signal)?.reason
     }
@@ -135,12 +135,12 @@ export class FetchExecution implements ReplayableRequest {
       abortBodyOnSignal(this.signal, response, (reason) => attemptContext.abort(reason))
     if (this.pendingResponse !== undefined) (this.losingResponses ??= []).push(this.pendingResponse)
     this.pendingResponse = response
-    const failure = response.status < 400 ? undefined : await this.toResult(response, attemptContext)
+    const failure = response.status < 400 ? undefined : await this.createStatusError(response, attemptContext)
     if (failure !== undefined) throw failure
     return response
   }
 
-  /** Takes a failure of all attempts: gives the last answer where it was one, and throws it otherwise. */
+  /** Ends the request with an error: returns its response if it represents one that is not thrown, and throws otherwise. */
   fail(error: unknown): Response {
     const response =
       error instanceof StatusError && this.isPending(error.response) ? error.response : undefined
@@ -151,7 +151,7 @@ export class FetchExecution implements ReplayableRequest {
     throw error
   }
 
-  /** Takes what the request ends with. */
+  /** Ends the request with a response, and discards the others. */
   finish(response: Response): Response {
     if (this.pendingResponse !== response || this.losingResponses !== undefined)
       void this.discardResponses(response)
@@ -163,7 +163,7 @@ export class FetchExecution implements ReplayableRequest {
     return this.pendingResponse === response || this.losingResponses?.includes(response) === true
   }
 
-  /** Lets the answers go that nobody will read: all but this one. */
+  /** Discards all responses except this one, which the caller reads. */
   private async discardResponses(except?: Response): Promise<void> {
     const { pendingResponse, losingResponses, runtime } = this
     this.pendingResponse = undefined
@@ -173,23 +173,21 @@ export class FetchExecution implements ReplayableRequest {
         await discardBody(response, runtime.executor.settings.clock)
   }
 
-  /** Lets go of a Request's body, of which the attempts sent copies. */
+  /** Cancels the body of a Request whose clones were sent. */
   private cancelRequestBody(): void {
     const { input } = this
-    if (this.sendsCopies && isRequest(input) && input.body?.locked === false)
+    if (this.shouldCloneRequest && isRequest(input) && input.body?.locked === false)
       input.body.cancel().catch(() => {})
   }
 
-  /**
-   * The error that an answer of 400 or more is to the engine, or undefined where the caller is simply to have the answer.
-   */
-  private async toResult(
+  /** The error of a response with a status of 400 or more, or undefined if the attempt succeeds with the response. */
+  private async createStatusError(
     response: Response,
     attempt: AttemptContext | undefined,
   ): Promise<StatusError | undefined> {
     const { runtime, retry, retryStatusCodes, context } = this
     const { executor } = runtime
-    const { error, fails: isFailure } = toStatusFailure(response, {
+    const { error, isFailure } = toStatusFailure(response, {
       executor,
       retry,
       retryStatusCodes,
@@ -201,7 +199,7 @@ export class FetchExecution implements ReplayableRequest {
     return isFailure || runtime.throwOnStatus ? error : undefined
   }
 
-  /** Sends it once, to a member of the pool where there is one. */
+  /** Sends the request once, to a member of the pool if there is one. */
   private async sendOnce(target: FetchTarget | undefined, attempt: AttemptContext): Promise<Response> {
     const { body } = this
     const { origin, dispatcher } = target ?? {}
@@ -209,11 +207,11 @@ export class FetchExecution implements ReplayableRequest {
     const send = target?.fetch ?? this.runtime.fetch ?? globalThis.fetch
     let { input, init } = this
     if (isRequest(input)) {
-      const copy = this.sendsCopies ? input.clone() : input
+      const copy = this.shouldCloneRequest ? input.clone() : input
       if (origin === undefined && memberHeaders === undefined) input = copy
       else {
-        const ownsBody = body == null && copy.body !== null ? { body: await copy.arrayBuffer() } : undefined
-        init = { ...requestInitOf(copy), ...init, ...ownsBody }
+        const bodyInit = body == null && copy.body !== null ? { body: await copy.arrayBuffer() } : undefined
+        init = { ...requestInitOf(copy), ...init, ...bodyInit }
         input = origin === undefined ? copy.url : withOrigin(copy, origin)
       }
     } else if (origin !== undefined) input = withOrigin(input, origin)
@@ -226,13 +224,15 @@ export class FetchExecution implements ReplayableRequest {
     }
     if (dispatcher !== undefined) init = { ...init, dispatcher } as RequestInit
     if (this.runtime.executor.canAbortAttempts) init = withSignal(init, attempt)
-    // It ended while a body was made, or the one of the response before was read.
+    // The attempt can be aborted while a body is created or that of the previous response is read.
     if (attempt.aborted) throw attempt.signal.reason
-    return memberHeaders === undefined ? send(input, init) : this.sendFor(memberHeaders, send, input, init)
+    return memberHeaders === undefined
+      ? send(input, init)
+      : this.sendWithHeaders(memberHeaders, send, input, init)
   }
 
-  /** Sends it with a member's headers. */
-  private sendFor(
+  /** Sends the request with the headers of a member, which must not reach another origin. */
+  private sendWithHeaders(
     memberHeaders: Headers,
     send: FetchFunction,
     input: FetchInput,
@@ -261,7 +261,7 @@ export class FetchExecution implements ReplayableRequest {
   }
 }
 
-/** What of a request's `init` is for fetch; most often that is all of it. */
+/** Removes the properties that fetch does not know; returns the same object if there are none. */
 function toRequestInit(fetchInit: FetchInit): RequestInit {
   if (
     fetchInit.context === undefined &&
@@ -273,10 +273,10 @@ function toRequestInit(fetchInit: FetchInit): RequestInit {
   return typeof body === 'function' || body === undefined ? init : { ...init, body }
 }
 
-/** What fetch asks for where a body is a stream. */
+/** Required by fetch when the body is a stream. */
 const HALF_DUPLEX = { duplex: 'half' }
 
-/** What a request is sent with, and the signal of its attempt, which is made when it is read: few things cost as much. */
+/** Adds the signal of the attempt. It is created when it is read, because creating an AbortSignal is expensive. */
 function withSignal(init: RequestInit, attemptContext: AttemptContext): RequestInit {
   return {
     ...init,

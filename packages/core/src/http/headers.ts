@@ -1,6 +1,6 @@
 /**
- * Whether headers, in any form that fetch takes, have one of that name, which is given in small letters. It makes no
- * Headers of them, which would cost more than all the rest of a request.
+ * Whether headers, in any form that fetch accepts, contain a header. `name` is in lower case. It does not create a Headers
+ * object, which would cost more than the rest of the request.
  */
 export function hasHeader(headers: RequestInit['headers'], name: string): boolean {
   if (headers === undefined) return false

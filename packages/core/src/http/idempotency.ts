@@ -7,7 +7,7 @@ const IDEMPOTENT_METHODS = new Set([...SAFE_METHODS, 'PUT', 'DELETE'])
 
 export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key'
 
-/** Codes of connections that never came to be: refused, no such name, no answer to the first packet. */
+/** Codes of connections that were not established: refused, unknown host name, connect timeout. */
 const NOT_SENT_CODES = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -16,21 +16,21 @@ const NOT_SENT_CODES = new Set([
   'ConnectionRefused',
 ])
 
-/** Whether a request of this method does the same when it arrives twice. Methods nobody knows do not. */
+/** Whether a request of this method can arrive twice with the same effect as once. Unknown methods are not idempotent. */
 export const isIdempotentMethod = (method: string): boolean => IDEMPOTENT_METHODS.has(method)
 
-/** Whether a request of this method only reads, so that a key for it would be of no use. */
+/** Whether a request of this method only reads, so that it needs no idempotency key. */
 export const isSafeMethod = (method: string): boolean => SAFE_METHODS.has(method)
 
 /**
- * Whether an error proves that its request never left: there was no connection to send it on, or no
- * tunnel through a proxy. `url` is where it went, if that is known; an error about another place came after a redirect,
- * and by then the request had arrived.
+ * Whether an error proves that its request was not sent: the connection, or the tunnel through a proxy, was not established.
+ * `url` is the URL of the request if known; an error about another host happened after a redirect, when the request had
+ * already reached a server.
  */
 export function wasNotSent(error: unknown, url: URL | undefined): boolean {
   for (let node = error, depth = 0; isErrorLike(node) && depth < 10; node = node.cause, depth++) {
     const { errors, code, syscall } = node
-    if (Array.isArray(errors) && errors.length > 0) return errors.every((one) => wasNotSent(one, url))
+    if (Array.isArray(errors) && errors.length > 0) return errors.every((inner) => wasNotSent(inner, url))
     if (typeof code !== 'string') continue
     if (code === 'UND_ERR_ABORTED') break
     const isNotSent = NOT_SENT_CODES.has(code) || syscall === 'connect' || syscall === 'getaddrinfo'
@@ -40,8 +40,8 @@ export function wasNotSent(error: unknown, url: URL | undefined): boolean {
 }
 
 /**
- * Whether an answer proves that the server did not process the request: its status is one of those that say so. The
- * answer to a request that was redirected says so of the last request only, and a redirected POST may have become a GET.
+ * Whether a response proves by its status that the server did not process the request. After a redirect the status applies
+ * only to the last request, which can be a GET in place of the original POST, so that it proves nothing.
  */
 export function wasNotProcessed(result: unknown, statuses: ReadonlySet<number>): boolean {
   if (statuses.size === 0 || !isErrorLike(result)) return false
@@ -52,24 +52,25 @@ export function wasNotProcessed(result: unknown, statuses: ReadonlySet<number>):
 
 const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 }
 
-/** Whether a host is an address, so that the one that was tried can be compared with it. */
+/** Whether a host is an IP address, so that it can be compared with the address of a connection. */
 const isIpAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':')
 
-/** Whether a failed connection was one to another name, address or port than those of `url`, as far as it tells. */
+/** Whether a failed connection was to another name, address or port than those of `url`, as far as the error has them. */
 function isOtherHost(error: { readonly [key: string]: unknown }, url: URL): boolean {
   const { hostname, address, message } = error
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  // undici says which name it tried, or which addresses that name has.
-  const [, tried, port] = /attempted address: (.+?):(\d+),/.exec(`${message}`) ?? []
+  // The message of undici contains the attempted name, or the addresses of the name.
+  const [, attemptedHost, port] = /attempted address: (.+?):(\d+),/.exec(`${message}`) ?? []
   const singlePort = /attempted addresses: .+?:(\d+),/.exec(`${message}`)?.[1]
-  const name = hostname ?? tried?.replace(/^\[|\]$/g, '')
+  const name = hostname ?? attemptedHost?.replace(/^\[|\]$/g, '')
   if (typeof name === 'string' && name !== host) return true
   if (typeof address === 'string' && isIpAddress(host) && address !== host) return true
   const attemptedPort = typeof error.port === 'number' ? error.port : Number(port ?? singlePort ?? Number.NaN)
   return !Number.isNaN(attemptedPort) && attemptedPort !== (Number(url.port) || DEFAULT_PORTS[url.protocol])
 }
 
-/** The key that tells a server that two requests are one: 128 bits of chance, in the form of a UUID. */
+/** Creates a key by which a server recognizes that two requests are the same: a random UUID (version 4). */
+
 export function createIdempotencyKey(random: Random): string {
   const hex = Array.from({ length: 8 }, () =>
     Math.floor(random() * 0x10000)

@@ -18,39 +18,39 @@ import {
 import { findPoolProblems } from './check-target.js'
 import type { FetchTarget } from './target.js'
 
-/** What {@link createFetch} takes: a guard's options, and a few of its own. */
+/** Options of {@link createFetch}: those of a guard, and some for HTTP. */
 export interface FetchOptions extends Omit<GuardOptions, 'retry' | 'pool' | 'fallback'> {
-  /** When and how often to send again; false: never. @defaultValue 3 attempts, exponential from 1 s, cap 30 s */
+  /** When and how often a request is retried; false: never. @defaultValue 3 attempts, exponential from 1 s, cap 30 s */
   retry?: FetchRetryOptions | false | undefined
-  /** Where requests go: each attempt to one of the members. */
+  /** The pool whose members receive the requests, one for each attempt. */
   pool?: MemberPool<FetchTarget> | undefined
-  /** What sends a request. @defaultValue the global fetch, as it is when the request is made */
+  /** The function that sends a request. @defaultValue the global fetch at the time of the request */
   fetch?: FetchFunction | undefined
-  /** Whether an answer of 400 or more is thrown, as a StatusError, instead of returned. @defaultValue false */
+  /** Whether a response with a status of 400 or more is thrown as a StatusError instead of returned. @defaultValue false */
   throwOnStatus?: boolean | undefined
-  /** Makes an answer of a failure: of an error, and with `throwOnStatus` of a status. Skipped where the caller aborts. */
+  /** Returns a response in place of an error, and with `throwOnStatus` of a status. Not called when the caller aborts. */
   fallback?: ((error: unknown, info: FallbackInfo) => Response | PromiseLike<Response>) | undefined
 }
 
-/** Sends a request: `fetch`, or anything that can be called like it. */
+/** A function that sends a request: `fetch`, or one with the same signature. */
 export type FetchFunction = (input: Parameters<typeof fetch>[0], init?: RequestInit) => Promise<Response>
 
-/** What of {@link FetchRetryOptions} is HTTP's own, filled in. */
+/** The HTTP part of {@link FetchRetryOptions}, with defaults. */
 interface HttpRetryRules {
   readonly retryStatusCodes: ReadonlySet<number> | undefined
   readonly retryNonIdempotent: boolean
   readonly idempotencyKey: boolean
-  /** Statuses after which any method may be sent again. */
+  /** Statuses after which a request of any method can be sent again. */
   readonly notProcessedStatuses: ReadonlySet<number>
 }
 
-/** What a request that is sent again obeys. */
+/** The retry policy of a request. */
 export interface RequestPolicy {
   readonly retry: CompiledRetryPolicy
   readonly rules: HttpRetryRules
 }
 
-/** {@link FetchOptions} checked and filled in. */
+/** {@link FetchOptions}, validated and with defaults. */
 export interface FetchSettings {
   readonly guard: GuardSettings
   readonly policy: RequestPolicy
@@ -96,7 +96,7 @@ const DEFAULT_HTTP_RULES: HttpRetryRules = {
   notProcessedStatuses: new Set(),
 }
 
-/** What HTTP adds to a guard's retrying, taken apart from the rest. */
+/** Parses the HTTP part of the retry options, and returns it apart from the options of a guard. */
 function parseHttpRules(
   input: object,
   defaults: HttpRetryRules,
@@ -108,7 +108,7 @@ function parseHttpRules(
   return { rules: parseOptions('retry', httpRules, defaults, HTTP_RETRY_SPEC, problems), rest }
 }
 
-/** Checks what a guard and HTTP together take, or throws INVALID_OPTIONS that lists everything wrong with it. */
+/** Validates the options of a guard and of HTTP. @throws INVALID_OPTIONS that lists all problems, including `problems` */
 export function parseRequestOptions(
   subject: string,
   input: Omit<FetchOptions, 'fetch' | 'throwOnStatus'>,
@@ -132,7 +132,7 @@ export function parseRequestOptions(
   return { guard: settings, policy: { retry: settings.retry, rules } }
 }
 
-/** Checks the options of a fetch. */
+/** Validates the options of a fetch. @throws INVALID_OPTIONS that lists all problems */
 export function parseFetchOptions(input: FetchOptions): FetchSettings {
   const problems: string[] = []
   if (Object(input) !== input || Array.isArray(input))
@@ -148,7 +148,7 @@ const FETCH_DEFAULTS: Pick<FetchSettings, 'fetch' | 'throwOnStatus'> = {
   throwOnStatus: false,
 }
 
-/** A policy with what one request changes; throws INVALID_OPTIONS where that is wrong. */
+/** Merges the retry options of one request into a policy. @throws INVALID_OPTIONS that lists all problems */
 export function mergeRequestPolicy(input: FetchRetryOptions | false, base: RequestPolicy): RequestPolicy {
   if (input === false) {
     const { maxAttempts } = NO_RETRY

@@ -3,15 +3,15 @@ import { isOneShot } from './body.js'
 import { discardBody } from './discard.js'
 import type { FetchFunction } from './options.js'
 
-/** As many as the fetch standard allows. */
+/** The limit of the fetch standard. */
 const MAX_REDIRECTS = 20
 
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
 
-/** Headers that every fetch leaves out when a redirect leads to another origin. */
+/** Headers that every fetch removes when a redirect leads to another origin. */
 const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'host']
 
-/** Headers about a body, which go with it. */
+/** Headers that describe a body and are removed with it. */
 const BODY_HEADERS = [
   'content-encoding',
   'content-language',
@@ -20,29 +20,29 @@ const BODY_HEADERS = [
   'content-length',
 ]
 
-const HIDDEN_REDIRECT =
+const HIDDEN_REDIRECT_MESSAGE =
   'a redirect cannot be followed: the platform hides where it leads, and the headers of the pool member must not be sent to another origin'
 
-/** Whether headers include some that a fetch would send along with a redirect to another origin. */
+/** Whether headers include some that fetch would send to another origin on a redirect. */
 export const hasOtherHeaders = (headers: Headers): boolean =>
   [...headers.keys()].some((name) => !CREDENTIAL_HEADERS.includes(name))
 
-/** One request whose redirects are followed here. */
+/** A request for {@link followRedirects}. */
 export interface RedirectedRequest {
   readonly send: FetchFunction
   readonly url: URL
   readonly init: RequestInit & { readonly headers: Headers }
-  /** What the caller gave in place of the member's headers. */
+  /** The caller's headers, without those of the member. */
   readonly callerHeaders: Headers
   readonly memberHeaders: Headers
   readonly clock: Clock
-  /** Called when the first redirect is followed: from then on the request has arrived. */
+  /** Called at each redirect: the request has then reached a server. */
   readonly onRedirect: () => void
 }
 
 /**
- * Sends a request and follows redirects as fetch does, but leaves the member's headers out where one leads to another
- * origin. A platform that hides redirects (browsers) could only follow them with these headers, so there they are an error.
+ * Sends a request and follows redirects as fetch does, but removes the member's headers when a redirect leads to another
+ * origin. Browsers hide redirects and could follow them only with these headers, so a redirect is an error there.
  */
 export async function followRedirects(request: RedirectedRequest): Promise<Response> {
   const { send, memberHeaders, callerHeaders, clock, onRedirect } = request
@@ -52,7 +52,7 @@ export async function followRedirects(request: RedirectedRequest): Promise<Respo
     const response = await send(url, init)
     if (response.type === 'opaqueredirect') {
       onRedirect()
-      throw createFetchError(HIDDEN_REDIRECT)
+      throw createFetchError(HIDDEN_REDIRECT_MESSAGE)
     }
     const next = redirectLocation(response, url)
     if (next === undefined) return count === 0 ? response : asRedirected(response)
@@ -63,9 +63,9 @@ export async function followRedirects(request: RedirectedRequest): Promise<Respo
     if (next.origin !== url.origin) {
       const headers = new Headers(init.headers)
       for (const name of memberHeaders.keys()) {
-        const own = callerHeaders.get(name)
-        if (own === null) headers.delete(name)
-        else headers.set(name, own)
+        const callerValue = callerHeaders.get(name)
+        if (callerValue === null) headers.delete(name)
+        else headers.set(name, callerValue)
       }
       for (const name of CREDENTIAL_HEADERS) headers.delete(name)
       return asRedirected(await send(next, { ...init, headers, redirect: 'follow' }))
@@ -74,7 +74,7 @@ export async function followRedirects(request: RedirectedRequest): Promise<Respo
   }
 }
 
-/** Where an answer redirects to; undefined where it is to be returned. */
+/** The URL that a response redirects to; undefined if it is not a redirect. */
 function redirectLocation({ status, headers }: Response, from: URL): URL | undefined {
   const location = REDIRECT_STATUSES.has(status) ? headers.get('location') : null
   if (location === null) return undefined
@@ -85,15 +85,15 @@ function redirectLocation({ status, headers }: Response, from: URL): URL | undef
   return next
 }
 
-/** What is sent after a redirect: most of them turn a POST into a GET without a body. */
+/** The request after a redirect; most statuses turn a POST into a GET without a body. */
 function requestAfterRedirect(
   status: number,
   init: RequestInit & { headers: Headers },
 ): RequestInit & { headers: Headers } {
   const method = (init.method ?? 'GET').toUpperCase()
-  const becomesGet =
+  const shouldBecomeGet =
     status === 303 ? method !== 'GET' && method !== 'HEAD' : status < 303 && method === 'POST'
-  if (becomesGet) {
+  if (shouldBecomeGet) {
     const headers = new Headers(init.headers)
     for (const name of BODY_HEADERS) headers.delete(name)
     return { ...init, method: 'GET', body: null, headers }
@@ -102,7 +102,7 @@ function requestAfterRedirect(
   return init
 }
 
-/** The last answer of several: fetch would say that it was redirected. */
+/** Marks a response as redirected, as fetch does. */
 const asRedirected = (response: Response): Response =>
   response.redirected ? response : Object.defineProperty(response, 'redirected', { value: true })
 

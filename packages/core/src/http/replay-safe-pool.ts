@@ -2,24 +2,24 @@ import type { HoldfastError } from '../errors.js'
 import type { MemberPool, Selection, SelectionOutcome } from '../pool/members/member-pool.js'
 import { StatusError } from './status-error.js'
 
-/** A request that knows what may become of it. */
+/** A request that decides whether it can be sent again. */
 export interface ReplayableRequest {
-  /** What events, the fallback, the breaker's key and the pool are told of it. */
+  /** The context of the call, by which the pool finds the request. */
   readonly context: object
-  /** Whether it must not be sent again after this error or answer. */
+  /** Whether the request must not be sent again after this error or response. */
   mustNotRepeat(result: unknown): boolean
 }
 
 const requests = new WeakMap<object, ReplayableRequest>()
 
-/** Makes a request known to the pool by its context. */
+/** Registers a request by its context, for {@link ReplaySafePool}. */
 export function registerRequest(request: ReplayableRequest): void {
   requests.set(request.context, request)
 }
 
 /**
- * A pool that does not fail over with a request that must not be sent again, and to which an answer is a value, whatever
- * its status.
+ * A pool that does not fail over with a request that must not be sent again. The wrapped pool receives a response as a
+ * returned value, whatever its status.
  */
 export class ReplaySafePool implements MemberPool {
   private readonly pool: MemberPool

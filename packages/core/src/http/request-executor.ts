@@ -8,18 +8,18 @@ import type { CompiledRetryPolicy } from '../retry/options.js'
 import { type ReplayableRequest, ReplaySafePool, registerRequest } from './replay-safe-pool.js'
 import { parseTunnelStatus } from './tunnel.js'
 
-/** Runs requests under a guard, each with a policy that asks the request itself whether it may be sent again. */
+/** Runs requests under a guard. The policy of each call consults the request before it is sent again. */
 export class RequestExecutor {
   readonly settings: GuardSettings
-  /** Whether an attempt may be ended before its answer, so that it needs a signal. */
+  /** Whether an attempt can be aborted before its response, so that it needs a signal. */
   readonly canAbortAttempts: boolean
   private readonly guardExecutor: GuardExecutor
-  /** The same guard for requests that must not be there twice. */
+  /** The same guard without hedging, for requests that must not be sent twice. */
   private readonly unhedgedExecutor: GuardExecutor
 
   constructor(settings: GuardSettings) {
     const { pool, hedge, classify } = settings
-    const careful: GuardSettings = {
+    const requestSettings: GuardSettings = {
       ...settings,
       pool: pool && new ReplaySafePool(pool),
       classify: (error) => {
@@ -27,20 +27,20 @@ export class RequestExecutor {
         return status === undefined ? classify?.(error) : { ...byHttpStatus(status), ...classify?.(error) }
       },
     }
-    this.settings = careful
-    this.guardExecutor = new GuardExecutor(careful)
+    this.settings = requestSettings
+    this.guardExecutor = new GuardExecutor(requestSettings)
     this.unhedgedExecutor =
-      hedge === undefined ? this.guardExecutor : new GuardExecutor({ ...careful, hedge: undefined })
+      hedge === undefined ? this.guardExecutor : new GuardExecutor({ ...requestSettings, hedge: undefined })
     this.canAbortAttempts = this.guardExecutor.hasDeadline || hedge !== undefined
   }
 
-  /** What the guard takes an error for. */
+  /** Classifies an error with the `classify` option of the guard. */
   classify(error: unknown): ReturnType<GuardExecutor['classify']> {
     return this.guardExecutor.classify(error, true)
   }
 
-  /** Makes a request's call; {@link Execution.start} begins it. */
-  createCall<T, M>(
+  /** Creates the execution of a request; {@link Execution.start} starts it. */
+  createExecution<T, M>(
     request: ReplayableRequest,
     send: (attempt: PooledAttempt<M>) => T | PromiseLike<T>,
     retry: CompiledRetryPolicy,
@@ -55,29 +55,29 @@ export class RequestExecutor {
         request.mustNotRepeat(result) || matchesAbortOn?.(result, classification) === true,
     }
     if (this.settings.pool !== undefined) registerRequest(request)
-    const core = isHedgeable ? this.guardExecutor : this.unhedgedExecutor
-    return new Execution<T>(core, send, undefined, undefined, policy, { context, signal })
+    const executor = isHedgeable ? this.guardExecutor : this.unhedgedExecutor
+    return new Execution<T>(executor, send, undefined, undefined, policy, { context, signal })
   }
 
-  /** The one attempt of a guard that is switched off. */
+  /** Runs the only attempt of a guard with `enabled: false`. */
   runUnguarded<T, M>(send: (attempt: PooledAttempt<M>) => T): T {
     return send(new AttemptContext(1, undefined))
   }
 
-  /** Tells `listener` what happens to all requests, until the function it returns is called. */
+  /** Calls `listener` at the events of all requests. Returns a function that unsubscribes it. */
   on(listener: (event: GuardEvent) => void): () => void {
     const { guardExecutor, unhedgedExecutor } = this
-    // Both hear of the breaker they share; one of them tells.
-    const unsubscribe =
+    // Both executors emit the events of the breaker they share, so those of one are dropped.
+    const unsubscribeUnhedged =
       unhedgedExecutor === guardExecutor
         ? undefined
         : unhedgedExecutor.on((event) => {
             if (event.type !== 'breaker_changed') listener(event)
           })
-    const unsubscribeUnhedged = guardExecutor.on(listener)
+    const unsubscribe = guardExecutor.on(listener)
     return () => {
-      unsubscribe?.()
-      unsubscribeUnhedged()
+      unsubscribeUnhedged?.()
+      unsubscribe()
     }
   }
 }

@@ -3,19 +3,19 @@ import type { RequestPolicy } from './options.js'
 import { StatusError } from './status-error.js'
 
 /**
- * The policy as the engine runs it: an answer whose status tells of a failure comes to it as a {@link StatusError}, but
- * to `retryIf` as the value that it is.
+ * Converts the policy of a request for an execution. A response whose status is a failure reaches the execution as a
+ * {@link StatusError}, but `retryIf` as a value.
  */
 export function toRetryPolicy({ retry, rules }: RequestPolicy): CompiledRetryPolicy {
   const { retryIf, matchesRetryOn } = retry
   const { retryStatusCodes: codes, notProcessedStatuses } = rules
-  const adds = matchesRetryOn === undefined && notProcessedStatuses.size > 0
-  if (retryIf === undefined && codes === undefined && !adds) return retry
+  const shouldAddStatuses = matchesRetryOn === undefined && notProcessedStatuses.size > 0
+  if (retryIf === undefined && codes === undefined && !shouldAddStatuses) return retry
   return {
     ...retry,
     retryIf: retryIf && ((outcome) => retryIf(statusAsValue(outcome))),
     matchesRetryOn:
-      codes === undefined && !adds
+      codes === undefined && !shouldAddStatuses
         ? matchesRetryOn
         : (error, classification) => {
             if (error instanceof StatusError && codes !== undefined) return codes.has(error.status)
@@ -28,7 +28,7 @@ export function toRetryPolicy({ retry, rules }: RequestPolicy): CompiledRetryPol
   }
 }
 
-/** An outcome in which a status is no error. */
+/** Converts a {@link StatusError} in an outcome to its response as value. */
 function statusAsValue(outcome: Outcome): Outcome {
   const { error, attempt } = outcome
   return error instanceof StatusError ? { value: error.response, attempt } : outcome

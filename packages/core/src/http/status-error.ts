@@ -1,6 +1,6 @@
 /**
- * An answer with a status that tells of a failure: what a fetch with `throwOnStatus` throws in place of it. Its message
- * names the method, the origin and the status; paths and queries may hold secrets and are left out.
+ * A response with an error status, thrown by a fetch with `throwOnStatus`. The message contains the method, the origin and
+ * the status, but not the path and the query, which can contain secrets.
  *
  * @example
  * ```ts
@@ -18,9 +18,9 @@
 export class StatusError<R extends Answer = Response> extends Error {
   /** The HTTP status. */
   readonly status: number
-  /** The headers of the answer. */
+  /** The headers of the response. */
   readonly headers: R['headers']
-  /** The answer itself; its body has not been read. */
+  /** The response; its body has not been read. */
   readonly response: R
 
   constructor(message: string, response: R) {
@@ -37,10 +37,10 @@ Object.defineProperty(StatusError.prototype, 'name', {
   writable: true,
 })
 
-/** What is known of an answer before its body. */
+/** A response without its body. */
 export interface Answer {
   /** The HTTP status. */
   readonly status: number
-  /** Its headers. */
+  /** The headers. */
   readonly headers: object
 }

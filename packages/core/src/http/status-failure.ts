@@ -2,7 +2,7 @@ import type { CompiledRetryPolicy } from '../retry/options.js'
 import type { RequestExecutor } from './request-executor.js'
 import { type Answer, StatusError } from './status-error.js'
 
-/** What an answer is judged by. */
+/** The data that decides whether the status of a response is a failure. */
 export interface StatusContext {
   readonly executor: RequestExecutor
   readonly retry: CompiledRetryPolicy
@@ -11,13 +11,13 @@ export interface StatusContext {
 }
 
 /**
- * The error that stands for an answer of 400 or more. To the engine it is a failure unless it is permanent, for then the
- * other side is well and has said its word; `isFailure` tells.
+ * Creates the error that represents a response with a status of 400 or more. `isFailure` is false for a permanent status that
+ * is not retried: the server works, and its answer is final.
  */
 export function toStatusFailure<R extends Answer>(
   response: R,
   { executor, retry, retryStatusCodes, context }: StatusContext,
-): { error: StatusError<R>; fails: boolean } {
+): { error: StatusError<R>; isFailure: boolean } {
   const { method, origin } = context
   const error = new StatusError<R>(`${method} ${origin} answered ${response.status}`, response)
   const classification = executor.classify(error)
@@ -25,5 +25,5 @@ export function toStatusFailure<R extends Answer>(
     classification.category !== 'permanent' ||
     retryStatusCodes?.has(response.status) === true ||
     retry.matchesRetryOn?.(error, classification) === true
-  return { error, fails: isFailure }
+  return { error, isFailure }
 }
