@@ -9,21 +9,21 @@ interface NodeReadable {
 const isNodeReadable = (body: unknown): body is NodeReadable =>
   typeof (body as NodeReadable | null)?.pipe === 'function'
 
-/** The longest body that is kept while it is sent, in bytes. */
+/** The largest body that is buffered while it is sent. */
 const MAX_BUFFERED_BYTES = 1_048_576
 
-const sizeOf = (piece: unknown): number =>
-  typeof piece === 'string' ? new TextEncoder().encode(piece).byteLength : (piece as Uint8Array).byteLength
+const byteLengthOf = (chunk: unknown): number =>
+  typeof chunk === 'string' ? new TextEncoder().encode(chunk).byteLength : (chunk as Uint8Array).byteLength
 
-/** How long a body is that is to be kept; -1 where it is not. */
+/** The length of a body that is buffered; -1 if it is too long or its length is unknown. */
 function bufferedLength(headers: unknown): number {
   const length = parseContentLength(headers) ?? Number.NaN
   return length <= MAX_BUFFERED_BYTES ? length : -1
 }
 
 /**
- * Something to iterate that remembers whether anybody began to. Of a known length it is kept as it is read, and once all
- * of it was, it can be read again: a `fetch` makes such a stream of every string, buffer, form and blob.
+ * An async iterable that records whether it was read. A body of known length is buffered while it is read, and can be read
+ * again once it is complete: `fetch` converts every string, buffer, form and blob to such a stream.
  */
 class TrackedBody {
   private hasStarted = false
@@ -49,27 +49,27 @@ class TrackedBody {
     }
     this.hasStarted = true
     let size = 0
-    for await (const piece of this.source) {
-      size += sizeOf(piece)
-      if (size <= length) chunks.push(piece)
-      yield piece
+    for await (const chunk of this.source) {
+      size += byteLengthOf(chunk)
+      if (size <= length) chunks.push(chunk)
+      yield chunk
     }
     this.isComplete = size === length
   }
 }
 
-/** A request's body that tells whether it can be sent again: a stream only while nothing was read of it, or all. */
+/** The body of a request. A stream can be sent again if nothing of it was read, or if it was buffered completely. */
 export class RequestBody {
-  /** What is to be sent. */
+  /** The body for the dispatcher. */
   readonly content: unknown
-  /** Whether it is gone once it was read. */
+  /** Whether the body can be read only once. */
   readonly isOneShot: boolean
 
   constructor(body: unknown, headers: unknown) {
-    const iterated = typeof body === 'object' && body !== null && Symbol.asyncIterator in body
-    this.isOneShot = iterated || isNodeReadable(body)
+    const isAsyncIterable = typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+    this.isOneShot = isAsyncIterable || isNodeReadable(body)
     this.content =
-      iterated && !isNodeReadable(body)
+      isAsyncIterable && !isNodeReadable(body)
         ? new TrackedBody(body as AsyncIterable<unknown>, bufferedLength(headers))
         : body
   }

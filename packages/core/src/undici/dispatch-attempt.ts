@@ -11,7 +11,7 @@ import type {
 import { parseRawHeaders } from './headers.js'
 import { LegacyController } from './legacy-controller.js'
 
-/** The head of an answer. */
+/** The head of a response. */
 export interface ResponseHead {
   readonly status: number
   readonly headers: DispatchHeaders
@@ -19,31 +19,31 @@ export interface ResponseHead {
   readonly raw: unknown
 }
 
-/** The head of an answer, and the attempt that it came by. */
+/** The head of a response, and the attempt that received it. */
 export interface AttemptResponse extends ResponseHead {
   readonly attempt: DispatchAttempt
 }
 
-/** Who hears of the rest of an answer, once it is decided that it is the one. */
+/** Receives the body and the end of a response after it has been chosen. */
 export interface ResponseReceiver {
   onData(chunk: Uint8Array): void
   onEnd(trailers: DispatchHeaders, raw: unknown): void
   onError(error: Error): void
 }
 
-/** What became of an attempt's answer beyond its head. */
+/** The end of a response: its trailers, or an error. */
 type ResponseEnd = { trailers: DispatchHeaders; raw: unknown } | { error: Error }
 
 /**
- * One attempt, as undici hears of it. The answer is kept from the head on until somebody takes or discards it: paused
- * where that may last (`shouldPause`), else only for the rest of the turn, so that what is kept is what was read in one go.
+ * The handler of one attempt. It buffers the response until `forwardTo` or `discard` is called. If the decision can take long
+ * (`shouldPause`), the response is paused; otherwise only data that arrives in the same macrotask is buffered.
  */
 export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
   readonly response: Promise<AttemptResponse>
-  /** Heads of 1xx, which came before. */
+  /** The heads of 1xx responses that preceded the final one. */
   readonly informationalHeads: ResponseHead[] = []
   controller: DispatchController | undefined
-  private resolve!: (answer: AttemptResponse) => void
+  private resolve!: (response: AttemptResponse) => void
   private reject!: (error: unknown) => void
   private readonly shouldPause: (status: number) => boolean
   private readonly onStarted: (context: unknown) => void
@@ -51,13 +51,13 @@ export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
   private readonly chunks: Uint8Array[] = []
   private end: ResponseEnd | undefined
   private receiver: ResponseReceiver | undefined
-  private reason: Error | undefined
-  /** Hears that more of the answer was kept, or that it ended. */
-  private onKept: (() => void) | undefined
+  private abortReason: Error | undefined
+  /** Called when a chunk was buffered or the response ended. */
+  private onBuffered: (() => void) | undefined
 
-  constructor(pauses: (status: number) => boolean, started: (context: unknown) => void) {
-    this.shouldPause = pauses
-    this.onStarted = started
+  constructor(shouldPause: (status: number) => boolean, onStarted: (context: unknown) => void) {
+    this.shouldPause = shouldPause
+    this.onStarted = onStarted
     this.response = new Promise((resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
@@ -66,8 +66,8 @@ export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
 
   onRequestStart(controller: DispatchController, context: unknown): void {
     this.controller = controller
-    if (this.reason === undefined) this.onStarted(context)
-    else controller.abort(this.reason)
+    if (this.abortReason === undefined) this.onStarted(context)
+    else controller.abort(this.abortReason)
   }
 
   onResponseStart(
@@ -90,20 +90,20 @@ export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
     if (this.receiver !== undefined) this.receiver.onData(chunk)
     else {
       this.chunks.push(chunk)
-      this.onKept?.()
+      this.onBuffered?.()
     }
   }
 
   onResponseEnd(controller: DispatchController, trailers: DispatchHeaders): void {
     this.end = { trailers, raw: controller.rawTrailers }
-    this.onKept?.()
+    this.onBuffered?.()
     this.receiver?.onEnd(trailers, controller.rawTrailers)
   }
 
   onResponseError(_: DispatchController | undefined, error: Error): void {
     this.end = { error }
     this.reject(error)
-    this.onKept?.()
+    this.onBuffered?.()
     this.receiver?.onError(error)
   }
 
@@ -135,7 +135,7 @@ export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
     this.onResponseError(this.controller, error)
   }
 
-  /** Hands over what was kept, and everything that follows as it comes. */
+  /** Forwards the buffered part of the response, and the rest as it arrives. */
   forwardTo(receiver: ResponseReceiver): void {
     this.receiver = receiver
     for (const chunk of this.chunks.splice(0)) receiver.onData(chunk)
@@ -144,7 +144,7 @@ export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
     else receiver.onEnd(this.end.trailers, this.end.raw)
   }
 
-  /** Reads the beginning of the answer's body where it may be JSON, and keeps it for whoever takes the answer. */
+  /** Reads the beginning of the body if it can be JSON. It remains buffered for `forwardTo`. */
   async peekText(clock: Clock, signal: AbortSignal): Promise<string> {
     const { controller, chunks, headers } = this
     const coding = headers?.['content-encoding']
@@ -159,29 +159,29 @@ export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
           clock.clearTimer(timer)
           resolve()
         }
-        this.onKept = () => {
+        this.onBuffered = () => {
           if (isEnough()) finish()
         }
         signal.addEventListener('abort', finish)
         controller?.resume()
       })
-      this.onKept = undefined
+      this.onBuffered = undefined
       if (this.end === undefined && this.receiver === undefined) controller?.pause()
     }
     return decodeBodyText(chunks, coding, MAX_PEEK_BYTES)
   }
 
-  /** Ends it, as soon as it has begun. */
+  /** Aborts the attempt, or as soon as it has started. */
   abort(reason: Error): void {
-    this.reason ??= reason
+    this.abortReason ??= reason
     this.controller?.abort(reason)
   }
 
-  /** Reads the rest of the answer for nobody, so that its connection can be used again, or ends it where that lasts. */
+  /** Reads and drops the rest of the response, so that its connection can be reused, or aborts it when that takes long. */
   async discard(clock: Clock): Promise<void> {
     if (this.end !== undefined) return nextMacrotask()
     const { controller, headers } = this
-    const discardReason = new Error('The answer was not wanted')
+    const discardReason = new Error('The response is not used')
     let remainingBytes = Number(headers?.['content-length']) > MAX_DRAIN_BYTES ? 0 : MAX_DRAIN_BYTES
     if (remainingBytes === 0) {
       this.abort(discardReason)
@@ -189,7 +189,7 @@ export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
     }
     await new Promise<void>((resolve) => {
       const timer = clock.setTimer(() => this.abort(discardReason), MAX_DRAIN_MS)
-      const done = () => {
+      const finish = () => {
         clock.clearTimer(timer)
         resolve()
       }
@@ -198,12 +198,12 @@ export class DispatchAttempt implements DispatchHandler, LegacyDispatchHandler {
           remainingBytes -= byteLength
           if (remainingBytes < 0) this.abort(discardReason)
         },
-        onEnd: done,
-        onError: done,
+        onEnd: finish,
+        onError: finish,
       })
       controller?.resume()
     })
-    // A connection is free a turn after its answer was read.
+    // A connection is free one macrotask after its response was read.
     return nextMacrotask()
   }
 }

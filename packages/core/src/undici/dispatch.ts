@@ -1,4 +1,4 @@
-/** What stops and goes on with an answer while it comes. */
+/** Pauses, resumes and aborts a response. */
 export interface DispatchController {
   readonly aborted: boolean
   readonly paused: boolean
@@ -10,10 +10,10 @@ export interface DispatchController {
   resume(): void
 }
 
-/** Headers by their names in small letters. */
+/** Headers by lower-case name. */
 export type DispatchHeaders = Record<string, string | string[] | undefined>
 
-/** What hears of an answer, since undici 7. */
+/** Receives a response, since undici 7. */
 export interface DispatchHandler {
   onRequestStart?(controller: DispatchController, context: unknown): void
   onRequestUpgrade?(
@@ -33,7 +33,7 @@ export interface DispatchHandler {
   onResponseError?(controller: DispatchController, error: Error): void
 }
 
-/** What hears of an answer, before undici 7. A `false` from it means: not so fast. */
+/** Receives a response, before undici 7. A handler that returns `false` pauses the response. */
 export interface LegacyDispatchHandler {
   onConnect?(abort: (reason?: Error) => void, context?: unknown): void
   onHeaders?(status: number, headers: unknown, resume: () => void, message?: string): boolean | undefined
@@ -42,7 +42,7 @@ export interface LegacyDispatchHandler {
   onError?(error: Error): void
 }
 
-/** What is to be sent, as far as it matters here; everything else is passed on. */
+/** The options of a request that are used here; all others are passed on. */
 export interface DispatchOptions {
   readonly origin?: string | URL
   readonly path?: string
@@ -52,5 +52,5 @@ export interface DispatchOptions {
   readonly upgrade?: unknown
 }
 
-/** Sends a request; false where the next one had better wait. */
+/** Sends a request. Returns false if the caller should wait before it sends the next one. */
 export type Dispatch = (options: DispatchOptions, handler: DispatchHandler & LegacyDispatchHandler) => boolean

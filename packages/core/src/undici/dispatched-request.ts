@@ -24,15 +24,15 @@ import { type AttemptResponse, DispatchAttempt } from './dispatch-attempt.js'
 import { hasHeader, withHeader, withHeaders } from './headers.js'
 import { ResponseForwarder } from './response-forwarder.js'
 
-/** What all requests of an interceptor share. */
+/** The data that all requests of an interceptor share. */
 export interface InterceptorContext {
   readonly executor: RequestExecutor
   readonly policy: RequestPolicy
-  /** The policy as the engine runs it. */
+  /** The policy, converted by `toRetryPolicy`. */
   readonly retry: CompiledRetryPolicy
 }
 
-/** One dispatched request through all its attempts. */
+/** One dispatched request with all its attempts. */
 export class DispatchedRequest implements ReplayableRequest {
   readonly context: FetchContext
   private readonly interceptor: InterceptorContext
@@ -41,44 +41,44 @@ export class DispatchedRequest implements ReplayableRequest {
   private readonly body: RequestBody
   private readonly isRepeatSafe: boolean
   private readonly forwarder: ResponseForwarder
-  /** What inner interceptors say of the request; the handler has it from the start. */
+  /** The context that inner interceptors add to; the handler receives the object at the start. */
   private readonly handlerContext: object = {}
   private readonly attempts = new Set<DispatchAttempt>()
-  private call: Execution<AttemptResponse> | undefined
-  /** Whether the last attempt connected by itself. */
+  private execution: Execution<AttemptResponse> | undefined
+  /** Whether the last attempt connected to the origin of the request, not through a dispatcher or origin of a member. */
   private isDirect = true
-  /** The last answer, as long as it is not certain that it is the one to hand over. */
+  /** The attempt with the last response, until it is decided whether that response is forwarded. */
   private pendingAttempt: DispatchAttempt | undefined
   private canDispatchMore = true
 
   constructor(
-    relay: InterceptorContext,
+    interceptor: InterceptorContext,
     dispatch: Dispatch,
     options: DispatchOptions,
     handler: DispatchHandler,
   ) {
-    const { rules } = relay.policy
+    const { rules } = interceptor.policy
     const method = options.method.toUpperCase()
     let { headers } = options
-    let keyed = !isSafeMethod(method) && hasHeader(headers, IDEMPOTENCY_KEY_HEADER)
-    if (rules.idempotencyKey && !keyed && !isSafeMethod(method)) {
+    let hasIdempotencyKey = !isSafeMethod(method) && hasHeader(headers, IDEMPOTENCY_KEY_HEADER)
+    if (rules.idempotencyKey && !hasIdempotencyKey && !isSafeMethod(method)) {
       headers = withHeader(
         headers,
         IDEMPOTENCY_KEY_HEADER,
-        createIdempotencyKey(relay.executor.settings.random),
+        createIdempotencyKey(interceptor.executor.settings.random),
       )
-      keyed = true
+      hasIdempotencyKey = true
     }
-    this.interceptor = relay
+    this.interceptor = interceptor
     this.dispatch = dispatch
     this.body = new RequestBody(options.body, headers)
     this.options = { ...options, headers, body: this.body.content }
-    this.isRepeatSafe = keyed || rules.retryNonIdempotent || isIdempotentMethod(method)
+    this.isRepeatSafe = hasIdempotencyKey || rules.retryNonIdempotent || isIdempotentMethod(method)
     this.context = createFetchContext(method, `${options.origin ?? ''}${options.path ?? ''}`)
     this.forwarder = new ResponseForwarder(handler, (reason) => this.abort(reason))
   }
 
-  /** Begins; tells whether the next request may be dispatched at once. */
+  /** Starts the request. Returns whether the next request can be dispatched at once. */
   start(): boolean {
     const { interceptor, forwarder, isRepeatSafe, body } = this
     forwarder.start(this.handlerContext)
@@ -87,15 +87,15 @@ export class DispatchedRequest implements ReplayableRequest {
       return true
     }
     const { executor, retry } = interceptor
-    this.call = executor.createCall<AttemptResponse, FetchTarget>(
+    this.execution = executor.createExecution<AttemptResponse, FetchTarget>(
       this,
       this.send,
       retry,
       isRepeatSafe && !body.isOneShot,
       undefined,
     )
-    this.call.start().then(
-      (answer) => this.finish(answer),
+    this.execution.start().then(
+      (response) => this.finish(response),
       (error) => this.fail(error),
     )
     return this.canDispatchMore
@@ -129,7 +129,7 @@ export class DispatchedRequest implements ReplayableRequest {
       this.holdResponse(dispatchAttempt)
       if (response.status < 400) return response
       const retryStatusCodes = policy.rules.retryStatusCodes
-      const { error, fails: isFailure } = toStatusFailure(response, {
+      const { error, isFailure } = toStatusFailure(response, {
         executor,
         retry,
         retryStatusCodes,
@@ -147,7 +147,7 @@ export class DispatchedRequest implements ReplayableRequest {
     }
   }
 
-  /** Keeps an answer; of two to a hedged request the later counts. */
+  /** Keeps a response; of two responses to a hedged request the later is kept. */
   private holdResponse(attempt: DispatchAttempt): void {
     void this.pendingAttempt?.discard(this.interceptor.executor.settings.clock)
     this.pendingAttempt = attempt
@@ -157,8 +157,8 @@ export class DispatchedRequest implements ReplayableRequest {
     const { origin, dispatcher, headers } = target ?? {}
     let { options } = this
     if (origin !== undefined) {
-      const { origin: own, pathname } = new URL(origin)
-      options = { ...options, origin: own, path: joinPaths(pathname, options.path ?? '/') }
+      const { origin: memberOrigin, pathname } = new URL(origin)
+      options = { ...options, origin: memberOrigin, path: joinPaths(pathname, options.path ?? '/') }
     }
     if (headers !== undefined)
       options = { ...options, headers: withHeaders(options.headers, [...new Headers(headers)]) }
@@ -186,15 +186,15 @@ export class DispatchedRequest implements ReplayableRequest {
     forwarder.onError(error instanceof Error ? error : new Error(String(error)))
   }
 
-  /** The handler lost interest before there was an answer for it. */
+  /** Called when the handler aborts before a response was forwarded to it. */
   private abort(reason: Error): void {
-    const { call, attempts } = this
-    call?.abort(reason)
+    const { execution, attempts } = this
+    execution?.abort(reason)
     for (const attempt of attempts) attempt.abort(reason)
   }
 }
 
-/** Ends an attempt whose time is up, or that another was quicker than. */
+/** Aborts the dispatched attempt when its deadline passes or another hedged attempt has won. */
 function abortOnSignal(signal: AbortSignal, attempt: DispatchAttempt): void {
   signal.addEventListener('abort', () => attempt.abort(signal.reason as Error), { once: true })
 }

@@ -1,18 +1,18 @@
 import type { DispatchController } from './dispatch.js'
 
-/** What an old dispatcher gives in two functions, as one controller. */
+/** Adapts the abort and resume functions of a dispatcher before undici 7 to a controller. */
 export class LegacyController implements DispatchController {
   aborted = false
   paused = false
   reason: Error | null = null
   rawHeaders: unknown
   rawTrailers: unknown
-  /** Has the answer go on. */
+  /** Resumes the response. */
   resumeUpstream: (() => void) | undefined
   private readonly abortUpstream: (reason?: Error) => void
 
-  constructor(end: (reason?: Error) => void) {
-    this.abortUpstream = end
+  constructor(abortUpstream: (reason?: Error) => void) {
+    this.abortUpstream = abortUpstream
   }
 
   pause(): void {

@@ -6,7 +6,7 @@ import type {
 } from './dispatch.js'
 import { toRawHeaders } from './headers.js'
 
-/** The handler that waits for the answer, whichever of undici's two forms it has. */
+/** Converts a handler of either undici interface to the current one. */
 export function toDispatchHandler(handler: DispatchHandler & LegacyDispatchHandler): DispatchHandler {
   return typeof handler.onRequestStart === 'function' ? handler : new LegacyHandlerAdapter(handler)
 }

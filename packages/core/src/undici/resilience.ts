@@ -6,27 +6,27 @@ import type { Dispatch } from './dispatch.js'
 import { DispatchedRequest } from './dispatched-request.js'
 import { toDispatchHandler } from './legacy-handler.js'
 
-/** What {@link resilience} takes: what a resilient fetch takes, but for what makes no sense below one. */
+/** Options of {@link resilience}: those of a resilient fetch, except for those that do not apply to an interceptor. */
 export type ResilienceOptions = Omit<FetchOptions, 'fetch' | 'throwOnStatus' | 'fallback'>
 
-/** An interceptor of undici's. */
+/** An interceptor for undici. */
 export interface ResilienceInterceptor {
-  /** Makes a dispatch that keeps requests alive of one that does not. */
+  /** Wraps a dispatch function with retries and the other strategies. */
   <D extends (options: never, handler: never) => boolean>(dispatch: D): D
-  /** Tells `listener` what happens to all its requests, until the function it returns is called. */
+  /** Calls `listener` at the events of all requests. Returns a function that unsubscribes it. */
   on(listener: (event: GuardEvent) => void): () => void
 }
 
 const UNSUPPORTED_FETCH_OPTIONS = ['fetch', 'throwOnStatus', 'fallback'] as const
 
 /**
- * Makes an interceptor for undici that does for every request of a dispatcher what a resilient fetch does for its own: for
- * `agent.compose(resilience(options))`, and with `setGlobalDispatcher` for code that cannot be changed. A request is
- * sent again only until an answer is chosen; from then on it is the caller's, byte for byte. A body that is a stream
- * is not sent again once it was read; what a fetch makes a stream of (a string, a form) is kept meanwhile, up to 1 MiB.
- * Upgrades and CONNECT pass through.
+ * Creates an interceptor for undici that does for every request of a dispatcher what a resilient fetch does:
+ * `agent.compose(resilience(options))`, or with `setGlobalDispatcher` for code that cannot be changed. A request is retried
+ * only until a response is chosen, which is then forwarded unchanged. A stream as body is not sent again once it was read,
+ * but a body that fetch converts to a stream (a string, a form) is buffered up to 1 MiB. Upgrades and CONNECT are not
+ * intercepted.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the options
+ * @throws INVALID_OPTIONS that lists all problems of the options
  *
  * @example
  * ```ts
@@ -34,8 +34,8 @@ const UNSUPPORTED_FETCH_OPTIONS = ['fetch', 'throwOnStatus', 'fallback'] as cons
  * import { resilience } from 'holdfast/undici'
  * import { createServer } from 'node:http'
  *
- * const answers = [503, 200]
- * const server = createServer((_, response) => response.writeHead(answers.shift() ?? 500).end('hello'))
+ * const statuses = [503, 200]
+ * const server = createServer((_, response) => response.writeHead(statuses.shift() ?? 500).end('hello'))
  * await new Promise<void>((resolve) => server.listen(0, resolve))
  * const { port } = server.address() as { port: number }
  *
@@ -52,7 +52,7 @@ export function resilience(options: ResilienceOptions = {}): ResilienceIntercept
   const { name } = Object(options) as ResilienceOptions
   const rest = { ...options } as Record<string, unknown>
   for (const option of UNSUPPORTED_FETCH_OPTIONS) {
-    if (option in rest) problems.push(`${option}: is for a fetch, not for an interceptor`)
+    if (option in rest) problems.push(`${option}: not supported by an interceptor, only by createFetch`)
     delete rest[option]
   }
   const subject = typeof name === 'string' ? `the interceptor ${name}` : 'an interceptor'

@@ -4,8 +4,7 @@ import type { AttemptResponse, ResponseHead, ResponseReceiver } from './dispatch
 type ResponsePart = { chunk: Uint8Array } | { trailers: DispatchHeaders; raw: unknown } | { error: Error }
 
 /**
- * What the waiting handler is given: one controller for all attempts, and the one answer that is for it, no faster than
- * it takes it.
+ * Forwards the chosen response to the handler and respects its backpressure. It is the handler's controller for all attempts.
  */
 export class ResponseForwarder implements DispatchController, ResponseReceiver {
   aborted = false
@@ -13,10 +12,10 @@ export class ResponseForwarder implements DispatchController, ResponseReceiver {
   reason: Error | null = null
   rawHeaders: unknown = null
   rawTrailers: unknown = null
-  /** Whether the handler has been told how it ended. */
+  /** Whether the handler has received the end of the response or an error. */
   private isFinished = false
   private readonly handler: DispatchHandler
-  /** Called where the handler aborts before there is an answer for it. */
+  /** Called when the handler aborts before a response was forwarded. */
   private readonly onAbort: (reason: Error) => void
   private source: DispatchController | undefined
   private readonly pendingParts: ResponsePart[] = []
@@ -26,12 +25,12 @@ export class ResponseForwarder implements DispatchController, ResponseReceiver {
     this.onAbort = onAbort
   }
 
-  /** Tells the handler that its request is on its way. */
+  /** Notifies the handler that its request has started. */
   start(context: unknown): void {
     this.handler.onRequestStart?.(this, context)
   }
 
-  /** Hands an answer over: from here on it is the handler's. */
+  /** Forwards a response, with its informational heads. */
   forward({ attempt, ...head }: AttemptResponse): void {
     if (this.isFinished) return
     if (this.reason !== null) {
@@ -58,7 +57,7 @@ export class ResponseForwarder implements DispatchController, ResponseReceiver {
     this.enqueue({ trailers, raw })
   }
 
-  /** Tells the handler that there is no answer, or no more of it. */
+  /** Notifies the handler that there is no response, or that it ended early. */
   onError(error: Error): void {
     this.pendingParts.length = 0
     this.deliver({ error })
@@ -89,21 +88,21 @@ export class ResponseForwarder implements DispatchController, ResponseReceiver {
     this.handler.onResponseStart?.(this, status, headers, message)
   }
 
-  private enqueue(item: ResponsePart): void {
-    if (this.paused || this.pendingParts.length > 0) this.pendingParts.push(item)
-    else this.deliver(item)
+  private enqueue(part: ResponsePart): void {
+    if (this.paused || this.pendingParts.length > 0) this.pendingParts.push(part)
+    else this.deliver(part)
   }
 
-  private deliver(item: ResponsePart): void {
+  private deliver(part: ResponsePart): void {
     if (this.isFinished) return
     try {
-      if ('chunk' in item) this.handler.onResponseData?.(this, item.chunk)
+      if ('chunk' in part) this.handler.onResponseData?.(this, part.chunk)
       else {
         this.isFinished = true
-        if ('error' in item) this.handler.onResponseError?.(this, item.error)
+        if ('error' in part) this.handler.onResponseError?.(this, part.error)
         else {
-          this.rawTrailers = item.raw
-          this.handler.onResponseEnd?.(this, item.trailers)
+          this.rawTrailers = part.raw
+          this.handler.onResponseEnd?.(this, part.trailers)
         }
       }
     } catch (error) {
@@ -111,7 +110,7 @@ export class ResponseForwarder implements DispatchController, ResponseReceiver {
     }
   }
 
-  /** The handler threw: it hears of that as of any other error, and the connection goes. */
+  /** Reports an error that the handler threw to the handler itself, and closes the connection. */
   private onHandlerError(thrown: unknown): void {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown))
     if (!this.isFinished) this.onError(error)
@@ -119,6 +118,7 @@ export class ResponseForwarder implements DispatchController, ResponseReceiver {
   }
 }
 
-/** What undici makes of an abort without a reason. */
+/** The error that undici uses for an abort without a reason. */
+
 const createAbortError = (): Error =>
   Object.assign(new Error('Request aborted'), { name: 'AbortError', code: 'UND_ERR_ABORTED' })
