@@ -2,7 +2,7 @@ import type { Attempt } from '../execution/attempt.js'
 
 let activeAttempt: Attempt | undefined
 
-/** Calls a method as one attempt. */
+/** Calls a method with `attempt` as the current attempt. */
 export function callInAttempt(
   attempt: Attempt,
   fn: (...args: never[]) => unknown,
@@ -19,8 +19,8 @@ export function callInAttempt(
 }
 
 /**
- * The attempt that a decorated method is, for its number and its signal, which a `@Timeout` aborts. Read it before the
- * first `await` of the method: after that it is undefined, or another call's.
+ * The current attempt of a decorated method, with its number and its signal, which `@Timeout` aborts. Read it before the first
+ * `await` of the method: after that it is undefined, or that of another call.
  *
  * @example
  * ```ts

@@ -2,10 +2,10 @@ import { type AsyncMethodDecorator, decorate } from './decorate.js'
 import type { BulkheadSettings } from './settings/bulkhead.js'
 
 /**
- * Lets so many calls of an asynchronous method run at a time, over all objects of its class, and so many wait: 10 and 10
- * unless told otherwise. Each attempt asks for a place; one that finds no room fails with BULKHEAD_FULL.
+ * Limits how many calls of an asynchronous method run at the same time, over all instances of its class, and how many wait:
+ * by default 10 each. Each attempt acquires a slot; when the queue is full it fails with BULKHEAD_FULL.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the settings
+ * @throws INVALID_OPTIONS that lists all problems of the settings
  *
  * @example
  * ```ts

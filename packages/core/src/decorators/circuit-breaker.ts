@@ -2,10 +2,10 @@ import { type AsyncMethodDecorator, decorate } from './decorate.js'
 import type { CircuitBreakerSettings } from './settings/circuit-breaker.js'
 
 /**
- * Gives an asynchronous method a circuit breaker, one for all objects of its class. By MicroProfile's defaults it opens
- * when half of the calls of the last minute failed, of at least 20, and rests for 5 s.
+ * Gives an asynchronous method a circuit breaker, one for all instances of its class. By the defaults of MicroProfile it
+ * opens for 5 s when half of the calls of the last minute failed, of at least 20.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the settings
+ * @throws INVALID_OPTIONS that lists all problems of the settings
  *
  * @example
  * ```ts

@@ -5,48 +5,48 @@ import type { GuardOptions } from '../guard/options.js'
 import { clockOption, type OptionSpecOf, ofType, parseOptions, throwIfInvalid } from '../options.js'
 import { type Overrides, type OverrideTable, parseOverrides } from './overrides.js'
 
-/** A decorated method, by the names of its class and itself. */
+/** The names of a decorated method and its class. */
 export interface DecoratedMethod {
   readonly owner: string
   readonly method: string
 }
 
-/** What decorated methods may be given from outside: the part of a runtime that they use. Every part is optional. */
+/** The part of a runtime that decorated methods use. Every member is optional. */
 export interface DecoratorRuntime {
   /**
-   * Overrides, such as those of a file; those given to {@link configureDecorators} win over them. Asked for each method
-   * when it is first called, and before without one.
+   * Returns overrides, such as those of a file; those given to {@link configureDecorators} take precedence. Called by
+   * {@link configureDecorators} without a method, and for each method at its first call.
    */
   overrides?(method?: DecoratedMethod): Overrides
-  /** Tells `changed` whenever the overrides have changed, until the function it returns is called. */
+  /** Calls `changed` whenever the overrides have changed. Returns a function that unsubscribes it. */
   follow?(changed: () => void): () => void
-  /** Makes the guard of a method called `name` (`Class.method`). @defaultValue `guard(options)` */
+  /** Creates the guard of the method `name` (`Class.method`). @defaultValue `guard(options)` */
   guardFor?(name: string, options: GuardOptions): Guard
-  /** Told what happens in every decorated method. */
+  /** Called with the events of every decorated method. */
   onEvent?(event: GuardEvent): void
 }
 
-/** What all decorated methods share. */
+/** Options of all decorated methods. */
 export interface DecoratorOptions {
-  /** Where overrides come from, what makes the guards, and who is told what happens. */
+  /** Provides overrides, creates the guards and receives the events. */
   runtime?: DecoratorRuntime | undefined
-  /** Where methods take their time from. @defaultValue the machine's clock */
+  /** The source of time. @defaultValue the system clock */
   clock?: Clock | undefined
-  /** Where methods take chance from. @defaultValue the machine's */
+  /** The source of random numbers. @defaultValue the system's */
   random?: Random | undefined
-  /** False calls every method straight through, fallbacks included. @defaultValue true */
+  /** False disables all decorators, including fallbacks: every method is called directly. @defaultValue true */
   enabled?: boolean | undefined
-  /** Settings that win over those written at the decorators. */
+  /** Settings that override those of the decorators. */
   overrides?: Overrides | undefined
 }
 
-/** {@link DecoratorOptions} checked. Each call of {@link configureDecorators} makes another. */
+/** {@link DecoratorOptions}, validated. Methods recognize a change of the configuration by the identity of this object. */
 export interface DecoratorConfig {
   readonly enabled: boolean
   readonly clock?: Clock | undefined
   readonly random?: Random | undefined
   readonly runtime?: DecoratorRuntime | undefined
-  /** What {@link configureDecorators} was given itself. */
+  /** The overrides given to {@link configureDecorators}, without those of the runtime. */
   readonly overrides: Overrides
 }
 
@@ -61,15 +61,15 @@ const DECORATOR_SPEC = {
 let activeConfig: DecoratorConfig = { enabled: true, overrides: {} }
 let unsubscribe: (() => void) | undefined
 
-/** What holds now. */
+/** The active configuration. */
 export const currentConfig = (): DecoratorConfig => activeConfig
 
 /**
- * Says what all decorated methods share, those made before included: time and chance, a runtime, overrides by class and
- * method, and the switch that turns all of it off. It replaces what an earlier call said; without options everything is
- * as it was at first. A breaker whose settings change keeps its state, unless the clock is another.
+ * Configures all decorated methods, including existing ones: clock and random numbers, a runtime, overrides by class and
+ * method, and whether decorators are enabled. It replaces the configuration of an earlier call; without options it restores
+ * the defaults. A breaker whose settings change keeps its state, unless the clock changes.
  *
- * @throws INVALID_OPTIONS that lists everything wrong; what held before then still holds
+ * @throws INVALID_OPTIONS that lists all problems; the previous configuration then remains active
  *
  * @example
  * ```ts
@@ -105,13 +105,13 @@ export function configureDecorators(options: DecoratorOptions = {}): void {
   throwIfInvalid('the configuration of decorators', problems)
   unsubscribe?.()
   activeConfig = Object.freeze({ ...rest, enabled: rest.enabled !== false, overrides })
-  // Another object: every method makes its plan anew.
+  // A new object makes every method create its policy again.
   unsubscribe = rest.runtime?.follow?.(() => {
     activeConfig = Object.freeze({ ...activeConfig })
   })
 }
 
-/** The overrides that concern a method. */
+/** The overrides for a method: those of the runtime, overridden by those of {@link configureDecorators}. */
 export function overridesFor(
   config: DecoratorConfig,
   owner: string | undefined,

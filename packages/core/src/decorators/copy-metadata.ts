@@ -1,16 +1,16 @@
-/** The part of `reflect-metadata` that is used, where a program has loaded it. */
+/** The functions of `reflect-metadata` that are used if the application has loaded it. */
 interface ReflectMetadata {
   getOwnMetadataKeys?(target: object): unknown[]
   getOwnMetadata?(key: unknown, target: object): unknown
   defineMetadata?(key: unknown, value: unknown, target: object): void
 }
 
-/** What belongs to a function as such. */
+/** Properties that every function has and that must not be copied. */
 const FUNCTION_PROPERTIES = new Set<PropertyKey>(['prototype', 'arguments', 'caller'])
 
 /**
- * Gives the function that stands in for a method all that was said about the method: its name and length, properties of
- * its own, and metadata of `reflect-metadata`. Routes of NestJS, for one, are nothing but such metadata.
+ * Copies name, length, own properties and the metadata of `reflect-metadata` from a method to its wrapper. NestJS, for
+ * example, stores routes as such metadata.
  */
 export function copyMetadata(from: object, to: object): void {
   for (const key of Reflect.ownKeys(from)) {

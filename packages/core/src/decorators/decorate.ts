@@ -3,8 +3,8 @@ import { MethodDecoration } from './method-decoration.js'
 import type { MethodLocation } from './method-location.js'
 import { type DecoratorName, type DecoratorSettings, settingProblems } from './settings/table.js'
 
-/** What the decorators take: a method that returns a promise. */
-// oxlint-disable-next-line typescript/no-explicit-any -- whatever the class and the method are
+/** A method that the decorators accept: it returns a promise. */
+// oxlint-disable-next-line typescript/no-explicit-any -- any class and any arguments
 export type AsyncMethod = (this: any, ...args: any[]) => Promise<unknown>
 
 /** A decorator of asynchronous methods, standard or `experimentalDecorators`; the method keeps its type. */
@@ -27,7 +27,7 @@ type StandardDecoratorContext = {
   addInitializer?(initialize: (this: object) => void): void
 }
 
-/** A decorator that adds `settings` to what a method's other decorators said, in whatever order they stand. */
+/** Creates a decorator that adds its settings to those of the method's other decorators, in any order. */
 export function decorate<K extends DecoratorName>(
   kind: K,
   input: DecoratorSettings[K],
@@ -40,8 +40,8 @@ export function decorate<K extends DecoratorName>(
       throwIfInvalid(`@${kind}`, [
         optionProblem(String(location.key), 'a method that returns a promise', method),
       ])
-    const site = MethodDecoration.forMethod(method as never, location)
-    return { site, wrapper: site.addDecorator(kind, settings) }
+    const decoration = MethodDecoration.forMethod(method as never, location)
+    return { decoration, wrapper: decoration.addDecorator(kind, settings) }
   }
 
   const decorator = (
@@ -50,11 +50,12 @@ export function decorate<K extends DecoratorName>(
     third?: PropertyDescriptor,
   ): unknown => {
     if (typeof second === 'object') {
-      const { kind: what, name: key, static: isStatic, metadata } = second
-      const { site, wrapper } = wrap(what === 'method' ? first : what, { key, isStatic, metadata })
+      const { kind: elementKind, name: key, static: isStatic, metadata } = second
+      const decorated = elementKind === 'method' ? first : elementKind
+      const { decoration, wrapper } = wrap(decorated, { key, isStatic, metadata })
       if (kind === 'Fallback')
         second.addInitializer?.(function () {
-          site.checkFallback(this)
+          decoration.checkFallback(this)
         })
       return wrapper
     }

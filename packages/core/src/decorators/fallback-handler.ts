@@ -3,7 +3,7 @@ import { HoldfastError } from '../errors.js'
 import { withCause } from '../fallback/fallback.js'
 import type { FallbackSettings } from './settings/fallback.js'
 
-/** What becomes of a failed call: a value, or an error. */
+/** Handles a failed call: returns a value in its place, or throws. */
 export type FallbackHandler = (
   error: unknown,
   self: unknown,
@@ -11,7 +11,7 @@ export type FallbackHandler = (
   attempt: number,
 ) => Promise<unknown>
 
-/** Makes the fallback of a method. An error it is not for goes on as it came. */
+/** Creates the fallback of a method. An error that `applyOn` or `skipOn` excludes is rethrown unchanged. */
 export function createFallback(
   { fallbackMethod, value, applyOn, skipOn }: FallbackSettings,
   name: string,
@@ -28,7 +28,7 @@ export function createFallback(
     if (typeof method === 'function') return method.apply(self, args)
     throw new HoldfastError(
       'INVALID_OPTIONS',
-      `${name} falls back to ${String(fallbackMethod)}, which is no method`,
+      `${name}: expected fallbackMethod to name a method, got ${String(fallbackMethod)}`,
     )
   }
   return async (error, self, args, attempt) => {

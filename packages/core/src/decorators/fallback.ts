@@ -1,29 +1,33 @@
 import { type AsyncMethod, decorate } from './decorate.js'
 import type { FallbackFunction, FallbackSettings } from './settings/fallback.js'
 
-/** Anything; written so that a literal keeps its type. */
+/** Any value, as a union, so that a literal keeps its type. */
 type FallbackResult = string | number | bigint | boolean | symbol | object | null | undefined | void
 
-/** Nothing for a method whose promise may be one of what the fallback gives. */
-type IfAnswers<F extends AsyncMethod, R> = Awaited<R> extends Awaited<ReturnType<F>> ? unknown : never
+/** `unknown` if the result `R` of the fallback is assignable to that of the method, otherwise `never`. */
+type IfAssignable<F extends AsyncMethod, R> = Awaited<R> extends Awaited<ReturnType<F>> ? unknown : never
 
-/** A decorator of asynchronous methods that return what the fallback gives, `R`, or more. */
+/** A decorator of asynchronous methods to whose result the result `R` of the fallback is assignable. */
 export interface FallbackDecorator<R> {
   /** As a standard decorator. */
-  <This, F extends AsyncMethod>(method: F & IfAnswers<F, R>, context: ClassMethodDecoratorContext<This, F>): F
+  <This, F extends AsyncMethod>(
+    method: F & IfAssignable<F, R>,
+    context: ClassMethodDecoratorContext<This, F>,
+  ): F
   /** As TypeScript's `experimentalDecorators` call it. */
   <F extends AsyncMethod>(
     target: object,
     key: string | symbol,
-    descriptor: TypedPropertyDescriptor<F> & IfAnswers<F, R>,
+    descriptor: TypedPropertyDescriptor<F> & IfAssignable<F, R>,
   ): TypedPropertyDescriptor<F>
 }
 
 /**
- * Answers a call that failed, when all retries have ended: with another method of the object, given the same arguments,
- * or with a function, given the error. What either throws is thrown, with the error as its cause.
+ * Returns a value in place of the error when a call failed after all retries: from another method of the object, called with
+ * the same arguments, or from a function, called with the error. An error that either throws is thrown, with the original
+ * error as its cause.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the settings
+ * @throws INVALID_OPTIONS that lists all problems of the settings
  *
  * @example
  * ```ts

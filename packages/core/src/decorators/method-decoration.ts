@@ -10,7 +10,7 @@ type MethodFunction = (this: unknown, ...args: unknown[]) => unknown
 
 const decoratedMethods = new WeakMap<object, MethodDecoration>()
 
-/** A decorated method: what its decorators said, and the function that stands in for it in its class. */
+/** A decorated method: the settings of its decorators, and the wrapper that replaces it in its class. */
 export class MethodDecoration {
   private readonly declared: Partial<DecoratorSettings> = {}
   private readonly fn: MethodFunction
@@ -20,10 +20,10 @@ export class MethodDecoration {
   private policy: MethodPolicy | undefined = undefined
   private isFallbackChecked = false
 
-  /** The site of a method that another decorator has met before, or a new one. */
+  /** The decoration that another decorator of the same method has created, or a new one. */
   static forMethod(fn: MethodFunction, location: MethodLocation): MethodDecoration {
     const existing = decoratedMethods.get(fn)
-    // One that has been called belongs to a class already: it was borrowed.
+    // A method that has already been called is complete: another class reuses it, and gets its own decoration.
     return existing !== undefined &&
       existing.policy === undefined &&
       isSameMethod(existing.location, location)
@@ -31,24 +31,23 @@ export class MethodDecoration {
       : new MethodDecoration(fn, location)
   }
 
-  private constructor(fn: MethodFunction, place: MethodLocation) {
+  private constructor(fn: MethodFunction, location: MethodLocation) {
     this.fn = fn
-    this.location = place
-    // oxlint-disable-next-line no-this-alias -- the function below has a `this` of its own
-    const site = this
+    this.location = location
+    // oxlint-disable-next-line no-this-alias -- the function below has its own `this`
+    const decoration = this
     this.wrapper = function (...args) {
-      return site.call(this, args)
+      return decoration.call(this, args)
     }
     copyMetadata(fn, this.wrapper)
     decoratedMethods.set(this.wrapper, this)
   }
 
-  /** Takes another decorator, and gives the method to put into the class. */
+  /** Adds the settings of a decorator. Returns the wrapper, which replaces the method in the class. */
   addDecorator<K extends DecoratorName>(kind: K, settings: DecoratorSettings[K]): MethodFunction {
     const { declared, location, wrapper } = this
     const label = formatMethodName(location)
-    if (kind in declared)
-      throwIfInvalid(`@${kind} of ${label}`, [`${kind} stands there already, and a method takes one`])
+    if (kind in declared) throwIfInvalid(`@${kind} of ${label}`, [`expected one @${kind}, got a second one`])
     if ((settings as DecoratorSettings['Fallback']).fallbackMethod === location.key)
       throwIfInvalid(`@${kind} of ${label}`, ['fallbackMethod: a method cannot fall back to itself'])
     declared[kind] = settings
@@ -58,8 +57,8 @@ export class MethodDecoration {
   }
 
   /**
-   * Rejects a fallback method that an object does not have: of the prototype or the class itself where a decorator was
-   * told it, else of the first object that is made.
+   * Rejects a fallback method that does not exist. Experimental decorators check the prototype or class when it is decorated;
+   * standard decorators check the first instance that is created.
    */
   checkFallback(self: object): void {
     const { declared, location, wrapper } = this
@@ -76,23 +75,25 @@ export class MethodDecoration {
   private call(self: unknown, args: unknown[]): unknown {
     const { fn } = this
     if (!currentConfig().enabled) return fn.apply(self, args)
-    let plan: MethodPolicy
+    let policy: MethodPolicy
     try {
-      plan = this.currentPolicy(self)
+      policy = this.currentPolicy(self)
     } catch (error) {
       return Promise.reject(error)
     }
-    const { guard, bulkhead, fallback } = plan
-    let number = 1
+    const { guard, bulkhead, fallback } = policy
+    let attemptNumber = 1
     const result = guard.run((attempt) => {
-      number = attempt.number
+      attemptNumber = attempt.number
       if (bulkhead === undefined) return callInAttempt(attempt, fn, self, args)
       return bulkhead.run(() => callInAttempt(attempt, fn, self, args), { signal: attempt.signal })
     })
-    return fallback === undefined ? result : result.catch((error) => fallback(error, self, args, number))
+    return fallback === undefined
+      ? result
+      : result.catch((error) => fallback(error, self, args, attemptNumber))
   }
 
-  /** The plan for the configuration that holds now. */
+  /** The policy for the active configuration. */
   private currentPolicy(self: unknown): MethodPolicy {
     const { policy, location, wrapper, declared } = this
     const config = currentConfig()

@@ -9,31 +9,31 @@ import { toBreakerOptions } from './settings/circuit-breaker.js'
 import { toRetryOptions } from './settings/retry.js'
 import { applyDefaults, type DecoratorName, type DecoratorSettings } from './settings/table.js'
 
-/** How a method is called under one configuration. */
+/** The strategies of a method under one configuration. */
 export interface MethodPolicy {
   readonly config: DecoratorConfig
   /** Retries, breaker and deadlines. */
   readonly guard: Guard
-  /** The bulkhead, inside of the others: each attempt asks for a place. */
+  /** The bulkhead, inside of the guard: each attempt acquires a slot. */
   readonly bulkhead: Guard | undefined
   readonly fallback: FallbackHandler | undefined
-  /** Stops telling the runtime. */
+  /** Unsubscribes the runtime from the events of the guard. */
   readonly unsubscribe: (() => void) | undefined
-  /** Kept for the next plan. */
-  readonly breaker: KeptState<BreakerOptions, CircuitBreaker> | undefined
-  readonly bulkheadState: KeptState<object, Guard> | undefined
+  /** The state that the next policy of the method can reuse, also while the decorator is disabled. */
+  readonly breaker: ReusableState<BreakerOptions, CircuitBreaker> | undefined
+  readonly bulkheadState: ReusableState<object, Guard> | undefined
 }
 
-/** Something with state, and what it was made of. */
-interface KeptState<O, T> {
+/** An object with state, and the options it was created with. */
+interface ReusableState<O, T> {
   readonly options: O
   readonly clock: DecoratorConfig['clock']
   readonly value: T
 }
 
 /**
- * What to do for a method, by its decorators and the configuration. State outlives a change of the configuration: what
- * is made of the same options is kept, and a breaker with other options begins where the one before it stands.
+ * Creates the policy of a method from its decorators and the configuration. State survives a change of the configuration: a
+ * breaker or bulkhead with the same options is reused, and a breaker with other options starts with the previous state.
  */
 export function createMethodPolicy(
   config: DecoratorConfig,
@@ -126,7 +126,7 @@ function reuseOrCreateBulkhead(
   }
 }
 
-/** Whether two sets of options say the same. */
+/** Whether two objects have the same options with equal values. */
 function isSameOptions(a: object, b: object): boolean {
   const [entries, other] = [Object.entries(a), new Map(Object.entries(b))]
   return (

@@ -3,10 +3,10 @@ import { type AsyncMethodDecorator, decorate } from './decorate.js'
 import type { TimeoutSettings } from './settings/timeout.js'
 
 /**
- * Ends each attempt of an asynchronous method after a time, 1 s unless told otherwise, with ATTEMPT_TIMEOUT. What the
- * method was doing goes on unless it watches the signal of {@link currentAttempt}.
+ * Ends each attempt of an asynchronous method after a time, by default 1 s, with ATTEMPT_TIMEOUT. The method itself continues
+ * to run unless it observes the signal of {@link currentAttempt}.
  *
- * @throws INVALID_OPTIONS where the time is none
+ * @throws INVALID_OPTIONS if the duration is invalid
  *
  * @example
  * ```ts

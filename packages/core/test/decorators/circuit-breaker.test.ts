@@ -161,7 +161,7 @@ describe('@CircuitBreaker', () => {
     ])
     expect(problemsOf(() => ft.CircuitBreaker({ skipOn: ['no name'], failOn: ['nor this'] }))).toHaveLength(2)
     expect(problemsOf(() => ft.CircuitBreaker({ delay: 5, timeoutDuration: 5 }))).toEqual([
-      'CircuitBreaker.delay: is timeoutDuration in other words, give one of them',
+      'CircuitBreaker.delay: expected either delay or timeoutDuration, which mean the same, got both',
     ])
     expect(problemsOf(() => ft.CircuitBreaker('always' as never))).toHaveLength(1)
   })

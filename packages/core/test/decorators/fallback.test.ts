@@ -78,7 +78,7 @@ describe('@Fallback', () => {
     onTestFinished(() => ft.configureDecorators())
     await expect(it.work(1, 'b')).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
-      message: 'Target.work falls back to missing, which is no method',
+      message: 'Target.work: expected fallbackMethod to name a method, got missing',
       cause: { message: 'down' },
     })
   })

@@ -100,7 +100,7 @@ describe('a decorated method', () => {
         async load(): Promise<void> {}
       }
       return Target
-    }).toThrow('invalid options of @Retry of load: Retry stands there already')
+    }).toThrow('invalid options of @Retry of load: expected one @Retry, got a second one')
   })
 
   it('is called by its method alone while its class is not known', async () => {

@@ -1,10 +1,10 @@
 import { nonNegativeInteger, type OptionSpecOf, positiveInteger } from '../../options.js'
 
-/** How many calls of a method may run at a time. */
+/** How many calls of a method can run at the same time. */
 export interface BulkheadSettings {
-  /** The calls that may run. @defaultValue 10 */
+  /** The number of calls that can run. @defaultValue 10 */
   value?: number | undefined
-  /** The calls that may wait for one to end; more are refused with BULKHEAD_FULL. @defaultValue 10 */
+  /** The number of calls that can wait for a slot; further ones are rejected with BULKHEAD_FULL. @defaultValue 10 */
   waitingTaskQueue?: number | undefined
 }
 

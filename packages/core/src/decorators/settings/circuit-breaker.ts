@@ -11,19 +11,19 @@ import {
 import { matcherList } from '../../retry/options.js'
 
 /**
- * When the breaker of a method opens and closes: MicroProfile's words and defaults, beside the engine's own words for the
- * same things and for what MicroProfile has none. Without `failureThreshold` it goes by the share of failed calls.
+ * When the breaker of a method opens and closes. It has the settings and defaults of MicroProfile, and all options of a
+ * breaker. Without `failureThreshold` it opens by the failure rate.
  */
 export interface CircuitBreakerSettings extends BreakerOptions {
-  /** How many calls the window must hold before it is judged; `minimumCalls`. @defaultValue 20 */
+  /** The minimum number of calls in the window before the breaker can open; `minimumCalls`. @defaultValue 20 */
   requestVolumeThreshold?: number | undefined
-  /** The share of failed calls, above 0 and up to 1, that opens it; `failureRate`. @defaultValue 0.5 */
+  /** The fraction of failed calls, above 0 and up to 1, that opens the breaker; `failureRate`. @defaultValue 0.5 */
   failureRatio?: number | undefined
-  /** How long it stays open before a call may test it; `timeoutDuration`. @defaultValue 5000 */
+  /** How long the breaker stays open before it admits a probe; `timeoutDuration`. @defaultValue 5000 */
   delay?: Duration | undefined
-  /** Errors that count; `failureOn`. Absent: transient and critical ones but rate limits. */
+  /** Errors that count as failures; `failureOn`. Absent: transient and critical ones, except for rate limits. */
   failOn?: readonly Matcher[] | undefined
-  /** Errors that never count; wins over `failOn`. */
+  /** Errors that never count as failures; takes precedence over `failOn`. */
   skipOn?: readonly Matcher[] | undefined
 }
 
@@ -42,67 +42,67 @@ const OPTION_ALIASES = {
   failOn: 'failureOn',
 } as const
 
-const { id: _, clock: __, ...OWN_OPTIONS } = BREAKER_DEFAULTS
+const { id: _, clock: __, ...BREAKER_OPTIONS } = BREAKER_DEFAULTS
 
-/** Every word it takes. */
+/** The names of all settings. */
 export const BREAKER_SETTING_NAMES: readonly string[] = [
   ...Object.keys(MICROPROFILE_SPEC),
-  ...Object.keys(OWN_OPTIONS),
+  ...Object.keys(BREAKER_OPTIONS),
 ]
 
-/** What an option is only sound beside; an override may come without. */
-const REQUIRED_TOGETHER: { readonly [word: string]: BreakerOptions } = {
+/** Valid values of the options that some options require; an override of one option is validated together with them. */
+const REQUIRED_TOGETHER: { readonly [name: string]: BreakerOptions } = {
   slowCallRate: { slowCallDuration: 1 },
   slowCallDuration: { slowCallRate: 1 },
   maxTimeoutDuration: { timeoutDuration: 1 },
 }
 
-/** What is wrong with a breaker's settings. */
+/** The problems of the settings of a breaker. */
 export function breakerProblems(input: object, path: string): string[] {
   const problems: string[] = []
-  const [microprofile, own] = splitVocabularies(input)
+  const [microprofile, breaker] = splitVocabularies(input)
   parseOptions(path, microprofile, {}, MICROPROFILE_SPEC, problems)
-  parseBreakerOptions(path, own, BREAKER_DEFAULTS, problems)
+  parseBreakerOptions(path, breaker, BREAKER_DEFAULTS, problems)
   for (const name of ['failOn', 'skipOn'] as const)
     problems.push(...matcherProblems(`${path}.${name}`, microprofile[name] ?? []))
   for (const [name, alias] of Object.entries(OPTION_ALIASES))
-    if (name in microprofile && alias in own)
-      problems.push(`${path}.${name}: is ${alias} in other words, give one of them`)
+    if (name in microprofile && alias in breaker)
+      problems.push(`${path}.${name}: expected either ${name} or ${alias}, which mean the same, got both`)
   return problems
 }
 
-/** What is wrong with one setting by itself. */
+/** The problems of a single setting. */
 export const breakerProblem = (name: string, value: unknown, path: string): string[] =>
   breakerProblems({ ...REQUIRED_TOGETHER[name], [name]: value }, path)
 
-/** The settings in the engine's words, MicroProfile's defaults filled in; later layers win over earlier ones. */
+/** Converts settings to breaker options with the defaults of MicroProfile; later layers override earlier ones. */
 export function toBreakerOptions(layers: readonly CircuitBreakerSettings[]): BreakerOptions {
   let options: BreakerOptions & Pick<CircuitBreakerSettings, 'skipOn'> = {}
   for (const layer of layers) {
-    const [microprofile, own] = splitVocabularies(layer)
-    const merged = { ...own }
+    const [microprofile, breaker] = splitVocabularies(layer)
+    const merged = { ...breaker }
     for (const [name, value] of Object.entries(microprofile))
       merged[OPTION_ALIASES[name as keyof typeof OPTION_ALIASES] ?? name] = value
-    // Whoever speaks last says whether failures are counted or their share is taken.
+    // The last layer decides whether the number of failures or the failure rate opens the breaker.
     if ('failureThreshold' in merged) options = omitOptions(options, 'failureRate', 'windowType')
     if ('failureRate' in merged) options = omitOptions(options, 'failureThreshold', 'windowType')
     options = { ...options, ...merged }
   }
   const { skipOn, ...rest } = options
   const usesThreshold = rest.failureThreshold !== undefined || (rest.windowType ?? 'rate') !== 'rate'
-  const usesRate = usesThreshold || rest.slowCallRate !== undefined ? {} : { failureRate: 0.5 }
-  const filled = { minimumCalls: 20, timeoutDuration: 5000, ...usesRate, ...rest }
+  const defaultRate = usesThreshold || rest.slowCallRate !== undefined ? {} : { failureRate: 0.5 }
+  const withDefaults = { minimumCalls: 20, timeoutDuration: 5000, ...defaultRate, ...rest }
   return skipOn === undefined
-    ? filled
-    : { ...filled, failureOn: [createCountedPredicate(rest.failureOn, skipOn)] }
+    ? withDefaults
+    : { ...withDefaults, failureOn: [createCountedPredicate(rest.failureOn, skipOn)] }
 }
 
 type SettingValues = Record<string, unknown>
 
-/** MicroProfile's words, and the engine's. What is undefined is absent. */
+/** Separates the settings of MicroProfile from the breaker options. An undefined value counts as absent. */
 function splitVocabularies(
   input: object,
-): [foreign: SettingValues & CircuitBreakerSettings, own: SettingValues] {
+): [microprofile: SettingValues & CircuitBreakerSettings, breaker: SettingValues] {
   const entries = Object.entries(input).filter(([, value]) => value !== undefined)
   return [
     Object.fromEntries(entries.filter(([name]) => name in MICROPROFILE_SPEC)),
@@ -116,7 +116,7 @@ function omitOptions(options: BreakerOptions, ...names: (keyof BreakerOptions)[]
   )
 }
 
-/** One predicate for "counts, and is not skipped". */
+/** Combines `failureOn` and `skipOn` into one predicate. */
 function createCountedPredicate(
   failureOn: readonly Matcher[] | undefined,
   skipOn: readonly Matcher[],

@@ -2,27 +2,27 @@ import type { Matcher } from '../../classify/index.js'
 import { type OptionSpecOf, ofType } from '../../options.js'
 import { matcherList } from '../../retry/options.js'
 
-/** What a fallback is told besides the error. */
+/** The failed call, as given to a fallback. */
 export interface FallbackCall {
   /** The arguments of the call that failed. */
   readonly args: readonly unknown[]
-  /** The number of its last attempt. */
+  /** The number of the last attempt. */
   readonly attempt: number
 }
 
-/** Makes a value of a failure; `this` is the method's. */
-// oxlint-disable-next-line typescript/no-explicit-any -- `this` is whatever the class is
+/** Returns a value in place of the error; `this` is that of the method. */
+// oxlint-disable-next-line typescript/no-explicit-any -- `this` can be of any class
 export type FallbackFunction<R = unknown> = (this: any, error: unknown, call: FallbackCall) => R
 
-/** What a method answers instead of failing. `R` is what the function in `value` gives. */
+/** The fallback of a method. `R` is the result of the function in `value`. */
 export interface FallbackSettings<R = unknown> {
-  /** The method of the same object to call instead, with the same arguments. */
+  /** The method of the same object that is called with the same arguments. */
   fallbackMethod?: string | symbol | undefined
-  /** A function to call instead, with the error. One of the two is needed. */
+  /** The function that is called with the error. Exactly one of `fallbackMethod` and `value` is required. */
   value?: FallbackFunction<R> | undefined
-  /** Errors it is for. Absent: all. */
+  /** Errors that the fallback handles. Absent: all. */
   applyOn?: readonly Matcher[] | undefined
-  /** Errors it is not for; wins over `applyOn`. */
+  /** Errors that the fallback does not handle; takes precedence over `applyOn`. */
   skipOn?: readonly Matcher[] | undefined
 }
 

@@ -10,27 +10,27 @@ import {
 } from '../../options.js'
 import { matcherList, type RetryOptions } from '../../retry/options.js'
 
-/** When a method that failed is tried again: MicroProfile's words and defaults. */
+/** When a failed method is retried: the settings and defaults of MicroProfile. */
 export interface RetrySettings {
-  /** How many tries may follow the first; -1 and Infinity: without end. @defaultValue 3 */
+  /** The maximum number of retries after the first attempt; -1 and Infinity: no limit. @defaultValue 3 */
   maxRetries?: number | undefined
-  /** The wait before the first retry; each later one is twice as long. @defaultValue 0 */
+  /** The delay before the first retry; it doubles with each further one. @defaultValue 0 */
   delay?: Duration | undefined
-  /** No wait is longer, jitter included. @defaultValue none but `maxDuration` */
+  /** The maximum delay, including jitter. @defaultValue no limit except `maxDuration` */
   maxDelay?: Duration | undefined
-  /** How long the call may take in all; 0 and Infinity: as long as it likes. @defaultValue 180000 */
+  /** The time limit of the whole call; 0 and Infinity: no limit. @defaultValue 180000 */
   maxDuration?: Duration | undefined
-  /** The most that chance adds to a wait. @defaultValue 200 */
+  /** The maximum random time that is added to a delay. @defaultValue 200 */
   jitter?: Duration | undefined
-  /** Errors to retry. Absent: those classified as transient. Empty: none. */
+  /** Errors that are retried. Absent: those classified as transient. Empty: none. */
   retryOn?: readonly Matcher[] | undefined
-  /** Errors never to retry; wins over `retryOn`. */
+  /** Errors that are never retried; takes precedence over `retryOn`. */
   abortOn?: readonly Matcher[] | undefined
-  /** What the method is called in events, errors and sessions. @defaultValue `Class.method` */
+  /** The name of the method in events, errors and sessions. @defaultValue `Class.method` */
   name?: string | undefined
 }
 
-const unlimited: OptionRule = ['-1 for no end', (value: unknown) => value === -1 || value === Infinity]
+const unlimited: OptionRule = ['-1 for no limit', (value: unknown) => value === -1 || value === Infinity]
 
 export const RETRY_SETTINGS_SPEC = {
   maxRetries: [3, anyOf(nonNegativeInteger, unlimited)],
@@ -43,7 +43,7 @@ export const RETRY_SETTINGS_SPEC = {
   name: [undefined, ofType('string')],
 } satisfies OptionSpecOf<RetrySettings>
 
-/** {@link RetrySettings} filled in, as the engine's retry options. */
+/** Converts {@link RetrySettings} with defaults to retry options of a guard. */
 export function toRetryOptions(settings: RetrySettings): RetryOptions {
   const { maxRetries = 0, delay: baseDelay = 0, maxDelay = 0, jitter = 0, retryOn, abortOn } = settings
   return {

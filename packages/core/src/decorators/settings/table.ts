@@ -1,12 +1,5 @@
 import { matcherProblems } from '../../classify/index.js'
-import {
-  defaultsOf,
-  formatValue,
-  type OptionSpec,
-  optionProblem,
-  parseOptions,
-  requireAtLeast,
-} from '../../options.js'
+import { defaultsOf, type OptionSpec, optionProblem, parseOptions, requireAtLeast } from '../../options.js'
 import { BULKHEAD_SPEC, type BulkheadSettings } from './bulkhead.js'
 import {
   BREAKER_SETTING_NAMES,
@@ -18,7 +11,7 @@ import { FALLBACK_SPEC, type FallbackSettings } from './fallback.js'
 import { RETRY_SETTINGS_SPEC, type RetrySettings } from './retry.js'
 import { TIMEOUT_SPEC, type TimeoutSettings } from './timeout.js'
 
-/** The decorators by name, each with what it takes. */
+/** The settings of each decorator. */
 export interface DecoratorSettings {
   Retry: RetrySettings
   CircuitBreaker: CircuitBreakerSettings
@@ -30,24 +23,24 @@ export interface DecoratorSettings {
 /** The name of a decorator. */
 export type DecoratorName = keyof DecoratorSettings
 
-/** What each takes but CircuitBreaker, whose words are partly the engine's. */
-const SPECS = {
+/** The settings of each decorator except CircuitBreaker, which also accepts breaker options. */
+const DECORATOR_SPECS = {
   Retry: RETRY_SETTINGS_SPEC,
   Timeout: TIMEOUT_SPEC,
   Fallback: FALLBACK_SPEC,
   Bulkhead: BULKHEAD_SPEC,
 }
 
-const DECORATOR_NAMES = [...Object.keys(SPECS), 'CircuitBreaker'].toSorted()
+const DECORATOR_NAMES = [...Object.keys(DECORATOR_SPECS), 'CircuitBreaker'].toSorted()
 
-/** The lists of matchers among the settings. */
+/** The settings that are lists of matchers. */
 const MATCHER_SETTINGS = ['retryOn', 'abortOn', 'applyOn', 'skipOn'] as const
 
-/** What is wrong with the settings of a decorator: a sentence for each. */
+/** The problems of the settings of a decorator. */
 export function settingProblems(kind: DecoratorName, input: object): string[] {
   if (kind === 'CircuitBreaker' && Object(input) === input) return breakerProblems(input, kind)
   const problems: string[] = []
-  const spec: OptionSpec = SPECS[kind as keyof typeof SPECS] ?? {}
+  const spec: OptionSpec = DECORATOR_SPECS[kind as keyof typeof DECORATOR_SPECS] ?? {}
   const settings = parseOptions(
     kind,
     input,
@@ -68,14 +61,14 @@ export function settingProblems(kind: DecoratorName, input: object): string[] {
   return problems
 }
 
-/** What is wrong with an override of one setting, by itself; `enabled` is one of every decorator's. */
+/** The problems of an override of one setting; `enabled` is a setting of every decorator. */
 export function overrideProblems(key: string, kind: string, name: string, value: unknown): string[] {
   const path = `overrides[${JSON.stringify(key)}]`
   if (!DECORATOR_NAMES.includes(kind))
-    return [`${path}: ${formatValue(kind)} is no decorator, but one of ${DECORATOR_NAMES.join(', ')}`]
-  const spec: OptionSpec = SPECS[kind as keyof typeof SPECS] ?? {}
+    return [optionProblem(path, `one of the decorators ${DECORATOR_NAMES.join(', ')}`, kind)]
+  const spec: OptionSpec = DECORATOR_SPECS[kind as keyof typeof DECORATOR_SPECS] ?? {}
   const names = ['enabled', ...(kind === 'CircuitBreaker' ? BREAKER_SETTING_NAMES : Object.keys(spec))]
-  if (!names.includes(name)) return [`${path}: ${kind} has no ${formatValue(name)}, but ${names.join(', ')}`]
+  if (!names.includes(name)) return [optionProblem(path, `one of ${names.join(', ')} for ${kind}`, name)]
   if (name === 'enabled') return typeof value === 'boolean' ? [] : [optionProblem(path, 'a boolean', value)]
   if (kind === 'CircuitBreaker') return breakerProblem(name, value, path)
   const problems: string[] = []
@@ -85,12 +78,12 @@ export function overrideProblems(key: string, kind: string, name: string, value:
   return problems
 }
 
-/** The settings of a decorator with its defaults filled in. CircuitBreaker's are filled in by `toBreaker`. */
+/** Merges the layers of settings over the defaults. Those of CircuitBreaker are merged by `toBreakerOptions`. */
 export function applyDefaults<K extends Exclude<DecoratorName, 'CircuitBreaker'>>(
   kind: K,
   layers: readonly DecoratorSettings[K][],
 ): DecoratorSettings[K] {
-  const spec: OptionSpec = SPECS[kind]
+  const spec: OptionSpec = DECORATOR_SPECS[kind]
   return layers.reduce(
     (base, layer) => parseOptions(kind, layer, base, spec, []),
     defaultsOf(spec) as DecoratorSettings[K],

@@ -1,9 +1,10 @@
 import type { Duration } from '../../duration.js'
 import { durationOrInfinity, type OptionSpecOf } from '../../options.js'
 
-/** How long each try of a method may take. */
+/** The time limit of each attempt of a method. */
 export interface TimeoutSettings {
-  /** The time of one try; Infinity means none. @defaultValue 1000 */
+  /** The time limit of one attempt; Infinity means none. @defaultValue 1000 */
+
   value?: Duration | undefined
 }
 
