@@ -7,14 +7,14 @@ import { bySqlState } from './sql.js'
 
 const CONNECTION_KINDS = ['timeout', 'network_error']
 
-/** What the network, rather than the database, says. */
+/** The classification of an error of the network rather than of the database, by its code. */
 function byConnectionCode(error: ErrorLike): Classification | undefined {
   const { code } = error
   const found = typeof code === 'string' ? byCode(code) : undefined
   return found !== undefined && CONNECTION_KINDS.includes(found.kind) ? found : undefined
 }
 
-/** Whether one error is worth another try; undefined where it does not tell and its cause is to be asked. */
+/** Whether one error is transient; undefined if it cannot be classified, so that its cause decides. */
 function isTransientError(error: ErrorLike): boolean | undefined {
   const found = isHoldfastError(error)
     ? byCode(`own:${error.code}`)
@@ -23,10 +23,9 @@ function isTransientError(error: ErrorLike): boolean | undefined {
 }
 
 /**
- * Whether an error of a database may go away by itself: a lost or refused connection, a timeout, a deadlock or
- * serialization failure, too few resources, a server that is shutting down. Anything else is not worth another try,
- * and neither is an error that tells nothing, unlike in {@link classify}. It looks through causes, of which the nearest
- * that tells decides, and never throws.
+ * Whether an error of a database is transient: a lost or refused connection, a timeout, a deadlock or serialization failure,
+ * insufficient resources, a server that is shutting down. Unlike in {@link classify}, an unknown error is not transient. If
+ * an error cannot be classified, the nearest of its causes that can decides. It never throws.
  *
  * @example
  * ```ts
@@ -34,7 +33,7 @@ function isTransientError(error: ErrorLike): boolean | undefined {
  *
  * isTransientSqlError(Object.assign(new Error('deadlock detected'), { code: '40P01' })) // => true
  * isTransientSqlError(Object.assign(new Error('duplicate key'), { code: '23505' })) // => false
- * isTransientSqlError(new Error('who knows')) // => false
+ * isTransientSqlError(new Error('unknown')) // => false
  * isTransientSqlError(null) // => false
  * ```
  */
@@ -45,7 +44,7 @@ export function isTransientSqlError(error: unknown): boolean {
       if (isTransient !== undefined) return isTransient
     }
   } catch {
-    // A getter or a Proxy threw: nothing is known, and that is no reason to try again.
+    // A getter or a Proxy threw. An error that cannot be inspected is not retried.
   }
   return false
 }

@@ -1,16 +1,16 @@
 import { reportOnce } from '../report.js'
 import type { TransactionClient, TransactionPool } from './pool.js'
 
-/** How far the server's and the client's view of when a transaction began may lie apart. */
+/** The tolerance between the start of the transaction on the server and on the client. */
 const MAX_START_DIFFERENCE_MS = 5000
 
-/** Stops on the server what runs on a connection that was given up. */
+/** Cancels the running statement of an abandoned connection on the server. */
 export type CancelStatement = (client: TransactionClient) => unknown
 
 /**
- * Asks the server, over another connection of the pool, to cancel the statement that a backend runs. A pooler between
- * the two gives process ids of its own, so the backend must have a transaction of this user in this database that began
- * when this one did.
+ * Cancels the statement of a backend through another connection of the pool. A connection pooler reports process ids that do
+ * not belong to the server, so the backend must also run a transaction of the same user in the same database that began at
+ * the same time.
  */
 async function cancelBackend(pool: TransactionPool, pid: number, elapsed: () => number): Promise<void> {
   const client = await pool.connect()
@@ -31,13 +31,13 @@ async function cancelBackend(pool: TransactionPool, pid: number, elapsed: () => 
 
 const ignore = () => {}
 
-/** The process of the server behind a connection of `pg`. */
+/** The server process id of a `pg` connection. */
 const pidOf = ({ processID: pid }: { readonly processID?: unknown }): number | undefined =>
   typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
 
 /**
- * Cancels what runs on a connection that was closed because nobody waits for it any more: the server would go on with the
- * statement, and hold its locks, until it has something to send. Nothing is cancelled where the pool tells no process id.
+ * Cancels the running statement of a connection that was closed because of a deadline or abort. Otherwise the server would
+ * continue with the statement, and hold its locks, until it sends data. Without a process id nothing is cancelled.
  */
 export function cancelStatement(
   pool: TransactionPool,
@@ -46,10 +46,10 @@ export function cancelStatement(
   elapsed: () => number,
 ): void {
   const pid = pidOf(client as { processID?: unknown })
-  const cancelling = async () => {
+  const runCancel = async () => {
     if (typeof cancel === 'function') await cancel(client)
     else if (cancel && pid !== undefined) await cancelBackend(pool, pid, elapsed).catch(ignore)
   }
-  // Nobody can be told of a failure: the call has ended.
-  cancelling().catch((error: unknown) => reportOnce('cancel', cancel as object, error))
+  // The call has already ended, so an error can only be reported.
+  runCancel().catch((error: unknown) => reportOnce('cancel', cancel as object, error))
 }

@@ -3,40 +3,40 @@ import { HoldfastError, isHoldfastError } from '../errors.js'
 import type { TransactionClient } from './pool.js'
 
 const ROLLED_BACK_MESSAGE =
-  'the transaction was rolled back: a statement in it failed, though its function went on'
+  'the transaction was rolled back: a statement failed, but its error was not thrown by the function'
 
-/** Commits. A transaction in which a statement failed is rolled back by the database, without an error of its own. */
+/** Commits. The database rolls back a transaction in which a statement failed, but reports no error for the COMMIT. */
 export async function commitTransaction(client: TransactionClient): Promise<void> {
   const result = (await client.query('COMMIT')) as { command?: unknown } | undefined
   if (result?.command === 'ROLLBACK') throw new Error(ROLLED_BACK_MESSAGE)
 }
 
-/** Whether a statement never left: what `pg` answers to each after the connection was lost. */
-export const wasNotSent = (error: unknown): boolean =>
+/** Whether a statement was not sent: the error of `pg` for each statement after the connection was lost. */
+export const wasStatementNotSent = (error: unknown): boolean =>
   error instanceof Error && error.message.endsWith('is not queryable')
 
 /**
- * Whether it is certain that a COMMIT that failed did not commit: it never left, or the database refused it. Where the
- * connection was lost or the server was going down, it may have been committed before.
+ * Whether a failed COMMIT certainly did not commit: it was not sent, or the database rejected it. If the connection was lost
+ * or the server was shutting down, the commit can have happened before.
  */
 export function wasNotCommitted(error: unknown): boolean {
   const state = Object(error) === error ? sqlStateOf(error as never) : undefined
-  if (state === undefined) return wasNotSent(error) || isRolledBack(error)
+  if (state === undefined) return wasStatementNotSent(error) || isRolledBack(error)
   return state === '57014' || !/^(08|57|58|XX)/.test(state)
 }
 
 const isRolledBack = (error: unknown) => error instanceof Error && error.message === ROLLED_BACK_MESSAGE
 
 /**
- * An error for a transaction that may have been committed. It has no cause, through which an enclosing retry would see a
- * lost connection and run the transaction again.
+ * The error of a transaction that may have been committed. It has no cause, because an enclosing retry would classify a lost
+ * connection as transient and run the transaction again.
  */
 export function createUnknownCommitError(name: string, error: unknown): HoldfastError {
   const lost = error instanceof Error ? error.message : String(error)
   return new HoldfastError(
     'COMMIT_UNKNOWN',
-    `${name} may have been committed or not: its COMMIT was sent and never answered (${lost}). It was not run again; ` +
-      'look at the data, or give retryUnknownCommit: true where running it twice does no harm',
+    `${name} may or may not have been committed: its COMMIT was sent, but not answered (${lost}). It was not retried; ` +
+      'check the data, or set retryUnknownCommit: true if the transaction can safely run twice',
     { details: [lost] },
   )
 }

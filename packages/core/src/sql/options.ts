@@ -4,34 +4,35 @@ import { anyOf, type OptionSpec, ofType, oneOf, parseOptions, throwIfInvalid } f
 import { postgres } from '../presets/postgres.js'
 import type { CancelStatement } from './cancel.js'
 
-/** How a transaction is begun and repeated. What a guard takes is taken here too, but for what makes no sense. */
+/** Options of a transaction: those of a guard, except for those that do not apply, and some for the transaction. */
 export interface TransactionOptions<F = never>
   extends Omit<GuardOptions<F>, 'breaker' | 'bulkhead' | 'hedge' | 'pool'> {
-  /** The isolation level. @defaultValue the database's */
+  /** The isolation level. @defaultValue that of the database */
   isolation?: 'read committed' | 'repeatable read' | 'serializable' | undefined
   /** Whether the transaction only reads. @defaultValue false */
   readOnly?: boolean | undefined
   /**
-   * Whether a transaction of which nobody knows whether it was committed is run again: for those that may run twice.
+   * Whether a transaction is retried when it is unknown whether it was committed: for transactions that can safely run twice.
    * @defaultValue false
    */
   retryUnknownCommit?: boolean | undefined
   /**
-   * Whether a statement that still runs when a deadline passes or the caller aborts is cancelled on the server: by another
-   * connection of the pool, with `pg_cancel_backend`, or by a function of your own. COMMIT never is. @defaultValue true
+   * Whether a statement that still runs when a deadline passes or the caller aborts is cancelled on the server: with
+   * `pg_cancel_backend` through another connection of the pool, or by a given function. COMMIT is never cancelled.
+   * @defaultValue true
    */
   cancel?: boolean | CancelStatement | undefined
-  /** A breaker, shared with other transactions. @defaultValue none */
+  /** A breaker, which can be shared with other transactions. @defaultValue none */
   breaker?: CircuitBreaker | undefined
-  /** Ends the call at once when aborted, with the signal's reason. */
+  /** Ends the call at once when it is aborted, with the reason of the signal. */
   signal?: AbortSignal | undefined
-  /** Handed to events and the fallback. */
+  /** The context for events and the fallback. */
   context?: unknown
 }
 
-/** {@link TransactionOptions} taken apart. */
+/** {@link TransactionOptions}, validated and separated into those of the guard and of the transaction. */
 export interface TransactionSettings {
-  /** The statement that begins it. */
+  /** The statement that begins the transaction. */
   readonly beginStatement: string
   readonly retryUnknownCommit: boolean
   readonly cancel: boolean | CancelStatement
@@ -48,17 +49,17 @@ const TRANSACTION_SPEC: OptionSpec = {
 
 const UNSUPPORTED_GUARD_OPTIONS = ['bulkhead', 'hedge', 'pool'] as const
 
-/** Options without those that are undefined, which count as absent. */
-const given = <T extends object>(options: T | undefined): Partial<T> =>
+/** Removes undefined options, which count as absent. */
+const omitUndefined = <T extends object>(options: T | undefined): Partial<T> =>
   Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined)) as Partial<T>
 
-/** Checks what is a transaction's own; a guard checks the rest. */
+/** Validates the options of the transaction; a guard validates the others. */
 export function parseTransactionOptions(options: TransactionOptions<unknown>): TransactionSettings {
   const { isolation, readOnly, retryUnknownCommit, cancel = true, signal, context, ...rest } = options
   const problems: string[] = []
   parseOptions('', { isolation, readOnly, retryUnknownCommit, cancel }, {}, TRANSACTION_SPEC, problems)
   for (const name of UNSUPPORTED_GUARD_OPTIONS)
-    if (name in rest) problems.push(`${name}: is not for transactions`)
+    if (name in rest) problems.push(`${name}: not supported for transactions`)
   throwIfInvalid('a transaction', problems)
   const level = isolation === undefined ? '' : ` ISOLATION LEVEL ${isolation.toUpperCase()}`
   const { retry, timeout } = rest
@@ -69,8 +70,8 @@ export function parseTransactionOptions(options: TransactionOptions<unknown>): T
     guard: {
       name: 'a transaction',
       ...rest,
-      retry: retry === false ? false : { ...postgres.retry, ...given(retry) },
-      timeout: { ...postgres.timeout, ...given(timeout) },
+      retry: retry === false ? false : { ...postgres.retry, ...omitUndefined(retry) },
+      timeout: { ...postgres.timeout, ...omitUndefined(timeout) },
     },
     runOptions: { signal, context },
   }

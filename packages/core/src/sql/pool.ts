@@ -1,22 +1,22 @@
 import { nextMacrotask } from '../clock.js'
 
-/** A connection of `pg`, or of anything that looks like one. */
+/** A connection of `pg`, or an object with the same methods. */
 export interface TransactionClient {
-  /** Runs a statement; `command` of what it answers is the tag of the statement that ran. */
+  /** Runs a statement; `command` of the result is its command tag. */
   query(text: string): Promise<unknown>
-  /** Gives the connection back to its pool, or has it closed. */
+  /** Returns the connection to its pool, or closes it. */
   release(destroy?: boolean): void
   on?(event: 'error', listener: (error: Error) => void): unknown
   removeListener?(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** A pool of connections: `Pool` of `pg`. */
+/** A connection pool: `Pool` of `pg`. */
 export interface TransactionPool {
   connect(): Promise<TransactionClient>
   on?(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** What a pool's connections are. */
+/** The connection type of a pool. */
 export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback: never): unknown } }
   ? C
   : P extends { connect(): Promise<infer C> }
@@ -26,15 +26,15 @@ export type ClientOf<P> = P extends { connect: { (): Promise<infer C>; (callback
 const observedPools = new WeakSet<TransactionPool>()
 const ignoreError = () => {}
 
-/** Pools tell of each connection that they hand out. */
+/** A pool that emits an event for each connection it hands out. */
 interface AcquireEmitter {
   on?(event: 'acquire', listener: (client: TransactionClient) => void): unknown
 }
 
 /**
- * Listens to errors that would end the process if nobody did, and other listeners are told all the same. Of idle
- * connections, which the pool has removed by then; and of one that is just being handed out: the pool has stopped listening,
- * and whoever asked for it hears of it only when all that the server has sent together has been read.
+ * Adds error listeners, because an unhandled `error` event would end the process. Such errors occur on idle connections, which
+ * the pool has then already removed, and on a connection that is being handed out: the pool has removed its listener, and the
+ * caller of `connect` receives the connection only after all data that the server has sent was processed.
  */
 export function observePoolErrors(pool: TransactionPool): void {
   if (observedPools.has(pool)) return

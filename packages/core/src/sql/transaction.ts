@@ -1,46 +1,51 @@
 import { systemClock } from '../clock.js'
 import type { Attempt } from '../execution/attempt.js'
 import { cancelStatement } from './cancel.js'
-import { commitTransaction, createUnknownCommitError, wasNotCommitted, wasNotSent } from './commit.js'
+import {
+  commitTransaction,
+  createUnknownCommitError,
+  wasNotCommitted,
+  wasStatementNotSent,
+} from './commit.js'
 import type { TransactionSettings } from './options.js'
 import type { TransactionClient, TransactionPool } from './pool.js'
 
-/** What a call knows of its attempts. */
+/** The progress of the COMMIT of a call. */
 export interface CommitProgress {
-  /** Whether a COMMIT was sent whose answer is not known. */
+  /** Whether a COMMIT was sent and not answered yet. */
   isCommitting: boolean
-  /** Whether a deadline passed meanwhile: the answer comes too late to be heard. */
+  /** Whether a deadline passed or the caller aborted meanwhile, so that the result of the COMMIT is not used. */
   isLate: boolean
 }
 
-/** A connection for one attempt, given back once: to the pool, or to be closed when it may be of no use any more. */
+/** The connection of one attempt. It is released once: returned to the pool, or closed if it may be unusable. */
 class TransactionConnection {
   private isHeld = true
   private isBroken = false
   private readonly client: TransactionClient
   private readonly signal: AbortSignal
-  private readonly onCut: () => void
+  private readonly onAborted: () => void
 
-  constructor(client: TransactionClient, signal: AbortSignal, onCut: () => void) {
+  constructor(client: TransactionClient, signal: AbortSignal, onAborted: () => void) {
     this.client = client
     this.signal = signal
-    this.onCut = onCut
+    this.onAborted = onAborted
     client.on?.('error', this.onError)
     signal.addEventListener('abort', this.destroy, { once: true })
   }
 
-  /** Without a listener the error of a lost connection would end the process. */
+  /** Without a listener, the error of a lost connection would end the process. */
   private readonly onError = (): void => {
     this.isBroken = true
   }
 
-  /** Nobody waits any more. The server does not end what runs with the connection, so it is told. */
+  /** Closes the connection. The server does not end the running statement then, so it must be cancelled. */
   private readonly destroy = (): void => {
     this.release(true)
-    this.onCut()
+    this.onAborted()
   }
 
-  /** Rolls back what may have been begun, and gives the connection back. */
+  /** Rolls back a transaction that may have begun, and releases the connection. */
   async rollback(): Promise<void> {
     if (this.isHeld && !this.isBroken)
       await this.client.query('ROLLBACK').catch(() => {
@@ -54,12 +59,12 @@ class TransactionConnection {
     this.isHeld = false
     this.signal.removeEventListener('abort', this.destroy)
     this.client.release(destroy || this.isBroken)
-    // A closed connection may still tell of errors; the pool listens to the others.
+    // A closed connection can still emit errors; the pool handles those of the others.
     if (!destroy && !this.isBroken) this.client.removeListener?.('error', this.onError)
   }
 }
 
-/** Runs the transaction once, on a connection of its own. */
+/** Runs the transaction once, on its own connection. */
 export async function runTransaction<T>(
   pool: TransactionPool,
   fn: (client: never, attempt: Attempt) => T | PromiseLike<T>,
@@ -92,13 +97,13 @@ export async function runTransaction<T>(
     connection.release(false)
     return value
   } catch (error) {
-    const unknown = progress.isCommitting && !wasNotCommitted(error)
-    // An attempt that nobody waits for any more has nothing to say.
+    const isCommitUnknown = progress.isCommitting && !wasNotCommitted(error)
+    // An aborted attempt must not change the progress, which then belongs to the next attempt.
     if (!signal.aborted) progress.isCommitting = false
-    if (unknown) connection.release(true)
+    if (isCommitUnknown) connection.release(true)
     else await connection.rollback()
-    if (unknown && !retryUnknownCommit) throw createUnknownCommitError(guard.name ?? '', error)
-    throw wasNotSent(error)
+    if (isCommitUnknown && !retryUnknownCommit) throw createUnknownCommitError(guard.name ?? '', error)
+    throw wasStatementNotSent(error)
       ? new Error('Connection terminated before the statement was sent', { cause: error })
       : error
   }

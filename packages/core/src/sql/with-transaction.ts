@@ -7,30 +7,30 @@ import { type ClientOf, observePoolErrors, type TransactionPool } from './pool.j
 import { type CommitProgress, runTransaction } from './transaction.js'
 
 /**
- * Runs `fn` in a transaction of `pg`: takes a connection from the pool, begins, calls `fn` with it and commits. When that
- * fails it rolls back and, where the error may pass, runs the whole transaction again on another connection: never a part
- * of it. By default it retries as the preset `postgres` does. A connection that broke is closed, not given back.
+ * Runs `fn` in a transaction of `pg`: acquires a connection from the pool, begins, calls `fn` with it and commits. When that
+ * fails it rolls back and, if the error is transient, retries the whole transaction on another connection. By default it
+ * retries like the preset `postgres`. A broken connection is closed and not returned to the pool.
  *
- * A transaction whose COMMIT was sent and not answered may have been committed: it is not run again but ends with
- * COMMIT_UNKNOWN, unless `retryUnknownCommit` says that running it twice does no harm.
+ * A transaction whose COMMIT was sent and not answered may have been committed: it is not retried but fails with
+ * COMMIT_UNKNOWN, unless `retryUnknownCommit` declares that it can safely run twice.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the options
+ * @throws INVALID_OPTIONS that lists all problems of the options
  *
  * @example
  * ```ts
  * import { withTransaction } from 'holdfast/sql'
  *
- * const said: string[] = []
+ * const log: string[] = []
  * const client = {
- *   query: async (text: string) => void said.push(text),
- *   release: () => void said.push('released'),
+ *   query: async (text: string) => void log.push(text),
+ *   release: () => void log.push('released'),
  *   on: () => {},
  *   removeListener: () => {},
  * }
  * const pool = { connect: async () => client } // new pg.Pool()
  *
  * await withTransaction(pool, (db) => db.query('UPDATE …'), { isolation: 'serializable' })
- * said // => ['BEGIN ISOLATION LEVEL SERIALIZABLE', 'UPDATE …', 'COMMIT', 'released']
+ * log // => ['BEGIN ISOLATION LEVEL SERIALIZABLE', 'UPDATE …', 'COMMIT', 'released']
  * ```
  */
 export async function withTransaction<P extends TransactionPool, T, F = never>(
@@ -54,7 +54,7 @@ export async function withTransaction<P extends TransactionPool, T, F = never>(
     const result = guarded.run((attempt) => runTransaction(pool, fn, settings, attempt, progress), runOptions)
     return await (result as Promise<T | F>)
   } catch (error) {
-    // A deadline passed while COMMIT was under way.
+    // A deadline passed while the COMMIT was running.
     if (progress.isLate && isHoldfastError(error) && error.code.endsWith('_TIMEOUT'))
       throw createUnknownCommitError(name, error)
     throw error

@@ -109,7 +109,7 @@ describe('withTransaction on PostgreSQL', () => {
       },
       quick,
     )
-    await expect(passing).rejects.toThrow('though its function went on')
+    await expect(passing).rejects.toThrow('but its error was not thrown by the function')
     expect(await balances()).toEqual([100, 100])
   })
 

@@ -180,7 +180,7 @@ describe('withTransaction', () => {
 
   it('says so when the database rolled back because a failed statement was passed over', async () => {
     const pool = new FakePool((text) => (text === 'COMMIT' ? { command: 'ROLLBACK' } : undefined))
-    await expect(withTransaction(pool, insert, NOW)).rejects.toThrow('though its function went on')
+    await expect(withTransaction(pool, insert, NOW)).rejects.toThrow('but its error was not thrown by the function')
     expect(pool.log).toEqual(['1 BEGIN', '1 INSERT', '1 COMMIT', '1 ROLLBACK', '1 released'])
   })
 
@@ -272,7 +272,7 @@ describe('a COMMIT', () => {
     const pool = new FakePool(failing('COMMIT', error))
     const thrown = await failure(withTransaction(pool, insert, { ...NOW, name: 'orders' }))
     expect(thrown).toMatchObject({ code: 'COMMIT_UNKNOWN', details: [error.message] })
-    expect(thrown.message).toMatch(/^orders may have been committed or not/)
+    expect(thrown.message).toMatch(/^orders may or may not have been committed/)
     expect(pool.log).toEqual(['1 BEGIN', '1 INSERT', '1 COMMIT', '1 closed'])
   })
 
