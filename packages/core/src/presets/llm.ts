@@ -3,11 +3,11 @@ import type { FetchRetryOptions } from '../retry/options.js'
 import { deepFreeze, type ServicePreset } from './preset.js'
 import { SERVICE_BREAKER } from './services.js'
 
-/** Both services answer 409 where a lock was not had in time, and their own clients retry it. */
+/** Both services answer 409 when a lock could not be acquired in time, and their official clients retry it. */
 const isLockTimeout = (error: unknown): boolean => classify(error).httpStatus === 409
 
-/** Both reject what they will not process with these: too many requests, no capacity, overloaded. */
-const NOT_PROCESSED = [429, 503, 529]
+/** The statuses with which both services reject a request before processing it: rate limit, no capacity, overloaded. */
+const NOT_PROCESSED_STATUSES = [429, 503, 529]
 
 const LLM_RETRY: FetchRetryOptions = {
   maxAttempts: 4,
@@ -23,9 +23,9 @@ const LLM_RETRY: FetchRetryOptions = {
 }
 
 /**
- * OpenAI: 4 attempts, waits from 500 ms to 8 s, up to a quarter less by chance, Retry-After up to 60 s, 10 minutes an
- * attempt. Rate limits, 408, 409, 5xx, timeouts and lost connections are retried; a quota that is used up is not. Its
- * breaker opens after 5 failures in a row, for 60 s, and closes after 2 successes. Switch off the client's own retries.
+ * OpenAI: 4 attempts, delays from 500 ms to 8 s, reduced by up to a quarter at random, Retry-After up to 60 s, 10 minutes per
+ * attempt. Rate limits, 408, 409, 5xx, timeouts and lost connections are retried; an exhausted quota is not. The breaker
+ * opens for 60 s after 5 consecutive failures and closes after 2 successes. Disable the retries of the client library.
  *
  * @example
  * ```ts
@@ -41,14 +41,14 @@ export const openai: ServicePreset = deepFreeze({
     ...LLM_RETRY,
     retryOn: [...(LLM_RETRY.retryOn ?? [])],
     abortOn: ['insufficient_quota', 'billing_not_active', 'billing_hard_limit_reached'],
-    notProcessedStatuses: [...NOT_PROCESSED],
+    notProcessedStatuses: [...NOT_PROCESSED_STATUSES],
   },
   breaker: { ...SERVICE_BREAKER },
   timeout: { attempt: 600_000 },
 })
 
 /**
- * Anthropic: as {@link openai}; 529, which says that the service is overloaded, is one of the 5xx.
+ * Anthropic: like {@link openai}. The 5xx statuses include 529, which means that the service is overloaded.
  *
  * @example
  * ```ts
@@ -60,7 +60,11 @@ export const openai: ServicePreset = deepFreeze({
  */
 export const anthropic: ServicePreset = deepFreeze({
   name: 'anthropic',
-  retry: { ...LLM_RETRY, retryOn: [...(LLM_RETRY.retryOn ?? [])], notProcessedStatuses: [...NOT_PROCESSED] },
+  retry: {
+    ...LLM_RETRY,
+    retryOn: [...(LLM_RETRY.retryOn ?? [])],
+    notProcessedStatuses: [...NOT_PROCESSED_STATUSES],
+  },
   breaker: { ...SERVICE_BREAKER },
   timeout: { attempt: 600_000 },
 })

@@ -2,8 +2,8 @@ import { isTransientSqlError } from '../classify/transient-sql.js'
 import { type DatabasePreset, deepFreeze } from './preset.js'
 
 /**
- * PostgreSQL: 3 retries after 500 ms, 1 s and 2 s, each with up to 100 ms of jitter, 30 s in all. What
- * `isTransientSqlError` knows is retried; broken constraints and wrong arguments never are.
+ * PostgreSQL: 3 retries after 500 ms, 1 s and 2 s, each with up to 100 ms of jitter, 30 s in total. Errors for which
+ * `isTransientSqlError` returns true are retried; constraint violations and invalid arguments never are.
  *
  * @example
  * ```ts

@@ -1,29 +1,29 @@
 import type { BreakerOptions } from '../breaker/options.js'
 import type { FetchRetryOptions } from '../retry/options.js'
 
-/** Options for a guard, frozen through and through, to be given as they are or spread and changed. */
+/** Deeply frozen options of a guard, for use as they are or spread with changes. */
 export interface Preset {
-  /** What the guard is called. */
+  /** The name of the guard. */
   readonly name: string
-  /** When it tries again. */
+  /** The retry options. */
   readonly retry: Readonly<FetchRetryOptions>
 }
 
-/** A preset for a service behind a network, with a breaker and a deadline for each attempt. */
+/** A preset for a remote service, with a breaker and a timeout of each attempt. */
 export interface ServicePreset extends Preset {
-  /** When its breaker opens and closes. */
+  /** The breaker options. */
   readonly breaker: Readonly<BreakerOptions>
-  /** How long an attempt may take. */
+  /** The timeout of an attempt in milliseconds. */
   readonly timeout: { readonly attempt: number }
 }
 
-/** A preset for a database, with a deadline for the whole call. */
+/** A preset for a database, with a timeout of the whole call. */
 export interface DatabasePreset extends Preset {
-  /** How long the call may take with all its attempts and waits. */
+  /** The timeout of the call in milliseconds, including all attempts and delays. */
   readonly timeout: { readonly total: number }
 }
 
-/** Freezes a preset and everything in it. */
+/** Freezes a preset and all objects in it. */
 export function deepFreeze<T extends object>(preset: T): T {
   for (const value of Object.values(preset)) if (typeof value === 'object') deepFreeze(value)
   return Object.freeze(preset)

@@ -3,16 +3,16 @@ import { deepFreeze, type Preset } from './preset.js'
 
 const RETRIED_STATUSES = [502, 503, 504]
 
-/** Of answers those with a status of the list; of errors without an answer those that may pass. */
+/** Whether an error is retried: with a response by its status, without one if it is transient. */
 function isRetryableError(error: unknown): boolean {
   const { httpStatus, category } = classify(error)
   return httpStatus === undefined ? category === 'transient' : RETRIED_STATUSES.includes(httpStatus)
 }
 
 /**
- * Requests through proxies: 3 attempts, 1 s and 2 s between them, cap 30 s, no jitter; the statuses 502, 503 and 504 and
- * lost connections are retried. It has no breaker, because each proxy has its own in a pool, whose defaults are the
- * figures that go with these: 5 failures in 60 s open it, for 30 s.
+ * Requests through proxies: 3 attempts with delays of 1 s and 2 s, maximum 30 s, no jitter; the statuses 502, 503 and 504 and
+ * lost connections are retried. It has no breaker, because each proxy of a pool has its own. The defaults of a pool fit this
+ * preset: 5 failures in 60 s open the breaker of a proxy for 30 s.
  *
  * @example
  * ```ts

@@ -14,7 +14,7 @@ const SERVICE_RETRY: RetryOptions = {
   respectRetryAfter: true,
 }
 
-/** Five failures in a row, a minute's rest, two good answers. */
+/** Opens for 60 s after 5 consecutive failures, closes after 2 successes. */
 export const SERVICE_BREAKER: BreakerOptions = {
   failureThreshold: 5,
   successThreshold: 2,
@@ -23,9 +23,8 @@ export const SERVICE_BREAKER: BreakerOptions = {
 }
 
 /**
- * Gmail: 3 attempts, waits from 1 s to 10 s with up to 2 s of jitter in them, 30 s an attempt; timeouts, lost
- * connections and HTTP errors that may pass are retried. Its breaker opens after 5 failures in a row, for 60 s, and
- * closes after 2 successes.
+ * Gmail: 3 attempts, delays from 1 s to 10 s including up to 2 s of jitter, 30 s per attempt; timeouts, lost connections and
+ * transient HTTP errors are retried. The breaker opens for 60 s after 5 consecutive failures and closes after 2 successes.
  *
  * @example
  * ```ts
@@ -48,7 +47,7 @@ export const gmail: ServicePreset = deepFreeze({
 })
 
 /**
- * Gemini: as {@link gmail}, but 60 s an attempt; rate limits, timeouts and lost connections are retried.
+ * Gemini: like {@link gmail}, but 60 s per attempt; rate limits, timeouts and lost connections are retried.
  *
  * @example
  * ```ts
@@ -70,7 +69,7 @@ export const gemini: ServicePreset = deepFreeze({
 })
 
 /**
- * Notion: as {@link gmail}, but HTTP errors that may pass, and nothing else, are retried.
+ * Notion: like {@link gmail}, but only transient HTTP errors are retried.
  *
  * @example
  * ```ts
@@ -88,9 +87,9 @@ export const notion: ServicePreset = deepFreeze({
 })
 
 /**
- * Infisical, where another source of secrets stands ready: 2 attempts, waits up to 5 s with up to 1 s of jitter in them,
- * 10 s an attempt, Retry-After not looked at; timeouts and lost connections are retried. Its breaker opens after 3
- * failures in a row, for 30 s, and closes after 2 successes.
+ * Infisical, for applications with another source of secrets as fallback: 2 attempts, delays up to 5 s including up to 1 s of
+ * jitter, 10 s per attempt, Retry-After is ignored; timeouts and lost connections are retried. The breaker opens for 30 s
+ * after 3 consecutive failures and closes after 2 successes.
  *
  * @example
  * ```ts
