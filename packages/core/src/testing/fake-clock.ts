@@ -1,14 +1,14 @@
 import { allSettled, type Clock } from '../clock.js'
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only when `advance` is called. */
 export interface FakeClock extends Clock {
   /**
-   * Lets `ms` pass: runs every timer that falls due, in order and each at its own time, and lets promises settle before,
-   * between and after. Attempts that follow one another without a wait all happen before time moves; of a call that may make
-   * more than a million, 15,000 of them.
+   * Advances the time by `ms`: runs every timer that becomes due, in order and at its own time, and lets promises settle
+   * before, between and after. Immediate retries all run before the time moves; for a call with more than a million allowed
+   * attempts, at most 15,000 of them.
    */
   advance(ms: number): Promise<void>
-  /** Sets the wall clock forward, or back, as an operator or a time server does. Monotonic time does not notice. */
+  /** Moves the wall clock forward or back, as an operator or a time server does. Monotonic time does not change. */
   stepWall(ms: number): void
 }
 
@@ -18,8 +18,8 @@ interface FakeTimer {
 }
 
 /**
- * A {@link Clock} for tests: time passes when `advance` says so, and a test of hours takes milliseconds. Monotonic time
- * begins at 0, the wall clock at `wall` (the first of January 2026, unless told otherwise).
+ * Creates a {@link Clock} for tests whose time moves only by `advance`, so that a test of hours takes milliseconds. Monotonic
+ * time begins at 0, the wall clock at `wall` (by default 1 January 2026).
  *
  * @example
  * ```ts
@@ -28,9 +28,9 @@ interface FakeTimer {
  *
  * const clock = fakeClock()
  * const fn = scripted([new Error('down'), 'up'])
- * const answer = guard({ clock, retry: { baseDelay: '1h', maxDelay: '1h' } }).run(fn)
+ * const result = guard({ clock, retry: { baseDelay: '1h', maxDelay: '1h' } }).run(fn)
  * await clock.advance(3_600_000)
- * await answer // => 'up'
+ * await result // => 'up'
  * ```
  */
 export function fakeClock(options: { wall?: number } = {}): FakeClock {
@@ -57,7 +57,8 @@ export function fakeClock(options: { wall?: number } = {}): FakeClock {
       timers.delete(handle as FakeTimer)
     },
     async advance(ms) {
-      if (!(ms >= 0 && ms < Infinity)) throw new RangeError(`advance takes a number of 0 or more, got ${ms}`)
+      if (!(ms >= 0 && ms < Infinity))
+        throw new RangeError(`advance: expected a finite number that is at least 0, got ${ms}`)
       const until = now + ms
       await allSettled()
       for (let timer = nextDue(until); timer !== undefined; timer = nextDue(until)) {

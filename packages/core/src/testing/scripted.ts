@@ -1,16 +1,16 @@
-/** A function that does what its script says, and remembers how it was called. */
+/** A function with scripted outcomes that records its calls. */
 export interface Scripted<T> {
-  /** Plays the next outcome. */
+  /** Returns or throws the next outcome. */
   (...args: unknown[]): Promise<T>
-  /** How often it was called. */
+  /** The number of calls. */
   readonly calls: number
   /** The arguments of each call. */
   readonly args: readonly (readonly unknown[])[]
 }
 
 /**
- * A function that throws each Error and returns each other value of the list in turn. When the list is used up, its last
- * outcome is repeated; an empty list returns undefined.
+ * Creates a function that throws each Error and returns each other value of a list in turn. After the end of the list it
+ * repeats the last outcome; with an empty list it returns undefined.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 import type { Random } from '../clock.js'
 
 /**
- * A {@link Random} that gives the same numbers for the same seed, on every machine.
+ * Creates a {@link Random} that returns the same numbers for the same seed on every machine.
  *
  * @example
  * ```ts
@@ -14,7 +14,8 @@ import type { Random } from '../clock.js'
  */
 export function seededRandom(seed: number): Random {
   let state = seed | 0
-  // mulberry32: small, quick and good enough for tests
+  // mulberry32 is small, fast and sufficient for tests.
+
   return () => {
     state = (state + 0x6d2b79f5) | 0
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
