@@ -180,7 +180,9 @@ describe('withTransaction', () => {
 
   it('says so when the database rolled back because a failed statement was passed over', async () => {
     const pool = new FakePool((text) => (text === 'COMMIT' ? { command: 'ROLLBACK' } : undefined))
-    await expect(withTransaction(pool, insert, NOW)).rejects.toThrow('but its error was not thrown by the function')
+    await expect(withTransaction(pool, insert, NOW)).rejects.toThrow(
+      'but its error was not thrown by the function',
+    )
     expect(pool.log).toEqual(['1 BEGIN', '1 INSERT', '1 COMMIT', '1 ROLLBACK', '1 released'])
   })
 
