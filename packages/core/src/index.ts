@@ -1,5 +1,6 @@
+export type { Attempt, PooledAttempt } from './attempt/attempt.js'
 export { type BreakerEvent, type BreakerState, CircuitBreaker } from './breaker/breaker.js'
-export type { BreakerKey } from './breaker/keyed.js'
+export type { BreakerKey, KeyedBreakerOptions } from './breaker/keyed.js'
 export type { BreakerOptions, CircuitBreakerOptions, WindowType } from './breaker/options.js'
 export type { Permit } from './breaker/permit.js'
 export type { BreakerSnapshot } from './breaker/snapshot.js'
@@ -13,18 +14,18 @@ export {
   type HoldfastErrorOptions,
   isHoldfastError,
 } from './errors.js'
-export type { Attempt, PooledAttempt } from './execution/attempt.js'
-export type { CallOptions } from './execution/execution.js'
 export type {
   AttemptFailedEvent,
-  BreakerChangedEvent,
   GaveUpEvent,
-  GuardEvent,
   RetryScheduledEvent,
   SucceededEvent,
-} from './guard/events.js'
+} from './execution/events.js'
+export type { CallOptions } from './execution/execution.js'
+export type { FallbackInfo } from './fallback/fallback.js'
+export type { BreakerChangedEvent, GuardEvent } from './guard/events.js'
 export { type Guard, guard, type RunOptions } from './guard/guard.js'
-export type { FallbackInfo, GuardOptions, HedgeOptions, KeyedBreakerOptions } from './guard/options.js'
+export type { GuardOptions } from './guard/options.js'
+export type { HedgeOptions } from './hedge/hedge.js'
 export type { MemberStatus } from './pool/availability.js'
 export type {
   MemberBreakerEvent,

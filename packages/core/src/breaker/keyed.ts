@@ -1,21 +1,29 @@
 import { reportOnce } from '../report.js'
 import { type BreakerEvent, CircuitBreaker } from './breaker.js'
-import type { BreakerSettings } from './options.js'
+import type { BreakerOptions, BreakerSettings } from './options.js'
 
-/** How many of the least recently used breakers are looked at for one that may go. */
+/** How many of the least recently used breakers are inspected for eviction at a time. */
 const MAX_EVICTION_SCAN = 16
 
-/** Names the breaker of a call by its context: a host, a tenant, a model. */
+/** Returns the key of the breaker of a call from the call's context: a host, a tenant, a model. */
 export type BreakerKey = (context: unknown) => string
 
+/** Options of one breaker per key instead of one for the guard. */
+export interface KeyedBreakerOptions extends BreakerOptions {
+  /** Returns the key of the breaker of a call from the call's context: a host, a tenant, a model. */
+  key: BreakerKey
+  /** The maximum number of breakers; beyond it the least recently used closed one is deleted. @defaultValue 10000 */
+  maxKeys?: number | undefined
+}
+
 /**
- * One breaker per key, made when first asked for. Beyond `maxKeys` the least recently used closed one is forgotten; an
- * open one never is, so that a bad target stays set aside.
+ * One breaker per key, created at its first use. Beyond `maxKeys` the least recently used closed breaker is deleted; an open
+ * one is never deleted, so that a failing target stays rejected.
  */
 export class KeyedBreakers {
   /** The breakers, least recently used first. */
   readonly breakers = new Map<string, CircuitBreaker>()
-  /** Hears of every change of state in any of them. */
+  /** Called with every state change of any of the breakers. */
   listener: ((event: BreakerEvent) => void) | undefined = undefined
   private readonly settings: BreakerSettings
   private readonly prefix: string
@@ -29,7 +37,7 @@ export class KeyedBreakers {
     this.maxKeys = maxKeys
   }
 
-  /** The breaker of a call. A key function that throws is reported once; its calls share one breaker. */
+  /** Returns the breaker of a call. A key function that throws is reported once, and its calls share one breaker. */
   forContext(context: unknown): CircuitBreaker {
     const { breakers, keyOf } = this
     let key = ''
@@ -51,7 +59,7 @@ export class KeyedBreakers {
     return breaker
   }
 
-  /** Makes room, as far as a look at a few of them goes; those that stay are looked at last the next time. */
+  /** Deletes closed breakers among the least recently used few. The others move to the end, so that the next scan begins after them. */
   private evict(): void {
     const { breakers, maxKeys } = this
     let scanned = 0

@@ -1,4 +1,4 @@
-import type { Attempt } from '../execution/attempt.js'
+import type { Attempt } from '../attempt/attempt.js'
 
 let activeAttempt: Attempt | undefined
 

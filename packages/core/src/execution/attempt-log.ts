@@ -1,9 +1,9 @@
+import type { AttemptRun } from '../attempt/attempt.js'
 import type { Classification } from '../classify/index.js'
 import { wallOffset } from '../clock.js'
-import type { GuardExecutor } from '../guard/guard-executor.js'
 import type { StopReason } from '../retry/decide.js'
 import { type AttemptRecord, attachSession, innerSessions, type Session } from '../session/session.js'
-import type { AttemptRun } from './attempt.js'
+import type { Executor } from './executor.js'
 
 type Writable<R> = { -readonly [K in keyof R]: R[K] }
 
@@ -12,13 +12,13 @@ export class AttemptLog {
   readonly records: AttemptRecord[] = []
   /** When the last attempt ended. */
   endedAt = 0
-  /** How far the wall clock is ahead of the monotonic one. */
+  /** The difference between the wall clock and the monotonic clock. */
   private wallOffset: number | undefined = undefined
   declare private inner: Session[] | undefined
 
-  /** Appends a record and returns the attempt's duration. `sequence` tells which sessions began inside the attempt. */
+  /** Appends a record and returns the attempt's duration. Sessions with a number above `sequence` began inside the attempt. */
   append(
-    executor: GuardExecutor,
+    executor: Executor,
     run: AttemptRun,
     delay: number,
     outcome: AttemptRecord['outcome'],
@@ -46,8 +46,14 @@ export class AttemptLog {
     return duration
   }
 
+  /** Appends the record of a first attempt that was rejected before it started. */
+  appendRejection(executor: Executor, error: unknown): void {
+    const timestamp = executor.settings.clock.wall()
+    this.records.push({ number: 1, timestamp, delay: 0, duration: 0, outcome: 'circuit_open', error })
+  }
+
   /** Attaches the session to the error that the execution ends with. */
-  attachSession(executor: GuardExecutor, error: unknown, stopped: StopReason): void {
+  attachSession(executor: Executor, error: unknown, stopped: StopReason): void {
     const { records: attempts, inner } = this
     const { name } = executor.settings
     const session: Writable<Session> =

@@ -1,32 +1,34 @@
-import { type AsyncScope, bindContext } from '../async-context.js'
+import { type AbortListener, offAbort, onAbort } from '../abort.js'
+import { bindContext } from '../async-context.js'
+import { AttemptContext, type AttemptRun } from '../attempt/attempt.js'
+import type { Bulkhead } from '../bulkhead/bulkhead.js'
 import type { Classification } from '../classify/index.js'
 import { approximateStartTime, yieldTurn } from '../clock.js'
-import { createCheapError, type HoldfastError } from '../errors.js'
+import { createDeferred, type Deferred } from '../deferred.js'
+import type { HoldfastError } from '../errors.js'
 import { runFallback } from '../fallback/fallback.js'
-import type { GuardEvent } from '../guard/events.js'
-import type { GuardExecutor } from '../guard/guard-executor.js'
-import { HedgedAttempt, type HedgeHost } from '../hedge/hedge.js'
+import { HedgedAttempt, type HedgeHost, type HedgeSettings } from '../hedge/hedge.js'
 import type { Member } from '../pool/members/member.js'
 import type { Selection } from '../pool/members/member-pool.js'
-import { reportOnce } from '../report.js'
+import { countCall, withdrawRetry } from '../retry/budget.js'
 import { isRetryable, nextDelay, type StopReason, shouldRetryOutcome } from '../retry/decide.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import { type AttemptRecord, sessionSequence } from '../session/session.js'
-import type { DeadlineEntry, DeadlineQueue } from '../timeout/deadline-queue.js'
-import { type AbortListener, offAbort, onAbort } from './abort.js'
 import type { Admission } from './admission.js'
-import { AttemptContext, type AttemptRun } from './attempt.js'
 import { AttemptLog } from './attempt-log.js'
-import { createDeferred, type Deferred } from './deferred.js'
+import { createAttemptTimeoutError, createBulkheadFullError, createTotalTimeoutError } from './errors.js'
+import type { ExecutionEvent } from './events.js'
+import { ExecutionDeadline } from './execution-deadline.js'
+import type { Executor } from './executor.js'
 import type { EffectivePolicy, ExecutionHooks } from './hooks.js'
 import { MemberSelection } from './member-selection.js'
 import { CANCELLED_ATTEMPT, hasStatus } from './outcome.js'
 
-/** A guarded function: a wrapped one with its own arguments, or one that takes the attempt. */
+/** A guarded function: a wrapped one with its own arguments, or one that gets the attempt. */
 // oxlint-disable-next-line no-explicit-any -- the types are checked by the public signatures
 export type GuardedFunction = (...args: any[]) => unknown
 
-/** What one call may be given besides its function. */
+/** Options of one call. */
 export interface CallOptions {
   /** Ends the call at once when aborted, with the signal's reason. */
   signal?: AbortSignal | undefined
@@ -36,39 +38,27 @@ export interface CallOptions {
 
 const RESOLVED = Promise.resolve()
 
-/** After this many attempts without a wait the event loop gets a turn, so that timers and an abort are served. */
+/** After this many attempts without a delay the event loop gets a turn, so that timers and aborts are handled. */
 const YIELD_EVERY = 100
 
 // oxlint-disable-next-line no-explicit-any -- the static continuation passes any result on
 type AnyExecution = Execution<any>
 
-/** The place of an execution in a queue of deadlines. */
-export class ExecutionDeadline implements DeadlineEntry {
-  startedAt = 0
-  prev: DeadlineEntry | undefined = undefined
-  next: DeadlineEntry | undefined = undefined
-  queue: DeadlineQueue | undefined = undefined
-  scope: AsyncScope | undefined = undefined
-  private readonly execution: AnyExecution
-
-  constructor(execution: AnyExecution) {
-    this.execution = execution
-  }
-
-  onDeadline(dueAt: number): void {
-    this.execution.onDeadline(dueAt)
-  }
-}
-
 /**
- * One call that needs more than its first attempt: attempts and waits, driven by events (a result, a timer, a deadline, an
- * abort) until it settles once. Results of attempts that are no longer awaited change nothing. Parts that few executions
- * need (log, deadline, member selection, hedging) are created when they are needed.
+ * One call that needs more than its first attempt. The retry loop is driven by events (a result, a timer, a deadline, an
+ * abort) until the execution settles once:
+ *
+ *     continueWith -> prepareAttempt -> function -> awaitResult -> continueWith -> handleResult -> succeed
+ *                                                                                              -> stop
+ *                                                                                              -> scheduleRetry
+ *
+ * Results of attempts that are no longer awaited are ignored. Parts that few executions need (log, deadline, member
+ * selection, hedging) are created when they are needed.
  */
 export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   resolve!: (value: T | PromiseLike<T>) => void
   reject!: (error: unknown) => void
-  readonly executor: GuardExecutor
+  readonly executor: Executor
   readonly context: unknown
   private readonly fn: GuardedFunction
   private readonly self: unknown
@@ -77,39 +67,40 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   private readonly hooks: ExecutionHooks | undefined
   private readonly admission: Admission | undefined
   private policy: CompiledRetryPolicy
-  /** The number of the last attempt that began; 0 before the first. */
+  /** The number of the last attempt that started; 0 before the first. */
   number = 0
-  /** The wait before the current attempt. */
+  /** The delay before the current attempt. */
   private delay = 0
   /** The number of the attempt whose result is awaited, else 0. The result of any other attempt is late and ignored. */
   private currentAttempt = 0
-  /** Calls of the function that have not settled, awaited or not: while there are any, the bulkhead slot is used. */
+  /** Calls of the function that have not settled, awaited or not. The bulkhead slot is in use while there are any. */
   private pendingCalls = 0
   private isEnded = false
-  /** Whether the last attempt threw, and what it threw or returned. */
+  /** Whether the last attempt threw. */
   private threw = false
+  /** What the last attempt threw or returned. */
   private result: unknown = undefined
   private run: AttemptRun | undefined = undefined
   private log: AttemptLog | undefined = undefined
-  /** When the first attempt began. */
+  /** When the first attempt started. */
   private beganAt = 0
   private totalDeadline = Number.POSITIVE_INFINITY
-  /** The session sequence when the attempt began: a session with a higher number began inside it. */
+  /** The session sequence when the attempt started: a session with a higher number began inside the attempt. */
   private sequence = 0
   private ownPromise: Promise<T> | undefined = undefined
-  /** A wait, or a deadline that is in no queue. */
+  /** The timer of a delay, or of a deadline that is in no queue. */
   private timer: unknown = undefined
   // Fields that few executions need are declared and not set, so that the others stay small.
   declare private deadline: ExecutionDeadline | undefined
   declare private members: MemberSelection | undefined
   declare private hedge: HedgedAttempt | undefined
-  /** Returns the bulkhead slot, or leaves the bulkhead's queue. */
+  /** Releases the bulkhead slot, or leaves the queue of the bulkhead. */
   declare private releaseSlot: (() => void) | undefined
   /** The policy and timeouts that replaced the guard's. */
   declare private effective: EffectivePolicy | undefined
 
   constructor(
-    executor: GuardExecutor,
+    executor: Executor,
     fn: GuardedFunction,
     self: unknown,
     args: unknown[] | undefined,
@@ -128,18 +119,18 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.admission = hooks === undefined ? executor.createAdmission(this.context) : hooks.admission
   }
 
-  /** Created when first read: an execution that takes over from a first attempt settles that attempt's promise. */
+  /** Created when first read, because an execution that takes over a first attempt settles the promise of that attempt. */
   get promise(): Promise<T> {
     this.ownPromise ??= createDeferred(this)
     return this.ownPromise
   }
 
-  /** How many attempts there may be, by the policy that applies now. */
+  /** The maximum number of attempts, by the policy that applies now. */
   get maxAttempts(): number {
     return this.policy.maxAttempts
   }
 
-  /** When the last attempt began. */
+  /** When the last attempt started. */
   get startedAt(): number {
     return this.run?.startedAt ?? 0
   }
@@ -154,31 +145,22 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     return this.log?.records ?? []
   }
 
+  // Start
+
   /** Starts the first attempt, or waits for a bulkhead slot. */
   start(): Promise<T> {
     const { promise, signal, executor } = this
-    const { bulkhead, name = 'a call' } = executor.settings
+    const { bulkhead } = executor.settings
     if (signal?.aborted) this.abort(signal.reason)
     else {
       if (signal !== undefined) onAbort(signal, this)
       if (bulkhead === undefined) this.startNextAttempt()
-      else {
-        const onSlot = () => {
-          this.releaseSlot = () => bulkhead.releaseSlot()
-          this.startNextAttempt()
-        }
-        this.releaseSlot = () => bulkhead.cancelWait(onSlot)
-        if (!bulkhead.acquireSlot(onSlot))
-          this.rejectAttempt(
-            createCheapError('BULKHEAD_FULL', `${name} has no room to run or wait`, {}),
-            'bulkhead_full',
-          )
-      }
+      else this.acquireSlot(bulkhead)
     }
     return promise
   }
 
-  /** Takes over a first attempt that began without an execution. */
+  /** Takes over a first attempt that started without an execution. */
   resumeFirstAttempt(
     context: AttemptContext | undefined,
     epoch: number,
@@ -196,6 +178,18 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     return this
   }
 
+  private acquireSlot(bulkhead: Bulkhead): void {
+    const onSlot = () => {
+      this.releaseSlot = () => bulkhead.releaseSlot()
+      this.startNextAttempt()
+    }
+    this.releaseSlot = () => bulkhead.cancelWait(onSlot)
+    if (!bulkhead.acquireSlot(onSlot))
+      this.rejectAttempt(createBulkheadFullError(this.executor.settings.name), 'bulkhead_full')
+  }
+
+  // The retry loop
+
   /** Handles the result of an attempt and starts the next one. */
   onAttemptSettled(attempt: number, threw: boolean, result: unknown): void {
     Execution.continueWith(this, attempt, threw, result)
@@ -206,8 +200,9 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   }
 
   /**
-   * Handles the result of `attempt` (0 for none) and calls the function for the next one. Static, and called by the promise
-   * itself: each stack frame costs an error that is created there up to a microsecond, and keeps the frame's `this` alive.
+   * Handles the result of `attempt` (0 for none) and calls the function for the next attempt. It is static and called by the
+   * promise itself, because each stack frame adds up to a microsecond to the creation of an error in the function, and keeps
+   * the frame's `this` alive.
    */
   private static continueWith(
     execution: AnyExecution,
@@ -218,7 +213,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     const { executor, args, fn, self } = execution
     if (!execution.prepareNextAttempt(attempt, threw, result)) return
     try {
-      if (executor.settings.hedge !== undefined) execution.awaitResult(execution.startHedgedAttempt())
+      if (executor.settings.hedge !== undefined)
+        execution.awaitResult(execution.startHedgedAttempt(executor.settings.hedge))
       else if (args === undefined) execution.awaitResult(fn(execution.createAttemptContext()))
       else execution.awaitResult(args.length === 1 ? fn.call(self, args[0]) : fn.apply(self, args))
     } catch (error) {
@@ -227,8 +223,8 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
   }
 
   /**
-   * Handles the result of `attempt` (0 for none) and prepares the next one. Where it returns true, the caller calls the
-   * function and passes what it returns to {@link awaitResult}.
+   * Handles the result of `attempt` (0 for none) and prepares the next attempt. Where it returns true, the caller calls the
+   * function and passes the returned value to {@link awaitResult}.
    */
   prepareNextAttempt(attempt: number, threw: boolean, result: unknown): boolean {
     if (attempt > 0) {
@@ -247,7 +243,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     return run.context
   }
 
-  /** Continues with the result of what the function returned. */
+  /** Continues the loop when the value that the function returned has settled. */
   awaitResult(returned: unknown): void {
     const { number } = this
     const { continueWith } = Execution
@@ -258,17 +254,12 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     )
   }
 
-  /** Acquires what an attempt needs: a permit, time, a pool member. False where it was rejected. */
+  /** Acquires what an attempt needs: a permit, time, a pool member. Returns false where the attempt was rejected. */
   private prepareAttempt(): boolean {
     const { executor, number, admission } = this
-    const { clock, pool } = executor.settings
-    // One reading of the clock for permit and deadline: a lease must not end before the deadline it covers.
-    const now =
-      number > 0 && number % YIELD_EVERY !== 0 && this.delay === 0 && !executor.hasListeners
-        ? (this.log as AttemptLog).endedAt
-        : number === 0 && executor.canShareStartTime
-          ? approximateStartTime(clock)
-          : clock.now()
+    const { pool } = executor.settings
+    // Permit and deadline use the same reading of the clock, so that a lease does not end before the deadline it covers.
+    const now = this.readStartTime()
     this.timer = undefined
     const rejection = admission?.acquirePermit(now)
     if (rejection !== undefined) return this.rejectAttempt(rejection, 'circuit_open')
@@ -278,11 +269,11 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     }
     if (now >= this.totalDeadline) {
       admission?.releasePermit()
-      return this.stop('deadline') // the wait took longer than it should
+      return this.stop('deadline') // the timer of the delay fired late
     }
     let selection: Selection | undefined
     if (pool !== undefined) {
-      this.members ??= new MemberSelection(pool, executor.settings, this.context, executor.lease)
+      this.members ??= new MemberSelection(pool, executor.settings.clock, this.context, executor.lease)
       selection = this.members.select()
       if (selection === undefined) {
         const error = pool.createUnavailableError()
@@ -310,117 +301,49 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     if (number === 0) {
       this.beganAt = now
       this.totalDeadline = now + executor.settings.totalTimeout
-      this.depositCall()
+      if (executor.settings.budget !== undefined) countCall(executor.settings.budget)
     }
     if (executor.hasDeadline || this.effective !== undefined) this.startDeadline(now)
     return true
   }
 
-  /** Sets the deadline that comes first: the attempt's or the call's. */
-  private startDeadline(now: number): void {
-    const { attemptDeadlines, totalDeadlines, settings } = this.executor
-    const { attemptTimeout } = this.effective ?? settings
-    const dueAt = Math.min(now + attemptTimeout, this.totalDeadline)
-    const isAttemptFirst = dueAt < this.totalDeadline && attemptTimeout === settings.attemptTimeout
-    if (isAttemptFirst || this.number === 1) {
-      this.deadline ??= new ExecutionDeadline(this)
-      ;(isAttemptFirst ? attemptDeadlines : totalDeadlines).add(this.deadline, now)
-    } else if (dueAt < Infinity)
-      this.timer = settings.clock.setTimer(
-        bindContext(() => this.onDeadline(dueAt)),
-        dueAt - now,
-      )
+  /** The start time of the next attempt. The clock is not read again where the last attempt ended just now. */
+  private readStartTime(): number {
+    const { executor, number } = this
+    const { clock } = executor.settings
+    const hasJustEnded =
+      number > 0 && number % YIELD_EVERY !== 0 && this.delay === 0 && !executor.hasListeners
+    if (hasJustEnded) return (this.log as AttemptLog).endedAt
+    return number === 0 && executor.canShareStartTime ? approximateStartTime(clock) : clock.now()
   }
 
-  /** The attempt's deadline has passed, or the call's. */
-  onDeadline(dueAt: number): void {
-    const { number, totalDeadline, executor } = this
-    const { name = 'a call' } = executor.settings
-    const { attemptTimeout, totalTimeout } = this.effective ?? executor.settings
-    const error =
-      dueAt < totalDeadline
-        ? createCheapError(
-            'ATTEMPT_TIMEOUT',
-            `attempt ${number} of ${name} took over ${attemptTimeout} ms`,
-            {},
-          )
-        : createCheapError(
-            'TOTAL_TIMEOUT',
-            `${name} took over ${totalTimeout} ms in all`,
-            this.log?.lastError() ?? {},
-          )
-    this.timer = undefined
-    this.hedge?.promoteOldestRun()
-    const failure = this.run?.context?.onDeadline?.()
-    if (failure === undefined) this.abortAttempt(error, true)
-    else this.hedge?.cancel(error, true)
-    if (this.handleResult(true, failure ?? error, dueAt)) this.startNextAttempt()
-  }
-
-  /** Handles the outcome of the current attempt, which ended `at` that time or just now. True: the next one starts now. */
-  private handleResult(threw: boolean, result: unknown, at?: number): boolean {
-    const { executor, number, hooks, members } = this
-    const run = this.run as AttemptRun
-    let { policy } = this
+  /**
+   * Handles the outcome of the current attempt, which ended at `endedAt`, or just now where that is undefined. Returns true
+   * where the next attempt starts now.
+   */
+  private handleResult(threw: boolean, result: unknown, endedAt?: number): boolean {
+    const { executor, members } = this
     if (this.isEnded) return false
-    const isUnwanted =
-      !threw && policy.retryIf !== undefined && shouldRetryOutcome(policy, { value: result, attempt: number })
-    if (!threw && !isUnwanted && members === undefined) return this.succeed(result as T)
-    const known = threw || isUnwanted || hasStatus(result) ? executor.classify(result, threw) : undefined
-    const effective = threw || isUnwanted ? hooks?.policyFor(known) : undefined
-    if (effective !== undefined && effective.policy !== policy) {
-      this.switchPolicy(effective)
-      policy = effective.policy
-    }
-    const isMemberFault = members !== undefined && members.recordOutcome(run, threw, result, known, at)
-    if (
-      !threw &&
-      (!(isUnwanted || isMemberFault) || (known !== undefined && policy.matchesAbortOn?.(result, known)))
-    )
+    const isFailure = threw || this.isUnwantedValue(result)
+    if (!isFailure && members === undefined) return this.succeed(result as T)
+    const known = isFailure || hasStatus(result) ? executor.classify(result, threw) : undefined
+    if (isFailure && this.hooks !== undefined) this.applyPolicy(this.hooks.policyFor(known))
+    const isMemberFault =
+      members !== undefined && members.recordOutcome(this.run as AttemptRun, threw, result, known, endedAt)
+    if (!threw && (!(isFailure || isMemberFault) || this.isAbortOn(result, known)))
       return this.succeed(result as T)
-    this.admission?.recordOutcome(threw, result, known, at)
+    this.admission?.recordOutcome(threw, result, known, endedAt)
     if (this.isEnded) return false // a listener aborted the call
-    const duration = this.appendRecord(
-      run,
-      known?.kind === 'timeout' ? 'timeout' : 'failure',
-      threw,
-      result,
-      known,
-    )
-    this.threw = threw
-    this.result = result
-    this.clearTimers()
-    this.currentAttempt = 0
-    hooks?.onAttemptFailed(threw, result, known)
-    if (executor.hasListeners)
-      this.emit('attempt_failed', number, {
-        ...this.lastOutcome(),
-        duration,
-        memberId: run.selection?.member.id,
-      })
-    if (threw && at !== undefined && at >= this.totalDeadline) return this.stop('deadline')
+    this.recordFailure(threw, result, known)
+    if (threw && endedAt !== undefined && endedAt >= this.totalDeadline) return this.stop('deadline')
     if (threw && !this.isRetryAllowed(result, known as Classification, isMemberFault))
       return this.stop('not_retryable')
-    // A rate-limited member is left to recover while the call goes to another one.
+    // A rate-limited member gets time to recover while the call is sent to another one.
     const canFailOver = known?.kind === 'rate_limited' && members?.hasUntriedMember()
     return this.scheduleRetry(canFailOver ? undefined : known?.retryAfter)
   }
 
-  /** Applies another policy from here on; attempts and time are still counted over the whole execution. */
-  private switchPolicy(effective: EffectivePolicy): void {
-    this.policy = effective.policy
-    this.effective = effective
-    this.totalDeadline = this.beganAt + effective.totalTimeout
-  }
-
-  /** Whether the policy allows a retry after this error, however many attempts are left. */
-  private isRetryAllowed(error: unknown, known: Classification, isMemberFault: boolean): boolean {
-    const { policy, number } = this
-    // Another member may succeed where this one failed, unless `abortOn` names the error.
-    return isMemberFault ? !policy.matchesAbortOn?.(error, known) : isRetryable(policy, error, known, number)
-  }
-
-  /** Waits for the next attempt, or stops. True: it starts now. */
+  /** Waits for the next attempt, or stops. Returns true where the next attempt starts now. */
   private scheduleRetry(retryAfter: number | undefined): boolean {
     const { executor, policy, number, totalDeadline, result } = this
     const { clock, random } = executor.settings
@@ -429,7 +352,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     let delay = nextDelay(policy, number, result, retryAfter, this.delay, timeLeft, random)
     if (typeof delay === 'number') {
       if (this.admission?.isOpen()) delay = 'circuit_open'
-      else if (!this.withdrawRetry()) delay = 'budget_spent'
+      else if (!this.withdrawFromBudget()) delay = 'budget_spent'
     }
     if (typeof delay === 'string') return this.stop(delay)
     this.delay = delay
@@ -446,7 +369,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
       void yieldTurn(policy.maxAttempts).then(() => this.startNextAttempt())
       return false
     }
-    // A user's clock may fire all its timers from one place.
+    // The timer is bound to the caller's async context, because a user's clock can fire all its timers from one place.
     this.timer = clock.setTimer(
       bindContext(() => this.startNextAttempt()),
       delay,
@@ -454,49 +377,101 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     return false
   }
 
-  /** Tells the budget of a call, where there is one. */
-  private depositCall(): void {
-    const { budget } = this.executor.settings
-    try {
-      budget?.deposit()
-    } catch (error) {
-      reportOnce('the retry budget', budget as object, error)
-    }
+  // Decisions about one outcome
+
+  /** Whether `retryIf` asks for a retry after a returned value. */
+  private isUnwantedValue(value: unknown): boolean {
+    const { policy, number } = this
+    return policy.retryIf !== undefined && shouldRetryOutcome(policy, { value, attempt: number })
   }
 
-  /** Takes a retry from the budget, where there is one. A budget that throws allows none. */
-  private withdrawRetry(): boolean {
-    const { budget } = this.executor.settings
-    try {
-      return budget === undefined || budget.withdraw()
-    } catch (error) {
-      reportOnce('the retry budget', budget as object, error)
-      return false
-    }
+  /** Whether `abortOn` lists the error or value, so that it is not retried. */
+  private isAbortOn(result: unknown, known: Classification | undefined): boolean {
+    return known !== undefined && this.policy.matchesAbortOn?.(result, known) === true
   }
 
-  /** An attempt was rejected before it began: the execution ends with the error it had, or with this one. */
-  private rejectAttempt(error: HoldfastError, stopped: StopReason): false {
-    if (this.number > 0) this.stop(stopped)
-    else {
-      const timestamp = this.executor.settings.clock.wall()
-      this.number = 1
-      this.threw = true
-      this.result = error
-      this.log = new AttemptLog()
-      this.log.records.push({
-        number: 1,
-        timestamp,
-        delay: 0,
-        duration: 0,
-        outcome: 'circuit_open',
-        error,
+  /** Whether the policy allows a retry after this error, regardless of how many attempts are left. */
+  private isRetryAllowed(error: unknown, known: Classification, isMemberFault: boolean): boolean {
+    // Another member can succeed where this one failed, unless `abortOn` lists the error.
+    return isMemberFault ? !this.isAbortOn(error, known) : isRetryable(this.policy, error, known, this.number)
+  }
+
+  /** Withdraws a retry from the budget. Returns true where there is no budget. */
+  private withdrawFromBudget(): boolean {
+    const { budget } = this.executor.settings
+    return budget === undefined || withdrawRetry(budget)
+  }
+
+  /** Applies another policy from here on; attempts and time are still counted over the whole execution. */
+  private applyPolicy(effective: EffectivePolicy | undefined): void {
+    if (effective === undefined || effective.policy === this.policy) return
+    this.policy = effective.policy
+    this.effective = effective
+    this.totalDeadline = this.beganAt + effective.totalTimeout
+  }
+
+  private recordFailure(threw: boolean, result: unknown, known: Classification | undefined): void {
+    const { executor, number } = this
+    const run = this.run as AttemptRun
+    const outcome = known?.kind === 'timeout' ? 'timeout' : 'failure'
+    const duration = this.appendRecord(run, outcome, threw, result, known)
+    this.threw = threw
+    this.result = result
+    this.clearTimers()
+    this.currentAttempt = 0
+    this.hooks?.onAttemptFailed(threw, result, known)
+    if (executor.hasListeners)
+      this.emit('attempt_failed', number, {
+        ...this.lastOutcome(),
+        duration,
+        memberId: run.selection?.member.id,
       })
-      // Rejected after the caller received the promise: a rejection without a handler costs as much again.
-      void RESOLVED.then(() => this.stop(stopped))
-    }
-    return false
   }
+
+  // Deadlines
+
+  /** Starts the deadline that expires first: that of the attempt or that of the call. */
+  private startDeadline(now: number): void {
+    const { attemptDeadlines, totalDeadlines, settings } = this.executor
+    const { attemptTimeout } = this.effective ?? settings
+    const dueAt = Math.min(now + attemptTimeout, this.totalDeadline)
+    const isAttemptFirst = dueAt < this.totalDeadline && attemptTimeout === settings.attemptTimeout
+    if (isAttemptFirst || this.number === 1) {
+      this.deadline ??= new ExecutionDeadline(this)
+      ;(isAttemptFirst ? attemptDeadlines : totalDeadlines).add(this.deadline, now)
+    } else if (dueAt < Infinity)
+      this.timer = settings.clock.setTimer(
+        bindContext(() => this.onDeadline(dueAt)),
+        dueAt - now,
+      )
+  }
+
+  /** The deadline of the attempt or of the call has passed. */
+  onDeadline(dueAt: number): void {
+    const { number, totalDeadline, executor } = this
+    const { name } = executor.settings
+    const { attemptTimeout, totalTimeout } = this.effective ?? executor.settings
+    const error =
+      dueAt < totalDeadline
+        ? createAttemptTimeoutError(name, number, attemptTimeout)
+        : createTotalTimeoutError(name, totalTimeout, this.log?.lastError())
+    this.timer = undefined
+    this.hedge?.promoteOldestRun()
+    const failure = this.run?.context?.onDeadline?.()
+    if (failure === undefined) this.abortAttempt(error, true)
+    else this.hedge?.cancel(error, true)
+    if (this.handleResult(true, failure ?? error, dueAt)) this.startNextAttempt()
+  }
+
+  private clearTimers(): void {
+    const { deadline, timer } = this
+    if (deadline?.queue !== undefined) deadline.queue.remove(deadline)
+    if (timer === undefined) return
+    this.executor.settings.clock.clearTimer(timer)
+    this.timer = undefined
+  }
+
+  // End
 
   private succeed(value: T): false {
     this.admission?.recordOutcome(false, value, undefined, undefined)
@@ -509,6 +484,21 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     }
     if (this.executor.hasListeners) this.emit('succeeded', this.number, {})
     this.resolve(value)
+    return false
+  }
+
+  /** Handles an attempt that was rejected before it started: the execution ends with its last error, or with this one. */
+  private rejectAttempt(error: HoldfastError, stopped: StopReason): false {
+    if (this.number > 0) this.stop(stopped)
+    else {
+      this.number = 1
+      this.threw = true
+      this.result = error
+      this.log = new AttemptLog()
+      this.log.appendRejection(this.executor, error)
+      // The rejection waits until the caller has the promise: a rejection without a handler costs twice as much.
+      void RESOLVED.then(() => this.stop(stopped))
+    }
     return false
   }
 
@@ -530,7 +520,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.cancel(reason, 'aborted')
   }
 
-  /** Ends the execution at once, whatever it is doing. */
+  /** Ends the execution at once, in any state. */
   cancel(reason: unknown, stopped: StopReason): void {
     const { currentAttempt } = this
     if (this.isEnded) return
@@ -563,7 +553,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     return this.hooks?.onSettled(stopped, this.result)
   }
 
-  /** Gives back everything the execution holds. */
+  /** Releases everything that the execution holds. */
   private release(): void {
     this.isEnded = true
     this.currentAttempt = 0
@@ -572,20 +562,14 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     this.releaseSlotIfIdle()
   }
 
-  /** Returns the bulkhead slot once the execution has ended and none of its calls is pending. */
+  /** Releases the bulkhead slot once the execution has ended and none of its calls is pending. */
   private releaseSlotIfIdle(): void {
     if (this.releaseSlot === undefined || !this.isEnded || this.pendingCalls > 0) return
     this.releaseSlot()
     this.releaseSlot = undefined
   }
 
-  private clearTimers(): void {
-    const { deadline, timer } = this
-    if (deadline?.queue !== undefined) deadline.queue.remove(deadline)
-    if (timer === undefined) return
-    this.executor.settings.clock.clearTimer(timer)
-    this.timer = undefined
-  }
+  // Records and events
 
   private appendRecord(
     run: AttemptRun,
@@ -603,7 +587,7 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
     return this.threw ? { error: this.result } : { value: this.result }
   }
 
-  private emit(type: GuardEvent['type'], attempt: number, facts: object): void {
+  private emit(type: ExecutionEvent['type'], attempt: number, facts: object): void {
     const { listeners, settings } = this.executor
     const { name, clock } = settings
     listeners.emit({
@@ -613,16 +597,15 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
       attempt,
       context: this.context,
       ...facts,
-    } as GuardEvent)
+    } as ExecutionEvent)
   }
 
-  private startHedgedAttempt(): Promise<unknown> {
-    const { settings } = this.executor
-    this.hedge = new HedgedAttempt(this, settings, this.run as AttemptRun)
+  // Hedging: what a HedgedAttempt calls
+
+  private startHedgedAttempt(hedge: HedgeSettings): Promise<unknown> {
+    this.hedge = new HedgedAttempt(this, this.executor.settings.clock, hedge, this.run as AttemptRun)
     return this.hedge.start()
   }
-
-  // HedgeHost
 
   async callFunction(context: AttemptContext): Promise<unknown> {
     const { args, fn, self } = this
@@ -637,8 +620,12 @@ export class Execution<T> implements Deferred<T>, AbortListener, HedgeHost {
 
   selectForHedge(): Selection | undefined | false {
     const { pool } = this.executor.settings
-    // The budget is asked last: nothing is withdrawn for a call that is not made.
-    if (this.admission?.isClosed() === false || pool?.hasUntriedMember([]) === false || !this.withdrawRetry())
+    // The budget comes last, so that no retry is withdrawn for a call that is not made.
+    if (
+      this.admission?.isClosed() === false ||
+      pool?.hasUntriedMember([]) === false ||
+      !this.withdrawFromBudget()
+    )
       return false
     return pool === undefined ? undefined : (this.members?.select() ?? false)
   }

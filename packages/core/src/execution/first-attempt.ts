@@ -1,11 +1,11 @@
 import { type AsyncScope, runInContext } from '../async-context.js'
-import type { GuardExecutor } from '../guard/guard-executor.js'
+import type { AttemptContext } from '../attempt/attempt.js'
+import { createDeferred, type Deferred } from '../deferred.js'
 import type { Member } from '../pool/members/member.js'
 import { sessionSequence } from '../session/session.js'
 import type { DeadlineEntry, DeadlineQueue } from '../timeout/deadline-queue.js'
-import type { AttemptContext } from './attempt.js'
-import { createDeferred, type Deferred } from './deferred.js'
 import { Execution, type GuardedFunction } from './execution.js'
+import type { Executor } from './executor.js'
 
 /** Follows first attempts on behalf of a layer above the guard, such as the runtime. */
 export interface FirstAttemptTracker {
@@ -31,7 +31,7 @@ export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
   queue: DeadlineQueue | undefined = undefined
   scope: AsyncScope | undefined = undefined
   readonly fn: GuardedFunction
-  private readonly executor: GuardExecutor
+  private readonly executor: Executor
   private readonly self: unknown
   private readonly args: unknown[] | undefined
   private readonly context: AttemptContext | undefined
@@ -41,7 +41,7 @@ export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
   declare private tracker: FirstAttemptTracker | undefined
 
   constructor(
-    executor: GuardExecutor,
+    executor: Executor,
     fn: GuardedFunction,
     self: unknown,
     args: unknown[] | undefined,

@@ -1,20 +1,20 @@
+import type { AttemptRun } from '../attempt/attempt.js'
 import type { Classification } from '../classify/index.js'
-import type { GuardSettings } from '../guard/options.js'
+import type { Clock } from '../clock.js'
 import type { MemberPool, Selection } from '../pool/members/member-pool.js'
-import type { AttemptRun } from './attempt.js'
 import { breakerOutcome } from './outcome.js'
 
 /** The pool members that one execution was sent to. */
 export class MemberSelection {
   private readonly pool: MemberPool
-  private readonly settings: GuardSettings
+  private readonly clock: Clock
   private readonly context: unknown
   private readonly lease: number | undefined
   private readonly selections: Selection[] = []
 
-  constructor(pool: MemberPool, settings: GuardSettings, context: unknown, lease: number | undefined) {
+  constructor(pool: MemberPool, clock: Clock, context: unknown, lease: number | undefined) {
     this.pool = pool
-    this.settings = settings
+    this.clock = clock
     this.context = context
     this.lease = lease
   }
@@ -42,13 +42,13 @@ export class MemberSelection {
     const { selection, startedAt } = run
     if (selection === undefined) return false
     if (run.isMemberFault === undefined) {
-      const verdict = breakerOutcome(undefined, hasThrown, result, classification)
-      const duration = this.settings.clock.now() - startedAt
+      const outcome = breakerOutcome(undefined, hasThrown, result, classification)
+      const duration = this.clock.now() - startedAt
       // An attempt that a deadline ended was in time by any clock.
       const endedAt = at === undefined ? undefined : Number.NEGATIVE_INFINITY
       run.isMemberFault = this.pool.recordOutcome(
         selection,
-        { hasThrown, result, classification, breakerOutcome: verdict, duration, endedAt: endedAt },
+        { hasThrown, result, classification, breakerOutcome: outcome, duration, endedAt },
         this.selections,
       )
     }

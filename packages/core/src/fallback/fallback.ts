@@ -1,14 +1,24 @@
-import { offAbort, onAbort } from '../execution/abort.js'
-import type { Deferred } from '../execution/deferred.js'
-import type { FallbackInfo } from '../guard/options.js'
+import { offAbort, onAbort } from '../abort.js'
+import type { Deferred } from '../deferred.js'
 import { transferSession } from '../session/session.js'
+
+/** What a fallback gets in addition to the error. */
+export interface FallbackInfo {
+  /** The number of the last attempt. */
+  readonly attempt: number
+  /** The call's context. */
+  readonly context: unknown
+}
+
+/** Returns a value in place of an error. */
+export type Fallback = (error: unknown, info: FallbackInfo) => unknown
 
 /**
  * Settles a failed call with the result of the fallback. The caller's abort still ends it at once. An error that the
  * fallback throws gets the original error as its cause and takes over the session of the call.
  */
 export function runFallback<T>(
-  fallback: (error: unknown, info: FallbackInfo) => unknown,
+  fallback: Fallback,
   error: unknown,
   info: FallbackInfo,
   signal: AbortSignal | undefined,

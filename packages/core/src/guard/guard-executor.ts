@@ -1,9 +1,10 @@
+import { type Attempt, AttemptContext } from '../attempt/attempt.js'
 import type { BreakerEvent, CircuitBreaker } from '../breaker/breaker.js'
 import { type Classification, classify } from '../classify/index.js'
 import { approximateStartTime } from '../clock.js'
 import { type Admission, BreakerAdmission } from '../execution/admission.js'
-import { type Attempt, AttemptContext } from '../execution/attempt.js'
 import { Execution, type GuardedFunction } from '../execution/execution.js'
+import type { Executor } from '../execution/executor.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 import { formatInstance, INSPECT, type Inspect } from '../inspect.js'
 import { Listeners } from '../listeners.js'
@@ -16,7 +17,7 @@ import { createHotShapes } from './hot-shapes.js'
 import { type GuardSettings, parseGuardOptions } from './options.js'
 import { parseRunOptions } from './run-options.js'
 
-/** The argument count of a function that takes the attempt instead of arguments. */
+/** The argument count of a function that gets the attempt instead of arguments. */
 const TAKES_ATTEMPT = -1
 
 /** The arguments of a wrapped function that was called without any. */
@@ -30,11 +31,11 @@ export interface ExecutorOptions {
   readonly hasOtherBreakers?: boolean | undefined
 }
 
-/** Created with the first guard and kept. */
+/** The objects of {@link createHotShapes}, created with the first guard and never released. */
 let hotShapes: readonly object[] | undefined
 
 /** The implementation of {@link Guard}: starts first attempts, and executions for calls that need more. */
-export class GuardExecutor implements Omit<Guard, 'wrap'> {
+export class GuardExecutor implements Omit<Guard, 'wrap'>, Executor {
   readonly settings: GuardSettings
   readonly breaker: CircuitBreaker | undefined
   readonly attemptDeadlines: DeadlineQueue
@@ -42,15 +43,15 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
   /** The queue of first attempts. */
   readonly firstDeadlines: DeadlineQueue
   readonly hasDeadline: boolean
-  /** Whether calls that begin shortly after each other may share one reading of the clock. */
+  /** Whether calls that start shortly after each other can share one reading of the clock. */
   readonly canShareStartTime: boolean
-  /** How long a probe of the breaker may hold its permit. */
+  /** How long a probe of the breaker can hold its permit. */
   readonly lease: number | undefined
   readonly listeners = new Listeners<GuardEvent>('a guard')
   hasListeners = false
   /**
-   * Whether a call may begin with its first attempt alone, because nothing must be acquired or reported: no pool, bulkhead,
-   * budget or listener. All other calls, and all failures, need an {@link Execution}. A disabled guard has nothing else.
+   * Whether a call can start with its first attempt alone, because nothing must be acquired or reported: no pool, bulkhead,
+   * budget or listener. All other calls, and all failures, need an {@link Execution}. A disabled guard uses only this path.
    */
   useFastPath: boolean
   /** The breaker that must be closed for the fast path. */
@@ -94,7 +95,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
     this.useFastPath = this.isPlainRetry || !enabled
     this.fastPathBreaker = enabled ? breaker : undefined
     if (hotShapes === undefined) {
-      hotShapes = [] // the guard that is created here is not the first any more
+      hotShapes = [] // set first, because the guard that is created here runs this constructor again
       hotShapes = createHotShapes(new GuardExecutor(parseGuardOptions({ breaker: {} })))
     }
   }
@@ -118,7 +119,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
   ): (this: This, ...args: Args) => Promise<Awaited<R>> {
     // oxlint-disable-next-line no-this-alias -- the function below has a `this` of its own
     const executor = this
-    // Up to three arguments are passed one by one: an array of them would cost a tenth of the call.
+    // Up to three arguments are passed one by one, because an array of them would take a tenth of the call's time.
     function wrapped(this: unknown, a: unknown, b: unknown, c: unknown): Promise<Awaited<R>> {
       const { length } = arguments
       if (length <= 3) return executor.start(fn as GuardedFunction, this, length, a, b, c)
@@ -136,8 +137,8 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
   }
 
   /**
-   * Starts a call: with a first attempt alone where the fast path allows it, else as an execution. `argCount` says how many of
-   * `a`, `b` and `c` are arguments. A tracker may only be given where the fast path is used.
+   * Starts a call: with a first attempt alone where the fast path allows it, else as an execution. `argCount` is the number of
+   * arguments among `a`, `b` and `c`. A tracker is only allowed where the fast path is used.
    */
   private start<T>(
     fn: GuardedFunction,
@@ -182,7 +183,7 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
       const args = argumentsOf(argCount, a, b, c)
       const execution = new Execution<T>(this, fn, self, args, settings.retry, undefined)
       const { promise } = execution.resumeFirstAttempt(context, epoch, startedAt, sequence)
-      // The function is called from here: each stack frame costs an error that it creates up to a microsecond.
+      // The function is called from here, because each stack frame adds up to a microsecond to an error that it creates.
       if (execution.prepareNextAttempt(1, true, error))
         try {
           execution.awaitResult(
@@ -221,7 +222,8 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
     const { settings, refine } = this
     const known = classify(result, this.wall)
     if (!threw) return known
-    const classified = settings.classify === undefined ? known : merge(known, settings.classify, result)
+    const classified =
+      settings.classify === undefined ? known : mergeClassification(known, settings.classify, result)
     return refine === undefined ? classified : refine(result, classified)
   }
 
@@ -276,18 +278,18 @@ export class GuardExecutor implements Omit<Guard, 'wrap'> {
 const argumentsOf = (count: number, a: unknown, b: unknown, c: unknown): unknown[] | undefined =>
   count === TAKES_ATTEMPT ? undefined : count === 0 ? NO_ARGS : count === 1 ? [a] : [a, b, c].slice(0, count)
 
-/** The classification with what the user's function says of the error. A function that throws is reported once. */
-function merge(
+/** Merges the classification with the result of the user's `classify`. A function that throws is reported once. */
+function mergeClassification(
   known: Classification,
-  ask: NonNullable<GuardSettings['classify']>,
+  userClassify: NonNullable<GuardSettings['classify']>,
   error: unknown,
 ): Classification {
   try {
-    const own = ask(error)
+    const own = userClassify(error)
     const { category = known.category, kind = known.kind } = own ?? {}
     return { ...known, ...own, category, kind }
   } catch (thrown) {
-    reportOnce('classify', ask, thrown)
+    reportOnce('classify', userClassify, thrown)
     return known
   }
 }

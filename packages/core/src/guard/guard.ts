@@ -1,5 +1,5 @@
+import type { Attempt, PooledAttempt } from '../attempt/attempt.js'
 import type { CircuitBreaker } from '../breaker/breaker.js'
-import type { Attempt, PooledAttempt } from '../execution/attempt.js'
 import type { CallOptions } from '../execution/execution.js'
 import type { MemberPool } from '../pool/members/member-pool.js'
 import type { FetchRetryOptions } from '../retry/options.js'

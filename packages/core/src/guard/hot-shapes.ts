@@ -1,9 +1,10 @@
+import { onAbort } from '../abort.js'
+import { AttemptContext } from '../attempt/attempt.js'
+import { createDeferred } from '../deferred.js'
 import { createCheapError } from '../errors.js'
-import { onAbort } from '../execution/abort.js'
-import { AttemptContext } from '../execution/attempt.js'
 import { AttemptLog } from '../execution/attempt-log.js'
-import { createDeferred } from '../execution/deferred.js'
-import { Execution, ExecutionDeadline } from '../execution/execution.js'
+import { Execution } from '../execution/execution.js'
+import { ExecutionDeadline } from '../execution/execution-deadline.js'
 import { FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 import { MemberSelection } from '../execution/member-selection.js'
 import type { MemberPool } from '../pool/members/member-pool.js'
@@ -50,7 +51,7 @@ export function createHotShapes(executor: GuardExecutor): readonly object[] {
     new Execution(executor, nothing, undefined, [], settings.retry, undefined),
   )
   deadline.startedAt = SOME_TIME
-  const members = new MemberSelection({} as MemberPool, settings, undefined, undefined)
+  const members = new MemberSelection({} as MemberPool, settings.clock, undefined, undefined)
   return [
     ...errors,
     signal,

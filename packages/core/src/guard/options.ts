@@ -1,10 +1,13 @@
 import { CircuitBreaker } from '../breaker/breaker.js'
-import { type BreakerKey, KeyedBreakers } from '../breaker/keyed.js'
+import { type KeyedBreakerOptions, KeyedBreakers } from '../breaker/keyed.js'
 import { BREAKER_DEFAULTS, type BreakerOptions, parseBreakerOptions } from '../breaker/options.js'
 import { Bulkhead, type BulkheadOptions } from '../bulkhead/bulkhead.js'
 import type { Classification } from '../classify/index.js'
 import { type Clock, type Random, systemClock, systemRandom } from '../clock.js'
 import type { Duration } from '../duration.js'
+import type { ExecutionSettings } from '../execution/executor.js'
+import type { FallbackInfo } from '../fallback/fallback.js'
+import type { HedgeOptions, HedgeSettings } from '../hedge/hedge.js'
 import {
   anyOf,
   clockOption,
@@ -24,87 +27,49 @@ import {
 import type { MemberPool } from '../pool/members/member-pool.js'
 import { reportOnce } from '../report.js'
 import type { RetryBudget } from '../retry/budget.js'
-import {
-  type CompiledRetryPolicy,
-  type FetchRetryOptions,
-  NO_RETRY,
-  parseRetryOptions,
-  RETRY_DEFAULTS,
-} from '../retry/options.js'
-
-/** One breaker per key instead of one for the guard. */
-export interface KeyedBreakerOptions extends BreakerOptions {
-  /** Names the breaker of a call by its context: a host, a tenant, a model. */
-  key: BreakerKey
-  /** How many are kept; beyond it the least recently used closed one is forgotten. @defaultValue 10000 */
-  maxKeys?: number | undefined
-}
-
-/** What a fallback is told besides the error. */
-export interface FallbackInfo {
-  /** The number of the last attempt. */
-  readonly attempt: number
-  /** The call's context. */
-  readonly context: unknown
-}
-
-/** When an attempt that has not answered is joined by another. */
-export interface HedgeOptions {
-  /** How long to wait for an answer; a failure does not wait. */
-  delay: Duration
-  /** How many calls may join the first. @defaultValue 1 */
-  max?: number | undefined
-}
+import { type FetchRetryOptions, NO_RETRY, parseRetryOptions, RETRY_DEFAULTS } from '../retry/options.js'
 
 /**
- * What a guard does for the calls it runs. Options are copied when the guard is made. `F` is what the fallback gives; it is
- * inferred where options are written at the call of `guard`, and `never` stands for a guard without one.
+ * What a guard does for the calls it runs. Options are copied when the guard is created. `F` is the result type of the
+ * fallback: it is inferred where options are written at the call of `guard`, and is `never` for a guard without a fallback.
  */
 export interface GuardOptions<F = never> {
-  /** What it is called in events, errors and sessions. */
+  /** The name of the guard in events, errors and sessions. */
   name?: string | undefined
-  /** When and how often to try again; false: never. @defaultValue 3 attempts, exponential from 1 s, cap 30 s */
+  /** When and how often a call is retried; false: never. @defaultValue 3 attempts, exponential from 1 s, cap 30 s */
   retry?: FetchRetryOptions | false | undefined
-  /** A breaker of its own, one per key, one shared with other guards, or none. @defaultValue none */
+  /** Options of a breaker of its own or of one breaker per key, a breaker shared with other guards, or false. @defaultValue none */
   breaker?: BreakerOptions | KeyedBreakerOptions | CircuitBreaker | false | undefined
-  /** How long an attempt, and the call with all its attempts and waits, may take. @defaultValue no deadlines */
+  /** How long an attempt, and the call with all its attempts and delays, can take. @defaultValue no deadlines */
   timeout?: { attempt?: Duration | undefined; total?: Duration | undefined } | undefined
-  /** How many calls may run at a time, and how many may wait. @defaultValue no limit */
+  /** How many calls can run at the same time, and how many can wait. @defaultValue no limit */
   bulkhead?: BulkheadOptions | undefined
-  /** How much retrying there may be, over all calls of all guards that share it. @defaultValue no limit */
+  /** Limits the retries of all calls of all guards that share the budget. @defaultValue no limit */
   budget?: RetryBudget | undefined
-  /** Where calls go: each attempt to one of the pool's members, another one where there is one. */
+  /** The pool that selects a member for each attempt, an untried member where one is available. */
   pool?: MemberPool | undefined
-  /** A second call where the first takes long, and the first answer wins. @defaultValue none */
+  /** Starts another parallel call where the first takes long; the first success wins. @defaultValue none */
   hedge?: HedgeOptions | undefined
-  /** Makes a value of a failure. Skipped where the caller aborts. What it throws is thrown, with the error as its cause. */
+  /**
+   * Returns a value in place of the error. Not called where the caller aborts. An error that it throws is thrown, with the
+   * original error as its cause.
+   */
   fallback?: ((error: unknown, info: FallbackInfo) => F | PromiseLike<F>) | undefined
-  /** Says what kind of error this is; what it leaves out, or undefined, is for the built-in classification. */
+  /** Classifies an error. Fields that it leaves out, or undefined, are filled in by the built-in classification. */
   classify?: ((error: unknown) => Partial<Classification> | undefined) | undefined
-  /** Where it takes its time from. @defaultValue the machine's clock */
+  /** The clock. @defaultValue the system clock */
   clock?: Clock | undefined
-  /** Where it takes chance from. @defaultValue the machine's */
+  /** The source of random numbers. @defaultValue `Math.random` */
   random?: Random | undefined
-  /** False calls straight through, and does not even follow the caller's signal. @defaultValue true */
+  /** False calls the function directly, without any strategy and without the caller's signal. @defaultValue true */
   enabled?: boolean | undefined
 }
 
-/** {@link GuardOptions} checked and filled in. */
-export interface GuardSettings {
-  readonly name: string | undefined
-  readonly retry: CompiledRetryPolicy
+/** {@link GuardOptions}, checked and with defaults. */
+export interface GuardSettings extends ExecutionSettings {
   readonly breaker: CircuitBreaker | undefined
   readonly keyed: KeyedBreakers | undefined
-  readonly attemptTimeout: number
-  readonly totalTimeout: number
-  readonly bulkhead: Bulkhead | undefined
-  readonly budget: RetryBudget | undefined
-  readonly pool: MemberPool | undefined
-  readonly hedge: { readonly delay: number; readonly max: number } | undefined
-  readonly fallback: GuardOptions<unknown>['fallback'] | undefined
   readonly classify: GuardOptions['classify'] | undefined
-  readonly clock: Clock
-  readonly random: Random
   readonly enabled: boolean
 }
 
@@ -138,7 +103,11 @@ const KEYED_BREAKER_OPTIONS: OptionSpec = {
 const BULKHEAD_OPTIONS: OptionSpec = { limit: [undefined, positiveInteger], queue: [0, nonNegativeInteger] }
 const HEDGE_OPTIONS: OptionSpec = { delay: [undefined, nonNegativeDuration], max: [1, positiveInteger] }
 
-/** Checks a guard's options, or throws INVALID_OPTIONS that lists everything wrong with them. */
+/**
+ * Checks the options of a guard.
+ *
+ * @throws INVALID_OPTIONS that lists every problem
+ */
 export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
   const problems: string[] = []
   const options = parseOptions(
@@ -158,8 +127,10 @@ export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
   )
   const policy = retry === false ? NO_RETRY : parseRetryOptions(retry, RETRY_DEFAULTS, problems)
   const breakers = breaker && createBreakers(breaker, name ?? '', clock, problems)
-  const bulkheadOptions = bulkhead && parseRequired('bulkhead', bulkhead, BULKHEAD_OPTIONS, 'limit', problems)
-  const hedgeOptions = hedge && parseRequired('hedge', hedge, HEDGE_OPTIONS, 'delay', problems)
+  const bulkheadOptions =
+    bulkhead &&
+    parseRequired<Filled<BulkheadOptions>>('bulkhead', bulkhead, BULKHEAD_OPTIONS, 'limit', problems)
+  const hedgeOptions = hedge && parseRequired<HedgeSettings>('hedge', hedge, HEDGE_OPTIONS, 'delay', problems)
   throwIfInvalid(name === undefined ? 'a guard' : `the guard ${name}`, problems)
   return {
     ...options,
@@ -170,21 +141,20 @@ export function parseGuardOptions(input: GuardOptions<unknown>): GuardSettings {
     ...breakers,
     attemptTimeout: timeouts.attempt,
     totalTimeout: timeouts.total,
-    bulkhead:
-      bulkheadOptions && new Bulkhead(bulkheadOptions.limit as number, bulkheadOptions.queue as number),
-    hedge: hedgeOptions as GuardSettings['hedge'],
+    bulkhead: bulkheadOptions && new Bulkhead(bulkheadOptions.limit, bulkheadOptions.queue),
+    hedge: hedgeOptions,
   }
 }
 
 /**
- * Chance that never costs a call its result: a function that throws is reported once and stands for 0.5, and so does a
- * number out of range.
+ * Wraps the user's `random` so that it cannot fail a call: a number out of range is replaced by 0.5, and so is an error, which
+ * is reported once.
  */
 function safeRandom(random: Random): Random {
   return () => {
     try {
-      const chance = random()
-      return chance >= 0 && chance <= 1 ? chance : 0.5
+      const value = random()
+      return value >= 0 && value <= 1 ? value : 0.5
     } catch (error) {
       reportOnce('random', random, error)
       return 0.5
@@ -192,15 +162,15 @@ function safeRandom(random: Random): Random {
   }
 }
 
-/** Reads options of which one must be given. */
-function parseRequired(
+/** Checks options of which one, `name`, is required. */
+function parseRequired<T extends object>(
   path: string,
   input: object,
   spec: OptionSpec,
-  name: string,
+  name: keyof T & string,
   problems: string[],
-): Record<string, unknown> {
-  const options = parseOptions(path, input, defaultsOf(spec) as Record<string, unknown>, spec, problems)
+): T {
+  const options = parseOptions(path, input, defaultsOf(spec) as T, spec, problems)
   if ((input as Record<string, unknown>)[name] === undefined)
     problems.push(optionProblem(`${path}.${name}`, spec[name]?.[1][0] as string, undefined))
   return options

@@ -1,10 +1,25 @@
 import { bindContext } from '../async-context.js'
+import { AttemptContext, type AttemptRun } from '../attempt/attempt.js'
 import type { Classification } from '../classify/index.js'
-import { AttemptContext, type AttemptRun } from '../execution/attempt.js'
-import type { GuardSettings } from '../guard/options.js'
+import type { Clock } from '../clock.js'
+import type { Duration } from '../duration.js'
 import type { Selection } from '../pool/members/member-pool.js'
 
-/** What the signals of slower calls are aborted with. */
+/** When an attempt that has not settled gets another parallel call. */
+export interface HedgeOptions {
+  /** How long to wait for a result before another call starts; after a failure it starts at once. */
+  delay: Duration
+  /** The maximum number of calls in addition to the first. @defaultValue 1 */
+  max?: number | undefined
+}
+
+/** {@link HedgeOptions}, checked and with defaults. */
+export interface HedgeSettings {
+  readonly delay: number
+  readonly max: number
+}
+
+/** The reason with which the signals of slower calls are aborted. */
 const LOSER_ABORT_REASON = new DOMException('Another call of the hedge was quicker', 'AbortError')
 
 /** What hedging needs from the execution whose attempt it runs. */
@@ -34,7 +49,8 @@ interface HedgedRun extends AttemptRun {
  */
 export class HedgedAttempt {
   private readonly host: HedgeHost
-  private readonly settings: GuardSettings
+  private readonly clock: Clock
+  private readonly delay: number
   private readonly first: AttemptRun
   private readonly running = new Set<HedgedRun>()
   private callsLeft: number
@@ -43,11 +59,12 @@ export class HedgedAttempt {
   private resolve!: (value: unknown) => void
   private reject!: (error: unknown) => void
 
-  constructor(host: HedgeHost, settings: GuardSettings, first: AttemptRun) {
+  constructor(host: HedgeHost, clock: Clock, { delay, max }: HedgeSettings, first: AttemptRun) {
     this.host = host
-    this.settings = settings
+    this.clock = clock
+    this.delay = delay
     this.first = first
-    this.callsLeft = settings.hedge?.max ?? 0
+    this.callsLeft = max
   }
 
   start(): Promise<unknown> {
@@ -79,7 +96,7 @@ export class HedgedAttempt {
 
   private finish(reason: unknown, isDeadline: boolean): void {
     this.isOver = true
-    this.settings.clock.clearTimer(this.timer)
+    this.clock.clearTimer(this.timer)
     for (const run of this.running) {
       this.host.cancelHedge(run, reason, isDeadline)
       run.context.abort(reason)
@@ -87,7 +104,7 @@ export class HedgedAttempt {
   }
 
   private readonly startNextHedge = (): void => {
-    this.settings.clock.clearTimer(this.timer)
+    this.clock.clearTimer(this.timer)
     if (this.isOver || this.callsLeft === 0) return
     const selection = this.host.selectForHedge()
     if (this.isOver) {
@@ -96,20 +113,17 @@ export class HedgedAttempt {
     } else if (selection !== false) {
       this.callsLeft--
       this.startRun(selection)
-    } else if (this.running.size > 0 && this.settings.hedge?.delay) this.waitForNextHedge()
+    } else if (this.running.size > 0 && this.delay > 0) this.waitForNextHedge()
   }
 
   private waitForNextHedge(): void {
-    this.timer = this.settings.clock.setTimer(
-      bindContext(this.startNextHedge),
-      this.settings.hedge?.delay ?? 0,
-    )
+    this.timer = this.clock.setTimer(bindContext(this.startNextHedge), this.delay)
   }
 
   private createRun(selection: Selection | undefined): HedgedRun {
     const { number } = this.first
     const context = new AttemptContext(number, selection?.member)
-    return { number, startedAt: this.settings.clock.now(), context, selection, isMemberFault: undefined }
+    return { number, startedAt: this.clock.now(), context, selection, isMemberFault: undefined }
   }
 
   private startRun(selection: Selection | undefined): void {

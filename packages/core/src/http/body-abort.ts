@@ -1,4 +1,4 @@
-import { offAbort, onAbort } from '../execution/abort.js'
+import { offAbort, onAbort } from '../abort.js'
 
 interface SignalSubscription {
   readonly signal: AbortSignal

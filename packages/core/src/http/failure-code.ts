@@ -1,5 +1,5 @@
+import type { AttemptContext } from '../attempt/attempt.js'
 import type { Clock } from '../clock.js'
-import type { AttemptContext } from '../execution/attempt.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 
 /** The number of bytes of a body that are searched for an error code. */

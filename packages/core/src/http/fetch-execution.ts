@@ -1,4 +1,4 @@
-import type { AttemptContext, PooledAttempt } from '../execution/attempt.js'
+import type { AttemptContext, PooledAttempt } from '../attempt/attempt.js'
 import type { CompiledRetryPolicy } from '../retry/options.js'
 import { canSendBody, type FetchBody, isOneShot } from './body.js'
 import { abortBodyOnSignal } from './body-abort.js'

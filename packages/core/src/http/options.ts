@@ -1,10 +1,6 @@
 import { isHoldfastError } from '../errors.js'
-import {
-  type FallbackInfo,
-  type GuardOptions,
-  type GuardSettings,
-  parseGuardOptions,
-} from '../guard/options.js'
+import type { FallbackInfo } from '../fallback/fallback.js'
+import { type GuardOptions, type GuardSettings, parseGuardOptions } from '../guard/options.js'
 import { type OptionRule, type OptionSpec, ofType, parseOptions, throwIfInvalid } from '../options.js'
 import type { MemberPool } from '../pool/members/member-pool.js'
 import {

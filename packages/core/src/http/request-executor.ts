@@ -1,5 +1,5 @@
+import { AttemptContext, type PooledAttempt } from '../attempt/attempt.js'
 import { byHttpStatus } from '../classify/http.js'
-import { AttemptContext, type PooledAttempt } from '../execution/attempt.js'
 import { Execution } from '../execution/execution.js'
 import type { GuardEvent } from '../guard/events.js'
 import { GuardExecutor } from '../guard/guard-executor.js'

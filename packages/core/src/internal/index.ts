@@ -1,6 +1,6 @@
 /**
- * The engine's own parts, for the packages that are built on it. They may change with every release; applications use
- * `holdfast` itself.
+ * Internal parts of the engine, for the other packages of the project. They can change with every release; applications
+ * import from `holdfast`.
  *
  * @packageDocumentation
  */
@@ -14,6 +14,7 @@ export {
   runOutsideContext,
   setSharedTimer,
 } from '../async-context.js'
+export { AttemptContext } from '../attempt/attempt.js'
 export { isCountedFailure } from '../breaker/counted-failure.js'
 export { BREAKER_DEFAULTS, type BreakerSettings, parseBreakerOptions } from '../breaker/options.js'
 export type { BreakerOutcome, PermitState } from '../breaker/permit.js'
@@ -24,9 +25,12 @@ export { CredentialThrottle } from '../credential-throttle.js'
 export { overridePlaces } from '../decorators/overrides.js'
 export { toBreakerOptions } from '../decorators/settings/circuit-breaker.js'
 export { parseDuration } from '../duration.js'
-export { createCheapError } from '../errors.js'
 export type { Admission } from '../execution/admission.js'
-export { AttemptContext } from '../execution/attempt.js'
+export {
+  createAttemptTimeoutError,
+  createBulkheadFullError,
+  createTotalTimeoutError,
+} from '../execution/errors.js'
 export { Execution, type GuardedFunction } from '../execution/execution.js'
 export { type FirstAttempt, type FirstAttemptTracker } from '../execution/first-attempt.js'
 export type { EffectivePolicy, ExecutionHooks } from '../execution/hooks.js'

@@ -12,6 +12,7 @@ import {
   positiveDuration,
   throwIfInvalid,
 } from '../options.js'
+import { reportOnce } from '../report.js'
 
 /** How much retrying there may be. */
 export interface RetryBudgetOptions {
@@ -124,3 +125,22 @@ export class RetryBudget {
 }
 
 const indexOfBucket = (bucket: number): number => ((bucket % BUCKET_COUNT) + BUCKET_COUNT) % BUCKET_COUNT
+
+/** Counts a call in the budget. A user's budget that throws is reported once. */
+export function countCall(budget: RetryBudget): void {
+  try {
+    budget.deposit()
+  } catch (error) {
+    reportOnce('the retry budget', budget, error)
+  }
+}
+
+/** Withdraws a retry from the budget. A user's budget that throws is reported once and allows no retry. */
+export function withdrawRetry(budget: RetryBudget): boolean {
+  try {
+    return budget.withdraw()
+  } catch (error) {
+    reportOnce('the retry budget', budget, error)
+    return false
+  }
+}

@@ -1,5 +1,5 @@
+import type { Attempt } from '../attempt/attempt.js'
 import { systemClock } from '../clock.js'
-import type { Attempt } from '../execution/attempt.js'
 import { cancelStatement } from './cancel.js'
 import {
   commitTransaction,

@@ -1,5 +1,5 @@
+import type { Attempt } from '../attempt/attempt.js'
 import { isHoldfastError } from '../errors.js'
-import type { Attempt } from '../execution/attempt.js'
 import { guard } from '../guard/guard.js'
 import { createUnknownCommitError, isUnknownCommit } from './commit.js'
 import { parseTransactionOptions, type TransactionOptions } from './options.js'

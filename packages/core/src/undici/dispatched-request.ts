@@ -1,4 +1,4 @@
-import type { AttemptContext, PooledAttempt } from '../execution/attempt.js'
+import type { AttemptContext, PooledAttempt } from '../attempt/attempt.js'
 import type { Execution } from '../execution/execution.js'
 import { targetOf } from '../http/check-target.js'
 import { createFetchContext, type FetchContext } from '../http/context.js'

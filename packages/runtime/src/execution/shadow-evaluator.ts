@@ -1,5 +1,13 @@
 import type { CircuitBreaker, Classification, HoldfastError, Random, StopReason } from 'holdfast'
-import { breakerOutcome, createCheapError, isRetryable, nextDelay, type PermitState } from 'holdfast/internal'
+import {
+  breakerOutcome,
+  createAttemptTimeoutError,
+  createBulkheadFullError,
+  createTotalTimeoutError,
+  isRetryable,
+  nextDelay,
+  type PermitState,
+} from 'holdfast/internal'
 import type { ShadowDecision } from '../observation/observed-call.js'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
 
@@ -41,8 +49,7 @@ export class ShadowEvaluator {
     if (++this.attemptNumber === 1) {
       this.callStartedAt = now
       if (initialPolicy.shadow?.bulkhead !== undefined && !this.enterBulkhead()) {
-        const { name = 'a call' } = guard.settings
-        const bulkheadError = createCheapError('BULKHEAD_FULL', `${name} has no room to run or wait`, {})
+        const bulkheadError = createBulkheadFullError(guard.settings.name)
         return this.createRejection(initialPolicy, bulkheadError, 'bulkhead_full')
       }
       initialPolicy.shadow?.budget?.deposit()
@@ -138,11 +145,11 @@ export class ShadowEvaluator {
     const { attemptTimeout = Infinity, totalTimeout = Infinity } = initialPolicy.shadow ?? {}
     const limit = Math.min(attemptTimeout, totalTimeout)
     if (this.attemptNumber !== 1 || now - this.attemptStartedAt <= limit) return undefined
-    const { name = 'a call' } = guard.settings
+    const { name } = guard.settings
     const isTotal = totalTimeout <= attemptTimeout
     const error = isTotal
-      ? createCheapError('TOTAL_TIMEOUT', `${name} took over ${totalTimeout} ms in all`, {})
-      : createCheapError('ATTEMPT_TIMEOUT', `attempt 1 of ${name} took over ${attemptTimeout} ms`, {})
+      ? createTotalTimeoutError(name, totalTimeout)
+      : createAttemptTimeoutError(name, 1, attemptTimeout)
     const classification = guard.classify(error, true)
     const outcome = {
       hasThrown: true,

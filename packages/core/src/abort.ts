@@ -1,4 +1,4 @@
-import { type AsyncScope, captureContext, runInContext } from '../async-context.js'
+import { type AsyncScope, captureContext, runInContext } from './async-context.js'
 
 /** An object that is notified when a signal is aborted. */
 export interface AbortListener {
