@@ -9,14 +9,22 @@ const MAX_CONCURRENT_REQUESTS = 10
 
 /** The connection of a client: its requests that have no response yet, and what may still be read from it. */
 export class ClientConnection {
-  /** Whether nothing more is read: the response to what was read closes the connection. */
+  /** Whether no further request is handled: the response to one that was read closes the connection. */
   isLast = false
   /** Whether a request is read anew, by another parser, and is the last of its connection. */
   isRecovered = false
+  /** Whether nothing was read since requests began to wait: a head that is late then may have been sent in time. */
+  hasStoppedReading = false
   private readonly socket: Socket
   /** In the order of their requests. Nothing else may be written to the connection before them. */
   private readonly pending = new Set<ServerResponse>()
   private readonly line: PartialLine
+  /** The response to the last request that was read. */
+  private newest: ServerResponse | undefined = undefined
+  /** Whether a request was read that is not handled. */
+  private hasIgnored = false
+  /** Whether the connection was paused by `pauseIfBusy`. */
+  private hasPaused = false
   /** The last request that was read, if it has a body. */
   private withBody: IncomingMessage | undefined = undefined
   private controller: AbortController | undefined = undefined
@@ -41,11 +49,7 @@ export class ClientConnection {
 
   /** Whether the connection is closed after a response to what was read: a request behind that is not handled. */
   get isClosing(): boolean {
-    return (
-      this.isLast ||
-      !this.socket.writable ||
-      (this.hasPending && [...this.pending].some(({ shouldKeepAlive }) => !shouldKeepAlive))
-    )
+    return this.isLast || !this.socket.writable || this.newest?.shouldKeepAlive === false
   }
 
   /** Whether an error in what was read answers a request, and that one alone: the one whose body it is in. */
@@ -59,19 +63,41 @@ export class ClientConnection {
     return this.hasPending && [...this.pending].every(({ req }) => req.complete)
   }
 
-  /** Notes a request. */
-  add(req: IncomingMessage, res: ServerResponse, hasBody: boolean): void {
+  /** Notes a request. Returns whether it is to be handled: it is not behind one that closes the connection. */
+  add(req: IncomingMessage, res: ServerResponse, hasBody: boolean): boolean {
+    this.isLast = this.isClosing
     this.pending.add(res)
+    this.newest = res
     this.withBody = hasBody ? req : undefined
+    this.hasIgnored = this.isLast
+    return !this.isLast
+  }
+
+  /** Has the response to a request close the connection. */
+  closeAfter(res: ServerResponse): void {
+    res.shouldKeepAlive = false
+    this.isLast = true
   }
 
   /** Handles a request that was added, at once or when fewer run. Nothing more is read until all of them run. */
   schedule(handle: () => void): void {
     if (this.pending.size - this.queue.length <= MAX_CONCURRENT_REQUESTS) handle()
-    else {
-      this.queue.push(handle)
-      this.socket.pause()
-    }
+    else this.queue.push(handle)
+  }
+
+  /**
+   * Reads nothing more while requests wait to be handled, or what comes is not handled. Called after the parser has read a packet,
+   * because the parser resumes the connection with each request, and when the connection was resumed: Node pauses it too, for
+   * responses that are not sent yet and for bodies that are not read, and must not be resumed here from such a pause.
+   */
+  readonly pauseIfBusy = (): void => {
+    const { socket } = this
+    const isBusy = this.queue.length > 0 || (this.hasIgnored && socket.writable)
+    if (!isBusy) return
+    this.hasStoppedReading = true
+    if (socket.isPaused()) return
+    this.hasPaused = true
+    socket.pause()
   }
 
   /** Notes what was read, after the parser has read it. */
@@ -84,13 +110,18 @@ export class ClientConnection {
       if ('transfer-encoding' in withBody.headers) line.append(chunk)
       else line.clear()
     }
+    this.hasStoppedReading = false
+    this.pauseIfBusy()
   }
 
   /** Notes that a response is complete, or never will be. */
   delete(res: ServerResponse): void {
     this.pending.delete(res)
     const next = this.queue.shift()
-    if (next !== undefined && this.queue.length === 0) this.socket.resume()
+    if (this.hasPaused && this.queue.length === 0) {
+      this.hasPaused = false
+      this.socket.resume()
+    }
     if (this.socket.writable) next?.()
     if (!this.hasPending) for (const callback of this.onAnswered.splice(0)) callback()
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { RunOptions } from 'holdfast'
 import { authenticate, isErrorResponse } from './authenticate.js'
+import type { ClientConnection } from './client-connection.js'
 import { dispatcherFor, type ProxyHandlerContext } from './context.js'
 import { BAD_TARGET, type ErrorResponse, FORBIDDEN, sendError, toErrorResponse } from './error-responses.js'
 import type { RequestHead } from './headers.js'
@@ -18,20 +19,20 @@ import {
 /** Methods that mean the same however often they arrive. */
 const IDEMPOTENT_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 
-/** Answers a request in absolute form. `signal` is aborted when the client is gone. */
+/** Answers a request in absolute form. */
 export function handleRequest(
   proxyContext: ProxyHandlerContext,
   req: IncomingMessage,
   res: ServerResponse,
   head: RequestHead,
-  signal: AbortSignal,
+  connection: ClientConnection,
 ): void {
   const { targets, counts } = proxyContext
   const reject = (errorResponse: ErrorResponse): void => {
     counts.refused++
     sendError(res, errorResponse)
   }
-  if (proxyContext.isClosing) res.shouldKeepAlive = false
+  if (proxyContext.isClosing) connection.closeAfter(res)
   const parsed = parseAbsolute(req.url ?? '')
   if (parsed === undefined) return reject(BAD_TARGET)
   const caller = authenticate(proxyContext, head.authorization, req.socket)
@@ -42,8 +43,8 @@ export function handleRequest(
     const { user, context } = caller
     const call: ProxyCall = { kind: 'request', method, host: target.host, policy: head.policy, user, context }
     counts.requests++
-    forwardRequest(proxyContext, req, res, head, call, target.origin, path, signal).catch((error: unknown) =>
-      reject(toErrorResponse(error)),
+    forwardRequest(proxyContext, req, res, head, call, target.origin, path, connection).catch(
+      (error: unknown) => reject(toErrorResponse(error)),
     )
   }
   const allowed = targets.allows(target.hostname)
@@ -60,9 +61,10 @@ async function forwardRequest(
   call: ProxyCall,
   origin: string,
   path: string,
-  signal: AbortSignal,
+  connection: ClientConnection,
 ): Promise<void> {
   const { settings, guardFor } = proxyContext
+  const { signal } = connection
   const guard = guardFor(call)
   const isSmall = !head.isChunked && head.contentLength <= MAX_BUFFERED_BYTES
   if (head.isChunked || head.contentLength > 0) enforceBodyTimeout(req, settings.idleTimeout)
@@ -101,7 +103,7 @@ async function forwardRequest(
   const response = responseOf(outcome)
   requestState.discardBefore(Number.POSITIVE_INFINITY, response)
   if (response === undefined) throw outcome
-  if (proxyContext.isClosing) res.shouldKeepAlive = false
+  if (proxyContext.isClosing) connection.closeAfter(res)
   try {
     response.deliver(res, settings.idleTimeout)
   } catch (error) {

@@ -39,24 +39,21 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
       const connection = connections.get(req.socket)
       const head = parseRequestHead(req.rawHeaders)
       const { problem, isChunked, contentLength } = head
-      const isBehindLast = connection.isClosing
-      connection.add(req, res, isChunked || contentLength > 0)
+      const isHandled = connection.add(req, res, isChunked || contentLength > 0)
       res.on('close', () => {
         connection.delete(res)
         // Idle connections are closed while the proxy is shutting down.
         if (proxyContext.isClosing) setImmediate(() => server.closeIdleConnections())
       })
       // A request behind one that closes the connection is not handled: another server may read it as part of that one.
-      if (isBehindLast) return
-      if (problem !== undefined || (isChunked && req.httpVersionMinor === 0) || connection.isRecovered) {
-        res.shouldKeepAlive = false
-        connection.isLast = true
-      }
+      if (!isHandled) return
+      if (problem !== undefined || (isChunked && req.httpVersionMinor === 0) || connection.isRecovered)
+        connection.closeAfter(res)
       if (problem !== undefined) {
         proxyContext.counts.refused++
         sendError(res, problem)
       } else if (isForProxyItself(req)) answerOwn(proxyContext, res)
-      else connection.schedule(() => handleRequest(proxyContext, req, res, head, connection.signal))
+      else connection.schedule(() => handleRequest(proxyContext, req, res, head, connection))
     },
   )
   server.maxConnections = maxConnections
@@ -65,7 +62,7 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
     if (connections.has(socket)) return
     const connection = connections.get(socket)
     proxyContext.connections++
-    socket.on('data', connection.onData)
+    socket.on('data', connection.onData).on('resume', connection.pauseIfBusy)
     socket.once('close', () => {
       proxyContext.connections--
       connection.close()
@@ -92,7 +89,7 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
     socket.pause()
     socket.unshift(Buffer.concat([removeUpgrade(req), client.end()]))
     server.emit('connection', socket)
-    socket.resume()
+    socket.on('data', connections.get(socket).onData).resume()
   }
   server.on('connect', (req: IncomingMessage, socket: Socket, head: Buffer) => {
     void takeOver(socket, head, (client) => handleConnect(proxyContext, req, client))
@@ -120,6 +117,8 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
     const silent = connection.hasPending && !connection.ownsError
     // Bytes after a request that is the last of its connection are ignored: its response closes the connection.
     if (error.code === 'HPE_CLOSED_CONNECTION' && connection.hasPending) return
+    // The rest of the head was not read, and may be there.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection.hasStoppedReading) return
     // The timeout is that of the parser that was replaced.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && connection.isRecovered) return
     const line =

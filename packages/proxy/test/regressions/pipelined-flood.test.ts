@@ -1,7 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { ask, proxyFor } from '../kit/clients.js'
+import { ask, proxyFor, raw } from '../kit/clients.js'
 import { startTarget } from '../kit/target.js'
 
 it('runs a limited number of pipelined requests of one connection at a time, and answers all in order', async () => {
@@ -35,5 +36,101 @@ it('runs a limited number of pipelined requests of one connection at a time, and
   await done
   expect([...got.matchAll(/^x-url: (.*)\r$/gm)].map(([, url]) => url)).toEqual(urls)
   expect(warnings).toEqual([])
+  client.destroy()
+})
+
+/** Counts the requests that a server on a port has read and not answered yet, until the test ends. */
+function countUnanswered(port: number): { now: number; max: number } {
+  const count = { now: 0, max: 0 }
+  const isOf = (message: unknown): boolean => (message as { socket: Socket }).socket.localPort === port
+  const onStart = (message: unknown): void => {
+    if (isOf(message)) count.max = Math.max(count.max, ++count.now)
+  }
+  const onFinish = (message: unknown): void => {
+    if (isOf(message)) count.now--
+  }
+  subscribe('http.server.request.start', onStart)
+  subscribe('http.server.response.finish', onFinish)
+  onTestFinished(() => {
+    unsubscribe('http.server.request.start', onStart)
+    unsubscribe('http.server.response.finish', onFinish)
+  })
+  return count
+}
+
+/** More than one read of a socket returns (64 KiB), in requests of 1 KiB, together with those that run. */
+const MAX_UNANSWERED = 64 + 10 + 10
+const padding = 'x'.repeat(1000)
+
+it.each([
+  ['short responses', 10],
+  ['responses that fill the connection', 200_000],
+])('reads no further pipelined requests while some wait to be handled (%s)', async (_name, size) => {
+  const target = await startTarget((_, response) => response.end('x'.repeat(size)))
+  const proxy = await proxyFor()
+  const count = countUnanswered(proxy.port)
+  const client = connect(proxy.port, '127.0.0.1')
+  let received = 0
+  const done = new Promise<void>((resolve) => {
+    client.on('data', (chunk) => {
+      received += chunk.length
+      if (received > 500 * size) resolve()
+    })
+  })
+  client.write(`GET ${target.url}/ HTTP/1.1\r\nHost: a\r\nX: ${padding}\r\n\r\n`.repeat(500))
+  await done
+  expect(count.max).toBeLessThanOrEqual(MAX_UNANSWERED)
+  client.destroy()
+})
+
+it('reads no further pipelined requests behind one that closes the connection', async () => {
+  const held: ServerResponse[] = []
+  const target = await startTarget((_, response) => void held.push(response))
+  const proxy = await proxyFor()
+  const count = countUnanswered(proxy.port)
+  const client = connect(proxy.port, '127.0.0.1')
+  let got = ''
+  const closed = new Promise<void>((resolve) => {
+    client.on('data', (chunk) => (got += chunk.toString('latin1'))).on('close', () => resolve())
+  })
+  client.on('error', () => {})
+  const first = `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\n\r\n`
+  const ambiguous = `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n`
+  const next = `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\nX: ${padding}\r\n\r\n`
+  client.write(first + ambiguous + next.repeat(1000))
+  while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  for (let i = 0; i < 20; i++) await ask(proxy, proxy.url)
+  expect(count.max).toBeLessThanOrEqual(MAX_UNANSWERED)
+  for (const response of held) response.end()
+  await closed
+  expect(got.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
+})
+
+it('does not time out a request head that it stopped reading', async () => {
+  const held: ServerResponse[] = []
+  let isOpen = false
+  const target = await startTarget((_, response) => {
+    if (isOpen) response.end()
+    else held.push(response)
+  })
+  const proxy = await proxyFor({ headTimeout: 200 })
+  const client = connect(proxy.port, '127.0.0.1')
+  let got = ''
+  const done = new Promise<void>((resolve) => {
+    client.on('data', (chunk) => {
+      got += chunk.toString('latin1')
+      if (got.includes('404 Not Found')) resolve()
+    })
+    client.on('close', () => resolve())
+  })
+  const request = `GET ${target.url}/ HTTP/1.1\r\nHost: a\r\nX: ${padding}\r\n\r\n`
+  client.write(`${request.repeat(300)}GET /none HTTP/1.1\r\nHost: a\r\n\r\n`)
+  while (held.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  // A head that began later is timed out.
+  expect(await raw(proxy, 'GET http://a/')).toMatch(/^HTTP\/1\.1 408 /)
+  isOpen = true
+  for (const response of held) response.end()
+  await done
+  expect(got.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(300)
   client.destroy()
 })
