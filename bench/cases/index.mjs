@@ -5,6 +5,7 @@ import { fleet } from './fleet.mjs'
 import { load } from './load.mjs'
 import { loading } from './loading.mjs'
 import { poolEffect } from './pool-effect.mjs'
+import { poolGuard } from './pool-guard.mjs'
 import { poolMembers } from './pool-members.mjs'
 import { poolPicks } from './pool-picks.mjs'
 import { poolTogether } from './pool-together.mjs'
@@ -55,6 +56,7 @@ export const cases = [
   collection,
   resting,
   poolPicks,
+  poolGuard,
   poolMembers,
   poolTogether,
   poolEffect,

@@ -1,4 +1,4 @@
-import { Pool } from 'holdfast'
+import { guard, Pool } from 'holdfast'
 import { fill, time } from './batch.mjs'
 
 export const STRATEGIES = /** @type {const} */ ([
@@ -98,6 +98,30 @@ export async function picks(strategy, count) {
     await batch.run(times)
     samples.push((processorTime(before) * 1e6) / times)
   }
+  return samples
+}
+
+/**
+ * What a pool adds to a call through a guard, in turns with the same guard without a pool.
+ *
+ * @param {Strategy} strategy
+ * @param {number} count
+ * @returns {Promise<number[]>} nanoseconds of the processor's time
+ */
+export async function guardOverhead(strategy, count) {
+  const succeed = async () => 1
+  const withPool = guard({ pool: new Pool({ id: 'pool', members: members(count), strategy }) })
+  const withoutPool = guard()
+  /** @param {ReturnType<typeof guard>} one @param {number} times */
+  const measure = async (one, times) => {
+    const before = process.cpuUsage()
+    for (let i = 0; i < times; i++) await one.run(succeed, { context: CONTEXTS[i & 1023] })
+    return (processorTime(before) * 1e6) / times
+  }
+  for (let i = 0; i < 4; i++) for (const one of [withPool, withoutPool]) await measure(one, 20_000)
+  const samples = []
+  for (let i = 0; i < 15; i++)
+    samples.push((await measure(withPool, 10_000)) - (await measure(withoutPool, 10_000)))
   return samples
 }
 

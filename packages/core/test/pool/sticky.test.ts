@@ -38,6 +38,28 @@ describe('sticky', () => {
     expect(sessions.map((context) => call(pool, SUCCESS, context))).toEqual(home)
   })
 
+  it('sends sessions to the members that a new pool would choose, though a large pool caches its choices', () => {
+    const many = Array.from({ length: 6000 }, (_, i) => ({ session: `user-${i % 5000}` }))
+    const all = called(...ids(5000))
+    const { pool } = made({ strategy: 'sticky', members: all })
+    const drained = new Set<string>()
+    const expectFreshChoices = () => {
+      const members = all.filter(({ id }) => !drained.has(id))
+      const fresh = made({ strategy: 'sticky', members }).pool
+      for (const context of many) expect(call(pool, SUCCESS, context)).toBe(call(fresh, SUCCESS, context))
+    }
+    expectFreshChoices()
+    for (const context of many.slice(0, 5)) {
+      const id = call(pool, SUCCESS, context)
+      drained.add(id as string)
+      pool.drain(id as string)
+    }
+    expectFreshChoices()
+    for (const id of drained) pool.enable(id)
+    drained.clear()
+    expectFreshChoices()
+  })
+
   it('moves to a new member only the sessions that it gets', () => {
     const { pool } = made({ strategy: 'sticky', members: called(...ids(20)) })
     const home = sessions.map((context) => call(pool, SUCCESS, context))
