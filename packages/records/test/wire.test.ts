@@ -287,7 +287,7 @@ describe('toWire', () => {
     expect(() => toWire(value)).toThrow(
       expect.objectContaining({
         code: 'INVALID_OPTIONS',
-        message: expect.stringContaining('takes one of these records'),
+        message: expect.stringContaining('expected one of these records'),
       }),
     )
   })

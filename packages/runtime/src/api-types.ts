@@ -15,30 +15,30 @@ import type {
 import type { BreakerEventFilter, EventFilter, Page, SessionFilter } from '@holdfast/store'
 import type { Attempt, Clock, Member, MemberStatus, Pool, Random, RetryOptions } from 'holdfast'
 
-/** What one call may be given besides its operation and function. */
+/** The options of one call. */
 export interface CallOptions {
-  /** Facts about the call: recorded, redacted, and read by pools (`session`, `region`). */
+  /** Data about the call. It is recorded after redaction, and pools read `session` and `region` of it. */
   context?: Record<string, unknown> | undefined
-  /** Ties records of several calls together; made where none is given. */
+  /** Links the records of several calls. @defaultValue a random id */
   correlationId?: string | undefined
-  /** What the call is about; the `itemId` of its dead letter. */
+  /** The item that the call is about; the `itemId` of its dead letter. */
   itemId?: string | undefined
-  /** Makes the call dead-letter when it ends in failure: all that a replay needs, as JSON. */
+  /** Everything that a replay needs, as JSON. A call with a payload that fails becomes a dead letter. */
   payload?: unknown
-  /** Handed to the replay's handler; made where none is given. */
+  /** Passed to the handler of a replay. @defaultValue a random key */
   idempotencyKey?: string | undefined
-  /** The breaker of this service, under `circuit_breakers`, guards the call. */
+  /** The call must pass the breaker of this service, listed under `circuit_breakers`. */
   service?: string | undefined
-  /** Each attempt goes to a member of this pool. */
+  /** Each attempt uses a member of this pool. */
   pool?: string | undefined
-  /** The policy for this call: the id of one, or the fields of one. */
+  /** The policy of this call: the id of a policy, or policy fields. */
   policy?: string | PolicyFields | undefined
   /**
-   * Changes the policy's retrying for this call; what it leaves out stays. False: one attempt. An override
-   * `Retry/enabled: false` wins over it.
+   * Overrides the retry options of the policy for this call; options that are absent keep their value. `false` allows one
+   * attempt. An override `Retry/enabled: false` takes precedence.
    */
   retry?: RetryOptions | false | undefined
-  /** What the call is named in records. @defaultValue the operation */
+  /** The name of the call in records. @defaultValue the operation */
   name?: string | undefined
   /** Ends the call at once when aborted. */
   signal?: AbortSignal | undefined
@@ -49,9 +49,9 @@ export interface PolicyService {
   get(id: string): Promise<RetryPolicy>
   list(): Promise<RetryPolicy[]>
   /**
-   * Puts a policy in place of what was put before: a field that is left out is as the file, its defaults and the built-in values
-   * have it, whatever an earlier put said. To change one field of several, put `{ ...what was put, field }`. Takes effect at
-   * once and survives a restart.
+   * Creates or replaces a policy. A field that is absent gets its value from the file, the defaults or the built-in values,
+   * even if an earlier `put` had set it. To change one field, put `{ ...previous, field }`. The policy takes effect at once
+   * and is kept over restarts.
    *
    * @throws CONFIG_INVALID
    */
@@ -60,33 +60,33 @@ export interface PolicyService {
   delete(id: string, actor?: Actor): Promise<void>
 }
 
-/** Which breakers are meant. */
+/** Selects breakers. */
 export interface BreakerFilter {
   state?: CircuitBreakerState['state'] | undefined
-  /** The breakers of this pool's members alone. */
+  /** Only the breakers of this pool's members. */
   pool?: string | undefined
 }
 
 export interface BreakerService {
   list(filter?: BreakerFilter): Promise<CircuitBreakerState[]>
-  /** The ids of those that `list` lists, in its order: for whoever wants to see a part of very many. */
+  /** The ids of the breakers that `list` returns, in the same order. With very many breakers this is cheaper. */
   ids(filter?: BreakerFilter): Promise<string[]>
   get(id: string): Promise<CircuitBreakerState | undefined>
   reset(id: string, actor?: Actor): Promise<CircuitBreakerState>
   trip(id: string, actor?: Actor): Promise<CircuitBreakerState>
-  /** Changes of state, newest first. */
+  /** State changes, newest first. */
   events(filter?: BreakerEventFilter): Promise<Page<CircuitBreakerEvent>>
 }
 
 export interface SessionService {
   list(filter?: SessionFilter & { active?: boolean | undefined }): Promise<Page<RetrySession>>
   get(id: string): Promise<RetrySession | undefined>
-  /** The call rejects with CANCELLED. False where no such call runs. */
+  /** Cancels a call, which rejects with CANCELLED. Returns false where no such call is running. */
   cancel(id: string, actor?: Actor): Promise<boolean>
 }
 
 export interface EventService {
-  /** Tells `listener` of every event of a type, one at a time, until the function it returns is called. */
+  /** Calls `listener` with every event of a type, one at a time, until the returned function is called. */
   on(type: EventType | '*', listener: (event: RetryEvent) => unknown): () => void
   list(filter?: EventFilter): Promise<Page<RetryEvent>>
 }
@@ -109,28 +109,31 @@ export interface Health {
   circuitBreakers: { total: number; open: number; halfOpen: number }
 }
 
-/** How a runtime is opened. */
+/** The options of `Holdfast.open`. */
 export interface OpenOptions {
-  /** A path, or a configuration as TypeScript writes it: camelCase and milliseconds. */
+  /** The path of a config file, or a configuration object with camelCase keys and milliseconds. */
   config?: string | object | undefined
-  /** Where records live. @defaultValue the file's `store`; `memory` for an object */
+  /** The url of the store for records. @defaultValue the file's `store`; `memory` for an object */
   store?: string | undefined
   clock?: Clock | undefined
   random?: Random | undefined
   logger?: Logger | undefined
-  /** Starts on the ready policies where the file cannot be loaded, and says so loudly. @defaultValue false */
+  /**
+   * Opens with the built-in policies where the file cannot be loaded, and reports that on stderr and as an event.
+   * @defaultValue false
+   */
   fallback?: boolean | undefined
-  /** Follows the file as it changes. @defaultValue true */
+  /** Reloads the file when it changes. @defaultValue true */
   watch?: boolean | undefined
   /** The environment for overrides and `${VAR}`. @defaultValue process.env */
   env?: Record<string, string | undefined> | undefined
 }
 
-/** A member as it is added to a pool of the configuration. */
+/** A member that is added to a pool of the configuration. */
 export interface NewMember {
-  /** What it is called. @defaultValue the host and port of its url */
+  /** The id of the member. @defaultValue the host and port of its url */
   id?: string | undefined
-  /** Where it is; may hold credentials, which no record, log line or answer shows. */
+  /** The address of the member. It may hold credentials, which no record, log line or response shows. */
   url: string
   weight?: number | undefined
   region?: string | undefined
@@ -138,37 +141,38 @@ export interface NewMember {
   tags?: string[] | undefined
 }
 
-/** What may be changed of a member. */
+/** The settings of a member that can be changed. */
 export interface MemberUpdate {
-  /** False disables it until it is enabled. */
+  /** `false` disables the member until it is enabled again. */
   enabled?: boolean | undefined
-  /** True drains it, as before it is removed or restarted. */
+  /** `true` drains the member, for example before it is removed or restarted. */
   draining?: boolean | undefined
   weight?: number | undefined
 }
 
-/** How a member stands: `drained` is one that is draining, `disabled` one that was disabled. */
+/** The status of a member: `drained` while it is draining, `disabled` after it was disabled. */
 export type PoolMemberStatus = MemberStatus | 'disabled'
 
-/** The pools of the configuration. Changes of their members take effect at once and survive a restart. */
+/** The pools of the configuration. Changes of their members take effect at once and are kept over restarts. */
 export interface PoolService {
   /** @throws INVALID_OPTIONS for an unknown pool */
   get(id: string): Pool
   list(): Promise<Pool[]>
-  /** @throws INVALID_OPTIONS that lists what is wrong with it; an id that another member has is wrong too */
+  /** @throws INVALID_OPTIONS that lists all problems; an id that another member has is a problem too */
   addMember(pool: string, member: NewMember, actor?: Actor): Promise<Member>
   /**
-   * `enabled: false` and `draining: true` both send no more calls to it, and let those in flight end; `memberStatus` tells them
-   * apart. `enabled: true` ends either, `draining: false` ends draining alone. @throws INVALID_OPTIONS for an unknown member
+   * Both `enabled: false` and `draining: true` keep new calls from the member and let active ones end; `memberStatus`
+   * distinguishes the two. `enabled: true` ends either, `draining: false` ends only draining. @throws INVALID_OPTIONS for
+   * an unknown member
    */
   changeMember(pool: string, member: string, change: MemberUpdate, actor?: Actor): Promise<Member>
-  /** How a member stands: as its pool has it, and `disabled` where it was disabled. @throws INVALID_OPTIONS for an unknown member */
+  /** The status of a member in its pool; `disabled` where it was disabled. @throws INVALID_OPTIONS for an unknown member */
   memberStatus(pool: string, member: string): PoolMemberStatus
   /** @throws INVALID_OPTIONS for an unknown member */
   removeMember(pool: string, member: string, actor?: Actor): Promise<void>
 }
 
-/** Runs `fn` under an operation's rules. */
+/** Runs `fn` under the policies of an operation. */
 export type Run = <T>(
   operation: string,
   fn: (attempt: Attempt) => T | PromiseLike<T>,

@@ -33,7 +33,7 @@ const CALL_CHECKS: Readonly<Record<keyof CallOptions, OptionCheck>> = {
   ],
 }
 
-/** Refuses what no operation can be called. @throws INVALID_OPTIONS */
+/** Rejects a value that is not an operation name. @throws INVALID_OPTIONS */
 export const checkOperation = (operation: unknown): void =>
   checkOptions(
     'the call cannot be made',
@@ -41,25 +41,27 @@ export const checkOperation = (operation: unknown): void =>
     { operation: ['a name such as browser.save', nonEmptyString[1]] },
   )
 
-/** Where an empty text says nothing: what is made, or the operation, takes its place. */
+/** The options whose empty string means that the option is absent. */
 const EMPTY_MEANS_ABSENT: ReadonlySet<string> = new Set(['correlationId', 'itemId', 'idempotencyKey', 'name'])
 
-/** Whether an option is as if it was not there. */
+/** Whether an option counts as absent. */
 export const isAbsent = (name: string, value: unknown): boolean =>
   value === undefined || (value === '' && EMPTY_MEANS_ABSENT.has(name))
 
-/** The options that a call goes by. @throws INVALID_OPTIONS for those that none can go by */
+/** Checks the options of a call and removes absent ones. @throws INVALID_OPTIONS */
 export function parseCallOptions(options: CallOptions | undefined): CallOptions | undefined {
   if (options === undefined || isValid(options)) return options
   checkOptions('the call cannot be made', options, {}, CALL_CHECKS)
   const parsed: Record<string, unknown> = {}
-  // What options inherit counts too.
+  // Inherited options count too.
   for (const name in options)
     if (!isAbsent(name, options[name as never])) parsed[name] = options[name as never]
   return parsed
 }
 
-/** Whether options can be gone by as they are, in a tenth of the time: it is asked of every call. */
+/**
+ * Whether options can be used unchanged. This check runs for every call and takes a tenth of the time of `checkOptions`.
+ */
 function isValid(options: unknown): boolean {
   if (typeof options !== 'object' || options === null) return false
   for (const name in options) {
@@ -71,11 +73,11 @@ function isValid(options: unknown): boolean {
   return true
 }
 
-/** Refuses what a method of a guard cannot be given. @throws INVALID_OPTIONS */
+/** Rejects an argument of a guard's method that is not a function. @throws INVALID_OPTIONS */
 export const checkFunction = (method: string, input: unknown): void =>
-  checkOptions('a guard cannot go by it', { [method]: input }, { [method]: anyFunction })
+  checkOptions('the guard cannot be used', { [method]: input }, { [method]: anyFunction })
 
-/** Who acted, checked before anything is changed. @throws INVALID_OPTIONS */
+/** Checks an actor before anything is changed. @throws INVALID_OPTIONS */
 export function parseActor(input: unknown): Actor {
   if (input === undefined) return {}
   const { by, reason } = Object(input) as Actor
@@ -83,7 +85,7 @@ export function parseActor(input: unknown): Actor {
   return input as Actor
 }
 
-/** The options of a call that can be made. @throws INVALID_OPTIONS for one that cannot */
+/** Checks the function and the options of a call, and returns the options. @throws INVALID_OPTIONS */
 export function parseCall(fn: unknown, options: CallOptions | undefined): CallOptions | undefined {
   if (typeof fn !== 'function') checkOptions('the call cannot be made', { fn }, { fn: anyFunction })
   return parseCallOptions(options)
@@ -108,6 +110,6 @@ const OPEN_CHECKS: Readonly<Record<keyof OpenOptions, OptionCheck>> = {
   env: anyObject,
 }
 
-/** Refuses options that say nothing a runtime knows. @throws INVALID_OPTIONS */
+/** Rejects unknown or wrong options of `Holdfast.open`. @throws INVALID_OPTIONS */
 export const checkOpenOptions = (options: unknown): void =>
-  checkOptions('Holdfast.open cannot go by what it was given, a path or options', options, {}, OPEN_CHECKS)
+  checkOptions('Holdfast.open: expected a path or options', options, {}, OPEN_CHECKS)

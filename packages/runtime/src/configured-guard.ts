@@ -3,15 +3,15 @@ import { formatInstance, INSPECT, type Inspect } from 'holdfast/internal'
 import type { CallOptions, Run } from './api-types.js'
 import { checkFunction, isAbsent } from './call-options.js'
 
-/** What a guard that follows the configuration is made of. */
+/** The parts of a guard that follows the configuration. */
 export interface ConfiguredGuardParts {
   run: Run
   breaker(): CircuitBreaker | undefined
-  /** Tells what happens to calls of the operation. */
+  /** Adds a listener for the events of the operation's calls. */
   on(listener: (event: GuardEvent) => void): () => void
 }
 
-/** A guard for an operation, whose every call goes by the configuration of the moment it begins. */
+/** A guard for an operation. Each call uses the configuration that is in force when it starts. */
 export class ConfiguredGuard implements Guard {
   readonly name: string
   readonly breakers = undefined

@@ -90,7 +90,7 @@ export type Wire<T> = T extends readonly (infer Item)[]
                               ? z.input<typeof windowSchema>
                               : WireResponse<T>
 
-/** The wire form of what the runtime answers besides records. */
+/** The wire form of the runtime's other results. */
 type WireResponse<T> = T extends Health
   ? z.input<typeof healthSchema>
   : T extends Explanation
@@ -101,10 +101,10 @@ type WireResponse<T> = T extends Health
         ? z.input<typeof configVersionSchema>
         : unknown
 
-/** A policy as the config resolves it has no version: it becomes a record here. */
+/** A resolved policy has no schema version, which its record needs. */
 const encodePolicy = (policy: RetryPolicy) => ({ schema: SCHEMA, ...policyCodec.encode(policy) })
 
-/** Each record by the fields that no other has. */
+/** The encoder of each kind of record, found by fields that only this kind has. */
 const RECORD_ENCODERS: readonly (readonly [
   name: string,
   fields: readonly string[],
@@ -130,9 +130,9 @@ const RECORD_ENCODERS: readonly (readonly [
 ]
 
 /**
- * The wire form of a record: snake_case, seconds, ISO 8601. Lists and `{ items, cursor }` pages of records are taken too,
- * and so is what `health`, `config.explain`, `config.history` and `deadLetters.stats` answer.
- * What is the user's (`context`, payloads, results) passes through as it is. Which record it is shows by its fields.
+ * Converts a record to its wire form: snake_case, seconds, ISO 8601. It also takes lists and `{ items, cursor }` pages of
+ * records, and the results of `health`, `config.explain`, `config.history` and `deadLetters.stats`. User data (`context`,
+ * payloads, results) is not changed. The kind of record is recognised by its fields.
  *
  * @throws INVALID_OPTIONS for anything else
  *
@@ -160,7 +160,7 @@ function encodeRecord(record: unknown): unknown {
   }
   throw new HoldfastError(
     'INVALID_OPTIONS',
-    `toWire: got ${formatValue(record)}, takes one of these records in the TypeScript spelling, an array or a { items, cursor } page of them: ${RECORD_ENCODERS.map(([name]) => name).join(', ')}`,
+    `toWire: expected one of these records with camelCase keys, an array or a { items, cursor } page of them: ${RECORD_ENCODERS.map(([name]) => name).join(', ')}; got ${formatValue(record)}`,
   )
 }
 

@@ -10,11 +10,11 @@ import { runOutsideContext } from 'holdfast/internal'
 import { AlertLimiter } from './limiter.js'
 import { type AlertOptions, Webhook } from './webhook.js'
 
-/** How many alerts may be on their way, and how long the end of the process waits for them. */
+/** How many alerts can be in flight, and how long `close` waits for them. */
 const MAX_PENDING_ALERTS = 100
 const CLOSE_TIMEOUT_MS = 3000
 
-/** A failure that a person has to act on. */
+/** A failure that requires action by a person. */
 export interface CriticalFailure {
   readonly operation: string
   readonly kind: string
@@ -27,7 +27,7 @@ export interface CriticalFailure {
   readonly httpStatus?: number | undefined
 }
 
-/** Tells of critical failures: an event each, and a webhook that is not told too often. No call waits for it. */
+/** Reports critical failures: each as an event, and rate-limited to a webhook. No call waits for it. */
 export class Alerts {
   private readonly runtime: RuntimeContext
   private readonly options: () => AlertOptions
@@ -45,7 +45,7 @@ export class Alerts {
     this.warnings = new ThrottledWarnings(runtime.clock, (line) => runtime.warn(line))
   }
 
-  /** A call failed in a way that a person has to act on. */
+  /** A call failed in a way that requires action by a person. */
   raise({ operation, kind, error, itemId, httpStatus, correlationId, ...ids }: CriticalFailure): RetryEvent {
     const context: Record<string, unknown> = { category: 'critical', kind }
     if (itemId !== undefined) context.item_id = itemId
@@ -65,12 +65,12 @@ export class Alerts {
     return event
   }
 
-  /** Waits for alerts on their way, until they are taken or given up. */
+  /** Waits until the alerts in flight are delivered or have failed. */
   async flush(): Promise<void> {
     await Promise.all(this.pending)
   }
 
-  /** Waits for alerts on their way, but not for long. */
+  /** Waits for the alerts in flight, for a limited time. */
   async close(): Promise<void> {
     const { clock } = this.runtime
     const timer = clock.setTimer(
@@ -92,7 +92,7 @@ export class Alerts {
     this.pending.add(sending)
   }
 
-  /** The URL may hold a secret in any of its parts, so it is not shown. */
+  /** The URL is not shown, because any part of it may be a secret. */
   private warnUndelivered(error: unknown): void {
     const { message, cause } = error as { message?: unknown; cause?: unknown }
     const why = cause === undefined ? errorMessageOf(error) : `${message}: ${errorMessageOf(cause)}`

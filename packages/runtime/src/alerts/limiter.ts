@@ -3,7 +3,7 @@ import { LabelledValues } from '../metrics/labelled-values.js'
 
 const WINDOW_MS = 60_000
 
-/** Alerts of one operation and kind: one a minute. All alerts: so many a minute. */
+/** One alert per minute for an operation and kind, and this many per minute in total. */
 const MAX_ALERTS_PER_WINDOW = 20
 const MAX_KEYS = 500
 
@@ -12,7 +12,7 @@ interface KeyLimit {
   suppressed: number
 }
 
-/** Lets one alert of a key through a minute, and not too many of all, and counts those it holds back. */
+/** Permits one alert per key and minute and a limited total, and counts the suppressed ones. */
 export class AlertLimiter {
   private readonly clock: Clock
   private readonly limits = new LabelledValues<KeyLimit>(
@@ -26,14 +26,14 @@ export class AlertLimiter {
     this.clock = clock
   }
 
-  /** How many of the key were held back since the last one that passed; undefined where this one is held back too. */
+  /** The number of suppressed alerts of the key since its last alert; undefined where this alert is suppressed too. */
   tryAcquire(key: string): number | undefined {
     const now = this.clock.now()
     const limit = this.limits.get(key)
     if (now >= this.minuteEnd) {
       this.minuteEnd = now + WINDOW_MS
       this.sent = 0
-      // Room for new keys: what has been quiet for a minute and holds nothing back need not be remembered.
+      // Keys without suppressed alerts that were quiet for a minute make room for new ones.
       this.limits.prune((other) => other !== limit && other.nextAllowedAt <= now && other.suppressed === 0)
     }
     if (now < limit.nextAllowedAt || this.sent >= MAX_ALERTS_PER_WINDOW) {

@@ -2,15 +2,15 @@ import { createHmac } from 'node:crypto'
 import type { RuntimeContext } from '@holdfast/config'
 import { type Guard, guard } from 'holdfast'
 
-/** Where alerts are sent. */
+/** The options of alerts. */
 export interface AlertOptions {
-  /** Alerts are sent there by POST. */
+  /** The URL that receives each alert as a POST request. */
   webhook?: string | undefined
-  /** Signs them: `x-holdfast-signature: sha256=` and the HMAC of the body, in hexadecimal. */
+  /** The key of the signature header: `x-holdfast-signature: sha256=` and the HMAC of the body, in hexadecimal. */
   secret?: string | undefined
 }
 
-/** Sends JSON to a URL until it is taken, or not any more. */
+/** Sends JSON to a URL, with retries. */
 export class Webhook {
   private readonly guard: Guard
 
@@ -29,7 +29,7 @@ export class Webhook {
     const headers = new Headers({ 'content-type': 'application/json', 'user-agent': 'holdfast' })
     if (secret !== undefined)
       headers.set('x-holdfast-signature', `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
-    // A URL with credentials in it is none that fetch takes.
+    // fetch rejects a URL with credentials, so they become a header.
     if (url.username !== '' || url.password !== '') {
       const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
       headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`)
@@ -47,7 +47,7 @@ export class Webhook {
         })
         await response.body?.cancel()
         if (!response.ok)
-          throw Object.assign(new Error(`it answered ${response.status}`), {
+          throw Object.assign(new Error(`the webhook responded with status ${response.status}`), {
             status: response.status,
             headers: response.headers,
           })

@@ -1,10 +1,10 @@
 import type { BreakerStore, StoredBreaker } from '@holdfast/store'
 import type { CircuitBreaker, Clock } from 'holdfast'
 
-/** How long changes wait for others to be saved with them. */
+/** How long changes are collected before they are saved together. */
 const SAVE_DELAY_MS = 50
 
-/** All that tells whether something happened to a breaker. */
+/** A string that differs whenever the saved state of a breaker would differ. */
 const changeMark = ({ epoch, lastFailureTime, probeSuccesses, openUntil }: CircuitBreaker) =>
   `${epoch} ${lastFailureTime ?? ''} ${probeSuccesses} ${epoch === 0 ? '' : openUntil}`
 const UNCHANGED_MARK = '0  0 '
@@ -15,7 +15,7 @@ export interface BreakerPersistenceOptions {
   onFailed(error: unknown): void
 }
 
-/** Saves breakers that must outlive the process, soon after they change, and never while a call waits for it. */
+/** Saves the state of breakers soon after it changes. No call waits for it. */
 export class BreakerPersistence {
   private readonly changed = new Map<string, CircuitBreaker>()
   private readonly createdAt = new Map<string, Date>()
@@ -29,23 +29,23 @@ export class BreakerPersistence {
     this.options = options
   }
 
-  /** What was saved before. */
+  /** Loads the saved breakers. */
   async load(): Promise<StoredBreaker[]> {
     const stored = await this.options.store.load()
     for (const { snapshot, createdAt } of stored) this.createdAt.set(snapshot.id, createdAt)
     return stored
   }
 
-  /** Notes how a breaker is as saved, so that only what happens from here on is saved. */
+  /** Marks the current state of a breaker as saved. */
   markSaved(breaker: CircuitBreaker): void {
     this.savedMarks.set(breaker.id, changeMark(breaker))
   }
 
-  /** Saves a breaker where anything happened to it since it was last looked at. */
+  /** Saves a breaker if it has changed since it was last checked. */
   saveIfChanged(breaker: CircuitBreaker): void {
     const mark = changeMark(breaker)
     if (this.savedMarks.get(breaker.id) === mark) return
-    // One that nothing ever happened to here must not hide what another process saved.
+    // A breaker without any outcome in this process must not overwrite the state that another process saved.
     if (this.savedMarks.has(breaker.id) || mark !== UNCHANGED_MARK) this.scheduleSave(breaker)
     this.savedMarks.set(breaker.id, mark)
   }
@@ -65,7 +65,7 @@ export class BreakerPersistence {
     return this.currentSave
   }
 
-  /** Saves what changed; nothing is saved afterwards. */
+  /** Saves the remaining changes. Later changes are not saved. */
   async close(): Promise<void> {
     await this.flush()
     this.isClosed = true
@@ -88,7 +88,7 @@ export class BreakerPersistence {
     try {
       await store.save(rows)
     } catch (error) {
-      // Saved with the next change, or at the end.
+      // The breakers are saved with the next change, or on close.
       for (const breaker of breakers) if (!this.changed.has(breaker.id)) this.changed.set(breaker.id, breaker)
       onFailed(error)
     }

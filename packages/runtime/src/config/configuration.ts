@@ -39,16 +39,16 @@ export interface ConfigurationDependencies {
   runtime: RuntimeContext
   source: ConfigSource
   env: Environment
-  /** Where records live, and where they would live by another configuration. */
+  /** The url of the open store, and the url that another configuration would have. */
   storeUrl: string
   storeOf(config: Config): string
-  /** Puts what was resolved in force. Throws where that cannot be. */
+  /** Applies the resolved configuration. Throws where that is not possible. */
   apply(): void
 }
 
-/** The configuration in force: the file or object it came from, the changes made through the API, and their history. */
+/** The configuration in force: its file or object, the changes made through the API, and their history. */
 export class Configuration {
-  /** Policies as they are in force. */
+  /** The policies in force. */
   readonly policies: PolicyService
   private readonly deps: ConfigurationDependencies
   private readonly activeConfig: ActiveConfig
@@ -62,8 +62,8 @@ export class Configuration {
     const { runtime, source, apply } = parts
     this.deps = parts
     this.activeConfig = new ActiveConfig(runtime, source, apply)
-    const vault = new PayloadCipher(() => this.deadLetterOptions())
-    this.apiChanges = new ApiChanges(runtime, this.activeConfig, () => vault.keyRing)
+    const payloadCipher = new PayloadCipher(() => this.deadLetterOptions())
+    this.apiChanges = new ApiChanges(runtime, this.activeConfig, () => payloadCipher.keyRing)
     this.fileReload = new FileReload({
       ...parts,
       activeConfig: this.activeConfig,
@@ -78,32 +78,35 @@ export class Configuration {
     }
   }
 
-  /** What is in force, frozen: the file's or object's own words, without the changes made through the API. */
+  /** The frozen configuration of the file or object, without the changes made through the API. */
   get current(): Config {
     return this.activeConfig.loaded.config
   }
 
-  /** The changes made through the API, wire spelling. */
+  /** The changes made through the API, with the keys of the wire format. */
   get layer(): Layer {
     return this.activeConfig.layer
   }
 
-  /** The file it came from. */
+  /** The path of the config file. */
   get file(): string | undefined {
     return this.deps.source.file
   }
 
-  /** What is worth knowing about what is in force. */
+  /** The warnings about the configuration in force. */
   get warnings(): readonly Problem[] {
     return this.activeConfig.loaded.warnings
   }
 
-  /** Whether what is in force is not what the file says. */
+  /**
+   * Whether the configuration in force differs from the file, because a part of the file or of the API's changes cannot be
+   * used.
+   */
   get degraded(): boolean {
     return this.activeConfig.degraded
   }
 
-  /** How an operation is guarded: each effective value with its origin, and the waits it means. */
+  /** Explains how an operation is protected: each effective value with its origin, and the resulting delays. */
   async explain(operation: string): Promise<Explanation> {
     return explain(
       this.activeConfig.resolved,
@@ -113,7 +116,7 @@ export class Configuration {
     )
   }
 
-  /** What would be wrong with a text, without putting it in force. */
+  /** Lists the problems of a config text without applying it. */
   async validate(
     text: string,
   ): Promise<{ valid: boolean; errors: readonly Problem[]; warnings: readonly Problem[] }> {
@@ -122,10 +125,10 @@ export class Configuration {
   }
 
   /**
-   * Reads the file again and puts it in force as a whole, or not at all. Tells what became of it; a configuration that
-   * came as an object stays as it is.
+   * Reads the file again and applies it completely or not at all. Returns the outcome. A configuration that was passed as
+   * an object does not change.
    *
-   * @throws CONFIG_INVALID that lists everything wrong; what was in force stays so
+   * @throws CONFIG_INVALID that lists all problems; the previous configuration stays in force
    */
   reload(actor?: Actor): Promise<Reloaded> {
     return this.runChange(actor, (by) => this.fileReload.reload(by))
@@ -136,28 +139,29 @@ export class Configuration {
     return this.apiChanges.history()
   }
 
-  /** Brings the changes made through the API back to a version. @throws INVALID_OPTIONS */
+  /** Returns to an earlier version of the changes made through the API. @throws INVALID_OPTIONS */
   rollback(version: number, actor?: Actor): Promise<void> {
     return this.runChange(actor, (by) => this.apiChanges.rollback(version, by))
   }
 
-  /** Drops the changes made through the API. */
+  /** Deletes the changes made through the API. */
   clear(actor?: Actor): Promise<void> {
     return this.runChange(actor, (by) => this.apiChanges.clear(by))
   }
 
-  /** Restores the changes made through the API and puts everything in force. */
+  /** Restores the changes made through the API and applies the configuration. */
   async open(): Promise<void> {
     const { runtime, source } = this.deps
     await this.apiChanges.refresh(await this.fileReload.readMembers(this.current))
     for (const warning of this.warnings) {
       runtime.logger.warn({ config: this.file }, lineOf(warning, this.file))
-      // What stands in the file can be checked there; a variable that nobody reads is seen nowhere else.
+      // A warning about the file can also be seen with `holdfast config validate`; one about a variable is reported only
+      // here.
       if (isVariableName(warning.path)) runtime.warn(lineOf(warning, this.file))
     }
     if (source.loadError === undefined) return
     const reason = errorMessageOf(source.loadError)
-    runtime.warn(`the configuration could not be loaded, the ready policies stand in for it: ${reason}`)
+    runtime.warn(`the configuration could not be loaded, the built-in policies are used instead: ${reason}`)
     runtime.emit({
       eventType: 'config_rejected',
       component: 'config',
@@ -165,18 +169,18 @@ export class Configuration {
     })
   }
 
-  /** Takes over what another process has changed through the API. */
+  /** Reads and applies the changes that other processes made through the API. */
   refresh(): Promise<void> {
     return this.serialize(() => this.apiChanges.refresh())
   }
 
-  /** The same, where another process has changed anything. */
+  /** The same, if another process has changed anything. */
   look(): Promise<void> {
     return this.serialize(() => this.apiChanges.refreshIfChanged())
   }
 
   /**
-   * When a policy became what it is: when it was changed, or when this began where that is not known.
+   * When a policy was last changed; the start of this process where that is not known.
    *
    * @throws POLICY_NOT_FOUND
    */
@@ -190,18 +194,18 @@ export class Configuration {
     return this.serialize(() => this.apiChanges.rotateKeys())
   }
 
-  /** Follows the file. */
+  /** Reloads the file when it changes. */
   follow(): void {
     this.fileReload.watchFile()
   }
 
-  /** Follows nothing more, and resolves when no change is under way. */
+  /** Stops watching the file, and resolves when no change is in progress. */
   async close(): Promise<void> {
     this.fileReload.close()
     await this.queue
   }
 
-  /** The members of a pool that files have. */
+  /** The members of a pool that the config file and member files list. */
   filedMembers(pool: string): readonly MemberEntry[] {
     return [
       ...(this.current.pools?.[pool]?.members ?? []),
@@ -209,52 +213,52 @@ export class Configuration {
     ]
   }
 
-  /** The members of a pool: those that files have, and what was changed of them through the API. */
+  /** The members of a pool: those of the files, with the changes made through the API. */
   members(pool: string): readonly LayeredMember[] {
     return layeredMembers(this.layer, pool, this.filedMembers(pool))
   }
 
   /**
-   * Changes the layer of the API and puts it in force; `runChange` may be called again where somebody else was quicker. What
-   * `runChange` throws is thrown, and nothing is changed.
+   * Changes the layer of the API and applies it. `change` runs again if another process changed the layer first. An error
+   * of `change` is thrown, and nothing changes.
    */
   changeLayer(change: (layer: Layer) => Layer, actor?: Actor): Promise<void> {
     return this.runChange(actor, (by) => this.apiChanges.change(change, by))
   }
 
-  /** As far as calls are concerned. */
+  /** The configuration of calls. */
   ruling(): CallConfiguration {
     return callConfiguration(this.activeConfig.resolved)
   }
 
-  /** As far as dead letters are concerned. */
+  /** The configuration of dead letters. */
   deadLetterOptions(): DeadLetterOptions {
     return deadLetterOptions(this.current, (path) => this.path(path))
   }
 
-  /** As far as the error log is concerned. */
+  /** The configuration of the error log. */
   errorLogOptions(): ErrorLogOptions {
     return errorLogOptions(this.current, (path) => this.path(path), this.deps.storeUrl)
   }
 
-  /** Overrides of decorated methods: those of the environment over the file's. */
+  /** The overrides of decorated methods. Those of the environment take precedence over those of the file. */
   overrides(method?: DecoratedMethod): Record<string, unknown> {
     if (method !== undefined) this.decoratedMethods.set(`${method.owner}/${method.method}`, method)
     const { overrideVariables = {} } = this.activeConfig.loaded
     return decoratorOverrides(this.current.overrides, overrideVariables, method === undefined ? [] : [method])
   }
 
-  /** A path of the file, which begins where the file lies. */
+  /** Resolves a path of the file relative to the folder of the file. */
   path(path: string): string {
     return resolve(this.deps.source.dir, path)
   }
 
-  /** What somebody asks for: one change at a time. */
+  /** Runs a change that a caller requests, after the changes before it. */
   private runChange<T>(actor: Actor | undefined, change: (actor: Actor) => Promise<T>): Promise<T> {
     return this.serialize(async () => change(parseActor(actor)))
   }
 
-  /** One change at a time. */
+  /** Runs one change at a time. */
   private serialize<T>(change: () => Promise<T>): Promise<T> {
     const next = this.queue.then(change)
     this.queue = next.catch(() => {})

@@ -21,7 +21,7 @@ import { backgroundClock } from 'holdfast/internal'
 import { EventBus } from '../events/bus.js'
 import { Outbox } from '../events/outbox.js'
 
-/** How many records of a kind may wait for the store. */
+/** How many records of a kind can wait for the store. */
 const OUTBOX_CAPACITY = 10_000
 
 const SILENT_LOGGER: Logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -33,7 +33,7 @@ export interface StoreBackedContextOptions {
   store: Store
 }
 
-/** The kit that every part of a runtime is given, and the ways from there to the store. */
+/** The context that every part of a runtime gets, with the outboxes through which records reach the store. */
 export class StoreBackedContext implements RuntimeContext {
   readonly clock: Clock
   readonly random: Random
@@ -44,25 +44,25 @@ export class StoreBackedContext implements RuntimeContext {
   readonly events: Outbox<RetryEvent>
   readonly breakerEvents: Outbox<CircuitBreakerEvent>
   readonly audits: Outbox<AuditRecord>
-  /** What this process is called where several write to one store. */
+  /** The name of this process among several that write to one store. */
   readonly node: string
   private readonly eventIds: SortedIds
   private readonly auditIds: SortedIds
   private redactValue = makeRedactor()
   private debugEnabled = false
-  /** What was said on stderr lately, so that it is not said a thousand times. */
+  /** When each line was last written to stderr, so that it is not repeated within a minute. */
   private readonly lastWarnedAt = new Map<string, number>()
 
   constructor({ clock, random, logger, store }: StoreBackedContextOptions) {
-    // What the parts of a runtime do later is done for many calls, and in the async context of none.
+    // Timers of the runtime serve many calls, so they run outside the async context of any of them.
     this.clock = backgroundClock(clock)
     this.random = random
     this.logger = logger ?? SILENT_LOGGER
     this.store = store
     this.node = `${hostname()}:${process.pid}:${randomString(random, 6)}`
-    const complaints = this.createThrottledWarnings()
+    const dropWarnings = this.createThrottledWarnings()
     this.bus = new EventBus((count, type) => {
-      complaints.warn(`${count} events were dropped because a listener to ${type} could not keep up`)
+      dropWarnings.warn(`${count} events were dropped because a listener to ${type} could not keep up`)
       this.warnDropped('events', count, { listener: type })
     })
     this.eventIds = new SortedIds('evt', clock, random)
@@ -73,7 +73,7 @@ export class StoreBackedContext implements RuntimeContext {
     this.audits = this.createOutbox('audit records', (records) => store.audit.append(records))
   }
 
-  /** Goes by other settings from now on. */
+  /** Applies new settings. */
   configure(settings: { redact: RedactOptions; debug: boolean }): void {
     this.redactValue = makeRedactor(settings.redact)
     this.debugEnabled = settings.debug
@@ -88,16 +88,16 @@ export class StoreBackedContext implements RuntimeContext {
   }
 
   emit(input: EventInput): RetryEvent {
-    // The input is made for this call alone; copying it would cost as much as all the rest.
+    // Each input is created for one `emit`, so it becomes the event itself: a copy would double the cost.
     const event = input as RetryEvent
     event.schema = SCHEMA
     event.eventId = this.eventIds.next()
     event.timestamp = new Date(this.clock.wall())
     event.correlationId ??= `corr_${randomString(this.random, 12)}`
-    // Records and listeners share what it holds, and none of them may change it for the others; the event each has its own.
+    // Records and listeners share the context and the error, so these are frozen. Each listener gets its own event object.
     if (event.context) event.context = freezeCopy(event.context)
     if (event.error) event.error = freezeCopy(event.error)
-    // A report of what was dropped is not dropped itself, or there would be no end of reports.
+    // A full outbox must not drop its own `events_dropped` event, because each drop would cause another event.
     if (event.eventType !== 'events_dropped' || this.events.hasRoom) this.events.add(event)
     this.bus.publish(event)
     return event
@@ -121,7 +121,8 @@ export class StoreBackedContext implements RuntimeContext {
     if (change.before !== undefined) record.before = this.redact(change.before)
     if (change.after !== undefined) record.after = this.redact(change.after)
     this.audits.add(record)
-    // Whoever acted sees it written, unless the store is away: then it waits, and what was done is done.
+    // The record is stored before the caller continues. While the store is unavailable it stays in the outbox, and the
+    // change remains in force.
     await this.audits.flush()
   }
 
@@ -135,7 +136,7 @@ export class StoreBackedContext implements RuntimeContext {
     console.error(text.startsWith('holdfast: ') ? text : `holdfast: ${text}`)
   }
 
-  /** Writes what waits for the store. */
+  /** Writes all waiting records to the store. */
   async flush(): Promise<void> {
     const outboxes = [this.sessions, this.events, this.breakerEvents, this.audits]
     await Promise.all(outboxes.map((outbox) => outbox.flush()))
@@ -153,7 +154,7 @@ export class StoreBackedContext implements RuntimeContext {
       writeBatch,
       capacity: OUTBOX_CAPACITY,
       onFailed: (error) => {
-        this.warn(`${name} could not be written and wait: ${errorMessageOf(error)}`)
+        this.warn(`${name} could not be written yet, they stay in memory: ${errorMessageOf(error)}`)
         this.emit({
           eventType: 'storage_warning',
           component: 'retry_manager',

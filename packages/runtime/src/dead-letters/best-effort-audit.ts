@@ -1,7 +1,7 @@
 import type { Actor, RuntimeContext } from '@holdfast/config'
 import { type AuditAction, errorMessageOf } from '@holdfast/records'
 
-/** Writes down who asked for what. What was done must not fail because nobody could write it down. */
+/** Writes audit records of replays and purges. An action must not fail because its audit record could not be written. */
 export class BestEffortAudit {
   private readonly runtime: RuntimeContext
 
@@ -19,7 +19,7 @@ export class BestEffortAudit {
       await this.runtime.audit(actor, action, target, change)
     } catch (error) {
       this.runtime.warn(
-        `${action} of ${target} is not in the audit: ${this.runtime.redact(errorMessageOf(error))}`,
+        `${action} of ${target} could not be written to the audit log: ${this.runtime.redact(errorMessageOf(error))}`,
       )
     }
   }

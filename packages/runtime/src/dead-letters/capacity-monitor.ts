@@ -3,38 +3,38 @@ import { errorMessageOf } from '@holdfast/records'
 import type { DeadLetterStats } from '@holdfast/store'
 import { HoldfastError } from 'holdfast'
 
-/** The share of the limit at which a warning is given. */
+/** The fraction of the limit at which a warning is given. */
 const WARN_FRACTION = 0.8
 
-/** How long (ms) what was counted holds before somebody looks again, where it matters what others do. */
+/** How long a count is used before it is refreshed, where other processes matter. */
 const STALE_AFTER_MS = 1000
 
-/** How long (ms) whoever adds waits for the count. */
+/** How long an insert waits for the count. */
 const COUNT_TIMEOUT_MS = 250
 
 const countOpen = ({ total, byStatus }: DeadLetterStats): number => total - byStatus.completed
 
-/** DEAD_LETTERS_FULL for an operation. */
+/** Creates a DEAD_LETTERS_FULL error. */
 const createFullError = (maxEntries: number): HoldfastError =>
   new HoldfastError(
     'DEAD_LETTERS_FULL',
-    `${maxEntries} dead letters wait already, which is dead_letters.max_entries: replay or purge some, or raise the limit`,
+    `${maxEntries} dead letters are waiting, which is the limit dead_letters.max_entries: replay or purge some, or raise the limit`,
     { status: 503 },
   )
 
 /**
- * Knows how full the queue is without asking for every entry: the nearer the next mark, the sooner it looks, and at the
- * latest after a hundredth of the limit, because other processes add and take away too. Where calls are refused while it is
- * full, it looks every second besides, since calls that succeed add nothing.
+ * Tracks how full the queue is without counting for every entry. It counts again the sooner, the nearer the next threshold
+ * is, and at the latest after a hundredth of the limit, because other processes add and remove entries too. Where a full
+ * queue rejects calls it also counts every second, because calls that succeed add nothing.
  */
 export class CapacityMonitor {
-  /** Changes until it looks again. */
+  /** The number of changes until the next count. */
   private changesUntilCount = 0
   private hasWarned = false
   private isAtLimit = false
-  /** Whether the last look came to nothing, or has not ended in time: nobody waits for the next. */
+  /** Whether the last count failed or timed out. Then no insert waits for the next one. */
   private isCountUnknown = false
-  /** Whether it was said that entries cannot be counted, since they last could. */
+  /** Whether a failure to count was reported since the last successful count. */
   private hasReportedFailure = false
   private countedAt = Number.NEGATIVE_INFINITY
   private currentCount: Promise<void> | undefined = undefined
@@ -48,7 +48,7 @@ export class CapacityMonitor {
     this.options = options
   }
 
-  /** Looks a first time. Never rejects. */
+  /** Counts for the first time. Never rejects. */
   async open(): Promise<void> {
     await this.refresh()
     this.scheduleRefresh()
@@ -59,7 +59,9 @@ export class CapacityMonitor {
     this.runtime.clock.clearTimer(this.timer)
   }
 
-  /** Entries were added, completed or purged. Never rejects, and holds up nobody where the store does not answer. */
+  /**
+   * Entries were added, completed or purged. Never rejects, and does not delay the caller while the store does not respond.
+   */
   async onChanged(count: number): Promise<void> {
     this.changesUntilCount -= count
     if (this.changesUntilCount > 0) return
@@ -67,13 +69,13 @@ export class CapacityMonitor {
     if (this.isStale) void this.refresh()
   }
 
-  /** The store refused an entry. */
+  /** The store rejected an entry because it is full. */
   onStoreFull(): HoldfastError {
     this.isAtLimit = true
     return createFullError(this.options().maxEntries)
   }
 
-  /** The error for calls with a payload, where a full queue refuses them; undefined where they may go ahead. */
+  /** The error for calls with a payload while a full queue rejects them; undefined otherwise. */
   rejectionIfFull(): HoldfastError | undefined {
     if (!this.canReject) return undefined
     this.scheduleRefresh()
@@ -82,7 +84,7 @@ export class CapacityMonitor {
     return createFullError(this.options().maxEntries)
   }
 
-  /** Asks the store how many entries wait. Never rejects. */
+  /** Counts the waiting entries. Never rejects. */
   refresh(): Promise<void> {
     this.currentCount ??= this.countEntries().finally(() => {
       this.currentCount = undefined
@@ -99,7 +101,7 @@ export class CapacityMonitor {
     return this.runtime.clock.now() - this.countedAt >= STALE_AFTER_MS
   }
 
-  /** Looks from time to time for as long as calls may be refused: others may fill the queue. */
+  /** Counts periodically while calls may be rejected, because other processes may fill the queue. */
   private scheduleRefresh(): void {
     const { clock, store } = this.runtime
     if (this.isClosed || this.timer !== undefined || store.private || !this.canReject) return
@@ -111,7 +113,7 @@ export class CapacityMonitor {
     ;(this.timer as { unref?(): void } | undefined)?.unref?.()
   }
 
-  /** Looks, and goes on without having seen where that takes long. */
+  /** Counts, but continues without a result where that takes long. */
   private async refreshWithTimeout(): Promise<void> {
     const { clock } = this.runtime
     let timer: unknown

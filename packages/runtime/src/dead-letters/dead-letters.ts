@@ -17,21 +17,21 @@ import { ReplayWorker, type WorkOptions } from './replay-worker.js'
 import { type Rotation, rotateKeys } from './rotate-keys.js'
 import { DeadLetterWriter, type FailedCall } from './writer.js'
 
-/** What the queue is made of besides the kit. */
+/** The dependencies of the queue besides the context. */
 export interface DeadLetterDependencies {
-  /** The options as they are now. */
+  /** The current options. */
   options(): DeadLetterOptions
-  /** Runs a replay under its operation. It must not dead-letter what fails. */
+  /** Runs a replay under its operation. A failed replay must not create another dead letter. */
   runOperation: Run
   /** The id of an operation's policy. */
   policyIdOf(operation: string): string
-  /** Puts what else is encrypted with these keys under the newest one. */
+  /** Encrypts the other data that uses these keys with the newest key. */
   rotateOthers?(): Promise<Rotation>
 }
 
 /**
- * What failed for good, kept with its payload until it is replayed. An entry is on disk before the caller sees its error; it is
- * never recorded complete twice; and its handler may be called again after a crash, with the same `idempotencyKey`.
+ * Failed calls, stored with their payload until they are replayed. An entry is on disk before the caller gets the error, it
+ * is recorded as completed only once, and after a crash its handler may run again with the same `idempotencyKey`.
  *
  * @example
  * ```ts
@@ -77,26 +77,26 @@ export class DeadLetters {
     setMaxListeners(0, this.closeController.signal)
   }
 
-  /** Loads the module of handlers and looks how full the queue is. @throws CONFIG_INVALID, INVALID_OPTIONS */
+  /** Loads the handlers module and counts the entries. @throws CONFIG_INVALID, INVALID_OPTIONS */
   async open(): Promise<void> {
     void this.payloadCipher.keyRing
     await this.handlers.operations()
     await this.capacityMonitor.open()
   }
 
-  /** Registers who replays an operation's entries, in place of an earlier one. @throws INVALID_OPTIONS */
+  /** Registers the handler that replays an operation's entries. It replaces an earlier one. @throws INVALID_OPTIONS */
   handle<P>(operation: string, handler: (payload: P, entry: DeadLetter, attempt: Attempt) => unknown): void {
     this.handlers.handle(operation, handler as DeadLetterHandler)
   }
 
-  /** @internal The same for replays of which only a part is under the operation's guard. */
+  /** @internal The same for a replay of which only a part runs under the operation's guard. */
   register(operation: string, replayer: ReplayFunction): void {
     this.handlers.register(operation, replayer)
   }
 
   /**
-   * Keeps something that failed. Resolves when it is flushed. The same `idempotencyKey` with the same payload gives the
-   * entry that is there.
+   * Stores a failed item. Resolves when it is flushed. The same `idempotencyKey` with the same payload returns the existing
+   * entry.
    *
    * @throws INVALID_OPTIONS, PAYLOAD_TOO_LARGE, IDEMPOTENCY_CONFLICT, DEAD_LETTERS_FULL, STORE_UNAVAILABLE
    */
@@ -104,28 +104,31 @@ export class DeadLetters {
     return this.writer.enqueue(input)
   }
 
-  /** @internal Keeps a failed call. Never rejects. */
+  /** @internal Stores a failed call. Never rejects. */
   capture(call: FailedCall): Promise<DeadLetter | undefined> {
     return this.writer.capture(call)
   }
 
-  /** @internal The id of the entry that this very object was captured in as a payload. */
+  /** @internal The id of the entry whose payload is this object. */
   capturedIdOf(payload: object): string | undefined {
     return this.writer.capturedIdOf(payload)
   }
 
-  /** @internal Why calls with a payload are refused: the queue is full, and `when_full` says so. */
+  /** @internal The error for calls with a payload while the queue is full and `when_full` rejects them. */
   rejectionIfFull(): HoldfastError | undefined {
     return this.capacityMonitor.rejectionIfFull()
   }
 
-  /** One entry; undefined where there is none. @throws CONFIG_INVALID where the key of its payload is not at hand */
+  /**
+   * Returns one entry; undefined where it does not exist. @throws CONFIG_INVALID where the key of its payload is not
+   * configured
+   */
   async get(id: string): Promise<DeadLetter | undefined> {
     const entry = await this.runtime.store.deadLetters.get(id, this.replayExecutor.now())
     return entry && this.payloadCipher.decryptEntry(entry)
   }
 
-  /** Entries, oldest first unless asked otherwise. A payload whose key is not at hand is `{ unreadable: why }`. */
+  /** Lists entries, by default oldest first. A payload whose key is not configured is `{ unreadable: reason }`. */
   async list(filter: DeadLetterFilter = {}): Promise<Page<DeadLetter>> {
     checkListFilter(filter)
     const page = await this.runtime.store.deadLetters.list(filter, this.replayExecutor.now())
@@ -133,18 +136,19 @@ export class DeadLetters {
   }
 
   /**
-   * Replays one entry now, pending or failed, and gives it as it is afterwards: `onCompleted`, or `failed` with its history
-   * grown. A completed one is given as it is. Where no handler is at hand, the request is noted for `work()` elsewhere.
+   * Replays one pending or failed entry now, and returns it afterwards: `completed`, or `failed` with a longer history. A
+   * completed entry is returned unchanged. Where this process has no handler, the request is stored for `work()` in another
+   * process.
    *
-   * @throws DEAD_LETTER_NOT_FOUND, DEAD_LETTER_LEASED while somebody else replays it, CANCELLED by `close`
+   * @throws DEAD_LETTER_NOT_FOUND, DEAD_LETTER_LEASED while another process replays it, CANCELLED by `close`
    */
   replay(id: string, actor?: Actor): Promise<DeadLetter> {
     return this.trackWork(() => replayOne(this.parts(), id, actor))
   }
 
   /**
-   * Replays what waits, oldest first, paced, until an operation's breaker opens. Entries whose handlers are elsewhere are
-   * requested from there and count as skipped.
+   * Replays the waiting entries, oldest first and paced, until an operation's breaker opens. Entries whose handlers are in
+   * other processes are requested from there and count as skipped.
    *
    * @throws INVALID_OPTIONS, STORE_UNAVAILABLE
    */
@@ -158,7 +162,7 @@ export class DeadLetters {
   }
 
   /**
-   * Serves requests to replay that were made in other processes, until the signal is aborted or the runtime closes.
+   * Serves replay requests of other processes, until the signal is aborted or the runtime closes.
    *
    * @throws INVALID_OPTIONS
    */
@@ -181,7 +185,9 @@ export class DeadLetters {
     }
   }
 
-  /** Marks an entry complete without a replay: the work was done by other means. @throws DEAD_LETTER_NOT_FOUND */
+  /**
+   * Marks an entry as completed without a replay, because the work was done by other means. @throws DEAD_LETTER_NOT_FOUND
+   */
   async complete(id: string, actor?: Actor): Promise<DeadLetter> {
     const { deadLetters } = this.runtime.store
     const before = await deadLetters.get(id, this.replayExecutor.now())
@@ -197,12 +203,15 @@ export class DeadLetters {
     return this.payloadCipher.decryptForList(entry)
   }
 
-  /** Whether an entry was ever completed, though it may be purged since. */
+  /** Whether an entry was ever completed, even if it has been purged since. */
   isProcessed(id: string): Promise<boolean> {
     return this.runtime.store.deadLetters.isProcessed(id)
   }
 
-  /** Deletes entries that fit, but for those being replayed. Tells how many. `{}` is all. @throws INVALID_OPTIONS */
+  /**
+   * Deletes the matching entries, except those that are being replayed, and returns their number. `{}` matches all. @throws
+   * INVALID_OPTIONS
+   */
   async purge(filter: PurgeFilter & Actor, actor: Actor = filter): Promise<number> {
     checkPurgeFilter(filter)
     const { by: _by, reason: _reason, ...wanted } = filter
@@ -213,12 +222,12 @@ export class DeadLetters {
     return purged
   }
 
-  /** How many entries there are, by status and operation, and how old the oldest one is that waits. */
+  /** The number of entries by status and operation, and the age of the oldest waiting one. */
   stats(): Promise<DeadLetterStats> {
     return this.runtime.store.deadLetters.stats(this.replayExecutor.now())
   }
 
-  /** @internal Lets go of entries older than `max_age`. Tells how many. */
+  /** @internal Deletes entries older than `max_age` and returns their number. */
   async expire(): Promise<number> {
     const { maxAge } = this.options()
     if (!Number.isFinite(maxAge)) return 0
@@ -226,15 +235,15 @@ export class DeadLetters {
     const to = new Date(this.retentionClock.wall() - maxAge)
     const purged = await this.runtime.store.deadLetters.purge({ to }, now)
     if (purged > 0) {
-      this.runtime.logger.warn({ purged, maxAge }, 'dead letters were let go of because of their age')
+      this.runtime.logger.warn({ purged, maxAge }, 'dead letters were deleted because of their age')
       await this.capacityMonitor.refresh()
     }
     return purged
   }
 
   /**
-   * Encrypts every payload with the newest key, and the credentials of members that were added through the API; with no key,
-   * stores them as they are.
+   * Encrypts every payload, and the credentials of members that were added through the API, with the newest key. Without a
+   * key they are stored unencrypted.
    */
   rotate(): Promise<Rotation> {
     return this.trackWork(async () => {
@@ -249,7 +258,7 @@ export class DeadLetters {
     })
   }
 
-  /** Begins nothing more, and resolves when what was under way has ended. */
+  /** Starts no more replays, and resolves when the active ones have ended. */
   async close(): Promise<void> {
     this.closeController.abort()
     this.capacityMonitor.close()
@@ -258,7 +267,7 @@ export class DeadLetters {
 
   private async trackWork<T>(begin: () => Promise<T>): Promise<T> {
     if (this.closeController.signal.aborted)
-      throw new HoldfastError('CANCELLED', 'the runtime is closed: nothing is replayed')
+      throw new HoldfastError('CANCELLED', 'the runtime is closed: the entry was not replayed')
     const work = begin()
     this.pending.add(work)
     try {

@@ -2,21 +2,21 @@ import type { RuntimeContext } from '@holdfast/config'
 import { type DeadLetter, errorMessageOf, errorStackOf, errorTypeOf, SCHEMA } from '@holdfast/records'
 import { sessionOf } from 'holdfast'
 
-/** What failed, as whoever hands it in says it. */
+/** A failed item, as `enqueue` takes it. */
 export interface DeadLetterInput {
-  /** The operation that failed, and whose handler replays it. */
+  /** The operation that failed. Its handler replays the entry. */
   operation: string
-  /** What it was about. */
+  /** The item that the call was about. */
   itemId: string
-  /** All that a replay needs: any JSON but null. Stored exactly as given. */
+  /** Everything that a replay needs: any JSON except null. Stored unchanged. */
   payload: unknown
-  /** Why it failed. @defaultValue an error that says that none was given */
+  /** The error. @defaultValue an error that says that none was given */
   error?: unknown
-  /** How often it was tried again. @defaultValue what a guard remembers of the error */
+  /** The number of retries. @defaultValue the number that a guard recorded for the error */
   retryCount?: number | undefined
-  /** Given to the handler, the same for every replay. @defaultValue one of its own */
+  /** Passed to the handler, the same for every replay. @defaultValue a random key */
   idempotencyKey?: string | undefined
-  /** The policy it failed under. @defaultValue the operation's */
+  /** The policy that applied. @defaultValue the operation's policy */
   policyId?: string | undefined
   sessionId?: string | undefined
   correlationId?: string | undefined
@@ -24,11 +24,11 @@ export interface DeadLetterInput {
 
 type ErrorDetails = DeadLetter['errorDetails']
 
-/** A stack for what has none: that of whoever keeps it. */
+/** The stack of the caller, for errors without one. */
 const currentStack = (): string =>
-  new Error('nothing was thrown that has a stack; this is where it was kept').stack ?? ''
+  new Error('the error has no stack; this is where it was stored').stack ?? ''
 
-/** What is kept of an error: with a stack always, and without anything secret. */
+/** The stored form of an error: redacted, and always with a stack. */
 export function toErrorDetails(
   error: unknown,
   runtime: Pick<RuntimeContext, 'redact'>,
@@ -43,7 +43,7 @@ export function toErrorDetails(
   }
 }
 
-/** An entry that waits to be replayed. */
+/** Creates a pending entry. */
 export function createEntry(
   {
     operation,

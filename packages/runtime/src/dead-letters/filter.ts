@@ -10,9 +10,9 @@ import {
 } from '@holdfast/records'
 import type { DeadLetterFilter, PageOptions } from '@holdfast/store'
 
-/** Which entries are purged: all that fit every word of it. */
+/** Selects the entries to purge: those that match every field. */
 export interface PurgeFilter extends Omit<DeadLetterFilter, keyof PageOptions> {
-  /** Single entries. */
+  /** The ids of single entries. */
   ids?: readonly string[] | undefined
 }
 
@@ -41,6 +41,8 @@ const PURGE_CHECKS = { ...FILTER_CHECKS, ids: idsCheck, ...ACTOR_CHECKS }
 export const checkListFilter = (filter: unknown): void =>
   checkOptions('dead letters cannot be listed', filter, {}, LIST_CHECKS)
 
-/** A purge by a word that is misspelt would take everything. @throws INVALID_OPTIONS */
+/**
+ * Rejects unknown fields, because a purge that ignored a misspelt field would delete everything. @throws INVALID_OPTIONS
+ */
 export const checkPurgeFilter = (filter: unknown): void =>
   checkOptions('dead letters cannot be purged', filter, {}, PURGE_CHECKS)

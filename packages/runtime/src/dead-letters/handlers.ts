@@ -4,21 +4,21 @@ import { type Attempt, HoldfastError } from 'holdfast'
 import type { CallOptions } from '../api-types.js'
 
 /**
- * Does again what an entry failed at. `entry.idempotencyKey` is the same for every replay of it: hand it to the target, and
- * a replay that is repeated after a crash changes nothing there. Each attempt gets a copy of the payload.
+ * Repeats the work of an entry. `entry.idempotencyKey` is the same for every replay of the entry: pass it to the target, so
+ * that a replay that is repeated after a crash has no further effect. Each attempt gets a copy of the payload.
  */
 export type DeadLetterHandler = (payload: never, entry: DeadLetter, attempt: Attempt) => unknown
 
-/** Runs a function under the entry's operation: its retries, deadlines and breaker. */
+/** Runs a function under the entry's operation, with its retries, deadlines and breaker. */
 export type RunGuarded = <T>(
   fn: (attempt: Attempt) => T | PromiseLike<T>,
   options?: Pick<CallOptions, 'service' | 'pool' | 'policy'>,
 ) => Promise<T>
 
-/** A whole replay. What it does through `through` is under the operation's guard, the rest is not. */
+/** A complete replay. Only the part that it passes to `through` runs under the operation's guard. */
 export type ReplayFunction = (entry: DeadLetter, through: RunGuarded) => Promise<unknown>
 
-/** A handler as a replay: all of it is under the guard. */
+/** Converts a handler to a replay that runs completely under the guard. */
 const toReplayFunction =
   (handler: DeadLetterHandler): ReplayFunction =>
   (entry, through) =>
@@ -26,7 +26,7 @@ const toReplayFunction =
 
 const isHandler = (value: unknown): value is DeadLetterHandler => typeof value === 'function'
 
-/** The handlers of a module: its exports that are functions, and those of an object that is its default export. */
+/** The handlers of a module: its exported functions, and those of an object that is its default export. */
 function handlersOfModule(module: Record<string, unknown>, file: string): Map<string, ReplayFunction> {
   const { default: rest, ...named } = module
   const found = new Map<string, ReplayFunction>()
@@ -36,20 +36,20 @@ function handlersOfModule(module: Record<string, unknown>, file: string): Map<st
   if (typeof rest !== 'object' || rest === null)
     throw new HoldfastError(
       'CONFIG_INVALID',
-      `dead_letters.handlers: the default export of ${file} is no object of handlers, keyed by operation`,
+      `dead_letters.handlers: expected the default export of ${file} to be an object of handlers, keyed by operation`,
     )
   for (const [operation, value] of Object.entries(rest)) {
     if (!isHandler(value))
       throw new HoldfastError(
         'CONFIG_INVALID',
-        `dead_letters.handlers: ${operation} in ${file} is no function`,
+        `dead_letters.handlers: expected ${operation} in ${file} to be a function`,
       )
     found.set(operation, toReplayFunction(value))
   }
   return found
 }
 
-/** Who replays what: handlers registered in code first, then those of the module. */
+/** The handlers by operation. Handlers registered in code take precedence over those of the module. */
 export class HandlerRegistry {
   private readonly registered = new Map<string, ReplayFunction>()
   private loadedModule:
@@ -61,7 +61,7 @@ export class HandlerRegistry {
     this.file = file
   }
 
-  /** A later handler of the same operation takes the place of an earlier one. @throws INVALID_OPTIONS */
+  /** A later handler of the same operation replaces an earlier one. @throws INVALID_OPTIONS */
   handle(operation: string, handler: DeadLetterHandler): void {
     checkOptions(
       'a handler cannot be registered',
@@ -80,7 +80,7 @@ export class HandlerRegistry {
     return this.registered.get(operation) ?? (await this.loadModule()).get(operation)
   }
 
-  /** The operations that have one. */
+  /** The operations that have a handler. */
   async operations(): Promise<string[]> {
     return [...new Set([...this.registered.keys(), ...(await this.loadModule()).keys()])]
   }
@@ -91,7 +91,7 @@ export class HandlerRegistry {
     if (this.loadedModule?.file !== file) {
       const handlers = importHandlers(file)
       this.loadedModule = { file, handlers }
-      // One that could not be loaded is tried again with the next replay.
+      // A module that could not be loaded is loaded again with the next replay.
       handlers.catch(() => {
         if (this.loadedModule?.handlers === handlers) this.loadedModule = undefined
       })

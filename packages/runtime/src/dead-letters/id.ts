@@ -1,7 +1,7 @@
-/** The longest an item may be in an id: file systems take names of 255 bytes, and stores encode once more. */
+/** The maximum length of an item in an id: file systems limit names to 255 bytes, and stores encode the id once more. */
 const MAX_ITEM_LENGTH = 80
 
-/** An item as a part of an id: what may be in it is letters, digits, `-_.!~*'()` and `%XX`, and no two dots in a row. */
+/** Encodes an item for an id: letters, digits, `-_.!~*'()` and `%XX`, without two consecutive dots. */
 export function encodeItem(item: string): string {
   const wellFormed = item.replace(
     /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g,

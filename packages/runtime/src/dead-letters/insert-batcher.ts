@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@holdfast/records'
 import type { Added, DeadLetterStore } from '@holdfast/store'
 
-/** How many entries are flushed at once. */
+/** The maximum number of entries of one flush. */
 const INSERT_BATCH_SIZE = 500
 
 interface PendingInsert {
@@ -10,7 +10,7 @@ interface PendingInsert {
   readonly reject: (error: unknown) => void
 }
 
-/** Brings entries to the store: those that fail together, or while others are written, share one flush. */
+/** Inserts entries into the store. Entries that arrive in the same turn or during a write share one flush. */
 export class InsertBatcher {
   private pending: PendingInsert[] = []
   private isWriting = false
@@ -22,13 +22,13 @@ export class InsertBatcher {
     this.maxEntries = maxEntries
   }
 
-  /** Resolves when the entry is flushed, or with why it is not kept. */
+  /** Resolves with the result of the insert when the entry is flushed. Rejects where the store failed. */
   add(entry: DeadLetter): Promise<Added> {
     return new Promise((resolve, reject) => {
       this.pending.push({ entry, resolve, reject })
       if (this.isWriting) return
       this.isWriting = true
-      // After whatever else fails in this turn.
+      // Calls that fail in the same turn share the flush.
       queueMicrotask(() => void this.insertPending())
     })
   }

@@ -3,40 +3,41 @@ import { type DeadLetter, summarizeError } from '@holdfast/records'
 import type { DeadLetterStore } from '@holdfast/store'
 import type { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
 
-/** An entry that was leased, and the owner of its lease. */
+/** A leased entry and the owner of its lease. */
 export interface LeasedEntry {
   readonly entry: DeadLetter
   readonly owner: string
 }
 
-/** As many entries are leased ahead as were begun in the last so many milliseconds. */
+/** As many entries are leased in advance as were started within this time. */
 const LEASE_AHEAD_MS = 200
 
-/** How long (ms) a leased entry waits for a free handler before others may have it. */
+/** How long a leased entry waits for a free handler before it is released for other workers. */
 const MAX_WAIT_MS = 2000
 
-/** What a buffer of leases is for. */
+/** The options of a lease buffer. */
 interface LeaseBufferOptions {
   readonly runtime: RuntimeContext
   readonly replays: ReplayExecutor
   readonly owners: LeaseOwnerIds
-  /** How many handlers run at a time: no more are leased before it is known how fast they are. */
+  /** The number of concurrent handlers, and of entries that are leased before their speed is known. */
   readonly concurrency: number
-  /** How many entries are begun in a second at most. @defaultValue no limit */
+  /** The maximum number of entries that are started per second. @defaultValue no limit */
   readonly rate?: number | undefined
-  /** Which entries are wanted now; undefined where none are. */
+  /** Selects the entries to lease now; undefined where none are wanted. */
   readonly want: () => Promise<Omit<Parameters<DeadLetterStore['leaseNext']>[0], 'limit'> | undefined>
-  /** How many handlers are free, given how many callers wait. */
+  /** The number of free handlers, given the number of waiting callers. */
   readonly free: (callers: number) => number
-  /** How many entries may be leased at most, given how many callers wait. */
+  /** The maximum number of entries to lease, given the number of waiting callers. */
   readonly most: (callers: number) => number
-  /** Whether an entry is still wanted when its turn comes. */
+  /** Whether an entry is still wanted when a handler is free. */
   readonly isWanted: (entry: DeadLetter) => boolean
 }
 
 /**
- * Leases entries for handlers. Where the store says that it pays (`leaseBatch`), as many are leased in one transaction as the
- * handlers get through in a moment. One that is not begun soon is given back, so that a slow handler keeps nothing from others.
+ * Leases entries for handlers. Where the store prefers batches (`leaseBatch`), one transaction leases as many as the
+ * handlers process in a moment. An entry that is not started soon is released, so that a slow handler does not block other
+ * workers.
  */
 export class LeaseBuffer {
   private readonly options: LeaseBufferOptions
@@ -44,7 +45,7 @@ export class LeaseBuffer {
   private ready: LeasedEntry[] = []
   private fetching: Promise<number> | undefined = undefined
   private callers = 0
-  /** How many are leased at a time, when they were, and how many of them there were. */
+  /** The size of the next batch, when the last batch was leased, and how many entries it had. */
   private batch: number
   private fetchedAt = 0
   private fetched = 0
@@ -60,12 +61,12 @@ export class LeaseBuffer {
     this.batch = Math.min(concurrency, this.maxBatch)
   }
 
-  /** Whether nothing is left in it, and there was less to be had than was asked for. */
+  /** Whether the buffer is empty and the store returned fewer entries than requested. */
   get isDrained(): boolean {
     return this.ready.length === 0 && this.short
   }
 
-  /** The next entry to replay; undefined where there is none. */
+  /** Returns the next entry to replay; undefined where there is none. */
   async next(): Promise<LeasedEntry | undefined> {
     this.callers++
     try {
@@ -82,7 +83,7 @@ export class LeaseBuffer {
     }
   }
 
-  /** Gives back an entry that was not begun. */
+  /** Releases an entry that was not started. */
   giveBack({ entry, owner }: LeasedEntry): void {
     const { runtime, replays: replayExecutor } = this.options
     const settled = runtime.store.deadLetters.settle(entry.dlqId, owner, {
@@ -92,18 +93,18 @@ export class LeaseBuffer {
     const released: Promise<void> = settled
       .then(
         () => {},
-        // It is free again when its lease ends.
+        // The entry is available again when its lease ends.
         (error: unknown) =>
           runtime.logger.warn(
             { dlqId: entry.dlqId, error: summarizeError(error, (text) => runtime.redact(text), false) },
-            'a dead letter that was leased and not begun could not be given back before its lease ends',
+            'a leased dead letter that was not started could not be released before its lease ends',
           ),
       )
       .finally(() => this.releasing.delete(released))
     this.releasing.add(released)
   }
 
-  /** Gives back all that is not begun. */
+  /** Releases all entries that are not started. */
   async close(): Promise<void> {
     await this.fetching?.catch(() => {})
     this.giveBackAll()
@@ -149,7 +150,7 @@ export class LeaseBuffer {
     return entries.length
   }
 
-  /** As many as were begun lately, and at most twice as many as the last time. */
+  /** As many entries as were started recently, and at most twice the size of the last batch. */
   private nextBatch(): number {
     const { concurrency, runtime } = this.options
     if (this.fetched === 0) return Math.min(concurrency, this.maxBatch)

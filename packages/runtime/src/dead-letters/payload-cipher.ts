@@ -2,7 +2,7 @@ import type { DeadLetterOptions } from '@holdfast/config'
 import { type DeadLetter, errorMessageOf } from '@holdfast/records'
 import { KeyRing } from '@holdfast/store'
 
-/** Payloads on their way into the store and out of it, under the keys that the options name now. */
+/** Encrypts and decrypts payloads with the keys that the options name now. */
 export class PayloadCipher {
   private cachedKeys:
     | { readonly from: DeadLetterOptions['encryptionKey']; readonly keys: KeyRing }
@@ -13,7 +13,7 @@ export class PayloadCipher {
     this.options = options
   }
 
-  /** @throws INVALID_OPTIONS where an option is no key */
+  /** @throws INVALID_OPTIONS where an option is not a key */
   get keyRing(): KeyRing {
     const { encryptionKey } = this.options()
     if (this.cachedKeys === undefined || this.cachedKeys.from !== encryptionKey)
@@ -21,12 +21,15 @@ export class PayloadCipher {
     return this.cachedKeys.keys
   }
 
-  /** The entry with its payload as it was given, and shared with nobody. @throws CONFIG_INVALID where the key is not at hand */
+  /** Returns the entry with a decrypted copy of its payload. @throws CONFIG_INVALID where the key is not configured */
   decryptEntry(entry: DeadLetter): DeadLetter {
     return { ...entry, originalPayload: this.keyRing.decrypt(entry.originalPayload, entry.dlqId) }
   }
 
-  /** The same for lists: a payload that cannot be read says so, and hides nothing else. */
+  /**
+   * The same for lists: a payload that cannot be decrypted is replaced by the reason, and the other entries are not
+   * affected.
+   */
   decryptForList(entry: DeadLetter): DeadLetter {
     try {
       return this.decryptEntry(entry)

@@ -1,39 +1,40 @@
 import { HoldfastError } from 'holdfast'
 
-/** Deeper than this nothing that a person or a program means is nested, and stacks begin to run out. */
+/** The maximum depth of a payload. Real data is never nested this deeply, and recursion would exhaust the stack. */
 const MAX_DEPTH = 500
 
 const formatPathSegment = (key: string): string =>
   /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
 
-/** What a value that JSON cannot say is called; undefined for one that it can, or that may hold others. */
+/** Names a value that JSON cannot represent; undefined for all other values. */
 function nonJsonName(value: unknown): string | undefined {
   if (typeof value === 'bigint' || typeof value === 'function' || typeof value === 'symbol')
     return `a ${typeof value}`
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : String(value)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  // JSON makes {} of a Map and of an Error: what they hold would be lost without a word.
+  // JSON turns a Map or an Error into {}, which would silently lose its content.
   const tag = Object.prototype.toString.call(value).slice(8, -1)
   return tag === 'Object' ? undefined : `a value of type ${tag}`
 }
 
-/** What is wrong with a value that is to be JSON, beginning with the path to it; undefined where nothing is. */
+/** Describes why a value cannot be JSON, starting with the path; undefined where it can. */
 function findProblem(input: unknown, path: string, key: string, ancestors: object[]): string | undefined {
   let value = input
   const own = (value as { toJSON?: unknown } | null | undefined)?.toJSON
   if (typeof own === 'function') value = own.call(value, key)
   const nonJson = nonJsonName(value)
-  if (nonJson !== undefined) return `${path}: got ${nonJson}, takes JSON`
+  if (nonJson !== undefined) return `${path}: expected JSON, got ${nonJson}`
   if (typeof value !== 'object' || value === null) return undefined
-  if (ancestors.includes(value)) return `${path}: is circular, it holds itself; takes JSON`
-  if (ancestors.length >= MAX_DEPTH) return `${path.slice(0, 40)}…: is nested deeper than ${MAX_DEPTH} levels`
+  if (ancestors.includes(value)) return `${path}: expected JSON, got a circular reference`
+  if (ancestors.length >= MAX_DEPTH)
+    return `${path.slice(0, 40)}…: expected at most ${MAX_DEPTH} levels, got more`
   ancestors.push(value)
   let found: string | undefined
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length && found === undefined; index++)
       found =
         value[index] === undefined
-          ? `${path}[${index}]: got undefined, takes JSON`
+          ? `${path}[${index}]: expected JSON, got undefined`
           : findProblem(value[index], `${path}[${index}]`, String(index), ancestors)
   } else {
     for (const [name, child] of Object.entries(value)) {
@@ -46,18 +47,19 @@ function findProblem(input: unknown, path: string, key: string, ancestors: objec
 }
 
 /**
- * A payload as it will be stored: a copy that shares nothing with what was given. Values with a `toJSON`, such as dates,
- * are what that says; properties that are undefined are absent.
+ * Returns the payload in its stored form: a copy that shares nothing with the input. A value with a `toJSON` method, such
+ * as a date, is replaced by its result; properties that are undefined are omitted.
  *
- * @throws INVALID_OPTIONS with the path to what is not JSON, PAYLOAD_TOO_LARGE
+ * @throws INVALID_OPTIONS with the path of the value that is not JSON, PAYLOAD_TOO_LARGE
  */
 export function parsePayload(payload: unknown, operation: string, maxPayload: number): unknown {
   const reject = (problem: string, cause?: unknown) =>
-    new HoldfastError('INVALID_OPTIONS', `the payload of ${operation} cannot be kept: ${problem}`, {
+    new HoldfastError('INVALID_OPTIONS', `the payload of ${operation} cannot be stored: ${problem}`, {
       details: [problem],
       ...(cause !== undefined && { cause }),
     })
-  if (payload === undefined || payload === null) throw reject(`payload: got ${payload}, takes any other JSON`)
+  if (payload === undefined || payload === null)
+    throw reject(`payload: expected JSON other than null, got ${payload}`)
   let json: string | undefined
   try {
     const problem = findProblem(payload, 'payload', '', [])
@@ -65,14 +67,15 @@ export function parsePayload(payload: unknown, operation: string, maxPayload: nu
     json = JSON.stringify(payload)
   } catch (error) {
     if (error instanceof HoldfastError) throw error
-    throw reject('payload: it throws while it is read, takes JSON', error)
+    throw reject('payload: expected JSON, got a value that throws when it is read', error)
   }
-  if (json === undefined || json === 'null') throw reject('payload: is nothing as JSON')
+  if (json === undefined || json === 'null')
+    throw reject('payload: expected JSON other than null, got a value that serializes to nothing')
   const size = Buffer.byteLength(json)
   if (size > maxPayload)
     throw new HoldfastError(
       'PAYLOAD_TOO_LARGE',
-      `the payload of ${operation} is ${size} bytes of JSON, and dead_letters.max_payload is ${maxPayload}: keep a reference to it instead, or raise the limit`,
+      `the payload of ${operation} has ${size} bytes of JSON, and the limit dead_letters.max_payload is ${maxPayload}: store a reference to it instead, or raise the limit`,
     )
   return JSON.parse(json)
 }

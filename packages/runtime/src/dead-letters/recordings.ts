@@ -1,8 +1,8 @@
 import type { RuntimeContext } from '@holdfast/config'
 
 /**
- * Results of replays on their way into the store. Where the store says that many are best recorded together (`leaseBatch`), a
- * handler does not wait for the record of the one before it: at most so many results are on their way at a time.
+ * Records the results of replays. Where the store prefers batches (`leaseBatch`), a handler does not wait for the record of
+ * the previous one: a limited number of results can be pending.
  */
 export class Recordings {
   private readonly max: number
@@ -13,7 +13,7 @@ export class Recordings {
     this.max = runtime.store.deadLetters.leaseBatch ?? 1
   }
 
-  /** Resolves when there is room for another. Rejects where one could not be recorded. */
+  /** Resolves when another result can be added. Rejects where a result could not be recorded. */
   async add(record: () => Promise<void>): Promise<void> {
     const recorded: Promise<void> = record()
       .catch((error: unknown) => {
@@ -26,7 +26,7 @@ export class Recordings {
     this.check()
   }
 
-  /** Resolves when all is recorded. Rejects where one could not be. */
+  /** Resolves when all results are recorded. Rejects where a result could not be recorded. */
   async idle(): Promise<void> {
     await Promise.all(this.pending)
     this.check()

@@ -22,37 +22,37 @@ import {
 } from './replay-executor.js'
 import { waitOrAbort } from './wait.js'
 
-/** Which entries are replayed, how many at a time, and how fast. */
+/** The options of a batch replay. */
 export interface BatchOptions {
   /** Only entries of this operation. @defaultValue all */
   operation?: string | undefined
-  /** The most to replay. @defaultValue all that wait now */
+  /** The maximum number of entries to replay. @defaultValue all that are waiting */
   limit?: number | undefined
-  /** How many at a time. @defaultValue 4 */
+  /** The number of concurrent replays. @defaultValue 4 */
   concurrency?: number | undefined
-  /** How many are begun in a second at the most. @defaultValue as many as there are */
+  /** The maximum number of entries that are started per second. @defaultValue no limit */
   rate?: number | undefined
-  /** Takes entries whose replay failed, too. @defaultValue false */
+  /** Includes entries whose replay failed. @defaultValue false */
   retryFailed?: boolean | undefined
-  /** Told after each entry. */
+  /** Called after each entry. */
   onProgress?: ((progress: BatchProgress) => void) | undefined
-  /** No further entry is begun once it is aborted; those under way end as they would. */
+  /** Once aborted, no further entry is started; active replays continue to their end. */
   signal?: AbortSignal | undefined
 }
 
-/** What became of the entries of a batch. */
+/** The result of a batch. */
 export interface BatchResult {
   succeeded: number
   failed: number
-  /** Those that were not tried: the breaker opened, the signal was aborted, or their handler is elsewhere. */
+  /** Entries that were not replayed: the breaker opened, the signal was aborted, or their handler is in another process. */
   skipped: number
 }
 
-/** How far a batch is. */
+/** The progress of a batch. */
 export interface BatchProgress {
   succeeded: number
   failed: number
-  /** How many there were at the beginning, within the limit. */
+  /** The number of entries at the start, within the limit. */
   total: number
   /** The entry that was just replayed. */
   entry: DeadLetter
@@ -80,20 +80,20 @@ interface BatchParts {
   readonly closeSignal: AbortSignal
 }
 
-/** One run over the entries that wait, oldest first. */
+/** One pass over the waiting entries, oldest first. */
 export class ReplayBatch {
   private succeeded = 0
   private failed = 0
   private startedCount = 0
   private total = 0
   private nextStartAt = Number.NEGATIVE_INFINITY
-  /** Starts wait one behind the other, so that a signal has one listener however many lanes there are. */
+  /** Starts wait in a queue, so that the signal has one listener for any number of workers. */
   private startQueue = Promise.resolve()
   private isHalted = false
   private hasProgressListener = true
-  /** Operations with a handler here whose door has not closed. */
+  /** The operations that have a handler in this process and are available. */
   private readonly replayable = new Set<string>()
-  /** Entries that are replayed now, and those this batch is done with though they could be leased again. */
+  /** Entries that are being replayed, and entries that this batch has finished although they could be leased again. */
   private readonly passed = new Set<string>()
   private readonly leases: LeaseBuffer
   private readonly recordings: Recordings
@@ -148,7 +148,7 @@ export class ReplayBatch {
     return this.isHalted || this.options.signal?.aborted === true || this.parts.closeSignal.aborted
   }
 
-  /** Counts what there is to do, and tells which operations have their handlers elsewhere. */
+  /** Counts the entries to replay, and returns the operations whose handlers are in other processes. */
   private async countEntries(): Promise<string[]> {
     const { handlers, runtime, replayExecutor } = this.parts
     const { operation, limit = Number.POSITIVE_INFINITY } = this.options
@@ -167,7 +167,7 @@ export class ReplayBatch {
     return remoteOperations
   }
 
-  /** Replays one entry after the other until nothing is left for it. */
+  /** Replays one entry after another until none is left. */
   private async runWorker(): Promise<void> {
     const { clock } = this.parts.runtime
     while (this.startedCount < this.total && !this.isStopped && this.replayable.size > 0) {
@@ -183,7 +183,7 @@ export class ReplayBatch {
     }
   }
 
-  /** Waits for this start's turn. */
+  /** Waits until the rate permits another start. */
   private async waitForStart(clock: RuntimeContext['clock']): Promise<void> {
     const { rate, signal } = this.options
     if (rate === undefined) return
@@ -192,7 +192,7 @@ export class ReplayBatch {
     await waitOrAbort(clock, start - clock.now(), [signal, this.parts.closeSignal])
   }
 
-  /** False where nothing is left. */
+  /** Returns false where no entry is left. */
   private async replayNext(): Promise<boolean> {
     const { handlers, replayExecutor } = this.parts
     const leased = await this.leases.next()
@@ -220,7 +220,7 @@ export class ReplayBatch {
   private recordResult({ end, entry }: ReplayResult): void {
     if (end === 'completed') this.succeeded++
     else if (end === 'failed') this.failed++
-    // No lease is ever given on it again to this batch, so that it need not be passed over.
+    // This batch cannot lease the entry again, so it need not be remembered.
     if (end === 'completed' || (end === 'failed' && !this.options.retryFailed))
       this.passed.delete(entry.dlqId)
     const { succeeded, failed, total } = this
@@ -228,12 +228,12 @@ export class ReplayBatch {
       this.options.onProgress?.({ succeeded, failed, total, entry })
     } catch (thrown) {
       if (this.hasProgressListener)
-        this.parts.runtime.warn(`onProgress of a batch threw, and is ignored: ${String(thrown)}`)
+        this.parts.runtime.warn(`onProgress of a batch threw an error, which is ignored: ${String(thrown)}`)
       this.hasProgressListener = false
     }
   }
 
-  /** Notes a request on the entries whose handlers are elsewhere, and tells how many there are. */
+  /** Stores a replay request for the entries whose handlers are in other processes, and returns their number. */
   private async requestReplays(operations: readonly string[]): Promise<number> {
     const { runtime, replayExecutor } = this.parts
     let remaining = (this.options.limit ?? Number.POSITIVE_INFINITY) - this.total

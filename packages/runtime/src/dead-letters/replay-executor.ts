@@ -7,37 +7,40 @@ import { toErrorDetails } from './entry.js'
 import type { ReplayFunction, RunGuarded } from './handlers.js'
 import type { PayloadCipher } from './payload-cipher.js'
 
-/** How long (ms) a lease is, and how often it is renewed. */
+/** The duration of a lease, and the interval of its renewal. */
 const LEASE_MS = 5 * 60_000
 const RENEW_INTERVAL_MS = LEASE_MS / 3
 
-/** Refusals: nothing was tried, and the next entry of the operation would fare the same. */
+/** Rejections without an attempt. The next entry of the operation would be rejected too. */
 const UNAVAILABLE_CODES: readonly HoldfastErrorCode[] = ['CIRCUIT_OPEN', 'POOL_UNAVAILABLE', 'NETWORK_DOWN']
-/** Other endings that say nothing about the entry. */
+/** All rejections that say nothing about the entry itself. */
 const NOT_ATTEMPTED_CODES: readonly HoldfastErrorCode[] = [...UNAVAILABLE_CODES, 'BULKHEAD_FULL']
 
 const hasCode = (error: unknown, codes: readonly HoldfastErrorCode[]) =>
   codes.some((code) => isHoldfastError(error, code))
 
-/** Whether the operation as a whole cannot be had now. */
+/** Whether the operation as a whole is unavailable. */
 export const isUnavailable = (error: unknown): boolean => hasCode(error, UNAVAILABLE_CODES)
 
-/** How a replay ended: `put_back` is pending again and untried, `onLeaseLost` was settled by somebody else. */
+/**
+ * How a replay ended: with `put_back` the entry is pending again without an attempt, with `late` another process has
+ * settled it.
+ */
 export interface ReplayResult {
   readonly end: 'completed' | 'failed' | 'put_back' | 'late'
   readonly entry: DeadLetter
   readonly error?: unknown
 }
 
-/** A replay whose handler has ended, and whose result is not recorded yet. */
+/** A replay whose handler has ended and whose result is not recorded yet. */
 export interface Replayed {
-  /** What the handler threw, or why it was not called. */
+  /** The error of the handler, or the reason why it was not called. */
   readonly error?: unknown
-  /** Ends the lease with the result. */
+  /** Records the result and ends the lease. */
   record(): Promise<ReplayResult>
 }
 
-/** Whoever takes a lease, each time another: two replays of one process are strangers to each other. */
+/** Creates a new owner id for each lease, so that two replays of one process do not share a lease. */
 export class LeaseOwnerIds {
   private count = 0
   private readonly name: string
@@ -51,14 +54,14 @@ export class LeaseOwnerIds {
   }
 }
 
-/** Whether an entry has the result that it was to have. */
+/** Whether an entry already has the expected result. */
 const isResult = (entry: DeadLetter, expected: DeadLetter): boolean =>
   entry.status === expected.status &&
   entry.lastAttempt.getTime() === expected.lastAttempt.getTime() &&
   entry.replayedAt?.getTime() === expected.replayedAt?.getTime() &&
   entry.errorDetails.history?.length === expected.errorDetails.history?.length
 
-/** Serves leased entries: renews the lease while the handler runs, and settles it at the end. */
+/** Replays leased entries: it renews the lease while the handler runs, and settles it at the end. */
 export class ReplayExecutor {
   private readonly runtime: RuntimeContext
   private readonly run: Run
@@ -69,7 +72,7 @@ export class ReplayExecutor {
     this.runtime = runtime
     this.run = run
     this.payloadCipher = payloadCipher
-    // The work is done by then: a moment's trouble with the store must not have it done again.
+    // The handler has already done its work, so a short outage of the store must not cause a second replay.
     this.pendingSettlements = guard({
       clock: runtime.clock,
       random: runtime.random,
@@ -85,7 +88,7 @@ export class ReplayExecutor {
     return new Date(this.runtime.clock.wall() + LEASE_MS)
   }
 
-  /** Replays an entry that `owner` holds, and records the result. */
+  /** Replays an entry leased by `owner`, and records the result. */
   async executeAndRecord(
     leased: DeadLetter,
     owner: string,
@@ -96,8 +99,8 @@ export class ReplayExecutor {
   }
 
   /**
-   * Replays an entry that `owner` holds. Its lease is renewed until the result is recorded. `releaseIfUntried` puts it back where
-   * nothing could be tried; otherwise that is a failure like others.
+   * Replays an entry leased by `owner`. The lease is renewed until the result is recorded. With `releaseIfUntried` an entry
+   * that could not be attempted is released; otherwise that counts as a failure.
    */
   async execute(
     input: DeadLetter,
@@ -137,8 +140,8 @@ export class ReplayExecutor {
   }
 
   /**
-   * The entry with a lease that lasts. Where the process was stopped for so long that its lease has ended, it is taken again;
-   * undefined where somebody else was first.
+   * Returns the entry with a valid lease. If the process was suspended until the lease ended, it is acquired again;
+   * undefined where another process was first.
    */
   private async ensureLease(leased: DeadLetter, owner: string): Promise<DeadLetter | undefined> {
     if (isLeased(leaseStateOf(leased), this.runtime.clock.wall())) return leased
@@ -146,7 +149,7 @@ export class ReplayExecutor {
     return again.result === 'leased' ? again.entry : undefined
   }
 
-  /** Ends the lease as if nothing had been. */
+  /** Ends the lease without a result. */
   private async releaseEntry(entry: DeadLetter, owner: string, error: unknown): Promise<ReplayResult> {
     const settled = await this.settleEntry(entry, owner, { status: 'pending', at: this.now() })
     return { end: 'put_back', entry: this.publicView(settled, entry), error }
@@ -176,13 +179,13 @@ export class ReplayExecutor {
     return { end: 'failed', entry: this.publicView(settled, entry), error }
   }
 
-  /** Somebody else took the entry over when this lease had ended. */
+  /** Another process acquired the entry after this lease had ended. */
   private async onLeaseLost(entry: DeadLetter): Promise<ReplayResult> {
     const current = await this.runtime.store.deadLetters.get(entry.dlqId, this.now())
     return { end: 'late', entry: this.publicView(current, entry) }
   }
 
-  /** What the store says of the entry, with the payload that was opened before. */
+  /** The stored entry with the payload that was decrypted before. */
   private publicView(settled: DeadLetter | undefined, entry: DeadLetter): DeadLetter {
     return { ...(settled ?? entry), originalPayload: entry.originalPayload }
   }
@@ -196,7 +199,7 @@ export class ReplayExecutor {
     return this.pendingSettlements.run(async ({ number }) => {
       const settled = await deadLetters.settle(entry.dlqId, owner, settlement)
       if (settled !== undefined || number === 1) return settled
-      // An attempt before may have been committed, and its answer lost.
+      // An earlier write may have been committed although its response was lost.
       const current = await deadLetters.get(entry.dlqId, settlement.at)
       return current !== undefined && isResult(current, asSettled(entry, settlement)) ? current : undefined
     })
@@ -221,7 +224,7 @@ export class ReplayExecutor {
     })
   }
 
-  /** Renews a lease until it is told to stop, or until it is lost. */
+  /** Renews a lease until the returned function is called, or until the lease is lost. */
   private startRenewing({ dlqId, operationType }: DeadLetter, owner: string): () => void {
     const { clock, logger, store } = this.runtime
     let stopped = false

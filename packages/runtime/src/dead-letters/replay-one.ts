@@ -6,11 +6,11 @@ import type { HandlerRegistry, ReplayFunction } from './handlers.js'
 import type { PayloadCipher } from './payload-cipher.js'
 import type { LeaseOwnerIds, ReplayExecutor } from './replay-executor.js'
 
-/** DEAD_LETTER_NOT_FOUND. */
+/** Creates a DEAD_LETTER_NOT_FOUND error. */
 export const createNotFoundError = (id: string): HoldfastError =>
   new HoldfastError(
     'DEAD_LETTER_NOT_FOUND',
-    `there is no dead letter ${JSON.stringify(id)}; it may have been purged`,
+    `dead letter ${JSON.stringify(id)} not found; it may have been purged`,
     {
       status: 404,
     },
@@ -23,11 +23,11 @@ interface ReplayOneParts {
   readonly leaseOwners: LeaseOwnerIds
   readonly payloadCipher: PayloadCipher
   readonly audit: BestEffortAudit
-  /** Told that the entry was completed. */
+  /** Called when the entry was completed. */
   readonly onCompleted: () => Promise<void>
 }
 
-/** Replays one entry, or notes the request where its handler is elsewhere. */
+/** Replays one entry, or stores the request where its handler is in another process. */
 export async function replayOne(
   parts: ReplayOneParts,
   id: string,

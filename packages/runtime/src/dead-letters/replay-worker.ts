@@ -6,17 +6,19 @@ import { Recordings } from './recordings.js'
 import { isUnavailable, type LeaseOwnerIds, type ReplayExecutor } from './replay-executor.js'
 import { waitOrAbort } from './wait.js'
 
-/** How requests made elsewhere are served. */
+/** The options of a worker that serves replay requests of other processes. */
 export interface WorkOptions {
-  /** How many replays at a time. @defaultValue 4 */
+  /** The number of concurrent replays. @defaultValue 4 */
   concurrency?: number | undefined
-  /** Milliseconds between looks at the queue; ten times as many where the store tells of requests. @defaultValue 1000 */
+  /**
+   * Milliseconds between two polls of the queue; ten times as many where the store notifies of requests. @defaultValue 1000
+   */
   interval?: number | undefined
-  /** Ends the work when aborted, after the replays under way. */
+  /** Ends the work when aborted, after the active replays. */
   signal?: AbortSignal | undefined
 }
 
-/** How much less often the queue is looked at by a worker that is told of requests: only leases that end are found so. */
+/** With notifications the queue is polled less often by this factor: polls only find leases that have ended. */
 const NOTIFIED_INTERVAL_FACTOR = 10
 
 const WORK_CHECKS = { concurrency: positiveInteger, interval: positiveNumber, signal: abortSignal }
@@ -27,17 +29,20 @@ interface WorkerParts {
   readonly replayExecutor: ReplayExecutor
   readonly leaseOwners: LeaseOwnerIds
   readonly closeSignal: AbortSignal
-  /** Told of each entry that was completed. */
+  /** Called for each entry that was completed. */
   readonly onCompleted: () => Promise<void>
 }
 
-/** Serves requests to replay for as long as it is let. */
+/** Serves replay requests until it is stopped. */
 export class ReplayWorker {
   private readonly running = new Set<Promise<void>>()
-  /** Operations that cannot be had now, and until when, in monotonic time. */
+  /** Unavailable operations, and until when, in monotonic time. */
   private readonly unavailableUntil = new Map<string, number>()
   private hasReportedFailure = false
-  /** Whether the store tells of requests, whether it has since the last look, and what ends a wait when it does. */
+  /**
+   * Whether the store notifies of requests, whether it has since the last poll, and the function that ends the current
+   * wait.
+   */
   private isNotified = false
   private isWoken = false
   private wakeSignal: AbortController | undefined = undefined
@@ -50,7 +55,7 @@ export class ReplayWorker {
 
   /** @throws INVALID_OPTIONS */
   constructor(parts: WorkerParts, options: WorkOptions) {
-    checkOptions('the work cannot begin', options, {}, WORK_CHECKS)
+    checkOptions('the worker cannot start', options, {}, WORK_CHECKS)
     this.parts = parts
     this.options = options
     this.interval = options.interval ?? 1000
@@ -62,7 +67,7 @@ export class ReplayWorker {
       replays: replayExecutor,
       concurrency: this.concurrency,
       want: async () => {
-        const operations = await this.willing()
+        const operations = await this.availableOperations()
         return operations.length === 0 || this.stopped
           ? undefined
           : { operations, statuses: ['pending', 'failed'], requested: true }
@@ -78,7 +83,7 @@ export class ReplayWorker {
     return this.options.signal?.aborted === true || this.parts.closeSignal.aborted
   }
 
-  /** Resolves when the signal is aborted or the queue closes, and what was under way has ended. */
+  /** Resolves when the signal is aborted or the queue closes, and the active replays have ended. */
   async run(): Promise<void> {
     const unsubscribe = this.parts.runtime.store.deadLetters.onRequest?.(() => this.wake())
     try {
@@ -104,27 +109,27 @@ export class ReplayWorker {
     this.wakeSignal?.abort()
   }
 
-  /** Waits for the next look at the queue, which is at once where somebody has asked meanwhile. */
+  /** Waits for the next poll, which follows at once if a request arrived in the meantime. */
   private async waitForWork(): Promise<void> {
     const { closeSignal, runtime } = this.parts
     if (this.isWoken) return
     this.wakeSignal = new AbortController()
-    // Operations that rest are looked at when they have rested, and nobody tells of that.
+    // The end of an operation's unavailability is found only by polling, because no notification reports it.
     const useLongInterval = this.isNotified && this.unavailableUntil.size === 0
     const ms = this.interval * (useLongInterval ? NOTIFIED_INTERVAL_FACTOR : 1)
     await waitOrAbort(runtime.clock, ms, [this.options.signal, closeSignal, this.wakeSignal.signal])
     this.wakeSignal = undefined
   }
 
-  /** The operations that are served here and can be had now. */
-  private async willing(): Promise<string[]> {
+  /** The operations that have a handler in this process and are available. */
+  private async availableOperations(): Promise<string[]> {
     const now = this.parts.runtime.clock.now()
     for (const [operation, until] of this.unavailableUntil)
       if (until <= now) this.unavailableUntil.delete(operation)
     return (await this.parts.handlers.operations()).filter((each) => !this.unavailableUntil.has(each))
   }
 
-  /** Begins a replay. False where there is nothing to replay. */
+  /** Starts a replay. Returns false where there is none. */
   private async startNext(): Promise<boolean> {
     try {
       const leased = await this.leases.next()
@@ -146,16 +151,16 @@ export class ReplayWorker {
       const replayer = await handlers.find(entry.operationType)
       if (replayer === undefined) return this.leases.giveBack(leased)
       const replayed = await replayExecutor.execute(entry, owner, replayer, true)
-      // Before the result is recorded: other entries of the operation would reach the same closed door meanwhile.
-      if (isUnavailable(replayed.error)) this.rest(entry.operationType, replayed.error)
+      // Set before the result is recorded, because other entries of the operation would be rejected too in the meantime.
+      if (isUnavailable(replayed.error)) this.pauseOperation(entry.operationType, replayed.error)
       await this.recordings.add(async () => {
         try {
           const { end, error } = await replayed.record()
           if (end === 'completed') await this.parts.onCompleted()
           if (end !== 'put_back') return
           if (isUnavailable(error)) return
-          // An entry that cannot be read delays its own operation alone.
-          this.rest(entry.operationType, error)
+          // An entry that cannot be read delays only its own operation.
+          this.pauseOperation(entry.operationType, error)
           this.reportFailure(error)
         } catch (error) {
           this.reportFailure(error)
@@ -166,15 +171,17 @@ export class ReplayWorker {
     }
   }
 
-  /** Replays nothing of an operation until its breaker may be closed again. */
-  private rest(operation: string, error: unknown): void {
+  /** Pauses an operation until its breaker may be closed again. */
+  private pauseOperation(operation: string, error: unknown): void {
     const { retryAfter = this.interval } = (error ?? {}) as { retryAfter?: number }
     this.unavailableUntil.set(operation, this.parts.runtime.clock.now() + Math.max(this.interval, retryAfter))
   }
 
   private reportFailure(error: unknown): void {
     if (!this.hasReportedFailure)
-      this.parts.runtime.warn(`requests to replay wait: ${this.parts.runtime.redact(errorMessageOf(error))}`)
+      this.parts.runtime.warn(
+        `replay requests cannot be read, the worker retries: ${this.parts.runtime.redact(errorMessageOf(error))}`,
+      )
     this.hasReportedFailure = true
   }
 }

@@ -1,15 +1,15 @@
 import type { DeadLetterStore } from '@holdfast/store'
 import type { PayloadCipher } from './payload-cipher.js'
 
-/** What a rotation of keys did. */
+/** The result of a key rotation. */
 export interface Rotation {
-  /** How many payloads, and versions of changes through the API with credentials in them, were encrypted anew. */
+  /** The number of payloads, and of versions of the API's changes with credentials, that were encrypted again. */
   rewritten: number
-  /** The entries and members whose key is not at hand. They stay as they are. */
+  /** The entries and members whose key is not configured. They are not changed. */
   unreadable: string[]
 }
 
-/** Puts every payload under the newest key. It may be stopped anywhere and begun again. */
+/** Encrypts every payload with the newest key. It can be interrupted at any point and run again. */
 export async function rotateKeys(
   store: DeadLetterStore,
   payloadCipher: PayloadCipher,

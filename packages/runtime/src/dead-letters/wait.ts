@@ -1,6 +1,6 @@
 import type { Clock } from 'holdfast'
 
-/** Waits, or until one of the signals is aborted. */
+/** Waits until the time has passed or one of the signals is aborted. */
 export function waitOrAbort(
   clock: Clock,
   ms: number,

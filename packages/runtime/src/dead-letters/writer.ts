@@ -19,14 +19,14 @@ import { InsertBatcher } from './insert-batcher.js'
 import { parsePayload } from './payload.js'
 import type { PayloadCipher } from './payload-cipher.js'
 
-/** A call with a payload that ended in failure. */
+/** A failed call with a payload. */
 export interface FailedCall extends Omit<DeadLetterInput, 'itemId'> {
   itemId?: string | undefined
-  /** What the failure was taken for. @defaultValue what `classify` takes it for */
+  /** The kind of the failure. @defaultValue the kind that `classify` returns */
   kind?: string | undefined
 }
 
-const REJECTED_MESSAGE = 'a dead letter cannot be kept'
+const REJECTED_MESSAGE = 'a dead letter cannot be stored'
 const REQUIRED_CHECKS = { operation: nonEmptyString, itemId: nonEmptyString }
 const OPTIONAL_CHECKS = {
   retryCount: nonNegativeInteger,
@@ -35,18 +35,18 @@ const OPTIONAL_CHECKS = {
   sessionId: anyString,
   correlationId: anyString,
 }
-/** Looked at more closely, or taken as it is. */
+/** For fields that are checked later or take any value. */
 const anyValue: OptionCheck = ['anything', () => true]
 const INPUT_CHECKS = { ...OPTIONAL_CHECKS, payload: anyValue, error: anyValue }
 
-/** A text that says something. */
+/** A string that is not empty, else undefined. */
 const textOrUndefined = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** Brings failed calls into the queue. */
+/** Stores failed calls in the queue. */
 export class DeadLetterWriter {
   private count = 0
-  /** The entries of payloads that were captured, for whoever holds the payload. */
+  /** The entry id of each captured payload object. */
   private readonly capturedIds = new WeakMap<object, string>()
   private readonly runtime: RuntimeContext
   private readonly options: () => DeadLetterOptions
@@ -78,13 +78,16 @@ export class DeadLetterWriter {
 
   async enqueue(input: DeadLetterInput): Promise<DeadLetter> {
     if (!this.options().enabled)
-      throw new HoldfastError('INVALID_OPTIONS', 'dead letters are switched off by dead_letters.enabled')
+      throw new HoldfastError('INVALID_OPTIONS', 'dead letters are disabled by dead_letters.enabled')
     checkOptions(REJECTED_MESSAGE, input, REQUIRED_CHECKS, INPUT_CHECKS)
     const entry = await this.store(input)
     return { ...entry, originalPayload: structuredClone(entry.originalPayload) }
   }
 
-  /** Keeps a failed call. Never rejects: what cannot be kept is an event and a line, because the caller has an error already. */
+  /**
+   * Stores a failed call. Never rejects, because the caller already has an error: a failure becomes an event and a line on
+   * stderr.
+   */
   async capture(call: FailedCall): Promise<DeadLetter | undefined> {
     try {
       const { enabled, skipKinds } = this.options()
@@ -99,20 +102,20 @@ export class DeadLetterWriter {
     }
   }
 
-  /** The entry that a payload, this very object, was captured in. */
+  /** The id of the entry whose payload is this object. */
   capturedIdOf(payload: object): string | undefined {
     return this.capturedIds.get(payload)
   }
 
   private async store(input: DeadLetterInput): Promise<DeadLetter> {
     const { operation, itemId } = input
-    // Whatever else is said of a call that failed is no reason to lose it.
+    // Only these two fields are required of a failed call: a wrong value in another field must not lose the entry.
     checkOptions(REJECTED_MESSAGE, { operation, itemId }, REQUIRED_CHECKS)
     const { maxPayload, operations } = this.options()
     if (operations !== undefined && !operations.includes(operation))
       throw new HoldfastError(
         'INVALID_OPTIONS',
-        `operation: got ${JSON.stringify(operation)}, and dead_letters.operations lists ${operations.join(', ') || 'none'}`,
+        `operation: expected one of dead_letters.operations (${operations.join(', ') || 'none'}), got ${JSON.stringify(operation)}`,
       )
     const payload = parsePayload(input.payload, operation, maxPayload)
     const at = new Date(this.runtime.clock.wall())
@@ -146,19 +149,22 @@ export class DeadLetterWriter {
     }
   }
 
-  /** The entry that has the key already, if it is the same. A store cannot tell where payloads are encrypted. */
+  /**
+   * Returns the stored entry with the same key if operation and payload are equal. Stores cannot compare encrypted payloads
+   * themselves.
+   */
   private requireSameEntry(stored: DeadLetter, operation: string, payload: unknown): DeadLetter {
     const entry = this.payloadCipher.decryptEntry(stored)
     if (entry.operationType === operation && isSamePayload(entry.originalPayload, payload)) return entry
-    const isSame =
+    const difference =
       entry.operationType === operation ? 'another payload' : `the operation ${entry.operationType}`
     throw new HoldfastError(
       'IDEMPOTENCY_CONFLICT',
-      `idempotencyKey: ${entry.dlqId} has this key already, with ${isSame}: give each thing that is done a key of its own`,
+      `idempotencyKey: ${entry.dlqId} already has this key with ${difference}; use one key per operation and payload`,
     )
   }
 
-  /** Chance, and a count besides for when chance is made to repeat itself. */
+  /** A random part and a counter, in case a test's random source repeats itself. */
   private uniqueSuffix(): string {
     return `${randomString(this.runtime.random, 10)}${(this.count++).toString(36)}`
   }
@@ -188,7 +194,7 @@ export class DeadLetterWriter {
       const code = isHoldfastError(error) ? error.code : 'STORE_UNAVAILABLE'
       const about = itemId === undefined ? '' : ` about ${JSON.stringify(itemId)}`
       runtime.warn(
-        `a failed ${operation}${about} is not kept, ${code}: ${errorMessageOf(error, (said) => runtime.redact(said))}`,
+        `a failed ${operation}${about} could not be stored as a dead letter, ${code}: ${errorMessageOf(error, (text) => runtime.redact(text))}`,
       )
       runtime.emit({
         eventType: 'dead_letter_failed',
@@ -200,7 +206,7 @@ export class DeadLetterWriter {
         context: { code, ...(itemId !== undefined && { item_id: itemId }) },
       })
     } catch {
-      // The caller's own error matters more than anything that could be said here.
+      // The caller's own error must reach the caller, even if reporting fails.
     }
   }
 }

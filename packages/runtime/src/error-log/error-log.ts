@@ -11,22 +11,22 @@ import {
   type FailedAttempt,
 } from './record.js'
 
-/** How many records may wait for the store, or for the disk. */
+/** How many records can wait for the store or for the disk. */
 const OUTBOX_CAPACITY = 5000
 
-/** How many operations are counted by name. */
+/** How many operations have their own counters. */
 const MAX_OPERATIONS = 1000
 
-/** Error records of one operation since the process began. */
+/** The number of error records of one operation since the process started. */
 export interface ErrorCounts {
   total: number
-  /** By severity; those that never happened are absent. */
+  /** By severity; a severity without records is absent. */
   bySeverity: Partial<Record<ErrorRecord['severity'], number>>
 }
 
 const formatError = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
-/** Writes down what fails: to the store, and to files where a folder is configured. No call waits for it. */
+/** Writes error records to the store, and to files where a folder is configured. No call waits for it. */
 export class ErrorLog {
   private readonly runtime: RuntimeContext
   private readonly options: () => ErrorLogOptions
@@ -65,14 +65,14 @@ export class ErrorLog {
     return this.addRecord(createOpeningRecord(opening, this.now()), opening.operation ?? opening.id)
   }
 
-  /** Newest first, those included that have only just happened. */
+  /** Lists error records, newest first. Records that still wait for the store are written first. */
   async list(filter?: ErrorFilter): Promise<Page<ErrorRecord>> {
     checkJournalFilter('error records', filter)
     await this.store.flush()
     return this.runtime.store.errors.list(filter)
   }
 
-  /** How many there were of each operation since the process began; beyond 1,000 operations under `other`. */
+  /** The number of error records per operation since the process started; beyond 1,000 operations they count as `other`. */
   counts(): Record<string, ErrorCounts> {
     return Object.fromEntries(
       [...this.operations].map(([operation, { total, bySeverity }]) => [
@@ -82,12 +82,12 @@ export class ErrorLog {
     )
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting records. */
   async flush(): Promise<void> {
     await Promise.all([this.store.flush(), this.files.flush()])
   }
 
-  /** Writes what can be written and lets go. */
+  /** Writes the remaining records and ends the log. */
   async close(): Promise<void> {
     await Promise.all([this.store.close(), this.files.close()])
   }
@@ -127,7 +127,7 @@ export class ErrorLog {
       },
       onFailed: (error) =>
         warnings.warn(
-          `holdfast: ${where} does not take error records, calls go on: ${runtime.redact(formatError(error))}`,
+          `holdfast: error records could not be written to ${where}, calls are not affected: ${runtime.redact(formatError(error))}`,
         ),
     })
   }

@@ -6,12 +6,14 @@ import type { Clock } from 'holdfast'
 
 const FILE_DEFAULTS = Object.freeze({ maxAge: 14 * DAY_MS, maxSize: 10 * 2 ** 20 })
 
-/** How often old files are looked for. */
+/** How often old files are deleted. */
 const EXPIRE_INTERVAL_MS = 3_600_000
 
 const FILE_NAME_PATTERN = /^errors_(\d{4}-\d{2}-\d{2})(?:\.\d+)?\.jsonl$/
 
-/** Error records as files: `{dir}/{severity}/errors_{date}.jsonl`, one object a line, for nobody else to read. */
+/**
+ * Writes error records to files `{dir}/{severity}/errors_{date}.jsonl`, one object per line, readable only by the owner.
+ */
 export class ErrorFiles {
   private readonly clock: Clock
   private readonly options: () => ErrorLogOptions
@@ -75,7 +77,7 @@ export class ErrorFiles {
   }
 }
 
-/** How large a file is, and whether its last line was cut short by a crash. */
+/** The size of a file, and whether a crash truncated its last line. */
 async function inspectFile(file: string): Promise<{ size: number; torn: boolean }> {
   try {
     const { size } = await stat(file)

@@ -1,35 +1,35 @@
 import { type ErrorRecord, errorMessageOf, errorStackOf, errorTypeOf, SCHEMA } from '@holdfast/records'
 import type { Classification } from 'holdfast'
 
-/** A failed attempt, as it becomes an error record. */
+/** The input of an error record for a failed attempt. */
 export interface FailedAttempt {
   readonly error: unknown
-  /** What records say of it, without secrets. @defaultValue made of the error */
+  /** The redacted summary of the error. @defaultValue a summary of the error */
   readonly summary?: { readonly type: string; readonly message: string } | undefined
-  /** Left out where nothing is known, as of a value that was not wanted. */
+  /** Absent where the error was not classified. */
   readonly classification?:
     | (Pick<Classification, 'category' | 'httpStatus'> & { readonly kind: string })
     | undefined
   readonly operation: string
   readonly itemId?: string | undefined
-  /** The caller's facts: their keys stay as they are. */
+  /** The caller's context. Its keys are not changed. */
   readonly context?: object | undefined
-  /** Whether another attempt follows. */
+  /** Whether the attempt is retried. */
   readonly willRetry: boolean
-  /** How many retries there were before it ended. */
+  /** The number of retries so far. */
   readonly retryCount: number
   readonly sessionId?: string | undefined
 }
 
-/** A breaker that opened. */
+/** The input of an error record for a breaker that opened. */
 export interface BreakerOpening {
   readonly id: string
   readonly failureCount: number
-  /** The operation whose failure opened it, where that is known. */
+  /** The operation whose failure opened the breaker, where that is known. */
   readonly operation?: string | undefined
 }
 
-/** What making a record needs besides its facts. */
+/** The context in which a record is made. */
 interface RecordContext {
   readonly timestamp: Date
   readonly isDebug: boolean
@@ -38,7 +38,7 @@ interface RecordContext {
 
 const RECORD_CATEGORIES = { transient: 'TRANSIENT', permanent: 'PERMANENT', critical: 'CRITICAL' } as const
 
-/** WARNING while it goes on, ERROR where it ended the call, CRITICAL where a person has to act. */
+/** WARNING for an attempt that is retried, ERROR for one that ended the call, CRITICAL where a person must act. */
 function severityOf(category: keyof typeof RECORD_CATEGORIES, willRetry: boolean): ErrorRecord['severity'] {
   if (category === 'critical') return 'CRITICAL'
   return willRetry ? 'WARNING' : 'ERROR'
@@ -51,7 +51,7 @@ export function createFailureRecord(
 ): ErrorRecord {
   const { error, classification, operation, itemId, context, willRetry, retryCount, sessionId } = failed
   const { category = 'transient', kind = 'unknown', httpStatus } = classification ?? {}
-  // A context that cannot be read is a word instead of a copy.
+  // Redaction replaces a context that cannot be copied by a string.
   const copy: unknown = redact(context)
   const facts = typeof copy === 'string' ? { context: copy } : (copy as object | undefined)
   const record: ErrorRecord = {

@@ -2,24 +2,27 @@ import { copyForReader, EVENT_TYPES, type EventType, type RetryEvent } from '@ho
 import { HoldfastError } from 'holdfast'
 import { type AsyncScope, captureContext, reportOnce, runInContext } from 'holdfast/internal'
 
-/** How many events may wait for a listener that has not finished with an earlier one. */
+/** How many events can wait for a listener that is still handling an earlier one. */
 const MAX_QUEUED_EVENTS = 10_000
 
-/** An event for one listener: what it does to it is seen by nobody else. What an event holds is frozen. */
+/**
+ * A copy of an event for one listener, so that its changes do not reach other listeners. The data inside the event is
+ * frozen.
+ */
 function copyForListener(event: RetryEvent): RetryEvent {
   const copy = { ...event, timestamp: new Date(event.timestamp) }
   if (copy.context) copy.context = copyForReader(copy.context)
   return copy
 }
 
-/** Told how many events a listener was too slow for, since it was told last. */
+/** Reports how many events a listener was too slow for since the last report. */
 type OnDropped = (count: number, type: EventType | '*') => void
 
-/** One listener with the events it has not heard yet. It gets the next one when it is done with the last. */
+/** A listener and its queue. It gets the next event when it has handled the previous one. */
 class Subscriber {
   private queue: { event: RetryEvent; scope: AsyncScope | undefined }[] = []
   private isBusy = false
-  /** How many were dropped since it last kept up, and how many of them have been told of. */
+  /** How many events were dropped since the listener last kept up, and how many of them have been reported. */
   private dropped = 0
   private reportedDropped = 0
   private readonly type: EventType | '*'
@@ -42,16 +45,16 @@ class Subscriber {
     }
   }
 
-  /** Hears nothing more, not even what waits. */
+  /** Ends the subscription and drops its queue. */
   close(): void {
     this.queue = []
     this.reportDropped()
   }
 
   private dropEvent({ eventType }: RetryEvent): void {
-    // That events are dropped is for others to hear.
+    // A slow listener must not cause more `events_dropped` events by dropping this one.
     if (eventType === 'events_dropped') return
-    // One that never returns never keeps up either, so it is told of at once, and again when it has got ten times as bad.
+    // A listener that never returns never keeps up, so the first drop is reported at once and then each tenfold number.
     if (++this.dropped >= 10 * this.reportedDropped) this.reportDropped()
   }
 
@@ -90,25 +93,27 @@ class Subscriber {
   }
 }
 
-/** Tells listeners what happens, each in order and one event at a time. None of them holds up a call or another one. */
+/**
+ * Delivers events to listeners, in order and one at a time for each. A listener delays neither calls nor other listeners.
+ */
 export class EventBus {
   private subscribers: readonly Subscriber[] = []
   private readonly onDropped: OnDropped
 
-  /** `onDropped` is told how many events a listener was too slow for. */
+  /** `onDropped` receives the number of events that a listener was too slow for. */
   constructor(dropped: OnDropped) {
     this.onDropped = dropped
   }
 
-  /** @throws INVALID_OPTIONS for a type that is none, or a listener that is no function */
+  /** @throws INVALID_OPTIONS for an unknown type, or a listener that is not a function */
   on(type: EventType | '*', listener: (event: RetryEvent) => unknown): () => void {
     if (type !== '*' && !EVENT_TYPES.includes(type))
       throw new HoldfastError(
         'INVALID_OPTIONS',
-        `events.on: got the type ${String(type)}, takes * or one of ${EVENT_TYPES.join(', ')}`,
+        `events.on: expected the type * or one of ${EVENT_TYPES.join(', ')}, got ${String(type)}`,
       )
     if (typeof listener !== 'function')
-      throw new HoldfastError('INVALID_OPTIONS', `events.on: got ${typeof listener}, takes a function`)
+      throw new HoldfastError('INVALID_OPTIONS', `events.on: expected a function, got ${typeof listener}`)
     const subscriber = new Subscriber(type, listener, this.onDropped)
     this.subscribers = [...this.subscribers, subscriber]
     return () => {

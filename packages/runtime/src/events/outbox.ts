@@ -1,32 +1,35 @@
 import type { Clock } from 'holdfast'
 import { runOutsideContext } from 'holdfast/internal'
 
-/** How long records wait for company, and how many are written at once. */
+/** How long records are collected before they are written, and how many are written at once. */
 const FLUSH_DELAY_MS = 100
 const BATCH_SIZE = 500
 
-/** How long a store that refused is left alone. */
+/** How long an outbox waits after a failed write. */
 const RETRY_DELAY_MS = 1000
 
-/** How long the end waits for a store that does not answer. */
+/** How long `close` waits for a store that does not respond. */
 const CLOSE_TIMEOUT_MS = 10_000
 
 export interface OutboxOptions<T> {
   clock: Clock
   /** Writes a batch. */
   writeBatch(records: readonly T[]): Promise<void>
-  /** How many may wait; beyond it new ones are dropped. */
+  /** How many records can wait. Further records are dropped. */
   capacity: number
-  /** Told how many were dropped since it was told last: when the store answers, and before where they are many. */
+  /**
+   * Reports how many records were dropped since the last report: when the store responds again, or earlier where they are
+   * many.
+   */
   onDropped(count: number): void
-  /** Told of the first failure of a row of them. */
+  /** Reports the first of several consecutive failures. */
   onFailed(error: unknown): void
 }
 
-/** Records on their way to the store: in batches, in order, without anybody waiting for it. */
+/** Writes records to a store in batches and in order. No call waits for it. */
 export class Outbox<T> {
   private pending: T[] = []
-  /** How many were dropped since the store last answered, and how many of them have been told of. */
+  /** How many records were dropped since the store last responded, and how many of them have been reported. */
   private dropped = 0
   private reportedDropped = 0
   private timer: unknown = undefined
@@ -39,14 +42,14 @@ export class Outbox<T> {
     this.options = options
   }
 
-  /** Whether the next record can be taken. */
+  /** Whether the next record will not be dropped. */
   get hasRoom(): boolean {
     return !this.isClosed && this.pending.length < this.options.capacity
   }
 
   add(record: T): void {
     if (!this.hasRoom) {
-      // A store that never answers is told of all the same.
+      // Drops are reported even if the store never responds again.
       if (++this.dropped >= Math.max(BATCH_SIZE, 10 * this.reportedDropped)) this.reportDropped()
       return
     }
@@ -56,16 +59,16 @@ export class Outbox<T> {
     else this.startTimer()
   }
 
-  /** Writes what waits now. Resolves when it is written, or when the store has refused it. */
+  /** Writes all waiting records. Resolves when they are written, or when the write has failed. */
   flush(): Promise<void> {
     this.clearTimer()
-    // Whoever comes while records are written waits for the same writing: it goes on until nothing waits.
-    // Records of many calls are written together, in the async context of none of them.
+    // Concurrent flushes share one write, which continues until no record waits. The records belong to many calls, so the
+    // write runs outside the async context of any of them.
     this.currentWrite ??= runOutsideContext(() => this.writePending())
     return this.currentWrite
   }
 
-  /** Writes what can be written. What comes afterwards is dropped, and no timer is left. */
+  /** Writes the remaining records. Later records are dropped, and no timer remains. */
   async close(): Promise<void> {
     const { clock } = this.options
     let timer: unknown
@@ -83,7 +86,7 @@ export class Outbox<T> {
 
   private async writePending(): Promise<void> {
     const { writeBatch, onFailed } = this.options
-    await Promise.resolve() // until `writing` is set: it is unset below
+    await Promise.resolve() // Lets the caller assign `currentWrite`, which is reset below.
     try {
       while (this.pending.length > 0) {
         const batch = this.pending.slice(0, BATCH_SIZE)

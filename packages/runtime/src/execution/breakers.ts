@@ -3,7 +3,7 @@ import type { RetryPolicy } from '@holdfast/records'
 import { type CircuitBreaker, HoldfastError } from 'holdfast'
 import type { BreakerRegistry } from '../breakers/registry.js'
 
-/** The breaker of a service, by the name that a call or a policy gives. @throws INVALID_OPTIONS */
+/** The breaker of a service that a call or a policy names. @throws INVALID_OPTIONS */
 export function breakerForService(
   { breakers }: CallConfiguration,
   registry: BreakerRegistry,
@@ -14,13 +14,13 @@ export function breakerForService(
   const known = [...breakers.keys()].join(', ') || 'none'
   throw new HoldfastError(
     'INVALID_OPTIONS',
-    `service: there is no circuit breaker ${name} under circuit_breakers; there are: ${known}`,
+    `service: expected a name under circuit_breakers (${known}), got ${name}`,
   )
 }
 
 /**
- * The breaker of a policy: the one it names, else one of its own, where it has one. One that is made of another, `owner`, has
- * that one's breaker as it stands.
+ * The breaker of a policy: the one it names, else its own if it has one. A policy that is derived from another one,
+ * `owner`, uses the breaker of `owner`.
  */
 export function breakerForPolicy(
   configuration: CallConfiguration,

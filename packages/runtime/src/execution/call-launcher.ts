@@ -30,19 +30,19 @@ export interface CallLauncherParts {
   pools: PoolManager
   observers: CallObservers
   guardEvents: GuardListeners
-  /** Why a call with a payload cannot be taken, where it cannot. */
+  /** The reason to reject a call with a payload, if there is one. */
   rejectionFor(): HoldfastError | undefined
-  /** The breaker of a guard with options of its own changed. */
+  /** The breaker of a guard with its own options changed. */
   onBreakerChanged(event: BreakerEvent, name: string): void
 }
 
-/** Begins calls, each by the configuration of that moment. */
+/** Starts calls under the configuration that is in force at that moment. */
 export class CallLauncher {
   private readonly parts: CallLauncherParts
   private compiler: OperationCompiler
-  /** Created with the first call and kept. */
+  /** Created with the first call and never released. */
   private hotShapes: readonly object[] | undefined = undefined
-  /** Whether no more calls are taken. */
+  /** Whether new calls are rejected. */
   isClosed = false
 
   constructor(parts: CallLauncherParts, configuration: CallConfiguration) {
@@ -50,19 +50,19 @@ export class CallLauncher {
     this.compiler = new OperationCompiler(configuration, parts.compilerParts)
   }
 
-  /** Calls that begin from now on go by this. */
+  /** Sets the configuration of the calls that start from now on. */
   applyConfiguration(configuration: CallConfiguration): void {
     const compiler = new OperationCompiler(configuration, this.parts.compilerParts)
     compiler.createBreakers()
     this.compiler = compiler
   }
 
-  /** What a call of an operation goes by. @throws POLICY_NOT_FOUND, INVALID_OPTIONS */
+  /** The compiled operation for a call. @throws POLICY_NOT_FOUND, INVALID_OPTIONS */
   operationFor(operation: string, options?: CallOptions): CompiledOperation {
     return this.compiler.operationFor(operation, options)
   }
 
-  /** Begins a call of an operation. What is wrong with it rejects. */
+  /** Starts a call of an operation. Options that are not valid reject it. */
   run<T>(operation: string, fn: (attempt: Attempt) => T | PromiseLike<T>, options?: CallOptions): Promise<T> {
     try {
       const callOptions = parseCall(fn, options)
@@ -95,7 +95,7 @@ export class CallLauncher {
       : new RuntimeCall(observers, operation, fn, options).start()
   }
 
-  /** A guard whose every call is made by `run`, and goes by the configuration of the moment it begins. */
+  /** Creates a guard that passes its calls to `run`; each uses the configuration that is in force when it starts. */
   guard(operation: string, run: Run, callOptions: CallOptions | undefined): Guard {
     const { guardEvents } = this.parts
     checkOperation(operation)
@@ -111,7 +111,7 @@ export class CallLauncher {
     )
   }
 
-  /** A guard with options of its own, whose calls are recorded and logged like all others. */
+  /** Creates a guard with its own options, whose calls are recorded and logged like all others. */
   guardFor(name: string, options: GuardOptions): Guard {
     const { compilerParts, guardEvents, onBreakerChanged } = this.parts
     const operation = compileGuardOptions(name, options, compilerParts)

@@ -3,42 +3,45 @@ import type { CircuitBreaker, RetryBudget } from 'holdfast'
 import type { Bulkhead, EffectivePolicy, GuardExecutor } from 'holdfast/internal'
 import type { OperationMetrics } from '../observation/observed-call.js'
 
-/** What a policy would go by that only looks on. All of it is its own: it sees what happens and is asked for nothing. */
+/** The settings of a policy in shadow mode. Its breaker, bulkhead and budget are its own: they only observe calls. */
 interface ShadowPolicy extends EffectivePolicy {
   readonly breaker: CircuitBreaker | undefined
   readonly bulkhead: Bulkhead | undefined
   readonly budget: RetryBudget | undefined
 }
 
-/** What follows a failure of one kind: a policy of the file, as the engine takes it. */
+/** A policy of the file, compiled for the core. It decides about the failures of one kind. */
 export interface CompiledPolicy extends EffectivePolicy {
-  /** The policy as the file has it. */
+  /** The resolved policy of the file. */
   readonly record: RetryPolicy
-  /** The breaker that counts the failures it decides over. */
+  /** The breaker that counts the failures this policy decides about. */
   readonly breaker: CircuitBreaker | undefined
-  /** Whether an override switches retries off: then the options of a call do not turn them on again. */
+  /** Whether an override disables retries; the options of a call cannot enable them again. */
   readonly isRetryDisabled?: boolean
-  /** Where it only looks on. */
+  /** Set where the policy is in shadow mode. */
   readonly shadow?: ShadowPolicy | undefined
 }
 
-/** An operation as a configuration has it, ready to run calls. It never changes: another configuration makes others. */
+/** An operation compiled for one configuration. It is immutable: another configuration compiles it again. */
 export interface CompiledOperation {
-  /** The dotted operation, or what the call named itself. */
+  /** The operation, or the name of a guard with its own options. */
   readonly name: string
   readonly subsystem: string | undefined
-  /** Switched off: calls pass straight through. */
+  /** Whether policies apply. Calls of a disabled operation run once and are not recorded. */
   readonly isEnabled: boolean
-  /** Whether a first attempt needs nothing but to be made. */
+  /** Whether a first attempt can use the fast path, because it needs no permit, bulkhead slot or pool member. */
   readonly canSkipTracking: boolean
   readonly guard: GuardExecutor
-  /** By the kind of a failure; `defaultPolicy` for every other kind; `initialPolicy` before the first failure. */
+  /**
+   * The policy for each kind of failure. `defaultPolicy` applies to every other kind, `initialPolicy` before the first
+   * failure.
+   */
   readonly policyByKind: ReadonlyMap<string, CompiledPolicy>
   readonly defaultPolicy: CompiledPolicy
   readonly initialPolicy: CompiledPolicy
-  /** Every breaker that must let a call through. */
+  /** Every breaker that must grant a permit to a call. */
   readonly breakers: readonly CircuitBreaker[]
-  /** Those of its rules that only look on. */
+  /** The policies in shadow mode. */
   readonly shadowPolicies: readonly CompiledPolicy[]
   readonly metrics: OperationMetrics
 }

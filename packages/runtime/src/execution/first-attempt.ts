@@ -7,7 +7,10 @@ import type { ActiveCall, UnrecordedCall } from '../observation/observed-call.js
 import type { CompiledOperation } from './compiled-operation.js'
 import { RuntimeCall } from './runtime-call.js'
 
-/** A call in its first attempt. Most calls end with it; one that fails or is cancelled continues as a {@link RuntimeCall}. */
+/**
+ * A call in its first attempt. Most calls end with it; a call that fails or is cancelled continues as a {@link
+ * RuntimeCall}.
+ */
 export class TrackedFirstAttempt implements FirstAttemptTracker, UnrecordedCall {
   prevCall: ActiveCall | undefined = undefined
   nextCall: ActiveCall | undefined = undefined
@@ -45,7 +48,7 @@ export class TrackedFirstAttempt implements FirstAttemptTracker, UnrecordedCall 
   }
 }
 
-/** The only attempt of a disabled operation: nothing is recorded, but `close` waits for it and it can be cancelled. */
+/** The only attempt of a disabled operation. It is not recorded, but `close` waits for it and can cancel it. */
 export class PassthroughCall implements FirstAttemptTracker, UnrecordedCall {
   prevCall: ActiveCall | undefined = undefined
   nextCall: ActiveCall | undefined = undefined

@@ -4,7 +4,7 @@ import { GuardExecutor, parseGuardOptions } from 'holdfast/internal'
 import type { CompiledOperation, CompiledPolicy } from './compiled-operation.js'
 import type { CompilerParts } from './operation-compiler.js'
 
-/** A guard's own options as a policy of the records: `name` is its id. */
+/** The options of a guard as a policy record whose id is `name`. */
 function toPolicyRecord(name: string, settings: ReturnType<typeof parseGuardOptions>): RetryPolicy {
   const { retry, attemptTimeout, totalTimeout } = settings
   const {
@@ -34,7 +34,7 @@ function toPolicyRecord(name: string, settings: ReturnType<typeof parseGuardOpti
   return record
 }
 
-/** A line for calls whose rules stand in the code and not in the file: those of decorated methods. */
+/** Compiles the options of a guard that has no policy in the file: the guard of a decorated method. */
 export function compileGuardOptions(
   name: string,
   options: GuardOptions,
@@ -48,10 +48,10 @@ export function compileGuardOptions(
     attemptTimeout,
     totalTimeout,
     record: toPolicyRecord(name, settings),
-    breaker: breaker,
+    breaker,
   }
   return {
-    name: name,
+    name,
     subsystem: undefined,
     isEnabled: enabled,
     canSkipTracking: false,

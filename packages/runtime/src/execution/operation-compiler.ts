@@ -17,7 +17,7 @@ import { refineByKinds } from './error-kinds.js'
 import { mergePolicy, toCorePolicy, toDeadline } from './policy.js'
 import type { PolicyLimits } from './policy-limits.js'
 
-/** The breakers and limits that policies share over all their calls, whatever becomes of the configuration. */
+/** The breakers and limits that all calls of a policy share. They are kept over reloads. */
 interface SharedResources {
   breakers: BreakerRegistry
   limits: PolicyLimits
@@ -27,19 +27,24 @@ export interface CompilerParts {
   clock: Clock
   random: Random
   shared: SharedResources
-  /** Those of policies that only look on. */
+  /** The resources of policies in shadow mode. */
   shadowShared: SharedResources
   poolById(id: string): Pool
   metricsFor(operation: string, policyId: string, subsystem: string | undefined): OperationMetrics
 }
 
-/** More operations than this are somebody's ids in the name: they are made anew instead of kept. */
+/**
+ * Compiled operations are cached up to this number. More operations mean that names contain ids, which would fill the
+ * memory.
+ */
 const MAX_OPERATIONS = 10_000
 
-/** Policies that calls bring along are few, or each is another: then keeping them is of no use. */
+/** Policies of calls are cached up to this number. More of them mean that each call has a different one. */
 const MAX_CUSTOM_POLICIES = 1000
 
-/** What JSON would leave out or write alike is told apart, so that what is wrong is not taken for what is right. */
+/**
+ * Keeps values apart that JSON omits or writes alike, so that a wrong policy does not get the cached result of a valid one.
+ */
 function jsonReplacer(_: string, value: unknown): unknown {
   const isLossy =
     typeof value === 'function' ||
@@ -49,7 +54,7 @@ function jsonReplacer(_: string, value: unknown): unknown {
   return isLossy ? `\0${typeof value} ${String(value)}` : value
 }
 
-/** What a value says, in one text; undefined where it cannot be read. */
+/** A key for the content of a value; undefined where the value cannot be serialized. */
 function contentKey(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, jsonReplacer)
@@ -59,8 +64,8 @@ function contentKey(value: unknown): string | undefined {
 }
 
 /**
- * A policy, and the one that has what it shares with other calls: where a call brings a policy along, that of the
- * configuration under it, because one call changes nothing for others.
+ * A policy and its `owner`, the policy whose breaker and limits it uses. The policy of one call uses those of the
+ * configured policy below it, because a call must not change anything for other calls.
  */
 interface OwnedPolicy {
   readonly record: RetryPolicy
@@ -76,14 +81,14 @@ const ownPolicy = ({ policy, bulkheadPlace, isRetryDisabled }: CallPolicy): Owne
   isRetryDisabled,
 })
 
-/** The policies that the calls of an operation go by, each with the overrides that concern them. */
+/** The policies of an operation, each with the overrides that apply to it. */
 class OperationPolicies {
-  private readonly ruling: CallConfiguration
+  private readonly configuration: CallConfiguration
   private readonly policyOf: (id: string) => CallPolicy | undefined
   private readonly known = new Map<string, CallPolicy>()
 
   constructor(configuration: CallConfiguration, operation: string) {
-    this.ruling = configuration
+    this.configuration = configuration
     this.policyOf = configuration.policiesOf(operation)
   }
 
@@ -91,15 +96,15 @@ class OperationPolicies {
   get(id: string): CallPolicy {
     const found = this.known.get(id) ?? this.policyOf(id)
     if (found === undefined) {
-      const known = [...this.ruling.policies.keys()].slice(0, 20).join(', ')
-      throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${id}; there are ${known}`)
+      const known = [...this.configuration.policies.keys()].slice(0, 20).join(', ')
+      throw new HoldfastError('POLICY_NOT_FOUND', `policy ${id} not found; expected one of ${known}`)
     }
     this.known.set(id, found)
     return found
   }
 }
 
-/** Makes the lines of one configuration, each when it is first asked for. */
+/** Compiles the operations of one configuration, each when it is first called. */
 export class OperationCompiler {
   private readonly configuration: CallConfiguration
   private readonly parts: CompilerParts
@@ -127,8 +132,8 @@ export class OperationCompiler {
   }
 
   /**
-   * Makes the breakers that this configuration names, so that they can be listed and reset before their first call, and
-   * forgets all others.
+   * Creates the breakers that this configuration names, so that they can be listed and reset before their first call, and
+   * removes all others.
    */
   createBreakers(): void {
     const { configuration, parts } = this
@@ -147,7 +152,10 @@ export class OperationCompiler {
     parts.shadowShared.breakers.removeExcept(ids)
   }
 
-  /** The line of a policy that a call brings along, by what that says: its owner may change it from call to call. */
+  /**
+   * The compiled operation for a call with its own policy. It is cached by content, because the caller may change its
+   * object between calls.
+   */
   private operationForCustomPolicy(
     operation: string,
     options: CallOptions,
@@ -194,7 +202,7 @@ export class OperationCompiler {
     const initialPolicy = compiledPolicy(first)
     const byKind = new Map<string, CompiledPolicy>()
     for (const [kind, id] of kinds) byKind.set(kind, compiledPolicy(ownPolicy(policies.get(id))))
-    // A kind that is not mapped goes by the fallback, which need not be what the first attempt goes by.
+    // The fallback policy decides about kinds that are not mapped. It can differ from the policy of the first attempt.
     const defaultPolicy =
       givenPolicy === undefined
         ? compiledPolicy(ownPolicy(policies.get(operationConfig.fallbackPolicyId)))
@@ -206,23 +214,23 @@ export class OperationCompiler {
     const all = [...compiled.values()]
     const breakers = new Set(all.map(({ breaker }) => breaker).filter((breaker) => breaker !== undefined))
     const shadowPolicies = all.filter(({ shadow }) => shadow !== undefined)
-    const looksOn = policyRecord.shadow
+    const isShadow = policyRecord.shadow
     const { limits } = parts.shared
     const settings = parseGuardOptions({
-      name: name,
+      name,
       timeout: { attempt: initialPolicy.attemptTimeout, total: initialPolicy.totalTimeout },
       clock,
       random,
       enabled: isEnabled,
       ...(options.pool !== undefined && { pool: parts.poolById(options.pool) }),
-      ...(policyRecord.hedge && !looksOn && { hedge: policyRecord.hedge }),
+      ...(policyRecord.hedge && !isShadow && { hedge: policyRecord.hedge }),
     })
     const guard = new GuardExecutor(
       {
         ...settings,
         retry: initialPolicy.policy,
-        bulkhead: looksOn ? undefined : limits.bulkhead(policyRecord, owner, bulkheadPlace),
-        budget: looksOn ? undefined : limits.budget(policyRecord, owner),
+        bulkhead: isShadow ? undefined : limits.bulkhead(policyRecord, owner, bulkheadPlace),
+        budget: isShadow ? undefined : limits.budget(policyRecord, owner),
       },
       {
         refine: refineByKinds(operationConfig.errorKinds),
@@ -258,8 +266,8 @@ export class OperationCompiler {
   }
 
   /**
-   * A policy that a call brings along: over the one of its id, else over the operation's, else over the default one. One
-   * without an id is called what its operation is.
+   * The policy fields of a call, merged over the policy with that id, else over the operation's policy, else over
+   * `default`. Fields without an id get the operation as their id.
    */
   private customPolicy(
     policies: OperationPolicies,
@@ -277,7 +285,7 @@ export class OperationCompiler {
     return { record: policyRecord, owner, bulkheadPlace, isRetryDisabled }
   }
 
-  /** A policy as calls go by it: one that is off or only looks on makes one attempt and has no deadline. */
+  /** Compiles a policy. A policy that is disabled or in shadow mode makes one attempt and has no deadline. */
   private compilePolicy(
     { record: policyRecord, owner, bulkheadPlace, isRetryDisabled }: OwnedPolicy,
     service: string | undefined,

@@ -2,15 +2,15 @@ import type { RetryPolicy } from '@holdfast/records'
 import { type Clock, RetryBudget, type RetryBudgetOptions } from 'holdfast'
 import { Bulkhead } from 'holdfast/internal'
 
-/** Makes a budget that the whole fleet draws on; undefined where there is no fleet. */
+/** Creates a budget that the whole fleet shares; undefined where there is no fleet. */
 export type CreateSharedBudget = (
   id: string,
   options: RetryBudgetOptions & { window: number },
 ) => RetryBudget | undefined
 
 /**
- * What policies limit over all their calls. What was counted goes on counting while the limit stays as it is. A policy that is
- * made of another, `owner`, shares that one's limits as they stand.
+ * The bulkheads and budgets of policies. Each keeps its counts over reloads while its settings do not change. A policy that
+ * is derived from another one, `owner`, uses the limits of `owner`.
  */
 export class PolicyLimits {
   private readonly clock: Clock
@@ -23,7 +23,7 @@ export class PolicyLimits {
     this.createSharedBudget = shared
   }
 
-  /** `place` is where overrides gave its limits, if they did: calls of other places have another. */
+  /** `place` is the scope of the overrides that set the limits, if there are any. Each scope has its own bulkhead. */
   bulkhead(record: RetryPolicy, owner: RetryPolicy, place: string): Bulkhead | undefined {
     const { id: policyId, bulkhead } = owner.bulkhead ? owner : record
     if (!bulkhead) return undefined
@@ -50,7 +50,7 @@ export class PolicyLimits {
     return created
   }
 
-  /** How much retrying is left of each policy's budget. */
+  /** The remaining retry budget of each policy. */
   *budgetsLeft(): Iterable<readonly [policyId: string, left: number]> {
     for (const [id, { budget }] of this.budgets) yield [id, budget.left]
   }

@@ -8,8 +8,8 @@ import {
 } from 'holdfast/internal'
 
 /**
- * Which errors a policy retries, as matchers; undefined leaves it to the classification. Statuses speak of errors that
- * have one, names of all the others; where both are given, either may ask for another attempt.
+ * The errors that a policy retries, as matchers; undefined where the classification decides. Status codes apply to errors
+ * that have one, names to all others. With both, either of them can cause a retry.
  */
 function retryMatchers({
   retryableExceptions: names,
@@ -25,7 +25,7 @@ function retryMatchers({
   return [matchesStatus, ...(names ?? [])]
 }
 
-/** A policy of the file in the engine's form, checked. */
+/** Converts a policy of the file to the options of the core, and checks them. */
 export function toCorePolicy(record: RetryPolicy): EnginePolicy {
   const { baseDelay, maxDelay } = record
   const matchers = retryMatchers(record)
@@ -53,10 +53,10 @@ export function toCorePolicy(record: RetryPolicy): EnginePolicy {
   return policy
 }
 
-/** A deadline of the file in the engine's form: none is Infinity. */
+/** Converts a timeout of the file for the core, where no timeout is Infinity. */
 export const toDeadline = (ms: number | null | undefined): number => ms ?? Number.POSITIVE_INFINITY
 
-/** A policy with some of its fields replaced by those that a call brings along. @throws INVALID_OPTIONS */
+/** Merges the policy fields of a call over a policy. @throws INVALID_OPTIONS */
 export function mergePolicy(base: RetryPolicy, policy: PolicyFields): RetryPolicy {
   const problems: Problem[] = []
   const entry = parsePolicyEntry(policy, 'code', problems)

@@ -3,17 +3,17 @@ import { HoldfastError, type RetryOptions } from 'holdfast'
 import { parseRetryOptions } from 'holdfast/internal'
 import type { CompiledPolicy } from './compiled-operation.js'
 
-/** The `retry` options of a call, as they were when the call began. Policies with them are compiled once. */
+/** The `retry` options of a call at its start. Each policy is compiled with them once. */
 export class RetryOverrides {
   private readonly retry: RetryOptions | false
   private readonly compiled = new WeakMap<CompiledPolicy, CompiledPolicy>()
 
   constructor(retry: RetryOptions | false) {
-    // The caller may change its object while the call runs.
+    // The caller may change its object during the call.
     this.retry = deepCopy(retry)
   }
 
-  /** The policy with these options. @throws INVALID_OPTIONS */
+  /** Returns the policy with these options. @throws INVALID_OPTIONS */
   applyTo(rules: CompiledPolicy): CompiledPolicy {
     const compiled = this.compiled.get(rules) ?? compile(rules, this.retry)
     this.compiled.set(rules, compiled)
@@ -49,8 +49,8 @@ export function overridesFor(retry: RetryOptions | false): RetryOverrides {
 }
 
 /**
- * A policy that is disabled or in shadow mode, or whose retries an override switches off, makes one attempt, whatever the
- * call says.
+ * Merges the options of a call into a policy. A policy that is disabled or in shadow mode, or whose retries an override
+ * disables, still makes one attempt.
  */
 function compile(rules: CompiledPolicy, retry: RetryOptions | false): CompiledPolicy {
   const { record, shadow, policy, isRetryDisabled } = rules

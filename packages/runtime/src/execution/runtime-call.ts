@@ -32,14 +32,14 @@ export class RuntimeCall implements ExecutionHooks, ObservedCall {
   readonly operation: CompiledOperation
   readonly options: CallOptions | undefined
   readonly admission: OperationAdmission | undefined
-  /** Its neighbours in the list of active calls. */
+  /** The neighbours in the list of active calls. */
   prevCall: ActiveCall | undefined = undefined
   nextCall: ActiveCall | undefined = undefined
   private readonly observers: CallObservers
   private readonly overrides: RetryOverrides | undefined
   /** The caller's async context, in which the call ends when another context cancels it. */
   private readonly scope = captureContext()
-  // Fields that a call without a failure does not need are declared and not set, so that such a call stays small.
+  // These fields are declared and not initialised, so that a call without a failure stays small.
   /** Created with the first failure. */
   declare draft: SessionDraft | undefined
   /** The last failure, until it is decided whether it is retried. */

@@ -16,13 +16,13 @@ interface AttemptOutcome {
   readonly hasThrown: boolean
   readonly result: unknown
   readonly classification: Classification | undefined
-  /** What decides over it. */
+  /** The policy that decides about the attempt. */
   readonly policy: CompiledPolicy
 }
 
 /**
- * Follows one call for the policies of its line that only look on: their breakers, budgets, bulkheads and deadlines see what
- * happens, and nothing that they would have done is done.
+ * Evaluates the policies in shadow mode for one call. Their breakers, budgets, bulkheads and deadlines observe the call,
+ * and none of their decisions is applied.
  */
 export class ShadowEvaluator {
   private readonly operation: CompiledOperation
@@ -31,17 +31,17 @@ export class ShadowEvaluator {
   private callStartedAt = 0
   private attemptStartedAt = 0
   private attemptNumber = 0
-  /** Whether by them the call would have ended. */
+  /** Whether the call would already have ended under these policies. */
   private isFinished = false
-  /** Gives up its place in the bulkhead. */
+  /** Releases the bulkhead slot, or cancels the wait for one. */
   private releaseBulkhead: (() => void) | undefined = undefined
 
-  constructor(line: CompiledOperation, random: Random) {
-    this.operation = line
+  constructor(operation: CompiledOperation, random: Random) {
+    this.operation = operation
     this.random = random
   }
 
-  /** An attempt begins. Tells whether it would have been refused, and why. */
+  /** An attempt starts. Returns a decision if the attempt would have been rejected. */
   onAttemptStarted(now: number): ShadowDecision | undefined {
     if (this.isFinished) return undefined
     const { initialPolicy, shadowPolicies, guard } = this.operation
@@ -66,7 +66,7 @@ export class ShadowEvaluator {
     return undefined
   }
 
-  /** The attempt ended. Tells what would have followed, where one of the policies would have decided it. */
+  /** The attempt ended. Returns the decision that would have followed, if one of these policies would have made it. */
   onAttemptEnded(outcome: AttemptOutcome, now: number): ShadowDecision | undefined {
     if (this.isFinished) return undefined
     const deadline = this.deadlineOutcome(now)
@@ -97,7 +97,7 @@ export class ShadowEvaluator {
     }
   }
 
-  /** The attempt was called off: it says nothing. */
+  /** The attempt was cancelled, so it has no outcome. */
   onAttemptCancelled(): void {
     for (const [breaker, permit] of this.permits) breaker.release(permit, undefined)
     this.permits.clear()
@@ -105,7 +105,7 @@ export class ShadowEvaluator {
 
   /** The call ended. */
   onCallEnded(): void {
-    this.onAttemptCancelled() // where it was refused by somebody else
+    this.onAttemptCancelled() // Releases the permits of an attempt that an actual breaker rejected.
     this.releaseBulkhead?.()
     this.releaseBulkhead = undefined
   }
@@ -139,7 +139,7 @@ export class ShadowEvaluator {
     }
   }
 
-  /** How the first attempt would have ended at a deadline, and when, where it has passed one. */
+  /** The outcome of the first attempt at a deadline of a policy in shadow mode, if it has passed one. */
   private deadlineOutcome(now: number): { outcome: AttemptOutcome; at: number; total: boolean } | undefined {
     const { initialPolicy, guard, policyByKind, defaultPolicy } = this.operation
     const { attemptTimeout = Infinity, totalTimeout = Infinity } = initialPolicy.shadow ?? {}

@@ -17,7 +17,7 @@ import type { PoolManager } from '../pools/pool-manager.js'
 import type { LocalNode } from './local-node.js'
 import { memberShareOptions, toShareOptions } from './share-options.js'
 
-/** What every node says of itself is told by that node alone. */
+/** Events that each node emits about itself, and that other nodes do not repeat. */
 const NODE_EVENTS = new Set(['node_joined', 'node_left', 'shared_state_lost', 'shared_state_restored'])
 
 export interface FleetParts {
@@ -26,18 +26,18 @@ export interface FleetParts {
   pools: PoolManager
   localNode: LocalNode
   config(): Config
-  /** Where a file that the configuration names lies. */
+  /** The absolute path of a file that the configuration names. */
   resolvePath(path: string): string
-  /** Reads the layer of changes again and puts it in force. */
+  /** Reads and applies the changes that were made through the API. */
   readLayer(): Promise<void>
 }
 
-/** This process in its fleet: which breakers it shares, and what it hears of other nodes. */
+/** The membership of this process in a fleet: it shares breakers and budgets, and receives the events of other nodes. */
 export class Fleet {
   private readonly parts: FleetParts
   private readonly coordinator: FleetCoordinator
   private readonly unsubscribe: () => void
-  /** Breakers that are being compared with the fleet's. */
+  /** The breakers whose state is being exchanged with the fleet. */
   private attachments: Promise<unknown> = Promise.resolve()
   private layerRead: Promise<void> = Promise.resolve()
   private isReadingQueued = false
@@ -54,7 +54,7 @@ export class Fleet {
     })
   }
 
-  /** Joins the fleet that the configuration names; undefined where it names none. @throws INVALID_OPTIONS */
+  /** Joins the fleet that the configuration names; returns undefined where it names none. @throws INVALID_OPTIONS */
   static async join(parts: FleetParts): Promise<Fleet | undefined> {
     const { runtime, config, localNode } = parts
     const { shared: url, node = {} } = config()
@@ -70,7 +70,8 @@ export class Fleet {
       onLayerChanged: (from) => fleet?.readLayer(from),
     })
     fleet = new Fleet(parts, coordinator)
-    // What opened just before may not have been noted yet; what opens from now on is heard of.
+    // An ejection shortly before the join may not be listed yet, so the list is read once more. Later ejections arrive as
+    // messages.
     setUnrefTimer(
       runtime.clock,
       () => void coordinator.ejected.refresh(),
@@ -79,12 +80,12 @@ export class Fleet {
     return fleet
   }
 
-  /** What this node is called. */
+  /** The id of this node. */
   get node(): string {
     return this.parts.localNode.id
   }
 
-  /** Whether Redis answers. */
+  /** Whether Redis is connected. */
   get connected(): boolean {
     return this.status().up
   }
@@ -94,32 +95,32 @@ export class Fleet {
     return this.status().commands
   }
 
-  /** How this node stands with the fleet. */
+  /** The status of this node in the fleet. */
   status(): FleetStatus {
     return this.coordinator.status()
   }
 
-  /** The nodes that live, by id; this one alone while Redis is lost. */
+  /** The live nodes, sorted by id; only this node while Redis is unavailable. */
   nodes(): Promise<FleetNode[]> {
     return this.coordinator.nodes()
   }
 
-  /** Events of every node, oldest first; `after` is the place of the last one that was read. */
+  /** The events of all nodes, oldest first; `after` is the position of the last event that was read. */
   events(asked?: { after?: string | undefined; limit?: number | undefined }): Promise<FleetEvent[]> {
     return this.coordinator.events(asked)
   }
 
-  /** A retry budget that the whole fleet draws on. */
+  /** Creates a retry budget that the whole fleet shares. */
   budget(id: string, options: RetryBudgetOptions & { window: number }): RetryBudget {
     return this.coordinator.budget(id, options)
   }
 
-  /** Resolves when every breaker stands where the fleet's does, or Redis is lost. */
+  /** Resolves when every breaker has the state of the fleet, or Redis is unavailable. */
   async settled(): Promise<void> {
     await this.attachments
   }
 
-  /** Shares what the configuration says, and nothing else. */
+  /** Shares exactly the breakers that the configuration names. */
   apply(): void {
     const { registry, pools } = this.parts
     const { circuitBreakers = {} } = this.parts.config()
@@ -135,7 +136,7 @@ export class Fleet {
     for (const pool of pools.list())
       for (const { id } of pool.members()) {
         const options = this.memberShareOptions(pool.id, id)
-        // Only those whose failures are added up must be there from the first failure on.
+        // Only breakers with shared counts must take part from the first failure on.
         if (options.share === 'counts') work.push(this.coordinator.attach(pool.breaker(id), options))
       }
     const rests = this.coordinator.cooldowns.setPools(
@@ -146,11 +147,11 @@ export class Fleet {
     this.attachments = Promise.all([...work, rests, aside])
   }
 
-  /** A member's breaker has opened by what this node has seen: it is shared from here on. */
+  /** A member's breaker opened by the failures of this node, and is shared from now on. */
   memberOpened(pool: string, member: string, breaker: CircuitBreaker): void {
     if (breaker.coordinator !== undefined) return
     const options = this.memberShareOptions(pool, member)
-    // What it finds out first is that the fleet does not know yet.
+    // The sync reports the opening, which the fleet does not know yet.
     void this.coordinator.attach(breaker, options)
   }
 
@@ -161,7 +162,7 @@ export class Fleet {
 
   private readLayer(node: string): void {
     const { runtime, readLayer } = this.parts
-    // One reading that has not begun yet serves all messages before it, however many there are.
+    // A read that has not started yet serves all earlier messages.
     if (this.isReadingQueued) return
     this.isReadingQueued = true
     this.layerRead = this.layerRead.then(async () => {
@@ -184,7 +185,7 @@ export class Fleet {
     return entry === undefined ? toShareOptions(undefined) : memberShareOptions(entry, member)
   }
 
-  /** The member's breaker of that id. */
+  /** Finds the breaker of a pool member by its id. */
   private findMemberBreaker(
     id: string,
   ): { breaker: CircuitBreaker; options: ShareOptions; calls: number } | undefined {
@@ -196,7 +197,7 @@ export class Fleet {
       const calls = pool.stats(member).totalAttempts
       return { breaker: pool.breaker(member), options: this.memberShareOptions(poolId, member), calls }
     } catch {
-      return undefined // no such member
+      return undefined // The pool has no such member.
     }
   }
 }

@@ -4,22 +4,22 @@ import type { Clock } from 'holdfast'
 import type { BreakerRegistry } from '../breakers/registry.js'
 import type { PoolManager } from '../pools/pool-manager.js'
 
-/** The most opinions that a node tells of. */
+/** The maximum number of breaker states that a node publishes. */
 const MAX_OPINIONS = 1000
 
-/** The release of this package, wherever it was built to. */
+/** The version of this package, which is found in the nearest package.json. */
 function readVersion(): string {
   for (const up of ['../package.json', '../../package.json'])
     try {
       const { name, version } = JSON.parse(readFileSync(new URL(up, import.meta.url), 'utf8'))
       if (name === '@holdfast/runtime') return version
     } catch {
-      // It is a folder further up.
+      // The file is in a folder further up.
     }
   return 'unknown'
 }
 
-/** This process as a node: what it says of itself, to a fleet or where there is none. */
+/** Describes this process as a node, with or without a fleet. */
 export class LocalNode {
   readonly id: string
   private readonly clock: Clock
@@ -41,7 +41,7 @@ export class LocalNode {
     return { id, version, startedAt, lastSeen: new Date(clock.wall()), opinions: this.opinions() }
   }
 
-  /** Its breakers that are not closed, shared or not. */
+  /** The breakers of this node that are not closed, shared or not. */
   private opinions(): Record<string, string> {
     const opinions: Record<string, string> = {}
     let count = 0

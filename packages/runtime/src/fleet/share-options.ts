@@ -2,10 +2,10 @@ import { type BreakerEntry, memberId } from '@holdfast/config'
 import type { ShareOptions } from '@holdfast/fleet'
 import type { PoolEntry } from '../pools/pool-manager.js'
 
-/** How many calls give a node a vote where a breaker does not say. */
+/** The number of calls that a node needs for a vote, where a breaker does not set it. */
 const MINIMUM_CALLS = 5
 
-/** How a breaker of the file is shared. */
+/** The options with which a breaker of the file is shared. */
 export function toShareOptions(entry: BreakerEntry | undefined): ShareOptions {
   const { share = 'quorum', quorum = 0.5, minimumCalls = MINIMUM_CALLS } = entry ?? {}
   return { share, quorum, minimumCalls }
@@ -13,14 +13,14 @@ export function toShareOptions(entry: BreakerEntry | undefined): ShareOptions {
 
 interface PoolShareOptions {
   readonly defaults: ShareOptions
-  /** Those of members that say something else. */
+  /** The options of members that have their own. */
   readonly byMember: ReadonlyMap<string, ShareOptions>
 }
 
-/** Made once for each pool of a configuration: a pool may have very many members. */
+/** Cached for each pool entry, because a pool may have very many members. */
 const shareOptionsCache = new WeakMap<PoolEntry, PoolShareOptions>()
 
-/** How the breaker of a member is shared. */
+/** The options with which the breaker of a member is shared. */
 export function memberShareOptions(entry: PoolEntry, member: string): ShareOptions {
   const { defaults, byMember } = shareOptionsCache.get(entry) ?? poolShareOptions(entry)
   return byMember.get(member) ?? defaults

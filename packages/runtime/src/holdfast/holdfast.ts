@@ -36,10 +36,10 @@ import type { MemberTarget } from '../pools/target.js'
 import { Sessions } from '../sessions/service.js'
 import { RuntimeContainer } from './runtime-container.js'
 
-/** Where the records of a file lie that says nothing. */
+/** The store of a config file that names none. */
 const DEFAULT_STORE = 'sqlite:data/holdfast.db'
 
-/** Why the store cannot be opened that nobody chose, in one line, and how to choose another. */
+/** The error of a default store that cannot be opened, with the ways to choose another store. */
 function defaultStoreError(url: string, error: unknown): unknown {
   if (!isHoldfastError(error)) return error
   const [reason = ''] = error.message.split('\n')
@@ -51,7 +51,7 @@ function defaultStoreError(url: string, error: unknown): unknown {
 }
 
 /**
- * One configuration for every call of a process, and records of what happened to them.
+ * The runtime of a process: one configuration for its calls, and the records of them.
  *
  * @example
  * ```ts
@@ -70,43 +70,42 @@ function defaultStoreError(url: string, error: unknown): unknown {
  * ```
  */
 export class Holdfast {
-  /** Policies as they are in force. */
+  /** The policies in force. */
   readonly policies: Configuration['policies']
-  /** Breakers of policies, services and members of pools. */
+  /** The breakers of policies, services and pool members. */
   readonly breakers: Breakers
   /** Calls that failed at least once. */
   readonly sessions: Sessions
-  /** What happens, as it happens. */
+  /** Events, live and stored. */
   readonly events: EventService
-  /** What was counted. */
+  /** Metrics. */
   readonly metrics: MetricsService & { counters(): ReturnType<Metrics['counters']> }
-  /** Failed attempts, as operators read them. */
+  /** The records of failed attempts. */
   readonly errors: ErrorLog
-  /** Who changed what. */
+  /** The records of changes and of who made them. */
   readonly audit: {
     list(filter?: AuditFilter): Promise<Page<AuditRecord>>
     record: StoreBackedContext['audit']
   }
-  /** What failed for good and is kept. */
+  /** Failed calls whose payload is stored for a replay. */
   readonly deadLetters: DeadLetters
   /** The pools of the configuration. */
   readonly pools: PoolService
-  /** The configuration itself. */
+  /** The configuration in force. */
   readonly config: Configuration
-  /** Where records live. */
+  /** The store of all records. */
   readonly store: Store
   private readonly container: RuntimeContainer
   private readonly pipelines: PipelineFactory
   private closing: Promise<void> | undefined = undefined
 
   /**
-   * Opens a runtime: reads the configuration, opens the store, restores what must outlive a restart, and follows the file
-   * from there on.
+   * Opens a runtime: reads the configuration, opens the store, restores breakers and metrics, and then watches the file.
    *
-   * @throws CONFIG_INVALID that lists everything wrong with the file, unless `fallback` is set
+   * @throws CONFIG_INVALID that lists all problems of the file, unless `fallback` is set
    */
   static async open(input: string | OpenOptions = {}): Promise<Holdfast> {
-    // One that is opened by the first call that needs it still belongs to all.
+    // A runtime serves all calls, even if one of them opens it, so it does not keep that call's async context.
     return runOutsideContext(() => openRuntime(input))
   }
 
@@ -116,7 +115,7 @@ export class Holdfast {
     return formatInstance('Holdfast', { node, store: store.kind }, options, inspect)
   }
 
-  private constructor(assembly: RuntimeContainer) {
+  private constructor(container: RuntimeContainer) {
     const {
       runtime,
       store,
@@ -128,10 +127,10 @@ export class Holdfast {
       registry,
       breakerEvents,
       pools,
-    } = assembly
+    } = container
     const run: Run = (operation, fn, input) => this.run(operation, fn, input)
-    assembly.run = run
-    this.container = assembly
+    container.run = run
+    this.container = container
     this.store = store
     this.config = config
     this.policies = config.policies
@@ -142,7 +141,7 @@ export class Holdfast {
       flush: () => runtime.breakerEvents.flush(),
       saveChanged: () => breakerEvents.saveChanged(),
     })
-    this.sessions = new Sessions(runtime, observers.active, assembly.sessionRecorder, () =>
+    this.sessions = new Sessions(runtime, observers.active, container.sessionRecorder, () =>
       runtime.sessions.flush(),
     )
     this.events = {
@@ -171,16 +170,16 @@ export class Holdfast {
     this.pools = new Pools(runtime, config, pools)
   }
 
-  /** This process among others, where the configuration says `shared`. */
+  /** The fleet that this process belongs to, where the configuration has `shared`. */
   get fleet(): Fleet | undefined {
     return this.container.fleet
   }
 
   /**
-   * Runs `fn` under the rules of an operation: the policy for the kind of each failure, the breaker, the pool. What it
-   * throws in the end is the last attempt's own error.
+   * Runs `fn` under the policies, breakers and pool of an operation. After a failure, the policy for its kind applies. A
+   * call that fails rejects with the unchanged error of its last attempt.
    *
-   * @throws POLICY_NOT_FOUND, INVALID_OPTIONS for options that name what is not there; CANCELLED after `close`
+   * @throws POLICY_NOT_FOUND, INVALID_OPTIONS for options that name an unknown service or pool; CANCELLED after `close`
    */
   run<T>(
     operation: string,
@@ -190,38 +189,41 @@ export class Holdfast {
     return this.container.calls.run(operation, fn as never, options)
   }
 
-  /** A guard whose every call goes by the configuration of the moment it begins. `options` hold for all of them. */
+  /**
+   * Creates a guard whose calls use the configuration that is in force when they start. `options` apply to all of its
+   * calls.
+   */
   guard(operation: string, options?: CallOptions): Guard {
     const { calls, run } = this.container
     return calls.guard(operation, run, options)
   }
 
   /**
-   * What decorated methods are given by `configureDecorators({ runtime: hf })`: the overrides of the file and of the
-   * environment.
+   * The overrides of the file and of the environment, which `configureDecorators({ runtime: hf })` passes to decorated
+   * methods.
    */
   overrides(method?: DecoratedMethod): Record<string, unknown> {
     return this.config.overrides(method)
   }
 
-  /** Tells `changed` whenever another configuration is in force, until the function it returns is called. */
+  /** Calls `changed` when another configuration comes into force, until the returned function is called. */
   follow(changed: () => void): () => void {
     return this.container.runtime.bus.on('config_reloaded', changed)
   }
 
-  /** A guard with options of its own, whose calls are recorded and logged like all others: those of decorated methods. */
+  /** Creates a guard with its own options for a decorated method. Its calls are recorded and logged like all others. */
   guardFor(name: string, options: GuardOptions): Guard {
     return this.container.calls.guardFor(name, options)
   }
 
-  /** How much retrying is left of each policy's budget. */
+  /** The remaining retry budget of each policy. */
   budgets(): Iterable<readonly [policyId: string, left: number]> {
     return this.container.policyLimits.budgetsLeft()
   }
 
   /**
-   * The processes of the fleet that live, by id, each with its breakers that are not closed; this one alone where there is no
-   * fleet, or while it is lost.
+   * The live nodes of the fleet, sorted by id, each with its breakers that are not closed. Without a fleet, or while Redis
+   * is unavailable, only this process.
    *
    * @example
    * ```ts
@@ -239,12 +241,12 @@ export class Holdfast {
     return fleet?.nodes() ?? [localNode.describe()]
   }
 
-  /** Items through steps, each step under its own operation. */
+  /** Creates a pipeline that passes items through steps. Each step has its own operation. */
   pipeline(steps: readonly Step[]): Pipeline {
     return this.pipelines.createPipeline(steps)
   }
 
-  /** How it is. */
+  /** The health of the runtime. */
   async health(): Promise<Health> {
     const degraded = this.config.degraded || this.store.damaged === true
     return {
@@ -256,14 +258,14 @@ export class Holdfast {
     }
   }
 
-  /** Refuses new calls, waits for those that run (10 s), cancels the rest, and writes everything down. */
+  /** Rejects new calls, waits up to 10 s for active ones, cancels the remaining ones, and writes all records. */
   close(): Promise<void> {
     this.closing ??= this.container.stop()
     return this.closing
   }
 }
 
-/** Makes the runtime outside its class: esbuild renames a class that refers to itself, and its constructor is private. */
+/** Creates the runtime outside its class, because esbuild renames a class that refers to itself. */
 async function openRuntime(input: string | OpenOptions): Promise<Holdfast> {
   const options: OpenOptions = typeof input === 'string' ? { config: input } : input
   checkOpenOptions(options)
@@ -277,9 +279,9 @@ async function openRuntime(input: string | OpenOptions): Promise<Holdfast> {
     throw isChosen ? error : defaultStoreError(url, error)
   })
   try {
-    const assembly = new RuntimeContainer({ clock, random, options, source, store, url, storeOf })
-    await assembly.start(options.watch !== false)
-    return new (Holdfast as unknown as new (assembly: RuntimeContainer) => Holdfast)(assembly)
+    const container = new RuntimeContainer({ clock, random, options, source, store, url, storeOf })
+    await container.start(options.watch !== false)
+    return new (Holdfast as unknown as new (container: RuntimeContainer) => Holdfast)(container)
   } catch (error) {
     await store.close().catch(() => {})
     throw error

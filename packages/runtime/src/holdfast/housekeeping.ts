@@ -3,27 +3,32 @@ import { errorMessageOf, RetentionClock } from '@holdfast/records'
 import type { Journal, PageOptions } from '@holdfast/store'
 import type { StoreBackedContext } from '../context/store-backed-context.js'
 
-/** Each is the whole layer of changes made through the API, and can be gone back to. */
+/**
+ * How many versions of the changes made through the API are kept. Each version is complete, and a rollback can return to
+ * it.
+ */
 const MAX_LAYER_VERSIONS = 1000
 
-/** How soon a change that another process made through the API is taken over. */
+/** How often changes that other processes made through the API are read. */
 const REFRESH_INTERVAL_MS = 1000
 const SAVE_INTERVAL_MS = 10_000
 const EXPIRE_INTERVAL_MS = 60_000
 
 export interface HousekeepingTasks {
   config(): Config
-  /** Takes over what other processes have changed through the API; undefined where there can be none. */
+  /**
+   * Applies the changes that other processes made through the API; undefined where the store belongs to this process alone.
+   */
   readonly refreshLayer: (() => Promise<void>) | undefined
-  /** Writes what was counted. */
+  /** Saves the metrics. */
   saveMetrics(): Promise<void>
-  /** Lets go of dead letters that are too old. */
+  /** Deletes dead letters that are too old. */
   expireDeadLetters(): Promise<unknown>
-  /** Warns where the disk is nearly full. */
+  /** Warns when the disk is nearly full. */
   checkDiskSpace(): Promise<void>
 }
 
-/** What must be done now and then: counters are written, old records are let go of, the disk is looked at. */
+/** Runs periodic tasks: it saves metrics, deletes old records and checks the disk. */
 export class Housekeeping {
   private readonly runtime: StoreBackedContext
   private readonly tasks: HousekeepingTasks
@@ -43,13 +48,11 @@ export class Housekeeping {
     if (refreshLayer !== undefined)
       this.scheduleEvery(
         REFRESH_INTERVAL_MS,
-        'changes made by another process could not be taken over',
+        'changes made by another process could not be read',
         refreshLayer,
       )
     this.scheduleEvery(SAVE_INTERVAL_MS, 'metrics could not be saved', () => this.tasks.saveMetrics())
-    this.scheduleEvery(EXPIRE_INTERVAL_MS, 'old records could not be let go of', () =>
-      this.enforceRetention(),
-    )
+    this.scheduleEvery(EXPIRE_INTERVAL_MS, 'old records could not be deleted', () => this.enforceRetention())
   }
 
   async stop(): Promise<void> {
@@ -59,7 +62,7 @@ export class Housekeeping {
     await this.currentRun
   }
 
-  /** Lets go of what is too old or too much. */
+  /** Deletes records that are too old or too many. */
   async enforceRetention(): Promise<void> {
     const { store } = this.runtime
     const { sessions = {}, events = {}, audit = {}, errors = {}, errorLog = {} } = this.tasks.config()
@@ -74,7 +77,7 @@ export class Housekeeping {
       () => this.tasks.expireDeadLetters(),
       () => this.tasks.checkDiskSpace(),
     ]
-    // One after the other, and none is left out because another failed.
+    // The tasks run one after another, and a failed task does not stop the next ones.
     const failures: unknown[] = []
     for (const task of work) await task().catch((error: unknown) => failures.push(error))
     if (failures.length > 0) throw failures[0]
@@ -99,7 +102,7 @@ export class Housekeeping {
           if (!this.isStopped) this.scheduleEvery(ms, failed, work)
         })
     }, ms)
-    // Tidying up is no reason for a process to stay.
+    // Housekeeping must not keep the process running.
     ;(timer as { unref?(): void } | undefined)?.unref?.()
     this.timers.add(timer)
   }

@@ -30,7 +30,7 @@ import { PoolManager } from '../pools/pool-manager.js'
 import { SessionRecorder } from '../sessions/session-recorder.js'
 import { Housekeeping } from './housekeeping.js'
 
-/** How long `stop` waits for calls that run. */
+/** How long `stop` waits for active calls. */
 const SHUTDOWN_GRACE_MS = 10_000
 
 export interface RuntimeContainerOptions {
@@ -43,7 +43,9 @@ export interface RuntimeContainerOptions {
   storeOf(config: Config): string
 }
 
-/** The parts of a runtime, joined, and the order in which they begin, take a configuration over and end. */
+/**
+ * The composition root: creates the parts of a runtime and connects them, and starts, configures and stops them in order.
+ */
 export class RuntimeContainer {
   readonly store: Store
   readonly runtime: StoreBackedContext
@@ -60,7 +62,9 @@ export class RuntimeContainer {
   readonly policyLimits: PolicyLimits
   readonly localNode: LocalNode
   fleet: Fleet | undefined = undefined
-  /** How parts make calls: the way that everybody does, so that who wraps that one sees them too. */
+  /**
+   * Runs the calls of the runtime's own parts. It is `Holdfast.run`, so that a wrapper of that method sees these calls too.
+   */
   run: Run
   private readonly deadLetterCapture: DeadLetterCapture
   private readonly breakerPersistence: BreakerPersistence
@@ -189,7 +193,7 @@ export class RuntimeContainer {
     })
   }
 
-  /** Restores what must outlive a restart, and puts the configuration in force; `watch` follows it from there on. */
+  /** Restores breakers and metrics, and applies the configuration. With `watch` the file is reloaded when it changes. */
   async start(watch: boolean): Promise<void> {
     const { runtime, breakerPersistence, registry, metrics } = this
     registry.loadSnapshots((await breakerPersistence.load()).map(({ snapshot }) => snapshot))
@@ -216,24 +220,24 @@ export class RuntimeContainer {
     if (watch) this.config.follow()
   }
 
-  /** Waits for calls that run, cancels the rest, and writes everything down. */
+  /** Waits for active calls, cancels the remaining ones, and writes all records. */
   async stop(): Promise<void> {
     this.calls.isClosed = true
     const { runtime, breakerPersistence, metrics } = this
     const { active } = this.observers
     const { clock } = runtime
-    // It may be reading the store, which is not to hold up the limit below.
+    // The configuration may be waiting for the store, which must not delay the grace period below.
     const configured = this.config.close().catch(this.warnOf('the configuration'))
     let timer: unknown
     const grace = new Promise<void>((resolve) => {
       timer = clock.setTimer(resolve, SHUTDOWN_GRACE_MS)
     })
-    // Begins nothing more while calls end.
-    const deadLettersClosed = this.deadLetters.close().catch(this.warnOf('the queue of dead letters'))
+    // No replay starts while calls end.
+    const deadLettersClosed = this.deadLetters.close().catch(this.warnOf('the dead-letter queue'))
     await Promise.race([active.whenIdle(), grace])
     clock.clearTimer(timer)
     for (const call of active.all()) call.cancel('the runtime is closing')
-    // From here on nothing but the store is waited for.
+    // From here on only the store is waited for.
     this.store.startClosing?.()
     await configured
     await this.deadLetterCapture.whenSettled()
@@ -251,12 +255,12 @@ export class RuntimeContainer {
     await this.store.close()
   }
 
-  /** Reports that a part could not be closed: the others are closed all the same. */
+  /** Reports that a part could not be closed, while the other parts are closed. */
   private warnOf(part: string): (error: unknown) => void {
     return (error) => this.runtime.warn(`${part} could not be closed: ${errorMessageOf(error)}`)
   }
 
-  /** Puts the configuration in force that has just been read. */
+  /** Applies the configuration that has just been read. */
   private applyConfig(): void {
     const { config, runtime, metrics, pools } = this
     const { current } = config

@@ -4,8 +4,8 @@ import type { Sketch } from './sketch.js'
 const INITIAL_CAPACITY = 256
 
 /**
- * The last attempts, one by one: when each ended, how long it took, and how many it stands for. They tell the latency of a
- * short stretch of time, for which an hour's sketch is too coarse.
+ * The most recent attempts: when each ended, how long it took, and how many attempts it represents. They give the latency
+ * of short windows, for which the hourly sketches are too coarse.
  */
 export class AttemptRing {
   private times: Float64Array
@@ -13,7 +13,7 @@ export class AttemptRing {
   private weights: Uint8Array
   private next = 0
   private size = 0
-  /** Everything after this time is here. */
+  /** The ring contains every attempt after this time. */
   private completeSince = Number.NEGATIVE_INFINITY
   private capacity: number
 
@@ -25,7 +25,7 @@ export class AttemptRing {
     this.weights = new Uint8Array(newCapacity)
   }
 
-  /** Changes how many are kept, the newest of those that are there. */
+  /** Changes the capacity and keeps the newest attempts. */
   resize(capacity: number): void {
     if (capacity === this.capacity) return
     this.capacity = capacity
@@ -48,12 +48,12 @@ export class AttemptRing {
     this.next = (this.next + 1) % this.times.length
   }
 
-  /** Says that there were attempts until a time which are not here. */
+  /** Records that attempts before this time are missing. */
   markIncomplete(until: number): void {
     this.completeSince = Math.max(this.completeSince, until)
   }
 
-  /** Whether every attempt that ended at or after a time, in this process, is here. */
+  /** Whether the ring contains every attempt of this process that ended at or after a time. */
   isCompleteSince(from: number): boolean {
     return from > this.completeSince
   }

@@ -4,11 +4,11 @@ const BUCKET_BOUNDS_MS: readonly number[] = Object.freeze([
   1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
 ])
 
-/** How many durations fell into each bucket, and the sum of them. */
+/** The number of durations in each bucket, and their sum. */
 export interface Histogram {
   /** The upper bounds of the buckets, in milliseconds. */
   readonly bounds: readonly number[]
-  /** One more than there are bounds, the last being what is above all of them. Not cumulative. */
+  /** One count per bucket and a last one for durations above all bounds. Not cumulative. */
   readonly counts: Float64Array
   sum: number
 }
@@ -19,7 +19,7 @@ const createHistogram = (): Histogram => ({
   sum: 0,
 })
 
-/** Counts a duration that stands for `weight` of them. */
+/** Counts a duration that represents `weight` durations. */
 export function recordDuration(histogram: Histogram, duration: number, weight: number): void {
   let bucket = 0
   while (bucket < BUCKET_BOUNDS_MS.length && duration > (BUCKET_BOUNDS_MS[bucket] as number)) bucket++
@@ -27,7 +27,7 @@ export function recordDuration(histogram: Histogram, duration: number, weight: n
   histogram.sum += duration * weight
 }
 
-/** What happened to one operation since the process began. These only grow. */
+/** The counters of one operation since the process started. They only grow. */
 export interface OperationCounters {
   /** Calls that succeeded with their first attempt. */
   succeeded: number
@@ -38,7 +38,7 @@ export interface OperationCounters {
   /** Calls that failed after at least one retry. */
   exhausted: number
   retries: number
-  /** Durations of calls and of attempts; those of first-try successes are estimated from samples. */
+  /** The durations of calls and of attempts. Those of first-attempt successes are estimated from samples. */
   readonly calls: Histogram
   readonly attempts: Histogram
 }
@@ -53,10 +53,10 @@ const createOperationCounters = (): OperationCounters => ({
   attempts: createHistogram(),
 })
 
-/** Everything counted since the process began, for a scraper that takes differences itself. */
+/** All counters since the process started, for a scraper that computes differences itself. */
 export class MetricsCounters {
-  /** At most 200 operations; those after share `other`. */
+  /** At most 200 operations; further ones share `other`. */
   readonly operations = new LabelledValues(createOperationCounters, 200)
-  /** Changes of breakers by id, each by the state it changed to; at most 500 ids. */
+  /** State changes of breakers by id and by the new state; at most 500 ids. */
   readonly breakers = new LabelledValues(() => ({ closed: 0, open: 0, half_open: 0 }), 500)
 }

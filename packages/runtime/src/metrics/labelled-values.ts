@@ -1,7 +1,7 @@
-/** Where everything is counted that comes after the last name there is room for. */
+/** The label of all names beyond the limit. */
 const OTHER_LABEL = 'other'
 
-/** Things by name, and no more names than there is room for: names may come from outside. */
+/** Values by name, with a limited number of names, because names may come from outside. */
 export class LabelledValues<T> {
   private readonly values = new Map<string, T>()
   private readonly createValue: () => T
@@ -12,7 +12,7 @@ export class LabelledValues<T> {
     this.maxLabels = room
   }
 
-  /** What is under a name, made where it is new; what is under `other` where there is no room for it. */
+  /** Returns the value of a name and creates it if necessary. Beyond the limit it returns the value of `other`. */
   get(name: string): T {
     const existing = this.values.get(name)
     if (existing !== undefined) return existing
@@ -25,8 +25,8 @@ export class LabelledValues<T> {
     return value
   }
 
-  /** Makes room by letting go of some. */
-  prune(isExpired: (thing: T) => boolean): void {
+  /** Deletes the values that are expired. */
+  prune(isExpired: (value: T) => boolean): void {
     for (const [name, value] of this.values) if (isExpired(value)) this.values.delete(name)
   }
 

@@ -2,7 +2,7 @@ import { HOUR_MS } from '@holdfast/records'
 import { createSketch, type Sketch } from './sketch.js'
 import type { ClockReading } from './time-series.js'
 
-/** Durations beyond these (ms) count as these, which bounds a sketch. */
+/** Durations are clamped to these limits, which bounds the size of a sketch. */
 const MIN_DURATION_MS = 1e-4
 const MAX_DURATION_MS = 1e9
 
@@ -12,12 +12,12 @@ interface HourSketch {
   changedAt: number
 }
 
-/** Adds a duration that stands for `weight` of them. */
+/** Adds a duration that represents `weight` durations. */
 export function addToSketch(sketch: Sketch, duration: number, weight: number): void {
   sketch.accept(duration < MIN_DURATION_MS ? 0 : Math.min(duration, MAX_DURATION_MS), weight)
 }
 
-/** The quantiles of a sketch; zeros of an empty one. */
+/** The quantiles of a sketch; zeros for an empty one. */
 export function quantiles(sketch: Sketch): { p50: number; p95: number; p99: number } {
   const at = (quantile: number) => {
     const value = sketch.count > 0 ? sketch.getValueAtQuantile(quantile) : 0
@@ -26,7 +26,7 @@ export function quantiles(sketch: Sketch): { p50: number; p95: number; p99: numb
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
 }
 
-/** How long attempts took: a sketch an hour, which can be added to others. */
+/** The durations of attempts, in one sketch per hour. Sketches can be merged. */
 export class LatencySketches {
   private readonly hours = new Map<number, HourSketch>()
   private readonly clockReading: ClockReading
@@ -47,12 +47,14 @@ export class LatencySketches {
     for (const [start, { sketch }] of this.hours) if (start + HOUR_MS > from && start < to) into.merge(sketch)
   }
 
-  /** Lets go of hours that have not changed since a monotonic time. */
+  /** Deletes hours that have not changed since a monotonic time. */
   expire(before: number): void {
     for (const [start, { changedAt }] of this.hours) if (changedAt < before) this.hours.delete(start)
   }
 
-  /** The hours that changed since the last time, as plain data: pairs of key and weight, and how many took no time. */
+  /**
+   * The hours that changed since the last call, as plain data: pairs of key and weight, and the number of zero durations.
+   */
   takeChanged(): { start: number; data: unknown }[] {
     const rows: { start: number; data: unknown }[] = []
     for (const [start, hour] of this.hours) {
@@ -71,7 +73,7 @@ export class LatencySketches {
     if (hour !== undefined) hour.isDirty = true
   }
 
-  /** Adds an hour that was written and changed `age` milliseconds ago. What is not in its form is passed over. */
+  /** Adds a stored hour that changed `age` milliseconds ago. Data in another form is ignored. */
   mergeStored(start: number, data: unknown, age: number): void {
     const { bins, zeros } = (data ?? {}) as { bins?: unknown; zeros?: unknown }
     if (!Array.isArray(bins) || start % HOUR_MS !== 0) return

@@ -23,35 +23,35 @@ import {
 import { MEMBER_FIELDS, SeriesRegistry, TOTAL_FIELDS } from './series-registry.js'
 import type { ClockReading } from './time-series.js'
 
-/** How much is kept. */
+/** The retention options of metrics. */
 export interface MetricsOptions {
   /** How long counters are kept, in hours. @defaultValue 24 */
   retentionHours?: number | undefined
-  /** How many attempts are kept one by one, for the latency of short windows. @defaultValue 10000 */
+  /** The number of recent attempts that are kept individually, for the latency of short windows. @defaultValue 10000 */
   maxCurrentAttempts?: number | undefined
 }
 
 const DEFAULTS = Object.freeze({ retentionHours: 24, maxCurrentAttempts: 10_000 })
 
-/** A change of a breaker, as far as it is counted. */
+/** The counted fields of a breaker's state change. */
 interface BreakerStateChange {
   readonly id: string
   readonly toState: 'closed' | 'open' | 'half_open'
 }
 
 /**
- * Counts what happens to calls: by the minute for all of them, each policy and each subsystem, by the hour for each member of
- * a pool. Nothing here waits for a store; counters are written now and then, and read back at the start.
+ * Counts calls: per minute in total, per policy and per subsystem, and per hour for each pool member. Nothing here waits
+ * for a store; counters are saved periodically and loaded at the start.
  */
 export class Metrics {
-  /** What this process counted. */
+  /** The counters of this process. */
   readonly ownSeries: SeriesRegistry
-  /** What was counted since the process began. */
+  /** The counters since the process started. */
   readonly totals = new MetricsCounters()
-  /** The minute that counts now, by the wall clock, and its end in monotonic time. */
+  /** The current minute by the wall clock, and its end in monotonic time. */
   minute = 0
   minuteEndsAt = Number.NEGATIVE_INFINITY
-  /** The lines that counted something since they were last settled. */
+  /** The recorders with counts that have not been flushed. */
   activeRecorders: OperationRecorder[] = []
   private otherSeries: SeriesRegistry | undefined = undefined
   private readonly clockReading: ClockReading = { now: 0 }
@@ -72,18 +72,18 @@ export class Metrics {
     this.tick()
   }
 
-  /** Takes other options, of a file that changed. */
+  /** Applies new options after a reload. */
   configure(options: MetricsOptions): void {
     this.options = withDefaults(options)
     this.attemptRing.resize(this.options.maxCurrentAttempts)
   }
 
-  /** The counters for calls of one operation. Whoever calls keeps it; two of the same add up. */
+  /** Creates the counters for calls of one operation. The caller keeps them; two recorders of the same operation add up. */
   recorderFor(policyId: string, subsystem?: string, operation = policyId): OperationRecorder {
     return new OperationRecorder(this, policyId, subsystem, operation)
   }
 
-  /** An attempt at a pool's member ended. `duration` is left out where it never began. */
+  /** An attempt on a pool member ended. `duration` is undefined where the attempt never started. */
   recordMemberAttempt(pool: string, id: string, ok: boolean, duration: number | undefined): void {
     this.tick()
     const series = this.ownSeries.members.get(`${encodeURIComponent(pool)}:${encodeURIComponent(id)}`)
@@ -99,19 +99,19 @@ export class Metrics {
     this.tick()
     this.addToTotal(TOTAL_FIELDS.breakerChanges, 1)
     this.totals.breakers.get(id)[toState]++
-    // Its id is `pool:` and the name under which the member is counted.
+    // The id is `pool:` and the name under which the member is counted.
     if (toState === 'open' && id.startsWith('pool:'))
       this.ownSeries.members.get(id.slice('pool:'.length)).add(this.minute, MEMBER_FIELDS.opens, 1)
   }
 
-  /** Retries and successes of everything that is kept. */
+  /** The retries and successes within the retention time. */
   summary(): MetricsSummary {
     return querySummary(this.seriesRegistries(), this.options.retentionHours)
   }
 
   /**
-   * One point for each hour, or day, in which calls ended, oldest first; hours beyond what is kept have none.
-   * @throws INVALID_OPTIONS where `hours` is no whole number from 1 on
+   * One point for each hour or day in which calls ended, oldest first. Hours beyond the retention time have no points.
+   * @throws INVALID_OPTIONS where `hours` is not a positive integer
    */
   timeseries(options: { hours?: number | undefined; step?: 'hour' | 'day' | undefined } = {}): MetricsSeries {
     checkQuery(options, ['hours', 'step'])
@@ -119,7 +119,7 @@ export class Metrics {
     return querySeries(this.seriesRegistries(), windowStart(this.clock.wall(), hours), step)
   }
 
-  /** How each member did in the last hours. @throws INVALID_OPTIONS where `hours` is no whole number from 1 on */
+  /** The metrics of each pool member in the last hours. @throws INVALID_OPTIONS where `hours` is not a positive integer */
   byMember(options: { hours?: number | undefined } = {}): MetricsByMember {
     checkQuery(options, ['hours'])
     const { hours = 24 } = options
@@ -127,18 +127,18 @@ export class Metrics {
     return queryMembers(this.seriesRegistries(), Math.floor(from / HOUR_MS) * HOUR_MS)
   }
 
-  /** Everything counted between two times. @throws INVALID_OPTIONS where they are none, or the wrong way round */
+  /** All metrics between two times. @throws INVALID_OPTIONS where a time is not valid or `to` is before `from` */
   window(range: { from: Date; to: Date }): MetricsWindow {
     return queryWindow(this.seriesRegistries(), this.attemptRing, checkWindow(range))
   }
 
-  /** What was counted since the process began: these numbers only grow. */
+  /** The counters since the process started. */
   counters(): MetricsCounters {
     this.flushRecorders()
     return this.totals
   }
 
-  /** Writes what changed since it was last written. What a store refuses is written the next time. */
+  /** Saves the counters that changed since the last save. Counters that the store rejects are saved the next time. */
   save(store: MetricsStore, node: string): Promise<void> {
     const write = async () => {
       this.flushRecorders()
@@ -159,8 +159,8 @@ export class Metrics {
   }
 
   /**
-   * Reads what was written: what others counted, and the first time what this node counted before. Reading again brings what
-   * others counted since.
+   * Loads stored counters: those of other nodes, and the first time those of this node. Loading again updates the counters
+   * of other nodes.
    */
   async load(store: MetricsStore, node: string): Promise<void> {
     const rows = await store.load({ from: this.retainedSince(), to: Number.MAX_SAFE_INTEGER })
@@ -181,7 +181,7 @@ export class Metrics {
     this.otherSeries = any ? others : undefined
   }
 
-  /** Begins another minute where one is due, and tells what time it is. @internal */
+  /** Starts the next minute if it is due, and returns the monotonic time. @internal */
   tick(): number {
     const now = this.clock.now()
     if (now >= this.minuteEndsAt) {
@@ -211,7 +211,7 @@ export class Metrics {
     this.ownSeries.successes.get(String(attempts)).add(this.minute, 0, count)
   }
 
-  /** An attempt took so long. @internal */
+  /** Records the duration of an attempt. @internal */
   recordLatency(duration: number, weight: number): void {
     this.ownSeries.latencies.add(this.minute, duration, weight)
     this.attemptRing.add(
@@ -244,11 +244,11 @@ export class Metrics {
     return this.otherSeries === undefined ? [this.ownSeries] : [this.ownSeries, this.otherSeries]
   }
 
-  /** What began before this, by the wall clock, is not kept; a clock that was set forward makes nothing old. */
+  /** Data before this wall-clock time is expired. A step of the wall clock forwards does not expire data. */
   private retainedSince(): number {
     const { now, wall } = this.startedAt
     const passed = wall + (this.clock.now() - now)
-    // Stores count in whole milliseconds.
+    // Stores take whole milliseconds.
     return Math.floor(Math.min(passed, this.clock.wall())) - (this.options.retentionHours + 24) * HOUR_MS
   }
 }

@@ -2,26 +2,23 @@ import { type OperationCounters, recordDuration } from './counters.js'
 import type { Metrics } from './metrics.js'
 import { LABEL_FIELDS, TOTAL_FIELDS } from './series-registry.js'
 
-/** So many first-try successes after a reading are timed one by one, and then one in as many. A power of two. */
+/** After each flush, this many first-attempt successes are timed individually, and then one of as many. A power of two. */
 const SAMPLE_EVERY = 16
 
-/** How a call ended that failed at least once, or that was refused. */
+/** How a call ended that failed at least once or was rejected. */
 export interface CallFacts {
   success: boolean
-  /** How many attempts it had. */
+  /** The number of attempts. */
   attempts: number
-  /** Milliseconds from its beginning to its end, waits included. */
+  /** Milliseconds from start to end, including delays. */
   duration: number
-  /** The policies that decided over it; it counts for the last. Where none is given, for the line's. */
+  /** The policies that made decisions. The call counts for the last one; without any, for the operation's policy. */
   policyIds?: readonly string[] | undefined
-  /** A failure by kind that no attempt stands for. */
+  /** The kind of a failure that has no attempt. */
   kind?: string | undefined
 }
 
-/**
- * The counters of one kind of call. Whoever makes calls keeps one for each operation it knows. A first-try success costs an
- * addition; everything else goes to the ledger at once.
- */
+/** The counters of one operation. A first-attempt success costs one addition; everything else is recorded at once. */
 export class OperationRecorder {
   private firstAttemptSuccesses = 0
   private sampledDuration = 0
@@ -37,7 +34,7 @@ export class OperationRecorder {
     this.totals = metrics.totals.operations.get(operation)
   }
 
-  /** A call succeeded with its first attempt, which began at `startedAt`, in monotonic time. */
+  /** A call succeeded with its first attempt, which started at `startedAt` in monotonic time. */
   recordFirstAttemptSuccess(startedAt: number): void {
     const count = this.firstAttemptSuccesses + 1
     if (count > SAMPLE_EVERY && (count & (SAMPLE_EVERY - 1)) !== 0 && startedAt < this.metrics.minuteEndsAt)
@@ -46,8 +43,8 @@ export class OperationRecorder {
   }
 
   /**
-   * An attempt ended that is not a first-try success. `duration` is left out where it never began; `kind` says what a
-   * failure was.
+   * An attempt ended that is not a first-attempt success. `duration` is undefined where it never started; `kind` is the
+   * kind of a failure.
    */
   recordAttempt(ok: boolean, duration: number | undefined, kind?: string): void {
     const { metrics } = this
@@ -61,7 +58,7 @@ export class OperationRecorder {
     if (!ok && kind !== undefined) metrics.recordFailure(kind)
   }
 
-  /** A call ended that is not a first-try success. Its attempts have been told one by one. */
+  /** A call ended that is not a first-attempt success. Its attempts have been recorded separately. */
   recordCallEnd({ success, attempts, duration, policyIds, kind }: CallFacts): void {
     const { metrics, totals } = this
     const retries = Math.max(0, attempts - 1)
@@ -83,10 +80,10 @@ export class OperationRecorder {
     recordDuration(totals.calls, duration, 1)
   }
 
-  /** Brings what was counted since the last time into the ledger. @internal */
+  /** Adds the counts since the last flush to the series. @internal */
   flushCounts(): void {
     const { metrics, firstAttemptSuccesses, totals } = this
-    // Those after the last sample took what the others took on average.
+    // Calls after the last sample get the average duration.
     const sampled =
       firstAttemptSuccesses <= SAMPLE_EVERY
         ? firstAttemptSuccesses

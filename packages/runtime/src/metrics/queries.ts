@@ -27,7 +27,7 @@ const ratio = (part: number, whole: number) => (whole > 0 ? part / whole : 0)
 
 const floor = (time: number, step: number) => Math.floor(time / step) * step
 
-/** A label's numbers over all ledgers. */
+/** Sums the values of each label over all registries. */
 function sumByLabel(
   registries: SeriesRegistries,
   select: (registry: SeriesRegistry) => LabelledValues<TimeSeries>,
@@ -39,13 +39,13 @@ function sumByLabel(
     for (const [label, series] of select(registry)) {
       const into = result.get(label) ?? new Float64Array(series.shape.fields)
       series.sum(from, to, into)
-      // The first field counts occasions: without any, nothing happened.
+      // A label without any count is omitted.
       if ((into[0] as number) > 0 || into.some((number) => number > 0)) result.set(label, into)
     }
   return result
 }
 
-/** Counts by name. */
+/** The first field of each label. */
 const countsByLabel = (map: Map<string, Float64Array>): Record<string, number> =>
   Object.fromEntries([...map].map(([label, numbers]) => [label, numbers[0] as number]))
 
@@ -55,7 +55,7 @@ function sumTotals(registries: SeriesRegistries, from: number, to: number): Floa
   return into
 }
 
-/** The summary of everything that is kept. */
+/** The summary over the retention time. */
 export function querySummary(registries: SeriesRegistries, retentionHours: number): MetricsSummary {
   const total = sumTotals(registries, ...ALL_TIME)
   return {
@@ -66,7 +66,7 @@ export function querySummary(registries: SeriesRegistries, retentionHours: numbe
   }
 }
 
-/** One point for each hour, or day, in which anything was counted. */
+/** One point for each hour or day in which anything was counted. */
 export function querySeries(registries: SeriesRegistries, from: number, step: 'hour' | 'day'): MetricsSeries {
   const points = new Map<number, Float64Array>()
   for (const { total } of registries)
@@ -96,7 +96,7 @@ export function querySeries(registries: SeriesRegistries, from: number, step: 'h
   }
 }
 
-/** The table of members. An id that two pools have is told as `POOL:ID`. */
+/** The metrics of members. An id that two pools share is written as `POOL:ID`. */
 export function queryMembers(registries: SeriesRegistries, from: number): MetricsByMember {
   const found = [...sumByLabel(registries, ({ members }) => members, from, Number.POSITIVE_INFINITY)].map(
     ([key, numbers]) => {
@@ -122,7 +122,7 @@ export function queryMembers(registries: SeriesRegistries, from: number): Metric
   return { proxies }
 }
 
-/** Everything in a window: the minutes that begin in it, the minute in which it begins included. */
+/** The metrics of a window: the minutes that start in it, and the minute in which it starts. */
 export function queryWindow(
   registries: SeriesRegistries,
   recent: AttemptRing,
@@ -178,10 +178,10 @@ const QUERY_CHECKS = {
   step: ['hour or day', (value: unknown) => value === 'hour' || value === 'day'],
 } satisfies Record<string, OptionCheck>
 
-/** Refuses what metrics cannot be asked for. @throws INVALID_OPTIONS */
+/** Rejects query options that are not valid. @throws INVALID_OPTIONS */
 export function checkQuery(options: unknown, names: readonly (keyof typeof QUERY_CHECKS)[]): void {
   checkOptions(
-    'metrics cannot be told',
+    'metrics cannot be queried',
     options,
     {},
     Object.fromEntries(names.map((name) => [name, QUERY_CHECKS[name]])),
@@ -190,15 +190,15 @@ export function checkQuery(options: unknown, names: readonly (keyof typeof QUERY
 
 /** The first minute of the last `hours`. */
 export function windowStart(wall: number, hours: number): number {
-  // Nothing was counted before there were clocks like this one.
+  // A clock near the epoch must not give a negative start.
   return Math.max(0, floor(wall - hours * HOUR_MS, MINUTE_MS))
 }
 
-/** A window's two ends, checked. */
+/** Checks both ends of a window. */
 export function checkWindow(range: unknown): { from: Date; to: Date } {
-  checkOptions('a window cannot be told', range ?? {}, { from: validDate, to: validDate })
+  checkOptions('a window cannot be queried', range ?? {}, { from: validDate, to: validDate })
   const { from, to } = range as { from: Date; to: Date }
   if (from <= to) return { from, to }
-  const problem = `to: got ${to.toISOString()}, takes a Date at or after from, which is ${from.toISOString()}`
-  throw new HoldfastError('INVALID_OPTIONS', `a window cannot be told: ${problem}`, { details: [problem] })
+  const problem = `to: expected a Date at or after from (${from.toISOString()}), got ${to.toISOString()}`
+  throw new HoldfastError('INVALID_OPTIONS', `a window cannot be queried: ${problem}`, { details: [problem] })
 }

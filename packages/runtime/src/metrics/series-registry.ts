@@ -4,7 +4,7 @@ import { LabelledValues } from './labelled-values.js'
 import { LatencySketches } from './latency-sketches.js'
 import { type ClockReading, type SeriesShape, TimeSeries } from './time-series.js'
 
-/** The numbers of a minute of all calls. */
+/** The fields of a minute of all calls. */
 export const TOTAL_FIELDS = {
   sessions: 0,
   successes: 1,
@@ -17,10 +17,10 @@ export const TOTAL_FIELDS = {
   breakerChanges: 8,
 } as const
 
-/** The numbers of a minute of a policy or a subsystem. */
+/** The fields of a minute of a policy or subsystem. */
 export const LABEL_FIELDS = { sessions: 0, successes: 1, attempts: 2 } as const
 
-/** The numbers of an hour of a pool's member. */
+/** The fields of an hour of a pool member. */
 export const MEMBER_FIELDS = { attempts: 0, successes: 1, time: 2, timed: 3, opens: 4 } as const
 
 const TOTAL_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 9, max: TOTAL_FIELDS.most }
@@ -28,7 +28,7 @@ const LABEL_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 3, isInte
 const COUNT_SHAPE: SeriesShape = { step: MINUTE_MS, slots: 60, fields: 1, isInteger: true }
 const MEMBER_SHAPE: SeriesShape = { step: HOUR_MS, slots: 24, fields: 5 }
 
-/** Counters over time: this process's own, or those that others wrote. */
+/** Counters over time: those of this process, or those that other nodes stored. */
 export class SeriesRegistry {
   readonly total: TimeSeries
   readonly policies: LabelledValues<TimeSeries>
@@ -37,7 +37,7 @@ export class SeriesRegistry {
   readonly kinds: LabelledValues<TimeSeries>
   /** Successful calls by the number of their last attempt. */
   readonly successes: LabelledValues<TimeSeries>
-  /** By `POOL:ID`, both encoded. */
+  /** By `POOL:ID`, both percent-encoded. */
   readonly members: LabelledValues<TimeSeries>
   readonly latencies: LatencySketches
 
@@ -51,14 +51,14 @@ export class SeriesRegistry {
     this.latencies = new LatencySketches(reading)
   }
 
-  /** Every series with the name it is stored under. */
+  /** Every series with its name in the store. */
   *namedSeries(): Iterable<readonly [name: string, series: TimeSeries]> {
     yield ['minute:total', this.total]
     for (const [prefix, labels] of this.groups())
       for (const [label, series] of labels) yield [`${prefix}${label}`, series]
   }
 
-  /** What changed since the last time, to be written. */
+  /** The rows that changed since the last call. */
   takeChanged(node: string): MetricsRow[] {
     const rows: MetricsRow[] = []
     for (const [name, series] of this.namedSeries())
@@ -68,14 +68,14 @@ export class SeriesRegistry {
     return rows
   }
 
-  /** Says that rows have not been written after all. */
+  /** Marks rows as changed, because they could not be saved. */
   markUnsaved(rows: readonly MetricsRow[]): void {
     for (const { series, start } of rows)
       if (series === 'hour:sketch') this.latencies.markUnsaved(start)
       else this.find(series)?.markUnsaved(start)
   }
 
-  /** Adds a row that was written, by whomever, `now` being the time by the wall clock. */
+  /** Adds a stored row of any node; `now` is the wall-clock time. */
   mergeStored({ series, start, data }: MetricsRow, now: number): void {
     if (!Number.isSafeInteger(start)) return
     const target = series === 'hour:sketch' ? this.latencies : this.find(series)
@@ -83,7 +83,7 @@ export class SeriesRegistry {
     target?.mergeStored(start, data, Math.max(0, now - start - step * slots))
   }
 
-  /** Lets go of what has not changed since a monotonic time. */
+  /** Deletes data that has not changed since a monotonic time. */
   expire(before: number): void {
     for (const [, series] of this.namedSeries()) series.expire(before)
     for (const [, labels] of this.groups()) labels.prune((series) => series.isEmpty)

@@ -1,15 +1,15 @@
 import { DDSketch } from '@datadog/sketches-js'
 
-/** Quantiles are within a hundredth of the truth. */
+/** The maximum relative error of quantiles. */
 const RELATIVE_ACCURACY = 0.01
 
 /**
- * A sketch of many numbers that tells their quantiles, as far as it is used here. The library's own types are not published with
- * ours: they need those of a package that users do not have.
+ * The used part of a quantile sketch. The library's types are not part of our published types, because they need a package
+ * that users do not have.
  */
 export interface Sketch {
   readonly count: number
-  /** Numbers that count as 0. */
+  /** The number of values that count as 0. */
   readonly zeroCount: number
   readonly store: { readonly bins: readonly number[]; readonly offset: number }
   readonly mapping: { value(key: number): number }
@@ -18,6 +18,6 @@ export interface Sketch {
   getValueAtQuantile(quantile: number): number
 }
 
-/** A sketch of nothing. */
+/** Creates an empty sketch. */
 export const createSketch = (): Sketch =>
   new DDSketch({ relativeAccuracy: RELATIVE_ACCURACY }) as unknown as Sketch

@@ -1,17 +1,17 @@
-/** Monotonic time, as those who count last read it. */
+/** The last reading of the monotonic clock. */
 export interface ClockReading {
   now: number
 }
 
-/** What a series counts: how long a slot is, how many lie in a block, and how many numbers a slot holds. */
+/** The shape of a series: the length of a slot, the slots per block, and the fields per slot. */
 export interface SeriesShape {
   readonly step: number
-  /** Slots of a block; a block begins at a multiple of its length. */
+  /** The slots of a block. A block starts at a multiple of its length. */
   readonly slots: number
   readonly fields: number
-  /** Which field keeps the largest number instead of a sum. */
+  /** The field that keeps a maximum instead of a sum. */
   readonly max?: number | undefined
-  /** Whether it counts whole things alone, which takes half the memory. */
+  /** Whether all values are integers, which takes half the memory. */
   readonly isInteger?: boolean | undefined
 }
 
@@ -20,16 +20,16 @@ type NumberArray = Float64Array | Uint32Array
 interface SeriesBlock {
   readonly start: number
   readonly numbers: NumberArray
-  /** Whether it changed since it was last written. */
+  /** Whether the block changed since it was last saved. */
   isDirty: boolean
-  /** When it last changed, in monotonic time. */
+  /** When the block last changed, in monotonic time. */
   changedAt: number
 }
 
 /**
- * Counters over time: slots of a minute or an hour, in blocks that are made when something is counted in them. A slot
- * belongs to its time by the wall clock, so one that is set back adds to what is there; a block is let go of by how long
- * ago it changed in monotonic time, so a clock that is set forward makes nothing old.
+ * Counters over time: slots of a minute or an hour, in blocks that are created when needed. A slot belongs to its
+ * wall-clock time, so after a step backwards the existing slots are used again. A block expires by its last change in
+ * monotonic time, so a step forwards expires nothing.
  */
 export class TimeSeries {
   readonly shape: SeriesShape
@@ -54,12 +54,12 @@ export class TimeSeries {
     block.changedAt = this.clockReading.now
   }
 
-  /** Adds up the slots that begin in [from, to) into `into`. */
+  /** Sums the slots that start in [from, to) into `into`. */
   sum(from: number, to: number, into: Float64Array): void {
     this.forEachSlot(from, to, (_, numbers, at) => this.addSlot(into, numbers, at))
   }
 
-  /** Visits the slots that begin in [from, to), in no order, those that count nothing included. */
+  /** Visits the slots that start in [from, to), in no particular order, including empty ones. */
   forEachSlot(
     from: number,
     to: number,
@@ -73,7 +73,7 @@ export class TimeSeries {
     }
   }
 
-  /** Adds one slot's numbers to others. */
+  /** Adds the values of a slot to `into`. */
   addSlot(into: Float64Array, numbers: NumberArray, at: number): void {
     const { fields, max } = this.shape
     for (let i = 0; i < fields; i++) {
@@ -83,7 +83,7 @@ export class TimeSeries {
     }
   }
 
-  /** Lets go of blocks that have not changed since a monotonic time. */
+  /** Deletes blocks that have not changed since a monotonic time. */
   expire(before: number): void {
     for (const { start, changedAt } of this.blocks.values()) if (changedAt < before) this.blocks.delete(start)
     this.lastBlock = undefined
@@ -93,7 +93,7 @@ export class TimeSeries {
     return this.blocks.size === 0
   }
 
-  /** The blocks that changed since the last time, as plain data: slots by their number. */
+  /** The blocks that changed since the last call, as plain data: slots by their index. */
   takeChanged(): { start: number; data: Record<string, number[]> }[] {
     const { fields } = this.shape
     return [...this.blocks.values()]
@@ -109,13 +109,13 @@ export class TimeSeries {
       })
   }
 
-  /** Says that a block has not been written after all. */
+  /** Marks a block as changed, because it could not be saved. */
   markUnsaved(start: number): void {
     const block = this.blocks.get(start)
     if (block !== undefined) block.isDirty = true
   }
 
-  /** Adds a block that was written and changed `age` milliseconds ago. What is not in its form is passed over. */
+  /** Adds a stored block that changed `age` milliseconds ago. Data in another form is ignored. */
   mergeStored(start: number, data: unknown, age: number): void {
     const { step, slots, fields } = this.shape
     if (typeof data !== 'object' || data === null || start % (step * slots) !== 0) return

@@ -14,31 +14,33 @@ import { createReplayer, type RemainingSteps } from './replayer.js'
 import { type NamedStep, parseSteps, type Step } from './step.js'
 import { type ItemContext, StepRunner } from './step-runner.js'
 
-/** How items are taken through a pipeline. */
+/** The options of a pipeline run. */
 export interface PipelineOptions<I = unknown> {
-  /** How many items at a time. @defaultValue 8 */
+  /** The number of concurrent items. @defaultValue 8 */
   concurrency?: number | undefined
-  /** Begins no further item once it is aborted, and aborts the steps under way. Nothing of that is dead-lettered. */
+  /** Once aborted, no further item is started and the active steps are aborted. None of them becomes a dead letter. */
   signal?: AbortSignal | undefined
-  /** What an item is called. @defaultValue its `id` where it has one, itself where it is a text or number, else its place */
+  /**
+   * The id of an item. @defaultValue its `id` if it has one, the item itself if it is a string or number, else its index
+   */
   itemId?: ((item: I, index: number) => string) | undefined
-  /** What an item's idempotency keys begin with: give one where the same item may be run twice. @defaultValue made */
+  /** The prefix of an item's idempotency keys. Set it where the same item may run twice. @defaultValue a random prefix */
   idempotencyKey?: ((item: I, index: number) => string) | undefined
-  /** Told after each item. */
+  /** Called after each item. */
   onProgress?: ((progress: PipelineProgress) => void) | undefined
 }
 
-/** What became of one item. */
+/** The result of one item. */
 export interface PipelineItem {
   readonly itemId: string
-  /** `skipped` items were cut short by the signal. */
+  /** `skipped` items were interrupted by the signal. */
   readonly status: 'succeeded' | 'failed' | 'skipped'
-  /** What the last step gave. */
+  /** The value of the last step. */
   readonly value?: unknown
-  /** The step that failed, or was cut short. */
+  /** The step that failed or was interrupted. */
   readonly step?: string
   readonly error?: unknown
-  /** The dead letter it is kept in; absent where it could not be kept. */
+  /** The id of its dead letter; absent where it could not be stored. */
   readonly deadLetterId?: string
 }
 
@@ -48,18 +50,18 @@ export interface PipelineProgress {
   readonly item: PipelineItem
 }
 
-/** What became of all of them. */
+/** The result of all items. */
 export interface PipelineResult {
   succeeded: number
   failed: number
-  /** Begun and cut short by the signal. */
+  /** Items that were started and interrupted by the signal. */
   skipped: number
-  /** In the order the items came in. */
+  /** In the order of the input. */
   items: PipelineItem[]
 }
 
 /**
- * Steps that items are taken through, each step under its own operation. One item's failure is no other's.
+ * Passes items through steps. Each step has its own operation, and a failed item does not affect other items.
  *
  * @example
  * ```ts
@@ -78,7 +80,7 @@ export interface PipelineResult {
  */
 export interface Pipeline {
   /**
-   * Takes items through the steps. Rejects only where the source of items does, after those under way have ended.
+   * Runs items through the steps. Rejects only where the source of items fails, after the active items have ended.
    *
    * @throws INVALID_OPTIONS
    */
@@ -95,7 +97,7 @@ const OPTION_CHECKS = {
 
 type ItemSource<I> = Iterable<I> | AsyncIterable<I>
 
-/** What begins an iteration; undefined for what cannot be iterated over. */
+/** Returns a function that starts an iteration; undefined for a value that is not iterable. */
 function iteratorFactory<I>(items: ItemSource<I>): (() => Iterator<I> | AsyncIterator<I>) | undefined {
   const source = Object(items) as Partial<Iterable<I> & AsyncIterable<I>>
   return source[Symbol.asyncIterator] ?? source[Symbol.iterator]
@@ -106,17 +108,17 @@ const anyIterable: OptionCheck = [
   (value) => typeof iteratorFactory(value as ItemSource<unknown>) === 'function',
 ]
 
-/** What was given, unless it is an empty text, which says nothing. */
+/** The value, or the fallback for an empty string. */
 const nonEmptyOr = (value: string, fallback: string): string => (value === '' ? fallback : value)
 
-/** What an item calls itself. */
+/** The default id of an item. */
 function defaultItemId(item: unknown, index: number): string {
   const ownId = typeof item === 'object' && item !== null ? (item as { id?: unknown }).id : item
   const hasOwnId = typeof ownId === 'string' || typeof ownId === 'number' ? String(ownId) : ''
   return hasOwnId === '' ? `item-${index}` : hasOwnId
 }
 
-/** All pipelines of a runtime: they know whose replay goes on where. */
+/** Creates the pipelines of a runtime, and keeps the steps by which a replay continues. */
 export class PipelineFactory {
   private readonly remainingSteps = new Map<string, Map<string, RemainingSteps>>()
   private readonly runtime: RuntimeContext
@@ -131,8 +133,8 @@ export class PipelineFactory {
   }
 
   /**
-   * Makes a pipeline. From then on this process replays what fails in its steps; of two pipelines with a step of the same
-   * name under the same operation the later one does.
+   * Creates a pipeline. From then on this process replays failed items of its steps. If two pipelines have a step of the
+   * same name under the same operation, the later pipeline replays it.
    *
    * @throws INVALID_OPTIONS
    */
@@ -213,7 +215,7 @@ export class PipelineFactory {
         { itemId: nonEmptyString, key: nonEmptyString },
       )
     } catch (error) {
-      // Without a name and a key of its own it could be neither kept nor told from others.
+      // Without an id and a key the item can be neither stored nor identified.
       return { itemId: defaultItemId(item, index), status: 'failed', error }
     }
     const { end, ...remaining } = await this.stepRunner.run(steps, itemContext, item, signal)
@@ -224,7 +226,7 @@ export class PipelineFactory {
     try {
       onProgress?.(progress)
     } catch (thrown) {
-      this.runtime.warn(`onProgress of a pipeline threw, and is ignored: ${String(thrown)}`)
+      this.runtime.warn(`onProgress of a pipeline threw an error, which is ignored: ${String(thrown)}`)
     }
   }
 }

@@ -9,15 +9,16 @@ import {
   type StepRunner,
 } from './step-runner.js'
 
-/** Where a step stands: it, and those after it. */
+/** A step and the steps after it. */
 export type RemainingSteps = readonly [step: NamedStep, ...after: NamedStep[]]
 
 const isResumePoint = (payload: unknown): payload is ResumePoint =>
   typeof payload === 'object' && payload !== null && typeof (payload as ResumePoint).step === 'string'
 
 /**
- * Replays an item from the step it failed in. That step is under the operation's guard as any replay is; those after it run
- * under their own, and what fails in one of them is a dead letter of its own, so that nothing is done twice.
+ * Replays an item from the step in which it failed. That step runs under the operation's guard like any replay. The later
+ * steps run under their own operations, and a failure in one of them becomes its own dead letter, so that no step is
+ * repeated.
  */
 export function createReplayer(
   stepRunner: StepRunner,
@@ -30,7 +31,7 @@ export function createReplayer(
     if (remaining === undefined || !isResumePoint(payload))
       throw new HoldfastError(
         'INVALID_OPTIONS',
-        `${entry.dlqId} cannot go on: no pipeline here has ${isResumePoint(payload) ? `a step ${JSON.stringify(payload.step)}` : 'made it'} under ${operation}`,
+        `${entry.dlqId} cannot be resumed: no pipeline of this process ${isResumePoint(payload) ? `has a step ${JSON.stringify(payload.step)}` : 'created it'} under ${operation}`,
       )
     const [step, ...after] = remaining
     const suffix = `:${step.name}`
@@ -54,7 +55,7 @@ export function createReplayer(
       value = await callFallback(step, itemContext, payload.value, error)
     }
     const result = await stepRunner.run(after, itemContext, value, undefined)
-    // What could not be kept under its own step stays kept under this one.
+    // An item that could not be stored under its own step stays in this entry.
     if (result.end === 'failed' && result.deadLetterId === undefined) throw result.error
   }
 }

@@ -3,23 +3,23 @@ import type { Run } from '../api-types.js'
 import type { DeadLetters } from '../dead-letters/dead-letters.js'
 import type { NamedStep, StepContext } from './step.js'
 
-/** An item on its way. */
+/** An item that is being processed. */
 export interface ItemContext {
   readonly item: unknown
   readonly itemId: string
-  /** What its idempotency keys begin with. */
+  /** The prefix of its idempotency keys. */
   readonly key: string
   readonly correlationId: string
 }
 
-/** What an item's dead letter holds: enough to go on from the step that failed. */
+/** The payload of an item's dead letter: the data to resume from the failed step. */
 export interface ResumePoint {
   readonly step: string
   readonly item: unknown
   readonly value: unknown
 }
 
-/** How far an item came. */
+/** How the steps of an item ended. */
 export type ItemResult =
   | { readonly end: 'succeeded'; readonly value: unknown }
   | {
@@ -30,11 +30,11 @@ export type ItemResult =
     }
   | { readonly end: 'skipped'; readonly step: string }
 
-/** The key of a step: the same however often it is tried. */
+/** The idempotency key of a step, which is the same for every attempt. */
 const stepIdempotencyKey = ({ key }: Pick<ItemContext, 'key'>, step: NamedStep): string =>
   `${key}:${step.name}`
 
-/** The context of one attempt. Its signal is made when it is read, as an attempt's own is. */
+/** Creates the context of one attempt. The signal is created when it is first read, like that of an attempt. */
 export function createStepContext(attempt: Attempt, itemContext: ItemContext, step: NamedStep): StepContext {
   const { item, itemId } = itemContext
   return {
@@ -56,7 +56,7 @@ function withCause(error: unknown, original: unknown): unknown {
   return error
 }
 
-/** Asks a step's fallback. What it throws has the original error as its cause. */
+/** Calls a step's fallback. An error of the fallback gets the original error as its cause. */
 export async function callFallback(
   step: NamedStep,
   { item, itemId }: ItemContext,
@@ -70,7 +70,7 @@ export async function callFallback(
   }
 }
 
-/** Takes items through steps, from any of them on. */
+/** Runs items through steps, from any step on. */
 export class StepRunner {
   private readonly runCall: Run
   private readonly deadLetters: DeadLetters
@@ -80,7 +80,7 @@ export class StepRunner {
     this.deadLetters = deadLetters
   }
 
-  /** Never rejects: what fails is kept and told. */
+  /** Never rejects: a failure is stored as a dead letter and returned. */
   async run(
     steps: readonly NamedStep[],
     itemContext: ItemContext,
@@ -131,7 +131,7 @@ export class StepRunner {
     })
   }
 
-  /** A step with a fallback is kept only when that has failed too. */
+  /** Runs a step with a fallback. It becomes a dead letter only if the fallback fails too. */
   private async runWithFallback(
     step: NamedStep,
     itemContext: ItemContext,

@@ -1,40 +1,45 @@
 import { type Attempt, HoldfastError } from 'holdfast'
 import type { CallOptions } from '../api-types.js'
 
-/** What a step is told besides the value. */
+/** The second argument of a step. */
 export interface StepContext {
-  /** The item as it came into the pipeline. */
+  /** The item as it entered the pipeline. */
   readonly item: unknown
   readonly itemId: string
-  /** 1 for the first attempt at this step. */
+  /** The number of the attempt at this step, from 1. */
   readonly attempt: number
   /** Aborted when a deadline passes or the pipeline is stopped. */
   readonly signal: AbortSignal
-  /** The pool's member to call, where the step has a pool. */
+  /** The pool member of this attempt, where the step has a pool. */
   readonly member: Attempt['member']
-  /** The same for every attempt at this step of this item, replays included: for targets that honour one. */
+  /**
+   * The same for every attempt at this step of this item, including replays. Pass it to targets that support idempotency
+   * keys.
+   */
   readonly idempotencyKey: string
-  /** Adds facts to the attempt's record. */
+  /** Adds data to the attempt's record. */
   note(context: object): void
 }
 
-/** What a step's fallback is told besides the error. */
+/** The second argument of a step's fallback. */
 export interface StepFallbackContext {
   readonly item: unknown
   readonly itemId: string
-  /** What the step was given. */
+  /** The input of the step. */
   readonly value: unknown
 }
 
-/** One step of a pipeline. What it is given and what it gives must be JSON, so that it can be kept when the step fails. */
+/** One step of a pipeline. Its input and output must be JSON, so that the item can be stored when the step fails. */
 export interface Step extends Pick<CallOptions, 'service' | 'pool' | 'policy'> {
-  /** The operation it runs under: its policy, its breaker, its dead letters. */
+  /** The operation of the step, with its policy, breaker and dead letters. */
   operation: string
-  /** What tells it from the other steps. @defaultValue the operation */
+  /** The name of the step, unique in its pipeline. @defaultValue the operation */
   name?: string | undefined
-  /** Does it: gets what the step before gave, the item itself in the first. It must leave what it gets as it is. */
+  /**
+   * Runs the step with the value of the previous step, or with the item in the first step. It must not change its input.
+   */
   run(value: never, context: StepContext): unknown
-  /** Gives a value in place of the one the step could not give. Where it throws, the step has failed. */
+  /** Returns a value in place of the error. If it throws, the step has failed. */
   fallback?: ((error: unknown, context: StepFallbackContext) => unknown) | undefined
 }
 
@@ -43,32 +48,33 @@ export type NamedStep = Step & { readonly name: string }
 
 const isNonEmptyString = (value: unknown) => typeof value === 'string' && value !== ''
 
-/** @throws INVALID_OPTIONS that lists everything wrong with the steps */
+/** @throws INVALID_OPTIONS that lists all problems of the steps */
 export function parseSteps(input: readonly Step[]): readonly NamedStep[] {
   const problems: string[] = []
-  if (!Array.isArray(input) || input.length === 0) problems.push('steps: takes a list of at least one step')
+  if (!Array.isArray(input) || input.length === 0)
+    problems.push('steps: expected a list of at least one step')
   const seen = new Map<string, number>()
   for (const [index, step] of (Array.isArray(input) ? (input as readonly Step[]) : []).entries()) {
     const path = `steps[${index}]`
     if (typeof step !== 'object' || step === null) {
-      problems.push(`${path}: takes an object with an operation and a function run`)
+      problems.push(`${path}: expected an object with an operation and a function run`)
       continue
     }
     const name = step.name || step.operation
-    if (!isNonEmptyString(step.operation)) problems.push(`${path}.operation: takes a text that is not empty`)
-    if (step.name !== undefined && typeof step.name !== 'string') problems.push(`${path}.name: takes a text`)
-    if (typeof step.run !== 'function') problems.push(`${path}.run: takes a function`)
+    if (!isNonEmptyString(step.operation))
+      problems.push(`${path}.operation: expected a string that is not empty`)
+    if (step.name !== undefined && typeof step.name !== 'string')
+      problems.push(`${path}.name: expected a string`)
+    if (typeof step.run !== 'function') problems.push(`${path}.run: expected a function`)
     if (step.fallback !== undefined && typeof step.fallback !== 'function')
-      problems.push(`${path}.fallback: takes a function`)
+      problems.push(`${path}.fallback: expected a function`)
     const first = seen.get(name)
     if (first !== undefined && isNonEmptyString(name))
-      problems.push(
-        `${path}: is called ${JSON.stringify(name)} like steps[${first}]; give each a name of its own`,
-      )
+      problems.push(`${path}.name: expected a unique name, got ${JSON.stringify(name)} like steps[${first}]`)
     else seen.set(name, index)
   }
   if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `a pipeline cannot be made: ${problems.join('; ')}`, {
+    throw new HoldfastError('INVALID_OPTIONS', `a pipeline cannot be created: ${problems.join('; ')}`, {
       details: problems,
     })
   return input.map((step) => ({

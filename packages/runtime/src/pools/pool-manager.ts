@@ -14,15 +14,15 @@ import { MemberTarget } from './target.js'
 
 export type PoolEntry = NonNullable<Config['pools']>[string]
 
-/** Statuses that speak of a proxy rather than of the request. */
+/** Status codes that indicate a fault of the proxy and not of the request. */
 const PROXY_FAULT_STATUSES = [403, 407, 429, 451]
 
 interface ManagedPool {
   pool: Pool<MemberTarget>
   entry: PoolEntry
-  /** The members that the configuration has, each as it is written there. */
+  /** The members of the configuration, with their entries. */
   readonly configuredMembers: Map<string, MemberEntry>
-  /** Those of them that it sends no calls to. */
+  /** The members among them that are disabled by the configuration. */
   readonly disabledMembers: Set<string>
   unsubscribe: () => void
 }
@@ -30,11 +30,11 @@ interface ManagedPool {
 export interface PoolManagerOptions {
   clock: Clock
   random: Random
-  /** Told what happens in a pool. */
+  /** Receives the events of a pool. */
   onPoolEvent(pool: Pool<MemberTarget>, event: PoolEvent, persist: boolean): void
-  /** What was saved of a breaker. */
+  /** The saved snapshot of a breaker. */
   savedSnapshot(id: string): StoredBreaker['snapshot'] | undefined
-  /** When breakers opened that are not closed. */
+  /** When each breaker that is not closed opened. */
   openedAt: ReadonlyMap<string, number>
 }
 
@@ -48,7 +48,7 @@ function createMember(entry: MemberEntry, value = new MemberTarget(entry.url)): 
   ) as Member<MemberTarget>
 }
 
-/** How a pool chooses, and what it makes of answers. */
+/** The settings of a pool that can be changed in place. */
 const poolUpdateOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) => ({
   memberFaults: memberFaults ?? PROXY_FAULT_STATUSES,
   ...(strategy && { strategy }),
@@ -57,7 +57,7 @@ const poolUpdateOf = ({ strategy, maxEjected, memberFaults }: PoolEntry) => ({
 
 const isDifferent = (a: unknown, b: unknown) => JSON.stringify(a) !== JSON.stringify(b)
 
-/** The pools of the file. A change of the file changes them in place, and what they know of their members stays. */
+/** The pools of the configuration. A reload changes them in place, so that they keep the state of their members. */
 export class PoolManager implements MemberBreakers {
   private readonly managed = new Map<string, ManagedPool>()
   private readonly options: PoolManagerOptions
@@ -72,10 +72,7 @@ export class PoolManager implements MemberBreakers {
     const managed = this.managed.get(id)
     if (managed !== undefined) return managed.pool
     const knownIds = [...this.managed.keys()].join(', ') || 'none'
-    throw new HoldfastError(
-      'INVALID_OPTIONS',
-      `pool: there is no pool ${id} under pools; there are: ${knownIds}`,
-    )
+    throw new HoldfastError('INVALID_OPTIONS', `pool: expected an id under pools (${knownIds}), got ${id}`)
   }
 
   list(): Pool<MemberTarget>[] {
@@ -86,7 +83,7 @@ export class PoolManager implements MemberBreakers {
     return this.managed.has(id)
   }
 
-  /** Brings the pools to what the configuration says; `membersOf` tells who is in each. */
+  /** Applies the configuration to the pools; `membersOf` returns the members of each. */
   apply(
     pools: Readonly<Record<string, PoolEntry>>,
     membersOf: (pool: string) => readonly LayeredMember[],
@@ -104,7 +101,7 @@ export class PoolManager implements MemberBreakers {
     }
   }
 
-  /** Where the breaker of one member stands. */
+  /** The record of a member's breaker. */
   breakerRecord(pool: BreakerPool, member: string): CircuitBreakerState {
     return toBreakerRecord(
       pool.breaker(member),
@@ -114,7 +111,7 @@ export class PoolManager implements MemberBreakers {
     )
   }
 
-  /** The pools whose breakers outlive the process. */
+  /** The pools whose breakers are saved. */
   *persistedPools(): Iterable<Pool<MemberTarget>> {
     for (const { pool, entry } of this.managed.values()) if (entry.circuitBreaker?.persistState) yield pool
   }
@@ -145,7 +142,7 @@ export class PoolManager implements MemberBreakers {
     return managed
   }
 
-  /** Puts a member's breaker where it was saved. */
+  /** Restores the saved state of a member's breaker. */
   private restoreBreaker(pool: Pool<MemberTarget>, entry: PoolEntry, member: string): void {
     if (!entry.circuitBreaker?.persistState) return
     const saved = this.options.savedSnapshot(
@@ -168,7 +165,7 @@ export class PoolManager implements MemberBreakers {
       configuredMembers.delete(id)
       const value = present.get(id)
       if (value === undefined) continue
-      // What is known of a member stays with it, unless it is another one under the same name.
+      // A member keeps its state, unless its url changed and it is another member with the same id.
       if (want?.url === value.url) pool.updateMember(createMember(want, value))
       else {
         pool.remove(id)
@@ -186,17 +183,17 @@ export class PoolManager implements MemberBreakers {
   }
 }
 
-/** Sends no calls to those whom the configuration says so of, and calls again to those it says so of no more. */
+/** Drains the members that the configuration disables, and enables those that it no longer disables. */
 function applyEnabled({ pool, disabledMembers }: ManagedPool, members: readonly LayeredMember[]): void {
-  const off = new Set(members.filter(({ isInUse }) => !isInUse).map(({ entry }) => memberId(entry)))
-  if (off.size === 0 && disabledMembers.size === 0) return
+  const disabled = new Set(members.filter(({ isInUse }) => !isInUse).map(({ entry }) => memberId(entry)))
+  if (disabled.size === 0 && disabledMembers.size === 0) return
   const known = new Set(members.map(({ entry }) => memberId(entry)))
   for (const id of disabledMembers)
-    if (!off.has(id)) {
+    if (!disabled.has(id)) {
       disabledMembers.delete(id)
       if (known.has(id)) pool.enable(id)
     }
-  for (const id of off) {
+  for (const id of disabled) {
     if (disabledMembers.has(id) && pool.status(id) === 'drained') continue
     disabledMembers.add(id)
     pool.drain(id)

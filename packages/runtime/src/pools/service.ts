@@ -14,7 +14,7 @@ import type { MemberUpdate, NewMember, PoolMemberStatus, PoolService } from '../
 import type { Configuration } from '../config/configuration.js'
 import type { PoolManager } from './pool-manager.js'
 
-/** What may be shown of a member. */
+/** The fields of a member that audit records show: no credentials. */
 const publicView = ({ value, weight = 1, region }: Member, status: string) => ({
   url: String(value),
   weight,
@@ -22,12 +22,12 @@ const publicView = ({ value, weight = 1, region }: Member, status: string) => ({
   status,
 })
 
-/** The pools of the configuration, and changes of who is in them. */
+/** The pools of the configuration, and changes of their members. */
 export class Pools implements PoolService {
   private readonly runtime: RuntimeContext
   private readonly config: Configuration
   private readonly pools: PoolManager
-  /** Disabled members that were added in code, by pool: the configuration does not know them. */
+  /** Disabled members that were added in code, by pool. The configuration does not contain them. */
   private readonly disabledHere = new Map<string, Set<string>>()
 
   constructor(runtime: RuntimeContext, config: Configuration, pools: PoolManager) {
@@ -48,11 +48,12 @@ export class Pools implements PoolService {
     const pool = this.get(poolId)
     const { config } = this
     const { id = defaultMemberId(input), ...rest } = input
-    if (typeof id !== 'string' || id === '') throw createOptionError('id: takes a text that is not empty')
+    if (typeof id !== 'string' || id === '')
+      throw createOptionError('id: expected a string that is not empty')
     const problem = idProblem(id)
     if (problem !== undefined) throw createOptionError(`id: ${problem}`)
     if (pool.members().some((member) => member.id === id))
-      throw createOptionError(`id: the pool ${poolId} has a member ${JSON.stringify(id)} already`)
+      throw createOptionError(`id: the pool ${poolId} already has a member ${JSON.stringify(id)}`)
     await config.changeLayer(
       (layer) =>
         addMember(layer, poolId, config.filedMembers(poolId), { ...rest, id } as MemberChange & {
@@ -88,7 +89,7 @@ export class Pools implements PoolService {
       if (mode !== undefined) this.setDisabledHere(poolId, id, mode === 'disabled')
     }
     const pool = this.get(poolId)
-    // Whoever drained it, what is wished for now holds.
+    // The requested mode applies even if code has drained or enabled the member before.
     if (mode === 'in_use') pool.enable(id)
     else if (mode !== undefined) pool.drain(id)
     const member = this.find(poolId, id)
@@ -121,7 +122,7 @@ export class Pools implements PoolService {
     await this.runtime.audit(actor, 'member.remove', `${poolId}/${id}`, { before })
   }
 
-  /** Whether a member is the configuration's; others were added in code and are known to this process alone. */
+  /** Whether a member is in the configuration. Other members were added in code and exist only in this process. */
   private isConfigured(poolId: string, id: string): boolean {
     return this.config.members(poolId).some(({ entry }) => memberId(entry) === id)
   }
@@ -153,8 +154,8 @@ const createOptionError = (problem: string) =>
     details: [problem],
   })
 
-/** What a member is called that has no name. The url is not repeated where it is wrong: it may hold a password. */
+/** The id of a member without one. A url that is not valid is not shown, because it may contain a password. */
 function defaultMemberId(input: NewMember): string {
   if (typeof input?.url === 'string' && URL.canParse(input.url)) return new URL(input.url).host
-  throw createOptionError('url: takes a url that begins with http:// or https:// or socks5:// or socks5h://')
+  throw createOptionError('url: expected a url that begins with http://, https://, socks5:// or socks5h://')
 }

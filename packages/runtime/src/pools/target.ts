@@ -1,11 +1,11 @@
 import { inspect } from 'node:util'
 
-/** Kept apart from the objects, so that nothing that shows, copies or serializes one can show the credentials in it. */
+/** The urls are not stored in the objects, so that printing, copying or serializing one cannot reveal the credentials. */
 const urlByTarget = new WeakMap<MemberTarget, string>()
 
-/** Where a member of a pool of the file is: what its `value` is. Shown and serialized, it has no credentials. */
+/** The `value` of a configured pool member: its address. Its printed and serialized form contains no credentials. */
 export class MemberTarget {
-  /** Name and port. */
+  /** Host name and port. */
   readonly host: string
 
   constructor(url: string) {
@@ -13,12 +13,12 @@ export class MemberTarget {
     this.host = new URL(url).host
   }
 
-  /** The url as it was given, credentials included. */
+  /** The configured url, including credentials. */
   get url(): string {
     return urlByTarget.get(this) ?? ''
   }
 
-  /** Another origin for the same path, as `createFetch` takes it: with the path of the url, which goes before. */
+  /** The origin and path prefix that `createFetch` puts in place of a request's origin. */
   get origin(): string {
     const { origin, pathname } = new URL(this.url)
     return pathname === '/' ? origin : origin + pathname

@@ -84,8 +84,8 @@ function limitResult(result: unknown): unknown {
     if (text === undefined) return null
     return text.length <= MAX_RESULT_CHARACTERS
       ? result
-      : `a result of ${text.length} characters, too large to keep`
+      : `a result of ${text.length} characters, too large to record`
   } catch {
-    return 'a result that is no JSON'
+    return 'a result that is not JSON'
   }
 }

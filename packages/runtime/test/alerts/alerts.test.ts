@@ -101,7 +101,7 @@ describe('an alert', () => {
     await alerts.close()
     expect(posts).toHaveLength(1)
     expect(kit.complaints).toEqual([
-      'holdfast: an alert could not be sent to alerts.webhook: it answered 404',
+      'holdfast: an alert could not be sent to alerts.webhook: the webhook responded with status 404',
     ])
   })
 

@@ -26,7 +26,7 @@ describe('a failed call', () => {
       const { queue } = await setup()
       const entry = await queue.capture({ ...failed, error, retryCount: 2 })
       expect(entry?.errorDetails).toMatchObject({ errorType: type, errorMessage: said, retryCount: 2 })
-      expect(entry?.errorDetails.stackTrace).toMatch(/where it was kept\n\s+at /)
+      expect(entry?.errorDetails.stackTrace).toMatch(/where it was stored\n\s+at /)
       expect(JSON.stringify(entry?.errorDetails)).not.toContain('hunter2')
     },
   )
@@ -81,7 +81,9 @@ describe('a failed call', () => {
       },
     ])
     expect(lines).toHaveLength(1)
-    expect(lines[0]?.startsWith(`a failed write about "a\\nb" is not kept, ${code}: `)).toBe(true)
+    expect(
+      lines[0]?.startsWith(`a failed write about "a\\nb" could not be stored as a dead letter, ${code}: `),
+    ).toBe(true)
     expect(JSON.stringify([events, lines])).not.toContain('hunter2')
   })
 
@@ -90,7 +92,9 @@ describe('a failed call', () => {
     kit.store.deadLetters.add = () =>
       Promise.reject(new HoldfastError('STORE_UNAVAILABLE', 'the disk is full'))
     await queue.capture(failed)
-    expect(lines).toEqual(['a failed write is not kept, STORE_UNAVAILABLE: the disk is full'])
+    expect(lines).toEqual([
+      'a failed write could not be stored as a dead letter, STORE_UNAVAILABLE: the disk is full',
+    ])
     expect(events).toMatchObject([{ context: { code: 'STORE_UNAVAILABLE' } }])
     Object.assign(kit, {
       emit() {

@@ -109,19 +109,23 @@ describe('what is handed in', () => {
   for (let i = 0; i < 100_000; i++) deep = [deep]
 
   it.each([
-    ['null', null, 'payload: got null'],
-    ['undefined', undefined, 'payload: got undefined'],
-    ['a circle', circular, 'payload.list[0].back: is circular'],
-    ['a bigint', { a: [1, 2n] }, 'payload.a[1]: got a bigint'],
-    ['a function', { user: { 'on click': () => {} } }, 'payload.user["on click"]: got a function'],
-    ['NaN', { n: Number.NaN }, 'payload.n: got NaN'],
-    ['Infinity', [Number.POSITIVE_INFINITY], 'payload[0]: got Infinity'],
-    ['a symbol', { s: Symbol('s') }, 'payload.s: got a symbol'],
-    ['a Map', { m: new Map([[1, 2]]) }, 'payload.m: got a value of type Map'],
-    ['an Error', { e: new Error('x') }, 'payload.e: got a value of type Error'],
-    ['bytes', { b: new Uint8Array(2) }, 'payload.b: got a value of type Uint8Array'],
-    ['a hole', [1, undefined], 'payload[1]: got undefined'],
-    ['a well', deep, 'nested deeper'],
+    ['null', null, 'payload: expected JSON other than null, got null'],
+    ['undefined', undefined, 'payload: expected JSON other than null, got undefined'],
+    ['a circle', circular, 'payload.list[0].back: expected JSON, got a circular reference'],
+    ['a bigint', { a: [1, 2n] }, 'payload.a[1]: expected JSON, got a bigint'],
+    [
+      'a function',
+      { user: { 'on click': () => {} } },
+      'payload.user["on click"]: expected JSON, got a function',
+    ],
+    ['NaN', { n: Number.NaN }, 'payload.n: expected JSON, got NaN'],
+    ['Infinity', [Number.POSITIVE_INFINITY], 'payload[0]: expected JSON, got Infinity'],
+    ['a symbol', { s: Symbol('s') }, 'payload.s: expected JSON, got a symbol'],
+    ['a Map', { m: new Map([[1, 2]]) }, 'payload.m: expected JSON, got a value of type Map'],
+    ['an Error', { e: new Error('x') }, 'payload.e: expected JSON, got a value of type Error'],
+    ['bytes', { b: new Uint8Array(2) }, 'payload.b: expected JSON, got a value of type Uint8Array'],
+    ['a hole', [1, undefined], 'payload[1]: expected JSON, got undefined'],
+    ['a well', deep, 'expected at most 500 levels'],
     [
       'a trap',
       {
@@ -129,9 +133,9 @@ describe('what is handed in', () => {
           throw new Error('hunter2')
         },
       },
-      'throws while it is read',
+      'a value that throws when it is read',
     ],
-    ['toJSON of nothing', { toJSON: () => undefined }, 'is nothing as JSON'],
+    ['toJSON of nothing', { toJSON: () => undefined }, 'serializes to nothing'],
   ])('cannot be %s', async (_, payload, problem) => {
     const { queue } = await setup()
     const { code, message } = await refusal(queue.enqueue({ operation: 'write', itemId: 'a', payload }))

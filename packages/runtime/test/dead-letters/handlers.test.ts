@@ -49,8 +49,8 @@ describe('handlers from a module', () => {
   it.each([
     ['is not there', undefined, 'cannot be loaded'],
     ['throws', `throw new Error('oops')`, 'cannot be loaded: oops'],
-    ['has a default that is no object', 'export default 7', 'is no object of handlers'],
-    ['has a handler that is no function', 'export default { write: 7 }', 'write in'],
+    ['has a default that is no object', 'export default 7', 'to be an object of handlers'],
+    ['has a handler that to be a function', 'export default { write: 7 }', 'write in'],
   ])('that %s are a clear error, and nothing is lost', async (_, code, said) => {
     const handlersFile = code === undefined ? '/nowhere/handlers.mjs' : await moduleOf(code)
     const { queue, enqueue } = await setup({ options: { handlersFile } })

@@ -113,7 +113,7 @@ describe('work', () => {
     kit.store.deadLetters.leaseNext = () => Promise.reject(new HoldfastError('STORE_UNAVAILABLE', 'locked'))
     const work = queue.work({ interval: 100 })
     await clock.advance(1000)
-    expect(lines).toEqual(['requests to replay wait: locked'])
+    expect(lines).toEqual(['replay requests cannot be read, the worker retries: locked'])
     store.deadLetters.leaseNext = leaseNext
     await clock.advance(100)
     expect((await queue.get(dlqId))?.status).toBe('completed')

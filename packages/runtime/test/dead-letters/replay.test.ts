@@ -281,7 +281,7 @@ describe('a replay', () => {
     queue.handle('write', () => {})
     Object.assign(kit, { audit: () => Promise.reject(new Error('full')) })
     expect((await queue.replay(dlqId)).status).toBe('completed')
-    expect(lines.join()).toContain('not in the audit')
+    expect(lines.join()).toContain('could not be written to the audit log')
   })
 
   it('leaves no timer behind', async () => {

@@ -136,7 +136,7 @@ describe('the store', () => {
       await kit.clock.advance(1000)
     }
     expect(kit.complaints).toEqual([
-      'holdfast: the store does not take error records, calls go on: no space on postgres://[redacted]@h/db',
+      'holdfast: error records could not be written to the store, calls are not affected: no space on postgres://[redacted]@h/db',
     ])
     broken = false
     await log.flush()
@@ -256,7 +256,9 @@ describe('files', () => {
       await log.flush()
     }
     expect(kit.complaints).toHaveLength(1)
-    expect(kit.complaints[0]).toMatch(/^holdfast: the error log does not take error records, calls go on: /)
+    expect(kit.complaints[0]).toMatch(
+      /^holdfast: error records could not be written to the error log, calls are not affected: /,
+    )
     expect((await log.list()).items).toHaveLength(5)
     await log.close()
     expect(kit.events).toEqual([

@@ -227,7 +227,7 @@ describe('a window', () => {
   it.each([
     [undefined, 'from: got undefined, takes a Date; to: got undefined, takes a Date'],
     [{ from: new Date(Number.NaN), to: new Date(0) }, 'from: got Invalid Date, takes a Date'],
-    [{ from: new Date(1), to: new Date(0) }, 'takes a Date at or after from'],
+    [{ from: new Date(1), to: new Date(0) }, 'expected a Date at or after from'],
   ])('refuses %o', (range, said) => {
     expect(() => new Metrics(handClock()).window(range as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTIONS', message: expect.stringContaining(said) }),

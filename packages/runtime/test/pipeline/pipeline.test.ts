@@ -161,7 +161,9 @@ describe('a pipeline', () => {
     const replayed = await queue.replay(items[0]?.deadLetterId as string)
     expect(replayed.status).toBe('failed')
     expect(replayed.errorDetails.history?.[0]?.errorMessage).toBe('write is down')
-    expect(lines.join()).toContain('a failed write about "a" is not kept, INVALID_OPTIONS')
+    expect(lines.join()).toContain(
+      'a failed write about "a" could not be stored as a dead letter, INVALID_OPTIONS',
+    )
   })
 
   it('may fall back, and keeps nothing then', async () => {
@@ -399,7 +401,7 @@ describe('a pipeline', () => {
     const { items } = await pipeline.run(['a'])
     expect(items[0]).toMatchObject({ status: 'failed', step: 'write' })
     expect(items[0]).toHaveProperty('deadLetterId', undefined)
-    expect(lines[0]).toContain('payload.value: got a value of type Map')
+    expect(lines[0]).toContain('payload.value: expected JSON, got a value of type Map')
   })
 
   it('does not begin a step that may fall back where a full queue refuses calls', async () => {
@@ -435,8 +437,8 @@ describe('a pipeline', () => {
     expect(did).toEqual(['page', 'link', 'table'])
     const failed = (await queue.list({ status: 'failed' })).items
     expect(failed.map(({ errorDetails }) => errorDetails.history?.[0]?.errorMessage)).toEqual([
-      expect.stringContaining('no pipeline here has a step "gone" under notion'),
-      expect.stringContaining('no pipeline here has made it under notion'),
+      expect.stringContaining('no pipeline of this process has a step "gone" under notion'),
+      expect.stringContaining('no pipeline of this process created it under notion'),
     ])
   })
 
@@ -465,11 +467,11 @@ describe('a pipeline', () => {
   it.each([
     ['no list', 7, 'at least one step'],
     ['no steps', [], 'at least one step'],
-    ['what is no step', [null], 'steps[0]: takes an object'],
-    ['a step without an operation', [{ run }], 'steps[0].operation: takes'],
-    ['a step that does nothing', [{ operation: 'a' }], 'steps[0].run: takes a function'],
-    ['a fallback that is none', [{ operation: 'a', run, fallback: 'b' }], 'steps[0].fallback: takes'],
-    ['a name that is none', [{ operation: 'a', name: 7, run }], 'steps[0].name: takes'],
+    ['what is no step', [null], 'steps[0]: expected an object'],
+    ['a step without an operation', [{ run }], 'steps[0].operation: expected'],
+    ['a step that does nothing', [{ operation: 'a' }], 'steps[0].run: expected a function'],
+    ['a fallback that is none', [{ operation: 'a', run, fallback: 'b' }], 'steps[0].fallback: expected'],
+    ['a name that is none', [{ operation: 'a', name: 7, run }], 'steps[0].name: expected'],
     [
       'the same step twice',
       [
@@ -477,7 +479,7 @@ describe('a pipeline', () => {
         { operation: 'b', run },
         { operation: 'a', run },
       ],
-      'steps[2]: is called "a" like steps[0]',
+      'steps[2].name: expected a unique name, got "a" like steps[0]',
     ],
   ])('cannot be made of %s', async (_, steps, said) => {
     const { pipelines } = await setup()

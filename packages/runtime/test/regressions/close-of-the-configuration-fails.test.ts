@@ -11,7 +11,7 @@ afterEach(() => void vi.restoreAllMocks())
 describe('closing a runtime whose configuration or queue cannot be closed', () => {
   it.each([
     ['configuration', Configuration],
-    ['queue of dead letters', DeadLetters],
+    ['dead-letter queue', DeadLetters],
   ])('reports the failure of the %s once, and closes everything else', async (what, part) => {
     const warned = vi.spyOn(console, 'error').mockImplementation(() => {})
     const unhandled = vi.fn()
