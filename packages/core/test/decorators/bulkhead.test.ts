@@ -4,7 +4,7 @@ import { problemsOf, setUp } from './setup.js'
 
 const bench = setUp()
 
-/** A class whose method ends when it is told. */
+/** A class whose method ends on request. */
 function target(settings?: Parameters<typeof ft.Bulkhead>[0], retry: ft.RetrySettings = { maxRetries: 0 }) {
   class Target {
     static running = 0
@@ -33,7 +33,7 @@ describe('@Bulkhead', () => {
     [{}, 10, 10],
     [2, 2, 10],
     [{ value: 3, waitingTaskQueue: 0 }, 3, 0],
-  ])('of %o lets %i run and %i wait', async (settings, running, waiting) => {
+  ])('of %o admits %i calls and queues %i', async (settings, running, waiting) => {
     const Target = target(settings)
     const calls = Array.from({ length: running + waiting + 1 }, () => new Target().work())
     const results = Promise.allSettled(calls)
@@ -46,7 +46,7 @@ describe('@Bulkhead', () => {
     expect(codes(await results).filter((code) => code !== 'done')).toEqual(['BULKHEAD_FULL'])
   })
 
-  it('is not retried when full, and does not count against the breaker', async () => {
+  it('rejects without a retry and without a failure of the breaker when it is full', async () => {
     const Target = target({ value: 1, waitingTaskQueue: 0 }, { maxRetries: 3, delay: 10, jitter: 0 })
     const first = new Target().work()
     await expect(new Target().work()).rejects.toMatchObject({ code: 'BULKHEAD_FULL' })
@@ -55,7 +55,7 @@ describe('@Bulkhead', () => {
     expect(bench.events.filter(({ type }) => /breaker|scheduled/.test(type))).toEqual([])
   })
 
-  it('is retried when full where retryOn says so', async () => {
+  it('is retried when it is full if retryOn matches', async () => {
     const Target = target(
       { value: 1, waitingTaskQueue: 0 },
       { retryOn: ['BULKHEAD_FULL'], delay: 10, jitter: 0 },
@@ -69,7 +69,7 @@ describe('@Bulkhead', () => {
     await Promise.all([first, second])
   })
 
-  it('frees the place between attempts: a retry waits without one', async () => {
+  it('releases its slot between attempts', async () => {
     const Target = target({ value: 1, waitingTaskQueue: 0 }, { delay: 100, jitter: 0 })
     bench.configure({ overrides: { 'CircuitBreaker/enabled': false } })
     const first = new Target().work()
@@ -85,14 +85,14 @@ describe('@Bulkhead', () => {
     await first
   })
 
-  it('counts the time in the queue as the attempt’s, and gives up the wait when it ends', async () => {
+  it('includes the time in the queue in the attempt timeout, which ends the waiting', async () => {
     const Target = target({ value: 1, waitingTaskQueue: 1 })
     const first = new Target().work()
     const second = new Target().work()
     const ends = Promise.allSettled([first, second])
     await bench.clock.advance(1000)
     expect(codes(await ends)).toEqual(['ATTEMPT_TIMEOUT', 'ATTEMPT_TIMEOUT'])
-    // The first did not listen to its signal: its place is taken until it ends, the queue is free.
+    // The first call ignores its signal: it holds its slot until it ends, but the queue is free.
     expect(Target.running).toBe(1)
     bench.configure({ overrides: { 'CircuitBreaker/enabled': false } })
     const third = new Target().work()
@@ -104,7 +104,7 @@ describe('@Bulkhead', () => {
     await third
   })
 
-  it('lists everything wrong with its settings', () => {
+  it('reports all problems of its settings', () => {
     expect(problemsOf(() => ft.Bulkhead({ value: 0, waitingTaskQueue: -1, limit: 1 } as never))).toHaveLength(
       3,
     )

@@ -5,7 +5,7 @@ import { problemsOf, setUp } from './setup.js'
 
 const bench = setUp()
 
-/** A class whose method does what it is told. */
+/** A class whose method succeeds or fails on request. */
 function target(settings?: ft.CircuitBreakerSettings) {
   class Target {
     @ft.CircuitBreaker(settings)
@@ -20,7 +20,7 @@ function target(settings?: ft.CircuitBreakerSettings) {
 const breakerNow = () => bench.made['Target.work']?.breaker as CircuitBreaker
 const settingsNow = () => breakerNow().settings
 
-/** Calls it with so many failures and so many successes, in any case through. */
+/** Runs a number of failing and of successful calls. */
 async function use(it: ReturnType<typeof target>, failures: number, successes = 0): Promise<void> {
   for (let i = 0; i < failures; i++) await it.work(new Error('down')).catch(() => {})
   for (let i = 0; i < successes; i++) await it.work()
@@ -41,7 +41,7 @@ describe('@CircuitBreaker', () => {
     expect(bench.made['Target.work']?.retry).toBe(false)
   })
 
-  it('opens when half of 20 calls failed, and rests for 5 s', async () => {
+  it('opens for 5 s when half of 20 calls failed', async () => {
     const mail = target()
     await use(mail, 9, 10)
     expect(breakerNow().state).toBe('closed')
@@ -51,7 +51,7 @@ describe('@CircuitBreaker', () => {
     expect(await mail.work()).toBe('done')
   })
 
-  it('takes the words of MicroProfile', async () => {
+  it('accepts the settings of MicroProfile', async () => {
     await target({ requestVolumeThreshold: 4, failureRatio: 0.75, delay: '1s', successThreshold: 2 }).work()
     expect(settingsNow()).toMatchObject({
       minimumCalls: 4,
@@ -61,7 +61,7 @@ describe('@CircuitBreaker', () => {
     })
   })
 
-  it('takes the words of the engine, and those alone for what only it has', async () => {
+  it('accepts the options of a breaker', async () => {
     await target({
       minimumCalls: 4,
       failureRate: 0.75,
@@ -88,17 +88,17 @@ describe('@CircuitBreaker', () => {
     },
   )
 
-  it('counts five failures where only the kind of window is given', async () => {
+  it('opens after five failures when only windowType is set', async () => {
     await target({ windowType: 'rolling' }).work()
     expect(settingsNow()).toMatchObject({ windowType: 'rolling', failureThreshold: 5 })
   })
 
-  it('goes by slow calls alone where they are given', async () => {
+  it('opens only by slow calls when slowCallRate is set', async () => {
     await target({ slowCallDuration: 100, slowCallRate: 0.2 }).work()
     expect(settingsNow()).toMatchObject({ failureRate: undefined, slowCallRate: 0.2, windowType: 'rate' })
   })
 
-  it('counts what failOn lists and never what skipOn lists', async () => {
+  it('counts errors in failOn and never those in skipOn', async () => {
     const mail = target({ failureThreshold: 1, failOn: [Error], skipOn: [RangeError] })
     await mail.work(new RangeError('skipped')).catch(() => {})
     expect(await mail.work()).toBe('done')
@@ -106,7 +106,7 @@ describe('@CircuitBreaker', () => {
     await expect(mail.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
   })
 
-  it('counts what the engine counts but for skipOn', async () => {
+  it('counts by the default classification except for skipOn', async () => {
     const mail = target({ failureThreshold: 1, skipOn: ['timeout'] })
     const errors = [
       Object.assign(new Error('late'), { code: 'ETIMEDOUT' }),
@@ -119,7 +119,7 @@ describe('@CircuitBreaker', () => {
     await expect(mail.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
   })
 
-  it('takes failOn for failureOn', async () => {
+  it('treats failOn as failureOn', async () => {
     const mail = target({ failureThreshold: 1, failOn: ['sql:40'] })
     await mail.work(new Error('down')).catch(() => {})
     expect(await mail.work()).toBe('done')
@@ -127,7 +127,7 @@ describe('@CircuitBreaker', () => {
     await expect(mail.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
   })
 
-  it('is asked before every attempt of a retry, and a call ends when it opens', async () => {
+  it('checks every attempt of a retry, and the call ends when it opens', async () => {
     class Both {
       calls = 0
 
@@ -144,7 +144,7 @@ describe('@CircuitBreaker', () => {
     await expect(both.work()).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
   })
 
-  it('lists everything wrong with its settings', () => {
+  it('reports all problems of its settings', () => {
     const wrong = {
       requestVolumeThreshold: 0,
       failureRatio: 2,
@@ -166,7 +166,7 @@ describe('@CircuitBreaker', () => {
     expect(problemsOf(() => ft.CircuitBreaker('always' as never))).toHaveLength(1)
   })
 
-  it('takes an undefined setting for an absent one', async () => {
+  it('treats an undefined setting as absent', async () => {
     await target({ failureThreshold: undefined, delay: undefined, timeoutDuration: 7 } as never).work()
     expect(settingsNow()).toMatchObject({ windowType: 'rate', timeoutDuration: 7 })
   })

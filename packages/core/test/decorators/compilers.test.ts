@@ -1,4 +1,4 @@
-// The same methods with the same results, whoever compiles the decorators and by whichever standard.
+// The same suite, compiled by other compilers and as experimental decorators.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -32,8 +32,8 @@ const retries = (name: string) => {
 }
 const breaker = () => bench.made['Graph.save']?.breaker as CircuitBreaker
 
-describe('overrides', () => {
-  it('win over the decorator, the more telling over the less telling', async () => {
+describe('overrides of decorators', () => {
+  it('take precedence over the decorator, the more specific ones over the others', async () => {
     const Graph = classes()
     const say = async (overrides: ft.Overrides) => {
       bench.configure({ overrides })
@@ -53,7 +53,7 @@ describe('overrides', () => {
     expect(await say({})).toEqual([1, 1])
   })
 
-  it('the nearest place that says something wins, for whatever set of places', async () => {
+  it('apply the most specific scope for any set of scopes', async () => {
     const Graph = classes()
     const places = ['Retry', 'Graph/Retry', 'Graph/save/Retry'] as const
     await fc.assert(
@@ -71,7 +71,7 @@ describe('overrides', () => {
     )
   })
 
-  it('reach every decorator', async () => {
+  it('apply to every decorator', async () => {
     class Graph {
       @ft.Retry()
       @ft.Timeout(5)
@@ -108,7 +108,7 @@ describe('overrides', () => {
     expect(retry).toMatchObject({ retryOn: ['sql:40'] })
   })
 
-  it('decide by the last word whether failures are counted or their share', async () => {
+  it('decide by the last layer between failure count and failure rate', async () => {
     const Graph = classes()
     bench.configure({ overrides: { 'CircuitBreaker/failureRatio': 0.4 } })
     await new Graph().save(0)
@@ -120,7 +120,7 @@ describe('overrides', () => {
     expect(breaker().settings).toMatchObject({ windowType: 'rolling', failureThreshold: 7 })
   })
 
-  it('that are wrong are all told, and change nothing', async () => {
+  it('that are invalid are all reported and change nothing', async () => {
     const wrong = {
       'Retry/maxAttempts': 3,
       'Retries/maxRetries': 3,
@@ -148,11 +148,11 @@ describe('overrides', () => {
     { 'CircuitBreaker/slowCallRate': 0.5 },
     { 'CircuitBreaker/slowCallDuration': 10 },
     { 'CircuitBreaker/maxTimeoutDuration': 10 },
-  ])('may say by halves what the decorator says the rest of: %o', (overrides) => {
+  ])('can set one option of a pair that the decorator completes: %o', (overrides) => {
     expect(problemsOf(() => bench.configure({ overrides }))).toEqual([])
   })
 
-  it('that do not go together with a decorator reject its calls', async () => {
+  it('that are incompatible with a decorator reject its calls', async () => {
     class Graph {
       @ft.Retry({ maxDelay: 10 })
       async save(): Promise<void> {}
@@ -165,7 +165,7 @@ describe('overrides', () => {
 })
 
 describe('configureDecorators', () => {
-  it('calls everything straight through when not enabled, and back', async () => {
+  it('disables and enables all decorators', async () => {
     class Graph {
       @ft.Fallback(() => 'instead')
       @ft.Retry()
@@ -181,7 +181,7 @@ describe('configureDecorators', () => {
     expect(await answer).toBe('instead')
   })
 
-  it('replaces what was said before', async () => {
+  it('replaces the previous configuration', async () => {
     const Graph = classes()
     bench.configure({ enabled: false, overrides: { 'Retry/enabled': false } })
     ft.configureDecorators()
@@ -189,7 +189,7 @@ describe('configureDecorators', () => {
     expect(bench.made).toEqual({})
   })
 
-  it('applies to calls that begin after it, not to those under way', async () => {
+  it('applies to later calls, not to those in flight', async () => {
     class Graph {
       calls = 0
 
@@ -207,7 +207,7 @@ describe('configureDecorators', () => {
     expect(graph.calls).toBe(2)
   })
 
-  it('keeps the state of a breaker: the same one where its settings stay', async () => {
+  it('keeps the state of breakers, and the same breaker if its settings are unchanged', async () => {
     const Graph = classes()
     await new Graph().save(0)
     const before = breaker()
@@ -225,7 +225,7 @@ describe('configureDecorators', () => {
     await expect(new Graph().save(0)).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
   })
 
-  it('begins breakers anew on another clock', async () => {
+  it('creates new breakers for another clock', async () => {
     const Graph = classes()
     await new Graph().save(0)
     breaker().trip()
@@ -233,7 +233,7 @@ describe('configureDecorators', () => {
     expect(await new Graph().save(0)).toBe(1)
   })
 
-  it('keeps the places of a bulkhead whose settings stay', async () => {
+  it('keeps the slots of a bulkhead with unchanged settings', async () => {
     class Graph {
       @ft.Bulkhead({ value: 1, waitingTaskQueue: 0 })
       async save(until: Promise<void>): Promise<void> {
@@ -250,14 +250,14 @@ describe('configureDecorators', () => {
     await first
   })
 
-  it('lists everything wrong with its options', () => {
+  it('reports all problems of its options', () => {
     const wrong = { runtime: 1, clock: {}, random: 1, enabled: 1, overrides: 1, more: 1 } as never
     expect(problemsOf(() => ft.configureDecorators(wrong))).toHaveLength(6)
   })
 })
 
-describe('a runtime', () => {
-  it('gives overrides, over which those of configureDecorators win', async () => {
+describe('a decorator runtime', () => {
+  it('provides overrides that those of configureDecorators override', async () => {
     const Graph = classes()
     const { clock } = bench
     const onEvent = (event: { type: string }) => bench.events.push(event as never)
@@ -274,7 +274,7 @@ describe('a runtime', () => {
     )
   })
 
-  it('is told what happens in every method, once', async () => {
+  it('receives the events of every method, once', async () => {
     const Graph = classes()
     await new Graph().save(1)
     bench.configure({ overrides: { 'Retry/maxRetries': 2 } })

@@ -28,7 +28,7 @@ function target(settings: Parameters<typeof ft.Fallback>[0], error: unknown = ne
 }
 
 describe('@Fallback', () => {
-  it('calls another method with the same this and arguments, when retries have ended', async () => {
+  it('calls another method with the same this and arguments after all retries', async () => {
     const it = target({ fallbackMethod: 'instead' })
     expect(await it.work(1, 'b')).toEqual(['target', 1, 'b'])
     expect(it.calls).toBe(3)
@@ -41,11 +41,11 @@ describe('@Fallback', () => {
     expect(await it.work(1, 'b')).toEqual(['target', 'down', [1, 'b'], 3])
   })
 
-  it('is there for what was thrown though it is no error', async () => {
+  it('handles a thrown value that is not an Error', async () => {
     expect(await target((error) => `instead of ${error}`, 'a word').work(1, 'b')).toBe('instead of a word')
   })
 
-  it('is not asked when the method succeeds', async () => {
+  it('is not called when the method succeeds', async () => {
     class Fine {
       @ft.Fallback(() => 'never')
       async work(): Promise<string> {
@@ -55,7 +55,7 @@ describe('@Fallback', () => {
     expect(await new Fine().work()).toBe('fine')
   })
 
-  it('is for what applyOn lists, and not for what skipOn lists', async () => {
+  it('handles errors in applyOn, but not those in skipOn', async () => {
     const value = () => 'instead'
     expect(await target({ value, applyOn: [Error] }).work(1, 'b')).toBe('instead')
     await expect(target({ value, applyOn: [RangeError] }).work(1, 'b')).rejects.toThrow('down')
@@ -65,14 +65,14 @@ describe('@Fallback', () => {
     )
   })
 
-  it('throws what it throws, with the error it was to replace as the cause', async () => {
+  it('throws its own error with the original error as the cause', async () => {
     const error = await target({ fallbackMethod: 'broken' })
       .work(1, 'b')
       .catch((thrown) => thrown)
     expect(error).toMatchObject({ message: 'worse', cause: { message: 'down' } })
   })
 
-  it('says so where an override names a method that there is not', async () => {
+  it('reports an override that names a missing method', async () => {
     const it = target({ fallbackMethod: 'instead' })
     ft.configureDecorators({ overrides: { 'Fallback/fallbackMethod': 'missing' } })
     onTestFinished(() => ft.configureDecorators())
@@ -83,7 +83,7 @@ describe('@Fallback', () => {
     })
   })
 
-  it('is there for a refusal as for a failure', async () => {
+  it('handles rejections by a breaker like failures', async () => {
     class Target {
       @ft.Fallback((error) => (error as { code?: string }).code ?? 'failed')
       @ft.CircuitBreaker({ failureThreshold: 1 })
@@ -95,7 +95,7 @@ describe('@Fallback', () => {
     expect(await new Target().work()).toBe('CIRCUIT_OPEN')
   })
 
-  it('does not fall back to itself', () => {
+  it('cannot name its own method', () => {
     expect(() => {
       class Target {
         @ft.Fallback({ fallbackMethod: 'work' })
@@ -105,7 +105,7 @@ describe('@Fallback', () => {
     }).toThrow('a method cannot fall back to itself')
   })
 
-  it('lists everything wrong with its settings', () => {
+  it('reports all problems of its settings', () => {
     expect(problemsOf(() => ft.Fallback({}))).toHaveLength(1)
     expect(problemsOf(() => ft.Fallback({ fallbackMethod: 'a', value: () => 1 }))).toHaveLength(1)
     expect(problemsOf(() => ft.Fallback({ fallbackMethod: 7 } as never))).toHaveLength(2)
@@ -114,7 +114,7 @@ describe('@Fallback', () => {
     ).toHaveLength(2)
   })
 
-  it('may be switched off', async () => {
+  it('can be disabled', async () => {
     bench.configure({ overrides: { 'Fallback/enabled': false } })
     await expect(target(() => 'instead').work(1, 'b')).rejects.toThrow('down')
   })

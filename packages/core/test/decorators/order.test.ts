@@ -5,7 +5,7 @@ import { setUp } from './setup.js'
 
 const bench = setUp()
 
-/** Decorators that all have a part in what happens below. */
+/** Decorators that all take effect in the test below. */
 const decorators = () => [
   ft.Fallback((error) => `instead of ${(error as { code?: string }).code ?? (error as Error).message}`),
   ft.Retry({ maxRetries: 2, delay: 10, jitter: 0 }),
@@ -14,7 +14,7 @@ const decorators = () => [
   ft.Bulkhead({ value: 2, waitingTaskQueue: 1 }),
 ]
 
-/** What becomes of four calls at once and one after them, with everything that was told about it. */
+/** The results and events of four concurrent calls and a later one. */
 async function story(order: readonly number[], chosen: readonly number[]): Promise<unknown> {
   const { clock } = bench
   const all = decorators()
@@ -45,7 +45,7 @@ async function story(order: readonly number[], chosen: readonly number[]): Promi
 }
 
 describe('decorators of one method', () => {
-  it('mean the same in whatever order they stand', async () => {
+  it('have the same effect in any order', async () => {
     const every = [0, 1, 2, 3, 4]
     await fc.assert(
       fc.asyncProperty(

@@ -6,7 +6,7 @@ import { problemsOf, setUp } from './setup.js'
 
 const bench = setUp()
 
-/** A class whose method fails as often as told. */
+/** A class whose method fails a given number of times. */
 function failing(settings?: ft.RetrySettings, error = () => new Error('down')) {
   class Target {
     calls = 0
@@ -21,7 +21,7 @@ function failing(settings?: ft.RetrySettings, error = () => new Error('down')) {
 }
 
 describe('@Retry', () => {
-  it('has the defaults of MicroProfile, growth by two and jitter on top', async () => {
+  it('has the defaults of MicroProfile, doubles delays and adds jitter', async () => {
     await failing().work(0)
     expect(bench.made['Target.work']).toMatchObject({
       name: 'Target.work',
@@ -42,7 +42,7 @@ describe('@Retry', () => {
     expect(bench.made['Target.work']).not.toHaveProperty('breaker')
   })
 
-  it('waits by chance alone where there is no delay', async () => {
+  it('waits only for the jitter without a delay', async () => {
     const target = failing()
     const answer = target.work(3)
     await bench.clock.advance(99)
@@ -64,7 +64,7 @@ describe('@Retry', () => {
     expect(await answer).toBe(4)
   })
 
-  it('never waits longer than maxDelay, jitter included', async () => {
+  it('never waits longer than maxDelay, including jitter', async () => {
     const target = failing({ delay: 500, maxDelay: 600, jitter: 100, maxRetries: 5 })
     const answer = target.work(5)
     await bench.clock.advance(5 * 600)
@@ -74,15 +74,15 @@ describe('@Retry', () => {
     expect(Math.max(...delays)).toBeLessThanOrEqual(600)
   })
 
-  it.each([-1, Number.POSITIVE_INFINITY])('takes %s retries for no end', async (maxRetries) => {
+  it.each([-1, Number.POSITIVE_INFINITY])('treats %s as no limit of retries', async (maxRetries) => {
     expect(await failing({ maxRetries, jitter: 0 }).work(500)).toBe(501)
   })
 
-  it('takes 0 retries for one attempt', async () => {
+  it('makes one attempt with 0 retries', async () => {
     await expect(failing({ maxRetries: 0 }).work(1)).rejects.toThrow('down')
   })
 
-  it('begins no wait that would pass maxDuration', async () => {
+  it('starts no delay that would exceed maxDuration', async () => {
     const target = failing({ delay: 400, jitter: 0, maxDuration: 1000 })
     const answer = target.work(9).catch((error) => error)
     await bench.clock.advance(400)
@@ -90,14 +90,14 @@ describe('@Retry', () => {
     expect(target.calls).toBe(2)
   })
 
-  it.each([0, Number.POSITIVE_INFINITY])('takes a maxDuration of %s for none', async (maxDuration) => {
+  it.each([0, Number.POSITIVE_INFINITY])('treats a maxDuration of %s as no limit', async (maxDuration) => {
     await failing({ maxDuration }).work(0)
     expect(bench.made['Target.work']?.timeout?.total ?? Number.POSITIVE_INFINITY).toBe(
       Number.POSITIVE_INFINITY,
     )
   })
 
-  it('takes durations with a unit', async () => {
+  it('accepts durations with a unit', async () => {
     await failing({ delay: '1s', maxDelay: '5s', jitter: '10ms', maxDuration: '1m' }).work(0)
     expect(bench.made['Target.work']).toMatchObject({
       retry: { baseDelay: 1000, maxDelay: 5000, jitterMax: 10 },
@@ -105,7 +105,7 @@ describe('@Retry', () => {
     })
   })
 
-  it('retries what retryOn lists and never what abortOn lists', async () => {
+  it('retries errors in retryOn and never those in abortOn', async () => {
     const settings = {
       retryOn: ['SQLException'],
       abortOn: ['SQLIntegrityConstraintViolationException'],
@@ -117,13 +117,13 @@ describe('@Retry', () => {
     await expect(failing(settings).work(1)).rejects.toThrow('down')
   })
 
-  it('leaves alone what cannot go away', async () => {
+  it('does not retry permanent errors', async () => {
     const target = failing({}, () => new TypeError('a mistake'))
     await expect(target.work(9)).rejects.toThrow('a mistake')
     expect(target.calls).toBe(1)
   })
 
-  it('throws the last error as it came, with its session', async () => {
+  it('throws the last error unchanged, with its session', async () => {
     const error = await failing({ jitter: 0 })
       .work(9)
       .catch((thrown) => thrown)
@@ -132,17 +132,17 @@ describe('@Retry', () => {
     expect(sessionOf(error)?.attempts).toHaveLength(4)
   })
 
-  it('is called by its name where it has one', async () => {
+  it('uses its name setting', async () => {
     await failing({ name: 'graph.upsert' }).work(0)
     expect(Object.keys(bench.made)).toEqual(['graph.upsert'])
   })
 
-  it('is called as its method is where its name is empty', async () => {
+  it('uses the name of the method when its name is empty', async () => {
     await failing({ name: '' }).work(0)
     expect(Object.keys(bench.made)).toEqual(['Target.work'])
   })
 
-  it('lists everything wrong with its settings', () => {
+  it('reports all problems of its settings', () => {
     const wrong = { maxRetries: -2, delay: 'soon', jitter: -1, retryOn: 'all', name: 7, attempts: 3 } as never
     expect(problemsOf(() => ft.Retry(wrong)).map((text) => text.split(':')[0])).toEqual([
       'Retry.maxRetries',
@@ -161,14 +161,14 @@ describe('@Retry', () => {
     expect(() => ft.Retry({ jitter: -1 })).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }))
   })
 
-  it('does not follow later changes of the object it was given', async () => {
+  it('ignores later changes of its settings object', async () => {
     const settings = { maxRetries: 1, jitter: 0 }
     const target = failing(settings)
     settings.maxRetries = 9
     await expect(target.work(2)).rejects.toThrow('down')
   })
 
-  it('waits within delay·2^(n-1) and jitter more, whatever the figures', async () => {
+  it('waits from delay·2^(n-1) to the jitter more, for all settings', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1000), fc.nat(500), fc.nat(6), async (delay, jitter, maxRetries) => {
         const { clock, events } = bench

@@ -5,17 +5,17 @@ import { guard } from '../../src/guard/guard.js'
 import type { GuardOptions } from '../../src/guard/options.js'
 import { type FakeClock, fakeClock } from '../../src/testing/index.js'
 
-/** Decorated methods on a clock that stands still, with what their guards were made of and what happened in them. */
+/** The test bench of decorated methods: a fake clock, the options of their guards and their events. */
 export interface Bench {
   clock: FakeClock
-  /** What each guard was last made of, by its name. */
+  /** The last options of each guard, by its name. */
   made: Record<string, GuardOptions>
   events: GuardEvent[]
-  /** Configures with more than the clock. */
+  /** Configures decorators with the clock and these options. */
   configure(options?: ft.DecoratorOptions): void
 }
 
-/** A new bench for each test of the file. */
+/** Creates a bench before each test of the file. */
 export function setUp(): Bench {
   const bench = {} as Bench
   beforeEach(() => {
@@ -40,7 +40,7 @@ export function setUp(): Bench {
   return bench
 }
 
-/** The message of what a function throws, for the lists of problems. */
+/** The message of the error that a function throws. */
 export function problemsOf(fn: () => unknown): readonly string[] {
   try {
     fn()

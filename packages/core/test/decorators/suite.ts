@@ -1,11 +1,11 @@
-// What holds however the decorators are compiled. Run by standard.test.ts and, compiled otherwise, compilers.test.ts.
+// The tests that must pass for every compiler of decorators. Run by standard.test.ts and compilers.test.ts.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as ft from '../../src/decorators/index.js'
 import { type FakeClock, fakeClock } from '../../src/testing/index.js'
 
 const sym = Symbol('load')
 
-/** How often a thing was called, whatever class it is of. */
+/** Counts the calls of an object of any class. */
 class Counted {
   calls = 0
   failing = 0
@@ -117,14 +117,14 @@ export function suite(how: string): void {
       })
     })
 
-    it('may be static', async () => {
+    it('can be static', async () => {
       Base.loads = 0
       const answer = Base.open('door')
       await clock.advance(300)
       expect(await answer).toBe('door of Base')
     })
 
-    it('may be named by symbols', async () => {
+    it('can be named by symbols', async () => {
       const base = new Base()
       base.failing = 1
       expect(await base[sym]()).toBe('by symbol')
@@ -139,21 +139,21 @@ export function suite(how: string): void {
       expect(await answer).toBe(2)
     })
 
-    it('are left alone by an overriding method, but for the call of super', async () => {
+    it('do not apply to an overriding method, except for its call of super', async () => {
       const derived = new Derived()
       derived.failing = 1
       expect(await derived.overridden()).toBe('derived over base')
       expect(derived.calls).toBe(2)
     })
 
-    it('multiply where both are decorated', async () => {
+    it('multiply when both methods are decorated', async () => {
       const decorated = new Decorated()
       decorated.failing = 4
       expect(await decorated.overridden()).toBe('decorated over base')
       expect(decorated.calls).toBe(5)
     })
 
-    it('share one breaker over all objects, and with the classes that inherit it', async () => {
+    it('share one breaker over all instances and subclasses', async () => {
       const failing = Object.assign(new Base(), { failing: 9 })
       await expect(failing.shared()).rejects.toThrow('failure 1')
       await expect(Object.assign(new Derived(), { failing: 9 }).shared()).rejects.toThrow('failure 1')
@@ -166,12 +166,12 @@ export function suite(how: string): void {
       const answer = stacked[method]('x')
       await clock.advance(1000)
       expect(await answer).toBe('instead of x after 3')
-      // The three failures opened the breaker: the fallback answers at once.
+      // The three failures opened the breaker, so the fallback is called at once.
       const calm = new Stacked()
       expect(await calm[method]('y')).toBe('instead of y after 0')
     })
 
-    it('go by the class that declares them in overrides', async () => {
+    it('use the declaring class in overrides', async () => {
       const once = {
         'Base/load/Retry/maxRetries': 0,
         'Base/[load]/Retry/maxRetries': 0,

@@ -33,7 +33,7 @@ describe('@Timeout', () => {
     expect(bench.made['Target.work']?.timeout).toEqual({ attempt: ms, total: 180_000 })
   })
 
-  it('ends each attempt, and the signal of each tells', async () => {
+  it('ends each attempt and aborts its signal', async () => {
     const it = target(100)
     const answer = it.work().catch((error) => error)
     await bench.clock.advance(100)
@@ -43,14 +43,14 @@ describe('@Timeout', () => {
     expect(it.signals.map(({ aborted }) => aborted)).toEqual([true, true])
   })
 
-  it('takes Infinity for none', () => {
+  it('treats Infinity as no timeout', () => {
     void target(Number.POSITIVE_INFINITY)
       .work()
       .catch(() => {})
     expect(bench.made['Target.work']?.timeout).toEqual({ attempt: Number.POSITIVE_INFINITY, total: 180_000 })
   })
 
-  it('takes no time that is none', () => {
+  it('rejects an invalid duration', () => {
     expect(problemsOf(() => ft.Timeout(0))).toHaveLength(1)
     expect(problemsOf(() => ft.Timeout({ value: 'soon' } as never))).toHaveLength(1)
     expect(problemsOf(() => ft.Timeout({ unit: 's' } as never))).toHaveLength(1)
@@ -58,7 +58,7 @@ describe('@Timeout', () => {
 })
 
 describe('currentAttempt', () => {
-  it('is there until the first await, for each of nested calls its own', async () => {
+  it('is available until the first await, separately for nested calls', async () => {
     const seen: unknown[] = []
     class Target {
       @ft.Retry({ jitter: 0 })
@@ -81,7 +81,7 @@ describe('currentAttempt', () => {
     expect(ft.currentAttempt()).toBeUndefined()
   })
 
-  it('is forgotten when the method throws at once', async () => {
+  it('is cleared when the method throws synchronously', async () => {
     class Target {
       @ft.Timeout()
       work(): Promise<void> {

@@ -56,7 +56,7 @@ class Good {
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
-/** Types are what they would be without decorators. */
+/** The types are the same as without decorators. */
 export const unchanged: [
   Equal<Good['load'], (id: string, depth?: number) => Promise<string[]>>,
   Equal<Good['generic'], <T extends object>(value: T) => Promise<T>>,
@@ -71,41 +71,41 @@ class Bad {
     return 1
   }
 
-  // @ts-expect-error -- nor does this one
+  // @ts-expect-error -- it does not return a promise either
   @ft.Timeout(5)
   maybe(): Promise<number> | number {
     return 1
   }
 
-  // @ts-expect-error -- a getter is no method
+  // @ts-expect-error -- a getter is not a method
   @ft.Retry()
   get later(): Promise<number> {
     return Promise.resolve(1)
   }
 
-  // @ts-expect-error -- the fallback gives another type than the method
+  // @ts-expect-error -- the fallback returns another type than the method
   @ft.Fallback(() => 'none')
   async count(): Promise<number> {
     return 1
   }
 
-  // @ts-expect-error -- and so does this one, in settings and as a promise
+  // @ts-expect-error -- the same in settings and as a promise
   @ft.Fallback({ value: async () => ['none'] })
   async sizes(): Promise<number[]> {
     return [1]
   }
 
-  // @ts-expect-error -- neither is a field
+  // @ts-expect-error -- a field is not a method
   @ft.Retry()
   field = async () => 1
 }
 void Bad
 
-// @ts-expect-error -- a fallback needs something to fall back to
+// @ts-expect-error -- a fallback requires a function or a method
 ft.Fallback()
-// @ts-expect-error -- no such setting
+// @ts-expect-error -- an unknown setting
 ft.Retry({ maxAttempts: 3 })
-// @ts-expect-error -- a duration has a unit
+// @ts-expect-error -- a duration string requires a unit
 ft.Timeout('5')
-// @ts-expect-error -- no such option
+// @ts-expect-error -- an unknown option
 ft.configureDecorators({ override: {} })

@@ -20,7 +20,7 @@ const stream = (text: string) =>
     },
   })
 
-describe('a body that can be sent again is', () => {
+describe('a body that can be read repeatedly is sent again', () => {
   it.each<[string, FetchBody]>([
     ['a string', 'payload'],
     ['a buffer', Buffer.from('payload')],
@@ -57,7 +57,7 @@ describe('a body that can be sent again is', () => {
       expect(body).toMatch(/name="field"[^]*value[^]*filename="a.txt"[^]*content/)
   })
 
-  it('a Request with a body, which is used then, as by fetch', async () => {
+  it('a Request with a body, which is consumed as by fetch', async () => {
     const server = await serve(503, 'reset')
     const request = new Request(server.url, { method: 'PUT', body: 'payload' })
     expect((await createFetch({ retry: immediate })(request)).status).toBe(200)
@@ -67,7 +67,7 @@ describe('a body that can be sent again is', () => {
     await expect(createFetch({ retry: immediate })(request)).rejects.toBeInstanceOf(TypeError)
   })
 
-  it('a Request whose init brings another body', async () => {
+  it('a Request whose init has another body', async () => {
     const server = await serve(503)
     const request = new Request(server.url, { method: 'PUT', body: 'old' })
     await createFetch({ retry: immediate })(request, { body: 'new', headers: { 'x-a': 'b' } })
@@ -82,7 +82,7 @@ describe('a one-shot stream', () => {
   it.each([
     ['a ReadableStream', () => stream('payload')],
     ['a Readable', () => Readable.from([Buffer.from('payload')]) as never],
-  ])('(%s) is not sent again once it was read', async (_, make) => {
+  ])('(%s) is not sent again after it was read', async (_, make) => {
     for (const act of [503, 'reset'] as const) {
       const server = await serve(act)
       const init = { method: 'PUT', body: make(), duplex: 'half' } as const
@@ -95,7 +95,7 @@ describe('a one-shot stream', () => {
     }
   })
 
-  it('is sent again where no byte of it was read', async () => {
+  it('is sent again when nothing of it was read', async () => {
     const server = await serve()
     const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
     let attempts = 0
@@ -109,7 +109,7 @@ describe('a one-shot stream', () => {
     expect(server.seen.map(({ body }) => body)).toEqual(['payload'])
   })
 
-  it('needs duplex, as in fetch', async () => {
+  it('requires duplex, as in fetch', async () => {
     const server = await serve()
     await expect(
       createFetch({ retry: immediate })(server.url, { method: 'PUT', body: stream('payload') }),

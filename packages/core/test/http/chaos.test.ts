@@ -7,7 +7,7 @@ import { type Act, immediate, serve } from './server.js'
 
 const CALLS = 200
 
-/** A server that does any of these, by chance. */
+/** A server that behaves in one of these ways at random. */
 async function moody() {
   const random = seededRandom(7)
   const moods: Act[] = [
@@ -26,7 +26,7 @@ async function moody() {
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH'] as const
 
-/** Sends requests of all kinds, many at a time, each with a number of its own. */
+/** Sends concurrent requests of all kinds, each with a unique number. */
 async function storm(
   send: (id: number, method: string) => Promise<{ status: number; read: () => Promise<unknown> }>,
 ) {
@@ -45,7 +45,7 @@ async function storm(
   return ends
 }
 
-/** How often each number arrived, by whether it may be more than once. */
+/** How often each number arrived, grouped by whether it can arrive more than once. */
 function arrivals(seen: readonly { method: string; url: string }[]) {
   const counts = new Map<string, number>()
   for (const { method, url } of seen)
@@ -55,10 +55,10 @@ function arrivals(seen: readonly { method: string; url: string }[]) {
   return { once: most(/^(POST|PATCH) /), often: most(/^(GET|PUT) /), requests: counts.size }
 }
 
-describe('at a server that fails in every way, no request arrives twice that must not', () => {
+describe('a server that fails in every way receives no request twice that must not be repeated', () => {
   const retry = { ...immediate, maxAttempts: 5 }
 
-  it('by fetch', async () => {
+  it('from createFetch', async () => {
     const server = await moody()
     const dispatcher = new Agent({ connections: 20 })
     onTestFinished(() => dispatcher.destroy())
@@ -79,7 +79,7 @@ describe('at a server that fails in every way, no request arrives twice that mus
     expect(often).toBeGreaterThan(1)
   })
 
-  it('by a dispatcher', async () => {
+  it('from a dispatcher', async () => {
     const server = await moody()
     const agent = new Agent({ connections: 20 })
     onTestFinished(() => agent.destroy())

@@ -6,15 +6,15 @@ import { createFetch, type FetchFunction } from '../../src/http/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { immediate, serve, until } from './server.js'
 
-/** A fetch with connections of its own. */
+/** A fetch with its own connections. */
 function withAgent(): FetchFunction {
   const dispatcher = new Agent()
   onTestFinished(() => dispatcher.destroy())
   return (input, init) => undiciFetch(input as string, { ...init, dispatcher } as object) as never
 }
 
-describe('answers that nobody gets', () => {
-  it.each([1, 1000, 60_000])('give their connection back: %d bytes', async (size) => {
+describe('unused responses', () => {
+  it.each([1, 1000, 60_000])('release their connection for reuse: %d bytes', async (size) => {
     const body = 'x'.repeat(size)
     const server = await serve(...Array(8).fill({ status: 503, body }))
     const resilient = createFetch({ fetch: withAgent(), retry: { ...immediate, maxAttempts: 9 } })
@@ -22,7 +22,7 @@ describe('answers that nobody gets', () => {
     expect([response.status, server.seen.length, server.connections]).toEqual([200, 9, 1])
   })
 
-  it('are cancelled where they are long', async () => {
+  it('are cancelled when they are long', async () => {
     let closed = false
     const server = await serve(({ socket }, response) => {
       socket.on('close', () => (closed = true))
@@ -33,7 +33,7 @@ describe('answers that nobody gets', () => {
     await until(() => closed)
   })
 
-  it('are cancelled where they do not come', async () => {
+  it('are cancelled when they do not arrive in time', async () => {
     const clock = fakeClock()
     let closed = false
     const server = await serve(({ socket }, response) => {
@@ -43,13 +43,13 @@ describe('answers that nobody gets', () => {
     const resilient = createFetch({ clock, fetch: withAgent(), retry: immediate })
     let status = 0
     void resilient(server.url).then((response) => (status = response.status))
-    // The clock moves until the drain has begun and given up.
+    // The clock moves until the drain has started and timed out.
     while (status === 0) await clock.advance(MAX_DRAIN_MS)
     expect(status).toBe(200)
     await until(() => closed)
   })
 
-  it('are let go of where the last attempt brings an error', async () => {
+  it('are discarded when the last attempt throws an error', async () => {
     let cancelled = false
     const body = new ReadableStream({ cancel: () => void (cancelled = true) })
     const answers = [new Response(body, { status: 503, headers: { 'content-length': '999999' } })]
@@ -61,7 +61,7 @@ describe('answers that nobody gets', () => {
     expect(cancelled).toBe(true)
   })
 
-  it('are let go of where they come too late', async () => {
+  it('are discarded when they arrive after the deadline', async () => {
     const clock = fakeClock()
     let cancelled = false
     let answer: (response: Response) => void = () => {}
@@ -69,7 +69,7 @@ describe('answers that nobody gets', () => {
       clock,
       retry: false,
       timeout: { attempt: 10 },
-      fetch: () => new Promise((resolve) => (answer = resolve)), // one that does not listen to its signal
+      fetch: () => new Promise((resolve) => (answer = resolve)), // This fetch ignores its signal.
     })
     const end = resilient('http://a.example').catch((e: unknown) => e)
     await clock.advance(10)
@@ -79,7 +79,7 @@ describe('answers that nobody gets', () => {
     expect(cancelled).toBe(true)
   })
 
-  it('are left alone where somebody reads them', async () => {
+  it('are not touched when they have another reader', async () => {
     const response = new Response('mine')
     const reader = response.body?.getReader()
     await discardBody(response, fakeClock())
@@ -87,7 +87,7 @@ describe('answers that nobody gets', () => {
     await discardBody(new Response(null), fakeClock())
   })
 
-  it('leave no timer behind', async () => {
+  it('leave no timer running', async () => {
     const clock = fakeClock()
     const timers = new Set<unknown>()
     const watched = {
@@ -111,8 +111,8 @@ describe('answers that nobody gets', () => {
   })
 })
 
-describe('a fetch that is not quite one', () => {
-  it('may answer with streams of Node.js, and with no more than it must', async () => {
+describe('a custom fetch', () => {
+  it('can return Node.js streams and incomplete responses', async () => {
     const unread = Readable.from(['down'])
     const answers = [{ status: 503, body: unread }, { status: 503 }, { status: 200, id: 7 }]
     const resilient = createFetch({
@@ -126,8 +126,8 @@ describe('a fetch that is not quite one', () => {
   })
 })
 
-describe('the answer that is handed over', () => {
-  it('streams as it comes', async () => {
+describe('the returned response', () => {
+  it('streams as it arrives', async () => {
     let go = () => {}
     const server = await serve((_, response) => {
       response.write('one ')
@@ -140,7 +140,7 @@ describe('the answer that is handed over', () => {
     expect((await reader?.read())?.value).toBe('two')
   })
 
-  it('is whole though the breaker opened while it was to be replaced', async () => {
+  it('is complete when the breaker opened before the retry', async () => {
     const clock = fakeClock()
     const server = await serve({ status: 503, body: 'down' })
     const resilient = createFetch({ clock, breaker: { failureThreshold: 2 } })

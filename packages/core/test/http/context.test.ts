@@ -37,7 +37,7 @@ it.each([
   expect(more.every((one) => one === context)).toBe(true)
 })
 
-it('the context of events for a Request, and with fields of its own, is plain data', async () => {
+it('the context of events for a Request with additional fields is plain data', async () => {
   const given = new Request('https://a.example/x', {
     method: 'POST',
     body: 'secret',

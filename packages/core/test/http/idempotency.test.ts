@@ -17,7 +17,7 @@ const timedOut = (attempted: string) => ({
 })
 
 describe('the idempotency rule', () => {
-  it('is what the words say, for every method, key, option, body and outcome', async () => {
+  it('matches its specification for every method, key, option, body and outcome', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...IDEMPOTENT, 'POST', 'PATCH', 'post', 'put', 'PURGE'),
@@ -59,7 +59,7 @@ describe('the idempotency rule', () => {
     )
   })
 
-  it('holds at the target: a POST that may have arrived is not sent again', async () => {
+  it('does not send a POST again that may have arrived', async () => {
     for (const act of [503, 'reset', 'stall'] as const) {
       const clock = fakeClock()
       const server = await serve(act)
@@ -75,7 +75,7 @@ describe('the idempotency rule', () => {
     }
   })
 
-  it('lets a POST try again that was refused', async () => {
+  it('retries a POST whose connection was refused', async () => {
     const url = await nobody()
     let attempts = 0
     const resilient = createFetch({
@@ -89,7 +89,7 @@ describe('the idempotency rule', () => {
     expect(attempts).toBe(3)
   })
 
-  it('does not send a POST again that arrived and was redirected to where nobody is', async () => {
+  it('does not retry a POST that was redirected to an unreachable host', async () => {
     const gone = await nobody()
     const server = await serve({ status: 303, headers: { location: gone } })
     await expect(
@@ -106,23 +106,20 @@ describe('the idempotency rule', () => {
     ['the place itself', { code: 'ECONNREFUSED', address: '127.0.0.1', port: 80 }, 3],
     ['the place itself in time', timedOut('address: 127.0.0.1:80, timeout: 10ms'), 3],
     ['its address in time', timedOut('addresses: 127.0.0.1:80, 127.0.0.3:80, timeout: 10ms'), 3],
-  ])(
-    'takes a POST for redirected where the error is about %s, if that is elsewhere',
-    async (_, cause, sent) => {
-      let calls = 0
-      const post = createFetch({
-        retry: { ...immediate, maxAttempts: 3 },
-        fetch: async () => {
-          calls++
-          throw new TypeError('fetch failed', { cause: Object.assign(new Error('no connection'), cause) })
-        },
-      })
-      await expect(post('http://127.0.0.1/pay', { method: 'POST', body: 'pay' })).rejects.toThrow(
-        'fetch failed',
-      )
-      expect(calls).toBe(sent)
-    },
-  )
+  ])('treats a POST as redirected when the error is about %s of another host', async (_, cause, sent) => {
+    let calls = 0
+    const post = createFetch({
+      retry: { ...immediate, maxAttempts: 3 },
+      fetch: async () => {
+        calls++
+        throw new TypeError('fetch failed', { cause: Object.assign(new Error('no connection'), cause) })
+      },
+    })
+    await expect(post('http://127.0.0.1/pay', { method: 'POST', body: 'pay' })).rejects.toThrow(
+      'fetch failed',
+    )
+    expect(calls).toBe(sent)
+  })
 
   it('does not hedge a POST', async () => {
     const clock = fakeClock()
@@ -146,8 +143,8 @@ describe('the idempotency rule', () => {
   })
 })
 
-describe('a key', () => {
-  it('is the same on every attempt, another for every request, and looks like a UUID', async () => {
+describe('an idempotency key', () => {
+  it('is a UUID that is the same for all attempts and differs between requests', async () => {
     const server = await serve(503, 503, 200, 503)
     const resilient = createFetch({ retry: { ...immediate, idempotencyKey: true } })
     await resilient(server.url, { method: 'POST', body: 'a', headers: { 'x-a': 'b' } })
@@ -161,7 +158,7 @@ describe('a key', () => {
     expect(server.seen[0]?.headers['x-a']).toBe('b')
   })
 
-  it('of a Request is found too', async () => {
+  it('in the headers of a Request is recognized', async () => {
     const server = await serve(503)
     const request = new Request(server.url, {
       method: 'POST',
@@ -173,7 +170,7 @@ describe('a key', () => {
   })
 })
 
-describe('whether a request never left', () => {
+describe('wasNotSent', () => {
   const url = new URL('http://a.example:81/x')
 
   it.each([
@@ -195,11 +192,11 @@ describe('whether a request never left', () => {
       }),
       false,
     ],
-  ])('is told by %s: %s', (_, error, expected) => {
+  ])('returns for %s: %s', (_, error, expected) => {
     expect(wasNotSent(error, url)).toBe(expected)
   })
 
-  it('is told of a chain that goes round in circles', () => {
+  it('returns for a circular chain of causes', () => {
     const error: { cause?: unknown } = {}
     error.cause = error
     expect(wasNotSent(error, url)).toBe(false)

@@ -25,7 +25,7 @@ function dispatcher(options: ResilienceOptions) {
   return plain.compose(resilience(options))
 }
 
-describe('a status after which the server did not process the request', () => {
+describe('a status in notProcessedStatuses', () => {
   it.each(['POST', 'PATCH', 'PURGE', 'post'])('lets a %s be sent again', async (method) => {
     const server = await serve(429, 503)
     const response = await createFetch({ retry })(server.url, { method, body: '{}' })
@@ -33,7 +33,7 @@ describe('a status after which the server did not process the request', () => {
     expect(server.seen.map(({ body }) => body)).toEqual(['{}', '{}', '{}'])
   })
 
-  it('says nothing about other statuses and lost connections', async () => {
+  it('has no effect on other statuses and lost connections', async () => {
     const server = await serve(500)
     expect((await createFetch({ retry })(server.url, post)).status).toBe(500)
     const second = await serve('reset')
@@ -41,7 +41,7 @@ describe('a status after which the server did not process the request', () => {
     expect([server.seen.length, second.seen.length]).toEqual([1, 1])
   })
 
-  it('is retried for every method though classification calls it permanent', async () => {
+  it('is retried for every method even if it is classified as permanent', async () => {
     const server = await serve(409, 200, 409)
     const send = createFetch({ retry: { ...immediate, notProcessedStatuses: [409] } })
     expect((await send(server.url, post)).status).toBe(200)
@@ -49,21 +49,21 @@ describe('a status after which the server did not process the request', () => {
     expect(server.seen).toHaveLength(4)
   })
 
-  it('is not retried where retryStatusCodes, retryOn or abortOn say otherwise', async () => {
+  it('is not retried when retryStatusCodes, retryOn or abortOn exclude it', async () => {
     const server = await serve(429, 429, 429)
     for (const more of [{ retryStatusCodes: [502] }, { retryOn: ['timeout'] }, { abortOn: ['rate_limited'] }])
       expect((await createFetch({ retry: { ...retry, ...more } })(server.url, post)).status).toBe(429)
     expect(server.seen).toHaveLength(3)
   })
 
-  it('can be given for one request', async () => {
+  it('can be set for one request', async () => {
     const server = await serve(429)
     const send = createFetch({ retry: immediate })
     const response = await send(server.url, { ...post, retry: { notProcessedStatuses: [429] } })
     expect(response.status).toBe(200)
   })
 
-  it('does not send a streamed body again that was read', async () => {
+  it('does not send a stream again that was read', async () => {
     const server = await serve(429)
     const body = new Blob(['part']).stream()
     const response = await createFetch({ retry })(server.url, { method: 'POST', body, duplex: 'half' })
@@ -71,7 +71,7 @@ describe('a status after which the server did not process the request', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  it('sends a body made by a function, and that of a Request, again', async () => {
+  it('sends a body from a function and that of a Request again', async () => {
     const server = await serve(429, 200, 503)
     const send = createFetch({ retry })
     await send(server.url, { method: 'POST', body: () => new Blob(['made']).stream() })
@@ -79,7 +79,7 @@ describe('a status after which the server did not process the request', () => {
     expect(server.seen.map(({ body }) => body)).toEqual(['made', 'made', 'whole', 'whole'])
   })
 
-  it('says nothing about a request that had been redirected before', async () => {
+  it('has no effect on a request that was redirected', async () => {
     const server = await serve({ status: 303, headers: { location: '/after' } }, 429)
     const response = await createFetch({ retry })(server.url, post)
     expect(response.status).toBe(429)
@@ -96,7 +96,7 @@ describe('a status after which the server did not process the request', () => {
     expect([busy.seen.length, idle.seen.length]).toEqual([1, 1])
   })
 
-  it('works under the interceptor for undici, streamed bodies included', async () => {
+  it('works in the interceptor for undici, also for streamed bodies', async () => {
     const server = await serve(429, 503)
     const response = await undiciFetch(server.url, { ...post, dispatcher: dispatcher({ retry }) })
     expect(response.status).toBe(200)
@@ -111,7 +111,7 @@ describe('a status after which the server did not process the request', () => {
     expect([streamed.status, other.seen.length]).toEqual([429, 1])
   })
 
-  it('is accepted and ignored by a guard, with the other options that are for a fetch', async () => {
+  it('is accepted and ignored by a guard, like the other options of a fetch', async () => {
     const only = {
       notProcessedStatuses: [429],
       retryStatusCodes: [503],
@@ -131,10 +131,10 @@ describe('a status after which the server did not process the request', () => {
   })
 })
 
-describe('a code in the body of an answer', () => {
+describe('an error code in the body of a response', () => {
   const limited = { ...immediate, notProcessedStatuses: [429], abortOn: ['insufficient_quota'] }
 
-  it('is matched by abortOn, and the caller still reads the whole body', async () => {
+  it('is matched by abortOn, and the caller can read the whole body', async () => {
     const server = await serve(quota())
     const response = await createFetch({ retry: limited })(server.url, post)
     expect(response.status).toBe(429)
@@ -142,7 +142,7 @@ describe('a code in the body of an answer', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  it('is matched whatever the content type says, and in the type as well', async () => {
+  it('is matched whatever the content type is, and as error type too', async () => {
     let sent = 0
     const send = createFetch({
       retry: limited,
@@ -155,7 +155,7 @@ describe('a code in the body of an answer', () => {
     expect(sent).toBe(1)
   })
 
-  it('is found in the first 64 kB of a long body, and not behind them', async () => {
+  it('is found in the first 64 kB of a long body, but not beyond', async () => {
     const head = await serve({
       status: 429,
       body: `{"error":{"code":"insufficient_quota","message":"${'x'.repeat(200_000)}"}}`,
@@ -167,7 +167,7 @@ describe('a code in the body of an answer', () => {
     expect((await createFetch({ retry: limited })(tail.url)).status).toBe(200)
   })
 
-  it('does not wait for a body that does not come', async () => {
+  it('is not awaited when the body does not arrive', async () => {
     const clock = fakeClock()
     let calls = 0
     const send = createFetch({
@@ -181,7 +181,7 @@ describe('a code in the body of an answer', () => {
     expect(await (await asked).text()).toBe('done')
   })
 
-  it('does not change how the answer is classified', async () => {
+  it('does not change the classification of the response', async () => {
     const server = await serve({ status: 503, body: '{"code":"gateway_timeout"}' })
     const failures: unknown[] = []
     const send = createFetch({ retry: { ...immediate, abortOn: ['something_else'] } })

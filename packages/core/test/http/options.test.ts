@@ -6,8 +6,8 @@ import { serve } from './server.js'
 
 const problems = (options: unknown) => problemsOf(() => createFetch(options as FetchOptions))
 
-describe('options of a fetch', () => {
-  it('are checked all at once', () => {
+describe('the options of createFetch', () => {
+  it('are validated all at once', () => {
     const wrong = problems({
       fetch: 7,
       throwOnStatus: 'yes',
@@ -33,7 +33,7 @@ describe('options of a fetch', () => {
     expect(problems(options)).toHaveLength(1)
   })
 
-  it.each([[408], [425], [429], [500], [599]])('take the status %d', (status) => {
+  it.each([[408], [425], [429], [500], [599]])('accept the status %d', (status) => {
     expect(() => createFetch({ retry: { retryStatusCodes: [status] } })).not.toThrow()
   })
 
@@ -46,7 +46,7 @@ describe('options of a fetch', () => {
     },
   )
 
-  it('are copied: what the caller changes later changes nothing', async () => {
+  it('are copied, so that later changes have no effect', async () => {
     const server = await serve(503)
     const retryStatusCodes = [503]
     const resilient = createFetch({ retry: { backoffType: 'immediate', retryStatusCodes } })
@@ -54,14 +54,14 @@ describe('options of a fetch', () => {
     expect((await resilient(server.url)).status).toBe(200)
   })
 
-  it('of one request are not those of the next', async () => {
+  it('of one request do not affect the next', async () => {
     const server = await serve(503, 503, 503)
     const resilient = createFetch({ retry: { backoffType: 'immediate' } })
     expect((await resilient(server.url, { retry: { retryStatusCodes: [] } })).status).toBe(503)
     expect((await resilient(server.url)).status).toBe(200)
   })
 
-  it('switch everything off', async () => {
+  it('can disable all strategies', async () => {
     const server = await serve(503)
     const off = createFetch({ enabled: false, retry: { backoffType: 'immediate' } })
     expect((await off(server.url, { body: () => 'made', method: 'PUT' })).status).toBe(503)
@@ -69,8 +69,8 @@ describe('options of a fetch', () => {
   })
 })
 
-describe('a fetch tells', () => {
-  it('what happens, and by what it can be told apart, but no path', async () => {
+describe('the listener of a fetch', () => {
+  it('receives events with method and origin, but without the path', async () => {
     const answers = [503, 200]
     const told: unknown[] = []
     const resilient = createFetch({
@@ -87,14 +87,14 @@ describe('a fetch tells', () => {
     await resilient('https://a.example/secret', { method: 'POST' })
     off()
     await resilient('https://a.example/secret')
-    // A hedge joined the DELETE when it failed; to the engine that is one attempt.
+    // A hedge started when the DELETE failed; both runs are one attempt.
     expect(told).toEqual([
       ['succeeded', 1, 'DELETE', 'https://a.example'],
       ['succeeded', 1, 'POST', 'https://a.example'],
     ])
   })
 
-  it('of a breaker once, whether it hedges or not', async () => {
+  it('receives breaker events once, with and without hedging', async () => {
     for (const hedge of [undefined, { delay: 1000 }]) {
       const told: string[] = []
       const resilient = createFetch({

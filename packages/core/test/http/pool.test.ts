@@ -15,8 +15,8 @@ const pooled = (values: FetchTarget[], options: Partial<PoolOptions<FetchTarget>
     ...options,
   })
 
-describe('a pool of origins', () => {
-  it('gets the same path and query at another origin', async () => {
+describe('createFetch with a pool of origins', () => {
+  it('sends the same path and query to another origin', async () => {
     const [a, b] = [await serve(503), await serve()]
     const pool = pooled([{ origin: a.url }, { origin: new URL(b.url) }])
     const response = await createFetch({ pool, retry: immediate })('http://logical.example/x/y?z=1#h')
@@ -25,13 +25,13 @@ describe('a pool of origins', () => {
     expect(pool.stats('m0').failureCount).toBe(1)
   })
 
-  it('takes relative addresses where there is no page', async () => {
+  it('accepts relative URLs outside of a browser', async () => {
     const server = await serve()
     const response = await createFetch({ pool: pooled([{ origin: server.url }]) })('/x?y')
     expect(await response.text()).toBe('GET /x?y')
   })
 
-  it('takes Requests, with method, headers and body', async () => {
+  it('accepts Requests with method, headers and body', async () => {
     const [a, b] = [await serve('reset'), await serve()]
     const request = new Request('http://logical.example/x', {
       method: 'PUT',
@@ -45,7 +45,7 @@ describe('a pool of origins', () => {
     expect(await (await createFetch({ pool })(empty)).text()).toBe('DELETE /x')
   })
 
-  it('lets a POST go on where it was refused, and nowhere else', async () => {
+  it('fails over with a POST only after a refused connection', async () => {
     const [a, b] = [await nobody(), await serve()]
     const pool = pooled([{ origin: a }, { origin: b.url }])
     const resilient = createFetch({ pool, retry: immediate })
@@ -58,7 +58,7 @@ describe('a pool of origins', () => {
     expect(b.seen).toHaveLength(2)
   })
 
-  it('is asked by session and region', async () => {
+  it('selects members by session and region', async () => {
     const [a, b] = [await serve(), await serve()]
     const pool = new Pool<FetchTarget>({
       id: 'p',
@@ -73,18 +73,18 @@ describe('a pool of origins', () => {
     expect([a.seen.length, b.seen.length]).toEqual([0, 3])
   })
 
-  it('that nobody is available in refuses at once', async () => {
+  it('rejects at once when no member is available', async () => {
     const pool = pooled([{ origin: 'http://a.example' }])
     pool.breaker('m0').trip()
     await expect(createFetch({ pool })('/x')).rejects.toMatchObject({ code: 'POOL_UNAVAILABLE', status: 503 })
   })
 })
 
-describe('a fault of the member', () => {
+describe('a member fault of createFetch', () => {
   const memberFaults = [403, 407, 429, 451]
 
-  // Not 407: to fetch that is no answer but a network error; a proxy's is below.
-  it.each([403, 429, 451])('%d fails over', async (status) => {
+  // 407 is missing because fetch reports it as a network error; that of a proxy is tested below.
+  it.each([403, 429, 451])('%d causes a failover', async (status) => {
     const [a, b] = [await serve(status), await serve()]
     const pool = pooled([{ origin: a.url }, { origin: b.url }], { memberFaults })
     expect((await createFetch({ pool, retry: immediate })('/x')).status).toBe(200)
@@ -92,7 +92,7 @@ describe('a fault of the member', () => {
     expect(pool.status('m0')).toBe(status === 429 ? 'resting' : 'available')
   })
 
-  it('that all members show is the target’s: the last answer is returned and nobody is blamed', async () => {
+  it('of all members returns the last response and counts against none', async () => {
     const [a, b] = [await serve(403), await serve({ status: 403, body: 'no' })]
     const pool = pooled([{ origin: a.url }, { origin: b.url }], { memberFaults })
     const response = await createFetch({ pool, retry: immediate })('/x')
@@ -100,14 +100,14 @@ describe('a fault of the member', () => {
     expect([pool.stats('m0').failureCount, pool.stats('m1').failureCount]).toEqual([0, 0])
   })
 
-  it.each([403, 429, 503])('does not send a POST twice: %d', async (status) => {
+  it.each([403, 429, 503])('does not cause a second POST: %d', async (status) => {
     const [a, b] = [await serve(status), await serve()]
     const pool = pooled([{ origin: a.url }, { origin: b.url }], { memberFaults, memberFault: () => true })
     const response = await createFetch({ pool, retry: immediate })('/x', { method: 'POST' })
     expect([response.status, b.seen.length]).toEqual([status, 0])
   })
 
-  it('is told as a value, whatever the status', async () => {
+  it('is reported as a value, whatever the status', async () => {
     const seen: MemberOutcome<FetchTarget>[] = []
     const [a, b] = [await serve(503), await serve(404)]
     const pool = pooled([{ origin: a.url }, { origin: b.url }], {
@@ -121,13 +121,13 @@ describe('a fault of the member', () => {
   })
 })
 
-describe('a member may bring', () => {
-  it('another fetch', async () => {
+describe('a pool member of createFetch can have', () => {
+  it('its own fetch', async () => {
     const pool = pooled([{ fetch: async (input) => new Response(`mine ${input as string}`) }])
     expect(await (await createFetch({ pool })('http://a.example/x')).text()).toBe('mine http://a.example/x')
   })
 
-  it('a dispatcher', async () => {
+  it('its own dispatcher', async () => {
     const server = await serve()
     const sent: string[] = []
     const agent = new Agent()
@@ -142,7 +142,7 @@ describe('a member may bring', () => {
   })
 })
 
-/** A proxy that makes tunnels, or refuses to with a status. */
+/** A proxy that opens tunnels, or rejects them with a status. */
 async function proxy(status?: number): Promise<ProxyAgent> {
   const server = createServer()
   server.on('connect', (request, socket) => {
@@ -167,7 +167,7 @@ async function proxy(status?: number): Promise<ProxyAgent> {
   return agent
 }
 
-describe('a pool of proxies', () => {
+describe('createFetch with a pool of proxies', () => {
   it.each([407, 403, 502, 503])(
     'leaves one that refuses a tunnel with %d, even for a POST',
     async (status) => {
@@ -183,7 +183,7 @@ describe('a pool of proxies', () => {
     },
   )
 
-  it('throws what fetch threw where all refuse, and shows no credentials', async () => {
+  it('throws the error of fetch when all proxies reject, without credentials', async () => {
     const pool = pooled([{ dispatcher: await proxy(407) }], { memberFaults: [407] })
     const error = await createFetch({ pool, fetch: undiciFetch })('http://a.example').catch((e: unknown) => e)
     expect(error).toBeInstanceOf(TypeError)

@@ -4,8 +4,8 @@ import { sessionOf } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { immediate, nobody, serve, until } from './server.js'
 
-describe('a fetch', () => {
-  it('answers as fetch does', async () => {
+describe('a resilient fetch', () => {
+  it('responds like fetch', async () => {
     const server = await serve({ status: 201, headers: { 'x-a': 'b' }, body: 'hello' })
     const response = await createFetch()(`${server.url}/path?q=1`)
     expect(response).toBeInstanceOf(Response)
@@ -17,33 +17,33 @@ describe('a fetch', () => {
     ])
   })
 
-  it.each([408, 425, 429, 500, 502, 503, 504, 529])('sends again after a %d', async (status) => {
+  it.each([408, 425, 429, 500, 502, 503, 504, 529])('retries after a %d', async (status) => {
     const server = await serve(status, status)
     const response = await createFetch({ retry: immediate })(server.url)
     expect(response.status).toBe(200)
     expect(server.seen).toHaveLength(3)
   })
 
-  it.each([400, 401, 403, 404, 409, 422, 501, 505])('returns a %d at once', async (status) => {
+  it.each([400, 401, 403, 404, 409, 422, 501, 505])('returns a %d without a retry', async (status) => {
     const server = await serve({ status, body: 'no' })
     const response = await createFetch({ retry: immediate })(server.url)
     expect([response.status, await response.text(), server.seen.length]).toEqual([status, 'no', 1])
   })
 
-  it('returns the last answer when attempts are spent, its body unread', async () => {
+  it('returns the last response with an unread body when all attempts failed', async () => {
     const server = await serve(503, 503, { status: 503, body: 'still down' })
     const response = await createFetch({ retry: immediate })(server.url)
     expect([response.status, await response.text()]).toEqual([503, 'still down'])
     expect(server.seen).toHaveLength(3)
   })
 
-  it('sends again after a reset connection', async () => {
+  it('retries after a reset connection', async () => {
     const server = await serve('reset', 'reset')
     const response = await createFetch({ retry: immediate })(server.url)
     expect([response.status, server.seen.length]).toEqual([200, 3])
   })
 
-  it('throws the error of fetch when there is never an answer', async () => {
+  it('throws the error of fetch when no attempt gets a response', async () => {
     const url = await nobody()
     const error = await createFetch({ retry: immediate })(url).catch((e: unknown) => e)
     expect(error).toBeInstanceOf(TypeError)
@@ -51,7 +51,7 @@ describe('a fetch', () => {
     expect(sessionOf(error)?.attempts).toHaveLength(3)
   })
 
-  it('sends again where headers do not come in time', async () => {
+  it('retries when the headers do not arrive in time', async () => {
     const clock = fakeClock()
     const server = await serve('stall')
     const response = createFetch({ clock, retry: immediate, timeout: { attempt: 300 } })(server.url)
@@ -60,7 +60,7 @@ describe('a fetch', () => {
     expect([(await response).status, server.seen.length]).toEqual([200, 2])
   })
 
-  it('ends with ATTEMPT_TIMEOUT where they never do, and has hung up', async () => {
+  it('fails with ATTEMPT_TIMEOUT and closes the connection when the headers never arrive', async () => {
     const clock = fakeClock()
     let closed = false
     const server = await serve((request) => request.socket.on('close', () => (closed = true)))
@@ -71,7 +71,7 @@ describe('a fetch', () => {
     await until(() => closed)
   })
 
-  it('has no deadline for reading the body', async () => {
+  it('has no deadline for the reading of the body', async () => {
     const clock = fakeClock()
     let finish = () => {}
     const server = await serve((_, response) => {
@@ -84,7 +84,7 @@ describe('a fetch', () => {
     expect(await response.text()).toBe('begun and ended')
   })
 
-  it('leaves a body that breaks off to the caller', async () => {
+  it('passes a truncated body on to the caller', async () => {
     const server = await serve('truncate')
     const response = await createFetch({ retry: immediate })(server.url)
     expect(response.status).toBe(200)
@@ -92,28 +92,28 @@ describe('a fetch', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  it('retries only the statuses it is given, and errors besides', async () => {
+  it('retries only the configured statuses and errors', async () => {
     const server = await serve('reset', 502, 503)
     const picky = createFetch({ retry: { ...immediate, maxAttempts: 9, retryStatusCodes: [502] } })
     expect((await picky(server.url)).status).toBe(503)
     expect(server.seen).toHaveLength(3)
   })
 
-  it('retries a status of the list that is permanent otherwise', async () => {
+  it('retries a configured status that is permanent by default', async () => {
     const server = await serve(501)
     expect((await createFetch({ retry: { ...immediate, retryStatusCodes: [501] } })(server.url)).status).toBe(
       200,
     )
   })
 
-  it('retries no status where the list is empty', async () => {
+  it('retries no status with an empty list', async () => {
     const server = await serve(503)
     expect((await createFetch({ retry: { ...immediate, retryStatusCodes: [] } })(server.url)).status).toBe(
       503,
     )
   })
 
-  it('goes by retryOn and abortOn, to which a status is an error', async () => {
+  it('applies retryOn and abortOn to statuses', async () => {
     const server = await serve(409, 409, 503)
     const retryOn = [(error: unknown) => (error as { status?: number }).status === 409]
     expect((await createFetch({ retry: { ...immediate, maxAttempts: 9, retryOn } })(server.url)).status).toBe(
@@ -126,7 +126,7 @@ describe('a fetch', () => {
     expect(server.seen).toHaveLength(4)
   })
 
-  it('shows answers to retryIf as values, whatever their status', async () => {
+  it('passes responses to retryIf as values, whatever their status', async () => {
     const server = await serve(202, 404, 503)
     const seen: unknown[] = []
     const poll = createFetch({
@@ -148,7 +148,7 @@ describe('a fetch', () => {
     ])
   })
 
-  it('changes its retrying for one request', async () => {
+  it('overrides the retry options for one request', async () => {
     const server = await serve(503, 503)
     const resilient = createFetch({ retry: { maxAttempts: 1 } })
     expect((await resilient(server.url, { retry: { ...immediate, maxAttempts: 3 } })).status).toBe(200)
@@ -157,7 +157,7 @@ describe('a fetch', () => {
     expect(server.seen).toHaveLength(4)
   })
 
-  it('refuses a request with wrong options', async () => {
+  it('rejects a request with invalid options', async () => {
     const resilient = createFetch()
     await expect(resilient('http://a.example', { retry: { maxAttempts: 0 } })).rejects.toMatchObject({
       code: 'INVALID_OPTIONS',
@@ -168,12 +168,12 @@ describe('a fetch', () => {
   })
 })
 
-describe('Retry-After', () => {
+describe('the Retry-After header', () => {
   it.each([
     [{ 'retry-after': '2' }, 2000],
     [{ 'retry-after-ms': '150', 'retry-after': '2' }, 150],
     [{ 'retry-after': 'Thu, 01 Jan 1970 00:00:05 GMT' }, 5000],
-  ])('%o is waited for', async (headers, ms) => {
+  ])('delays the retry: %o', async (headers, ms) => {
     const clock = fakeClock({ wall: 0 })
     const answers = [new Response(null, { status: 429, headers }), new Response('fine')]
     const times: number[] = []
@@ -192,20 +192,20 @@ describe('Retry-After', () => {
     expect(times).toEqual([0, ms])
   })
 
-  it('is not waited for beyond maxRetryAfter: the answer is returned', async () => {
+  it('beyond maxRetryAfter ends the retries with the response', async () => {
     const server = await serve({ status: 429, headers: { 'retry-after': '3600' }, body: 'later' })
     const response = await createFetch()(server.url)
     expect([response.status, await response.text(), server.seen.length]).toEqual([429, 'later', 1])
   })
 
-  it('of 0 is now', async () => {
+  it('of 0 retries at once', async () => {
     const server = await serve({ status: 503, headers: { 'retry-after': '0' } })
     expect((await createFetch({ retry: { baseDelay: '1h', maxDelay: '1h' } })(server.url)).status).toBe(200)
   })
 })
 
 describe('throwOnStatus', () => {
-  it('throws an error with status, headers and the answer, and keeps secrets to itself', async () => {
+  it('throws an error with status, headers and response, but without secrets', async () => {
     const server = await serve({ status: 404, headers: { 'x-id': '7' }, body: 'gone' })
     const error = await createFetch({ throwOnStatus: true })(`${server.url}/bot123/x?token=hush`).catch(
       (e: unknown) => e,
@@ -221,7 +221,7 @@ describe('throwOnStatus', () => {
     expect(message).toBe(`GET ${server.url} answered 404`)
   })
 
-  it('throws after the last attempt, with all of them in the session', async () => {
+  it('throws after the last attempt, with all attempts in the session', async () => {
     const server = await serve(503, 500, { status: 502, body: 'bad' })
     const error = await createFetch({ throwOnStatus: true, retry: immediate })(server.url).catch(
       (e: unknown) => e,
@@ -230,7 +230,7 @@ describe('throwOnStatus', () => {
     expect(await (error as StatusError).response.text()).toBe('bad')
   })
 
-  it('lets a fallback answer instead; without it a status needs no fallback', async () => {
+  it('calls the fallback for a status, which is not called without it', async () => {
     const fallback = () => new Response('plan b')
     const server = await serve(404, 404)
     const thrown = await createFetch({ throwOnStatus: true, fallback })(server.url)
@@ -240,8 +240,8 @@ describe('throwOnStatus', () => {
   })
 })
 
-describe('a breaker', () => {
-  it('counts answers that tell of a failure, retried or not', async () => {
+describe('the breaker of a fetch', () => {
+  it('counts error responses, retried or not', async () => {
     const server = await serve(503, 503, 401)
     const resilient = createFetch({ retry: false, breaker: { failureThreshold: 3 } })
     expect((await resilient(server.url, { method: 'POST' })).status).toBe(503)
@@ -258,7 +258,7 @@ describe('a breaker', () => {
     expect((await resilient(server.url)).status).toBe(200)
   })
 
-  it('may be one per origin', async () => {
+  it('can be one per origin', async () => {
     const [a, b] = [await serve(500), await serve()]
     const resilient = createFetch({
       retry: false,

@@ -29,7 +29,7 @@ const limited = json({ error: { message: 'slow down', type: 'rate_limit_error' }
 })
 const down = json({ error: { message: 'overloaded', type: 'overloaded_error' } }, 503)
 
-/** Their requests are POSTs, and they say that sending one again does no harm. */
+/** The requests are POSTs, which are declared as safe to repeat. */
 const keyed = () => createFetch({ retry: { ...immediate, maxAttempts: 5, idempotencyKey: true } })
 
 const keysOf = (seen: readonly { headers: Record<string, unknown> }[]) =>
@@ -47,7 +47,7 @@ describe('openai', () => {
   const client = (baseURL: string, fetch = keyed()) =>
     new OpenAI({ apiKey: 'secret', baseURL, fetch, maxRetries: 0 })
 
-  it('gets its answer from a server that limits, resets and fails', async () => {
+  it('gets its response from a server that rate limits, resets and fails', async () => {
     const server = await serve(limited, 'reset', down, json(completion))
     const answer = await client(server.url).chat.completions.create({ model: 'm', messages })
     expect(answer.choices[0]?.message.content).toBe('hello')
@@ -56,7 +56,7 @@ describe('openai', () => {
     expect(new Set(server.seen.map(({ body }) => body)).size).toBe(1)
   })
 
-  it('gets a stream untouched', async () => {
+  it('gets an unchanged stream', async () => {
     const chunk = (content: string) =>
       `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content } }] })}`
     const server = await serve(down, events(chunk('hel'), chunk('lo'), 'data: [DONE]'))
@@ -66,13 +66,13 @@ describe('openai', () => {
     expect(text).toBe('hello')
   })
 
-  it('throws its own errors when the last answer is a failure', async () => {
+  it('throws its own errors when the last response is an error', async () => {
     const server = await serve(...Array<Act>(5).fill(down))
     const asked = client(server.url).chat.completions.create({ model: 'm', messages })
     await expect(asked).rejects.toBeInstanceOf(OpenAI.InternalServerError)
   })
 
-  it('does not send a POST twice that has no key', async () => {
+  it('does not send a POST without a key twice', async () => {
     const server = await serve(down)
     const asked = client(server.url, createFetch({ retry: immediate })).chat.completions.create({
       model: 'm',
@@ -92,7 +92,7 @@ describe('openai', () => {
     expect(server.seen).toHaveLength(2)
   })
 
-  it('is sent again by the preset alone after 429, 503 and 529, but not when the quota is used up', async () => {
+  it('is retried by the preset alone after 429, 503 and 529, but not when the quota is exhausted', async () => {
     const wait = { 'retry-after-ms': '1' }
     const server = await serve(limited, json({}, 503, wait), json({}, 529, wait), json(completion))
     const answer = await client(server.url, createFetch({ ...openaiPreset })).chat.completions.create({
@@ -112,7 +112,7 @@ describe('openai', () => {
     expect(poor.seen).toHaveLength(1)
   })
 
-  it('is not sent again by the preset alone after 500', async () => {
+  it('is not retried by the preset alone after 500', async () => {
     const server = await serve(json({}, 500, { 'retry-after-ms': '1' }))
     const asked = client(server.url, createFetch({ ...openaiPreset })).chat.completions.create({
       model: 'm',
@@ -122,7 +122,7 @@ describe('openai', () => {
     expect(server.seen).toHaveLength(1)
   })
 
-  it('is told that the breaker is open', async () => {
+  it('receives the error of an open breaker', async () => {
     const breaker = new CircuitBreaker()
     breaker.trip()
     const asked = client('http://a.example', createFetch({ breaker })).models.list()
@@ -144,7 +144,7 @@ describe('@anthropic-ai/sdk', () => {
   const client = (baseURL: string, fetch = keyed()) =>
     new Anthropic({ apiKey: 'secret', baseURL, fetch, maxRetries: 0 })
 
-  it('is sent again by the preset alone after 429, 503 and 529', async () => {
+  it('is retried by the preset alone after 429, 503 and 529', async () => {
     const wait = { 'retry-after-ms': '1' }
     const server = await serve(json({}, 529, wait), limited, json({}, 503, wait), json(message))
     const answer = await client(server.url, createFetch({ ...anthropicPreset })).messages.create(question)
@@ -152,7 +152,7 @@ describe('@anthropic-ai/sdk', () => {
     expect(server.seen).toHaveLength(4)
   })
 
-  it('gets its answer from a server that limits, resets and fails', async () => {
+  it('gets its response from a server that rate limits, resets and fails', async () => {
     const server = await serve('reset', json({}, 529), limited, json(message))
     const answer = await client(server.url).messages.create(question)
     expect(answer.content[0]).toMatchObject({ text: 'hello' })
@@ -160,7 +160,7 @@ describe('@anthropic-ai/sdk', () => {
     expect(keysOf(server.seen).size).toBe(1)
   })
 
-  it('gets a stream untouched', async () => {
+  it('gets an unchanged stream', async () => {
     const event = (type: string, more: object = {}) =>
       `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}`
     const server = await serve(
@@ -185,7 +185,7 @@ describe('@notionhq/client', () => {
   const client = (baseUrl: string, fetch = keyed()) =>
     new Notion({ auth: 'secret', baseUrl, fetch: fetch as never, retry: false })
 
-  it('writes by the preset alone through a server that limits and is overloaded', async () => {
+  it('writes with the preset alone to a server that rate limits and is overloaded', async () => {
     const wait = { 'retry-after-ms': '1' }
     const server = await serve(limited, json({ code: 'service_overload' }, 529, wait), json(page))
     const notion = client(server.url, createFetch({ ...notionPreset }))
@@ -194,7 +194,7 @@ describe('@notionhq/client', () => {
     expect(server.seen.map(({ method }) => method)).toEqual(Array(3).fill('POST'))
   })
 
-  it('reads and writes through a server that limits, resets and fails', async () => {
+  it('reads and writes with a server that rate limits, resets and fails', async () => {
     const server = await serve(limited, 'reset', down, json(page), 'reset', json(page))
     const notion = client(server.url)
     expect(await notion.pages.retrieve({ page_id: 'p' })).toMatchObject(page)
@@ -220,7 +220,7 @@ describe('ky', () => {
   const client = (fetch = createFetch({ retry: { ...immediate, maxAttempts: 5 } })) =>
     ky.create({ fetch, retry: 0 })
 
-  it('reads and writes, with Requests, through a server that resets and fails', async () => {
+  it('reads and writes by Requests with a server that resets and fails', async () => {
     const server = await serve(down, 'reset', json({ a: 1 }), down, 'reset', json({ b: 2 }))
     expect(await client().get(server.url).json()).toEqual({ a: 1 })
     expect(
@@ -233,7 +233,7 @@ describe('ky', () => {
     )
   })
 
-  it('does not send a POST twice, but one that was refused', async () => {
+  it('sends a POST again only after a refused connection', async () => {
     const server = await serve(down)
     await expect(client().post(server.url, { json: {} })).rejects.toThrow('503')
     expect(server.seen).toHaveLength(1)
@@ -249,7 +249,7 @@ describe('ky', () => {
     expect(attempts).toBe(3)
   })
 
-  it('aborts by its own timeout', async () => {
+  it('can abort by its own timeout', async () => {
     const server = await serve('stall')
     await expect(client().get(server.url, { timeout: 50 })).rejects.toMatchObject({ name: 'TimeoutError' })
   })

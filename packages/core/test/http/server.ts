@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** What a server does with a request: a status and more, or something worse than an answer. */
+/** The behaviour of a server for one request: a response, or a fault. */
 export type Act =
   | number
   | { status: number; headers?: Record<string, string>; body?: string }
@@ -11,7 +11,7 @@ export type Act =
   | 'truncate'
   | ((request: IncomingMessage, response: ServerResponse) => void)
 
-/** A request as it arrived, whole. */
+/** A received request with its body. */
 interface Seen {
   readonly method: string
   readonly url: string
@@ -23,14 +23,14 @@ export interface TestServer {
   readonly url: string
   readonly port: number
   readonly seen: Seen[]
-  /** How many connections were opened. */
+  /** The number of opened connections. */
   connections: number
-  /** Acts for the requests to come; without any it answers 200 and says what it got. */
+  /** The behaviour for the next requests; without any the server answers 200 with the received request. */
   readonly acts: Act[]
   close(): Promise<void>
 }
 
-/** A server on a port of its own that does what its script says, until the test ends. */
+/** Starts a scripted server on its own port, which is closed at the end of the test. */
 export async function serve(...acts: Act[]): Promise<TestServer> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((request, response) => {
@@ -79,7 +79,7 @@ function act(what: Act, request: IncomingMessage, response: ServerResponse): voi
   }
 }
 
-/** The url of a port that nobody listens on. */
+/** The URL of a port without a listener. */
 export async function nobody(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -90,7 +90,7 @@ export async function nobody(): Promise<string> {
 
 export const immediate = { backoffType: 'immediate' } as const
 
-/** Waits until it is so, by looking again and again: for what a real socket brings about. */
+/** Polls until a condition is true, for effects of real sockets. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -10,15 +10,15 @@ const kinds = [
   ['hedged', { hedge: { delay: '1h' } }],
 ] as const
 
-describe.each(kinds)('a signal, %s', (_, options) => {
-  it('aborted before: nothing is sent', async () => {
+describe.each(kinds)('an abort signal, %s,', (_, options) => {
+  it('that is already aborted sends no request', async () => {
     const server = await serve()
     const reason = new Error('changed my mind')
     await expect(createFetch(options)(server.url, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     expect(server.seen).toHaveLength(0)
   })
 
-  it('aborts an attempt, and the connection goes', async () => {
+  it('aborts an attempt and closes its connection', async () => {
     const controller = new AbortController()
     let closed = false
     const server = await serve((request) => request.socket.on('close', () => (closed = true)))
@@ -29,10 +29,10 @@ describe.each(kinds)('a signal, %s', (_, options) => {
     await until(() => closed)
   })
 
-  it('aborts a wait', async () => {
+  it('aborts the delay before a retry', async () => {
     const clock = fakeClock()
     const controller = new AbortController()
-    const server = await serve(503, 503) // a hedge joins after the first
+    const server = await serve(503, 503) // A hedge starts after the first response.
     const resilient = createFetch({ ...options, clock })
     let waits = false
     resilient.on(({ type }) => (waits ||= type === 'retry_scheduled'))
@@ -45,7 +45,7 @@ describe.each(kinds)('a signal, %s', (_, options) => {
     expect(server.seen).toHaveLength(sent)
   })
 
-  it('ends the reading of a body', async () => {
+  it('aborts the reading of a body', async () => {
     const controller = new AbortController()
     const server = await serve((_, response) => void response.write('begun'))
     const response = await createFetch(options)(server.url, { signal: controller.signal })
@@ -54,7 +54,7 @@ describe.each(kinds)('a signal, %s', (_, options) => {
     expect(await text).toBe(controller.signal.reason)
   })
 
-  it('of a Request counts, and that of init in its place', async () => {
+  it('of a Request is used unless init has one', async () => {
     const [first, second] = [new AbortController(), new AbortController()]
     const server = await serve('stall', 'stall')
     const request = new Request(server.url, { signal: first.signal })
@@ -69,14 +69,14 @@ describe.each(kinds)('a signal, %s', (_, options) => {
     expect(await ends[0]).toBe('first')
   })
 
-  it('has no listeners left of us after many requests', async () => {
+  it('has no remaining listeners after many requests', async () => {
     const { signal } = new AbortController()
     const resilient = createFetch({ ...options, fetch: async () => new Response(null) })
     for (let i = 0; i < 1000; i++) await resilient('http://a.example', { signal })
     expect(getEventListeners(signal, 'abort').length).toBe(0)
   })
 
-  it('has one listener however many bodies are read', async () => {
+  it('has one listener for any number of bodies', async () => {
     const { signal } = new AbortController()
     const resilient = createFetch({ ...options, fetch: async () => new Response('body') })
     const responses = []
@@ -87,7 +87,7 @@ describe.each(kinds)('a signal, %s', (_, options) => {
 })
 
 describe('redirects', () => {
-  it('are followed, refused or shown, as in fetch', async () => {
+  it('are followed, rejected or returned, as in fetch', async () => {
     const server = await serve({ status: 302, headers: { location: '/there' } }, 503)
     const resilient = createFetch({ retry: immediate })
     server.acts.push({ status: 302, headers: { location: '/there' } })
@@ -102,7 +102,7 @@ describe('redirects', () => {
 })
 
 describe('the signal of an attempt', () => {
-  it('is made when the fetch reads it, and not before', async () => {
+  it('is created only when fetch reads it', async () => {
     const made: unknown[] = []
     const { AbortController: Original } = globalThis
     vi.stubGlobal(

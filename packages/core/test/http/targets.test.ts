@@ -18,7 +18,7 @@ const agent = (pool: Pool<FetchTarget>) => {
   return plain.compose(resilience({ pool, retry: immediate }))
 }
 
-describe('the origin of a member', () => {
+describe('the origin of a pool member', () => {
   it.each([
     ['/v1', '/chat', '/v1/chat'],
     ['/v1/', '/chat', '/v1/chat'],
@@ -26,7 +26,7 @@ describe('the origin of a member', () => {
     ['/', '/chat?a=1#h', '/chat?a=1'],
     ['', '', '/'],
     ['/a/b/', '/c%2Fd/?x=%20', '/a/b/c%2Fd/?x=%20'],
-  ])('with path %j sends a request for %j to %j', async (base, path, arrived) => {
+  ])('with the path %j sends a request for %j to %j', async (base, path, arrived) => {
     const server = await serve()
     const pool = pooled({ origin: `${server.url}${base}` })
     await createFetch({ pool })(`http://logical.example${path}`)
@@ -35,7 +35,7 @@ describe('the origin of a member', () => {
     expect(server.seen.map(({ url }) => url)).toEqual([arrived, arrived, arrived])
   })
 
-  it('keeps its path before a relative address', async () => {
+  it('prepends its path to a relative URL', async () => {
     const server = await serve()
     const send = createFetch({ pool: pooled({ origin: new URL(`${server.url}/v1/`) }) })
     await send('/chat?x')
@@ -44,7 +44,7 @@ describe('the origin of a member', () => {
   })
 })
 
-describe('the value of a member', () => {
+describe('the value of a pool member', () => {
   const KEYS = 'origin, fetch, dispatcher, headers'
 
   it.each([
@@ -52,12 +52,12 @@ describe('the value of a member', () => {
     ['http://a.example', `expected an object with one of ${KEYS}, got "http://a.example"`],
     [{}, `expected one of ${KEYS}, got none of them`],
     [{ origin: undefined }, `expected one of ${KEYS}, got none of them`],
-  ])('is rejected where it is %j', (value, problem) => {
+  ])('is rejected when it is %j', (value, problem) => {
     expect(problemsOf(() => createFetch({ pool: pooled(value) }))).toEqual([`pool.m0: ${problem}`])
     expect(problemsOf(() => resilience({ pool: pooled(value) }))).toEqual([`pool.m0: ${problem}`])
   })
 
-  it('is rejected with a key that is not known, and the nearest is named', () => {
+  it('is rejected with an unknown key, and the most similar key is suggested', () => {
     const pool = pooled({ orgin: 'http://a.example' }, { origin: 'http://a.example', color: 'red' })
     expect(problemsOf(() => createFetch({ pool }))).toEqual([
       `pool.m0.orgin: expected one of ${KEYS}, got an unknown key; did you mean origin?`,
@@ -72,7 +72,7 @@ describe('the value of a member', () => {
     'http://a.example/#x',
     'http://u:secret@a.example',
     7,
-  ])('is rejected with the origin %j, and its credentials are not shown', (origin) => {
+  ])('is rejected with the origin %j without revealing credentials', (origin) => {
     const [problem] = problemsOf(() => createFetch({ pool: pooled({ origin }) }))
     expect(problem).toMatch(/^pool\.m0\.origin: expected an http or https origin/)
     expect(problem).not.toContain('secret')
@@ -87,7 +87,7 @@ describe('the value of a member', () => {
     ])
   })
 
-  it('is looked at when a member that was added later is used', async () => {
+  it('is validated at the first use of a member that was added later', async () => {
     const pool = new Pool<FetchTarget>({ id: 'p' })
     const send = createFetch({ pool, retry: immediate })
     const dispatcher = agent(pool)
@@ -99,7 +99,7 @@ describe('the value of a member', () => {
     })
   })
 
-  it('may be an object of a class that has more than what a fetch needs', async () => {
+  it('can be an instance of a class with other properties', async () => {
     const server = await serve()
     class Endpoint {
       readonly note = 'mine'
@@ -111,18 +111,18 @@ describe('the value of a member', () => {
   })
 })
 
-it('shows nothing of headers that are a text', () => {
+it('the error of invalid member headers does not contain a string value', () => {
   expect(() => createFetch({ pool: pooled({ headers: 'Bearer sk-secret' }) })).toThrow(
     /pool\.m0\.headers: expected headers as fetch takes them, got a string/,
   )
 })
 
-describe('the headers of a member', () => {
+describe('the headers of a pool member', () => {
   const headers = { Authorization: 'Bearer member', 'X-Api-Key': 'member' }
   const own = { authorization: 'Bearer caller', 'x-api-key': 'caller', 'x-other': 'kept' }
   const wanted = { authorization: 'Bearer member', 'x-api-key': 'member', 'x-other': 'kept' }
 
-  it('win over those of the caller, in any case and form', async () => {
+  it('replace those of the caller, in any case and form', async () => {
     const server = await serve()
     for (const given of [headers, new Headers(headers), Object.entries(headers) as [string, string][]]) {
       const send = createFetch({ pool: pooled({ origin: server.url, headers: given }) })
@@ -137,7 +137,7 @@ describe('the headers of a member', () => {
     expect(server.seen[2]?.body).toBe('b')
   })
 
-  it('are those of each member in turn', async () => {
+  it('are those of the selected member', async () => {
     const server = await serve(503)
     const pool = pooled(
       { origin: server.url, headers: { 'x-api-key': 'one', 'x-org': 'one' } },
@@ -150,7 +150,7 @@ describe('the headers of a member', () => {
     ])
   })
 
-  it('win under the interceptor for undici too', async () => {
+  it('replace those of the caller in the interceptor for undici too', async () => {
     const server = await serve()
     const dispatcher = agent(pooled({ origin: server.url, headers }))
     await request('http://x.example', { dispatcher, headers: own })
@@ -158,7 +158,7 @@ describe('the headers of a member', () => {
     for (const seen of server.seen) expect(seen.headers).toMatchObject(wanted)
   })
 
-  it('are in no event, error or session', async () => {
+  it('do not appear in events, errors or sessions', async () => {
     const server = await serve(503, 503, 503)
     const told: GuardEvent[] = []
     const secret = 'member-secret'
@@ -176,7 +176,7 @@ describe('the headers of a member', () => {
     expect(shown).not.toContain(secret)
   })
 
-  it('go along with a redirect to the same origin, and not to another', async () => {
+  it('are sent on a redirect to the same origin, but not to another', async () => {
     const other = await serve()
     const server = await serve(
       { status: 302, headers: { location: '/next' } },
@@ -197,7 +197,7 @@ describe('the headers of a member', () => {
     [303, 'GET', ''],
     [307, 'POST', 'body'],
     [308, 'POST', 'body'],
-  ])('follow a %d as fetch does: %s', async (status, method, body) => {
+  ])('are sent on a %d like fetch does: %s', async (status, method, body) => {
     const server = await serve({ status, headers: { location: '/next' } })
     const send = createFetch({ pool: pooled({ origin: server.url, headers }) })
     const response = await send('http://x.example/start', { method: 'POST', body: 'body' })
@@ -205,7 +205,7 @@ describe('the headers of a member', () => {
     expect(server.seen[1]).toMatchObject({ method, body, headers: { 'x-api-key': 'member' } })
   })
 
-  it('leave redirects to a caller who asked for that, and end where they never end', async () => {
+  it('respect the redirect mode of the caller and the redirect limit', async () => {
     const server = await serve(...Array(30).fill({ status: 302, headers: { location: '/again' } }))
     const send = createFetch({ pool: pooled({ origin: server.url, headers }), retry: false })
     expect((await send('http://x.example', { redirect: 'manual' })).status).toBe(302)
@@ -215,7 +215,7 @@ describe('the headers of a member', () => {
     })
   })
 
-  it('do not let a POST be sent again that arrived before a redirect', async () => {
+  it('do not allow a retry of a POST that arrived before a redirect', async () => {
     const server = await serve({ status: 307, headers: { location: '/next' } }, 'reset')
     const send = createFetch({ pool: pooled({ origin: server.url, headers }), retry: immediate })
     await expect(send('http://x.example', { method: 'POST', body: 'x' })).rejects.toThrow()

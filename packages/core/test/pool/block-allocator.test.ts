@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BlockAllocator } from '../../src/pool/scores/block-allocator.js'
 import { seededRandom } from '../../src/testing/index.js'
 
-/** A row, as whoever has it knows it. */
+/** The start and the expected numbers of a row. */
 interface Row {
   start: number
   readonly numbers: number[]
@@ -21,8 +21,8 @@ function free(blocks: BlockAllocator, row: Row): void {
 
 const rowsOf = (count: number): Row[] => Array.from({ length: count }, () => ({ start: 0, numbers: [] }))
 
-describe('rows of numbers in blocks', () => {
-  it('hold what was written to each, while they grow and are given back', () => {
+describe('BlockAllocator', () => {
+  it('preserves the numbers of every row while rows grow and are freed', () => {
     for (let seed = 1; seed <= 10; seed++) {
       const random = seededRandom(seed)
       const below = (count: number) => Math.floor(random() * count)
@@ -38,7 +38,7 @@ describe('rows of numbers in blocks', () => {
     }
   })
 
-  it('stay where they are while their blocks have room', () => {
+  it('moves a row only when its block is full', () => {
     const blocks = new BlockAllocator()
     const [row] = rowsOf(1) as [Row]
     const starts = new Set<number>()
@@ -49,7 +49,7 @@ describe('rows of numbers in blocks', () => {
     expect([...starts]).toEqual([0, 4, 4 + 16, 4 + 16 + 64])
   })
 
-  it('take back the blocks that are free before they take new ones', () => {
+  it('reuses free blocks before it allocates new ones', () => {
     const blocks = new BlockAllocator()
     const rows = rowsOf(32)
     const fill = () => {
@@ -62,7 +62,7 @@ describe('rows of numbers in blocks', () => {
       for (const row of rows) free(blocks, row)
       fill()
     }
-    // The same array, not grown once.
+    // The array has never grown.
     expect(blocks.numbers).toBe(numbers)
     expect(numbers.length).toBeLessThan(32 * (4 + 16 + 64 + 100) * 1.5)
   })

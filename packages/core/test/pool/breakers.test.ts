@@ -2,37 +2,37 @@ import { describe, expect, it } from 'vitest'
 import { type BreakerOptions, CircuitBreaker } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import {
+  ABORTED,
   answered,
   attempts,
   call,
-  called,
   calls,
+  createPool,
   FAILURE,
-  made,
-  NOTHING,
+  membersNamed,
   SUCCESS,
-  taken,
+  selectMember,
   thrown,
   withCode,
 } from './setup.js'
 
-/** A pool of one. */
-const alone = (breaker: BreakerOptions) => made({ members: called('a'), breaker })
+/** A pool of one member. */
+const alone = (breaker: BreakerOptions) => createPool({ members: membersNamed('a'), breaker })
 
-describe("a member's breaker", () => {
-  it('is called by the ids of the pool and of the member, encoded', () => {
-    const { pool } = made({ id: 'my pool', members: called('http://a:1') })
+describe('the breaker of a pool member', () => {
+  it('has an id made of the encoded ids of the pool and the member', () => {
+    const { pool } = createPool({ id: 'my pool', members: membersNamed('http://a:1') })
     expect(pool.breaker('http://a:1').id).toBe('pool:my%20pool:http%3A%2F%2Fa%3A1')
   })
 
-  it('is the same one every time, and a CircuitBreaker', () => {
-    const { pool } = made()
+  it('is the same CircuitBreaker at every call', () => {
+    const { pool } = createPool()
     expect(pool.breaker('a')).toBe(pool.breaker('a'))
     expect(pool.breaker('a')).toBeInstanceOf(CircuitBreaker)
     expect(pool.breaker('a').state).toBe('closed')
   })
 
-  it('opens with the failures that its settings say, and its member is out', () => {
+  it('opens at the failure threshold and makes its member unavailable', () => {
     const { pool } = alone({ failureThreshold: 3 })
     for (let i = 0; i < 2; i++) call(pool, FAILURE)
     expect(pool.status('a')).toBe('available')
@@ -41,22 +41,22 @@ describe("a member's breaker", () => {
     expect(pool.select(undefined, [], undefined)).toBeUndefined()
   })
 
-  it('opens with the first failure where the threshold is 1', () => {
+  it('opens at the first failure with a threshold of 1', () => {
     const { pool } = alone({ failureThreshold: 1 })
     call(pool, FAILURE)
     expect(pool.breaker('a').state).toBe('open')
   })
 
-  it('has five failures in sixty seconds for a default', () => {
-    const { pool } = made({ members: called('a') })
+  it('opens by default after five failures in sixty seconds', () => {
+    const { pool } = createPool({ members: membersNamed('a') })
     for (let i = 0; i < 4; i++) call(pool, FAILURE)
     expect(pool.breaker('a').state).toBe('closed')
     call(pool, FAILURE)
     expect(pool.breaker('a').state).toBe('open')
   })
 
-  it('knows of one failure when it is asked for', async () => {
-    const { pool, clock } = made()
+  it('contains an earlier failure when it is created on request', async () => {
+    const { pool, clock } = createPool()
     await clock.advance(7)
     call(pool, FAILURE)
     const { failureCount, lastFailureTime, failureWindow } = pool.breaker('a').snapshot()
@@ -79,7 +79,7 @@ describe("a member's breaker", () => {
     expect(pool.breaker('a').state).toBe(state)
   })
 
-  it('forgets an only failure in time, when it is asked for', async () => {
+  it('does not contain a failure that has left the window when it is created on request', async () => {
     const { pool, clock } = alone({ windowDuration: 100 })
     call(pool, FAILURE)
     const { timestamp } = { timestamp: clock.wall() }
@@ -88,7 +88,7 @@ describe("a member's breaker", () => {
     expect(pool.breaker('a').snapshot().lastFailureTime).toBe(timestamp)
   })
 
-  it('forgets consecutive failures with a success, and never by time', async () => {
+  it('resets consecutive failures at a success, but not by time', async () => {
     const { pool, clock } = alone({ failureThreshold: 2, windowType: 'consecutive', windowDuration: 100 })
     call(pool, FAILURE)
     call(pool)
@@ -102,25 +102,25 @@ describe("a member's breaker", () => {
     await clock.advance(0)
   })
 
-  it('judges rates, of slow calls too', async () => {
+  it('opens by the failure rate and by the rate of slow calls', async () => {
     const { pool, clock } = alone({ slowCallDuration: 50, slowCallRate: 0.5, minimumCalls: 2 })
     for (let i = 0; i < 2; i++) {
-      const pick = taken(pool)
+      const selection = selectMember(pool)
       await clock.advance(50)
-      pool.recordOutcome(pick, SUCCESS, [pick])
+      pool.recordOutcome(selection, SUCCESS, [selection])
     }
     expect(pool.breaker('a').state).toBe('open')
   })
 
-  it('may be adaptive', () => {
+  it('can be adaptive', () => {
     const { pool } = alone({ adaptive: true, failureThreshold: 10, windowDuration: 1000 })
     calls(pool, 3)
     call(pool, FAILURE)
     expect(pool.breaker('a').snapshot().results).toBe('1110')
   })
 
-  it('may have settings of its own, over those of the pool', async () => {
-    const { pool, clock } = made({
+  it('can have options of the member that override those of the pool', async () => {
+    const { pool, clock } = createPool({
       members: [
         { id: 'touchy', value: '', breaker: { failureThreshold: 1 } },
         { id: 'rated', value: '', breaker: { failureRate: 1, minimumCalls: 1 } },
@@ -139,15 +139,15 @@ describe("a member's breaker", () => {
     expect(call(pool)).toBe('touchy')
   })
 
-  it('does not give its settings to the next member in its place', () => {
-    const { pool } = made({ members: [{ id: 'a', value: '', breaker: { failureThreshold: 1 } }] })
+  it('does not pass its options on to the next member of the slot', () => {
+    const { pool } = createPool({ members: [{ id: 'a', value: '', breaker: { failureThreshold: 1 } }] })
     pool.remove('a')
     pool.add({ id: 'b', value: '' })
     call(pool, FAILURE)
     expect(pool.breaker('b').state).toBe('closed')
   })
 
-  it('counts what failureOn says of an answer, but not what was cancelled', () => {
+  it('counts a response that failureOn matches, but not a cancelled attempt', () => {
     const { pool } = alone({ failureThreshold: 1, failureOn: [() => true] })
     const cancelled = thrown(new DOMException('stop', 'AbortError'))
     expect(cancelled.classification?.kind).toBe('cancelled')
@@ -160,7 +160,7 @@ describe("a member's breaker", () => {
     expect(other.stats('a')).toMatchObject({ successCount: 1, failureCount: 0 })
   })
 
-  it('tells of a change of state once, and of nothing else', () => {
+  it('emits one event for each state change and no other', () => {
     const { pool } = alone({})
     const events: unknown[] = []
     pool.on((event) => events.push(event))
@@ -169,7 +169,7 @@ describe("a member's breaker", () => {
     expect(events).toMatchObject([{ type: 'breaker_changed', memberId: 'a', toState: 'open' }])
   })
 
-  it('is full until the first of its tests may end', async () => {
+  it('admits no further probe until the lease of the first one ends', async () => {
     const { pool, clock } = alone({ halfOpenMax: 2, timeoutDuration: 100 })
     pool.breaker('a').trip()
     await clock.advance(100)
@@ -179,41 +179,41 @@ describe("a member's breaker", () => {
     expect(pool.createUnavailableError().retryAfter).toBe(30)
   })
 
-  it('counts what failureOn says', () => {
+  it('counts the errors that failureOn matches', () => {
     const { pool } = alone({ failureThreshold: 1, failureOn: ['EPIPE'] })
     call(pool, thrown(withCode('ECONNRESET')))
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 1, failureCount: 0, successCount: 0 })
-    call(pool, NOTHING)
+    call(pool, ABORTED)
     call(pool)
     expect(pool.breaker('a').state).toBe('closed')
     call(pool, thrown(withCode('EPIPE')))
     expect(pool.breaker('a').state).toBe('open')
   })
 
-  it('counts nothing that says nothing of the member', () => {
+  it('does not count outcomes that are not related to the member', () => {
     const { pool } = alone({ failureThreshold: 1 })
-    call(pool, NOTHING)
+    call(pool, ABORTED)
     expect(pool.breaker('a').failureCount).toBe(0)
   })
 
-  it('takes its time from the clock of the pool', () => {
+  it('uses the clock of the pool', () => {
     const clock = fakeClock({ wall: 5 })
-    const { pool } = made({ clock })
+    const { pool } = createPool({ clock })
     pool.breaker('a').trip()
     expect(pool.breaker('a').nextTestTime).toBe(30_005)
   })
 })
 
-describe('an open member', () => {
-  it('is no candidate until its time is up; its next use is then the test', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 100 } })
+describe('a pool member with an open breaker', () => {
+  it('is not selected until the open duration has passed, and the next selection is the probe', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 100 } })
     pool.breaker('a').trip()
     await clock.advance(99)
     expect(calls(pool, 2)).toEqual(['b', 'c'])
     expect(pool.status('a')).toBe('open')
     await clock.advance(1)
     expect([pool.status('a'), pool.breaker('a').state]).toEqual(['open', 'open'])
-    const test = taken(pool)
+    const test = selectMember(pool)
     expect(test.member.id).toBe('a')
     expect(pool.breaker('a').state).toBe('half_open')
     expect(pool.status('a')).toBe('half_open')
@@ -223,8 +223,8 @@ describe('an open member', () => {
     expect(calls(pool, 2)).toEqual(['c', 'a'])
   })
 
-  it('is out again when the test fails', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 100 } })
+  it('becomes unavailable again when the probe fails', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 100 } })
     pool.breaker('a').trip()
     await clock.advance(100)
     call(pool, FAILURE)
@@ -233,23 +233,23 @@ describe('an open member', () => {
     expect(call(pool)).toBe('a')
   })
 
-  it('is tested by as many calls at a time as halfOpenMax says', async () => {
+  it('admits as many concurrent probes as halfOpenMax', async () => {
     const { pool, clock } = alone({ timeoutDuration: 100, halfOpenMax: 2, successThreshold: 3 })
     pool.breaker('a').trip()
     await clock.advance(100)
-    const [first, second] = [taken(pool), taken(pool)]
+    const [first, second] = [selectMember(pool), selectMember(pool)]
     expect(pool.select(undefined, [], undefined)).toBeUndefined()
     pool.recordOutcome(first, SUCCESS, [first])
-    const third = taken(pool)
+    const third = selectMember(pool)
     expect(pool.select(undefined, [], undefined)).toBeUndefined()
-    for (const pick of [second, third]) pool.recordOutcome(pick, SUCCESS, [pick])
+    for (const selection of [second, third]) pool.recordOutcome(selection, SUCCESS, [selection])
     expect(pool.breaker('a').state).toBe('closed')
   })
 
   it.each([
     [undefined, 100],
     [30, 30],
-  ])('whose test hangs is a candidate again after its lease (%s)', async (lease, ms) => {
+  ])('is selectable again when the lease of a hanging probe ends (%s)', async (lease, ms) => {
     const { pool, clock } = alone({ timeoutDuration: 100 })
     pool.breaker('a').trip()
     await clock.advance(100)
@@ -261,20 +261,20 @@ describe('an open member', () => {
     expect(pool.select(undefined, [], lease)?.member.id).toBe('a')
   })
 
-  it('is a candidate again as soon as a test says nothing of it', async () => {
+  it('is selectable again when a probe ends without an outcome for the breaker', async () => {
     const { pool, clock } = alone({ timeoutDuration: 100 })
     pool.breaker('a').trip()
     await clock.advance(100)
-    call(pool, NOTHING)
+    call(pool, ABORTED)
     expect(pool.breaker('a').state).toBe('half_open')
     expect(call(pool)).toBe('a')
     expect(pool.breaker('a').state).toBe('closed')
   })
 
-  it('takes no notice of calls that began before it opened', () => {
+  it('ignores the outcomes of attempts that started before it opened', () => {
     const { pool } = alone({ failureThreshold: 2 })
-    const late = taken(pool)
-    const later = taken(pool)
+    const late = selectMember(pool)
+    const later = selectMember(pool)
     call(pool, FAILURE)
     call(pool, FAILURE)
     pool.recordOutcome(late, SUCCESS, [late])
@@ -285,8 +285,8 @@ describe('an open member', () => {
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 4, successCount: 1, failureCount: 3 })
   })
 
-  it('stays out for longer when it is tripped again', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 100 } })
+  it('stays unavailable for longer when it is tripped again', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 100 } })
     pool.breaker('a').trip()
     await clock.advance(60)
     pool.breaker('a').trip()
@@ -296,8 +296,8 @@ describe('an open member', () => {
     expect(call(pool)).toBe('a')
   })
 
-  it('is out again at once when it is tripped after its time was up', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 100 } })
+  it('becomes unavailable at once when it is tripped after the open duration', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 100 } })
     pool.breaker('a').trip()
     await clock.advance(100)
     expect(pool.pick()?.id).toBe('a')
@@ -306,8 +306,8 @@ describe('an open member', () => {
     expect(calls(pool, 3)).toEqual(['b', 'c', 'b'])
   })
 
-  it('is back at once when it is reset or switched off', () => {
-    const { pool } = made()
+  it('is available at once when its breaker is reset or disabled', () => {
+    const { pool } = createPool()
     pool.breaker('a').trip()
     pool.breaker('b').trip()
     pool.breaker('a').reset()
@@ -315,8 +315,8 @@ describe('an open member', () => {
     expect(calls(pool, 3)).toEqual(['a', 'b', 'c'])
   })
 
-  it('whose place for a test another took is passed over', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 100, probeLease: 20 } })
+  it('is skipped while another call holds its probe permit', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 100, probeLease: 20 } })
     pool.breaker('a').trip()
     await clock.advance(100)
     expect(pool.breaker('a').admit()).toBeDefined()
@@ -325,10 +325,10 @@ describe('an open member', () => {
     expect(call(pool)).toBe('a')
   })
 
-  it('comes back in its order among many', async () => {
+  it('becomes available in the order of the open durations among many members', async () => {
     const ids = Array.from({ length: 100 }, (_, i) => `m${i}`)
-    const { pool, clock } = made({ members: called(...ids) })
-    // In a scrambled order, a tenth of a second apart.
+    const { pool, clock } = createPool({ members: membersNamed(...ids) })
+    // The breakers open in a shuffled order, 100 ms apart.
     const order = ids.map((_, i) => ids[(i * 37) % 100] as string)
     for (const id of order) {
       pool.breaker(id).trip()
@@ -345,9 +345,9 @@ describe('an open member', () => {
   })
 })
 
-describe('a pool where everybody is out', () => {
-  it('refuses at once and says when to come back', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 100 }, id: 'proxies' })
+describe('a pool without available members', () => {
+  it('rejects calls at once and reports retryAfter', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 100 }, id: 'proxies' })
     for (const id of ['b', 'a', 'c']) {
       pool.breaker(id).trip()
       await clock.advance(10)
@@ -359,8 +359,8 @@ describe('a pool where everybody is out', () => {
     expect(error.message).toBe('none of the 3 members of the pool proxies is available; retry in 70 ms')
   })
 
-  it('says when the next one is due though others were expected before', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 100 } })
+  it('reports the next available time when earlier entries are outdated', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 100 } })
     for (const id of ['a', 'b', 'c']) {
       pool.breaker(id).trip()
       await clock.advance(10)
@@ -372,16 +372,16 @@ describe('a pool where everybody is out', () => {
     expect(pool.createUnavailableError().retryAfter).toBe(100)
   })
 
-  it('says nothing of a time where waiting does not help', () => {
-    const { pool } = made()
+  it('reports no retryAfter when waiting does not help', () => {
+    const { pool } = createPool()
     for (const id of ['a', 'b', 'c']) pool.drain(id)
     const error = pool.createUnavailableError()
     expect(error.retryAfter).toBeUndefined()
     expect(error.message).toBe('none of the 3 members of the pool p is available')
-    expect(made({ members: [] }).pool.createUnavailableError().code).toBe('POOL_UNAVAILABLE')
+    expect(createPool({ members: [] }).pool.createUnavailableError().code).toBe('POOL_UNAVAILABLE')
   })
 
-  it('says 0 where somebody has just come back', async () => {
+  it('reports a retryAfter of 0 when a member has just become available', async () => {
     const { pool, clock } = alone({ timeoutDuration: 100 })
     pool.breaker('a').trip()
     await clock.advance(100)
@@ -389,8 +389,8 @@ describe('a pool where everybody is out', () => {
     expect(call(pool)).toBe('a')
   })
 
-  it('uses those again that were tried where no others are left', () => {
-    const { pool } = made({ breaker: { failureThreshold: 2 } })
+  it('selects tried members again when no others are available', () => {
+    const { pool } = createPool({ breaker: { failureThreshold: 2 } })
     pool.drain('c')
     expect(attempts(pool, 4)).toEqual(['a', 'b', 'a', 'b'])
     expect(pool.select(undefined, [], undefined)).toBeUndefined()

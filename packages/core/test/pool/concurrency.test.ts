@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { guard, type StrategyName } from '../../src/index.js'
 import type { Selection } from '../../src/pool/members/member-pool.js'
 import { seededRandom } from '../../src/testing/index.js'
-import { called, FAILURE, made, NOTHING, SUCCESS } from './setup.js'
+import { ABORTED, createPool, FAILURE, membersNamed, SUCCESS } from './setup.js'
 
 const CALLS = 10_000
 const ids = Array.from({ length: 50 }, (_, i) => `m${i}`)
@@ -18,21 +18,25 @@ const strategies: StrategyName[] = [
   'cost',
 ]
 
-describe('ten thousand calls at once', () => {
-  it.each(strategies)('by %s lose nothing and count nothing twice', (strategy) => {
+describe('a pool with ten thousand concurrent calls', () => {
+  it.each(strategies)('records every outcome exactly once with the strategy %s', (strategy) => {
     const random = seededRandom(3)
-    const { pool } = made({ strategy, members: called(...ids), breaker: { failureThreshold: 1e9 } })
-    const picks: Selection<string>[] = []
+    const { pool } = createPool({
+      strategy,
+      members: membersNamed(...ids),
+      breaker: { failureThreshold: 1e9 },
+    })
+    const selections: Selection<string>[] = []
     for (let i = 0; i < CALLS; i++)
-      picks.push(pool.select({ session: `s${i}` }, [], undefined) as Selection<string>)
+      selections.push(pool.select({ session: `s${i}` }, [], undefined) as Selection<string>)
     const expected = { successCount: 0, failureCount: 0, totalAttempts: 0 }
-    for (const pick of picks.toSorted(() => random() - 0.5)) {
-      const outcome = [SUCCESS, FAILURE, NOTHING][Math.floor(random() * 3)] as typeof SUCCESS
+    for (const selection of selections.toSorted(() => random() - 0.5)) {
+      const outcome = [SUCCESS, FAILURE, ABORTED][Math.floor(random() * 3)] as typeof SUCCESS
       expected.totalAttempts++
       if (outcome === SUCCESS) expected.successCount++
       if (outcome === FAILURE) expected.failureCount++
-      pool.recordOutcome(pick, outcome, [pick])
-      pool.recordOutcome(pick, SUCCESS, [pick])
+      pool.recordOutcome(selection, outcome, [selection])
+      pool.recordOutcome(selection, SUCCESS, [selection])
     }
     const sum = { successCount: 0, failureCount: 0, totalAttempts: 0 }
     for (const id of ids) {
@@ -44,9 +48,9 @@ describe('ten thousand calls at once', () => {
     expect(sum).toEqual(expected)
   })
 
-  it('through a guard, with retries, are all in the books', async () => {
+  it('records every attempt of calls through a guard with retries', async () => {
     const random = seededRandom(4)
-    const { pool, clock } = made({ members: called(...ids), breaker: { failureThreshold: 1e9 } })
+    const { pool, clock } = createPool({ members: membersNamed(...ids), breaker: { failureThreshold: 1e9 } })
     const calls = guard({ pool, clock, retry: { maxAttempts: 3, backoffType: 'immediate' } })
     let failed = 0
     let succeeded = 0
@@ -69,11 +73,14 @@ describe('ten thousand calls at once', () => {
     expect(stats.reduce((sum, { totalAttempts }) => sum + totalAttempts, 0)).toBe(succeeded + failed)
   })
 
-  it('test a member that half-opens no more often than halfOpenMax says', async () => {
-    const { pool, clock } = made({ members: called('a'), breaker: { halfOpenMax: 3, timeoutDuration: 100 } })
+  it('admits no more probes of a half-open member than halfOpenMax', async () => {
+    const { pool, clock } = createPool({
+      members: membersNamed('a'),
+      breaker: { halfOpenMax: 3, timeoutDuration: 100 },
+    })
     pool.breaker('a').trip()
     await clock.advance(100)
     const taken = Array.from({ length: CALLS }, () => pool.select(undefined, [], undefined))
-    expect(taken.filter((pick) => pick !== undefined)).toHaveLength(3)
+    expect(taken.filter((selection) => selection !== undefined)).toHaveLength(3)
   })
 })

@@ -3,12 +3,12 @@ import type { PoolEvent } from '../../src/index.js'
 import {
   answered,
   call,
-  called,
   calls,
+  createPool,
   FAILURE,
-  made,
+  membersNamed,
   SUCCESS,
-  taken,
+  selectMember,
   thrown,
   withCode,
   withStatus,
@@ -17,9 +17,9 @@ import {
 const limited = (seconds?: number) =>
   thrown(withStatus(429, seconds === undefined ? {} : { 'retry-after': `${seconds}` }))
 
-describe('a member that answers 429', () => {
-  it('rests as long as it asks for', async () => {
-    const { pool, clock } = made()
+describe('a pool member that answers 429', () => {
+  it('has a cooldown of the requested time', async () => {
+    const { pool, clock } = createPool()
     call(pool, limited(5))
     expect(pool.status('a')).toBe('resting')
     await clock.advance(4999)
@@ -29,8 +29,8 @@ describe('a member that answers 429', () => {
     expect(calls(pool, 2)).toEqual(['c', 'a'])
   })
 
-  it('rests for timeoutDuration where it asks for nothing', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 70 } })
+  it('has a cooldown of timeoutDuration without a requested time', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 70 } })
     call(pool, limited())
     await clock.advance(69)
     expect(calls(pool, 3)).toEqual(['b', 'c', 'b'])
@@ -38,14 +38,14 @@ describe('a member that answers 429', () => {
     expect(calls(pool, 2)).toEqual(['c', 'a'])
   })
 
-  it('rests for its own timeoutDuration where it has one', async () => {
-    const { pool } = made({ members: [{ id: 'a', value: '', breaker: { timeoutDuration: 7 } }] })
+  it('has a cooldown of its own timeoutDuration if it has one', async () => {
+    const { pool } = createPool({ members: [{ id: 'a', value: '', breaker: { timeoutDuration: 7 } }] })
     call(pool, limited())
     expect(pool.createUnavailableError().retryAfter).toBe(7)
   })
 
-  it('does not rest where it asks for 0', () => {
-    const { pool } = made({ members: called('a') })
+  it('has no cooldown when it requests 0', () => {
+    const { pool } = createPool({ members: membersNamed('a') })
     const events: PoolEvent[] = []
     pool.on((event) => events.push(event))
     call(pool, limited(0))
@@ -53,16 +53,20 @@ describe('a member that answers 429', () => {
     expect(events).toEqual([])
   })
 
-  it('is not held to anything: its breaker, its failures and its score do not change', () => {
-    const { pool } = made({ members: called('a'), strategy: 'score', breaker: { failureThreshold: 1 } })
+  it('keeps its breaker, failure count and score', () => {
+    const { pool } = createPool({
+      members: membersNamed('a'),
+      strategy: 'score',
+      breaker: { failureThreshold: 1 },
+    })
     call(pool, limited(0))
     expect(pool.breaker('a').snapshot()).toMatchObject({ state: 'closed', failureCount: 0 })
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 1, failureCount: 0, successCount: 0, score: 0.5 })
   })
 
-  it('is not held to it where failureOn says so either', () => {
-    const { pool } = made({
-      members: called('a'),
+  it('does not count as failed even if failureOn matches', () => {
+    const { pool } = createPool({
+      members: membersNamed('a'),
       breaker: { failureThreshold: 1, failureOn: ['rate_limited'] },
     })
     call(pool, limited(0))
@@ -76,16 +80,16 @@ describe('a member that answers 429', () => {
       'another kind of limit',
       thrown(Object.assign(new Error(), { name: 'ThrottlingException', retryAfter: 2000 })),
     ],
-  ])('may do so by %s', (_, outcome) => {
-    const { pool } = made()
+  ])('has a cooldown after %s', (_, outcome) => {
+    const { pool } = createPool()
     call(pool, outcome)
     expect(pool.status('a')).toBe('resting')
     expect(pool.stats('a')).toMatchObject({ successCount: 0, failureCount: 0 })
   })
 
-  it('rests until the later of two hints', async () => {
-    const { pool, clock } = made({ members: called('a') })
-    const [first, second, third] = [taken(pool), taken(pool), taken(pool)]
+  it('has a cooldown until the later of two requested times', async () => {
+    const { pool, clock } = createPool({ members: membersNamed('a') })
+    const [first, second, third] = [selectMember(pool), selectMember(pool), selectMember(pool)]
     pool.recordOutcome(first, limited(5), [first])
     pool.recordOutcome(second, limited(2), [second])
     expect(pool.createUnavailableError().retryAfter).toBe(5000)
@@ -94,8 +98,8 @@ describe('a member that answers 429', () => {
     expect(pool.createUnavailableError().retryAfter).toBe(4000)
   })
 
-  it('is told of with how long it rests', async () => {
-    const { pool, clock } = made()
+  it('is reported to listeners with the duration of the cooldown', async () => {
+    const { pool, clock } = createPool()
     const events: PoolEvent[] = []
     pool.on((event) => events.push(event))
     call(pool, limited(5))
@@ -105,8 +109,8 @@ describe('a member that answers 429', () => {
     ])
   })
 
-  it('comes back when it is enabled', () => {
-    const { pool } = made({ members: called('a') })
+  it('is available again when it is enabled', () => {
+    const { pool } = createPool({ members: membersNamed('a') })
     const events: PoolEvent[] = []
     call(pool, limited(5))
     pool.on((event) => events.push(event))
@@ -115,16 +119,16 @@ describe('a member that answers 429', () => {
     expect(call(pool)).toBe('a')
   })
 
-  it('does not hand its rest to the next in its place', () => {
-    const { pool } = made({ members: called('a') })
+  it('does not pass its cooldown on to the next member of the slot', () => {
+    const { pool } = createPool({ members: membersNamed('a') })
     call(pool, limited(5))
     pool.remove('a')
     pool.add({ id: 'b', value: '' })
     expect(call(pool)).toBe('b')
   })
 
-  it('frees the place of a test, and is tested again after its rest', async () => {
-    const { pool, clock } = made({ members: called('a'), breaker: { timeoutDuration: 100 } })
+  it('releases the probe permit, and is probed again after the cooldown', async () => {
+    const { pool, clock } = createPool({ members: membersNamed('a'), breaker: { timeoutDuration: 100 } })
     pool.breaker('a').trip()
     await clock.advance(100)
     call(pool, limited(5))
@@ -135,12 +139,12 @@ describe('a member that answers 429', () => {
     expect(pool.breaker('a').state).toBe('closed')
   })
 
-  it('stays out when its breaker is open for longer', async () => {
-    const { pool, clock } = made({
-      members: called('a'),
+  it('stays unavailable when its breaker is open for longer than the cooldown', async () => {
+    const { pool, clock } = createPool({
+      members: membersNamed('a'),
       breaker: { timeoutDuration: 10_000, failureThreshold: 1 },
     })
-    const [first, second] = [taken(pool), taken(pool)]
+    const [first, second] = [selectMember(pool), selectMember(pool)]
     pool.recordOutcome(first, limited(5), [first])
     pool.recordOutcome(second, FAILURE, [second])
     expect(pool.status('a')).toBe('resting')
@@ -149,27 +153,27 @@ describe('a member that answers 429', () => {
     expect(pool.createUnavailableError().retryAfter).toBe(5000)
   })
 
-  it('is not failed over from unless the pool is told so', () => {
-    const { pool } = made()
-    const pick = taken(pool)
-    expect(pool.recordOutcome(pick, limited(), [pick])).toBe(false)
-    const told = made({ memberFaults: [429] }).pool
-    const other = taken(told)
+  it('does not cause a failover unless memberFaults includes 429', () => {
+    const { pool } = createPool()
+    const selection = selectMember(pool)
+    expect(pool.recordOutcome(selection, limited(), [selection])).toBe(false)
+    const told = createPool({ memberFaults: [429] }).pool
+    const other = selectMember(told)
     expect(told.recordOutcome(other, limited(), [other])).toBe(true)
     expect(told.status('a')).toBe('resting')
   })
 
-  it('is not taken for the fault of those before it', () => {
-    const { pool } = made({ memberFaults: [403, 429] })
-    const first = taken(pool)
-    const second = taken(pool, undefined, [first])
+  it('does not confirm the faults of members that were tried before', () => {
+    const { pool } = createPool({ memberFaults: [403, 429] })
+    const first = selectMember(pool)
+    const second = selectMember(pool, undefined, [first])
     pool.recordOutcome(first, thrown(withStatus(403)), [first, second])
     pool.recordOutcome(second, limited(), [first, second])
     expect(pool.stats('a').failureCount).toBe(0)
   })
 
-  it('leaves other errors alone', () => {
-    const { pool } = made()
+  it('does not start a cooldown after other errors', () => {
+    const { pool } = createPool()
     call(pool, thrown(withStatus(503, { 'retry-after': '9' })))
     call(pool, thrown(withCode('ECONNRESET')))
     call(pool, SUCCESS)

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { PoolEvent } from '../../src/index.js'
 import type { PoolCoordinator } from '../../src/internal/index.js'
-import { call, called, calls, FAILURE, made, taken, thrown, withStatus } from './setup.js'
+import { call, calls, createPool, FAILURE, membersNamed, selectMember, thrown, withStatus } from './setup.js'
 
 const limited = (seconds: number) => thrown(withStatus(429, { 'retry-after': `${seconds}` }))
 
-/** A pool and what it tells the same pool elsewhere. */
+/** A pool, and the calls of its coordinator. */
 function linked(...ids: string[]) {
-  const { pool, clock } = made({ members: called(...ids) })
+  const { pool, clock } = createPool({ members: membersNamed(...ids) })
   const told: unknown[][] = []
   const link: PoolCoordinator = {
     onCooldownStarted: (...of) => told.push(of),
@@ -19,8 +19,8 @@ function linked(...ids: string[]) {
   return { pool, clock, told, events }
 }
 
-describe('a rest that was asked for elsewhere', () => {
-  it('leaves the member alone for as long, and is told of', async () => {
+describe('a cooldown from another node', () => {
+  it('makes the member unavailable for its duration and is reported to listeners', async () => {
     const { pool, clock, events } = linked('a', 'b')
     expect(pool.startCooldown('a', 50)).toBe(true)
     expect(pool.status('a')).toBe('resting')
@@ -35,14 +35,14 @@ describe('a rest that was asked for elsewhere', () => {
     expect(pool.cooldownRemaining('a')).toBe(0)
   })
 
-  it('is not told back', () => {
+  it('is not sent back to the coordinator', () => {
     const { pool, told } = linked('a')
     pool.startCooldown('a', 50)
     pool.endCooldown('a')
     expect(told).toEqual([])
   })
 
-  it('changes nothing where the member rests as long already', () => {
+  it('changes nothing when the current cooldown ends later', () => {
     const { pool, events } = linked('a')
     pool.startCooldown('a', 50)
     expect(pool.startCooldown('a', 50)).toBe(false)
@@ -53,21 +53,21 @@ describe('a rest that was asked for elsewhere', () => {
     expect(pool.cooldownRemaining('a')).toBe(51)
   })
 
-  it.each([0, -1, Number.NaN])('of %s ms is none', (ms) => {
+  it.each([0, -1, Number.NaN])('of %s ms is ignored', (ms) => {
     const { pool, events } = linked('a')
     expect(pool.startCooldown('a', ms)).toBe(false)
     expect(pool.status('a')).toBe('available')
     expect(events).toEqual([])
   })
 
-  it('may come for a member that has gone', () => {
+  it('is ignored for a removed member', () => {
     const { pool } = linked('a')
     expect(pool.startCooldown('gone', 50)).toBe(false)
     expect(pool.endCooldown('gone')).toBe(false)
     expect(() => pool.cooldownRemaining('gone')).toThrow('has no member "gone"')
   })
 
-  it('ends when it was ended elsewhere', () => {
+  it('ends when another node ends it', () => {
     const { pool, events } = linked('a')
     expect(pool.endCooldown('a')).toBe(false)
     pool.startCooldown('a', 50)
@@ -76,7 +76,7 @@ describe('a rest that was asked for elsewhere', () => {
     expect(events).toMatchObject([{ change: 'rested' }, { change: 'enabled', memberId: 'a' }])
   })
 
-  it('is no rest any more when its time is up, whatever is done then', async () => {
+  it('is over after its duration, whatever happens then', async () => {
     const { pool, clock, told, events } = linked('a')
     pool.startCooldown('a', 50)
     await clock.advance(50)
@@ -86,7 +86,7 @@ describe('a rest that was asked for elsewhere', () => {
     expect(events).toHaveLength(1)
   })
 
-  it('leaves a drained member drained', () => {
+  it('does not enable a drained member when it ends', () => {
     const { pool } = linked('a')
     pool.drain('a')
     pool.startCooldown('a', 50)
@@ -95,21 +95,26 @@ describe('a rest that was asked for elsewhere', () => {
   })
 })
 
-describe('a link to the same pool elsewhere', () => {
-  it('is told of a rest that begins here, or becomes longer', () => {
+describe('a pool coordinator', () => {
+  it('receives a cooldown that starts or becomes longer on this node', () => {
     const { pool, told } = linked('a')
-    const picks = [taken(pool), taken(pool), taken(pool), taken(pool)] as const
-    pool.recordOutcome(picks[0], limited(5), [])
-    pool.recordOutcome(picks[1], limited(2), [])
-    pool.recordOutcome(picks[2], limited(9), [])
-    pool.recordOutcome(picks[3], limited(0), [])
+    const selections = [
+      selectMember(pool),
+      selectMember(pool),
+      selectMember(pool),
+      selectMember(pool),
+    ] as const
+    pool.recordOutcome(selections[0], limited(5), [])
+    pool.recordOutcome(selections[1], limited(2), [])
+    pool.recordOutcome(selections[2], limited(9), [])
+    pool.recordOutcome(selections[3], limited(0), [])
     expect(told).toEqual([
       ['a', 5000],
       ['a', 9000],
     ])
   })
 
-  it('is told of a rest that is ended here by hand', () => {
+  it('receives the end of a cooldown by enable', () => {
     const { pool, told } = linked('a')
     pool.enable('a')
     pool.drain('a')
@@ -121,7 +126,7 @@ describe('a link to the same pool elsewhere', () => {
     expect(call(pool)).toBe('a')
   })
 
-  it('is told of nothing once it is undone', () => {
+  it('receives nothing after it is removed', () => {
     const { pool, told } = linked('a')
     pool.setCoordinator(undefined)
     call(pool, limited(5))
@@ -130,10 +135,10 @@ describe('a link to the same pool elsewhere', () => {
   })
 })
 
-describe('the breaker of a member that stands where others say', () => {
-  it('is chosen again as soon as they say so', async () => {
-    const { pool, clock } = made({
-      members: called('a'),
+describe('a member breaker that applies a remote state', () => {
+  it('makes its member selectable as soon as the remote state allows', async () => {
+    const { pool, clock } = createPool({
+      members: membersNamed('a'),
       breaker: { failureThreshold: 1, timeoutDuration: 90 },
     })
     call(pool, FAILURE)
@@ -145,9 +150,9 @@ describe('the breaker of a member that stands where others say', () => {
     expect(call(pool)).toBe('a')
   })
 
-  it('stays open as long as they say, though it was open before', async () => {
-    const { pool, clock } = made({
-      members: called('a'),
+  it('stays open until the remote time if it was already open', async () => {
+    const { pool, clock } = createPool({
+      members: membersNamed('a'),
       breaker: { failureThreshold: 1, timeoutDuration: 90 },
     })
     call(pool, FAILURE)
@@ -160,8 +165,8 @@ describe('the breaker of a member that stands where others say', () => {
     expect(call(pool)).toBe('a')
   })
 
-  it('changes nothing for the next in its place once it is removed', async () => {
-    const { pool, clock } = made({ members: called('a') })
+  it('does not affect the next member of the slot after its member was removed', async () => {
+    const { pool, clock } = createPool({ members: membersNamed('a') })
     const breaker = pool.breaker('a')
     pool.remove('a')
     breaker.scheduleProbe(clock.now() + 5)
@@ -173,8 +178,8 @@ describe('the breaker of a member that stands where others say', () => {
     expect(call(pool)).toBe('b')
   })
 
-  it('is out by what they say alone', () => {
-    const { pool } = made()
+  it('makes its member unavailable by the remote state alone', () => {
+    const { pool } = createPool()
     pool
       .breaker('a')
       .applyRemoteState({ state: 'open', left: 7, openFor: 90, openings: 1, failures: 1, off: false })

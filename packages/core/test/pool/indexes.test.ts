@@ -8,19 +8,19 @@ import { TimeHeap } from '../../src/pool/indexes/time-heap.js'
 import { TournamentTree } from '../../src/pool/indexes/tournament-tree.js'
 import { seededRandom } from '../../src/testing/index.js'
 
-/** Numbers by chance, the same every time. */
+/** Seeded random integers. */
 function dice(seed: number): (count: number) => number {
   const random = seededRandom(seed)
   return (count) => Math.floor(random() * count)
 }
 
-/** An assertion is made only where there is a difference. */
+/** Asserts only when there is a difference, because assertions are slow. */
 function same(real: unknown, expected: unknown): void {
   if (!Object.is(real, expected)) expect(real).toBe(expected)
 }
 
-describe('bits', () => {
-  it.each([32, 64, 1024, 2048, 40_000])('find the next of numbers below %d, as a set would', (capacity) => {
+describe('BitSet', () => {
+  it.each([32, 64, 1024, 2048, 40_000])('finds the next of integers below %d like a Set', (capacity) => {
     const below = dice(capacity)
     const bits = new BitSet()
     bits.grow(capacity)
@@ -41,7 +41,7 @@ describe('bits', () => {
     }
   })
 
-  it('keep what is in them when they grow', () => {
+  it('keeps its elements when it grows', () => {
     const bits = new BitSet()
     bits.grow(32)
     for (const index of [0, 7, 31]) bits.set(index)
@@ -55,12 +55,12 @@ describe('bits', () => {
   })
 })
 
-describe('a list of slots drawn at once', () => {
+describe('DenseSet.pickMany', () => {
   const dense = new DenseSet()
   dense.grow(32)
   for (const slot of [3, 5, 9]) dense.insert(slot)
 
-  it('has each of them as often, by one number of chance', () => {
+  it('draws every slot equally often from one random number', () => {
     const random = seededRandom(4)
     let asked = 0
     const counts = new Map<number, number>()
@@ -81,13 +81,13 @@ describe('a list of slots drawn at once', () => {
     for (const count of counts.values()) expect(Math.abs(count - 2000)).toBeLessThan(200)
   })
 
-  it.each([1, -1, Number.NaN, Infinity])('has only them where chance gives %d', (number) => {
+  it.each([1, -1, Number.NaN, Infinity])('draws only slots of the set when random returns %d', (number) => {
     const list = new Int32Array(8)
     dense.pickMany(() => number, [], list)
     for (const slot of list) expect([3, 5, 9]).toContain(slot)
   })
 
-  it('has none that was tried, and -1 where all were', () => {
+  it('draws no tried slot, and -1 when all were tried', () => {
     const list = new Int32Array(8).fill(-7)
     dense.pickMany(seededRandom(1), [3, 9, 30], list)
     expect([...list]).toEqual(Array(8).fill(5))
@@ -96,8 +96,8 @@ describe('a list of slots drawn at once', () => {
   })
 })
 
-describe('those that are due', () => {
-  it('come in the order of their times', () => {
+describe('TimeHeap', () => {
+  it('returns slots in the order of their times', () => {
     const below = dice(1)
     const due = new TimeHeap()
     const all: [time: number, slot: number][] = []
@@ -120,8 +120,8 @@ describe('those that are due', () => {
   })
 })
 
-describe('sums of weights', () => {
-  it('find the slot at any point', () => {
+describe('PrefixSumTree', () => {
+  it('finds the slot at any point of the sum', () => {
     const below = dice(2)
     const sums = new PrefixSumTree()
     const weights = Array.from({ length: 64 }, () => 0)
@@ -145,7 +145,7 @@ describe('sums of weights', () => {
     }
   })
 
-  it('never find a slot without weight, though a point lie beyond the sum', () => {
+  it('never finds a slot of weight 0, even for a point beyond the sum', () => {
     const sums = new PrefixSumTree()
     sums.grow(32)
     sums.set(5, 1)
@@ -154,8 +154,8 @@ describe('sums of weights', () => {
   })
 })
 
-describe('the least of numbers', () => {
-  it('is the one that a look at all of them finds', () => {
+describe('TournamentTree', () => {
+  it('finds the same slot as a linear search', () => {
     const below = dice(3)
     const turns = Array.from({ length: 64 }, () => 0)
     const keys = Array.from({ length: 64 }, () => Infinity)
@@ -190,8 +190,8 @@ describe('the least of numbers', () => {
   })
 })
 
-describe('a dense set', () => {
-  it('draws each of its slots, and no other, as often', () => {
+describe('DenseSet', () => {
+  it('draws each of its slots equally often and no other', () => {
     const below = dice(4)
     const random = seededRandom(5)
     const dense = new DenseSet()
@@ -234,10 +234,10 @@ describe('a dense set', () => {
   })
 })
 
-describe('a ring', () => {
+describe('HashRing', () => {
   const points = (hash: number) => [0, 1, 2, 3].map((i) => mixBits(hash + i * 0x9e3779b9))
 
-  it('finds the slot with a point nearest to one of the looks, all the way round', () => {
+  it('finds the slot with the point nearest to one of the probes, around the whole ring', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const below = dice(seed)
       const ring = new HashRing()
@@ -248,10 +248,10 @@ describe('a ring', () => {
         const slot = below(step < 60 ? 32 : 128)
         const hash = slots.get(slot)
         if (hash === undefined) {
-          // Now and then two of them are at the same points, and one of them is a low number.
-          const made = below(6) === 0 ? hashString('twin') : below(2 ** 32)
-          ring.insert(slot, made)
-          slots.set(slot, made)
+          // Some slots share the same points.
+          const hash = below(6) === 0 ? hashString('duplicate') : below(2 ** 32)
+          ring.insert(slot, hash)
+          slots.set(slot, hash)
         } else if (slots.size > below(12)) {
           ring.delete(slot, hash)
           slots.delete(slot)
@@ -275,8 +275,8 @@ describe('a ring', () => {
   })
 })
 
-describe('hashes', () => {
-  it('are the same on every machine', () => {
+describe('hashString', () => {
+  it('returns the same numbers on every machine', () => {
     expect([hashString(''), hashString('a'), hashString('user-1'), mixBits(0), mixBits(1)]).toEqual([
       2872998923, 444641715, 2005895916, 0, 0x514e28b7,
     ])

@@ -2,11 +2,11 @@ import { expect, it } from 'vitest'
 import { guard, Pool } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-it('a test of a member that its attempt timeout ends is a failure though a moment passes between lease and start', async () => {
-  const still = fakeClock()
-  let moments = 0
-  // As on a machine, each reading of the clock is a little later than the one before.
-  const clock = { ...still, now: () => still.now() + ++moments / 1000 }
+it('a probe of a pool member that ends by the attempt timeout is a failure although time passes between lease and start', async () => {
+  const fake = fakeClock()
+  let readings = 0
+  // As on a real machine, each reading of the clock is slightly later than the previous one.
+  const clock = { ...fake, now: () => fake.now() + ++readings / 1000 }
   const pool = new Pool({
     id: 'p',
     members: [{ id: 'a', value: 1 }],
@@ -14,11 +14,11 @@ it('a test of a member that its attempt timeout ends is a failure though a momen
     clock,
   })
   pool.breaker('a').trip()
-  await still.advance(1001)
-  const test = guard({ clock, retry: false, pool, timeout: { attempt: 100 } })
+  await fake.advance(1001)
+  const probe = guard({ clock, retry: false, pool, timeout: { attempt: 100 } })
     .run(() => new Promise<never>(() => {}))
     .catch((error: { code: string }) => error.code)
-  await still.advance(200)
-  expect(await test).toBe('ATTEMPT_TIMEOUT')
+  await fake.advance(200)
+  expect(await probe).toBe('ATTEMPT_TIMEOUT')
   expect(pool.breaker('a').state).toBe('open')
 })

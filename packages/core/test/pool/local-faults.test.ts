@@ -14,7 +14,7 @@ const thrown = (result: unknown): SelectionOutcome => ({
   endedAt: undefined,
 })
 
-describe('a fault of the network at this end', () => {
+describe('isLocalFault', () => {
   it.each(['ENETDOWN', 'ENETUNREACH', 'EAI_AGAIN', 'ENOTFOUND'])('is %s', (code) => {
     expect(isLocalFault(thrown(withCode(code)))).toBe(true)
   })
@@ -23,21 +23,21 @@ describe('a fault of the network at this end', () => {
     expect(isLocalFault(thrown(withCode(code)))).toBe(false)
   })
 
-  it('is one behind an error that says nothing of the network', () => {
+  it('is true for a local code in the cause of another error', () => {
     const cause = withCode('ENETDOWN')
     expect(isLocalFault(thrown(new TypeError('fetch failed', { cause })))).toBe(true)
     expect(isLocalFault(thrown(withCode('E_OWN', { cause })))).toBe(true)
     expect(isLocalFault(thrown(withCode(7, { cause })))).toBe(true)
   })
 
-  it('is none where another code of the network lies beside it', () => {
+  it('is false when the error also contains another network code', () => {
     const both = (...codes: string[]) => new AggregateError(codes.map((code) => withCode(code)))
     expect(isLocalFault(thrown(both('ENETUNREACH', 'ENETUNREACH')))).toBe(true)
     expect(isLocalFault(thrown(both('ENETUNREACH', 'ECONNREFUSED')))).toBe(false)
     expect(isLocalFault(thrown(both('ETIMEDOUT', 'ENETUNREACH')))).toBe(false)
   })
 
-  it('is none where nothing was thrown, or something of another kind', () => {
+  it('is false for a value and for errors of another kind', () => {
     expect(isLocalFault({ ...thrown(withCode('ENETDOWN')), hasThrown: false })).toBe(false)
     expect(isLocalFault({ ...thrown(withCode('ENETDOWN')), classification: undefined })).toBe(false)
     expect(
@@ -50,8 +50,8 @@ describe('a fault of the network at this end', () => {
   })
 })
 
-describe('a network that works', () => {
-  it('is proved by any answer', () => {
+describe('provesNetworkUp', () => {
+  it('is true for any response', () => {
     expect(provesNetworkUp({ ...thrown(undefined), hasThrown: false })).toBe(true)
     for (const status of [403, 404, 405, 418, 429, 500, 503])
       expect(provesNetworkUp(thrown(Object.assign(new Error('status'), { status })))).toBe(true)
@@ -66,7 +66,7 @@ describe('a network that works', () => {
     expect(provesNetworkUp(thrown(withCode(code)))).toBe(false)
   })
 
-  it('is not proved by an abort, an error that nothing is known about, or none that was looked at', () => {
+  it('is false for an abort and for unknown or unclassified errors', () => {
     expect(provesNetworkUp(thrown(new DOMException('left', 'AbortError')))).toBe(false)
     expect(provesNetworkUp(thrown(new Error('who knows')))).toBe(false)
     expect(provesNetworkUp({ ...thrown(withCode('ECONNREFUSED')), classification: undefined })).toBe(false)

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { MaxLatencyIndex } from '../../src/pool/scores/max-latency-index.js'
 import { seededRandom } from '../../src/testing/index.js'
 
-describe('the highest number of all slots', () => {
-  it('is right after every change', () => {
+describe('MaxLatencyIndex', () => {
+  it('has the correct maximum after every change', () => {
     for (let seed = 1; seed <= 30; seed++) {
       const random = seededRandom(seed)
       const below = (count: number) => Math.floor(random() * count)

@@ -12,7 +12,7 @@ const FIELDS =
   'unknown field, expected one of url, protocol, host, port, username, password, id, weight, region, cost, tags'
 
 describe('a list of members in lines', () => {
-  it('has one in each, but for empty ones and remarks', () => {
+  it('has one member per line and ignores empty lines and comments', () => {
     const text = '# ours\n\nhttp://a:1\r\n  https://b:2  \n\t# theirs\nsocks5://c:3'
     expect(parse(text)).toEqual([
       { url: 'http://a:1', location: 'line 3' },
@@ -21,7 +21,7 @@ describe('a list of members in lines', () => {
     ])
   })
 
-  it('may be empty', () => {
+  it('can be empty', () => {
     expect(parse('')).toEqual([])
     expect(parse('\n# nobody\n')).toEqual([])
   })
@@ -32,17 +32,17 @@ describe('a list of members in lines', () => {
     ['10.0.0.7:8080:user:p@ss:word', 'http://user:p%40ss%3Aword@10.0.0.7:8080'],
     ['a-b.example:1:u:p', 'http://u:p@a-b.example:1'],
     ['[::1]:8080', 'http://[::1]:8080'],
-    // None of these is host, port, user and password.
+    // These are not in the format host:port:user:password.
     ['a b:1:u:p', undefined],
     ['a:b:u:p', 'http://a:b:u:p'],
     ['/a:1:u:p', 'http:///a:1:u:p'],
     ['a:1::p', 'http://a:1::p'],
-  ])('may say %s', (text, url) => {
+  ])('can contain %s', (text, url) => {
     if (url === undefined) expect(problems(text)).toEqual([`line 1: ${FIELDS}`])
     else expect(urls(text)).toEqual([url])
   })
 
-  it('may say more of one, in words', () => {
+  it('can contain properties of a member as key=value', () => {
     expect(parse('a:1  id=x  weight=2.5 region=eu\tcost=0 tags=fast;cheap,new')).toEqual([
       {
         url: 'http://a:1',
@@ -59,7 +59,7 @@ describe('a list of members in lines', () => {
     ])
   })
 
-  it('is refused with every bad one by its place, and never by what it says', () => {
+  it('is rejected with the positions of all invalid entries and without their content', () => {
     const text = 'a:1 weight=much\nb:1 colour=secret cost=-1\nc:1 word\nd:1 weight='
     expect(problems(text)).toEqual([
       'line 1: expected weight to be a number that is at least 0',
@@ -76,7 +76,7 @@ describe('a list of members in lines', () => {
 })
 
 describe('a list of members in CSV', () => {
-  it('begins with the names of its fields', () => {
+  it('starts with the names of its columns', () => {
     expect(parse('Host, PORT ,username,password,id,region\na,1,u,p,x,eu\n# not here\nb,,,,,')).toEqual([
       { url: 'http://u:p@a:1', location: 'line 2', id: 'x', region: 'eu' },
       { url: 'http://b', location: 'line 4' },
@@ -84,14 +84,14 @@ describe('a list of members in CSV', () => {
     expect(urls('url,id\nhttp://a:1,x')).toEqual(['http://a:1'])
   })
 
-  it('may have quotes round what has commas and quotes', () => {
+  it('can have quoted values with commas and quotes', () => {
     expect(parse('url,tags,id\n"http://a:1","x,y;z","the ""one"""')).toEqual([
       { url: 'http://a:1', location: 'line 2', tags: ['x', 'y', 'z'], id: 'the "one"' },
     ])
     expect(parse('id,url\n,http://a:1')).toEqual([{ url: 'http://a:1', location: 'line 2' }])
   })
 
-  it('is refused where a line lacks what it needs, or a field is unknown', () => {
+  it('is rejected when a line lacks a required field or has an unknown one', () => {
     expect(problems('url,id\n,x')).toEqual(['line 2: expected url, or host and port'])
     expect(problems('url,colour\nhttp://a:1,red\nhttp://b:1,')).toEqual([`line 2: ${FIELDS}`])
   })
@@ -104,12 +104,12 @@ describe('a list of members in JSON', () => {
     ['an array', JSON.stringify([one])],
     ['under members', JSON.stringify({ members: [one] })],
     ['under proxies', JSON.stringify({ proxies: [one] })],
-    ['after a mark of byte order and spaces', `\ufeff \n${JSON.stringify([one])}\n`],
-  ])('may be %s', (_, text) => {
+    ['after a byte order mark and whitespace', `\ufeff \n${JSON.stringify([one])}\n`],
+  ])('can be %s', (_, text) => {
     expect(parse(text)).toEqual([{ url: 'http://a:1', location: 'entry 1' }])
   })
 
-  it('has objects and texts in it', () => {
+  it('can contain objects and strings', () => {
     const entries = [
       ' b:2 id=y ',
       { host: 'c', port: 3, username: 'u', password: 'p:', protocol: 'socks5://', id: 7, tags: ['x', 1] },
@@ -124,7 +124,7 @@ describe('a list of members in JSON', () => {
     ])
   })
 
-  it('is refused by the place of what is wrong', () => {
+  it('is rejected with the positions of all invalid entries', () => {
     expect(problems('[{ "url": "http://u:secret@a:1" ]')).toEqual(['starts like JSON, but is not valid JSON'])
     const list = 'expected a JSON array, or an object with an array members or proxies'
     expect(problems('{}')).toEqual([list])
@@ -137,12 +137,12 @@ describe('a list of members in JSON', () => {
   })
 })
 
-describe('what is made of the members of a list', () => {
-  it('is what comes back', () => {
+describe('the callback of parseMemberList', () => {
+  it('determines the returned members', () => {
     expect(parseMemberList('a:1\nb:2', ({ url }) => url.length)).toEqual([10, 10])
   })
 
-  it('may be refused, and is told of with its place', () => {
+  it('can throw, and its error is reported with the position of the entry', () => {
     const make = ({ url, location }: ParsedMember) => {
       if (location === 'line 1') throw new Error('too short')
       if (location === 'line 2')

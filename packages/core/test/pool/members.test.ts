@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { Pool, type PoolEvent } from '../../src/index.js'
-import { call, called, calls, FAILURE, made, NOTHING, SUCCESS, taken, thrown, withStatus } from './setup.js'
+import {
+  ABORTED,
+  call,
+  calls,
+  createPool,
+  FAILURE,
+  membersNamed,
+  SUCCESS,
+  selectMember,
+  thrown,
+  withStatus,
+} from './setup.js'
 
 const ZERO = {
   totalAttempts: 0,
@@ -11,49 +22,49 @@ const ZERO = {
 }
 
 describe('the members of a pool', () => {
-  it('are kept as they are given, in order', () => {
-    const members = called('a', 'b')
-    const { pool } = made({ members })
+  it('are the given objects in the given order', () => {
+    const members = membersNamed('a', 'b')
+    const { pool } = createPool({ members })
     expect(pool.members()).toEqual(members)
     expect(pool.members()[0]).toBe(members[0])
     expect(pool.size).toBe(2)
-    expect(taken(pool).member).toBe(members[0])
+    expect(selectMember(pool).member).toBe(members[0])
   })
 
-  it('may be none at first', () => {
-    const { pool } = made({ members: [] })
+  it('can be empty at first', () => {
+    const { pool } = createPool({ members: [] })
     expect(pool.pick()).toBeUndefined()
     pool.add({ id: 'a', value: 'x' })
     expect(pool.pick()?.value).toBe('x')
   })
 
-  it('need not be given', () => {
-    const { clock } = made()
+  it('are optional', () => {
+    const { clock } = createPool()
     expect(new Pool({ id: 'p', clock }).size).toBe(0)
   })
 
-  it('are new to a call that tried the last one in their place', () => {
-    const { pool } = made({ members: called('a'), memberFaults: [403] })
-    const pick = taken(pool)
+  it('count as untried for a call that tried the previous member of their slot', () => {
+    const { pool } = createPool({ members: membersNamed('a'), memberFaults: [403] })
+    const selection = selectMember(pool)
     pool.remove('a')
     pool.add({ id: 'b', value: '' })
-    expect(pool.recordOutcome(pick, thrown(withStatus(403)), [pick])).toBe(true)
+    expect(pool.recordOutcome(selection, thrown(withStatus(403)), [selection])).toBe(true)
   })
 
-  it('are chosen no more when they have been removed', () => {
-    const { pool } = made()
+  it('are not selected after they were removed', () => {
+    const { pool } = createPool()
     pool.remove('b')
     expect(calls(pool, 3)).toEqual(['a', 'c', 'a'])
     expect(pool.size).toBe(2)
   })
 
-  it('are chosen no more while they are drained, and count what is in flight', () => {
-    const { pool } = made()
-    const pick = taken(pool)
+  it('are not selected while they are drained, and record attempts in flight', () => {
+    const { pool } = createPool()
+    const selection = selectMember(pool)
     pool.drain('a')
     expect(pool.status('a')).toBe('drained')
     expect(calls(pool, 3)).toEqual(['b', 'c', 'b'])
-    pool.recordOutcome(pick, FAILURE, [pick])
+    pool.recordOutcome(selection, FAILURE, [selection])
     expect(pool.stats('a').failureCount).toBe(1)
     expect(pool.breaker('a').failureCount).toBe(1)
     pool.enable('a')
@@ -61,8 +72,8 @@ describe('the members of a pool', () => {
     expect(calls(pool, 3)).toEqual(['c', 'a', 'b'])
   })
 
-  it('may be removed while they are drained', () => {
-    const { pool } = made()
+  it('can be removed while they are drained', () => {
+    const { pool } = createPool()
     pool.drain('a')
     pool.remove('a')
     pool.add({ id: 'a', value: '' })
@@ -70,22 +81,22 @@ describe('the members of a pool', () => {
     expect(calls(pool, 3)).toEqual(['a', 'b', 'c'])
   })
 
-  it('are not told the results of those that were in their place before', () => {
-    const { pool } = made({ breaker: { failureThreshold: 1 } })
-    const late = taken(pool)
+  it('do not receive the outcomes of the previous member of their slot', () => {
+    const { pool } = createPool({ breaker: { failureThreshold: 1 } })
+    const late = selectMember(pool)
     pool.remove('a')
     pool.add({ id: 'a', value: 'new' })
     pool.recordOutcome(late, FAILURE, [late])
     expect(pool.stats('a')).toEqual({ proxyId: 'a', ...ZERO })
     expect(pool.breaker('a').state).toBe('closed')
-    // Having been tried, the old one does not stand in the way of the new one.
+    // The new member counts as untried although the old one in its slot was tried.
     pool.drain('b')
     pool.drain('c')
-    expect(taken(pool, undefined, [late]).member.value).toBe('new')
+    expect(selectMember(pool, undefined, [late]).member.value).toBe('new')
   })
 
-  it('come back with a clean slate', () => {
-    const { pool } = made({ breaker: { failureThreshold: 2 } })
+  it('start without statistics when they are added again', () => {
+    const { pool } = createPool({ breaker: { failureThreshold: 2 } })
     call(pool, FAILURE)
     pool.breaker('b').trip()
     for (const id of ['a', 'b']) pool.remove(id)
@@ -96,8 +107,8 @@ describe('the members of a pool', () => {
     for (const id of ['a', 'b']) expect(pool.stats(id)).toEqual({ proxyId: id, ...ZERO })
   })
 
-  it('are no longer heard of when they are gone', () => {
-    const { pool } = made()
+  it('emit no events after they were removed', () => {
+    const { pool } = createPool()
     const gone = pool.breaker('a')
     const events: PoolEvent[] = []
     pool.remove('a')
@@ -110,12 +121,12 @@ describe('the members of a pool', () => {
     expect(call(pool)).toBe('d')
   })
 
-  it('are counted one by one', async () => {
-    const { pool } = made({ members: called('a'), breaker: { failureThreshold: 2 } })
+  it('have separate statistics', async () => {
+    const { pool } = createPool({ members: membersNamed('a'), breaker: { failureThreshold: 2 } })
     expect(pool.stats('a')).toEqual({ proxyId: 'a', ...ZERO })
     call(pool, { ...SUCCESS, duration: 10 })
     call(pool, { ...FAILURE, duration: 20 })
-    call(pool, { ...NOTHING, duration: 30 })
+    call(pool, { ...ABORTED, duration: 30 })
     call(pool, { ...thrown(withStatus(404)), duration: 40 })
     expect(pool.stats('a')).toEqual({
       proxyId: 'a',
@@ -129,16 +140,16 @@ describe('the members of a pool', () => {
     expect(pool.stats('a').circuitBreakerOpens).toBe(1)
   })
 
-  it('take the result of an attempt once', () => {
-    const { pool } = made()
-    const pick = taken(pool)
-    expect(pool.recordOutcome(pick, SUCCESS, [pick])).toBe(false)
-    expect(pool.recordOutcome(pick, FAILURE, [pick])).toBe(false)
+  it('record the outcome of an attempt only once', () => {
+    const { pool } = createPool()
+    const selection = selectMember(pool)
+    expect(pool.recordOutcome(selection, SUCCESS, [selection])).toBe(false)
+    expect(pool.recordOutcome(selection, FAILURE, [selection])).toBe(false)
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 1, successCount: 1, failureCount: 0 })
   })
 
-  it('are shown by pick, which takes a turn and starts nothing', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 100 } })
+  it('are returned by pick, which takes a turn but starts no attempt', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 100 } })
     pool.breaker('a').trip()
     await clock.advance(100)
     expect([pool.pick()?.id, pool.pick()?.id, pool.pick()?.id, pool.pick()?.id]).toEqual(['a', 'b', 'c', 'a'])
@@ -146,23 +157,23 @@ describe('the members of a pool', () => {
     expect(pool.stats('a').totalAttempts).toBe(0)
   })
 
-  it('are used by pick as far as least_used is concerned', () => {
-    const { pool } = made({ strategy: 'least_used' })
+  it('count as used by pick for least_used', () => {
+    const { pool } = createPool({ strategy: 'least_used' })
     expect([pool.pick()?.id, pool.pick()?.id, call(pool), pool.pick()?.id]).toEqual(['a', 'b', 'c', 'a'])
   })
 
-  it('are picked by the context', () => {
-    const { pool } = made({
+  it('are selected by the context given to pick', () => {
+    const { pool } = createPool({
       strategy: 'region',
-      members: [...called('a'), { id: 'b', value: '', region: 'x' }],
+      members: [...membersNamed('a'), { id: 'b', value: '', region: 'x' }],
     })
     expect(pool.pick({ region: 'x' })?.id).toBe('b')
   })
 })
 
 describe('a listener of a pool', () => {
-  it('is told of every change of a member', async () => {
-    const { pool, clock } = made()
+  it('receives every change of a member', async () => {
+    const { pool, clock } = createPool()
     const events: PoolEvent[] = []
     const off = pool.on((event) => events.push(event))
     await clock.advance(5)
@@ -184,10 +195,10 @@ describe('a listener of a pool', () => {
     expect(events).toHaveLength(4)
   })
 
-  it('is told of every change of a breaker', async () => {
-    const { pool, clock } = made({
+  it('receives every state change of a breaker', async () => {
+    const { pool, clock } = createPool({
       breaker: { failureThreshold: 2, timeoutDuration: 50 },
-      members: called('a/1'),
+      members: membersNamed('a/1'),
     })
     const events: PoolEvent[] = []
     pool.on((event) => events.push(event))
@@ -204,8 +215,8 @@ describe('a listener of a pool', () => {
     ])
   })
 
-  it('may remove the member whose test it hears of: the call goes to another', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 50 } })
+  it('can remove the member whose probe starts, and the call uses another', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 50 } })
     pool.breaker('a').trip()
     await clock.advance(50)
     pool.on((event) => {
@@ -215,8 +226,8 @@ describe('a listener of a pool', () => {
     expect(pool.size).toBe(2)
   })
 
-  it('may put another in the place of the one that a result sets aside: that one begins with nothing', () => {
-    const { pool } = made({ breaker: { failureThreshold: 1 } })
+  it('can replace a member that an outcome ejects, and the new one starts without statistics', () => {
+    const { pool } = createPool({ breaker: { failureThreshold: 1 } })
     pool.on((event) => {
       if (event.type !== 'breaker_changed') return
       pool.remove(event.memberId)
@@ -227,8 +238,8 @@ describe('a listener of a pool', () => {
     expect(pool.status('new')).toBe('available')
   })
 
-  it('may trip the breaker whose test it hears of: the call goes to another', async () => {
-    const { pool, clock } = made({ breaker: { timeoutDuration: 50 } })
+  it('can trip the breaker whose probe starts, and the call uses another member', async () => {
+    const { pool, clock } = createPool({ breaker: { timeoutDuration: 50 } })
     pool.breaker('a').trip()
     await clock.advance(50)
     const off = pool.on((event) => {

@@ -1,22 +1,22 @@
 import { type BreakerOptions, CircuitBreaker, type Clock, type Member, type Permit } from '../../src/index.js'
 import { hashString, mixBits } from '../../src/pool/indexes/hash.js'
 
-/** A member as the model sees it: a plain object and a real breaker. */
+/** A member of the model: a plain object and a real breaker. */
 export interface Entry {
   readonly member: Member<string>
   readonly breaker: CircuitBreaker
-  place: number
-  turns: number
-  drained: boolean
-  restsUntil: number
-  gone: boolean
+  slot: number
+  selections: number
+  isDrained: boolean
+  cooldownUntil: number
+  isRemoved: boolean
   attempts: number
   successes: number
   failures: number
   opens: number
 }
 
-export interface ModelPick {
+export interface ModelSelection {
   readonly entry: Entry
   readonly permit: Permit | undefined
 }
@@ -24,76 +24,76 @@ export interface ModelPick {
 type Context = { session?: string; region?: string }
 type Choose = (candidates: Entry[], context: Context) => Entry | undefined
 
-/** The least by several numbers, one after the other. */
-const least = (entries: Entry[], ...keys: ((entry: Entry) => number)[]): Entry | undefined =>
+/** The entry with the lowest keys, compared in order, then the lowest slot. */
+const lowest = (entries: Entry[], ...keys: ((entry: Entry) => number)[]): Entry | undefined =>
   entries.toSorted((a, b) => {
     for (const key of keys) if (key(a) !== key(b)) return key(a) - key(b)
-    return a.place - b.place
+    return a.slot - b.slot
   })[0]
 
-/** Turns over places, wherever those are counted. */
-function turns(placeOf: (entry: Entry) => number): (candidates: Entry[]) => Entry | undefined {
+/** Selects the entries in turn, by slot. */
+function inTurn(slotOf: (entry: Entry) => number): (candidates: Entry[]) => Entry | undefined {
   let turn = 0
   return (candidates) => {
-    const sorted = candidates.toSorted((a, b) => placeOf(a) - placeOf(b))
-    const chosen = sorted.find((entry) => placeOf(entry) >= turn) ?? sorted[0]
-    if (chosen !== undefined) turn = placeOf(chosen) + 1
+    const sorted = candidates.toSorted((a, b) => slotOf(a) - slotOf(b))
+    const chosen = sorted.find((entry) => slotOf(entry) >= turn) ?? sorted[0]
+    if (chosen !== undefined) turn = slotOf(chosen) + 1
     return chosen
   }
 }
 
-/** Places that are given in order, or again, the one that was left last first. */
-class Places {
-  private readonly left: number[] = []
+/** Assigns slots: the one that was freed last, or the next. */
+class SlotNumbers {
+  private readonly free: number[] = []
   private end = 0
 
-  give(): number {
-    return this.left.pop() ?? this.end++
+  assign(): number {
+    return this.free.pop() ?? this.end++
   }
 
-  leave(place: number): void {
-    this.left.push(place)
+  release(slot: number): void {
+    this.free.push(slot)
   }
 }
 
-/** What the strategies do, by looking at everybody. */
+/** The strategies, implemented by linear search. */
 const STRATEGIES: Record<string, (model: Model) => Choose> = {
-  round_robin: () => turns(({ place }) => place),
-  least_used: () => (candidates) => least(candidates, (entry) => entry.turns),
+  round_robin: () => inTurn(({ slot }) => slot),
+  least_used: () => (candidates) => lowest(candidates, (entry) => entry.selections),
   cost: () => (candidates) =>
-    least(
+    lowest(
       candidates,
       ({ member }) => member.cost ?? 0,
-      (entry) => entry.turns,
+      (entry) => entry.selections,
     ),
   sticky:
     () =>
     (candidates, { session = '', region }) => {
       const local = candidates.filter(({ member }) => region !== undefined && member.region === region)
       const start = hashString(session)
-      const far = ({ member }: Entry) => {
+      const distance = ({ member }: Entry) => {
         const hash = hashString(member.id)
-        let least = Infinity
+        let minimum = Infinity
         for (let i = 0; i < 16; i++) {
-          const [point, look] = [hash + (i >> 2) * 0x9e3779b9, start + (i & 3) * 0x9e3779b9]
-          least = Math.min(least, (mixBits(point) - mixBits(look)) >>> 0)
+          const [point, probe] = [hash + (i >> 2) * 0x9e3779b9, start + (i & 3) * 0x9e3779b9]
+          minimum = Math.min(minimum, (mixBits(point) - mixBits(probe)) >>> 0)
         }
-        return least
+        return minimum
       }
-      return least(local.length > 0 ? local : candidates, far)
+      return lowest(local.length > 0 ? local : candidates, distance)
     },
   region: (model) => {
-    const everywhere = turns(({ place }) => place)
-    const homes = new Map<string | undefined, (candidates: Entry[]) => Entry | undefined>()
+    const chooseAmongAll = inTurn(({ slot }) => slot)
+    const strategiesByRegion = new Map<string | undefined, (candidates: Entry[]) => Entry | undefined>()
     return (candidates, { region }) => {
       const local = candidates.filter(({ member }) => region !== undefined && member.region === region)
-      if (local.length === 0) return everywhere(candidates)
-      if (!homes.has(region))
-        homes.set(
+      if (local.length === 0) return chooseAmongAll(candidates)
+      if (!strategiesByRegion.has(region))
+        strategiesByRegion.set(
           region,
-          turns((entry) => model.homePlaces.get(entry) as number),
+          inTurn((entry) => model.regionSlots.get(entry) as number),
         )
-      return homes.get(region)?.(local)
+      return strategiesByRegion.get(region)?.(local)
     }
   },
 }
@@ -106,24 +106,24 @@ interface ModelOptions {
   clock: Clock
 }
 
-/** A pool as simple as can be: every question is answered by looking at every member. */
+/** The simplest possible pool: every operation examines every member. */
 export class Model {
   entries: Entry[] = []
-  readonly homePlaces = new Map<Entry, number>()
-  private readonly places = new Places()
-  private readonly regions = new Map<string, Places>()
-  /** Who is set aside, and who would be if there were room, in the order in which they opened. */
-  private out: Entry[] = []
-  private spared: Entry[] = []
+  readonly regionSlots = new Map<Entry, number>()
+  private readonly slots = new SlotNumbers()
+  private readonly regions = new Map<string, SlotNumbers>()
+  /** The ejected members and those that are exempt because of the limit, in the order of their openings. */
+  private ejected: Entry[] = []
+  private exempt: Entry[] = []
   private readonly options: ModelOptions
   private readonly chooseAvailable: Choose
-  private readonly chooseAnybody: Choose
+  private readonly chooseInPanic: Choose
 
   constructor(options: ModelOptions) {
     this.options = options
-    const make = STRATEGIES[options.strategy] as (model: Model) => Choose
-    this.chooseAvailable = make(this)
-    this.chooseAnybody = make(this)
+    const createChoice = STRATEGIES[options.strategy] as (model: Model) => Choose
+    this.chooseAvailable = createChoice(this)
+    this.chooseInPanic = createChoice(this)
   }
 
   private get now(): number {
@@ -139,11 +139,11 @@ export class Model {
     const entry: Entry = {
       member,
       breaker: new CircuitBreaker({ ...breaker, ...member.breaker, clock, id: `pool:p:${member.id}` }),
-      place: this.places.give(),
-      turns: 0,
-      drained: false,
-      restsUntil: Number.NEGATIVE_INFINITY,
-      gone: false,
+      slot: this.slots.assign(),
+      selections: 0,
+      isDrained: false,
+      cooldownUntil: Number.NEGATIVE_INFINITY,
+      isRemoved: false,
       attempts: 0,
       successes: 0,
       failures: 0,
@@ -153,91 +153,95 @@ export class Model {
       if (toState === 'open') entry.opens++
     })
     if (member.region !== undefined) {
-      const places = this.regions.get(member.region) ?? new Places()
-      this.regions.set(member.region, places)
-      this.homePlaces.set(entry, places.give())
+      const slots = this.regions.get(member.region) ?? new SlotNumbers()
+      this.regions.set(member.region, slots)
+      this.regionSlots.set(entry, slots.assign())
     }
     this.entries.push(entry)
-    this.eject()
+    this.updateEjections()
   }
 
   remove(entry: Entry): void {
-    entry.gone = true
+    entry.isRemoved = true
     this.entries = this.entries.filter((other) => other !== entry)
-    this.places.leave(entry.place)
+    this.slots.release(entry.slot)
     if (entry.member.region !== undefined)
-      this.regions.get(entry.member.region)?.leave(this.homePlaces.get(entry) as number)
-    this.eject()
+      this.regions.get(entry.member.region)?.release(this.regionSlots.get(entry) as number)
+    this.updateEjections()
   }
 
   drain(entry: Entry): void {
-    entry.drained = true
-    this.eject()
+    entry.isDrained = true
+    this.updateEjections()
   }
 
   enable(entry: Entry): void {
-    entry.drained = false
-    entry.restsUntil = Number.NEGATIVE_INFINITY
-    this.eject()
+    entry.isDrained = false
+    entry.cooldownUntil = Number.NEGATIVE_INFINITY
+    this.updateEjections()
   }
 
-  take(context: Context, tried: readonly Entry[]): ModelPick | undefined {
+  select(context: Context, tried: readonly Entry[]): ModelSelection | undefined {
     const { panicThreshold = 0 } = this.options
-    const enabled = this.entries.filter(({ drained }) => !drained)
-    const available = enabled.filter((entry) => this.outUntil(entry) <= this.now)
-    const panic = available.length < panicThreshold * enabled.length
-    const candidates = panic ? enabled : available
+    const enabled = this.entries.filter(({ isDrained }) => !isDrained)
+    const available = enabled.filter((entry) => this.unavailableUntil(entry) <= this.now)
+    const isPanicking = available.length < panicThreshold * enabled.length
+    const candidates = isPanicking ? enabled : available
     const untried = candidates.filter((entry) => !tried.includes(entry))
-    const choose = panic ? this.chooseAnybody : this.chooseAvailable
+    const choose = isPanicking ? this.chooseInPanic : this.chooseAvailable
     const entry = choose(untried.length > 0 ? untried : candidates, context)
     if (entry === undefined) return undefined
-    entry.turns++
+    entry.selections++
     const permit = entry.breaker.admit()
-    this.eject()
+    this.updateEjections()
     return { entry, permit }
   }
 
-  settle(
-    { entry, permit }: ModelPick,
-    verdict: 'success' | 'failure' | undefined,
-    rest: number | undefined,
+  recordOutcome(
+    { entry, permit }: ModelSelection,
+    outcome: 'success' | 'failure' | undefined,
+    cooldown: number | undefined,
   ): void {
-    if (entry.gone) return
+    if (entry.isRemoved) return
     entry.attempts++
-    if (verdict === 'success') entry.successes++
-    if (verdict === 'failure') entry.failures++
-    if (verdict === undefined) permit?.ignore()
-    else permit?.[verdict]()
-    if (rest !== undefined) entry.restsUntil = Math.max(entry.restsUntil, this.now + rest)
-    this.eject()
+    if (outcome === 'success') entry.successes++
+    if (outcome === 'failure') entry.failures++
+    if (outcome === undefined) permit?.ignore()
+    else permit?.[outcome]()
+    if (cooldown !== undefined) entry.cooldownUntil = Math.max(entry.cooldownUntil, this.now + cooldown)
+    this.updateEjections()
   }
 
-  /** When somebody is available again; Infinity where nobody will be. */
-  get nextAt(): number {
-    return Math.min(...this.entries.filter(({ drained }) => !drained).map((entry) => this.outUntil(entry)))
+  /** The time at which a member is available again; Infinity if waiting does not help. */
+  get nextAvailableAt(): number {
+    return Math.min(
+      ...this.entries.filter(({ isDrained }) => !isDrained).map((entry) => this.unavailableUntil(entry)),
+    )
   }
 
-  /** Until when one that is not drained is out. */
-  outUntil(entry: Entry): number {
-    const { breaker, restsUntil } = entry
-    if (restsUntil > this.now) return restsUntil
-    if (breaker.state === 'closed' || this.spared.includes(entry)) return this.now
+  /** The time until which an enabled member is unavailable. */
+  unavailableUntil(entry: Entry): number {
+    const { breaker, cooldownUntil } = entry
+    if (cooldownUntil > this.now) return cooldownUntil
+    if (breaker.state === 'closed' || this.exempt.includes(entry)) return this.now
     if (breaker.state === 'open') return breaker.openUntil
     const ends = (breaker.probePermits ?? []).map(({ leaseEnd }) => leaseEnd).filter((end) => end > this.now)
     return ends.length < breaker.settings.halfOpenMax ? this.now : Math.min(...ends)
   }
 
-  /** Who is set aside is decided anew after each change: first come, first out, as long as there is room, and first back. */
-  eject(): void {
+  /** Updates the ejected members after a change: in the order of the openings, up to the limit. */
+
+  updateEjections(): void {
     const { maxEjected } = this.options
     if (maxEjected === undefined) return
-    const enabled = this.entries.filter(({ drained }) => !drained)
+    const enabled = this.entries.filter(({ isDrained }) => !isDrained)
     const open = enabled.filter(({ breaker }) => breaker.state !== 'closed')
-    this.out = this.out.filter((entry) => open.includes(entry))
-    this.spared = this.spared.filter((entry) => open.includes(entry))
-    for (const entry of open) if (![...this.out, ...this.spared].includes(entry)) this.spared.push(entry)
-    const room = Math.floor(maxEjected * enabled.length + 1e-9)
-    while (this.spared.length > 0 && this.out.length < room) this.out.push(this.spared.shift() as Entry)
-    while (this.out.length > room) this.spared.push(this.out.shift() as Entry)
+    this.ejected = this.ejected.filter((entry) => open.includes(entry))
+    this.exempt = this.exempt.filter((entry) => open.includes(entry))
+    for (const entry of open) if (![...this.ejected, ...this.exempt].includes(entry)) this.exempt.push(entry)
+    const maxCount = Math.floor(maxEjected * enabled.length + 1e-9)
+    while (this.exempt.length > 0 && this.ejected.length < maxCount)
+      this.ejected.push(this.exempt.shift() as Entry)
+    while (this.ejected.length > maxCount) this.exempt.push(this.ejected.shift() as Entry)
   }
 }

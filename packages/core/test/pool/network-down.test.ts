@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { classify, type Pool, type PoolEvent } from '../../src/index.js'
 import type { SelectionOutcome } from '../../src/pool/members/member-pool.js'
 import {
+  ABORTED,
   attempts,
   call,
-  called,
   calls,
+  createPool,
   FAILURE,
-  made,
-  NOTHING,
+  membersNamed,
   SUCCESS,
-  taken,
+  selectMember,
   thrown,
   withCode,
   withStatus,
@@ -21,21 +21,21 @@ const DOWN = thrown(withCode('ENETUNREACH'))
 const failures = (pool: Pool<string>) => pool.members().map(({ id }) => pool.stats(id).failureCount)
 const isDown = (pool: Pool<string>) => pool.createUnavailableError().code === 'NETWORK_DOWN'
 
-/** A pool of five. */
-const five = (options: Parameters<typeof made>[0] = {}) =>
-  made({ members: called('a', 'b', 'c', 'd', 'e'), ...options })
+/** A pool of five members. */
+const five = (options: Parameters<typeof createPool>[0] = {}) =>
+  createPool({ members: membersNamed('a', 'b', 'c', 'd', 'e'), ...options })
 
-describe('what was blamed on members', () => {
-  it('leaves those alone that stood by when it is taken back', () => {
+describe('the rollback of local faults', () => {
+  it('does not change members without local faults', () => {
     const { pool } = five({ breaker: { failureThreshold: 1 } })
-    const [first, second] = [taken(pool, undefined, []), taken(pool, undefined, [])]
+    const [first, second] = [selectMember(pool, undefined, []), selectMember(pool, undefined, [])]
     pool.drain('c')
     pool.drain('d')
     pool.drain('e')
     pool.recordOutcome(first, DOWN, [first])
     expect(pool.breaker('a').state).toBe('open')
-    const third = taken(pool)
-    pool.recordOutcome(third, NOTHING, [third])
+    const third = selectMember(pool)
+    pool.recordOutcome(third, ABORTED, [third])
     pool.recordOutcome(second, DOWN, [second])
     expect(isDown(pool)).toBe(true)
     expect(failures(pool)).toEqual([0, 0, 0, 0, 0])
@@ -43,12 +43,12 @@ describe('what was blamed on members', () => {
     expect(pool.breaker('a').snapshot().lastFailureTime).toBeUndefined()
   })
 
-  it('is not what an abort of the same member said', () => {
-    const { pool } = made({ members: called('a', 'b'), breaker: { failureThreshold: 1 } })
+  it('does not include an abort on the same member', () => {
+    const { pool } = createPool({ members: membersNamed('a', 'b'), breaker: { failureThreshold: 1 } })
     pool.drain('b')
-    const [first, second] = [taken(pool), taken(pool)]
+    const [first, second] = [selectMember(pool), selectMember(pool)]
     pool.recordOutcome(first, DOWN, [first])
-    pool.recordOutcome(second, NOTHING, [second])
+    pool.recordOutcome(second, ABORTED, [second])
     pool.enable('b')
     call(pool, DOWN)
     expect(isDown(pool)).toBe(true)
@@ -58,11 +58,12 @@ describe('what was blamed on members', () => {
   it.each([
     [1, 'closed'],
     [2, 'open'],
-  ])('leaves %d failures of another kind, and with them the breaker %s', (others, state) => {
-    const { pool } = made({ members: called('a', 'b'), breaker: { failureThreshold: 2 } })
+  ])('keeps %d other failures, and the breaker is %s', (others, state) => {
+    const { pool } = createPool({ members: membersNamed('a', 'b'), breaker: { failureThreshold: 2 } })
     pool.drain('b')
-    const picks = Array.from({ length: 1 + others }, () => taken(pool))
-    for (const [i, pick] of picks.entries()) pool.recordOutcome(pick, i === 0 ? DOWN : FAILURE, [pick])
+    const selections = Array.from({ length: 1 + others }, () => selectMember(pool))
+    for (const [i, selection] of selections.entries())
+      pool.recordOutcome(selection, i === 0 ? DOWN : FAILURE, [selection])
     expect(pool.breaker('a').state).toBe('open')
     pool.enable('b')
     call(pool, DOWN)
@@ -72,14 +73,14 @@ describe('what was blamed on members', () => {
     expect(pool.stats('a')).toMatchObject({ failureCount: others, circuitBreakerOpens: others - 1 })
   })
 
-  it('is nothing where such faults do not count', () => {
+  it('does nothing when local faults do not count as failures', () => {
     const { pool } = five({ breaker: { failureThreshold: 1, failureOn: ['ETIMEDOUT'] } })
     attempts(pool, 2, undefined, DOWN)
     expect(isDown(pool)).toBe(true)
     expect(failures(pool)).toEqual([0, 0, 0, 0, 0])
   })
 
-  it('stays where only some met a fault, and nobody hears of a network that was never down', () => {
+  it('does not happen when only some members had a fault, and no event is emitted', () => {
     const { pool } = five()
     const events: PoolEvent[] = []
     pool.on((event) => events.push(event))
@@ -116,10 +117,10 @@ describe('faults of the local network', () => {
       }),
     ],
     [
-      'behind a code of somebody else',
+      'behind an unrelated code',
       Object.assign(new Error('x', { cause: withCode('ENOTFOUND') }), { code: 'GATEWAY' }),
     ],
-  ])('are seen %s', (_, error) => {
+  ])('are recognized %s', (_, error) => {
     const { pool } = five()
     attempts(pool, 2, undefined, thrown(error))
     expect(isDown(pool)).toBe(true)
@@ -138,25 +139,22 @@ describe('faults of the local network', () => {
       thrown(new AggregateError([withCode('ETIMEDOUT'), withCode('ENETUNREACH')])),
     ],
     ['an answer', thrown(withStatus(503))],
-    ['a code in a value', { ...SUCCESS, result: withCode('ENETDOWN') }],
+    ['a code in a returned value', { ...SUCCESS, result: withCode('ENETDOWN') }],
     [
       'an error of the network without a code',
       thrown(Object.assign(new Error('x'), { name: 'NetworkError' })),
     ],
-    [
-      'such a code where the engine sees something else',
-      { ...DOWN, classification: classify(new Error('x')) },
-    ],
+    ['a local code with another classification', { ...DOWN, classification: classify(new Error('x')) }],
     ['anything else', FAILURE],
-  ])('are not to be seen in %s', (_, outcome) => {
+  ])('are not recognized in %s', (_, outcome) => {
     const { pool } = five({ breaker: { failureThreshold: 99 } })
     for (let i = 0; i < 10; i++) call(pool, outcome)
     expect(isDown(pool)).toBe(false)
   })
 
-  it('are a matter of more than half of those used', () => {
+  it('need more than half of the used members', () => {
     const { pool } = five()
-    // Used, and neither here nor there.
+    // Two members are used and fail for another reason.
     for (let i = 0; i < 2; i++) call(pool, FAILURE)
     for (let i = 0; i < 2; i++) call(pool, DOWN)
     expect(isDown(pool)).toBe(false)
@@ -164,14 +162,14 @@ describe('faults of the local network', () => {
     expect(isDown(pool)).toBe(true)
   })
 
-  it('are not a matter of one member alone', () => {
-    const { pool } = made({ members: called('a'), breaker: { failureThreshold: 3 } })
+  it('need more than one member', () => {
+    const { pool } = createPool({ members: membersNamed('a'), breaker: { failureThreshold: 3 } })
     for (let i = 0; i < 3; i++) call(pool, DOWN)
     expect(pool.createUnavailableError().code).toBe('POOL_UNAVAILABLE')
     expect(pool.breaker('a').failureCount).toBe(3)
   })
 
-  it('count against the member while others have answers', () => {
+  it('count against the member while others respond', () => {
     const { pool } = five({ breaker: { failureThreshold: 2 } })
     for (let round = 0; round < 2; round++) {
       // Three of five names are not found; the other two answer.
@@ -183,7 +181,7 @@ describe('faults of the local network', () => {
     expect(pool.breaker('a').state).toBe('open')
   })
 
-  it('are taken back from breakers and counters when it turns out that the network is down', async () => {
+  it('are rolled back from breakers and counters when the network is down', async () => {
     const { pool } = five({ breaker: { failureThreshold: 3 } })
     call(pool, FAILURE)
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
@@ -198,7 +196,7 @@ describe('faults of the local network', () => {
     expect(pool.stats('a').totalAttempts).toBe(2)
   })
 
-  it('are taken back from members that have no breaker yet, down to when they last failed', async () => {
+  it('are rolled back from members without a breaker, including the time of the last failure', async () => {
     const { pool, clock } = five()
     call(pool, FAILURE)
     const failed = clock.wall()
@@ -212,7 +210,7 @@ describe('faults of the local network', () => {
     expect(pool.breaker('b').snapshot().lastFailureTime).toBeUndefined()
   })
 
-  it('are taken back from the breakers that they opened', () => {
+  it('are rolled back from breakers that they opened', () => {
     const { pool } = five({ breaker: { failureThreshold: 2, timeoutMultiplier: 2 } })
     const events: PoolEvent[] = []
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
@@ -240,7 +238,7 @@ describe('faults of the local network', () => {
     ])
   })
 
-  it('leave what else has failed meanwhile where it is', async () => {
+  it('are rolled back without other failures in between', async () => {
     const { pool, clock } = five({ breaker: { failureThreshold: 3 } })
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
     call(pool, DOWN)
@@ -256,23 +254,23 @@ describe('faults of the local network', () => {
     expect(failures(pool)).toEqual([1, 0, 0, 0, 0])
   })
 
-  it('leave a breaker open that others have opened', () => {
+  it('leave a breaker open that other failures have opened', () => {
     const { pool } = five({ breaker: { failureThreshold: 2 } })
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
-    const picks = [taken(pool), taken(pool), taken(pool)] as const
-    pool.recordOutcome(picks[0], DOWN, [])
-    pool.recordOutcome(picks[1], thrown(withCode('ETIMEDOUT')), [])
+    const selections = [selectMember(pool), selectMember(pool), selectMember(pool)] as const
+    pool.recordOutcome(selections[0], DOWN, [])
+    pool.recordOutcome(selections[1], thrown(withCode('ETIMEDOUT')), [])
     expect(pool.breaker('a').state).toBe('open')
-    pool.recordOutcome(picks[2], thrown(withCode('ETIMEDOUT')), [])
+    pool.recordOutcome(selections[2], thrown(withCode('ETIMEDOUT')), [])
     pool.enable('b')
     call(pool, DOWN)
     expect(isDown(pool)).toBe(true)
-    // A fault and a timeout opened it; the two timeouts would have done so as well.
+    // A local fault and a timeout opened the breaker; the two timeouts alone would have opened it too.
     expect(pool.breaker('a').snapshot()).toMatchObject({ state: 'open' })
     expect(pool.stats('a').circuitBreakerOpens).toBe(1)
   })
 
-  it('are taken back alone: what failed before, between and after stays in the window', async () => {
+  it('are rolled back alone: failures before, between and after stay in the window', async () => {
     const { pool, clock } = five({ breaker: { failureThreshold: 9 } })
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
     const timeout = thrown(withCode('ETIMEDOUT'))
@@ -289,7 +287,7 @@ describe('faults of the local network', () => {
     expect(pool.stats('a')).toMatchObject({ totalAttempts: 6, failureCount: 3 })
   })
 
-  it('are taken back from the breaker of a member that somebody had asked for', () => {
+  it('are rolled back from a breaker that was created on request', () => {
     const { pool } = five({ breaker: { failureThreshold: 2 } })
     expect(pool.breaker('a').failureCount).toBe(0)
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
@@ -303,7 +301,7 @@ describe('faults of the local network', () => {
     })
   })
 
-  it('are taken back from a breaker that has been open before, with all it knew of that', async () => {
+  it('are rolled back from a breaker that has been open before, including its consecutive openings', async () => {
     const { pool, clock } = five({
       breaker: { failureThreshold: 2, timeoutDuration: 100, timeoutMultiplier: 2 },
     })
@@ -326,7 +324,7 @@ describe('faults of the local network', () => {
     expect([epoch, lastStateChange]).toEqual([before.epoch + 2, clock.wall()])
   })
 
-  it('do not touch the member that came in the place of one that had met them', () => {
+  it('do not affect the next member of the slot', () => {
     const { pool } = five({ strategy: 'score', breaker: { failureThreshold: 9 } })
     call(pool, DOWN)
     pool.remove('a')
@@ -348,7 +346,7 @@ describe('faults of the local network', () => {
     expect(other.stats('f').score).toBe(0.5)
   })
 
-  it('of one member that lie further apart than the window are taken back one by one', async () => {
+  it('are rolled back only as far as the window when they are further apart', async () => {
     const { pool, clock } = five({ breaker: { windowDuration: 8000 } })
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
     call(pool, DOWN)
@@ -362,7 +360,7 @@ describe('faults of the local network', () => {
     expect(pool.breaker('a').snapshot()).toMatchObject({ failureCount: 0, lastFailureTime: first })
   })
 
-  it('that are exactly as old as the window are taken back', async () => {
+  it('are rolled back when they are exactly as old as the window', async () => {
     const { pool, clock } = five({ breaker: { windowDuration: 8000 } })
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
     call(pool, DOWN)
@@ -375,7 +373,7 @@ describe('faults of the local network', () => {
     expect(pool.stats('a').failureCount).toBe(0)
   })
 
-  it('leave a breaker open that somebody opened by hand', () => {
+  it('leave a breaker open that was tripped manually', () => {
     const { pool } = five()
     call(pool, DOWN)
     pool.breaker('a').trip()
@@ -386,7 +384,7 @@ describe('faults of the local network', () => {
     expect(failures(pool)).toEqual([0, 0, 0, 0, 0])
   })
 
-  it('that ended a test are taken back: it is tested again at once', async () => {
+  it('are rolled back when they ended a probe, and the next probe is admitted at once', async () => {
     const { pool, clock } = five({ breaker: { timeoutDuration: 100, timeoutMultiplier: 2 } })
     pool.breaker('a').trip()
     await clock.advance(100)
@@ -398,7 +396,7 @@ describe('faults of the local network', () => {
     expect(pool.stats('a').circuitBreakerOpens).toBe(1)
   })
 
-  it('are taken back from rates', async () => {
+  it('are rolled back from a failure rate', async () => {
     const { pool, clock } = five({ breaker: { failureRate: 0.9, minimumCalls: 4 } })
     for (const id of ['b', 'c', 'd', 'e']) pool.drain(id)
     call(pool)
@@ -414,7 +412,7 @@ describe('faults of the local network', () => {
     expect(pool.breaker('b').snapshot().failureWindow).toEqual([])
   })
 
-  it('are not taken back once somebody had an answer', () => {
+  it('are not rolled back after a response', () => {
     const { pool } = five()
     call(pool, DOWN)
     call(pool)
@@ -425,7 +423,7 @@ describe('faults of the local network', () => {
     expect(failures(pool)).toEqual([1, 0, 0, 0, 0])
   })
 
-  it('change no score until somebody had an answer', () => {
+  it('do not change the score before a response', () => {
     const { pool } = five({ strategy: 'score' })
     call(pool, DOWN)
     expect(pool.stats('a').score).toBe(0.5)
@@ -434,7 +432,7 @@ describe('faults of the local network', () => {
     expect(pool.stats('b').score).toBe(1)
   })
 
-  it('change no score when the network was down', () => {
+  it('do not change the score when the network was down', () => {
     const { pool } = five({ strategy: 'score' })
     attempts(pool, 2, undefined, DOWN)
     expect(isDown(pool)).toBe(true)
@@ -442,21 +440,21 @@ describe('faults of the local network', () => {
     expect(pool.stats('b').score).toBe(0.5)
   })
 
-  it('of members that are gone are forgotten', () => {
+  it('are forgotten when their member is removed', () => {
     const { pool } = five()
     call(pool, DOWN)
     pool.remove('a')
     pool.add({ id: 'f', value: '' })
     call(pool, DOWN)
     expect(isDown(pool)).toBe(false)
-    const gone = taken(pool)
+    const gone = selectMember(pool)
     pool.remove(gone.member.id)
     pool.recordOutcome(gone, DOWN, [gone])
     expect(isDown(pool)).toBe(false)
     expect(pool.stats('f').failureCount).toBe(0)
   })
 
-  it('that lie further back than the window do not count', async () => {
+  it('do not count when they are older than the window', async () => {
     const { pool, clock } = five({ breaker: { windowDuration: 8000 } })
     call(pool, DOWN)
     await clock.advance(9001)
@@ -472,7 +470,7 @@ describe('faults of the local network', () => {
   it.each([
     [6000, false],
     [8001, true],
-  ])('are measured by those used within the window: %d ms ago', async (ms, expected) => {
+  ])('are compared with the members used within the window: %d ms ago', async (ms, expected) => {
     const { pool, clock } = five({ breaker: { windowDuration: 8000 } })
     await clock.advance(500)
     for (let i = 0; i < 5; i++) call(pool, FAILURE)
@@ -482,9 +480,9 @@ describe('faults of the local network', () => {
   })
 })
 
-describe('a network that is down', () => {
+describe('a local network that is down', () => {
   /** A pool whose network is down. */
-  function down(options: Parameters<typeof made>[0] = {}) {
+  function down(options: Parameters<typeof createPool>[0] = {}) {
     const { pool, clock } = five(options)
     const events: PoolEvent[] = []
     attempts(pool, 2, undefined, DOWN)
@@ -492,7 +490,7 @@ describe('a network that is down', () => {
     return { pool, clock, events }
   }
 
-  it('lets one call through a second, and blames nobody for what becomes of it', async () => {
+  it('admits one probe per second, whose outcome does not count against its member', async () => {
     const { pool, clock } = down({ breaker: { failureThreshold: 1 } })
     await clock.advance(999)
     expect(pool.select(undefined, [], undefined)).toBeUndefined()
@@ -516,28 +514,28 @@ describe('a network that is down', () => {
     ['a refusal behind another error', thrown(new Error('x', { cause: withCode('ECONNREFUSED') })), false],
     ['a timeout', thrown(withCode('ETIMEDOUT')), true],
     ['a host that cannot be reached', thrown(withCode('EHOSTUNREACH')), true],
-    ['a call that was called off', thrown(new DOMException('off', 'AbortError')), true],
-    ['an abort', NOTHING, true],
-    ['an error that says nothing', FAILURE, true],
-  ])('after %s', async (_, outcome, still) => {
+    ['a cancelled call', thrown(new DOMException('off', 'AbortError')), true],
+    ['an abort', ABORTED, true],
+    ['an unknown error', FAILURE, true],
+  ])('evaluates the outcome of a probe: %s', async (_, outcome, still) => {
     const { pool, clock } = down()
     await clock.advance(1000)
     call(pool, outcome)
     expect(isDown(pool)).toBe(still)
   })
 
-  it('is tested a second after it was recognised, whatever comes in meanwhile', async () => {
+  it('is probed one second after the detection, whatever outcomes arrive in between', async () => {
     const { pool, clock } = five()
-    const late = taken(pool)
+    const late = selectMember(pool)
     attempts(pool, 2, undefined, DOWN)
     await clock.advance(600)
     pool.recordOutcome(late, DOWN, [late])
     expect(pool.createUnavailableError().retryAfter).toBe(400)
   })
 
-  it('ends with the answer to a call that was under way, though its member is gone', () => {
+  it('is up again after a response to an earlier call, even of a removed member', () => {
     const { pool } = five()
-    const early = taken(pool)
+    const early = selectMember(pool)
     attempts(pool, 2, undefined, DOWN)
     expect(isDown(pool)).toBe(true)
     pool.remove('a')
@@ -545,7 +543,7 @@ describe('a network that is down', () => {
     expect(isDown(pool)).toBe(false)
   })
 
-  it('ends when the window has passed without a fault', async () => {
+  it('is up again when the window has passed without a fault', async () => {
     const { pool, clock, events } = down({ breaker: { windowDuration: 5000 } })
     await clock.advance(5000)
     expect(isDown(pool)).toBe(true)
@@ -555,7 +553,7 @@ describe('a network that is down', () => {
     expect(events).toEqual([{ type: 'network_changed', down: false, timestamp: clock.wall() }])
   })
 
-  it('goes on as long as there are faults', async () => {
+  it('stays down while there are faults', async () => {
     const { pool, clock } = down({ breaker: { windowDuration: 5000 } })
     for (let i = 0; i < 10; i++) {
       await clock.advance(1000)
@@ -564,7 +562,7 @@ describe('a network that is down', () => {
     expect(isDown(pool)).toBe(true)
   })
 
-  it('blames members again once it is over', async () => {
+  it('counts failures against members again after it is up', async () => {
     const { pool, clock, events } = down()
     await clock.advance(1000)
     call(pool)

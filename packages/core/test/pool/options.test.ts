@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { isHoldfastError, type Member, Pool, type PoolOptions } from '../../src/index.js'
-import { called, made, problemsOf } from './setup.js'
+import { createPool, membersNamed, problemsOf } from './setup.js'
 
 const problems = (options: unknown) => problemsOf(() => new Pool(options as PoolOptions))
 
-/** The problems of a pool that has an id and this besides. */
+/** The problems of a pool with an id and these options. */
 const problemsWith = (options: object) => problems({ id: 'p', ...options })
 
 const STRATEGIES = 'round_robin, random, weighted, least_used, least_latency, score, sticky, region, cost'
 
 describe('the options of a pool', () => {
-  it('need an id', () => {
+  it('require an id', () => {
     expect(problems({})).toEqual(['id: expected a string that is not empty, got undefined'])
     expect(problems({ id: undefined })).toEqual(['id: expected a string that is not empty, got undefined'])
     expect(problems({ id: '' })).toEqual(['id: expected a string that is not empty, got ""'])
@@ -37,7 +37,7 @@ describe('the options of a pool', () => {
       'rotation: expected one of id, members, strategy, breaker, maxEjected, panicThreshold, memberFaults, memberFault, clock, random, got an unknown option',
     ],
     [{ breaker: { failureThreshold: 0 } }, 'breaker.failureThreshold: expected a whole number from 1, got 0'],
-  ])('are refused where they are wrong: %j', (options, problem) => {
+  ])('are rejected when they are invalid: %j', (options, problem) => {
     expect(problemsWith(options)).toEqual([problem])
   })
 
@@ -46,11 +46,11 @@ describe('the options of a pool', () => {
     { maxEjected: undefined, strategy: undefined },
     { members: [] },
     { breaker: {} },
-  ])('are taken where they are right: %j', (options) => {
+  ])('are accepted when they are valid: %j', (options) => {
     expect(problemsWith(options)).toEqual([])
   })
 
-  it('are refused all at once, members too', () => {
+  it('are rejected with all problems at once, including those of members', () => {
     const members = [
       { id: 'a', value: 1, weight: -1 },
       null,
@@ -76,14 +76,14 @@ describe('the options of a pool', () => {
 
   it('are copied', () => {
     const memberFaults = [403]
-    const { pool } = made({ memberFaults })
+    const { pool } = createPool({ memberFaults })
     memberFaults.push(500)
-    const pick = pool.select(undefined, [], undefined)
+    const selection = pool.select(undefined, [], undefined)
     const outcome = { hasThrown: true, result: new Error(), duration: 0, breakerOutcome: undefined } as const
     expect(
-      pick &&
+      selection &&
         pool.recordOutcome(
-          pick,
+          selection,
           { ...outcome, classification: { category: 'permanent', kind: 'unknown', httpStatus: 500 } },
           [],
         ),
@@ -91,9 +91,9 @@ describe('the options of a pool', () => {
   })
 })
 
-describe('a member', () => {
+describe('a member of a pool', () => {
   const problemsOfMember = (member: unknown) => {
-    const { pool } = made()
+    const { pool } = createPool()
     const found = problemsOf(() => pool.add(member as Member<string>))
     expect(pool.size).toBe(found.length > 0 ? 3 : 4)
     return found
@@ -124,7 +124,7 @@ describe('a member', () => {
       'member.url: expected one of id, value, weight, region, cost, tags, metadata, breaker, got an unknown option',
     ],
     [{ id: 'x', constructor: 1 }, expect.stringContaining('member.constructor: expected one of id, value')],
-  ])('is refused where it is wrong: %j', (member, problem) => {
+  ])('is rejected when it is invalid: %j', (member, problem) => {
     expect(problemsOfMember(member)).toEqual([problem])
   })
 
@@ -133,11 +133,11 @@ describe('a member', () => {
     { id: 'x', value: undefined, weight: undefined, breaker: undefined },
     { id: '😀', value: 1, weight: 0, region: '', cost: 0, tags: [], metadata: {}, breaker: {} },
     { id: 'x', value: 1, weight: 1e9, cost: 1e15, tags: ['t'] },
-  ])('is taken where it is right: %j', (member) => {
+  ])('is accepted when it is valid: %j', (member) => {
     expect(problemsOfMember(member)).toEqual([])
   })
 
-  it('is refused where it is no object', () => {
+  it('is rejected when it is not an object', () => {
     expect(problemsOfMember('x')).toEqual([
       'member: expected an object, got "x"',
       'member.id: expected a string that is not empty, got undefined',
@@ -145,20 +145,20 @@ describe('a member', () => {
     expect(problemsOfMember(undefined)).toHaveLength(2)
   })
 
-  it('is refused with the name of the pool', () => {
-    expect(() => made().pool.add({ id: '', value: '' })).toThrow(
+  it('is rejected with the name of the pool', () => {
+    expect(() => createPool().pool.add({ id: '', value: '' })).toThrow(
       'invalid options of a member of the pool p: member.id',
     )
   })
 
-  it('cannot be there twice from the start', () => {
-    expect(problemsWith({ members: called('a', 'b', 'a') })).toEqual([
+  it('is rejected when its id is already in the options', () => {
+    expect(problemsWith({ members: membersNamed('a', 'b', 'a') })).toEqual([
       'members.2.id: expected an id that no other member has, got "a"',
     ])
   })
 
-  it('that is unknown is an error with a code', () => {
-    const { pool } = made()
+  it('that does not exist causes an error with a code', () => {
+    const { pool } = createPool()
     const uses = [
       () => pool.breaker('x'),
       () => pool.stats('x'),

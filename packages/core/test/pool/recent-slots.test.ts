@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { RecentSlots } from '../../src/pool/network/recent-slots.js'
 import { seededRandom } from '../../src/testing/index.js'
 
-describe('how many different slots were seen lately', () => {
-  it('is right to an eighth of the window, beside a model that remembers all of them', () => {
+describe('RecentSlots', () => {
+  it('counts distinct slots with a resolution of an eighth of the window, compared with a naive model', () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = seededRandom(seed)
       const below = (count: number) => Math.floor(random() * count)

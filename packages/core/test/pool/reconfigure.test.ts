@@ -8,7 +8,7 @@ const members = [
   { id: 'c', value: 3, breaker: { failureThreshold: 4 } },
 ]
 
-function made() {
+function createPool() {
   const clock = fakeClock()
   const pool = new Pool({
     id: 'p',
@@ -23,9 +23,9 @@ const fail = (pool: Pool<number>, id: string, times: number) => {
   for (let i = 0; i < times; i++) pool.breaker(id).admit()?.failure()
 }
 
-describe('a pool that takes other settings for its breakers', () => {
-  it('opens a member by the new threshold, with the failures it had', () => {
-    const { pool } = made()
+describe('Pool.reconfigure', () => {
+  it('applies the new threshold to the failures so far', () => {
+    const { pool } = createPool()
     fail(pool, 'a', 1)
     pool.reconfigure({ failureThreshold: 2 })
     fail(pool, 'a', 1)
@@ -33,8 +33,8 @@ describe('a pool that takes other settings for its breakers', () => {
     expect(pool.status('b')).toBe('available')
   })
 
-  it('lets a member with settings of its own keep them', () => {
-    const { pool } = made()
+  it('keeps the options of members that override those of the pool', () => {
+    const { pool } = createPool()
     pool.reconfigure({ failureThreshold: 1 })
     fail(pool, 'c', 3)
     expect(pool.status('c')).toBe('available')
@@ -42,8 +42,8 @@ describe('a pool that takes other settings for its breakers', () => {
     expect(pool.status('c')).toBe('open')
   })
 
-  it('chooses an open member again when the new time is up', async () => {
-    const { pool, clock } = made()
+  it('makes an open member selectable after the new open duration', async () => {
+    const { pool, clock } = createPool()
     fail(pool, 'a', 3)
     pool.reconfigure({ failureThreshold: 3, timeoutDuration: 1000 })
     expect(pool.status('a')).toBe('open')
@@ -54,15 +54,15 @@ describe('a pool that takes other settings for its breakers', () => {
     expect([...seen].sort()).toEqual(['a', 'b', 'c'])
   })
 
-  it('applies to members that fail for the first time afterwards', () => {
-    const { pool } = made()
+  it('applies to members that fail for the first time later', () => {
+    const { pool } = createPool()
     pool.reconfigure({ failureThreshold: 1 })
     fail(pool, 'b', 1)
     expect(pool.status('b')).toBe('open')
   })
 
-  it('refuses settings that are wrong, and keeps the old', () => {
-    const { pool } = made()
+  it('rejects invalid options and keeps the previous ones', () => {
+    const { pool } = createPool()
     expect(() => pool.reconfigure({ failureThreshold: 0 })).toThrow(
       /^invalid options of the pool p: breaker\.failureThreshold: expected .*, got 0$/,
     )
@@ -71,9 +71,9 @@ describe('a pool that takes other settings for its breakers', () => {
   })
 })
 
-describe('a breaker put back into a pool', () => {
-  it('is left alone until its time is up', async () => {
-    const { pool, clock } = made()
+describe('a restored breaker of a pool member', () => {
+  it('is not selected until its open duration has passed', async () => {
+    const { pool, clock } = createPool()
     fail(pool, 'a', 3)
     const snapshot = pool.breaker('a').snapshot()
     const other = new Pool({
@@ -89,8 +89,8 @@ describe('a breaker put back into a pool', () => {
     expect([1, 2, 3].map(() => other.pick()?.id)).toContain('a')
   })
 
-  it('is among those that anything has happened to', () => {
-    const { pool } = made()
+  it('is among the used breakers', () => {
+    const { pool } = createPool()
     expect(pool.usedBreakers()).toEqual([])
     fail(pool, 'b', 1)
     expect(pool.usedBreakers().map(({ id }) => id)).toEqual(['pool:p:b'])

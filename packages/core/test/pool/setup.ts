@@ -4,15 +4,21 @@ import { type FakeClock, fakeClock, seededRandom } from '../../src/testing/index
 
 export { problemsOf } from '../breaker/setup.js'
 
-/** Members called by these ids. */
-export const called = (...ids: string[]): Member<string>[] =>
+/** Members with these ids. */
+export const membersNamed = (...ids: string[]): Member<string>[] =>
   ids.map((id) => ({ id, value: `value of ${id}` }))
 
-/** A pool on a clock that stands still, with chance from a seed. */
-export function made(options: Partial<PoolOptions<string>> = {}): { pool: Pool<string>; clock: FakeClock } {
+/** A pool with a fake clock and a seeded random source. */
+export function createPool(options: Partial<PoolOptions<string>> = {}): {
+  pool: Pool<string>
+  clock: FakeClock
+} {
   const clock = fakeClock()
   const random = seededRandom(1)
-  return { pool: new Pool({ id: 'p', members: called('a', 'b', 'c'), clock, random, ...options }), clock }
+  return {
+    pool: new Pool({ id: 'p', members: membersNamed('a', 'b', 'c'), clock, random, ...options }),
+    clock,
+  }
 }
 
 export const SUCCESS: SelectionOutcome = {
@@ -23,13 +29,19 @@ export const SUCCESS: SelectionOutcome = {
   duration: 0,
 }
 
-/** What the engine tells a pool of an attempt that threw. */
+/** The outcome of an attempt that threw, as an execution reports it to a pool. */
 export function thrown(error: unknown, duration = 0): SelectionOutcome {
   const classification = classify(error)
-  return { hasThrown: true, result: error, classification, breakerOutcome: blamed(classification), duration }
+  return {
+    hasThrown: true,
+    result: error,
+    classification,
+    breakerOutcome: breakerOutcomeOf(classification),
+    duration,
+  }
 }
 
-/** What the engine tells a pool of an attempt that returned a response. */
+/** The outcome of an attempt that returned a response, as an execution reports it to a pool. */
 export function answered(status: number, headers: Record<string, string> = {}): SelectionOutcome {
   const result = new Response(null, { status, headers })
   const classification = classify(result)
@@ -37,18 +49,18 @@ export function answered(status: number, headers: Record<string, string> = {}): 
     hasThrown: false,
     result,
     classification,
-    breakerOutcome: blamed(classification) ?? 'success',
+    breakerOutcome: breakerOutcomeOf(classification) ?? 'success',
     duration: 0,
   }
 }
 
-const blamed = ({ category, kind }: Classification) =>
+const breakerOutcomeOf = ({ category, kind }: Classification) =>
   category === 'permanent' || kind === 'rate_limited' ? undefined : 'failure'
 
 export const FAILURE = thrown(new Error('down'))
 
-/** What an attempt says that was aborted. */
-export const NOTHING: SelectionOutcome = {
+/** The outcome of an aborted attempt. */
+export const ABORTED: SelectionOutcome = {
   hasThrown: true,
   result: 'aborted',
   classification: undefined,
@@ -62,41 +74,41 @@ export const withCode = (code: string, options: ErrorOptions = {}): Error =>
 export const withStatus = (status: number, headers: Record<string, string> = {}): Error =>
   Object.assign(new Error(`status ${status}`), { status, headers })
 
-/** A member for an attempt, which there must be. */
-export function taken(
+/** Selects a member for an attempt; throws if none is available. */
+export function selectMember(
   pool: Pool<string>,
   context?: unknown,
-  picks: readonly Selection<string>[] = [],
+  selections: readonly Selection<string>[] = [],
 ): Selection<string> {
-  const pick = pool.select(context, picks, undefined)
-  if (pick === undefined) throw new Error('nobody is available')
-  return pick
+  const selection = pool.select(context, selections, undefined)
+  if (selection === undefined) throw new Error('no member is available')
+  return selection
 }
 
-/** One call of one attempt; the id of its member. */
+/** Runs one call with one attempt; returns the id of its member. */
 export function call(pool: Pool<string>, outcome: SelectionOutcome = SUCCESS, context?: unknown): string {
-  const pick = taken(pool, context)
-  pool.recordOutcome(pick, outcome, [pick])
-  return pick.member.id
+  const selection = selectMember(pool, context)
+  pool.recordOutcome(selection, outcome, [selection])
+  return selection.member.id
 }
 
-/** The members of so many calls of one attempt that succeed. */
+/** Runs several successful calls with one attempt each; returns the ids of their members. */
 export const calls = (pool: Pool<string>, times: number, context?: unknown): string[] =>
   Array.from({ length: times }, () => call(pool, SUCCESS, context))
 
-/** The members of one call whose attempts all fail. */
+/** Runs one call whose attempts all fail; returns the ids of their members. */
 export function attempts(pool: Pool<string>, times: number, context?: unknown, outcome = FAILURE): string[] {
-  const picks: Selection<string>[] = []
+  const selections: Selection<string>[] = []
   for (let i = 0; i < times; i++) {
-    const pick = taken(pool, context, picks)
-    picks.push(pick)
-    pool.recordOutcome(pick, outcome, picks)
+    const selection = selectMember(pool, context, selections)
+    selections.push(selection)
+    pool.recordOutcome(selection, outcome, selections)
   }
-  return picks.map(({ member }) => member.id)
+  return selections.map(({ member }) => member.id)
 }
 
-/** How often each id is in the list. */
-export function tally(ids: readonly string[]): Record<string, number> {
+/** Counts how often each id is in the list. */
+export function countById(ids: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const id of ids) counts[id] = (counts[id] ?? 0) + 1
   return counts

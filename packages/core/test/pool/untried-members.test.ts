@@ -1,48 +1,48 @@
 import { describe, expect, it } from 'vitest'
-import { attempts, call, called, calls, FAILURE, made, SUCCESS, taken } from './setup.js'
+import { attempts, call, calls, createPool, FAILURE, membersNamed, SUCCESS, selectMember } from './setup.js'
 
-describe('whether somebody else is available', () => {
-  it('counts those that may be chosen and were not tried', () => {
-    const { pool } = made({ members: called('a', 'b') })
-    const pick = taken(pool)
+describe('Pool.hasUntriedMember', () => {
+  it('counts selectable members that were not tried', () => {
+    const { pool } = createPool({ members: membersNamed('a', 'b') })
+    const selection = selectMember(pool)
     expect(pool.hasUntriedMember([])).toBe(true)
-    expect(pool.hasUntriedMember([pick])).toBe(true)
+    expect(pool.hasUntriedMember([selection])).toBe(true)
     pool.drain('b')
     expect(pool.hasUntriedMember([])).toBe(true)
-    expect(pool.hasUntriedMember([pick])).toBe(false)
-    // One that was tried and is out itself takes nobody's place.
+    expect(pool.hasUntriedMember([selection])).toBe(false)
+    // A tried member that is unavailable does not reduce the number of untried ones.
     pool.enable('b')
     pool.drain('a')
-    expect(pool.hasUntriedMember([pick])).toBe(true)
+    expect(pool.hasUntriedMember([selection])).toBe(true)
     pool.drain('b')
     expect(pool.hasUntriedMember([])).toBe(false)
   })
 
-  it('counts one whose time is up, though nobody has asked for it', async () => {
-    const { pool, clock } = made({ members: called('a', 'b') })
-    const pick = taken(pool)
+  it('counts a member whose open duration has passed without a selection since', async () => {
+    const { pool, clock } = createPool({ members: membersNamed('a', 'b') })
+    const selection = selectMember(pool)
     pool.breaker('b').trip()
     await clock.advance(29_999)
-    expect(pool.hasUntriedMember([pick])).toBe(false)
+    expect(pool.hasUntriedMember([selection])).toBe(false)
     await clock.advance(1)
-    expect(pool.hasUntriedMember([pick])).toBe(true)
+    expect(pool.hasUntriedMember([selection])).toBe(true)
   })
 
-  it('counts all that are not drained in a panic', () => {
-    const { pool } = made({ members: called('a', 'b', 'c'), panicThreshold: 0.5 })
-    const pick = taken(pool)
-    expect(pick.member.id).toBe('a')
+  it('counts all members that are not drained in panic mode', () => {
+    const { pool } = createPool({ members: membersNamed('a', 'b', 'c'), panicThreshold: 0.5 })
+    const selection = selectMember(pool)
+    expect(selection.member.id).toBe('a')
     pool.breaker('b').trip()
-    expect(pool.hasUntriedMember([pick])).toBe(true) // c
+    expect(pool.hasUntriedMember([selection])).toBe(true) // c
     pool.breaker('c').trip()
-    expect(pool.hasUntriedMember([pick])).toBe(true) // b and c, come what may
+    expect(pool.hasUntriedMember([selection])).toBe(true) // b and c, because of panic mode
     pool.drain('b')
     pool.drain('c')
-    expect(pool.hasUntriedMember([pick])).toBe(false)
+    expect(pool.hasUntriedMember([selection])).toBe(false)
   })
 })
 
-describe('sticky in regions', () => {
+describe('the strategy sticky with regions', () => {
   const members = Array.from({ length: 90 }, (_, i) => ({
     id: `m${i}`,
     value: '',
@@ -50,8 +50,8 @@ describe('sticky in regions', () => {
   }))
   const sessions = Array.from({ length: 300 }, (_, i) => `s${i}`)
 
-  it('leaves out members that were out before anybody named the region', () => {
-    const { pool } = made({ strategy: 'sticky', members: members.slice(0, 6) })
+  it('does not select members that were unavailable before the region was first used', () => {
+    const { pool } = createPool({ strategy: 'sticky', members: members.slice(0, 6) })
     pool.drain('m1')
     for (const session of sessions) expect(call(pool, SUCCESS, { session, region: 'eu' })).toBe('m4')
     pool.enable('m1')
@@ -59,8 +59,8 @@ describe('sticky in regions', () => {
     expect([...both].sort()).toEqual(['m1', 'm4'])
   })
 
-  it('finds every member of a region, and those that come later', () => {
-    const { pool } = made({ strategy: 'sticky', members })
+  it('finds every member of a region, including later ones', () => {
+    const { pool } = createPool({ strategy: 'sticky', members })
     const all = () => new Set(sessions.map((session) => call(pool, SUCCESS, { session, region: 'us' })))
     const first = all()
     expect(first.size).toBe(30)
@@ -71,8 +71,8 @@ describe('sticky in regions', () => {
     expect([...all()].every((id) => id.startsWith('new'))).toBe(true)
   })
 
-  it('goes anywhere for a region that there is not, or not any more', () => {
-    const { pool } = made({ strategy: 'sticky', members: members.slice(0, 6) })
+  it('selects among all members for a region without members', () => {
+    const { pool } = createPool({ strategy: 'sticky', members: members.slice(0, 6) })
     const where = (region: string) =>
       new Set(sessions.map((session) => call(pool, SUCCESS, { session, region })))
     expect(where('asia').size).toBe(6)
@@ -81,13 +81,13 @@ describe('sticky in regions', () => {
   })
 })
 
-describe('the best by score', () => {
-  const crowd = called(...Array.from({ length: 100 }, (_, i) => `m${i}`))
+describe('the strategy score', () => {
+  const crowd = membersNamed(...Array.from({ length: 100 }, (_, i) => `m${i}`))
   const isGood = (id: string) => Number(id.slice(1)) % 2 === 0
 
-  it('is the best of those drawn, where there are many', () => {
-    const { pool } = made({ strategy: 'score', members: crowd, breaker: { failureThreshold: 1e6 } })
-    // Each has results of its own kind.
+  it('selects the best of a random sample of many members', () => {
+    const { pool } = createPool({ strategy: 'score', members: crowd, breaker: { failureThreshold: 1e6 } })
+    // Each member has a different score.
     for (const { id } of crowd) {
       for (const other of crowd) if (other.id !== id) pool.drain(other.id)
       call(pool, isGood(id) ? SUCCESS : FAILURE)
@@ -98,16 +98,16 @@ describe('the best by score', () => {
     expect(new Set(chosen).size).toBeGreaterThan(20)
   })
 
-  it('is each once in a call, where there are few', () => {
-    const { pool } = made({ strategy: 'score', breaker: { failureThreshold: 1e6 } })
+  it('selects each of a few members once in a call', () => {
+    const { pool } = createPool({ strategy: 'score', breaker: { failureThreshold: 1e6 } })
     expect(attempts(pool, 3)).toEqual(['a', 'b', 'c'])
   })
 })
 
-it('a member rests where a user takes its answer for a limit, whatever its status', () => {
-  const { pool } = made()
-  const pick = taken(pool)
+it('a pool member has a cooldown when a classifier reports a rate limit, whatever the status', () => {
+  const { pool } = createPool()
+  const selection = selectMember(pool)
   const classification = { category: 'transient', kind: 'rate_limited', retryAfter: 5000 } as const
-  pool.recordOutcome(pick, { ...FAILURE, classification, breakerOutcome: undefined }, [pick])
-  expect(pool.status(pick.member.id)).toBe('resting')
+  pool.recordOutcome(selection, { ...FAILURE, classification, breakerOutcome: undefined }, [selection])
+  expect(pool.status(selection.member.id)).toBe('resting')
 })

@@ -10,13 +10,13 @@ const MEMBERS = [
 
 const clock = fakeClock()
 
-function made(strategy: StrategyName, options = {}) {
+function createPool(strategy: StrategyName, options = {}) {
   const breaker = { failureThreshold: 3, timeoutDuration: 60_000 }
   const random = seededRandom(1)
   return { pool: new Pool({ id: 'p', members: MEMBERS, clock, random, strategy, breaker, ...options }) }
 }
 
-/** A call that is answered, or not, by whoever is chosen. */
+/** Runs a call on the selected member. */
 const call = (pool: Pool<number>, answers = true) =>
   guard({ pool, retry: false, clock })
     .run(async () => {
@@ -30,9 +30,9 @@ const picked = (pool: Pool<number>, times: number, context?: object) => {
   return counts
 }
 
-describe('other words about a member', () => {
-  it('leave what is known of it: counts, breaker, rest and whether it is drained', async () => {
-    const { pool } = made('round_robin')
+describe('Pool.updateMember', () => {
+  it('keeps counts, breaker, cooldown and draining', async () => {
+    const { pool } = createPool('round_robin')
     for (let i = 0; i < 6; i++) await call(pool, i % 2 === 1)
     pool.startCooldown('b', 5000)
     const [before, breaker] = [pool.stats('a'), pool.breaker('a')]
@@ -50,22 +50,22 @@ describe('other words about a member', () => {
     expect(pool.pick()).toBeUndefined()
   })
 
-  it('count from the next choice on', () => {
-    const weighted = made('weighted').pool
+  it('takes effect at the next selection', () => {
+    const weighted = createPool('weighted').pool
     weighted.updateMember({ ...MEMBERS[0]!, weight: 0 })
     expect(picked(weighted, 20)).toEqual({ a: 0, b: 20 })
-    const { pool } = made('region')
+    const { pool } = createPool('region')
     pool.updateMember({ ...MEMBERS[0]!, region: 'us' })
     expect(picked(pool, 20, { region: 'us' })).toEqual({ a: 10, b: 10 })
-    const cheapest = made('cost').pool
+    const cheapest = createPool('cost').pool
     cheapest.updateMember({ ...MEMBERS[1]!, cost: 0 })
     expect(cheapest.pick()?.id).toBe('b')
   })
 
-  it('count no more where they were said before', () => {
-    const { pool } = made('region', { panicThreshold: 1 })
+  it('removes the effect of the previous properties', () => {
+    const { pool } = createPool('region', { panicThreshold: 1 })
     pool.updateMember({ ...MEMBERS[0]!, region: 'us' })
-    // Nobody is left in eu: everybody takes a turn there, and not the one that was there.
+    // No member is left in eu, so the selection is among all members.
     expect(picked(pool, 20, { region: 'eu' })).toEqual({ a: 10, b: 10 })
     pool.drain('a')
     expect(picked(pool, 20, { region: 'us' })).toEqual({ a: 0, b: 20 })
@@ -73,8 +73,8 @@ describe('other words about a member', () => {
     expect(picked(pool, 20, { region: 'eu' })).toEqual({ a: 0, b: 20 })
   })
 
-  it('of one that is out do not bring it back', () => {
-    const { pool } = made('round_robin')
+  it('does not make an unavailable member available', () => {
+    const { pool } = createPool('round_robin')
     pool.breaker('a').trip()
     pool.updateMember({ ...MEMBERS[0]!, weight: 5 })
     expect(picked(pool, 4)).toEqual({ a: 0, b: 4 })
@@ -82,8 +82,8 @@ describe('other words about a member', () => {
     expect(picked(pool, 4)).toEqual({ a: 2, b: 2 })
   })
 
-  it('of one that is drained do not make it one for a panic', () => {
-    const { pool } = made('round_robin', { panicThreshold: 1 })
+  it('does not make a drained member selectable in panic mode', () => {
+    const { pool } = createPool('round_robin', { panicThreshold: 1 })
     pool.drain('a')
     pool.breaker('b').trip()
     pool.updateMember({ ...MEMBERS[0]!, weight: 5 })
@@ -92,15 +92,15 @@ describe('other words about a member', () => {
     expect(picked(pool, 4)).toEqual({ a: 2, b: 2 })
   })
 
-  it('reach everybody who may be chosen in a panic', () => {
-    const { pool } = made('weighted', { panicThreshold: 1 })
+  it('applies to the selection in panic mode', () => {
+    const { pool } = createPool('weighted', { panicThreshold: 1 })
     pool.breaker('a').trip()
     pool.updateMember({ ...MEMBERS[1]!, weight: 0 })
     expect(picked(pool, 20)).toEqual({ a: 20, b: 0 })
   })
 
-  it('may bring settings of its breaker, and take them away', async () => {
-    const { pool } = made('round_robin')
+  it('can set and remove the breaker options of a member', async () => {
+    const { pool } = createPool('round_robin')
     await call(pool, false)
     await call(pool)
     pool.updateMember({ ...MEMBERS[0]!, breaker: { failureThreshold: 2 } })
@@ -113,8 +113,8 @@ describe('other words about a member', () => {
     expect(pool.status('a')).toBe('available')
   })
 
-  it('that are wrong, or of nobody, change nothing', () => {
-    const { pool } = made('weighted')
+  it('changes nothing when the member is invalid or unknown', () => {
+    const { pool } = createPool('weighted')
     expect(() => pool.updateMember({ ...MEMBERS[0]!, weight: -1 })).toThrow(
       /member\.weight: expected .*, got -1$/,
     )
@@ -123,9 +123,9 @@ describe('other words about a member', () => {
   })
 })
 
-describe('another shape of a pool', () => {
-  it('leaves what is known of its members', async () => {
-    const { pool } = made('round_robin')
+describe('Pool.updateStrategy', () => {
+  it('keeps the statistics and breakers of members', async () => {
+    const { pool } = createPool('round_robin')
     for (let i = 0; i < 6; i++) await call(pool, i % 2 === 1)
     const before = ['a', 'b'].map((id) => pool.stats(id))
     pool.updateStrategy({ strategy: 'weighted' })
@@ -136,8 +136,8 @@ describe('another shape of a pool', () => {
     expect(picked(pool, 20).a).toBeGreaterThan(0)
   })
 
-  it('has scores where the strategy is score, from then on', async () => {
-    const { pool } = made('least_latency')
+  it('records scores from the change to the strategy score on', async () => {
+    const { pool } = createPool('least_latency')
     pool.drain('b')
     await call(pool)
     expect(pool.stats('a')).toHaveProperty('latency')
@@ -145,15 +145,15 @@ describe('another shape of a pool', () => {
     for (let i = 0; i < 4; i++) await call(pool, i > 1)
     const { score, latency } = pool.stats('a')
     expect([score, latency]).toEqual([0.35 + 0.3, undefined])
-    // Grown beyond what it has room for, and shaped anew with the same strategy.
+    // The pool grows beyond its capacity, and the same strategy is set again.
     for (let i = 0; i < 100; i++) pool.add({ id: `m${i}`, value: i })
     pool.updateStrategy({ strategy: 'score', maxEjected: 0.5 })
     expect(pool.stats('a').score).toBe(score)
     expect(pool.stats('m99').score).toBe(0.5)
   })
 
-  it('chooses by its strategy in a panic too, among all but the drained', () => {
-    const { pool } = made('round_robin', { panicThreshold: 1 })
+  it('uses the new strategy in panic mode too, among all members that are not drained', () => {
+    const { pool } = createPool('round_robin', { panicThreshold: 1 })
     pool.add({ id: 'c', value: 3, cost: 0 })
     pool.drain('c')
     pool.breaker('a').trip()
@@ -164,9 +164,9 @@ describe('another shape of a pool', () => {
   })
 
   it.each(['score', 'least_latency'] as const)(
-    'goes on keeping what %s chooses by where the strategy stays, however many come',
+    'keeps the measurements of %s when the strategy stays and many members are added',
     async (strategy) => {
-      const { pool } = made(strategy)
+      const { pool } = createPool(strategy)
       pool.drain('b')
       await call(pool)
       pool.updateStrategy({ strategy, maxEjected: 0.5 })
@@ -182,8 +182,8 @@ describe('another shape of a pool', () => {
     },
   )
 
-  it('may set aside more or fewer of them', () => {
-    const { pool } = made('round_robin', { maxEjected: 0.5 })
+  it('can change the limit of ejected members', () => {
+    const { pool } = createPool('round_robin', { maxEjected: 0.5 })
     for (const id of ['a', 'b']) pool.breaker(id).trip()
     expect(picked(pool, 4)).toEqual({ a: 0, b: 4 })
     pool.updateStrategy({ maxEjected: 0 })
@@ -192,8 +192,8 @@ describe('another shape of a pool', () => {
     expect(pool.pick()).toBeUndefined()
   })
 
-  it('knows other faults of members', async () => {
-    const { pool } = made('round_robin', { memberFaults: [] })
+  it('can change the member faults', async () => {
+    const { pool } = createPool('round_robin', { memberFaults: [] })
     const forbidden = () =>
       guard({ pool, retry: { maxAttempts: 2, baseDelay: 0 } })
         .run(async ({ number }) => {
@@ -206,8 +206,8 @@ describe('another shape of a pool', () => {
     expect(await forbidden()).toBe('yes')
   })
 
-  it('that is wrong changes nothing', () => {
-    const { pool } = made('weighted')
+  it('changes nothing when the options are invalid', () => {
+    const { pool } = createPool('weighted')
     expect(() => pool.updateStrategy({ strategy: 'fastest' as StrategyName })).toThrow(/strategy/)
     pool.updateMember({ ...MEMBERS[0]!, weight: 0 })
     expect(picked(pool, 4)).toEqual({ a: 0, b: 4 })

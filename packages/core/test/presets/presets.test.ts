@@ -38,7 +38,7 @@ const llm = {
   notProcessedStatuses: [429, 503, 529],
 }
 
-describe('the figures of', () => {
+describe('the values of the preset', () => {
   it('gmail', () => {
     expect(gmail).toEqual({
       name: 'gmail',
@@ -139,7 +139,7 @@ describe('the figures of', () => {
 })
 
 describe.each(all)('%s', (name, preset) => {
-  it('is frozen through and through', () => {
+  it('is deeply frozen', () => {
     const look = (value: unknown): void => {
       if (typeof value !== 'object' || value === null) return
       expect(Object.isFrozen(value)).toBe(true)
@@ -148,14 +148,14 @@ describe.each(all)('%s', (name, preset) => {
     look(preset)
   })
 
-  it('makes a guard as it is, and spread', async () => {
+  it('can be given to a guard as it is and spread', async () => {
     expect(guard(preset).name).toBe(name)
     const changed = guard({ ...preset, name: 'mine', retry: { ...preset.retry, maxAttempts: 9 } })
     expect(await changed.run(() => 'done')).toBe('done')
   })
 })
 
-/** How many attempts a preset makes for an error, and how long it waits in all. */
+/** The number of attempts and the total delay of a preset for an error. */
 async function attempts(preset: object, error: unknown): Promise<number> {
   const clock = fakeClock()
   let calls = 0
@@ -174,7 +174,7 @@ const http = (status: number, more: object = {}) =>
   Object.assign(new Error(`status ${status}`), { status, ...more })
 const coded = (code: string) => Object.assign(new Error(code), { code })
 
-describe('what is retried by', () => {
+describe('the retries of', () => {
   it.each([
     [
       'gmail',
@@ -207,11 +207,11 @@ describe('what is retried by', () => {
       expect([error.message, await attempts(preset, error)]).toEqual([error.message, 1])
   })
 
-  it('openai, but for a quota that is used up', async () => {
+  it('openai exclude an exhausted quota', async () => {
     expect(await attempts(openai, http(429, { code: 'insufficient_quota' }))).toBe(1)
   })
 
-  it('the services of 002, when their answer says when, and infisical by its own waits', async () => {
+  it('the services respect Retry-After, except for infisical', async () => {
     const waits = async (preset: object, error: Error) => {
       const clock = fakeClock()
       const delays: number[] = []

@@ -1,4 +1,4 @@
-// A pool like pg's, whose connections do what a test says and write down what is asked of them.
+// A pool like that of pg, whose connections behave as a test specifies and log their statements.
 import { EventEmitter } from 'node:events'
 
 export type Reply = (text: string, client: FakeClient) => unknown
@@ -24,7 +24,7 @@ export class FakeClient extends EventEmitter {
   }
 }
 
-/** Every connection is new, so that the log tells them apart. */
+/** Every connection is new, so that the log can distinguish them. */
 export class FakePool extends EventEmitter {
   readonly log: string[] = []
   readonly held = new Set<FakeClient>()
@@ -47,13 +47,13 @@ export class FakePool extends EventEmitter {
   }
 }
 
-/** An error as pg makes them. */
+/** An error of pg. */
 export const pgError = (code: string, message = code): Error => Object.assign(new Error(message), { code })
 
-/** What pg says when the connection goes away. */
+/** The error of pg when the connection is lost. */
 export const lost = () => new Error('Connection terminated unexpectedly')
 
-/** Replies that fail each in turn for one statement, and answer everything else. */
+/** Replies that fail in turn for one statement and succeed for all others. */
 export function failing(statement: string, ...errors: (Error | undefined)[]): Reply {
   return (text) => {
     const error = text === statement ? errors.shift() : undefined

@@ -1,4 +1,4 @@
-// On a real PostgreSQL, which is started from npm: transactions, and the example in its short form. It takes real time.
+// Transactions and the short form of the example on a real PostgreSQL, which is started from npm. It takes real time.
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Run, run } from '../../../../examples/rag-storage/src/example.js'
@@ -15,7 +15,8 @@ describe('withTransaction on PostgreSQL', () => {
 
   beforeAll(async () => {
     pool = new pg.Pool({ ...account(), max: 4 })
-    // What the server says to a connection that it ends belongs to nobody.
+    // The error of a connection that the server terminates is expected.
+
     pool.on('error', () => {})
     pool.on('connect', (client) => client.on('error', () => {}))
     await pool.query('CREATE TABLE accounts (id int PRIMARY KEY, balance int NOT NULL CHECK (balance >= 0))')
@@ -33,7 +34,7 @@ describe('withTransaction on PostgreSQL', () => {
   const add = (client: pg.PoolClient, id: number, amount: number) =>
     client.query('UPDATE accounts SET balance = balance + $2 WHERE id = $1', [id, amount])
 
-  it('runs a deadlocked transaction again as a whole', async () => {
+  it('retries a deadlocked transaction as a whole', async () => {
     await fill()
     const attempts: number[] = []
     let both = () => {}
@@ -56,7 +57,7 @@ describe('withTransaction on PostgreSQL', () => {
     expect(attempts.toSorted((a, b) => a - b)).toEqual([1, 1, 2])
   })
 
-  it('runs a transaction whose connection was terminated again on another', async () => {
+  it('retries a transaction on another connection when its connection was terminated', async () => {
     await fill()
     const pids = new Set<number>()
     await withTransaction(
@@ -75,7 +76,7 @@ describe('withTransaction on PostgreSQL', () => {
     await expect.poll(() => pool.totalCount).toBeLessThanOrEqual(4)
   })
 
-  it('lets one of two serializable transactions run again', async () => {
+  it('retries one of two conflicting serializable transactions', async () => {
     await fill()
     const bump = () =>
       withTransaction(
@@ -90,7 +91,7 @@ describe('withTransaction on PostgreSQL', () => {
     expect(await balances()).toEqual([300, 100])
   })
 
-  it('does not run a broken constraint again', async () => {
+  it('does not retry a constraint violation', async () => {
     await fill()
     let calls = 0
     const overdraw = withTransaction(pool, (client) => (calls++, add(client, 1, -500)), quick)
@@ -99,7 +100,7 @@ describe('withTransaction on PostgreSQL', () => {
     expect(await balances()).toEqual([100, 100])
   })
 
-  it('says so when a failed statement was passed over', async () => {
+  it('reports a failed statement whose error was ignored', async () => {
     await fill()
     const passing = withTransaction(
       pool,
@@ -113,7 +114,7 @@ describe('withTransaction on PostgreSQL', () => {
     expect(await balances()).toEqual([100, 100])
   })
 
-  it('does not run a transaction again whose connection was terminated during COMMIT', async () => {
+  it('does not retry a transaction whose connection was terminated during COMMIT', async () => {
     await fill()
     await pool.query(`
       CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(30); RETURN NULL; END';
@@ -163,7 +164,7 @@ describe('withTransaction on PostgreSQL', () => {
     expect(await balances()).toEqual([107, 100])
   })
 
-  it('cancels its statement when the caller aborts, and leaves statements of others alone', async () => {
+  it('cancels only its own statement when the caller aborts', async () => {
     const mark = `/* ${++marks} */`
     const other = await pool.connect()
     onTestFinished(() => other.release(true))
@@ -180,7 +181,7 @@ describe('withTransaction on PostgreSQL', () => {
     await going
   })
 
-  it('does not cut a COMMIT that is under way at the deadline', async () => {
+  it('does not cancel a running COMMIT at the deadline', async () => {
     await fill()
     await pool.query(`
       CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(2); RETURN NULL; END';
@@ -195,7 +196,7 @@ describe('withTransaction on PostgreSQL', () => {
     }
   })
 
-  it('ends at once when aborted, and leaves nothing behind', async () => {
+  it('ends at once when it is aborted, and leaves no rows behind', async () => {
     await fill()
     const controller = new AbortController()
     const update = withTransaction(
@@ -212,7 +213,7 @@ describe('withTransaction on PostgreSQL', () => {
   })
 })
 
-describe('the example rag-storage, in short', () => {
+describe('the short form of the example rag-storage', () => {
   let [without, withRetries] = [] as unknown as [Run, Run]
 
   beforeAll(async () => {
@@ -220,29 +221,29 @@ describe('the example rag-storage, in short', () => {
     withRetries = await run(server, true, 12, () => {})
   }, 60_000)
 
-  it('writes every document with retries, and not without', () => {
+  it('writes every document only with retries', () => {
     expect(withRetries.outcomes.map(({ failed }) => failed)).toEqual([0, 0, 0, 0, 0])
     expect(without.outcomes[0]?.failed).toBe(0)
     expect(without.outcomes.reduce((sum, { failed }) => sum + failed, 0)).toBeGreaterThan(0)
   })
 
-  it('leaves no row missing, twice or in part', () => {
+  it('leaves no row missing, duplicated or incomplete', () => {
     expect(withRetries.findings).toEqual({ missing: 0, duplicate: 0, partial: 0 })
     expect(without.findings).toMatchObject({ duplicate: 0, partial: 0 })
     expect(without.findings.missing).toBeGreaterThan(0)
   })
 
-  it('does not retry what cannot go away', () => {
+  it('does not retry permanent errors', () => {
     expect(withRetries.attempts).toEqual({ constraint: 1, argument: 1 })
   })
 
-  it('meets deadlocks, and recovers', () => {
+  it('recovers from deadlocks', () => {
     const deadlocks = withRetries.outcomes.find(({ fault }) => fault === 'deadlocks')
     expect(deadlocks?.errors.get('40P01')).toBeGreaterThan(0)
     expect(deadlocks?.recovery).toBeGreaterThan(0)
   })
 
-  it('says what happens as it happens, at the level it has', () => {
+  it('logs each event at its level', () => {
     const said = (level: string, text: RegExp) =>
       withRetries.lines.filter((line) => line.level === level && text.test(line.text)).length
     expect(said('debug', /^VectorStorage.addDocument succeeded, no retry needed$/)).toBeGreaterThan(0)
@@ -254,7 +255,7 @@ describe('the example rag-storage, in short', () => {
     expect(without.lines.filter(({ text }) => text.includes('retry 1'))).toEqual([])
   })
 
-  it('follows the overrides of class and method', () => {
+  it('applies the overrides of class and method', () => {
     const said = withRetries.lines.flatMap(
       ({ text }) => /^(\w+)\.\w+: retry \d of (\d)/.exec(text)?.slice(1).join(' ') ?? [],
     )

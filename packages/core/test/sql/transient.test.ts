@@ -4,10 +4,13 @@ import { isTransientSqlError } from '../../src/sql/index.js'
 import { named, shaped } from '../classify/shapes.js'
 
 describe('isTransientSqlError', () => {
-  it.each(['08006', '40001', '40P01', '53300', '57P01', '57014', '58030', '55P03'])('%s may pass', (code) => {
-    expect(isTransientSqlError(shaped({ code }))).toBe(true)
-    expect(isTransientSqlError(shaped({ sqlState: code }))).toBe(true)
-  })
+  it.each(['08006', '40001', '40P01', '53300', '57P01', '57014', '58030', '55P03'])(
+    'returns true for %s',
+    (code) => {
+      expect(isTransientSqlError(shaped({ code }))).toBe(true)
+      expect(isTransientSqlError(shaped({ sqlState: code }))).toBe(true)
+    },
+  )
 
   it.each(['22001', '23505', '28P01', '42601', '42P01', '25P02', '55006', 'XX000', 'P0001'])(
     '%s stays',
@@ -25,7 +28,7 @@ describe('isTransientSqlError', () => {
     'ENOTFOUND',
     'PROTOCOL_CONNECTION_LOST',
     'SQLITE_BUSY',
-  ])('%s may pass', (code) => {
+  ])('returns true for %s', (code) => {
     expect(isTransientSqlError(shaped({ code }))).toBe(true)
   })
 
@@ -33,12 +36,12 @@ describe('isTransientSqlError', () => {
     expect(isTransientSqlError(shaped({ code }))).toBe(false)
   })
 
-  it('goes by the numbers of MySQL', () => {
+  it('recognizes the error numbers of MySQL', () => {
     expect(isTransientSqlError(shaped({ errno: 1205, sqlState: 'HY000' }))).toBe(true)
     expect(isTransientSqlError(shaped({ errno: 1062, sqlState: '23000' }))).toBe(false)
   })
 
-  it('knows a lost connection and a timeout that have no code', () => {
+  it('recognizes a lost connection and a timeout without a code', () => {
     expect(isTransientSqlError(new Error('Connection terminated unexpectedly'))).toBe(true)
     expect(isTransientSqlError(new Error('timeout exceeded when trying to connect'))).toBe(true)
     expect(isTransientSqlError(named('KnexTimeoutError'))).toBe(true)
@@ -56,11 +59,11 @@ describe('isTransientSqlError', () => {
     shaped({ sqlState: '4' }),
     shaped({ sqlState: '' }),
     shaped({ status: 503 }),
-  ])('says no to %o', (error) => {
+  ])('returns false for %o', (error) => {
     expect(isTransientSqlError(error)).toBe(false)
   })
 
-  it('looks through causes, and the nearest that tells decides', () => {
+  it('uses the nearest cause that can be classified', () => {
     const deadlock = shaped({ code: '40P01' })
     expect(isTransientSqlError(new Error('a', { cause: new Error('b', { cause: deadlock }) }))).toBe(true)
     expect(isTransientSqlError(shaped({ code: '23505' }, 'a', { cause: deadlock }))).toBe(false)
@@ -71,13 +74,13 @@ describe('isTransientSqlError', () => {
     expect(isTransientSqlError(new AggregateError([shaped({ code: 'ECONNREFUSED' })]))).toBe(true)
   })
 
-  it('stops at a cause that is the error itself', () => {
+  it('ends at a circular cause', () => {
     const self = new Error('self')
     self.cause = self
     expect(isTransientSqlError(self)).toBe(false)
   })
 
-  it('takes a deadline for a timeout, and a refusal for an answer', () => {
+  it('treats a deadline as a timeout, and a rejection as permanent', () => {
     const cause = shaped({ code: '40001' })
     expect(isTransientSqlError(new HoldfastError('ATTEMPT_TIMEOUT', 'late'))).toBe(true)
     expect(isTransientSqlError(new HoldfastError('CIRCUIT_OPEN', 'no', { cause }))).toBe(false)

@@ -12,14 +12,14 @@ const rows = withTransaction(pool, async (client, attempt) => {
 })
 expectTypeOf(rows).toEqualTypeOf<Promise<{ id: string }[]>>()
 
-// A function that returns no promise, and a pool that is no more than it must be.
+// A function that does not return a promise, and a minimal pool.
 expectTypeOf(withTransaction(pool, () => 7)).toEqualTypeOf<Promise<number>>()
 
 // @ts-expect-error -- transactions are not hedged
 void withTransaction(pool, () => 7, { hedge: { delay: 5 } })
-// @ts-expect-error -- a breaker must be shared to count
+// @ts-expect-error -- breaker options are rejected, because a breaker must be shared between calls
 void withTransaction(pool, () => 7, { breaker: { failureThreshold: 5 } })
-// @ts-expect-error -- no such level
+// @ts-expect-error -- an unknown isolation level
 void withTransaction(pool, () => 7, { isolation: 'snapshot' })
 // @ts-expect-error -- not a pool
 void withTransaction({}, () => 7)

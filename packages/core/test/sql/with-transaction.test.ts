@@ -9,9 +9,9 @@ import { fakeClock } from '../../src/testing/index.js'
 import { type FakeClient, FakePool, failing, lost, pgError, type Reply } from './fake-pool.js'
 
 const NOW: TransactionOptions = { retry: { backoffType: 'immediate', jitterType: 'none' } }
-/** What is written down of one connection. */
+/** The log of one connection. */
 const on = (id: number, words: string) => words.split(' ').map((word) => `${id} ${word}`)
-/** What a promise rejects with. */
+/** The error that a promise rejects with. */
 const failure = (promise: Promise<unknown>): Promise<HoldfastError> =>
   promise.then(
     () => Promise.reject(new Error('it did not fail')),
@@ -20,7 +20,7 @@ const failure = (promise: Promise<unknown>): Promise<HoldfastError> =>
 const insert = (client: FakeClient) => client.query('INSERT')
 
 describe('withTransaction', () => {
-  it('begins, commits and gives the connection back', async () => {
+  it('begins, commits and releases the connection', async () => {
     const pool = new FakePool()
     const value = await withTransaction(pool, async (client, attempt) => {
       await client.query('INSERT')
@@ -42,10 +42,10 @@ describe('withTransaction', () => {
     expect(pool.log[0]).toBe(`1 ${begin}`)
   })
 
-  it('outlives a connection that is lost while it is being handed out', async () => {
+  it('survives a connection that is lost while it is handed out', async () => {
     const pool = new FakePool()
     const connect = pool.connect.bind(pool)
-    // As pg's does: it tells of the connection, and what the server sent with its greeting comes before the promise's turn.
+    // Like the pool of pg, it emits the connection first, and data that the server sent with it arrives before the promise.
     pool.connect = async () => {
       const client = await connect()
       pool.emit('acquire', client)
@@ -59,11 +59,11 @@ describe('withTransaction', () => {
     await withTransaction(pool, insert, NOW)
     expect(pool.log).toEqual(['1 closed', ...on(2, 'BEGIN INSERT COMMIT released')])
     await new Promise((resolve) => setImmediate(resolve))
-    // One that was closed may still tell of errors.
+    // A closed connection can still emit errors.
     expect(pool.clients.map((client) => client.listenerCount('error'))).toEqual([1, 0])
   })
 
-  it('takes connections that tell of nothing', async () => {
+  it('accepts connections without events', async () => {
     const log: string[] = []
     const client = {
       query: async (text: string) => void log.push(text),
@@ -73,14 +73,14 @@ describe('withTransaction', () => {
     expect(log).toEqual(['BEGIN', 'INSERT', 'COMMIT', 'released'])
   })
 
-  it('runs again as a whole, on another connection', async () => {
+  it('retries the whole transaction on another connection', async () => {
     const pool = new FakePool(failing('INSERT', pgError('40P01'), pgError('40001')))
     await withTransaction(pool, insert, NOW)
     const failed = 'BEGIN INSERT ROLLBACK released'
     expect(pool.log).toEqual([...on(1, failed), ...on(2, failed), ...on(3, 'BEGIN INSERT COMMIT released')])
   })
 
-  it('waits as the preset for postgres does, 4 attempts in all', async () => {
+  it('uses the delays of the preset postgres, with 4 attempts in total', async () => {
     const clock = fakeClock()
     const pool = new FakePool(failing('INSERT', ...Array.from({ length: 9 }, () => pgError('40P01'))))
     const answer = withTransaction(pool, insert, { clock, random: () => 0.5 }).catch((error) => error)
@@ -98,7 +98,7 @@ describe('withTransaction', () => {
     expect(pool.log).toEqual(['1 BEGIN', '1 INSERT', '1 ROLLBACK', '1 released'])
   })
 
-  it('rolls back on an error of the function’s own, which is not known to pass', async () => {
+  it('rolls back without a retry on an unknown error of the function', async () => {
     const pool = new FakePool()
     const error = new Error('changed my mind')
     const fn = () => {
@@ -108,7 +108,7 @@ describe('withTransaction', () => {
     expect(pool.log).toEqual(['1 BEGIN', '1 ROLLBACK', '1 released'])
   })
 
-  it('runs again on what retryOn or retryIf ask for', async () => {
+  it('retries by retryOn and retryIf', async () => {
     const once = (options: TransactionOptions) => {
       const pool = new FakePool(failing('INSERT', new Error('conflict of ours')))
       return withTransaction(pool, insert, { retry: { ...NOW.retry, ...options.retry } }).then(
@@ -120,12 +120,12 @@ describe('withTransaction', () => {
     await expect(once({ retry: { retryOn: [] } })).rejects.toThrow('conflict of ours')
   })
 
-  it('makes one attempt with retry: false', async () => {
+  it('runs one attempt with retry: false', async () => {
     const pool = new FakePool(failing('INSERT', pgError('40P01')))
     await expect(withTransaction(pool, insert, { retry: false })).rejects.toMatchObject({ code: '40P01' })
   })
 
-  it('tries again where no connection is to be had', async () => {
+  it('retries when no connection is available', async () => {
     const pool = new FakePool(
       failing('connect', pgError('53300', 'sorry, too many clients already'), pgError('57P03')),
     )
@@ -133,7 +133,7 @@ describe('withTransaction', () => {
     expect(pool.log).toEqual(['1 BEGIN', '1 INSERT', '1 COMMIT', '1 released'])
   })
 
-  it('closes a connection that broke, and one that cannot roll back', async () => {
+  it('closes a broken connection and one that cannot roll back', async () => {
     const pool = new FakePool((text, client) => {
       if (text === 'INSERT' && client.id === 1) {
         client.emit('error', lost())
@@ -152,13 +152,13 @@ describe('withTransaction', () => {
   it.each([
     'Client has encountered a connection error and is not queryable',
     'Client was closed and is not queryable',
-  ])('takes "%s" for a lost connection', async (message) => {
+  ])('treats "%s" as a lost connection', async (message) => {
     const pool = new FakePool(failing('BEGIN', new Error(message)))
     await withTransaction(pool, insert, NOW)
     expect(pool.log.at(-1)).toBe('2 released')
   })
 
-  it('is not ended by errors of connections, then or later', async () => {
+  it('survives error events of connections, also later ones', async () => {
     const clients: FakeClient[] = []
     const pool = new FakePool()
     const fn = async (client: FakeClient) => {
@@ -172,13 +172,13 @@ describe('withTransaction', () => {
     expect(pool.listenerCount('error')).toBe(1)
   })
 
-  it('leaves no listener on a connection it gave back', async () => {
+  it('leaves no listener on a released connection', async () => {
     const clients: FakeClient[] = []
     await withTransaction(new FakePool(), (client) => void clients.push(client))
     expect(clients[0]?.listenerCount('error')).toBe(0)
   })
 
-  it('says so when the database rolled back because a failed statement was passed over', async () => {
+  it('reports a rollback by the database after an ignored error', async () => {
     const pool = new FakePool((text) => (text === 'COMMIT' ? { command: 'ROLLBACK' } : undefined))
     await expect(withTransaction(pool, insert, NOW)).rejects.toThrow(
       'but its error was not thrown by the function',
@@ -186,7 +186,7 @@ describe('withTransaction', () => {
     expect(pool.log).toEqual(['1 BEGIN', '1 INSERT', '1 COMMIT', '1 ROLLBACK', '1 released'])
   })
 
-  it('shares a breaker', async () => {
+  it('can share a breaker', async () => {
     const breaker = new CircuitBreaker({ id: 'db', failureThreshold: 1 })
     const options: TransactionOptions = { retry: false, breaker }
     const pool = new FakePool(failing('INSERT', pgError('57P03')))
@@ -194,7 +194,7 @@ describe('withTransaction', () => {
     await expect(withTransaction(pool, insert, options)).rejects.toMatchObject({ code: 'CIRCUIT_OPEN' })
   })
 
-  it('falls back', async () => {
+  it('calls the fallback', async () => {
     const pool = new FakePool(failing('INSERT', pgError('23505')))
     const fallback = (error: unknown, { context }: { context: unknown }) => [
       (error as { code: string }).code,
@@ -203,7 +203,7 @@ describe('withTransaction', () => {
     expect(await withTransaction(pool, insert, { fallback, context: 'c' })).toEqual(['23505', 'c'])
   })
 
-  it('takes an option that is undefined for one that is absent', async () => {
+  it('treats an undefined option as absent', async () => {
     const pool = new FakePool(failing('INSERT', ...Array.from({ length: 9 }, () => pgError('40001'))))
     const retry = { maxAttempts: undefined, baseDelay: 0, jitterMax: 0, maxDelay: 0 }
     const attempts: number[] = []
@@ -219,7 +219,7 @@ describe('withTransaction', () => {
     expect(attempts).toEqual([1, 2, 3, 4])
   })
 
-  it('lists everything wrong with its options', async () => {
+  it('reports all problems of its options', async () => {
     const wrong = {
       isolation: 'snapshot; DROP TABLE users',
       readOnly: 1,
@@ -243,19 +243,19 @@ describe('withTransaction', () => {
 })
 
 describe('a COMMIT', () => {
-  it('that the database refuses is run again like any other statement', async () => {
+  it('that the database rejects is retried like any other statement', async () => {
     const pool = new FakePool(failing('COMMIT', pgError('40001')))
     await withTransaction(pool, insert, NOW)
     expect(pool.log.slice(0, 5)).toEqual(['1 BEGIN', '1 INSERT', '1 COMMIT', '1 ROLLBACK', '1 released'])
     expect(pool.log.at(-2)).toBe('2 COMMIT')
   })
 
-  it('that breaks a constraint is not run again', async () => {
+  it('that violates a constraint is not retried', async () => {
     const pool = new FakePool(failing('COMMIT', pgError('23503')))
     await expect(withTransaction(pool, insert, NOW)).rejects.toMatchObject({ code: '23503' })
   })
 
-  it('that never left is run again', async () => {
+  it('that was not sent is retried', async () => {
     const pool = new FakePool(failing('COMMIT', new Error('Client was closed and is not queryable')))
     await withTransaction(pool, insert, NOW)
     expect(pool.log.at(-2)).toBe('2 COMMIT')
@@ -270,7 +270,7 @@ describe('a COMMIT', () => {
     new Error('?'),
   ]
 
-  it.each(unanswered)('that is not answered (%s) is not run again', async (error) => {
+  it.each(unanswered)('that is not answered (%s) is not retried', async (error) => {
     const pool = new FakePool(failing('COMMIT', error))
     const thrown = await failure(withTransaction(pool, insert, { ...NOW, name: 'orders' }))
     expect(thrown).toMatchObject({ code: 'COMMIT_UNKNOWN', details: [error.message] })
@@ -278,7 +278,7 @@ describe('a COMMIT', () => {
     expect(pool.log).toEqual(['1 BEGIN', '1 INSERT', '1 COMMIT', '1 closed'])
   })
 
-  it('that is not answered is not run again by an enclosing guard either', async () => {
+  it('that is not answered is not retried by an enclosing guard either', async () => {
     const pool = new FakePool(failing('COMMIT', lost()))
     const outer = guard({
       retry: { backoffType: 'immediate', retryOn: ['SQLException', 'network_error', 'transient'] },
@@ -288,7 +288,7 @@ describe('a COMMIT', () => {
     expect(pool.log.filter((line) => line.endsWith('COMMIT'))).toHaveLength(1)
   })
 
-  it('that is not answered is run again where that does no harm', async () => {
+  it('that is not answered is retried with retryUnknownCommit', async () => {
     const pool = new FakePool(failing('COMMIT', lost()))
     await withTransaction(pool, insert, { ...NOW, retryUnknownCommit: true })
     expect(pool.log).toEqual([
@@ -311,7 +311,7 @@ describe('a COMMIT', () => {
     },
   )
 
-  it('during which the whole time passes is not answered', async () => {
+  it('during which the total timeout passes ends with COMMIT_UNKNOWN', async () => {
     const clock = fakeClock()
     const pool = new FakePool((text) => (text === 'COMMIT' ? new Promise(() => {}) : undefined))
     const answer = withTransaction(pool, insert, { clock }).catch((e) => e)
@@ -319,7 +319,7 @@ describe('a COMMIT', () => {
     expect(await answer).toMatchObject({ code: 'COMMIT_UNKNOWN' })
   })
 
-  it('during which a deadline passes is run again where that does no harm', async () => {
+  it('during which a deadline passes is retried with retryUnknownCommit', async () => {
     const clock = fakeClock()
     const pool = new FakePool((text, client) =>
       text === 'COMMIT' && client.id === 1 ? new Promise(() => {}) : undefined,
@@ -332,7 +332,7 @@ describe('a COMMIT', () => {
   })
 })
 
-describe('a deadline', () => {
+describe('a deadline of a transaction', () => {
   it('closes the connection of its attempt, which never commits', async () => {
     const clock = fakeClock()
     let go = () => {}
@@ -358,7 +358,7 @@ describe('a deadline', () => {
   const stuck: Reply = (text) => (text === 'INSERT' ? new Promise(() => {}) : undefined)
   const once = { retry: false as const, timeout: { total: 100 } }
 
-  it('cancels the statement over another connection where the process of the server is known', async () => {
+  it('cancels the statement over another connection when the server process is known', async () => {
     const clock = fakeClock()
     const pool = new FakePool(stuck)
     pool.on('acquired', (client) => Object.assign(client, { processID: 4711 }))
@@ -378,7 +378,7 @@ describe('a deadline', () => {
   it.each([
     ['the pool does not tell the process', {}, undefined],
     ['that is switched off', { cancel: false }, 4711],
-  ])('cancels nothing where %s', async (_, more, processID) => {
+  ])('cancels nothing when %s', async (_, more, processID) => {
     const clock = fakeClock()
     const pool = new FakePool(stuck)
     pool.on('acquired', (client) => Object.assign(client, { processID }))
@@ -388,7 +388,7 @@ describe('a deadline', () => {
     expect(pool.log).toEqual(on(1, 'BEGIN INSERT closed'))
   })
 
-  it('cancels as a function of the user says', async () => {
+  it('cancels by a function of the user', async () => {
     const clock = fakeClock()
     const pool = new FakePool(stuck)
     const cancelled: unknown[] = []
@@ -399,7 +399,7 @@ describe('a deadline', () => {
     expect(cancelled).toEqual(pool.clients)
   })
 
-  it('does not fail for a statement that cannot be cancelled', async () => {
+  it('does not fail because of a statement that cannot be cancelled', async () => {
     const clock = fakeClock()
     const pool = new FakePool((text, client) => {
       if (text.includes('pg_cancel_backend')) throw lost()
@@ -413,7 +413,7 @@ describe('a deadline', () => {
     expect(pool.log.at(-1)).toBe('2 closed')
   })
 
-  it('gives back a connection that came too late', async () => {
+  it('releases a connection that arrives too late', async () => {
     const clock = fakeClock()
     let go = () => {}
     const pool = new FakePool(() => new Promise<void>((resolve) => (go = resolve)))
@@ -428,7 +428,7 @@ describe('a deadline', () => {
   })
 })
 
-describe('an abort', () => {
+describe('an abort of a transaction', () => {
   it('ends the call at once with its reason, and closes the connection', async () => {
     const controller = new AbortController()
     const pool = new FakePool((text) => (text === 'INSERT' ? new Promise(() => {}) : undefined))
@@ -439,18 +439,18 @@ describe('an abort', () => {
     expect(pool.log).toEqual(['1 BEGIN', '1 INSERT', '1 closed'])
   })
 
-  it('before the call takes no connection', async () => {
+  it('before the call acquires no connection', async () => {
     const pool = new FakePool()
     await expect(withTransaction(pool, insert, { signal: AbortSignal.abort('no') })).rejects.toBe('no')
     expect(pool.log).toEqual([])
   })
 })
 
-describe('whatever fails, whenever', () => {
+describe('a transaction with random faults', () => {
   const faults = ['none', 'deadlock', 'lost', 'constraint', 'full'] as const
   const statements = ['connect', 'BEGIN', 'INSERT 1', 'INSERT 2', 'COMMIT', 'ROLLBACK'] as const
 
-  it('rows are all there once, or not at all, and every connection is given back', async () => {
+  it('writes all rows once or none, and releases every connection', async () => {
     const fault = fc.record({
       at: fc.constantFrom(...statements),
       what: fc.constantFrom(...faults),
@@ -469,7 +469,7 @@ describe('whatever fails, whenever', () => {
             const codes = { deadlock: '40P01', lost: 'ECONNRESET', constraint: '23505', full: '53300' }
             throw pgError(codes[hit.what])
           }
-          // A statement that fails by an answer has no effect; a lost connection may hide one that had.
+          // A statement that the server rejects has no effect; a lost connection can hide one that had an effect.
           if (!(hit?.what === 'lost' && hit.after)) fail()
           if (text === 'BEGIN') open.set(client, [])
           else if (text === 'COMMIT') rows.push(...(open.get(client) ?? []))

@@ -2,17 +2,17 @@ import { describe, expect, it, vi } from 'vitest'
 import { fakeClock } from '../../src/testing/index.js'
 
 describe('a fake clock', () => {
-  it('begins at 0, and its wall clock on the first of January 2026', () => {
+  it('begins at 0, and its wall clock on 1 January 2026', () => {
     const clock = fakeClock()
     expect([clock.now(), clock.wall()]).toEqual([0, Date.UTC(2026, 0, 1)])
   })
 
-  it('begins its wall clock where it is told', () => {
+  it('begins its wall clock at the given time', () => {
     expect(fakeClock({ wall: 5 }).wall()).toBe(5)
     expect(fakeClock({ wall: 0 }).wall()).toBe(0)
   })
 
-  it('stands still by itself', async () => {
+  it('does not move without advance', async () => {
     const clock = fakeClock()
     const fn = vi.fn()
     clock.setTimer(fn, 0)
@@ -21,18 +21,18 @@ describe('a fake clock', () => {
     expect(fn).not.toHaveBeenCalled()
   })
 
-  it('goes on by as much as it is told, both of its clocks', async () => {
+  it('advances both of its clocks by the given time', async () => {
     const clock = fakeClock({ wall: 1000 })
     await clock.advance(250)
     await clock.advance(0.5)
     expect([clock.now(), clock.wall()]).toEqual([250.5, 1250.5])
   })
 
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('does not go on by %d', async (ms) => {
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('rejects an advance by %d', async (ms) => {
     await expect(fakeClock().advance(ms)).rejects.toThrow(RangeError)
   })
 
-  it('steps its wall clock without going on', async () => {
+  it('steps its wall clock without monotonic time', async () => {
     const clock = fakeClock({ wall: 1000 })
     const fn = vi.fn()
     clock.setTimer(fn, 100)
@@ -45,7 +45,7 @@ describe('a fake clock', () => {
 })
 
 describe('the timers of a fake clock', () => {
-  it('fire when they are due and not before', async () => {
+  it('fire when they are due, not before', async () => {
     const clock = fakeClock()
     const fn = vi.fn()
     clock.setTimer(fn, 100)
@@ -92,7 +92,7 @@ describe('the timers of a fake clock', () => {
     expect(fired).toEqual(['first', 'second', 'third'])
   })
 
-  it('may set timers, which fire in the same advance where they are due in it', async () => {
+  it('can set timers that fire in the same advance when they are due', async () => {
     const clock = fakeClock()
     const fired: number[] = []
     const again = () => {
@@ -104,7 +104,7 @@ describe('the timers of a fake clock', () => {
     expect(fired).toEqual([10, 20, 30])
   })
 
-  it('may be set for now by one that fires, after those that were due already', async () => {
+  it('can set timers for now, which fire after those already due', async () => {
     const clock = fakeClock()
     const fired: string[] = []
     clock.setTimer(() => {
@@ -132,7 +132,7 @@ describe('the timers of a fake clock', () => {
     expect(fn).not.toHaveBeenCalled()
   })
 
-  it('do not fire once they were cleared', async () => {
+  it('do not fire after they were cleared', async () => {
     const clock = fakeClock()
     const fn = vi.fn()
     clock.clearTimer(clock.setTimer(fn, 10))
@@ -140,7 +140,7 @@ describe('the timers of a fake clock', () => {
     expect(fn).not.toHaveBeenCalled()
   })
 
-  it('may be cleared by another that is due at the same time', async () => {
+  it('can be cleared by another timer that is due at the same time', async () => {
     const clock = fakeClock()
     const fn = vi.fn()
     clock.setTimer(() => clock.clearTimer(handle), 10)
@@ -149,7 +149,7 @@ describe('the timers of a fake clock', () => {
     expect(fn).not.toHaveBeenCalled()
   })
 
-  it('may be cleared twice, or after they fired', async () => {
+  it('can be cleared twice, or after they fired', async () => {
     const clock = fakeClock()
     const handle = clock.setTimer(() => {}, 10)
     await clock.advance(10)
@@ -160,8 +160,8 @@ describe('the timers of a fake clock', () => {
   })
 })
 
-describe('an advance', () => {
-  it('lets promises settle before it begins', async () => {
+describe('an advance of a fake clock', () => {
+  it('lets promises settle first', async () => {
     const clock = fakeClock()
     const fired: number[] = []
     void Promise.resolve().then(() => clock.setTimer(() => fired.push(clock.now()), 10))
@@ -195,7 +195,7 @@ describe('an advance', () => {
     expect(done).toBe(true)
   })
 
-  it('sees timers that promises set in between', async () => {
+  it('runs timers that promises set in between', async () => {
     const clock = fakeClock()
     const fired: number[] = []
     const sleep = (ms: number) => new Promise<void>((resolve) => clock.setTimer(resolve, ms))
@@ -210,7 +210,7 @@ describe('an advance', () => {
     expect(fired).toEqual([10, 20])
   })
 
-  it('never goes back, though two advances overlap or one lies in another', async () => {
+  it('never moves time back when advances overlap or are nested', async () => {
     const clock = fakeClock()
     await Promise.all([clock.advance(100), clock.advance(50)])
     expect(clock.now()).toBe(100)

@@ -13,17 +13,17 @@ describe('a scripted function', () => {
     ])
   })
 
-  it('throws the very object', async () => {
+  it('throws the given error object', async () => {
     const down = new TypeError('down')
     await expect(scripted([down])()).rejects.toBe(down)
   })
 
-  it('repeats its last outcome when the list is used up', async () => {
+  it('repeats its last outcome after the end of the list', async () => {
     const fn = scripted([1, 2])
     expect([await fn(), await fn(), await fn(), await fn()]).toEqual([1, 2, 2, 2])
   })
 
-  it('repeats a last Error too', async () => {
+  it('repeats an Error at the end of the list too', async () => {
     const fn = scripted([1, new Error('down')])
     await fn()
     await expect(fn()).rejects.toThrow('down')
@@ -39,7 +39,7 @@ describe('a scripted function', () => {
     await expect(promise).rejects.toThrow('down')
   })
 
-  it('counts its calls and keeps their arguments', async () => {
+  it('records the number and the arguments of its calls', async () => {
     const fn = scripted(['up'])
     expect([fn.calls, fn.args]).toEqual([0, []])
     await fn('a', 1)
@@ -47,7 +47,7 @@ describe('a scripted function', () => {
     expect([fn.calls, fn.args]).toEqual([2, [['a', 1], []]])
   })
 
-  it('does not let its count be set', () => {
+  it('has a read-only count', () => {
     const fn = scripted(['up'])
     expect(() => {
       ;(fn as { calls: number }).calls = 9

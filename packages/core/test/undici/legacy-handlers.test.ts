@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { resilience } from '../../src/undici/index.js'
 import { immediate, serve } from '../http/server.js'
 
-describe('an old handler over a new dispatcher', () => {
-  it('hears everything in the old form, once', async () => {
+describe('a legacy handler with a current dispatcher', () => {
+  it('receives every event in the legacy form, once', async () => {
     const agent = new Agent()
     onTestFinished(() => agent.destroy())
     const dispatch = resilience({ retry: immediate })((options: object, handler: object) =>
@@ -30,7 +30,7 @@ describe('an old handler over a new dispatcher', () => {
     expect(heard).toEqual([['connect', 'function'], [200, 'b'], 'hello'])
   })
 
-  it('hears of an error', async () => {
+  it('receives an error', async () => {
     const failing = resilience({ retry: immediate })(() => {
       throw new TypeError('wrong options')
     })

@@ -22,13 +22,13 @@ function form(): FormData {
   return made
 }
 
-describe('the platform’s own undici', () => {
+describe('the undici of the platform', () => {
   const send = async (url: string, init: RequestInit = {}, options = {}) => {
     const dispatcher = (await oldAgent()).compose(resilience({ retry: immediate, ...options }))
     return fetch(url, { ...init, dispatcher } as RequestInit)
   }
 
-  it('tries again, and hands the answer over as it is', async () => {
+  it('is retried, and its response is unchanged', async () => {
     const server = await serve(503, 'reset', {
       status: 200,
       headers: { 'x-a': 'b' },
@@ -43,7 +43,7 @@ describe('the platform’s own undici', () => {
     expect(server.seen).toHaveLength(3)
   })
 
-  it('keeps cookies apart', async () => {
+  it('keeps cookies separate', async () => {
     const server = await serve((_, response) => {
       response
         .writeHead(
@@ -58,7 +58,7 @@ describe('the platform’s own undici', () => {
     expect((await send(server.url)).headers.getSetCookie()).toEqual(['a=1', 'b=2'])
   })
 
-  it('reads Retry-After, returns the last answer, and sends a POST once', async () => {
+  it('respects Retry-After, returns the last response, and sends a POST once', async () => {
     const later = { status: 429, headers: { 'Retry-After': '3600' }, body: 'later' }
     const server = await serve(later, { status: 503, body: 'no' })
     expect(await (await send(server.url)).text()).toBe('later')
@@ -72,7 +72,7 @@ describe('the platform’s own undici', () => {
     ['a blob', () => new Blob(['pay', 'load'])],
     ['parameters', () => new URLSearchParams({ payload: '' })],
     ['a form', form],
-  ])('sends %s again, whole, though fetch makes a stream of it', async (_, make) => {
+  ])('sends %s again completely although fetch converts it to a stream', async (_, make) => {
     const server = await serve(503, 'reset')
     const response = await send(server.url, { method: 'PUT', body: make() as BodyInit })
     expect(response.status).toBe(200)
@@ -82,7 +82,7 @@ describe('the platform’s own undici', () => {
     expect(bodies[0]).not.toBe('')
   })
 
-  it('sends a stream once, and what is longer than is worth keeping', async () => {
+  it('sends a stream only once, and a body that exceeds the buffer', async () => {
     const server = await serve(503, 503)
     const stream = { body: new Blob(['payload']).stream(), duplex: 'half' }
     expect((await send(server.url, { method: 'PUT', ...stream } as RequestInit)).status).toBe(503)
@@ -91,7 +91,7 @@ describe('the platform’s own undici', () => {
     expect(server.seen.map(({ body }) => body.length)).toEqual([7, long.length])
   })
 
-  it('aborts', async () => {
+  it('can be aborted', async () => {
     const server = await serve('stall')
     const controller = new AbortController()
     const end = send(server.url, { signal: controller.signal }).catch((e: unknown) => e)

@@ -17,14 +17,14 @@ import { type ResilienceOptions, resilience } from '../../src/undici/index.js'
 import { problemsOf } from '../breaker/setup.js'
 import { immediate, nobody, serve, until } from '../http/server.js'
 
-/** An agent with connections of its own, under resilience. */
+/** An agent with its own connections and the interceptor. */
 function agent(options: ResilienceOptions = { retry: immediate }) {
   const plain = new Agent()
   onTestFinished(() => plain.destroy())
   return plain.compose(resilience(options))
 }
 
-/** Both ways to use a dispatcher, as one. */
+/** Both ways to use a dispatcher, with the same interface. */
 const ways = {
   'request()': async (url: string, options: object) => {
     const { statusCode, headers, body } = await request(url, options)
@@ -40,26 +40,26 @@ const ways = {
   },
 }
 
-describe.each(Object.entries(ways))('under %s', (way, send) => {
-  it('an answer is what it is', async () => {
+describe.each(Object.entries(ways))('the interceptor under %s', (way, send) => {
+  it('returns the response unchanged', async () => {
     const server = await serve({ status: 201, headers: { 'x-a': 'b' }, body: 'hello' })
     const { status, text, header } = await send(server.url, { dispatcher: agent() })
     expect([status, header('x-a'), await text()]).toEqual([201, 'b', 'hello'])
   })
 
-  it.each([408, 429, 500, 502, 503])('%d is tried again', async (status) => {
+  it.each([408, 429, 500, 502, 503])('retries after %d', async (status) => {
     const server = await serve(status, status)
     expect((await send(server.url, { dispatcher: agent() })).status).toBe(200)
     expect(server.seen).toHaveLength(3)
   })
 
-  it('a reset is tried again', async () => {
+  it('retries after a reset connection', async () => {
     const server = await serve('reset', 'reset')
     expect((await send(server.url, { dispatcher: agent() })).status).toBe(200)
     expect(server.seen).toHaveLength(3)
   })
 
-  it('headers that do not come in time are', async () => {
+  it('retries when the headers do not arrive in time', async () => {
     const clock = fakeClock()
     const server = await serve('stall')
     const dispatcher = agent({ clock, retry: immediate, timeout: { attempt: 100 } })
@@ -69,34 +69,34 @@ describe.each(Object.entries(ways))('under %s', (way, send) => {
     expect((await answer).status).toBe(200)
   })
 
-  it('the last answer is handed over, whole', async () => {
+  it('returns the last response completely', async () => {
     const server = await serve(503, 503, { status: 503, body: 'down' })
     const { status, text } = await send(server.url, { dispatcher: agent() })
     expect([status, await text(), server.seen.length]).toEqual([503, 'down', 3])
   })
 
-  it('connections are used again', async () => {
+  it('reuses connections', async () => {
     const server = await serve(...Array(8).fill({ status: 503, body: 'x'.repeat(1000) }))
     const dispatcher = agent({ retry: { ...immediate, maxAttempts: 9 } })
     expect((await send(server.url, { dispatcher })).status).toBe(200)
     expect([server.seen.length, server.connections]).toEqual([9, 1])
   })
 
-  it('a body of many chunks comes whole', async () => {
+  it('returns a body of many chunks completely', async () => {
     const whole = 'x'.repeat(5_000_000)
     const server = await serve(503, { status: 200, body: whole })
     const { text } = await send(server.url, { dispatcher: agent() })
     expect(await text()).toBe(whole)
   })
 
-  it('nothing is tried again once the answer has begun', async () => {
+  it('does not retry after the response was forwarded', async () => {
     const server = await serve('truncate')
     const { text } = await send(server.url, { dispatcher: agent() })
     await expect(text()).rejects.toThrow()
     expect(server.seen).toHaveLength(1)
   })
 
-  it('a POST is sent once, but where it was refused', async () => {
+  it('retries a POST only after a refused connection', async () => {
     for (const act of [503, 'reset'] as const) {
       const server = await serve(act)
       await send(server.url, { dispatcher: agent(), method: 'POST', body: 'pay' }).catch(() => {})
@@ -110,7 +110,7 @@ describe.each(Object.entries(ways))('under %s', (way, send) => {
     expect(refused).toBe(3)
   })
 
-  it('a POST with a key is sent again where its body can be, with the same key', async () => {
+  it('retries a POST with a key, with the same key, if its body can be sent again', async () => {
     const server = await serve(503, 503)
     const dispatcher = agent({ retry: { ...immediate, idempotencyKey: true } })
     const { status } = await send(server.url, { dispatcher, method: 'POST', headers: { 'x-a': 'b' } })
@@ -119,7 +119,7 @@ describe.each(Object.entries(ways))('under %s', (way, send) => {
     expect([keys.length, new Set(keys).size, server.seen[2]?.headers['x-a']]).toEqual([3, 1, 'b'])
   })
 
-  it('an abort ends an attempt, a wait, and the reading of a body', async () => {
+  it('can be aborted in an attempt, in a delay and during the reading of the body', async () => {
     for (const act of ['stall', 503, 'body'] as const) {
       const clock = fakeClock()
       const controller = new AbortController()
@@ -141,7 +141,7 @@ describe.each(Object.entries(ways))('under %s', (way, send) => {
     }
   })
 
-  it('a refusal comes as an error', async () => {
+  it('reports a rejection as an error', async () => {
     const dispatcher = agent({ retry: false, breaker: { failureThreshold: 1 } })
     const server = await serve(500)
     expect((await send(server.url, { dispatcher })).status).toBe(500)
@@ -149,7 +149,7 @@ describe.each(Object.entries(ways))('under %s', (way, send) => {
     expect(way === 'fetch()' ? (error as Error).cause : error).toMatchObject({ code: 'CIRCUIT_OPEN' })
   })
 
-  it('HEAD and 204 have no body', async () => {
+  it('returns no body for HEAD and 204', async () => {
     const server = await serve(503, 204, 503)
     const dispatcher = agent()
     const { status, text } = await send(server.url, { dispatcher })
@@ -157,7 +157,7 @@ describe.each(Object.entries(ways))('under %s', (way, send) => {
     expect((await send(server.url, { dispatcher, method: 'HEAD' })).status).toBe(200)
   })
 
-  it('many at a time get each its own', async () => {
+  it('returns its own response to each of many concurrent requests', async () => {
     const server = await serve(...Array(20).fill(503))
     const dispatcher = agent({ retry: { ...immediate, maxAttempts: 50 } })
     const texts = await Promise.all(
@@ -167,8 +167,8 @@ describe.each(Object.entries(ways))('under %s', (way, send) => {
   })
 })
 
-describe('bodies', () => {
-  it('that can be are sent again', async () => {
+describe('request bodies in the interceptor', () => {
+  it('are sent again if they can be read repeatedly', async () => {
     const server = await serve()
     for (const body of ['payload', Buffer.from('payload')]) {
       server.acts.push(503, 'reset')
@@ -192,7 +192,7 @@ describe('bodies', () => {
         yield 'load'
       },
     ],
-  ])('that are streams (%s) are not once they were read, but before', async (_, make) => {
+  ])('that are streams (%s) are sent again only before they were read', async (_, make) => {
     const server = await serve(503)
     const send = (origin: string, dispatcher: Agent) =>
       request(origin, { dispatcher, method: 'PUT', body: make() as never })
@@ -212,8 +212,8 @@ describe('bodies', () => {
   })
 })
 
-describe('a body of a known length that comes in pieces', () => {
-  /** Reads so many pieces of the body and fails, or reads all and answers. */
+describe('a body of known length that is an async iterable', () => {
+  /** Reads a number of chunks of the body and fails, or reads the whole body and responds. */
   const reader = (pieces: number) => {
     const read: string[][] = []
     const dispatch = (options: { body: AsyncIterable<string> }, handler: never): boolean => {
@@ -268,7 +268,7 @@ describe('a body of a known length that comes in pieces', () => {
       )
     })
 
-  it('is sent again as it was once all of it was read', async () => {
+  it('is sent again after it was read completely', async () => {
     const { read, dispatch } = reader(3)
     expect(await put(dispatch, 7)).toBe(200)
     expect(read).toEqual([
@@ -282,14 +282,14 @@ describe('a body of a known length that comes in pieces', () => {
     ['that is longer than it says', 3, 6],
     ['that is too long to be kept', 3, 2 ** 20 + 1],
     ['of a length nobody knows', 3, -1],
-  ])('is not where it is one %s', async (_, pieces, length) => {
+  ])('is not sent again when it is one %s', async (_, pieces, length) => {
     const { read, dispatch } = reader(pieces)
     expect(await put(dispatch, length)).toBe('lost')
     expect(read).toHaveLength(1)
   })
 })
 
-describe('an interceptor', () => {
+describe('the interceptor for undici', () => {
   it('protects code that cannot be changed', async () => {
     const before = getGlobalDispatcher()
     const plain = new Agent()
@@ -299,13 +299,13 @@ describe('an interceptor', () => {
     })
     setGlobalDispatcher(plain.compose(resilience({ retry: immediate })))
     const server = await serve(503, 'reset', 200, 'reset')
-    // The platform's own fetch, whose undici is another one.
+    // The fetch of the platform uses another copy of undici.
     expect((await globalThis.fetch(server.url)).status).toBe(200)
     expect((await globalThis.fetch(server.url)).status).toBe(200)
     expect(server.seen).toHaveLength(5)
   })
 
-  it('lives with others', async () => {
+  it('works together with other interceptors', async () => {
     const server = await serve(503, { status: 302, headers: { location: '/there' } }, 503)
     const plain = new Agent()
     onTestFinished(() => plain.destroy())
@@ -331,7 +331,7 @@ describe('an interceptor', () => {
     expect(server.seen.slice(4).map(({ url }) => url)).toEqual(['/here', '/here', '/there', '/there'])
   })
 
-  it('works over a mock', async () => {
+  it('works with a mock agent', async () => {
     const mock = new MockAgent()
     mock.disableNetConnect()
     const intercepted = mock.get('http://a.example')
@@ -361,7 +361,7 @@ describe('an interceptor', () => {
     expect(text).toBe('streamed')
   })
 
-  it('sends through a member’s dispatcher', async () => {
+  it('sends through the dispatcher of a member', async () => {
     const server = await serve()
     const used: string[] = []
     const own = agent({}).compose((dispatch) => (options, handler) => {
@@ -376,7 +376,7 @@ describe('an interceptor', () => {
     expect(used).toEqual(['/x'])
   })
 
-  it('is not in the way of upgrades, nor where it is switched off', async () => {
+  it('does not intercept upgrades, and nothing when it is disabled', async () => {
     const seen: unknown[] = []
     const dispatch = resilience()((options: object, handler: object) => seen.push([options, handler]) > 0)
     const options = { path: '/', method: 'GET', upgrade: 'websocket' }
@@ -388,7 +388,7 @@ describe('an interceptor', () => {
     expect(seen.map((one) => (one as unknown[])[1])).toEqual([handler, handler, handler])
   })
 
-  it('refuses wrong options, all at once', () => {
+  it('rejects invalid options with all problems', () => {
     const wrong = problemsOf(() =>
       resilience({ fallback: () => 1, retry: { retryStatusCodes: [1] } } as never),
     )

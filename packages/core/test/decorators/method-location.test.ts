@@ -1,4 +1,4 @@
-// Where decorated methods stand, and which class they are counted to.
+// The class that a decorated method belongs to.
 import { afterEach, describe, expect, it } from 'vitest'
 import * as ft from '../../src/decorators/index.js'
 import { setUp } from './setup.js'
@@ -6,7 +6,7 @@ import { setUp } from './setup.js'
 const bench = setUp()
 const names = () => Object.keys(bench.made)
 
-/** A decorator of somebody else's. */
+/** An unrelated decorator. */
 function traced<F extends (...args: never[]) => Promise<unknown>>(
   method: F,
   _context: ClassMethodDecoratorContext,
@@ -17,7 +17,7 @@ function traced<F extends (...args: never[]) => Promise<unknown>>(
 }
 
 describe('a decorated method', () => {
-  it('may be private, static or both', async () => {
+  it('can be private, static or both', async () => {
     class SecretStore {
       tries = 0
       static tries = 0
@@ -43,7 +43,7 @@ describe('a decorated method', () => {
     expect(names()).toEqual(['SecretStore.#open', 'SecretStore.#close'])
   })
 
-  it('belongs to the class that declares it, also when called by way of super', async () => {
+  it('belongs to the class that declares it, also when it is called by super', async () => {
     class Base {
       @ft.Retry()
       async load(): Promise<void> {}
@@ -58,7 +58,7 @@ describe('a decorated method', () => {
     expect(names()).toEqual(['Derived.load', 'Base.load'])
   })
 
-  it('belongs to its class behind a decorator of somebody else’s', async () => {
+  it('belongs to its class behind an unrelated decorator', async () => {
     class Base {
       @traced
       @ft.Retry()
@@ -73,7 +73,7 @@ describe('a decorated method', () => {
     expect(names()).toEqual(['Base.load'])
   })
 
-  it('has a guard on each side of a decorator of somebody else’s', async () => {
+  it('has a guard on each side of an unrelated decorator', async () => {
     class Target {
       calls = 0
 
@@ -91,7 +91,7 @@ describe('a decorated method', () => {
     expect(names()).toEqual(['Target.load', 'inner'])
   })
 
-  it('takes one decorator of a kind', () => {
+  it('accepts one decorator of each kind', () => {
     expect(() => {
       class Target {
         @ft.Retry()
@@ -103,7 +103,7 @@ describe('a decorated method', () => {
     }).toThrow('invalid options of @Retry of load: expected one @Retry, got a second one')
   })
 
-  it('is called by its method alone while its class is not known', async () => {
+  it('is named by its method alone while its class is unknown', async () => {
     class Target {
       @ft.CircuitBreaker({ failureThreshold: 1 })
       async load(): Promise<string> {
@@ -118,7 +118,7 @@ describe('a decorated method', () => {
     expect(names()).toEqual(['load', 'Target.load'])
   })
 
-  it('may be of a class without a name', async () => {
+  it('can belong to an anonymous class', async () => {
     class Nameless {
       @ft.Retry()
       async load(): Promise<void> {}
@@ -128,7 +128,7 @@ describe('a decorated method', () => {
     expect(names()).toEqual(['load'])
   })
 
-  it('that is borrowed by another class and decorated there is left as it was', async () => {
+  it('is unchanged when another class decorates it too', async () => {
     class Lender {
       @ft.Retry({ maxRetries: 2, jitter: 0 })
       async load(): Promise<void> {}
@@ -139,7 +139,7 @@ describe('a decorated method', () => {
     expect(ft.Timeout()(load, context)).not.toBe(load)
   })
 
-  it('refuses what is no method', () => {
+  it('rejects anything but a method', () => {
     const field = { kind: 'field', name: 'load', static: false } as never
     expect(() => ft.Retry()(undefined as never, field)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTIONS' }),
@@ -150,7 +150,7 @@ describe('a decorated method', () => {
   })
 })
 
-describe('without the metadata of a platform', () => {
+describe('without decorator metadata', () => {
   const decorated = (kind: 'private' | 'public') => {
     const fn = async () => 'loaded'
     const name = kind === 'private' ? '#load' : 'load'
@@ -160,13 +160,13 @@ describe('without the metadata of a platform', () => {
 
   afterEach(() => ft.configureDecorators())
 
-  it('a private method is counted to the class of its object', async () => {
+  it('a private method belongs to the class of its object', async () => {
     class Target {}
     await decorated('private').call(new Target())
     expect(names()).toEqual(['Target.#load'])
   })
 
-  it('a wrapped one to the nearest class with a method of its name', async () => {
+  it('a wrapped method belongs to the nearest class with a method of its name', async () => {
     const inner = decorated('public')
     class Base {
       async load(): Promise<string> {
@@ -178,7 +178,7 @@ describe('without the metadata of a platform', () => {
     expect(names()).toEqual(['Base.load'])
   })
 
-  it('one that is nowhere to be found to none', async () => {
+  it('a method that is not found belongs to no class', async () => {
     await decorated('public').call({})
     expect(names()).toEqual(['load'])
   })

@@ -7,7 +7,7 @@ import { type Act, immediate, serve, until } from '../http/server.js'
 
 const SIZE = 64_000_000
 
-/** Answers with a lot, and tells how much of it was taken. */
+/** Starts a server with a large response that records how much of it was sent. */
 function flood(): { act: Act; taken: () => number; done: () => boolean } {
   let socket: { bytesWritten: number; writableLength: number } | undefined
   let done = false
@@ -28,14 +28,14 @@ function agent() {
   return plain.compose(resilience({ retry: immediate }))
 }
 
-describe('an answer that is not read', () => {
+describe('a response that is not read', () => {
   it.each(['request', 'fetch'])('stays at the server: %s', async (way) => {
     const { act, done } = flood()
     const server = await serve(503, act)
     const options = { dispatcher: agent() }
     const body =
       way === 'request' ? (await request(server.url, options)).body : (await fetch(server.url, options)).body
-    // Turns of the event loop in which an unread answer of this size would have come whole.
+    // Enough turns of the event loop for an unread response of this size to arrive completely.
     for (let i = 0; i < 2000; i++) await new Promise((resolve) => setImmediate(resolve))
     expect(done()).toBe(false)
     let length = 0
@@ -45,7 +45,7 @@ describe('an answer that is not read', () => {
   })
 })
 
-describe('a delivery', () => {
+describe('ResponseForwarder', () => {
   const controller = () => {
     const calls: string[] = []
     return {
@@ -60,7 +60,7 @@ describe('a delivery', () => {
   }
   const bytes = (text: string) => new TextEncoder().encode(text)
 
-  it('gives nothing to a handler that has paused, and the rest in order when it goes on', async () => {
+  it('delivers nothing to a paused handler, and the rest in order when it resumes', async () => {
     const source = controller()
     const heard: string[] = []
     const leg = new DispatchAttempt(
@@ -93,7 +93,7 @@ describe('a delivery', () => {
     expect(source.calls.filter((call) => call === 'abort')).toEqual([])
   })
 
-  it('tells a handler that throws of its own error, once, and hangs up', async () => {
+  it('reports the error of a handler that throws to it once, and closes the connection', async () => {
     const source = controller()
     const errors: Error[] = []
     const leg = new DispatchAttempt(
@@ -119,7 +119,7 @@ describe('a delivery', () => {
     expect(source.calls).toContain('abort')
   })
 
-  it('passes an abort on to whoever is at it, once', async () => {
+  it('forwards an abort once to the current source', async () => {
     const source = controller()
     const reasons: Error[] = []
     const before = new ResponseForwarder({}, (reason) => void reasons.push(reason))

@@ -3,22 +3,22 @@ import type { Member, Pool, StrategyName } from '../../src/index.js'
 import type { Selection } from '../../src/pool/members/member-pool.js'
 import { seededRandom } from '../../src/testing/index.js'
 import { histories } from '../histories.js'
-import { FAILURE, made, SUCCESS } from './setup.js'
+import { createPool, FAILURE, SUCCESS } from './setup.js'
 
 const HISTORIES = histories(500)
 
-/** Whether a member may be chosen now, by what can be seen of it from outside. */
+/** Whether a member can be selected now, according to the public API. */
 function isCandidate(pool: Pool<string>, { id }: Member, now: number): boolean {
   const status = pool.status(id)
   return status === 'open'
     ? (pool.breaker(id).nextTestTime as number) <= now
-    : status === 'available' || status === 'half_open' // all tests have ended
+    : status === 'available' || status === 'half_open' // all probes have ended
 }
 
 describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'sticky'])(
-  'the choice by %s',
+  'the selection by %s',
   (strategy) => {
-    it(`is never one that is out, nor one that was tried while others are left, in ${HISTORIES} histories`, async () => {
+    it(`is never an unavailable member, nor a tried one while others are available, in ${HISTORIES} histories`, async () => {
       for (let seed = 1; seed <= HISTORIES; seed++) {
         const random = seededRandom(seed)
         const below = (count: number) => Math.floor(random() * count)
@@ -28,7 +28,7 @@ describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'st
           value: '',
           weight: below(4),
         }))
-        const { pool, clock } = made({
+        const { pool, clock } = createPool({
           strategy,
           members,
           random,
@@ -47,19 +47,23 @@ describe.each<StrategyName>(['random', 'weighted', 'least_latency', 'score', 'st
           else if (kind === 4) pool.enable(somebody)
           else if (kind === 5) pool.breaker(somebody).trip()
           else {
-            const picks: Selection<string>[] = []
+            const selections: Selection<string>[] = []
             for (let attempt = 0; attempt < 1 + below(4); attempt++) {
               const candidates = pool.members().filter((member) => isCandidate(pool, member, clock.wall()))
-              const untried = candidates.filter((member) => !picks.some((pick) => pick.member === member))
-              const pick = pool.select({}, picks, undefined)
+              const untried = candidates.filter(
+                (member) => !selections.some((selection) => selection.member === member),
+              )
+              const selection = pool.select({}, selections, undefined)
               const allowed = untried.length > 0 ? untried : candidates
               if (
-                allowed.length === 0 ? pick !== undefined : !allowed.includes(pick?.member as Member<string>)
+                allowed.length === 0
+                  ? selection !== undefined
+                  : !allowed.includes(selection?.member as Member<string>)
               )
-                throw new Error(`history ${seed}, step ${step}: ${pick?.member.id} was chosen`)
-              if (pick === undefined) break
-              picks.push(pick)
-              pool.recordOutcome(pick, below(2) === 0 ? SUCCESS : FAILURE, picks)
+                throw new Error(`history ${seed}, step ${step}: ${selection?.member.id} was chosen`)
+              if (selection === undefined) break
+              selections.push(selection)
+              pool.recordOutcome(selection, below(2) === 0 ? SUCCESS : FAILURE, selections)
             }
           }
         }

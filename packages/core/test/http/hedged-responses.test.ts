@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createFetch } from '../../src/http/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-describe('a hedged fetch whose answers come in one tick', () => {
+describe('a hedged fetch whose responses arrive in the same tick', () => {
   it.each([
     { first: 0, second: 1, statuses: [200, 200] },
     { first: 1, second: 0, statuses: [200, 200] },
     { first: 0, second: 1, statuses: [200, 503] },
     { first: 0, second: 1, statuses: [503, 200] },
-  ])('gives one of them with its body whole', async ({ first, second, statuses }) => {
+  ])('returns one of them with its complete body', async ({ first, second, statuses }) => {
     const clock = fakeClock()
     const answers: ((response: Response) => void)[] = []
     const hedged = createFetch({
