@@ -10,7 +10,7 @@ import { startEventStream } from './events/event-stream.js'
 import { interceptLinks } from './route.js'
 import { App } from './shell/app.js'
 import { PAGES } from './shell/pages.js'
-import { startTheme } from './shell/theme.js'
+import { startTheme } from './theme.js'
 
 startTheme()
 interceptLinks(new Set(PAGES.map(({ path }) => path)))

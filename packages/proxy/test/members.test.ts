@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
 import { isHoldfastError } from 'holdfast'
 import { describe, expect, it } from 'vitest'
+import { credentialsOf } from '../src/connect/credentials.js'
 import { PROXY_FAULTS, ProxyUpstream, parseProxyList, proxyMember, proxyPool } from '../src/index.js'
-import { credentialsOf } from '../src/members/credentials.js'
 import { upstreamOf } from '../src/members/member.js'
 
 const SECRET = 'hunter2'

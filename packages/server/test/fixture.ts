@@ -1,7 +1,7 @@
 import { Holdfast } from '@holdfast/runtime'
 import { type FakeClock, fakeClock, seededRandom } from 'holdfast/testing'
 import { onTestFinished } from 'vitest'
-import { type ClosableApp, createApp } from '../src/app.js'
+import { type ClosableApp, createApp } from '../src/app/app.js'
 import { type AppOptions } from '../src/options.js'
 
 /** Two pools, three policies, a mapping and a shared breaker: something of everything that there is to see. */

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { clock } from '../browser.js'
-import { recoveries } from '../events/connection.js'
+import { recoveries } from './connection.js'
 import { token } from './token.js'
 
 export interface QueryResult<T> {

@@ -1,10 +1,10 @@
 import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ApiClientError, sendRequest } from '../api/client.js'
+import { connection, markConnected } from '../api/connection.js'
 import { token, tokenRequest } from '../api/token.js'
 import type { WireEvent } from '../api/types.js'
 import { clock } from '../browser.js'
-import { connection, markConnected } from './connection.js'
 import { createMessageParser } from './message-parser.js'
 
 /** How many events are kept for the feed. */

@@ -1,4 +1,4 @@
-import { connection } from '../events/connection.js'
+import { connection } from '../api/connection.js'
 import { formatDuration } from '../format.js'
 import { now } from '../now.js'
 

@@ -1,8 +1,8 @@
 import { Agent, buildConnector, Dispatcher, Pool } from 'undici'
-import { basicAuthorization, credentialsOf } from '../members/credentials.js'
-import type { ProxyUpstream } from '../members/upstream.js'
+import { basicAuthorization, credentialsOf } from './credentials.js'
 import { withProxyFaults } from './proxy-faults.js'
 import { ConnectDeadline, connectToProxy, openTunnel } from './tunnel.js'
+import type { ProxyUpstream } from './upstream.js'
 
 type FlatHeaderList = string[]
 type ConnectFunction = buildConnector.connector

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { ProxyConnectionError } from '../errors.js'
-import { basicAuthorization, credentialsOf } from '../members/credentials.js'
-import type { ProxyUpstream } from '../members/upstream.js'
+import { basicAuthorization, credentialsOf } from './credentials.js'
+import type { ProxyUpstream } from './upstream.js'
 
 /** Where a tunnel leads. `host` is a name, an IPv4 address or an IPv6 address without brackets. */
 export interface TunnelTarget {

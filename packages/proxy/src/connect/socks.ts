@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { SocksClient } from 'socks'
 import { ProxyConnectionError } from '../errors.js'
-import { credentialsOf } from '../members/credentials.js'
-import type { ProxyUpstream } from '../members/upstream.js'
+import { credentialsOf } from './credentials.js'
 import type { TunnelTarget } from './handshake.js'
+import type { ProxyUpstream } from './upstream.js'
 
 /**
  * Has a SOCKS5 proxy connect an open socket to the target, whose name it resolves itself. The error that the library makes

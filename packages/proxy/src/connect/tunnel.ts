@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { classify } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { ProxyConnectionError } from '../errors.js'
-import type { ProxyUpstream } from '../members/upstream.js'
 import { connectSocket, destroyOnAbort } from './connect-socket.js'
 import { sendConnect, type TunnelTarget } from './handshake.js'
 import { socksConnect } from './socks.js'
+import type { ProxyUpstream } from './upstream.js'
 
 const ignoreError = (): void => {}
 

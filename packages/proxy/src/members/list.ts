@@ -1,7 +1,7 @@
 import type { Member } from 'holdfast'
 import { parseMemberList } from 'holdfast/internal'
+import type { ProxyUpstream } from '../connect/upstream.js'
 import { type ProxyMemberOptions, proxyMember } from './member.js'
-import type { ProxyUpstream } from './upstream.js'
 
 /**
  * Reads a list of proxies: lines, JSON or CSV, whichever it is.

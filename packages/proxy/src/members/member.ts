@@ -1,5 +1,5 @@
 import type { Member } from 'holdfast'
-import { ProxyUpstream, type UpstreamOptions } from './upstream.js'
+import { ProxyUpstream, type UpstreamOptions } from '../connect/upstream.js'
 
 /** What a proxy may be given besides its URL: what any member of a pool takes, and how it is reached. */
 export interface ProxyMemberOptions extends Omit<Partial<Member>, 'value'>, UpstreamOptions {}

@@ -1,6 +1,6 @@
 import { type Member, Pool, type PoolOptions } from 'holdfast'
+import type { ProxyUpstream } from '../connect/upstream.js'
 import { proxyMember } from './member.js'
-import type { ProxyUpstream } from './upstream.js'
 
 /** What a pool of proxies is made of: members may be URLs. */
 export interface ProxyPoolOptions extends Omit<PoolOptions<ProxyUpstream>, 'members'> {

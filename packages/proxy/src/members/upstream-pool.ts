@@ -1,7 +1,7 @@
 import type { HoldfastError, Member, Pool } from 'holdfast'
 import type { MemberPool, Selection, SelectionOutcome } from 'holdfast/internal'
+import type { ProxyUpstream } from '../connect/upstream.js'
 import { upstreamOf } from './member.js'
-import type { ProxyUpstream } from './upstream.js'
 
 /** A pick of the pool's, with its member as a proxy. */
 class UpstreamSelection implements Selection<ProxyUpstream> {

@@ -4,9 +4,9 @@ import { basename, dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, Duration, Member, Pool } from 'holdfast'
 import { parseDuration, systemClock } from 'holdfast/internal'
-import { credentialsOf } from './credentials.js'
+import { credentialsOf } from '../connect/credentials.js'
+import type { ProxyUpstream } from '../connect/upstream.js'
 import { parseProxyList } from './list.js'
-import type { ProxyUpstream } from './upstream.js'
 
 /** What a new version of the file changed, by the members' ids. */
 export interface ProxyFileChanges {

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import { deserialize } from 'node:v8'
 import type { Attempt, RunOptions } from 'holdfast'
-import { ProxyUpstream } from '../members/upstream.js'
+import { ProxyUpstream } from '../connect/upstream.js'
 import type { ProxyCall, ProxyGuard } from '../server/options.js'
 import { StatusResult } from '../server/upstream-response.js'
 import type { Channel } from './channel.js'

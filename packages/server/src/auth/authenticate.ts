@@ -1,11 +1,11 @@
 import { CredentialThrottle } from 'holdfast/internal'
 import type { MiddlewareHandler } from 'hono'
+import type { Env } from '../http/env.js'
 import { ApiError, retryAfterHeader } from '../http/errors.js'
 import type { AppSettings } from '../options.js'
-import type { Env } from '../routes/operation.js'
+import type { Caller } from '../roles.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { assertLocalRequest, isLoopback } from './local-request.js'
-import type { Caller } from './roles.js'
 import { findCaller, knownTokens } from './tokens.js'
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="holdfast"' }

@@ -3,8 +3,8 @@ import type { Actor, ValueStore } from '@holdfast/runtime'
 import { HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { z } from 'zod'
+import { type Caller, ROLES, type Role } from '../roles.js'
 import type { HoldfastLike } from '../runtime-api.js'
-import { type Caller, ROLES, type Role } from './roles.js'
 
 const TOKEN_KEY_PREFIX = 'token:'
 

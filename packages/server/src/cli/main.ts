@@ -4,7 +4,7 @@ import module from 'node:module'
 
 // Where Node.js keeps what it has compiled, the next start is quicker. What follows must be loaded after that.
 ;(module as { enableCompileCache?(): unknown }).enableCompileCache?.()
-const { createProcessIo } = await import('./io.js')
+const { createProcessIo } = await import('./context/io.js')
 const { runMain } = await import('./program.js')
 
 // Both where it is built and where it is written, the package lies two folders up.

@@ -5,9 +5,9 @@ import { addDeadLetters } from './commands/dead-letters.js'
 import { addInspect } from './commands/inspect.js'
 import { addRun } from './commands/run.js'
 import { type RunAction, withExamples } from './commands/run-action.js'
-import type { GlobalOptions } from './context.js'
-import { type CommandFailure, createUsageError, EXIT_CODES, toCommandFailure } from './exit.js'
-import type { CommandIo } from './io.js'
+import type { GlobalOptions } from './context/context.js'
+import { type CommandFailure, createUsageError, EXIT_CODES, toCommandFailure } from './context/exit.js'
+import type { CommandIo } from './context/io.js'
 
 const EXIT_CODE_HELP = `
 Exit codes

@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import type { Env } from '../routes/operation.js'
+import type { Env } from './env.js'
 import { ApiError, fieldError } from './errors.js'
 
 /** The most levels of arrays and objects in a JSON body. Code that walks a value recursively is safe at this depth. */

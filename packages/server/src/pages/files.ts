@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Context } from 'hono'
-import { PAGE_POLICY } from './headers.js'
+import { PAGE_POLICY } from '../http/security-headers.js'
 
 const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',

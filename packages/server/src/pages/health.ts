@@ -1,7 +1,7 @@
 import { healthCodec, healthSchema } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
+import type { App } from '../http/env.js'
 import { ApiError } from '../http/errors.js'
-import type { App } from '../routes/operation.js'
 import { errorResponseSchema } from '../routes/schemas.js'
 import type { HoldfastLike } from '../runtime-api.js'
 

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { ROLES } from '../auth/roles.js'
+import { ROLES } from '../roles.js'
 import type { Routes } from './routes.js'
 
 const accessSchema = z

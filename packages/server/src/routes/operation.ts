@@ -1,19 +1,12 @@
-import { createRoute, type OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
+import { createRoute, type RouteConfig, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { ReadAction, ReadAudit } from '../auth/read-audit.js'
-import { type Caller, hasRole, type Role } from '../auth/roles.js'
 import { readJson } from '../http/body.js'
+import type { App, Env } from '../http/env.js'
 import { ApiError, createValidationError, fieldError } from '../http/errors.js'
 import { matchesWeakly } from '../http/etag.js'
+import { type Caller, hasRole, type Role } from '../roles.js'
 import { errorResponseSchema } from './schemas.js'
-
-/** What a request carries from one part of the server to the next. */
-export interface Env {
-  Variables: { caller: Caller; requestId: string }
-  Bindings: { incoming?: { socket?: { remoteAddress?: string } } }
-}
-
-export type App = OpenAPIHono<Env>
 
 /** Who acts, and why, as the runtime takes it. */
 export interface RequestActor {

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
+import type { App, Env } from '../http/env.js'
 import type { AppSettings } from '../options.js'
-import type { App, Env } from '../routes/operation.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { EventCounters } from './event-counters.js'
 import { EXPOSITION_CONTENT_TYPE, formatExposition } from './exposition.js'

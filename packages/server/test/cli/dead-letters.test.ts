@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Holdfast } from '@holdfast/runtime'
 import { describe, expect, it } from 'vitest'
-import { EXIT_CODES } from '../../src/cli/exit.js'
-import { serve } from '../../src/serve.js'
+import { EXIT_CODES } from '../../src/cli/context/exit.js'
+import { serve } from '../../src/serve/serve.js'
 import { World } from './world.js'
 
 const CONFIG = `version: "1.1.0"

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { checkConfig } from '@holdfast/runtime/config'
 import { describe, expect, it } from 'vitest'
 import { formatConfigFile } from '../../src/cli/actions/init.js'
-import { EXIT_CODES } from '../../src/cli/exit.js'
+import { EXIT_CODES } from '../../src/cli/context/exit.js'
 import { BAD, CONFIG, World } from './world.js'
 
 describe('check', () => {

@@ -3,7 +3,7 @@ import { type AddressInfo, connect } from 'node:net'
 import type { ProxyServer } from '@holdfast/proxy'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
-import { startForwardProxy } from '../../src/cli/actions/forward.js'
+import { startForwardProxy } from '../../src/cli/services/forward-proxy.js'
 
 const closers: (() => unknown)[] = []
 

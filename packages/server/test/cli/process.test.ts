@@ -5,7 +5,7 @@ import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, it } from 'vitest'
-import { EXIT_CODES } from '../../src/cli/exit.js'
+import { EXIT_CODES } from '../../src/cli/context/exit.js'
 import { COMMAND, Running } from './process.js'
 import { BAD, CONFIG, World } from './world.js'
 

@@ -5,8 +5,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, it } from 'vitest'
-import { EXIT_CODES } from '../../src/cli/exit.js'
-import { serve } from '../../src/serve.js'
+import { EXIT_CODES } from '../../src/cli/context/exit.js'
+import { serve } from '../../src/serve/serve.js'
 import { World } from './world.js'
 
 const opened: (() => unknown)[] = []

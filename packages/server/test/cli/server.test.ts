@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createToken } from '../../src/auth/tokens.js'
-import { EXIT_CODES } from '../../src/cli/exit.js'
-import { type RunningServer, serve } from '../../src/serve.js'
+import { EXIT_CODES } from '../../src/cli/context/exit.js'
+import { type RunningServer, serve } from '../../src/serve/serve.js'
 import { World } from './world.js'
 
 const CONFIG = {

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 import { Holdfast } from '@holdfast/runtime'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { EXIT_CODES } from '../../src/cli/exit.js'
+import { EXIT_CODES } from '../../src/cli/context/exit.js'
 import { CONFIG, World } from './world.js'
 
 const open = (world: World): Promise<Holdfast> =>

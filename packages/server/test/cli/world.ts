@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Clock } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { onTestFinished } from 'vitest'
-import type { CommandIo } from '../../src/cli/io.js'
+import type { CommandIo } from '../../src/cli/context/io.js'
 import { runMain } from '../../src/cli/program.js'
 
 /** What a command said and ended with. */

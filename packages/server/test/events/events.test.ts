@@ -148,7 +148,7 @@ describe('a reader who comes back', () => {
     await before.cancel()
     for (let i = 0; i < 300; i++) await failCall(fixture.hf, 'quick')
     // Another app over the same runtime has none of it at hand, as a process that has just begun.
-    const { createApp } = await import('../../src/app.js')
+    const { createApp } = await import('../../src/app/app.js')
     const app = createApp(fixture.hf, { clock: fixture.clock, dashboard: false })
     const after = await read({ ...fixture, app }, '', { 'last-event-id': last?.['id'] ?? '' })
     const reading = after.take(301 * EACH - 1 + EACH)

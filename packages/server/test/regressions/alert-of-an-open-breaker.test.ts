@@ -3,7 +3,7 @@ import { Holdfast } from '@holdfast/runtime'
 import { fakeClock, seededRandom } from 'holdfast/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
-import { createApp } from '../../src/app.js'
+import { createApp } from '../../src/app/app.js'
 import { parse as parseMetrics } from '../telemetry/parser.js'
 
 const FILE = new URL('../../../../docs/alerts/holdfast.yml', import.meta.url)

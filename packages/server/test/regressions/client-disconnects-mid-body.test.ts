@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { expect, onTestFinished, test } from 'vitest'
-import { serve } from '../../src/serve.js'
+import { serve } from '../../src/serve/serve.js'
 
 const HEAD = 'PUT /api/v1/policies/x HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Holdfast } from '@holdfast/runtime'
 import { expect, onTestFinished, test } from 'vitest'
-import { type ClosableApp, createApp } from '../../src/app.js'
+import { type ClosableApp, createApp } from '../../src/app/app.js'
 import { asking } from '../fixture.js'
 
 const PATH = '/api/v1/pools/proxies/members'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { ConnectionTracker } from '../../src/connections.js'
+import { ConnectionTracker } from '../../src/serve/connections.js'
 
 it('counts a pipelined request as under way until it is answered', async () => {
   const answers: ServerResponse[] = []

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { expect, onTestFinished, test } from 'vitest'
-import { serve } from '../../src/serve.js'
+import { serve } from '../../src/serve/serve.js'
 
 const CALLS = 30
 

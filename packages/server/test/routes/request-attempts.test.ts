@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { attemptCodec, Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createApp } from '../../src/app.js'
+import { createApp } from '../../src/app/app.js'
 import { type Asked, asking } from '../fixture.js'
 
 const closers: (() => unknown)[] = []

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer as createTcp } from 'node:net'
 import { startProxy } from '@holdfast/proxy'
 import { attemptSchema, Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createApp } from '../../src/app.js'
+import { createApp } from '../../src/app/app.js'
 import type { AppOptions } from '../../src/options.js'
 import { type Asked, asking } from '../fixture.js'
 

@@ -1,7 +1,7 @@
 import { Holdfast } from '@holdfast/runtime'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { missing, RealRedis, until } from '../../../fleet/test/redis.js'
-import { createApp } from '../../src/app.js'
+import { createApp } from '../../src/app/app.js'
 import { asking } from '../fixture.js'
 import { parse } from './parser.js'
 

@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { fetchPages, getJson } from '../../api/client.js'
+import { recoveries } from '../../api/connection.js'
 import { token } from '../../api/token.js'
 import type { WireBreaker, WireBreakerChange, WireFleet } from '../../api/types.js'
 import { clock } from '../../browser.js'
-import { recoveries } from '../../events/connection.js'
 import { useEvents } from '../../events/event-stream.js'
 import { applyChanges, type ChangesByBreaker, isChange, mergeChanges, toBreakerChange } from './changes.js'
 

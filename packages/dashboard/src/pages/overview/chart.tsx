@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { formatCount, formatExactTime, formatPercent } from '../../format.js'
-import { effectiveTheme } from '../../shell/theme.js'
+import { effectiveTheme } from '../../theme.js'
 import type { SeriesPoint } from './series.js'
 import { stepLength, type TimeSpan } from './steps.js'
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
+import { connection } from '../../api/connection.js'
 import type { WireEvent } from '../../api/types.js'
 import { EmptyState, Panel } from '../../components/basics.js'
-import { connection } from '../../events/connection.js'
 import { recentEvents } from '../../events/event-stream.js'
 import { EventLine } from './event-line.js'
 

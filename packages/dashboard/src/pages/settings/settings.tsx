@@ -3,7 +3,7 @@ import { access } from '../../api/role.js'
 import { clearToken, token } from '../../api/token.js'
 import { useQuery } from '../../api/use-query.js'
 import { Json, PageHead, Panel, QueryView } from '../../components/basics.js'
-import { THEMES, theme } from '../../shell/theme.js'
+import { THEMES, theme } from '../../theme.js'
 import { ConfigChanges } from './changes.js'
 import { ExplainForm } from './explain.js'
 

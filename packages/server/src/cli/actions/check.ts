@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { checkConfig, lineOf, type Problem, resolveConfig, undeclaredNotes } from '@holdfast/runtime/config'
 import { configEnv, DEFAULT_FILE, displayPath, readFileHere } from '../backends/file.js'
-import type { CommandContext } from '../context.js'
-import { EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { EXIT_CODES } from '../context/exit.js'
 import { printJson } from '../output/print.js'
 import { createPainter } from '../output/text.js'
 

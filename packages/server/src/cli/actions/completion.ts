@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { CommandContext } from '../context.js'
-import { createUsageError } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { createUsageError } from '../context/exit.js'
 
 /** A command by the words that lead to it, and what may follow. */
 interface CompletionEntry {

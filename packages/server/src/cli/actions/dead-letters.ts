@@ -1,6 +1,6 @@
 import { type ApiBackend, fetchList, reasonHeader, requestJson, withApi } from '../backends/api.js'
-import type { CommandContext } from '../context.js'
-import { CommandFailure, createUsageError, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
 import { printJson, printList } from '../output/print.js'
 import { formatInline, formatRelativeTime } from '../output/text.js'
 

@@ -1,7 +1,7 @@
 import { encodeExplanation } from '@holdfast/runtime'
 import { explain as explained } from '@holdfast/runtime/config'
 import { requestJson, withApi } from '../backends/api.js'
-import { type CommandContext, serverUrl } from '../context.js'
+import { type CommandContext, serverUrl } from '../context/context.js'
 import { type ChartedWait, formatChart } from '../output/chart.js'
 import { printJson } from '../output/print.js'
 import { formatTable } from '../output/table.js'

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DEFAULT_FILE } from '../backends/file.js'
-import type { CommandContext } from '../context.js'
-import { CommandFailure, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 import { printJson } from '../output/print.js'
 import { writeOrPrint } from './write.js'
 

@@ -1,5 +1,5 @@
 import { requestJson, withApi } from '../backends/api.js'
-import type { CommandContext } from '../context.js'
+import type { CommandContext } from '../context/context.js'
 import { printJson, printList } from '../output/print.js'
 import { formatRelativeTime } from '../output/text.js'
 

@@ -1,6 +1,6 @@
 import { policyCodec } from '@holdfast/runtime'
 import { fetchList, withApi } from '../backends/api.js'
-import { type CommandContext, serverUrl } from '../context.js'
+import { type CommandContext, serverUrl } from '../context/context.js'
 import { printList } from '../output/print.js'
 import { formatSeconds } from '../output/text.js'
 import { resolveConfigHere } from './resolved.js'

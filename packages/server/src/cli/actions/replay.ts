@@ -1,6 +1,6 @@
 import { type ApiBackend, reasonHeader, requestJson, withApi } from '../backends/api.js'
-import type { CommandContext } from '../context.js'
-import { CommandFailure, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 import { printJson } from '../output/print.js'
 import { createProgressBar } from '../output/progress.js'
 import { formatInline } from '../output/text.js'

@@ -1,6 +1,6 @@
 import { requestJson, withApi } from '../backends/api.js'
-import type { CommandContext } from '../context.js'
-import { CommandFailure, createUsageError, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
 import { formatAttempts, type WireAttempt } from '../output/attempts.js'
 import { printJson } from '../output/print.js'
 

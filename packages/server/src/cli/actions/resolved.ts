@@ -1,6 +1,6 @@
 import { type Layer, openStoredLayer, type ResolvedConfig, resolveConfig } from '@holdfast/runtime/config'
 import { displayPath, type LoadedFile, loadFile } from '../backends/file.js'
-import type { CommandContext } from '../context.js'
+import type { CommandContext } from '../context/context.js'
 
 /** The changes made through the API that lie in the store of a file, where there is one. */
 export async function readStoredLayer({ checked, dir }: LoadedFile): Promise<Layer> {

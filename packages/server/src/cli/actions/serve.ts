@@ -1,13 +1,13 @@
 import { Holdfast } from '@holdfast/runtime'
 import { configEnv, displayPath, watchedFile } from '../backends/file.js'
-import type { CommandContext } from '../context.js'
-import { EXIT_CODES } from '../exit.js'
-import type { CommandIo } from '../io.js'
+import type { CommandContext } from '../context/context.js'
+import { EXIT_CODES } from '../context/exit.js'
+import type { CommandIo } from '../context/io.js'
 import { printJson } from '../output/print.js'
 import { createPainter } from '../output/text.js'
-import { startForwardProxy } from './forward.js'
-import { watchMemberFiles } from './members.js'
-import { type RunningServices, startAll } from './running.js'
+import { startForwardProxy } from '../services/forward-proxy.js'
+import { watchMemberFiles } from '../services/member-files.js'
+import { type RunningServices, startAll } from '../services/services.js'
 
 export interface ServeCommandOptions {
   demo?: boolean

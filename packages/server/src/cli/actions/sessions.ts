@@ -1,5 +1,5 @@
 import { fetchList, requestJson, withApi } from '../backends/api.js'
-import type { CommandContext } from '../context.js'
+import type { CommandContext } from '../context/context.js'
 import type { WireAttempt } from '../output/attempts.js'
 import { printJson, printList } from '../output/print.js'
 import { formatInline, formatRelativeTime, formatSeconds } from '../output/text.js'

@@ -1,6 +1,6 @@
 import { type ApiBackend, connectApi, parseResponse } from '../backends/api.js'
-import type { CommandContext } from '../context.js'
-import { CommandFailure, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 import { createPainter, formatInline, formatSeconds } from '../output/text.js'
 import { runUntilInterrupted, waitOrAbort } from './wait.js'
 

@@ -1,10 +1,10 @@
 import type { Holdfast } from '@holdfast/runtime'
-import type { Role } from '../../auth/roles.js'
 import { createToken, listTokens, revokeToken } from '../../auth/tokens.js'
+import type { Role } from '../../roles.js'
 import { currentActor } from '../backends/actor.js'
 import { openRuntime } from '../backends/local.js'
-import type { CommandContext } from '../context.js'
-import { CommandFailure, createUsageError, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
 import { printJson, printList } from '../output/print.js'
 import { formatRelativeTime } from '../output/text.js'
 

@@ -1,6 +1,6 @@
 import type { Config } from '@holdfast/runtime/config'
 import { displayPath, loadFile } from '../backends/file.js'
-import type { CommandContext } from '../context.js'
+import type { CommandContext } from '../context/context.js'
 import { printJson } from '../output/print.js'
 import { writeOrPrint } from './write.js'
 

@@ -1,4 +1,4 @@
-import type { CommandIo } from '../io.js'
+import type { CommandIo } from '../context/io.js'
 
 /** Waits, or less where the signal is aborted. */
 export function waitOrAbort({ clock }: CommandIo, ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { CommandContext } from '../context.js'
-import { CommandFailure, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 
 /** What may hold payloads or credentials is readable by its owner alone, everything else by all. */
 const PRIVATE_MODE = 0o600

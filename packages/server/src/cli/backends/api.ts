@@ -1,5 +1,5 @@
-import { type CommandContext, serverUrl } from '../context.js'
-import { CommandFailure, EXIT_CODES, exitCodeFor } from '../exit.js'
+import { type CommandContext, serverUrl } from '../context/context.js'
+import { CommandFailure, EXIT_CODES, exitCodeFor } from '../context/exit.js'
 
 /** What a request is made of besides its path. */
 export interface RequestOptions {

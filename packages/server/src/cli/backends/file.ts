@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
 import { type Checked, type Config, checkConfig, lineOf } from '@holdfast/runtime/config'
-import type { CommandContext } from '../context.js'
-import { CommandFailure, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 
 /** What is read where `--config` says nothing. */
 export const DEFAULT_FILE = 'holdfast.yaml'

@@ -1,5 +1,5 @@
-import type { CommandContext } from '../context.js'
-import { CommandFailure, createUsageError, EXIT_CODES } from '../exit.js'
+import type { CommandContext } from '../context/context.js'
+import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js'
 import { type ApiBackend, toRequestInit, urlFor } from './api.js'
 
 function parseBaseUrl(input: string): string {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { ROLES, type Role } from '../../auth/roles.js'
+import { ROLES, type Role } from '../../roles.js'
 import { reasonOption } from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 

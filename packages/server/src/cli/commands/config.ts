@@ -24,7 +24,7 @@ export function addConfig(root: Command, runAction: RunAction): void {
       .argument('[file]', 'the file; - reads what is piped in')
       .action((file: string | undefined) =>
         runAction(async (context) => {
-          await import('../disable-zod-jit.js')
+          await import('../actions/disable-zod-jit.js')
           return (await import('../actions/check.js')).checkFile(context, file)
         }),
       ),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { ActionResult, CommandContext } from '../context.js'
+import type { ActionResult, CommandContext } from '../context/context.js'
 
 /** Runs the work of a command and keeps what it ends with. */
 export type RunAction = (work: (context: CommandContext) => ActionResult) => Promise<void>

@@ -1,4 +1,4 @@
-import type { CommandIo } from '../io.js'
+import type { CommandIo } from '../context/io.js'
 import { formatTable } from './table.js'
 import { formatSeconds } from './text.js'
 

@@ -1,4 +1,4 @@
-import type { CommandContext } from '../context.js'
+import type { CommandContext } from '../context/context.js'
 import { formatTable } from './table.js'
 
 /** A list as a command prints it: rows for people, records for machines. */

@@ -1,4 +1,4 @@
-import type { CommandIo } from '../io.js'
+import type { CommandIo } from '../context/io.js'
 
 /** How far something is. */
 export interface ProgressState {

@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import type { CommandIo } from '../io.js'
+import type { CommandIo } from '../context/io.js'
 import { COLOUR_BY_STATE, createPainter, formatInline } from './text.js'
 
 /** Nothing is drawn around cells: what is there can be copied, and cut by other tools. */

@@ -1,7 +1,7 @@
 import { createProxyFetch } from '@holdfast/proxy'
 import { type Clock, type Member, Pool } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
-import type { HoldfastLike } from './runtime-api.js'
+import type { HoldfastLike } from '../runtime-api.js'
 
 /** How often, where the file says nothing, and how long a test may take. */
 const PROBE_INTERVAL_MS = 30_000

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
-import { serve } from '../src/serve.js'
-import { UnreadBodies } from '../src/unread-bodies.js'
+import { serve } from '../../src/serve/serve.js'
+import { UnreadBodies } from '../../src/serve/unread-bodies.js'
 
 const closers: (() => unknown)[] = []
 

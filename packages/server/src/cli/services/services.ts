@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ProxyServer } from '@holdfast/proxy'
 import type { Holdfast } from '@holdfast/runtime'
-import { type RunningServer, startServer } from '../../serve.js'
+import { type RunningServer, startServer } from '../../serve/serve.js'
 import { openTelemetry } from '../../telemetry/open.js'
-import { CommandFailure, EXIT_CODES } from '../exit.js'
-import { type ForwardOptions, startForwardProxy } from './forward.js'
-import { watchMemberFiles } from './members.js'
+import { CommandFailure, EXIT_CODES } from '../context/exit.js'
+import { type ForwardOptions, startForwardProxy } from './forward-proxy.js'
+import { watchMemberFiles } from './member-files.js'
 
 export interface ServicesOptions {
   host?: string

@@ -1,7 +1,7 @@
 import type { Pool } from 'holdfast'
 import { createFetch, type FetchOptions, type ResilientFetch } from 'holdfast/http'
-import type { ProxyUpstream } from './members/upstream.js'
-import { UpstreamPool } from './members/upstream-pool.js'
+import type { ProxyUpstream } from '../connect/upstream.js'
+import { UpstreamPool } from './upstream-pool.js'
 
 /** What a fetch through proxies takes: all that `createFetch` does, but for the pool, which it is given apart. */
 export type ProxyFetchOptions = Omit<FetchOptions, 'pool'>

@@ -4,8 +4,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { Holdfast, type RetryEvent } from '@holdfast/runtime'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { startAll } from '../src/cli/actions/running.js'
-import { serve } from '../src/serve.js'
+import { startAll } from '../../src/cli/services/services.js'
+import { serve } from '../../src/serve/serve.js'
 
 const closers: (() => unknown)[] = []
 

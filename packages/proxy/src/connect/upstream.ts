@@ -3,9 +3,9 @@ import { inspect } from 'node:util'
 import type { Duration } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
 import type { Dispatcher } from 'undici'
-import { UpstreamDispatcher } from '../connect/dispatcher.js'
 import { createOptionsError } from '../errors.js'
 import { type Credentials, setCredentials } from './credentials.js'
+import { UpstreamDispatcher } from './dispatcher.js'
 
 /** What a proxy is spoken to in. */
 export type ProxyProtocol = 'http:' | 'https:' | 'socks5:'

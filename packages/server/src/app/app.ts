@@ -1,6 +1,6 @@
+import type { AppOptions } from '../options.js'
+import type { HoldfastLike } from '../runtime-api.js'
 import { buildApp } from './build-app.js'
-import type { AppOptions } from './options.js'
-import type { HoldfastLike } from './runtime-api.js'
 
 /**
  * An app that answers web-standard requests. It is a Hono app; its type names only what every server needs, so that

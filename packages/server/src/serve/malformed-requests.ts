@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ErrorCode } from './http/codes.js'
-import { SECURITY_HEADERS } from './pages/headers.js'
+import type { ErrorCode } from '../http/codes.js'
+import { SECURITY_HEADERS } from '../http/security-headers.js'
 
 /** Why a request is rejected before it reaches the app. */
 interface MalformedRequest {

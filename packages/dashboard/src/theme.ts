@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals'
-import { localStore, matchMedia, page } from '../browser.js'
+import { localStore, matchMedia, page } from './browser.js'
 
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]

@@ -1,11 +1,11 @@
 import type { AddressInfo, Server } from 'node:net'
 import type { Duration } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
+import { createHouse } from '../server/context.js'
+import { createHttpServer, shutdown } from '../server/http-server.js'
+import { type ProxyOptions, type ProxySettings, parseProxyOptions } from '../server/options.js'
+import { createStatus, type ProxyStatus } from '../server/status-page.js'
 import { startWorkers } from '../workers/primary.js'
-import { createHouse } from './context.js'
-import { createHttpServer, shutdown } from './http-server.js'
-import { type ProxyOptions, type ProxySettings, parseProxyOptions } from './options.js'
-import { createStatus, type ProxyStatus } from './status-page.js'
 
 /** A forward proxy that runs. */
 export interface ProxyServer {

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono'
-import type { Env } from '../routes/operation.js'
+import type { Env } from './env.js'
 
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 

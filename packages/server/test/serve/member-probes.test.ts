@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Holdfast } from '@holdfast/runtime'
 import { systemClock } from 'holdfast/internal'
 import { afterEach, expect, it, vi } from 'vitest'
-import { startMemberProbes } from '../src/probes.js'
+import { startMemberProbes } from '../../src/serve/member-probes.js'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {

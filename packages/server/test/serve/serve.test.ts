@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Holdfast } from '@holdfast/runtime'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createToken } from '../src/auth/tokens.js'
-import { type RunningServer, type ServeOptions, serve } from '../src/serve.js'
+import { createToken } from '../../src/auth/tokens.js'
+import { type RunningServer, type ServeOptions, serve } from '../../src/serve/serve.js'
 
 const closers: (() => unknown)[] = []
 

@@ -6,10 +6,13 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { type Clock, HoldfastError } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
-import type { HttpApp } from './app.js'
-import { isLoopback } from './auth/local-request.js'
-import { listTokens } from './auth/tokens.js'
-import { type Built, buildApp } from './build-app.js'
+import type { HttpApp } from '../app/app.js'
+import { type Built, buildApp } from '../app/build-app.js'
+import { isLoopback } from '../auth/local-request.js'
+import { listTokens } from '../auth/tokens.js'
+import { SECURITY_HEADERS } from '../http/security-headers.js'
+import type { AppOptions } from '../options.js'
+import type { HoldfastLike } from '../runtime-api.js'
 import { ConnectionTracker } from './connections.js'
 import {
   enforceLimits,
@@ -18,11 +21,8 @@ import {
   type ServerLimits,
   serverOptions,
 } from './limits.js'
-import { findHeadProblem, handleMalformed, rejectMalformed } from './malformed.js'
-import type { AppOptions } from './options.js'
-import { SECURITY_HEADERS } from './pages/headers.js'
-import { startMemberProbes } from './probes.js'
-import type { HoldfastLike } from './runtime-api.js'
+import { findHeadProblem, handleMalformed, rejectMalformed } from './malformed-requests.js'
+import { startMemberProbes } from './member-probes.js'
 import { UnreadBodies } from './unread-bodies.js'
 
 /** What a server is made of: what an app is, and where it listens. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { EXIT_CODES } from '../../src/cli/exit.js'
+import { EXIT_CODES } from '../../src/cli/context/exit.js'
 import { createProgram } from '../../src/cli/program.js'
 import { World } from './world.js'
 

@@ -1,5 +1,5 @@
-import { HTTP_STATUS_BY_CODE } from './http/codes.js'
-import type { App } from './routes/operation.js'
+import { HTTP_STATUS_BY_CODE } from '../http/codes.js'
+import type { App } from '../http/env.js'
 
 type Json = { [key: string]: unknown }
 
