@@ -24,7 +24,7 @@ const slashed = (path) => path.replaceAll(sep, '/')
 
 /** Sources that are part of every start, or of commands that need no runtime. */
 const LIGHT =
-  /packages\/(core|records|store|config|runtime)\/src\/|packages\/server\/src\/cli\/(io|once)\.ts$/
+  /packages\/(core|records|store|config|runtime)\/src\/|packages\/server\/src\/cli\/(context\/io|actions\/disable-zod-jit)\.ts$/
 const OTHERS = new RegExp(`/node_modules/(${TAKEN.join('|')})/`)
 
 /** @type {import('esbuild').Plugin} */

@@ -11,8 +11,8 @@ const allowed = new Map([
   ['fleet', ['holdfast', '@holdfast/records', '@holdfast/store', '@holdfast/config']],
   ['runtime', ['holdfast', '@holdfast/records', '@holdfast/store', '@holdfast/config', '@holdfast/fleet']],
   ['proxy', ['holdfast']],
-  // The page draws waits as the engine computes them, and knows the runtime's records by their types.
-  ['dashboard', ['holdfast', '@holdfast/runtime']],
+  // The page draws waits as the engine computes them, and takes the types of records and responses from the runtime and the server.
+  ['dashboard', ['holdfast', '@holdfast/runtime', '@holdfast/server']],
   ['server', ['holdfast', '@holdfast/runtime', '@holdfast/proxy', '@holdfast/config']],
 ])
 

@@ -4,31 +4,34 @@ import { type Clock, HoldfastError } from 'holdfast'
 import { parseDuration, systemClock } from 'holdfast/internal'
 import { z } from 'zod'
 
-/** What an app is made of. */
+/** The port of a server where neither the options nor the file have one. */
+export const DEFAULT_PORT = 8000
+
+/** The options of an app. */
 export interface AppOptions {
-  /** The address it is reached at. Where that is not this machine alone, a token is needed always. @defaultValue '127.0.0.1' */
+  /** The address at which the server listens. A token is always required unless it is a loopback address. @defaultValue '127.0.0.1' */
   host?: string | undefined
-  /** Further names that may stand in the Host header while no token is needed. @defaultValue none */
+  /** Further names that the Host header can have as long as no token is required. @defaultValue none */
   allowedHosts?: readonly string[] | undefined
-  /** The largest body that is taken, in bytes. @defaultValue 1048576 */
+  /** The maximum size of a request body in bytes. @defaultValue 1048576 */
   maxBody?: number | undefined
-  /** How often readers of the event stream get a sign of life. @defaultValue '15s' */
+  /** The interval of heartbeat comments in the event stream. @defaultValue '15s' */
   heartbeat?: Duration | undefined
-  /** How many bytes may wait for a reader of the event stream before it is cut off. @defaultValue 262144 */
+  /** How many bytes can wait for a reader of the event stream before it is disconnected. @defaultValue 262144 */
   readerBuffer?: number | undefined
-  /** How many may read the event stream at a time. @defaultValue 1000 */
+  /** The maximum number of readers of the event stream at a time. @defaultValue 1000 */
   maxReaders?: number | undefined
   /** The folder of the dashboard's files; false serves none. @defaultValue the one in this package */
   dashboard?: string | false | undefined
-  /** Whether `POST /request` may go to private addresses. @defaultValue `proxy.allow_private_targets` of the file */
+  /** Whether `POST /request` can reach private addresses. @defaultValue `proxy.allow_private_targets` of the file */
   allowPrivateTargets?: boolean | undefined
-  /** Where it takes its time from. @defaultValue the machine's clock */
+  /** The source of time. @defaultValue the system clock */
   clock?: Clock | undefined
-  /** Told of what nobody foresaw. @defaultValue one line on stderr each */
+  /** Receives unexpected errors. @defaultValue one line on stderr for each */
   logger?: Pick<Logger, 'error'> | undefined
 }
 
-/** {@link AppOptions} checked and filled in. */
+/** {@link AppOptions} with all defaults filled in. */
 export interface AppSettings
   extends Required<
     Omit<
@@ -69,10 +72,10 @@ const optionsSchema = z.strictObject({
     .default({ error: (fields, message) => console.error(`holdfast: ${message}`, fields) }),
 })
 
-/** Checks the options of an app. @throws INVALID_OPTIONS that lists everything wrong with them */
+/** Checks the options of an app. @throws INVALID_OPTIONS that lists every problem */
 export function parseAppOptions(input: AppOptions): AppSettings {
   const read = optionsSchema.safeParse(input)
   if (read.success) return read.data as AppSettings
   const details = read.error.issues.map(({ path, message }) => `${path.join('.') || 'options'}: ${message}`)
-  throw new HoldfastError('INVALID_OPTIONS', `the server cannot be made: ${details.join('; ')}`, { details })
+  throw new HoldfastError('INVALID_OPTIONS', `invalid server options: ${details.join('; ')}`, { details })
 }

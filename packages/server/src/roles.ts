@@ -1,20 +1,20 @@
-/** What somebody may do: look, act, or change the rules. Each may do what those before it may. */
+/** The roles of callers: read, operate, change the configuration. Each role includes the ones before it. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 
 /** One of {@link ROLES}. */
 export type Role = (typeof ROLES)[number]
 
-/** Whether `held` suffices where `needed` is asked for. */
+/** Whether the role `held` includes the role `needed`. */
 export const hasRole = (held: Role, needed: Role): boolean => ROLES.indexOf(held) >= ROLES.indexOf(needed)
 
-/** Whoever makes a request. */
+/** The caller of a request. */
 export interface Caller {
-  /** The token's name; `local` where none is needed. */
+  /** The name of the token; `local` where no token is required. */
   readonly name: string
   readonly role: Role
-  /** Whether it is a token that lets them in. */
+  /** Whether the caller was authenticated by a token. */
   readonly token: boolean
 }
 
-/** Who is let in where no token is needed: whoever is at this machine may do everything. */
+/** The caller of requests that require no token: programs of this machine have every role. */
 export const LOCAL: Caller = Object.freeze({ name: 'local', role: 'admin', token: false })

@@ -1,6 +1,6 @@
 import type { Holdfast } from '@holdfast/runtime'
 
-/** What the server needs of a runtime: a `Holdfast` of `@holdfast/runtime` is one. */
+/** The part of a runtime that the server uses: a `Holdfast` of `@holdfast/runtime` has it. */
 export type HoldfastLike = Pick<
   Holdfast,
   | 'audit'

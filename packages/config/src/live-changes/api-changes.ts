@@ -1,10 +1,11 @@
-import { errorMessageOf, type PolicyFields, policyCodec, type RetryPolicy } from '@holdfast/records'
+import { errorMessageOf, policyCodec, type RetryPolicy } from '@holdfast/records'
 import type { KeyRing } from '@holdfast/store'
 import { isHoldfastError } from 'holdfast'
 import type { ActiveConfig } from '../active-config/active-config.js'
 import { throwPolicyConflicts } from '../active-config/conflicts.js'
 import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
+import type { KeyStyle } from '../schema/walk.js'
 import { deletePolicy, putPolicy } from './changes.js'
 import { LayerHistory } from './history.js'
 
@@ -35,10 +36,15 @@ export class ApiChanges {
     return this.layerHistory.changedAt(policyId)
   }
 
-  async putPolicy(policy: PolicyFields & { id: string }, actor: Actor): Promise<RetryPolicy> {
+  /** Creates or replaces a policy, which has the field names and units of `spelling`. */
+  async putPolicy(
+    policy: { readonly id: string },
+    actor: Actor,
+    spelling: KeyStyle = 'code',
+  ): Promise<RetryPolicy> {
     const { activeConfig, runtime } = this
     const before = activeConfig.resolved.policies.get(policy?.id)?.policy
-    await this.change((layer) => putPolicy(activeConfig.loaded, layer, policy), actor)
+    await this.change((layer) => putPolicy(activeConfig.loaded, layer, policy, spelling), actor)
     const after = activeConfig.policy(policy.id)
     activeConfig.markChanged(policy.id)
     await runtime.audit(actor, 'policy.put', policy.id, {

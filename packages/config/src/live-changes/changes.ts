@@ -59,13 +59,14 @@ function parsePolicy(config: Config, input: unknown, spelling: KeyStyle): { id: 
       { path: '', message: `got ${formatValue(input)}, takes an object with an id` },
     ])
   const entry = parsePolicyEntry(input, spelling, problems)
+  const breakerKey = spelling === 'wire' ? 'circuit_breaker' : 'circuitBreaker'
   const { id } = input as { id?: unknown }
   if (typeof id !== 'string' || id.trim() === '' || id === '__proto__')
     problems.push({ path: 'id', message: `got ${formatValue(id)}, takes the id of the policy` })
   const breaker = entry.circuitBreaker
   if (breaker != null && !Object.hasOwn(config.circuitBreakers ?? {}, breaker))
     problems.push({
-      path: 'circuitBreaker',
+      path: breakerKey,
       message: `got ${formatValue(breaker)}, but there is no breaker of that name`,
     })
   if (problems.length > 0) throw createConfigInvalid('the policy', problems)

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { MemberStatus, Pool } from 'holdfast'
+import { escapeHtml } from '../html.js'
 import { authenticate, isErrorResponse } from './authenticate.js'
 import type { ProxyHandlerContext } from './context.js'
 import { BROWSER_HEADERS, NOT_FOUND, sendError, UNAUTHORIZED, UNAUTHORIZED_PAGE } from './error-responses.js'
@@ -31,8 +32,6 @@ export function withPool(status: ProxyStatus, pool: Pool | undefined): ProxyStat
   }
   return { ...status, pool: { id: pool.id, members } }
 }
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
 
 const formatRow = (name: string, value: number | string): string =>
   `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(String(value))}</td></tr>`

@@ -28,7 +28,7 @@ import {
   type Reloaded,
   type RuntimeContext,
 } from '@holdfast/config'
-import { errorMessageOf } from '@holdfast/records'
+import { errorMessageOf, type RetryPolicy } from '@holdfast/records'
 import type { PolicyService } from '../api-types.js'
 import { parseActor } from '../call-options.js'
 import { PayloadCipher } from '../dead-letters/payload-cipher.js'
@@ -76,6 +76,14 @@ export class Configuration {
       put: (policy, actor) => this.runChange(actor, (by) => this.apiChanges.putPolicy(policy, by)),
       delete: (id, actor) => this.runChange(actor, (by) => this.apiChanges.deletePolicy(id, by)),
     }
+  }
+
+  /**
+   * @internal Creates or replaces a policy that is given as on the wire, in snake_case and seconds. The problems of
+   * CONFIG_INVALID have the same names and units.
+   */
+  putWirePolicy(policy: { readonly id: string }, actor?: Actor): Promise<RetryPolicy> {
+    return this.runChange(actor, (by) => this.apiChanges.putPolicy(policy, by, 'wire'))
   }
 
   /** The frozen configuration of the file or object, without the changes made through the API. */

@@ -3,28 +3,28 @@ import type { HoldfastLike } from '../runtime-api.js'
 import { buildApp } from './build-app.js'
 
 /**
- * An app that answers web-standard requests. It is a Hono app; its type names only what every server needs, so that
- * programs compile without Hono's declarations, which need a later TypeScript than ours.
+ * An app that answers web-standard requests. It is a Hono app; its type declares only what a server needs, so that
+ * programs compile without the declarations of Hono, which require a later TypeScript than this package.
  */
 export interface HttpApp {
-  /** Answers a request. `env.incoming` is Node's message, whose socket has the address of the caller. */
+  /** Answers a request. `env.incoming` is the message of Node, whose socket has the address of the client. */
   fetch(request: Request, env?: object): Response | Promise<Response>
-  /** Answers a request that is made of its arguments, without a server. */
+  /** Answers a request that is created from the arguments, without a server. */
   request(input: string | URL | Request, init?: RequestInit, env?: object): Response | Promise<Response>
 }
 
-/** An app, and `close`, which ends the readers of its event stream and its timers. */
+/** An app with `close`, which ends the readers of its event stream and its timers. */
 export interface ClosableApp extends HttpApp {
   close(): Promise<void>
 }
 
 /**
- * Makes an app of a runtime, which is a Hono app: REST under `/api/v1`, the event stream, `/health`, `/openapi.json`, `/docs` and the
- * dashboard, for a server of your own. `serve` does the same with a server of its own and closes it properly.
+ * Creates a Hono app for a runtime: REST under `/api/v1`, the event stream, `/health`, `/openapi.json`, `/docs` and the
+ * dashboard. Use it with a server of your own; `serve` also starts and closes a server.
  *
- * Who is let in depends on `host`: say where your server listens.
+ * Set `host` to the address at which your server listens, because access without a token depends on it.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the options
+ * @throws INVALID_OPTIONS that lists every problem of the options
  *
  * @example
  * ```ts

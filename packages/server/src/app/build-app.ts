@@ -6,9 +6,10 @@ import { methodNotAllowed } from 'hono/method-not-allowed'
 import { authenticate } from '../auth/authenticate.js'
 import { type ReadAction, ReadAudit } from '../auth/read-audit.js'
 import { EventFeed } from '../events/feed.js'
+import { ApiError } from '../http/api-error.js'
 import { limitBody } from '../http/body.js'
 import type { App, Env } from '../http/env.js'
-import { ApiError, createErrorHandler, onValidationResult } from '../http/errors.js'
+import { createErrorHandler } from '../http/error-handler.js'
 import { redactText } from '../http/redact.js'
 import { createSecurityHeaders, PAGE_POLICY } from '../http/security-headers.js'
 import { JobRegistry } from '../jobs/jobs.js'
@@ -23,38 +24,38 @@ import type { HoldfastLike } from '../runtime-api.js'
 import { addMetrics } from '../telemetry/route.js'
 import { createOpenApiDocument } from './openapi.js'
 
-/** An app, and what has to be let go of with it. */
+/** An app with the functions that end what belongs to it. */
 export interface Built {
   readonly app: App
-  /** Ends readers of the event stream, waits for jobs and writes down what was read. */
+  /** Ends the readers of the event stream, waits for jobs and writes the audit records of reads. */
   close(): Promise<void>
-  /** Ends the calls that requests still wait for, so that these are answered. */
+  /** Cancels the calls that requests still wait for, so that these requests are answered. */
   cancel(): void
   readonly logger: AppSettings['logger']
 }
 
-/** What a record of reading is about. */
-const READ: Record<ReadAction, string> = { 'session.read': 'sessions', 'metrics.read': 'metrics' }
+/** The audit target of each read action. */
+const TARGET_BY_READ: Record<ReadAction, string> = { 'session.read': 'sessions', 'metrics.read': 'metrics' }
 
-const PAGE = { 'content-security-policy': PAGE_POLICY, 'cache-control': 'no-cache' }
+const PAGE_HEADERS = { 'content-security-policy': PAGE_POLICY, 'cache-control': 'no-cache' }
 
-/** Makes an app of a runtime. `local` is who is let in where no token is needed. */
+/** Creates the app of a runtime. `local` is the caller of requests that need no token. */
 export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Caller = LOCAL): Built {
   const settings = parseAppOptions(options)
   const { clock, logger } = settings
-  const api: App = new OpenAPIHono<Env>({ defaultHook: onValidationResult })
-  const app: App = new OpenAPIHono<Env>({ defaultHook: onValidationResult })
+  const api: App = new OpenAPIHono<Env>()
+  const app: App = new OpenAPIHono<Env>()
   const feed = new EventFeed(hf, { clock, heartbeat: settings.heartbeat, buffer: settings.readerBuffer })
   const jobs = new JobRegistry(clock)
   const ending = new AbortController()
-  // Each request in flight listens to it, and stops listening when it ends.
+  // Each request in flight adds a listener and removes it when it ends.
   setMaxListeners(0, ending.signal)
   const reads = new ReadAudit(clock, (actor, action, { count, from, to }) => {
     const after = { count, from: from.toISOString(), to: to.toISOString() }
-    return hf.audit.record({ by: actor }, action, READ[action], { after })
+    return hf.audit.record({ by: actor }, action, TARGET_BY_READ[action], { after })
   })
 
-  const refuse = createErrorHandler({
+  const answerError = createErrorHandler({
     redact: redactText,
     log: (error, requestId) =>
       logger.error(
@@ -65,7 +66,7 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
         'unexpected error while handling a request',
       ),
   })
-  app.onError((error, c) => refuse(error, c))
+  app.onError((error, c) => answerError(error, c))
   app.use(createSecurityHeaders())
   app.use(async (c, next) => {
     const input = c.req.header('x-request-id')
@@ -79,14 +80,14 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
       app,
       onMethodNotAllowed: (c, methods) => {
         const allow = methods.join(', ')
-        const said = `${c.req.method} is not for this path, which takes ${allow}`
-        return refuse(new ApiError('METHOD_NOT_ALLOWED', said, { headers: { allow } }), c)
+        const message = `expected one of the methods ${allow}, got ${c.req.method}`
+        return answerError(new ApiError('METHOD_NOT_ALLOWED', message, { headers: { allow } }), c)
       },
     }),
   )
-  // One for all, so that it hears of every wrong token.
-  const door = authenticate(hf, settings, local)
-  app.use('/api/v1/*', door)
+  // One middleware for all paths, so that its throttle counts every wrong token.
+  const authentication = authenticate(hf, settings, local)
+  app.use('/api/v1/*', authentication)
   app.use('/api/v1/*', limitBody(settings.maxBody))
 
   addRoutes({
@@ -99,25 +100,27 @@ export function buildApp(hf: HoldfastLike, options: AppOptions = {}, local: Call
   })
   app.route('/api/v1', api)
   addHealth(app, hf)
-  const stopMetrics = addMetrics(app, hf, settings, door)
+  const stopMetrics = addMetrics(app, hf, settings, authentication)
 
-  // Made when somebody first asks, because that takes longer than all the rest.
-  let created: { document: object; page: string } | undefined
-  const described = () => {
-    const document = created?.document ?? createOpenApiDocument(app)
-    created ??= { document, page: formatDocsPage(document) }
-    return created
+  // Created with the first request for it, because that takes longer than the rest of the start.
+  let apiDocs: { document: object; page: string } | undefined
+  const getApiDocs = () => {
+    const document = apiDocs?.document ?? createOpenApiDocument(app)
+    apiDocs ??= { document, page: formatDocsPage(document) }
+    return apiDocs
   }
-  app.get('/openapi.json', (c) => c.json(described().document))
-  app.get('/docs', (c) => c.html(described().page, 200, PAGE))
-  app.get('/docs.css', (c) => c.body(DOCS_STYLE, 200, { 'content-type': 'text/css; charset=utf-8', ...PAGE }))
+  app.get('/openapi.json', (c) => c.json(getApiDocs().document))
+  app.get('/docs', (c) => c.html(getApiDocs().page, 200, PAGE_HEADERS))
+  app.get('/docs.css', (c) =>
+    c.body(DOCS_STYLE, 200, { 'content-type': 'text/css; charset=utf-8', ...PAGE_HEADERS }),
+  )
 
   const files = createDashboardHandler(settings.dashboard)
   app.notFound(async (c) => {
     const file = await files(c)
     return (
       file ??
-      refuse(new ApiError('NOT_FOUND', `there is nothing at ${c.req.path}; /docs lists what there is`), c)
+      answerError(new ApiError('NOT_FOUND', `not found: ${c.req.path}; /docs lists the paths of the API`), c)
     )
   })
 

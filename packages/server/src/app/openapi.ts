@@ -1,24 +1,24 @@
-import { HTTP_STATUS_BY_CODE } from '../http/codes.js'
 import type { App } from '../http/env.js'
+import { ERROR_CODES } from '../http/error-codes.js'
 
 type Json = { [key: string]: unknown }
 
 const TAGS: readonly (readonly [string, string])[] = [
-  ['policies', 'When calls are tried again.'],
-  ['circuit breakers', 'Who is left alone, and until when.'],
-  ['metrics', 'Numbers about calls.'],
+  ['policies', 'How calls are retried and protected.'],
+  ['circuit breakers', 'The states of circuit breakers and their changes.'],
+  ['metrics', 'Counts and durations of calls.'],
   ['sessions', 'Calls that failed at least once, with their attempts.'],
-  ['events', 'What happens, as it happens.'],
-  ['errors', 'Failed attempts, as operators read them.'],
-  ['dead letters', 'What could not be saved, kept until it can be replayed.'],
-  ['jobs', 'Work that takes longer than a request.'],
-  ['pools', 'Members that can do the same thing.'],
-  ['request', 'One request through a pool.'],
-  ['config', 'The one file, and what was changed on top of it.'],
-  ['audit', 'Who did what.'],
-  ['access', 'Who asks, and what they may do.'],
-  ['nodes', 'The processes that share what they know.'],
-  ['health', 'Whether it runs.'],
+  ['events', 'The live event stream.'],
+  ['errors', 'Records of failed attempts.'],
+  ['dead letters', 'Payloads of calls that failed for good, kept for a replay.'],
+  ['jobs', 'Batch replays that run in the background.'],
+  ['pools', 'Pools of proxies or endpoints, and their members.'],
+  ['request', 'One HTTP request through a pool.'],
+  ['config', 'The config file and the changes made through the API.'],
+  ['audit', 'The audit trail of changes and reads.'],
+  ['access', 'The caller and its role.'],
+  ['nodes', 'The processes of the fleet.'],
+  ['health', 'Liveness and readiness.'],
 ]
 
 /** The OpenAPI document of an app. */
@@ -30,7 +30,7 @@ export function createOpenApiDocument(app: App): Json {
       version: '1.0.0',
       description:
         'Breakers, retries, dead letters and policies of a Holdfast runtime. Records are in snake_case, durations are ' +
-        `seconds, times are ISO 8601 in UTC. Errors are { error, message, details? } with one of the codes ${Object.keys(HTTP_STATUS_BY_CODE).join(', ')}.`,
+        `seconds, times are ISO 8601 in UTC. Errors are { error, message, details? } with one of the codes ${ERROR_CODES.join(', ')}.`,
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/', description: 'This server' }],
@@ -41,7 +41,8 @@ export function createOpenApiDocument(app: App): Json {
     bearer: {
       type: 'http',
       scheme: 'bearer',
-      description: 'A token made by `holdfast token create`. None is needed on loopback while none exists.',
+      description:
+        'A token of `holdfast token create`. On loopback no token is required as long as none exists.',
     },
   }
   if (Object.keys(Object(components['parameters']) as object).length === 0) delete components['parameters']

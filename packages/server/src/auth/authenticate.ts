@@ -1,7 +1,7 @@
 import { CredentialThrottle } from 'holdfast/internal'
 import type { MiddlewareHandler } from 'hono'
+import { ApiError, retryAfterHeader } from '../http/api-error.js'
 import type { Env } from '../http/env.js'
-import { ApiError, retryAfterHeader } from '../http/errors.js'
 import type { AppSettings } from '../options.js'
 import type { Caller } from '../roles.js'
 import type { HoldfastLike } from '../runtime-api.js'
@@ -10,11 +10,11 @@ import { findCaller, knownTokens } from './tokens.js'
 
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="holdfast"' }
 
-/** What a request shows of a token; undefined where it shows none. */
+/** The token of an Authorization header: undefined without a header, empty where it is not a bearer token. */
 const bearerToken = (header: string | undefined): string | undefined =>
   header === undefined ? undefined : (/^bearer +(\S+) *$/i.exec(header)?.[1] ?? '')
 
-/** @throws RATE_LIMITED where an address is to keep quiet for so long (ms) */
+/** @throws RATE_LIMITED where an address has to wait (milliseconds) */
 function rejectIfThrottled(wait: number): void {
   if (wait > 0)
     throw new ApiError('RATE_LIMITED', 'too many wrong tokens from this address', {
@@ -22,7 +22,7 @@ function rejectIfThrottled(wait: number): void {
     })
 }
 
-/** Finds out who asks, or refuses. `local` is who is let in where no token is needed. */
+/** Creates the middleware that authenticates requests. `local` is the caller of requests that require no token. */
 export function authenticate(hf: HoldfastLike, settings: AppSettings, local: Caller): MiddlewareHandler<Env> {
   const throttle = new CredentialThrottle(settings.clock)
   const isOpen = isLoopback(settings.host)
@@ -30,11 +30,11 @@ export function authenticate(hf: HoldfastLike, settings: AppSettings, local: Cal
     const header = (name: string) => c.req.header(name)
     const remote = c.env?.incoming?.socket?.remoteAddress
     const address = remote ?? 'unknown'
-    const shown = bearerToken(header('authorization'))
+    const token = bearerToken(header('authorization'))
     const known = await knownTokens(hf.store.values)
-    const caller = findCaller(known, shown)
+    const caller = findCaller(known, token)
     if (caller !== undefined) {
-      // Behind a proxy on this machine everybody has its address, and nobody may lock out the others.
+      // Clients behind a proxy on this machine share its address: one of them must not lock out the others.
       if (remote !== undefined && !isLoopback(remote))
         rejectIfThrottled(throttle.recordSuccess(address, caller.name))
       c.set('caller', caller)
@@ -42,7 +42,7 @@ export function authenticate(hf: HoldfastLike, settings: AppSettings, local: Cal
       const { host, protocol } = new URL(c.req.url)
       const from = {
         hosts: [host, header('host')],
-        // No page of another site can say this of its own request without being asked to by the server first.
+        // A page of another site cannot set this header without a preflight request.
         scheme: header('x-forwarded-proto') ?? protocol.slice(0, -1),
         origin: header('origin'),
         fetchSite: header('sec-fetch-site'),
@@ -51,10 +51,10 @@ export function authenticate(hf: HoldfastLike, settings: AppSettings, local: Cal
       assertLocalRequest(from, settings.allowedHosts)
       c.set('caller', local)
     } else {
-      if (shown !== undefined) rejectIfThrottled(throttle.recordFailure(address))
+      if (token !== undefined) rejectIfThrottled(throttle.recordFailure(address))
       throw new ApiError(
         'UNAUTHORIZED',
-        shown === undefined
+        token === undefined
           ? 'expected a token in the header Authorization as Bearer TOKEN, got none (holdfast token create NAME --role viewer creates one)'
           : 'the token is not valid: it may have been revoked',
         { headers: CHALLENGE },

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { ApiError } from '../http/errors.js'
+import { ApiError } from '../http/api-error.js'
 
-/** Whether an address is reached from this machine alone. */
+/** Whether an address can be reached only from this machine. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
   if (bare === 'localhost' || bare.endsWith('.localhost')) return true
@@ -10,11 +10,11 @@ export function isLoopback(host: string): boolean {
   return isIP(bare) === 6 && /^(0*:)*:?0*1$/.test(bare)
 }
 
-/** What of a request tells where it comes from. */
+/** The parts of a request that tell its origin. */
 export interface RequestOrigin {
-  /** What the request calls this machine, wherever it does. */
+  /** The host names of the URL and of the Host header. */
   readonly hosts: readonly (string | undefined)[]
-  /** `http` or `https`: as the browser speaks, to this server or to one before it. */
+  /** `http` or `https`: the scheme between the browser and this server, or a proxy in front of it. */
   readonly scheme: string
   readonly origin: string | undefined
   readonly fetchSite: string | undefined
@@ -30,27 +30,26 @@ function parseUrl(text: string): URL | undefined {
 }
 
 /**
- * Where no token is asked for, being on this machine is what lets a caller in, and a page in the browser of its user is
- * there too. A name that somebody else's DNS points to this machine is told by the Host header, a page of another site by
- * Origin and Sec-Fetch-Site.
+ * Checks a request that has no token and is allowed because it comes from this machine. Pages in a browser of this machine
+ * send requests too: DNS rebinding is detected by the Host header, a page of another site by Origin and Sec-Fetch-Site.
  *
  * @throws FORBIDDEN
  */
 export function assertLocalRequest(from: RequestOrigin, allowedHosts: readonly string[]): void {
   const { hosts, scheme, origin, fetchSite, remote } = from
-  const make =
+  const hint =
     'create a token for access from other machines and sites (holdfast token create NAME --role viewer)'
   if (remote !== undefined && !isLoopback(remote))
-    throw new ApiError('FORBIDDEN', `without a token only clients on this machine are allowed; ${make}`)
-  const isOurs = (host: string | undefined) => {
+    throw new ApiError('FORBIDDEN', `without a token only clients on this machine are allowed; ${hint}`)
+  const isThisMachine = (host: string | undefined) => {
     if (host === undefined) return true
     const name = parseUrl(`http://${host}`)?.hostname ?? ''
     return isLoopback(name) || allowedHosts.includes(name)
   }
-  if (!hosts.every(isOurs))
-    throw new ApiError('FORBIDDEN', `expected the Host header to name this machine; ${make}`)
+  if (!hosts.every(isThisMachine))
+    throw new ApiError('FORBIDDEN', `expected the Host header to name this machine; ${hint}`)
   const own = parseUrl(`${scheme}://${hosts.findLast((host) => host !== undefined)}`)?.origin
-  const foreign = origin !== undefined && (own === undefined || parseUrl(origin)?.origin !== own)
-  if (foreign || (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite)))
-    throw new ApiError('FORBIDDEN', `requests from pages of other sites are not allowed; ${make}`)
+  const isCrossOrigin = origin !== undefined && (own === undefined || parseUrl(origin)?.origin !== own)
+  if (isCrossOrigin || (fetchSite !== undefined && !['same-origin', 'none'].includes(fetchSite)))
+    throw new ApiError('FORBIDDEN', `requests from pages of other sites are not allowed; ${hint}`)
 }

@@ -1,10 +1,10 @@
 import type { AuditAction } from '@holdfast/runtime'
 import type { Clock } from 'holdfast'
 
-/** What is read often enough that each reading is not worth a record. */
+/** Reads that are too frequent for an audit record each. */
 export type ReadAction = Extract<AuditAction, 'session.read' | 'metrics.read'>
 
-/** Writes one record down. */
+/** Writes the audit record of several reads. */
 export type WriteRead = (
   actor: string,
   action: ReadAction,
@@ -21,7 +21,7 @@ interface ReadCount {
   to: number
 }
 
-/** Adds up who read what: one record for each actor and action a minute, written when the minute is over. */
+/** Counts reads and writes one audit record per minute for each actor and action. */
 export class ReadAudit {
   private readonly counts = new Map<string, ReadCount>()
   private readonly clock: Clock
@@ -36,22 +36,22 @@ export class ReadAudit {
   countRead(actor: string, action: ReadAction): void {
     const at = this.clock.wall()
     const key = `${action} ${actor}`
-    const tally = this.counts.get(key)
-    if (tally === undefined) this.counts.set(key, { actor, action, count: 1, from: at, to: at })
+    const entry = this.counts.get(key)
+    if (entry === undefined) this.counts.set(key, { actor, action, count: 1, from: at, to: at })
     else {
-      tally.count++
-      tally.to = at
+      entry.count++
+      entry.to = at
     }
     this.timer ??= this.clock.setTimer(() => void this.flush(), FLUSH_INTERVAL_MS)
   }
 
-  /** Writes down what is there. */
+  /** Writes the counts so far. */
   async flush(): Promise<void> {
     this.clock.clearTimer(this.timer)
     this.timer = undefined
-    const tallies = [...this.counts.values()]
+    const entries = [...this.counts.values()]
     this.counts.clear()
-    for (const { actor, action, count, from, to } of tallies)
+    for (const { actor, action, count, from, to } of entries)
       await this.write(actor, action, { count, from: new Date(from), to: new Date(to) })
   }
 }

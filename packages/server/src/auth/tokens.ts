@@ -8,7 +8,7 @@ import type { HoldfastLike } from '../runtime-api.js'
 
 const TOKEN_KEY_PREFIX = 'token:'
 
-/** Enough that nobody guesses it, whatever is done about guessing. */
+/** 256 random bits cannot be guessed, even without throttling. */
 const TOKEN_BYTES = 32
 
 const storedSchema = z.object({
@@ -20,10 +20,10 @@ const storedSchema = z.object({
 
 type StoredToken = z.infer<typeof storedSchema>
 
-/** Tokens as they are kept: {@link findCaller} tells whose one of them is. */
+/** The stored tokens, for {@link findCaller}. */
 export type KnownTokens = readonly StoredToken[]
 
-/** A token as it is listed: never with what opens the door. */
+/** A token as it is listed, without the secret. */
 export interface TokenInfo {
   readonly name: string
   readonly role: Role
@@ -31,12 +31,12 @@ export interface TokenInfo {
 }
 
 /**
- * Random tokens are hashed with one round of SHA-256: what slows down the guessing of passwords has nothing to slow down
- * where all 256 bits are random, and every request pays for it.
+ * Tokens are hashed with one round of SHA-256. A slow password hash would not make 256 random bits harder to guess, and
+ * every request would pay for it.
  */
 const sha256 = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-/** The tokens that a store has. */
+/** The tokens of a store. */
 export async function knownTokens(values: ValueStore): Promise<KnownTokens> {
   const found = await values.list(TOKEN_KEY_PREFIX)
   return found.flatMap(({ value }) => {
@@ -45,17 +45,17 @@ export async function knownTokens(values: ValueStore): Promise<KnownTokens> {
   })
 }
 
-/** What tokens are kept and written down by: a `Holdfast` is one. */
+/** The store and the audit trail of tokens: a `Holdfast` is one. */
 export type TokenKeeper = {
   readonly store: { readonly values: ValueStore }
   readonly audit: Pick<HoldfastLike['audit'], 'record'>
 }
 
 /**
- * Makes a token, keeps its hash and writes down who made it (`by`, and `reason` where there is one). The token itself is in
- * the answer and nowhere else.
+ * Creates a token, stores its hash and writes an audit record with `by` and `reason`. The token itself is only in the
+ * result.
  *
- * @throws INVALID_OPTIONS for a name that is taken or is none, and for an unknown role
+ * @throws INVALID_OPTIONS for a name that is not valid or already used, and for an unknown role
  *
  * @example
  * ```ts
@@ -81,34 +81,37 @@ export async function createToken(
   const { name, role, by, reason } = options
   const problems: string[] = []
   if (typeof name !== 'string' || !/^[\w.@-]{1,64}$/.test(name))
-    problems.push('name: expected 1 to 64 letters, digits, _ . @ or -')
+    problems.push(
+      `name: expected 1 to 64 letters, digits, _ . @ or -, got ${JSON.stringify(name)?.slice(0, 80)}`,
+    )
   else if ((await values.get(TOKEN_KEY_PREFIX + name)) !== undefined)
     problems.push(`name: token ${name} already exists; revoke it first, or choose another name`)
-  if (!ROLES.includes(role)) problems.push(`role: expected one of ${ROLES.join(', ')}`)
+  if (!ROLES.includes(role))
+    problems.push(`role: expected one of ${ROLES.join(', ')}, got ${JSON.stringify(role)}`)
   if (problems.length > 0)
     throw new HoldfastError('INVALID_OPTIONS', `invalid token: ${problems.join('; ')}`, {
       details: problems,
     })
   const token = `hft_${randomBytes(TOKEN_BYTES).toString('base64url')}`
   const createdAt = options.now ?? new Date(systemClock.wall())
-  const kept: StoredToken = {
+  const stored: StoredToken = {
     name,
     role,
     sha256: sha256(token).toString('hex'),
     created_at: createdAt.toISOString(),
   }
-  await values.set(TOKEN_KEY_PREFIX + name, kept)
+  await values.set(TOKEN_KEY_PREFIX + name, stored)
   await audit.record({ by, reason }, 'token.create', name, { after: { role } })
   return { token, name, role, createdAt }
 }
 
-/** All tokens by name, without what opens the door. */
+/** All tokens by name, without their secrets. */
 export async function listTokens({ store }: Pick<TokenKeeper, 'store'>): Promise<TokenInfo[]> {
   const found = await knownTokens(store.values)
   return found.map(({ name, role, created_at }) => ({ name, role, createdAt: new Date(created_at) }))
 }
 
-/** Makes a token worthless, at once, and writes down who did. False where there is none of that name. */
+/** Revokes a token at once and writes an audit record. Returns false where no token has this name. */
 export async function revokeToken(
   { store: { values }, audit }: TokenKeeper,
   name: string,
@@ -122,12 +125,12 @@ export async function revokeToken(
   return true
 }
 
-/** Whose a token that is shown is, if anybody's. */
+/** The caller that a token belongs to; undefined where the token is not known. */
 export function findCaller(known: KnownTokens, token: string | undefined): Caller | undefined {
   if (token === undefined || known.length === 0) return undefined
   const hash = sha256(token)
   let caller: Caller | undefined
-  // Every one is compared, in constant time, so that the time tells nothing.
+  // Every token is compared in constant time, so that the duration reveals nothing.
   for (const { name, role, sha256 } of known)
     if (timingSafeEqual(Buffer.from(sha256, 'hex'), hash)) caller = { name, role, token: true }
   return caller

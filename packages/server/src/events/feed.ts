@@ -4,24 +4,24 @@ import { type KnownTokens, knownTokens } from '../auth/tokens.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { type EventSelection, FeedReader, isSelected } from './reader.js'
 
-/** How many recent events are at hand, so that a reader who comes back soon is served without the store. */
+/** How many recent events are kept in memory, so that a reader that reconnects soon is served without the store. */
 const MAX_RECENT_EVENTS = 4096
 
-/** How many events of the store are read at once for a reader who was long away. */
+/** How many events are read from the store at once for a reader that reconnects late. */
 const CATCH_UP_PAGE_SIZE = 500
 
-/** Few readers hear of an event at once; many share a write, so that an event costs the process the same. */
+/** Few readers receive an event at once. With many readers events are sent in batches, which keeps the cost per event low. */
 const IMMEDIATE_READERS = 16
 const DELAY_PER_READER_MS = 0.5
 const MAX_DELAY_MS = 500
 
-/** How soon a reader is sent away whose token was revoked, by whichever process. */
+/** How often the tokens of readers are checked: a token can be revoked by another process. */
 const TOKEN_CHECK_MS = 1000
 
 const encoder = new TextEncoder()
 const HEARTBEAT_FRAME = encoder.encode(': beat\n\n')
 
-/** An event as it is sent, encoded when somebody first wants it and never again. */
+/** An event with its encoded frame, which is created once for all readers. */
 class FeedItem {
   readonly event: RetryEvent
   private text: string | undefined
@@ -38,18 +38,18 @@ class FeedItem {
 
 export interface FeedOptions {
   readonly clock: Clock
-  /** Milliseconds between signs of life. */
+  /** The interval of heartbeats in milliseconds. */
   readonly heartbeat: number
-  /** Bytes that may wait for a reader. */
+  /** How many bytes can wait for a reader. */
   readonly buffer: number
 }
 
-/** Events as they happen, for any number of readers. */
+/** Sends live events to any number of readers. */
 export class EventFeed {
   private readonly recent: FeedItem[] = []
-  /** How often some were let go of. */
+  /** How often old events were removed from `recent`. */
   private trimCount = 0
-  /** Those of them that were not sent yet. */
+  /** The events of `recent` that were not sent yet. */
   private unsent: FeedItem[] = []
   private readonly readers = new Set<FeedReader>()
   private readonly hf: HoldfastLike
@@ -69,13 +69,13 @@ export class EventFeed {
     return this.readers.size
   }
 
-  /** A stream of events from now on, or from the one after `lastEventId`. */
+  /** Opens a stream of events that begins now, or with the event after `lastEventId`. */
   open(
-    choice: EventSelection,
+    selection: EventSelection,
     lastEventId: string | undefined,
-    allowed: (known: KnownTokens) => boolean,
+    isAllowed: (known: KnownTokens) => boolean,
   ): ReadableStream {
-    const reader = new FeedReader(choice, this.options.buffer, allowed, () => this.removeReader(reader))
+    const reader = new FeedReader(selection, this.options.buffer, isAllowed, () => this.removeReader(reader))
     this.readers.add(reader)
     this.scheduleHeartbeat()
     this.scheduleCheck()
@@ -99,7 +99,7 @@ export class EventFeed {
   private onEvent(event: RetryEvent): void {
     const item = new FeedItem(event)
     this.recent.push(item)
-    // Now and then, so that it is not all moved for each event.
+    // Trimmed in large steps, so that the array is not moved for each event.
     if (this.recent.length >= 2 * MAX_RECENT_EVENTS) {
       this.recent.splice(0, MAX_RECENT_EVENTS)
       this.trimCount++
@@ -107,11 +107,11 @@ export class EventFeed {
     if (this.readers.size === 0) return
     this.unsent.push(item)
     const { size } = this.readers
-    const linger = size <= IMMEDIATE_READERS ? 0 : Math.min(MAX_DELAY_MS, size * DELAY_PER_READER_MS)
-    this.timer ??= this.options.clock.setTimer(() => this.send(), linger)
+    const delay = size <= IMMEDIATE_READERS ? 0 : Math.min(MAX_DELAY_MS, size * DELAY_PER_READER_MS)
+    this.timer ??= this.options.clock.setTimer(() => this.send(), delay)
   }
 
-  /** Sends what is new. Readers who want the same share the bytes. */
+  /** Sends the unsent events. Readers with the same selection share the encoded bytes. */
   private send(): void {
     this.timer = undefined
     const { unsent } = this
@@ -119,21 +119,21 @@ export class EventFeed {
     const chunks = new Map<string, Uint8Array | undefined>()
     for (const reader of this.readers) {
       if (reader.isCatchingUp) continue
-      const { key } = reader.choice
-      if (!chunks.has(key)) chunks.set(key, encodeChunk(unsent, reader.choice))
+      const { key } = reader.selection
+      if (!chunks.has(key)) chunks.set(key, encodeChunk(unsent, reader.selection))
       const chunk = chunks.get(key)
       if (chunk !== undefined) reader.write(chunk)
     }
   }
 
   /**
-   * Sends what a reader missed: from the store what is no longer at hand, then what is. Meanwhile it is kept from what is
-   * new; the last step and its release happen in one turn, so that nothing falls between them.
+   * Sends the events that a reader missed: first those that are only in the store, then the recent ones. New events are
+   * withheld meanwhile. The last step and the end of catching up happen in the same turn, so that no event is lost between.
    */
   private async catchUp(reader: FeedReader, lastEventId: string): Promise<void> {
     try {
       let last = lastEventId
-      if (!this.recent.some(({ event }) => event.eventId === last)) last = await this.fromStore(reader, last)
+      if (!this.recent.some(({ event }) => event.eventId === last)) last = await this.sendStored(reader, last)
       for (;;) {
         const missed = this.recentAfter(last).slice(0, CATCH_UP_PAGE_SIZE)
         const newest = missed.at(-1)
@@ -147,19 +147,19 @@ export class EventFeed {
     }
   }
 
-  /** What is at hand and was sent to the others after an event. */
+  /** The recent events after the given one that the other readers have received. */
   private recentAfter(last: string): FeedItem[] {
     const unsent = new Set(this.unsent)
     return this.recent.filter((item) => item.event.eventId > last && !unsent.has(item))
   }
 
-  private async fromStore(reader: FeedReader, lastEventId: string): Promise<string> {
-    const { types, operations } = reader.choice
+  private async sendStored(reader: FeedReader, lastEventId: string): Promise<string> {
+    const { types, operations } = reader.selection
     let last = lastEventId
-    let forgotten: number
+    let trimCount: number
     do {
-      // What is let go of here while the store is read may be in the store by now: then it is read once more.
-      forgotten = this.trimCount
+      // Events that are trimmed from memory while the store is read can be in the store by now, so it is read again.
+      trimCount = this.trimCount
       const after = last
       let cursor: string | undefined
       do {
@@ -179,12 +179,12 @@ export class EventFeed {
           page.items.map((event) => new FeedItem(event)),
         )
       } while (cursor !== undefined && !reader.isEnded)
-    } while (forgotten !== this.trimCount && !reader.isEnded)
+    } while (trimCount !== this.trimCount && !reader.isEnded)
     return last
   }
 
   private async sendTo(reader: FeedReader, items: readonly FeedItem[]): Promise<void> {
-    const chunk = encodeChunk(items, reader.choice)
+    const chunk = encodeChunk(items, reader.selection)
     if (chunk === undefined) return
     reader.write(chunk)
     await reader.drained()
@@ -202,10 +202,10 @@ export class EventFeed {
     this.tokenTimer ??= this.options.clock.setTimer(() => void this.checkTokens(), TOKEN_CHECK_MS)
   }
 
-  /** Looks who may still read. The tokens are read once for all. */
+  /** Ends readers whose tokens were revoked. The tokens are read once for all readers. */
   private async checkTokens(): Promise<void> {
     this.tokenTimer = undefined
-    // While the store cannot be asked, nobody is sent away.
+    // Readers stay connected while the store cannot be reached.
     const known = await knownTokens(this.hf.store.values).catch(() => undefined)
     if (known !== undefined) for (const reader of this.readers) reader.checkToken(known)
     if (this.readers.size > 0) this.scheduleCheck()
@@ -225,9 +225,9 @@ export class EventFeed {
   }
 }
 
-function encodeChunk(items: readonly FeedItem[], choice: EventSelection): Uint8Array | undefined {
+function encodeChunk(items: readonly FeedItem[], selection: EventSelection): Uint8Array | undefined {
   const text = items
-    .filter(({ event }) => isSelected(choice, event))
+    .filter(({ event }) => isSelected(selection, event))
     .map(({ frame }) => frame)
     .join('')
   return text === '' ? undefined : encoder.encode(text)

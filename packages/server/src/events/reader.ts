@@ -1,16 +1,16 @@
 import type { RetryEvent } from '@holdfast/runtime'
 import type { KnownTokens } from '../auth/tokens.js'
 
-/** Which events a reader wants. */
+/** The events that a reader receives. */
 export interface EventSelection {
   readonly types: readonly string[] | undefined
   readonly operations: readonly string[] | undefined
-  /** The same for readers who want the same. */
+  /** Equal for readers that receive the same events. */
   readonly key: string
 }
 
 export function createSelection(types?: readonly string[], operations?: readonly string[]): EventSelection {
-  const sorted = (words?: readonly string[]) => words && [...new Set(words)].toSorted()
+  const sorted = (values?: readonly string[]) => values && [...new Set(values)].toSorted()
   const key = JSON.stringify([sorted(types), sorted(operations)])
   return { types, operations, key }
 }
@@ -19,49 +19,49 @@ export const isSelected = ({ types, operations }: EventSelection, event: RetryEv
   (types === undefined || types.includes(event.eventType)) &&
   (operations === undefined || (event.operation != null && operations.includes(event.operation)))
 
-/** One who reads the stream. What it has not taken yet waits, up to a limit; beyond it, it is cut off. */
+/** A reader of the event stream. Unread bytes are buffered up to a limit; a reader that exceeds it is disconnected. */
 export class FeedReader {
   readonly stream: ReadableStream<Uint8Array>
-  readonly choice: EventSelection
+  readonly selection: EventSelection
   isEnded = false
-  /** Whether it is kept from what is new, because it is still told what it missed. */
+  /** Whether new events are withheld, because the reader still receives the ones it missed. */
   isCatchingUp = false
   private controller: ReadableStreamDefaultController<Uint8Array> | undefined
   private onDrained: (() => void) | undefined
   private readonly limit: number
   private readonly isAllowed: (known: KnownTokens) => boolean
-  private readonly onLeft: () => void
+  private readonly onEnd: () => void
 
   constructor(
-    choice: EventSelection,
+    selection: EventSelection,
     limit: number,
-    allowed: (known: KnownTokens) => boolean,
-    left: () => void,
+    isAllowed: (known: KnownTokens) => boolean,
+    onEnd: () => void,
   ) {
-    this.choice = choice
+    this.selection = selection
     this.limit = limit
-    this.isAllowed = allowed
-    this.onLeft = left
+    this.isAllowed = isAllowed
+    this.onEnd = onEnd
     this.stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.controller = controller
         },
-        pull: () => this.onTaken(),
-        cancel: () => this.leave(),
+        pull: () => this.resolveDrained(),
+        cancel: () => this.markEnded(),
       },
       { highWaterMark: limit, size: (chunk) => chunk.byteLength },
     )
   }
 
-  /** Sends bytes. A reader who has not taken as many as may wait is cut off: it comes back with Last-Event-ID. */
+  /** Sends bytes. A reader whose buffer is full is disconnected; it can reconnect with Last-Event-ID. */
   write(chunk: Uint8Array): void {
     if (this.isEnded) return
     this.controller?.enqueue(chunk)
     if (!this.isCatchingUp && (this.controller?.desiredSize ?? 0) <= 0) this.end()
   }
 
-  /** Resolves when there is room for more. */
+  /** Resolves when the buffer has room. */
   drained(): Promise<void> {
     if (this.isEnded || (this.controller?.desiredSize ?? 0) > 0) return Promise.resolve()
     return new Promise((resolve) => {
@@ -69,28 +69,28 @@ export class FeedReader {
     })
   }
 
-  /** Ends it where its token is good no more. */
+  /** Ends the reader if its token is no longer valid. */
   checkToken(known: KnownTokens): void {
     if (!this.isAllowed(known)) this.end()
   }
 
   end(): void {
     if (this.isEnded) return
-    this.leave()
+    this.markEnded()
     try {
       this.controller?.close()
     } catch {
-      // It was closed from the other side.
+      // The client has closed the stream already.
     }
   }
 
-  private leave(): void {
+  private markEnded(): void {
     this.isEnded = true
-    this.onTaken()
-    this.onLeft()
+    this.resolveDrained()
+    this.onEnd()
   }
 
-  private onTaken(): void {
+  private resolveDrained(): void {
     const { onDrained } = this
     this.onDrained = undefined
     onDrained?.()

@@ -1,14 +1,16 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { ApiError } from './api-error.js'
 import type { Env } from './env.js'
-import { ApiError, fieldError } from './errors.js'
+import { JSON_REQUIRED } from './error-handler.js'
+import { fieldError } from './validation.js'
 
-/** The most levels of arrays and objects in a JSON body. Code that walks a value recursively is safe at this depth. */
+/** The maximum depth of arrays and objects in a JSON body. Code that walks a value recursively is safe at this depth. */
 const MAX_JSON_DEPTH = 100
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** What a connection that ended while its request was still arriving is reported as by Node and by the web streams over it. */
+/** Whether an error of Node or of a web stream means that the client disconnected while its request was still arriving. */
 const isDisconnect = (error: unknown): boolean =>
   error instanceof Error &&
   (error.name === 'AbortError' ||
@@ -16,7 +18,7 @@ const isDisconnect = (error: unknown): boolean =>
       String((error as { code?: unknown }).code),
     ))
 
-/** Reads a body. @throws BAD_REQUEST where the client disconnected before sending all of it: that is not a failure of ours */
+/** Reads a body. @throws BAD_REQUEST where the client disconnected before it sent the whole body, which is not a failure of the server */
 async function whileConnected<T>(c: Context, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -28,7 +30,7 @@ async function whileConnected<T>(c: Context, read: () => Promise<T>): Promise<T>
   }
 }
 
-/** Rejects bodies above a size. One that comes in chunks is read here, up to that size. */
+/** Rejects bodies above a size. A chunked body is read here, up to that size. */
 export function limitBody(maxSize: number): MiddlewareHandler<Env> {
   const limit = bodyLimit({
     maxSize,
@@ -36,7 +38,7 @@ export function limitBody(maxSize: number): MiddlewareHandler<Env> {
       throw new ApiError('PAYLOAD_TOO_LARGE', `expected a body of at most ${maxSize} bytes, got more`)
     },
   })
-  // Errors of the handlers behind it are answered before they come back here.
+  // Errors of the following handlers do not arrive here: they are answered before.
   return (c, next) => whileConnected(c, () => limit(c, next))
 }
 
@@ -59,9 +61,9 @@ export async function readJson(c: Context): Promise<unknown> {
   const text = await readText(c)
   if (text === '') return undefined
   const type = c.req.header('content-type')
-  // A form of another site cannot say that it sends JSON.
+  // A form of another site cannot send this content type without a preflight request.
   if (type !== undefined && !/^application\/([\w.-]+\+)?json\b/i.test(type))
-    throw fieldError('header', 'content-type', 'the body must be JSON: send content-type: application/json')
+    throw fieldError('header', 'content-type', JSON_REQUIRED)
   if (text === undefined) throw fieldError('body', '', 'expected valid UTF-8, got bytes that are not')
   let value: unknown
   try {
@@ -73,7 +75,7 @@ export async function readJson(c: Context): Promise<unknown> {
   return value
 }
 
-/** A value inside a body, and the way to it. */
+/** A value inside a body, with its path. */
 interface JsonLocation {
   readonly value: unknown
   readonly parent?: JsonLocation
@@ -88,7 +90,7 @@ function formatLocation(location: JsonLocation): string {
   return keys.toReversed().join('.')
 }
 
-/** Rejects what JSON.parse accepts and nothing can store: `1e999` becomes Infinity. Not recursive: depth is up to the client. */
+/** Rejects numbers that JSON.parse turns into Infinity, such as `1e999`, because no store accepts them. It is not recursive, because the client decides about the depth. */
 function assertPlain(root: unknown): void {
   const stack: JsonLocation[] = [{ value: root, depth: 0 }]
   for (let location = stack.pop(); location !== undefined; location = stack.pop()) {

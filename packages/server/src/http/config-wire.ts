@@ -3,7 +3,7 @@ import { type Config, type Layer, layeredMembers } from '@holdfast/runtime/confi
 
 const REDACTED = '[redacted]'
 
-/** Keys whose values open something. */
+/** Keys whose values are secrets. */
 const SECRET_KEYS = new Set(['password', 'secret', 'encryption_key'])
 
 const withoutCredentials = (text: string): string =>
@@ -21,14 +21,14 @@ function redactSecrets(value: unknown): unknown {
   )
 }
 
-/** The paths of what was hidden in a configuration. */
+/** The paths of the values that were redacted in a configuration. */
 export function redactedPaths(wire: unknown, path: readonly string[] = []): string[] {
   if (typeof wire === 'string') return wire.includes(REDACTED) ? [path.join('.')] : []
   if (typeof wire !== 'object' || wire === null) return []
   return Object.entries(wire).flatMap(([key, value]) => redactedPaths(value, [...path, key]))
 }
 
-/** The pools with the members that were added, changed and removed. */
+/** The pools with the members that were added, changed and removed through the API. */
 const poolsWithChanges = ({ pools }: Config, layer: Layer): Config['pools'] =>
   pools &&
   Object.fromEntries(
@@ -38,7 +38,7 @@ const poolsWithChanges = ({ pools }: Config, layer: Layer): Config['pools'] =>
     }),
   )
 
-/** The configuration as a file would say it: with the changes made through the API, without its secrets. */
+/** The configuration in the form of a config file: with the changes made through the API, and with secrets redacted. */
 export function encodeConfig({ current, layer }: Pick<Configuration, 'current' | 'layer'>): object {
   const pools = poolsWithChanges(current, layer)
   const wire = configCodec.encode({ ...current, ...(pools && { pools }) })

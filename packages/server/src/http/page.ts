@@ -1,12 +1,12 @@
-import { fieldError } from './errors.js'
+import { fieldError } from './validation.js'
 
 interface PageCursor {
   readonly at: number
   readonly id: string
 }
 
-const encodeCursor = (mark: PageCursor): string =>
-  Buffer.from(JSON.stringify([mark.at, mark.id])).toString('base64url')
+const encodeCursor = ({ at, id }: PageCursor): string =>
+  Buffer.from(JSON.stringify([at, id])).toString('base64url')
 
 function decodeCursor(cursor: string): PageCursor {
   try {
@@ -14,15 +14,18 @@ function decodeCursor(cursor: string): PageCursor {
     if (Number.isSafeInteger(at) && (at as number) >= 0 && typeof id === 'string')
       return { at: at as number, id }
   } catch {
-    // said below
+    // Reported below.
   }
-  throw fieldError('query', 'cursor', 'not one that an earlier page ended with; leave it out to start anew')
+  throw fieldError(
+    'query',
+    'cursor',
+    'expected the cursor of an earlier page; leave it out for the first page',
+  )
 }
 
 /**
- * A page of a list that is in memory. A cursor names the last item that was seen, and where it stood: it is found at once
- * where nothing moved, by a look through the list where something did, and the page goes on from its old place where it
- * is gone.
+ * A page of a list in memory. A cursor holds the id and the index of the last item of the previous page. The item is found
+ * by its index where the list did not change, else by a search; where it is gone, the page begins at its old index.
  */
 export function paginate<T>(
   list: readonly T[],
@@ -32,8 +35,9 @@ export function paginate<T>(
   let start = 0
   if (cursor !== undefined) {
     const { at, id } = decodeCursor(cursor)
-    const there = list[at]
-    const found = there !== undefined && idOf(there) === id ? at : list.findIndex((item) => idOf(item) === id)
+    const candidate = list[at]
+    const found =
+      candidate !== undefined && idOf(candidate) === id ? at : list.findIndex((item) => idOf(item) === id)
     start = found < 0 ? Math.min(at, list.length) : found + 1
   }
   const items = list.slice(start, start + limit)

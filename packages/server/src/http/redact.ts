@@ -1,4 +1,4 @@
 import { makeRedactor } from '@holdfast/runtime'
 
-/** A text without secrets, however it came about. */
+/** Removes secrets from a text. */
 export const redactText: (text: string) => string = makeRedactor()

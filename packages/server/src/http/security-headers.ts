@@ -3,7 +3,7 @@ import type { Env } from './env.js'
 
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-/** Everything from here, nothing inline, nowhere else. */
+/** The content security policy of pages: resources of this server only, nothing inline. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -26,14 +26,14 @@ const DEFAULT_HEADERS: readonly (readonly [string, string])[] = [
   ['permissions-policy', 'camera=(), geolocation=(), microphone=()'],
 ]
 
-/** What an answer carries that does not come from the app. */
+/** The headers of responses that are not created by the app. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   ...Object.fromEntries(DEFAULT_HEADERS),
   'content-security-policy': API_POLICY,
   'cache-control': 'no-store',
 })
 
-/** What every answer carries. */
+/** Creates the middleware that adds the security headers to every response. */
 export function createSecurityHeaders(): MiddlewareHandler<Env> {
   return async (c, next) => {
     await next()

@@ -1,9 +1,9 @@
 import { type Clock, isHoldfastError } from 'holdfast'
 
-/** How many jobs are remembered. */
+/** How many jobs are kept. */
 const MAX_JOBS = 100
 
-/** What became of the entries of a batch. */
+/** The counts of the entries of a batch. */
 interface ReplayCounts {
   readonly succeeded: number
   readonly failed: number
@@ -12,16 +12,16 @@ interface ReplayCounts {
 
 type JobProgress = { readonly succeeded: number; readonly failed: number; readonly total: number }
 
-/** A batch at work. */
+/** A batch replay. */
 export interface BatchJob {
   readonly id: string
   status: 'running' | 'succeeded' | 'failed' | 'cancelled'
   counts: ReplayCounts
-  /** How many there are to do, once that is known. */
+  /** The number of entries, once it is known. */
   total?: number
   readonly startedAt: Date
   endedAt?: Date
-  /** Why it failed. */
+  /** The reason of a failure. */
   message?: string
 }
 
@@ -29,7 +29,7 @@ type JobWork = (signal: AbortSignal, progress: (progress: JobProgress) => void) 
 
 const NO_COUNTS: ReplayCounts = Object.freeze({ succeeded: 0, failed: 0, skipped: 0 })
 
-/** Batches at work in this process. */
+/** The batch replays of this process. */
 export class JobRegistry {
   private readonly jobs = new Map<string, { job: BatchJob; stop: AbortController; done: Promise<void> }>()
   private readonly clock: Clock
@@ -53,7 +53,7 @@ export class JobRegistry {
     return this.jobs.get(id)?.job
   }
 
-  /** Newest first. */
+  /** All jobs, newest first. */
   list(): BatchJob[] {
     return [...this.jobs.values()].map(({ job }) => job).toReversed()
   }
@@ -62,7 +62,7 @@ export class JobRegistry {
     this.jobs.get(id)?.stop.abort()
   }
 
-  /** Starts nothing more and waits for what runs. */
+  /** Cancels all jobs and waits for the entries in progress. */
   async close(): Promise<void> {
     for (const { stop } of this.jobs.values()) stop.abort()
     await Promise.all([...this.jobs.values()].map(({ done }) => done))
@@ -78,12 +78,12 @@ export class JobRegistry {
     } catch (error) {
       job.status = signal.aborted ? 'cancelled' : 'failed'
       if (!signal.aborted)
-        job.message = isHoldfastError(error) ? error.message : 'it failed; the log of the server has more'
+        job.message = isHoldfastError(error) ? error.message : 'unexpected error; see the log of the server'
     }
     job.endedAt = new Date(this.clock.wall())
   }
 
-  /** Lets go of the oldest that has ended. */
+  /** Removes the oldest job that has ended. */
   private removeOldestEnded(): void {
     for (const [id, { job }] of this.jobs)
       if (job.status !== 'running') {

@@ -1,4 +1,6 @@
-/** What of an OpenAPI document the page shows. */
+import { escapeHtml } from '@holdfast/proxy/internal'
+
+/** The parts of an OpenAPI document that the page shows. */
 interface OpenApiDocument {
   info: { title: string; version: string; description?: string }
   tags?: { name: string; description?: string }[]
@@ -16,11 +18,9 @@ interface OpenApiOperation {
   responses?: Record<string, { description: string; content?: Record<string, { schema?: unknown }> }>
 }
 
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`)
-
 const formatCode = (value: unknown): string => `<pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`
 
-/** A schema's name where it has one, else what it is. */
+/** A link to a named schema, or the schema itself. */
 function formatSchema(schema: unknown): string {
   const { $ref } = Object(schema) as { $ref?: string }
   const name = $ref?.split('/').at(-1)
@@ -35,7 +35,7 @@ function formatParameters(list: OpenApiOperation['parameters'] = []): string {
     ({ name, in: place, required, schema }) =>
       `<tr><td><code>${escapeHtml(name)}</code></td><td>${escapeHtml(place)}${required ? ', required' : ''}</td><td><code>${escapeHtml(JSON.stringify(schema))}</code></td></tr>`,
   )
-  return `<table><thead><tr><th>parameter</th><th>in</th><th>takes</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+  return `<table><thead><tr><th>parameter</th><th>in</th><th>schema</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
 function formatOperation(method: string, path: string, op: OpenApiOperation): string {
@@ -49,10 +49,10 @@ function formatOperation(method: string, path: string, op: OpenApiOperation): st
     })
     .join('')
   return `<details id="${escapeHtml(op.operationId ?? '')}"><summary><b class="${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</b> <code>${escapeHtml(path)}</code> ${escapeHtml(op.summary ?? '')}${op['x-role'] === undefined ? '' : ` <i>${escapeHtml(op['x-role'])}</i>`}</summary>
-<p>${escapeHtml(op.description ?? '')}</p>${formatParameters(op.parameters)}${body}<table><thead><tr><th>status</th><th>means</th><th>body</th></tr></thead><tbody>${answers}</tbody></table></details>`
+<p>${escapeHtml(op.description ?? '')}</p>${formatParameters(op.parameters)}${body}<table><thead><tr><th>status</th><th>meaning</th><th>body</th></tr></thead><tbody>${answers}</tbody></table></details>`
 }
 
-/** The page on the API: all of the document, readable, without a script. */
+/** The reference page of the API. It shows the whole document without a script. */
 export function formatDocsPage(document: object): string {
   const { info, tags = [], paths } = document as OpenApiDocument
   const all = Object.entries(paths).flatMap(([path, methods]) =>
@@ -73,12 +73,12 @@ export function formatDocsPage(document: object): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(info.title)} API</title><link rel="stylesheet" href="/docs.css"></head>
 <body><main><h1>${escapeHtml(info.title)} API</h1><p>${escapeHtml(info.description ?? '')}</p>
-<p>The same for machines: <a href="/openapi.json">openapi.json</a></p>
+<p>OpenAPI document: <a href="/openapi.json">openapi.json</a></p>
 ${sections.join('\n')}
 <section><h2>Schemas</h2>${named}</section></main></body></html>`
 }
 
-/** How the page looks. */
+/** The style sheet of the page. */
 export const DOCS_STYLE = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
 main { max-width: 70rem; margin: 0 auto; padding: 1rem }
 summary { cursor: pointer; padding: .4rem 0 }

@@ -20,25 +20,25 @@ const CONTENT_TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 }
 
-/** Where the build puts the dashboard: beside this code or the folder of it, or, for the sources, where it was built. */
+/** Where the build puts the dashboard, relative to the bundled code, to its folder, or to the sources. */
 const DASHBOARD_LOCATIONS = ['./dashboard/', '../dashboard/', '../../dist/dashboard/']
 
 const shippedDashboard = (): string => {
-  const places = DASHBOARD_LOCATIONS.map((place) =>
-    fileURLToPath(new URL(place, import.meta.url)).replace(/[/\\]$/, ''),
+  const folders = DASHBOARD_LOCATIONS.map((location) =>
+    fileURLToPath(new URL(location, import.meta.url)).replace(/[/\\]$/, ''),
   )
-  return places.find((place) => existsSync(join(place, 'index.html'))) ?? (places[0] as string)
+  return folders.find((folder) => existsSync(join(folder, 'index.html'))) ?? (folders[0] as string)
 }
 
-/** Files whose names change with what is in them. */
+/** The cache header of files whose names contain a hash of their content. */
 const IMMUTABLE_CACHE = 'public, max-age=31536000, immutable'
 
 const gzipAsync = promisify(gzip)
 
-/** Files that are small already. */
+/** Files that are already compressed. */
 const COMPRESSED_EXTENSIONS = new Set(['.png', '.woff2'])
 
-/** What was made small before, by what it was: the files are few, and the same ones are asked for all the time. */
+/** Compressed files by the hash of their content. There are few files, and the same ones are requested repeatedly. */
 const gzipCache = new Map<string, Promise<Buffer>>()
 
 function gzipCached(file: Buffer): Promise<Buffer> {
@@ -57,7 +57,7 @@ async function readFileIfExists(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Serves the dashboard. A path that is no file is a view of its page, which finds its way by itself. */
+/** Creates the handler that serves the dashboard. A path without a file extension is a page of the dashboard, which its router resolves. */
 export function createDashboardHandler(folder: string | false | undefined) {
   const root = folder ?? shippedDashboard()
   return async (c: Context): Promise<Response | undefined> => {
@@ -70,18 +70,18 @@ export function createDashboardHandler(folder: string | false | undefined) {
     }
     if (path.startsWith(`${sep}api${sep}`) || path.includes('\0')) return undefined
     const named = join(root, path)
-    const asset = named.startsWith(root + sep) && extname(path) !== ''
-    const found = asset ? await readFileIfExists(named) : undefined
+    const isAsset = named.startsWith(root + sep) && extname(path) !== ''
+    const found = isAsset ? await readFileIfExists(named) : undefined
     const file =
       found ?? (extname(path) === '' ? await readFileIfExists(join(root, 'index.html')) : undefined)
     if (file === undefined) return undefined
     const type = found === undefined ? CONTENT_TYPES['.html'] : CONTENT_TYPES[extname(path)]
-    const packs =
+    const isCompressed =
       !COMPRESSED_EXTENSIONS.has(extname(path)) && /\bgzip\b/.test(c.req.header('accept-encoding') ?? '')
-    return c.body(new Uint8Array(packs ? await gzipCached(file) : file), 200, {
+    return c.body(new Uint8Array(isCompressed ? await gzipCached(file) : file), 200, {
       'content-type': type ?? 'application/octet-stream',
       vary: 'accept-encoding',
-      ...(packs ? { 'content-encoding': 'gzip' } : {}),
+      ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
       'content-security-policy': PAGE_POLICY,
       'cache-control':
         found !== undefined && path.startsWith(`${sep}assets${sep}`) ? IMMUTABLE_CACHE : 'no-cache',

@@ -1,7 +1,7 @@
 import { healthCodec, healthSchema } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
+import { ApiError } from '../http/api-error.js'
 import type { App } from '../http/env.js'
-import { ApiError } from '../http/errors.js'
 import { errorResponseSchema } from '../routes/schemas.js'
 import type { HoldfastLike } from '../runtime-api.js'
 
@@ -15,12 +15,12 @@ const jsonContent = (schema: z.ZodType) => ({ 'application/json': { schema } })
 
 const MALFORMED = {
   400: {
-    description: 'The address or the Host header cannot be read.',
+    description: 'The URL or the Host header is not valid.',
     content: jsonContent(errorResponseSchema),
   },
 }
 
-/** Whether it runs, and whether it can be used: for those who start and stop processes, so no token is asked for. */
+/** Adds the liveness and readiness endpoints. Process managers call them, so they require no token. */
 export function addHealth(app: App, hf: HoldfastLike): void {
   const base = { method: 'get' as const, tags: ['health'], security: [] }
 
@@ -28,9 +28,12 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     ...base,
     path: '/health/live',
     operationId: 'isLive',
-    summary: 'Whether the process answers',
+    summary: 'Liveness of the process',
     description: 'Always 200.',
-    responses: { 200: { description: 'It does', content: jsonContent(livenessSchema) }, ...MALFORMED },
+    responses: {
+      200: { description: 'The process is alive', content: jsonContent(livenessSchema) },
+      ...MALFORMED,
+    },
   })
   app.get('/health/live', (c) => c.json({ status: 'ok' }))
 
@@ -38,20 +41,20 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     ...base,
     path: '/health/ready',
     operationId: 'isReady',
-    summary: 'Whether the runtime takes calls',
-    description: '503 once it is closed, or before it is open.',
+    summary: 'Readiness of the runtime',
+    description: '503 before the runtime is open and after it is closed.',
     responses: {
-      200: { description: 'It does', content: jsonContent(readinessSchema) },
-      503: { description: 'It does not', content: jsonContent(readinessSchema) },
+      200: { description: 'The runtime accepts calls', content: jsonContent(readinessSchema) },
+      503: { description: 'The runtime does not accept calls', content: jsonContent(readinessSchema) },
       ...MALFORMED,
     },
   })
-  const look = async () => {
+  const readHealth = async () => {
     const body = healthCodec.encode(await hf.health())
     return { body, code: body.initialized && body.status !== 'closed' ? 200 : 503 } as const
   }
   app.get('/health/ready', async (c) => {
-    const { body, code } = await look()
+    const { body, code } = await readHealth()
     return c.json(body, code)
   })
 
@@ -59,23 +62,23 @@ export function addHealth(app: App, hf: HoldfastLike): void {
     ...base,
     path: '/health',
     operationId: 'getStatus',
-    summary: 'How the runtime is, in a word',
-    description: '503 where `/health/ready` is.',
+    summary: 'Status of the runtime in one word',
+    description: '503 in the same cases as `/health/ready`.',
     responses: {
-      200: { description: 'It takes calls', content: jsonContent(statusSchema) },
-      503: { description: 'It does not', content: jsonContent(statusSchema) },
+      200: { description: 'The runtime accepts calls', content: jsonContent(statusSchema) },
+      503: { description: 'The runtime does not accept calls', content: jsonContent(statusSchema) },
       ...MALFORMED,
     },
   })
   app.get('/health', async (c) => {
-    const { body, code } = await look()
+    const { body, code } = await readHealth()
     return c.json({ status: body.status }, code)
   })
 
-  // Where others look for the same. The page of the dashboard, which answers whatever it does not know, would be a yes.
-  const elsewhere = (): never => {
-    throw new ApiError('NOT_FOUND', 'health is at /health, /health/live and /health/ready')
+  // Paths that other tools use for health checks. The dashboard answers unknown paths with 200, which would report a healthy process.
+  const rejectOtherPath = (): never => {
+    throw new ApiError('NOT_FOUND', 'not found; health is at /health, /health/live and /health/ready')
   }
   for (const path of ['/health/*', '/healthz', '/live', '/livez', '/ready', '/readyz'])
-    app.get(path, elsewhere)
+    app.get(path, rejectOtherPath)
 }

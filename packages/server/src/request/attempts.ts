@@ -3,24 +3,24 @@ import { type Attempt, type Clock, isHoldfastError } from 'holdfast'
 import { redactText } from '../http/redact.js'
 import type { IncomingResponse } from './send.js'
 
-/** An answer that another attempt may change, thrown so that the policy decides. */
+/** A response with a transient status. It is thrown so that the policy decides about a retry. */
 export class TransientStatusError extends Error {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly answer: IncomingResponse
+  readonly response: IncomingResponse
 
-  constructor(answer: IncomingResponse) {
-    super(`it answered ${answer.status}`)
-    this.status = answer.status
-    this.headers = answer.headers
-    this.answer = answer
+  constructor(response: IncomingResponse) {
+    super(`the target responded with status ${response.status}`)
+    this.status = response.status
+    this.headers = response.headers
+    this.response = response
   }
 }
 
 const isTransient = (status: number) =>
   [408, 425, 429].includes(status) || (status >= 500 && status !== 501 && status !== 505)
 
-/** Writes down the attempts of one request as they end, for where no session does. */
+/** Records the attempts of one request, for requests that have no session. */
 export class RequestAttemptLog {
   readonly attempts: RetryAttempt[] = []
   private readonly clock: Clock
@@ -30,7 +30,7 @@ export class RequestAttemptLog {
     this.clock = clock
   }
 
-  /** Makes an attempt. An answer that another attempt may change is thrown. */
+  /** Runs an attempt and records it. A response with a transient status is thrown. */
   async runAttempt(attempt: Attempt, send: () => Promise<IncomingResponse>): Promise<IncomingResponse> {
     const { clock } = this
     const started = clock.now()
@@ -41,37 +41,45 @@ export class RequestAttemptLog {
       ...(attempt.member === undefined ? {} : { proxyId: attempt.member.id }),
     }
     let record: RetryAttempt | undefined
-    // An attempt that is given up is over, though what it waits for may come later.
-    const note = (rest: Pick<RetryAttempt, 'success' | 'outcome'> & Partial<RetryAttempt>) => {
+    // An attempt ends with its abort, even if its response arrives later.
+    const recordEnd = (rest: Pick<RetryAttempt, 'success' | 'outcome'> & Partial<RetryAttempt>) => {
       if (record !== undefined) return
       this.lastEndedAt = clock.now()
       record = { ...base, duration: this.lastEndedAt - started, ...rest }
       this.attempts.push(record)
     }
     const { signal } = attempt
-    const givenUp = () => {
-      const timely = isHoldfastError(signal.reason) && signal.reason.code.endsWith('_TIMEOUT')
-      note({ success: false, outcome: timely ? 'timeout' : 'failure', error: summarizeError(signal.reason) })
+    const onAbort = () => {
+      const isTimeout = isHoldfastError(signal.reason) && signal.reason.code.endsWith('_TIMEOUT')
+      recordEnd({
+        success: false,
+        outcome: isTimeout ? 'timeout' : 'failure',
+        error: summarizeError(signal.reason),
+      })
     }
-    signal.addEventListener('abort', givenUp, { once: true })
+    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      const answer = await send()
-      const failed = isTransient(answer.status)
-      note({ success: !failed, outcome: failed ? 'failure' : 'success', statusCode: answer.status })
-      if (failed) throw new TransientStatusError(answer)
-      return answer
+      const response = await send()
+      const hasFailed = isTransient(response.status)
+      recordEnd({
+        success: !hasFailed,
+        outcome: hasFailed ? 'failure' : 'success',
+        statusCode: response.status,
+      })
+      if (hasFailed) throw new TransientStatusError(response)
+      return response
     } catch (error) {
-      note({ success: false, outcome: 'failure', error: summarizeError(error) })
+      recordEnd({ success: false, outcome: 'failure', error: summarizeError(error) })
       throw error
     } finally {
-      signal.removeEventListener('abort', givenUp)
+      signal.removeEventListener('abort', onAbort)
     }
   }
 }
 
-/** An error in a few words, without secrets. */
+/** The type and message of an error, with secrets redacted. */
 export function summarizeError(error: unknown): { type: string; message: string } {
-  if (!(error instanceof Error)) return { type: 'Error', message: 'it was given up' }
+  if (!(error instanceof Error)) return { type: 'Error', message: 'the attempt was cancelled' }
   const cause = error.cause instanceof Error && error.message === 'fetch failed' ? error.cause : error
   return {
     type: cause.name,

@@ -1,23 +1,23 @@
 import { HoldfastError } from 'holdfast'
 
-/** A signal that is aborted, with a reason that says why, when the client leaves or the server ends; `done` lets go of both. */
+/** Creates a signal that is aborted when the client disconnects or the server closes. `done` removes the listeners. */
 export function createRequestSignal(
   client: AbortSignal,
   ending: AbortSignal,
 ): { signal: AbortSignal; done(): void } {
   const controller = new AbortController()
-  const left = () =>
+  const onDisconnect = () =>
     controller.abort(new HoldfastError('CANCELLED', 'the client disconnected before the response'))
-  const ended = () => controller.abort(ending.reason)
-  client.addEventListener('abort', left)
-  ending.addEventListener('abort', ended)
-  if (client.aborted) left()
-  else if (ending.aborted) ended()
+  const onClose = () => controller.abort(ending.reason)
+  client.addEventListener('abort', onDisconnect)
+  ending.addEventListener('abort', onClose)
+  if (client.aborted) onDisconnect()
+  else if (ending.aborted) onClose()
   return {
     signal: controller.signal,
     done() {
-      client.removeEventListener('abort', left)
-      ending.removeEventListener('abort', ended)
+      client.removeEventListener('abort', onDisconnect)
+      ending.removeEventListener('abort', onClose)
     },
   }
 }

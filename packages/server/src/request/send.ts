@@ -1,13 +1,14 @@
 import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
 import type { Readable } from 'node:stream'
-import { ProxyUpstream } from '@holdfast/proxy'
+import type { ProxyUpstream } from '@holdfast/proxy'
+import { upstreamOf } from '@holdfast/proxy/internal'
 import { lookupPublic } from './targets.js'
 
-/** The most of an answer that is kept. */
+/** The maximum size of a response body; the rest is dropped. */
 const MAX_BODY_BYTES = 1_048_576
 
-/** What is sent. */
+/** A request to a target. */
 export interface OutgoingRequest {
   readonly url: URL
   readonly method: string
@@ -17,12 +18,12 @@ export interface OutgoingRequest {
   readonly allowPrivate: boolean
 }
 
-/** What came back. */
+/** The response of a target. */
 export interface IncomingResponse {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: Buffer
-  /** Whether there was more of it. */
+  /** Whether the body was longer than its maximum. */
   readonly isTruncated: boolean
 }
 
@@ -56,7 +57,7 @@ async function readResponse(
   }
 }
 
-/** Sends from here. */
+/** Sends a request without a proxy. */
 function sendDirect({
   url,
   method,
@@ -68,22 +69,22 @@ function sendDirect({
   return new Promise((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestSecure : requestPlain
     const options = { method, headers, signal, ...(allowPrivate ? {} : { lookup: lookupPublic }) }
-    request(url, options, (answer) => {
-      readResponse(answer.statusCode ?? 0, answer.headers, answer).then(resolve, reject)
+    request(url, options, (response) => {
+      readResponse(response.statusCode ?? 0, response.headers, response).then(resolve, reject)
     })
       .on('error', reject)
-      // As bytes: a text would be joined to the headers, and they to its encoding.
+      // As bytes, because Node would concatenate a string with the headers and encode both in the same way.
       .end(body === undefined ? undefined : Buffer.from(body))
   })
 }
 
-/** Sends through a proxy. */
+/** Sends a request through a proxy. */
 async function sendThroughProxy(
   upstream: ProxyUpstream,
   outgoing: OutgoingRequest,
 ): Promise<IncomingResponse> {
   const { url, method, headers, body, signal } = outgoing
-  const answer = await upstream.dispatcher.request({
+  const response = await upstream.dispatcher.request({
     origin: url.origin,
     path: url.pathname + url.search,
     method: method as 'GET',
@@ -91,21 +92,10 @@ async function sendThroughProxy(
     body: body ?? null,
     signal,
   })
-  return readResponse(answer.statusCode, answer.headers, answer.body)
+  return readResponse(response.statusCode, response.headers, response.body)
 }
 
-const upstreamByValue = new WeakMap<object, ProxyUpstream>()
-
-/** The proxy that a member's value stands for, made once so that its connections are kept. */
-function upstreamOf(value: unknown): ProxyUpstream {
-  if (value instanceof ProxyUpstream) return value
-  const key = Object(value) as { url?: string }
-  const known = upstreamByValue.get(key) ?? new ProxyUpstream(key.url ?? '')
-  upstreamByValue.set(key, known)
-  return known
-}
-
-/** Sends a request through a member of a pool, or from here where there is none. */
+/** Sends a request through a member of a pool, or directly where there is no member. */
 export const sendRequest = (
   outgoing: OutgoingRequest,
   member: { value: unknown } | undefined,

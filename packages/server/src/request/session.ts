@@ -1,7 +1,7 @@
 import type { RetryAttempt, RetryEvent } from '@holdfast/runtime'
 import type { HoldfastLike } from '../runtime-api.js'
 
-/** Hears how a call ends, so that its attempts are told as its session has them. */
+/** Finds the session of a call by its correlation id, so that its attempts can be reported as they were recorded. */
 export class SessionListener {
   private readonly hf: HoldfastLike
   private readonly unsubscribers: readonly (() => void)[]
@@ -9,24 +9,24 @@ export class SessionListener {
 
   constructor(hf: HoldfastLike, correlationId: string) {
     this.hf = hf
-    const hear = (event: RetryEvent): void => {
+    const onCallEnd = (event: RetryEvent): void => {
       if (event.correlationId === correlationId) this.sessionId = event.sessionId ?? undefined
     }
-    this.unsubscribers = [hf.events.on('retry_success', hear), hf.events.on('retry_failure', hear)]
+    this.unsubscribers = [hf.events.on('retry_success', onCallEnd), hf.events.on('retry_failure', onCallEnd)]
   }
 
-  /** Hears nothing more: what others do under the same id later is not meant. */
+  /** Stops listening, because later calls can have the same correlation id. */
   close(): void {
     for (const off of this.unsubscribers) off()
   }
 
-  /** The attempts of the session; undefined where nothing failed, nothing is recorded, or the store cannot tell. */
+  /** The attempts of the session; undefined where no attempt failed, sessions are not recorded, or the store cannot be read. */
   async attempts(): Promise<readonly RetryAttempt[] | undefined> {
     if (this.sessionId === undefined) return undefined
     try {
       return (await this.hf.sessions.get(this.sessionId))?.attempts
     } catch {
-      // The answer is worth more than its attempts.
+      // The response is sent even if its attempts cannot be read.
       return undefined
     }
   }

@@ -4,13 +4,16 @@ import type { Routes } from './routes.js'
 
 const accessSchema = z
   .object({
-    name: z.string().describe('The name of the token that was shown; `local` where none is needed.'),
+    name: z.string().describe('The name of the token; `local` where no token is required.'),
     role: z.enum(ROLES),
-    token: z.boolean().describe('Whether it is a token that lets the caller in.'),
+    token: z.boolean().describe('Whether the caller was authenticated by a token.'),
   })
   .meta({ id: 'Access' })
 
-/** Who asks: so that a page can show what its reader may do, and nothing else. */
+/** The caller, as on the wire. */
+export type WireAccess = z.input<typeof accessSchema>
+
+/** The route of the caller and its role, by which the dashboard decides what to show. */
 export function addAccessRoutes({ operation }: Routes): void {
   operation(
     {
@@ -19,7 +22,7 @@ export function addAccessRoutes({ operation }: Routes): void {
       id: 'getAccess',
       tag: 'access',
       role: 'viewer',
-      summary: 'Who the caller is, and what they may do',
+      summary: 'The caller and its role',
       answers: { 200: { description: 'The name and the role of the caller', schema: accessSchema } },
     },
     ({ caller }) => ({ body: { ...caller } }),

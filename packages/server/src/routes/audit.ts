@@ -10,7 +10,7 @@ import {
   timeRangeParams,
 } from './schemas.js'
 
-/** Who did what. */
+/** The routes of the audit trail. */
 export function addAuditRoutes({ hf, operation }: Routes): void {
   operation(
     {
@@ -19,7 +19,7 @@ export function addAuditRoutes({ hf, operation }: Routes): void {
       id: 'listAudit',
       tag: 'audit',
       role: 'viewer',
-      summary: 'Who changed or read what, newest first',
+      summary: 'Audit records of changes and reads, newest first',
       query: z.strictObject({
         ...pagingParams,
         ...timeRangeParams,

@@ -1,13 +1,13 @@
-import { breakerCodec, breakerEventCodec } from '@holdfast/runtime'
+import { breakerCodec, breakerEventCodec, breakerSchema } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { ApiError } from '../http/errors.js'
+import { ApiError } from '../http/api-error.js'
 import { paginate } from '../http/page.js'
 import type { Routes } from './routes.js'
 import { hoursParam, idParam, optionalWord, pagingParams, reasonBody, recordSchemas } from './schemas.js'
 
 const HOUR_MS = 3_600_000
 
-/** Breakers: how they stand, how they came there, and putting them right. */
+/** The routes of circuit breakers: states, changes of state, reset and trip. */
 export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
   const tag = 'circuit breakers'
 
@@ -18,10 +18,10 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
       id: 'listCircuitBreakers',
       tag,
       role: 'viewer',
-      summary: 'All breakers, those that were never used among them',
+      summary: 'All breakers, including those that were never used',
       query: z.strictObject({
         ...pagingParams,
-        state: z.enum(['closed', 'open', 'half_open']).optional(),
+        state: breakerSchema.shape.state.optional(),
         pool: optionalWord,
       }),
       answers: {
@@ -36,9 +36,9 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
     },
     async ({ query: { state, pool, ...query } }) => {
       const ids = await hf.breakers.ids({ state, pool })
-      const { items, ...rest } = paginate(ids, (one) => one, query)
-      // One that is gone by now is left out.
-      const found = (await Promise.all(items.map((one) => hf.breakers.get(one)))).filter(
+      const { items, ...rest } = paginate(ids, (id) => id, query)
+      // A breaker can be gone by now.
+      const found = (await Promise.all(items.map((id) => hf.breakers.get(id)))).filter(
         (breaker) => breaker !== undefined,
       )
       return { body: { circuit_breakers: found.map(breakerCodec.encode), ...rest } }
@@ -75,10 +75,13 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
   )
 
   const one = { tag, params: z.object({ id: idParam }) } as const
-  const found = async (name: string) => {
+  const findBreaker = async (name: string) => {
     const breaker = await hf.breakers.get(name)
     if (breaker === undefined)
-      throw new ApiError('NOT_FOUND', `there is no breaker ${name}; GET /api/v1/circuit-breakers lists them`)
+      throw new ApiError(
+        'NOT_FOUND',
+        `breaker ${name} not found; GET /api/v1/circuit-breakers lists all breakers`,
+      )
     return breaker
   }
 
@@ -92,7 +95,7 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
       summary: 'One breaker',
       answers: { 200: { description: 'The breaker', schema: recordSchemas.breaker } },
     },
-    async ({ params }) => ({ body: breakerCodec.encode(await found(params.id)) }),
+    async ({ params }) => ({ body: breakerCodec.encode(await findBreaker(params.id)) }),
   )
 
   for (const act of ['reset', 'trip'] as const)
@@ -103,12 +106,12 @@ export function addBreakerRoutes({ hf, operation, settings }: Routes): void {
         path: `/circuit-breakers/{id}/${act}`,
         id: act === 'reset' ? 'resetCircuitBreaker' : 'tripCircuitBreaker',
         role: 'operator',
-        summary: act === 'reset' ? 'Closes a breaker and forgets its failures' : 'Opens a breaker',
+        summary: act === 'reset' ? 'Closes a breaker and clears its failures' : 'Opens a breaker',
         optionalBody: reasonBody,
-        answers: { 200: { description: 'The breaker as it stands now', schema: recordSchemas.breaker } },
+        answers: { 200: { description: 'The breaker after the change', schema: recordSchemas.breaker } },
       },
       async ({ params, by }) => {
-        await found(params.id)
+        await findBreaker(params.id)
         return { body: breakerCodec.encode(await hf.breakers[act](params.id, by)) }
       },
     )

@@ -59,12 +59,15 @@ const validationSchema = z
   })
   .meta({ id: 'ConfigValidation' })
 
-const NOT_UTF8 = { path: '', message: 'expected valid UTF-8, got bytes that are not' }
+/** The result of a check, as on the wire. */
+export type WireValidation = z.input<typeof validationSchema>
 
-/** The one file, and what was changed on top of it. */
+const NOT_UTF8 = { path: '', message: 'expected valid UTF-8, got other bytes' }
+
+/** The routes of the config file and of the changes made through the API. */
 export function addConfigRoutes({ hf, operation }: Routes): void {
   const tag = 'config'
-  const now = async () => ({ body: encodeConfig(hf.config) })
+  const currentConfig = async () => ({ body: encodeConfig(hf.config) })
   const answers = {
     200: { description: 'The configuration in force, without secrets', schema: configSchema },
   }
@@ -79,7 +82,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       summary: 'The configuration in force, without secrets',
       answers,
     },
-    now,
+    currentConfig,
   )
 
   operation(
@@ -89,12 +92,12 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'validateConfig',
       tag,
       role: 'viewer',
-      summary: 'Checks the text of a configuration and changes nothing',
+      summary: 'Checks the text of a config file without applying it',
       rawBody: {
-        description: 'The text of a file, YAML or JSON, whatever its content type says.',
+        description: 'The text of a config file in YAML or JSON. The content type is ignored.',
         types: ['application/yaml', 'text/plain', 'application/json'],
       },
-      answers: { 200: { description: 'What is wrong, and where', schema: validationSchema } },
+      answers: { 200: { description: 'The problems with their positions', schema: validationSchema } },
     },
     async ({ c }) => {
       const text = await readText(c)
@@ -111,13 +114,13 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'reloadConfig',
       tag,
       role: 'admin',
-      summary: 'Reads the file again',
+      summary: 'Reloads the config file',
       optionalBody: reasonBody,
       answers,
     },
     async ({ by }) => {
       await hf.config.reload(by)
-      return now()
+      return currentConfig()
     },
   )
 
@@ -128,10 +131,10 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'explainConfig',
       tag,
       role: 'viewer',
-      summary: 'What applies to an operation, and where each value comes from',
+      summary: 'The effective values of an operation and their origins',
       query: z.strictObject({ operation: z.string().min(1).max(500) }),
       answers: {
-        200: { description: 'Values, origins and the delays they mean', schema: explanationSchema },
+        200: { description: 'Values, origins and the resulting delays', schema: explanationSchema },
       },
     },
     async ({ query }) => ({ body: encodeExplanation(await hf.config.explain(query.operation)) }),
@@ -167,7 +170,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'rollbackConfig',
       tag,
       role: 'admin',
-      summary: 'Goes back to an earlier version of the changes made through the API',
+      summary: 'Restores an earlier version of the changes made through the API',
       body: z
         .strictObject({ version: z.int().min(0), reason: z.string().max(1000).optional() })
         .meta({ id: 'RollbackRequest' }),
@@ -175,7 +178,7 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
     },
     async ({ body, by }) => {
       await hf.config.rollback(body.version, by)
-      return now()
+      return currentConfig()
     },
   )
 
@@ -186,13 +189,13 @@ export function addConfigRoutes({ hf, operation }: Routes): void {
       id: 'clearConfig',
       tag,
       role: 'admin',
-      summary: 'Drops all changes made through the API',
+      summary: 'Deletes all changes made through the API',
       optionalBody: reasonBody,
       answers,
     },
     async ({ by }) => {
       await hf.config.clear(by)
-      return now()
+      return currentConfig()
     },
   )
 }

@@ -1,6 +1,6 @@
 import { DEAD_LETTER_STATUSES, deadLetterCodec, deadLetterStatsCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { ApiError } from '../http/errors.js'
+import { ApiError } from '../http/api-error.js'
 import { encodeJob, jobSchema } from './jobs.js'
 import type { Routes } from './routes.js'
 import {
@@ -42,7 +42,7 @@ const batchSchema = z
   })
   .meta({ id: 'ReplayRequest' })
 
-/** What could not be saved, and its second chance. */
+/** The routes of dead letters and their replays. */
 export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
   const tag = 'dead letters'
 
@@ -77,7 +77,7 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       id: 'getDeadLetterStats',
       tag,
       role: 'viewer',
-      summary: 'How many there are, by status and by operation',
+      summary: 'The number of dead letters by status and by operation',
       answers: { 200: { description: 'The counts', schema: statsSchema } },
     },
     async () => {
@@ -92,10 +92,10 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       id: 'replayDeadLetters',
       tag,
       role: 'operator',
-      summary: 'Replays many, oldest first, as a job',
+      summary: 'Starts a job that replays dead letters, oldest first',
       description:
-        'Answers at once with a job; GET the address in Location for its progress. Takes pending entries, with ' +
-        '`retry_failed` failed ones too. Takes the role operator.',
+        'Responds at once with a job; GET the URL in Location returns its progress. Replays pending entries, and with ' +
+        '`retry_failed` also failed ones. Requires the role operator.',
       optionalBody: batchSchema,
       answers: { 202: { description: 'The job', schema: jobSchema } },
     },
@@ -113,7 +113,8 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
   )
 
   const one = { tag, params: z.object({ id: idParam }) } as const
-  const unknown = (name: string) => new ApiError('DEAD_LETTER_NOT_FOUND', `there is no dead letter ${name}`)
+  const createNotFound = (name: string) =>
+    new ApiError('DEAD_LETTER_NOT_FOUND', `dead letter ${name} not found`)
 
   operation(
     {
@@ -122,12 +123,12 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       path: '/dead-letters/{id}',
       id: 'getDeadLetter',
       role: 'viewer',
-      summary: 'One entry with its payload and its history',
+      summary: 'One dead letter with its payload and its history',
       answers: { 200: { description: 'The entry', schema: recordSchemas.deadLetter } },
     },
     async ({ params }) => {
       const entry = await hf.deadLetters.get(params.id)
-      if (entry === undefined) throw unknown(params.id)
+      if (entry === undefined) throw createNotFound(params.id)
       return { body: deadLetterCodec.encode(entry) }
     },
   )
@@ -139,17 +140,17 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       path: '/dead-letters/{id}',
       id: 'deleteDeadLetter',
       role: 'operator',
-      summary: 'Deletes an entry for good',
-      answers: { 204: { description: 'It is gone' } },
-      errors: [409],
+      summary: 'Deletes a dead letter',
+      answers: { 204: { description: 'The dead letter is deleted' } },
+      errors: ['DEAD_LETTER_LEASED'],
     },
     async ({ params, by }) => {
-      if ((await hf.deadLetters.get(params.id)) === undefined) throw unknown(params.id)
-      const gone = await hf.deadLetters.purge({ ids: [params.id] }, by)
-      if (gone === 0)
+      if ((await hf.deadLetters.get(params.id)) === undefined) throw createNotFound(params.id)
+      const deleted = await hf.deadLetters.purge({ ids: [params.id] }, by)
+      if (deleted === 0)
         throw new ApiError(
           'DEAD_LETTER_LEASED',
-          `${params.id} is being replayed; try again when that has ended`,
+          `${params.id} is being replayed; retry when the replay has ended`,
         )
       return { status: 204 }
     },
@@ -162,13 +163,13 @@ export function addDeadLetterRoutes({ hf, operation, jobs }: Routes): void {
       path: '/dead-letters/{id}/replay',
       id: 'replayDeadLetter',
       role: 'operator',
-      summary: 'Replays one entry and waits for the result',
+      summary: 'Replays one dead letter and waits for the result',
       description:
-        'Where this process has no handler for its operation, the wish is noted on the entry and taken up by a worker ' +
-        'elsewhere. A replay that fails answers the entry with the status `failed`. Takes the role operator.',
+        'If this process has no handler for the operation, the request is stored with the entry and a worker of another ' +
+        'process replays it. A replay that fails responds with the entry in status `failed`. Requires the role operator.',
       optionalBody: reasonBody,
-      answers: { 200: { description: 'The entry as it is now', schema: recordSchemas.deadLetter } },
-      errors: [409],
+      answers: { 200: { description: 'The dead letter after the replay', schema: recordSchemas.deadLetter } },
+      errors: ['DEAD_LETTER_LEASED'],
     },
     async ({ params, by }) => ({ body: deadLetterCodec.encode(await hf.deadLetters.replay(params.id, by)) }),
   )

@@ -2,15 +2,15 @@ import type { RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { assertPreconditions, createEtag } from '../http/etag.js'
 import { createSerializer } from '../http/serializer.js'
-import { knownTag, NOT_MODIFIED, preconditions } from './policies.js'
+import { knownTag, NOT_MODIFIED, preconditions } from './preconditions.js'
 import type { Routes } from './routes.js'
 
-/** The policy that the proxies' view speaks of. */
+/** The policy that the proxy view shows. */
 const DEFAULT_POLICY_ID = 'default'
 
 const RETRIED_STATUSES = [502, 503, 504]
 
-/** The default policy in the words of a proxy rotator, within its bounds; durations are seconds. */
+/** The default policy with the fields and bounds of a proxy rotator; durations are seconds. */
 const viewSchema = z.strictObject({
   max_attempts: z.int().min(1).max(10).default(3),
   backoff_strategy: z.enum(['exponential', 'linear', 'fixed']).default('exponential'),
@@ -25,7 +25,7 @@ const viewSchema = z.strictObject({
 
 type ProxyPolicyView = z.infer<typeof viewSchema>
 
-/** What was read can be put back: what only an answer says is passed over. */
+/** The body of a PUT. Fields that only a response has are ignored, so that a response can be put back. */
 const requestSchema = z
   .strictObject({
     ...viewSchema.shape,
@@ -42,19 +42,19 @@ const answerSchema = z
   })
   .meta({ id: 'RetryPolicyView' })
 
-/** What is said of a delay of 0, and how much more than 1 of no growth: the bounds themselves are out of bounds. */
+/** The smallest distance from an exclusive bound, in seconds for delays: 0 and a multiplier of 1 are not allowed in the view. */
 const MIN_DELAY = 0.001
 
-/** The nearest value above one bound, and up to the other. */
-const clampBetween = (value: number, above: number, most: number) =>
-  value > above ? Math.min(most, value) : above + MIN_DELAY
+/** The nearest value above an exclusive minimum and up to a maximum. */
+const clampBetween = (value: number, minimum: number, maximum: number) =>
+  value > minimum ? Math.min(maximum, value) : minimum + MIN_DELAY
 
-/** The policy in the view's words; `approximate` where they do not say all of it. */
+/** The policy as a view. `approximate` is set where the view cannot express the policy exactly. */
 export function toView(policy: RetryPolicy): ProxyPolicyView & { approximate?: true } {
   const { backoffType, jitterType, jitterAmount, retryStatusCodes, totalTimeout } = policy
   const jitter = jitterType !== 'none'
   const codes = retryStatusCodes ?? RETRIED_STATUSES
-  const timed = totalTimeout != null && Number.isFinite(totalTimeout)
+  const hasTimeout = totalTimeout != null && Number.isFinite(totalTimeout)
   const view: ProxyPolicyView = {
     max_attempts: Math.min(policy.maxAttempts, 10),
     backoff_strategy:
@@ -68,10 +68,10 @@ export function toView(policy: RetryPolicy): ProxyPolicyView & { approximate?: t
     max_backoff_delay: clampBetween(policy.maxDelay / 1000, 0, 300),
     jitter,
     retry_status_codes: codes.filter((code) => code >= 500 && code <= 599),
-    timeout: timed ? Math.max(MIN_DELAY, totalTimeout / 1000) : null,
+    timeout: hasTimeout ? Math.max(MIN_DELAY, totalTimeout / 1000) : null,
     retry_non_idempotent: policy.retryNonIdempotent,
   }
-  const exact =
+  const isExact =
     view.max_attempts === policy.maxAttempts &&
     view.backoff_strategy === backoffType &&
     view.base_delay === policy.baseDelay / 1000 &&
@@ -81,20 +81,20 @@ export function toView(policy: RetryPolicy): ProxyPolicyView & { approximate?: t
     view.retry_status_codes.length === codes.length &&
     (policy.retryableExceptions == null || policy.retryableExceptions.length === 0) &&
     (policy.abortExceptions == null || policy.abortExceptions.length === 0)
-  return exact ? view : { ...view, approximate: true }
+  return isExact ? view : { ...view, approximate: true }
 }
 
-/** Milliseconds without the noise of the multiplication. */
+/** Seconds as milliseconds, without rounding errors of the multiplication. */
 const toMilliseconds = (seconds: number) => Math.round(seconds * 1e6) / 1e3 || seconds * 1000
 
-/** What the view means for the policy. */
+/** The policy of a view. */
 function fromView(view: ProxyPolicyView): Partial<RetryPolicy> & { id: string } {
   const maxDelay = toMilliseconds(view.max_backoff_delay)
   return {
     id: DEFAULT_POLICY_ID,
     maxAttempts: view.max_attempts,
     backoffType: view.backoff_strategy,
-    // A delay never exceeds the cap, so a base above it is the cap.
+    // A delay never exceeds the maximum, so a longer base delay is the maximum.
     baseDelay: Math.min(toMilliseconds(view.base_delay), maxDelay),
     multiplier: view.multiplier,
     maxDelay,
@@ -106,10 +106,10 @@ function fromView(view: ProxyPolicyView): Partial<RetryPolicy> & { id: string } 
   }
 }
 
-/** The default policy as proxy rotators know it. */
+/** The routes of the default policy in the form of a proxy rotator. */
 export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
   const inOrder = createSerializer()
-  const answer = async () => {
+  const readView = async () => {
     const view = toView(await hf.policies.get(DEFAULT_POLICY_ID))
     return { ...view, updated_at: (await hf.config.changedAt(DEFAULT_POLICY_ID)).toISOString() }
   }
@@ -121,15 +121,15 @@ export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
       method: 'get',
       id: 'getDefaultPolicy',
       role: 'viewer',
-      summary: 'The default policy in the words of a proxy rotator',
+      summary: 'The default policy with the fields of a proxy rotator',
       description:
-        'Where the policy cannot be said in these words, the nearest value is answered, and `approximate` is true. ' +
-        'Takes the role viewer.',
+        'Where these fields cannot express the policy, the nearest values are returned and `approximate` is true. ' +
+        'Requires the role viewer.',
       headers: knownTag,
       answers: { 200: { description: 'The default policy', schema: answerSchema }, ...NOT_MODIFIED },
     },
     async () => {
-      const body = await answer()
+      const body = await readView()
       return { body, headers: { etag: createEtag(body) } }
     },
   )
@@ -140,21 +140,21 @@ export function addDefaultPolicyRoutes({ hf, operation }: Routes): void {
       method: 'put',
       id: 'putDefaultPolicy',
       role: 'admin',
-      summary: 'Changes the default policy, at once and for good',
+      summary: 'Changes the default policy; it is in force at once and stored',
       description:
-        'Fields that are left out get the defaults given here; `updated_at` and `approximate` are passed over. A `base_delay` above `max_backoff_delay` is cut to it, as ' +
-        'every delay is. Takes the role admin.',
+        'Fields that are left out get the defaults of this schema; `updated_at` and `approximate` are ignored. A `base_delay` above `max_backoff_delay` is reduced to it, as ' +
+        'every delay is. Requires the role admin.',
       headers: preconditions,
       body: requestSchema,
-      answers: { 200: { description: 'The default policy as it is now', schema: answerSchema } },
-      errors: [412],
+      answers: { 200: { description: 'The default policy after the change', schema: answerSchema } },
+      errors: ['PRECONDITION_FAILED'],
     },
     ({ headers, body, by }) =>
       inOrder(async () => {
-        assertPreconditions(headers, await answer())
+        assertPreconditions(headers, await readView())
         await hf.policies.put(fromView(body), by)
-        const now = await answer()
-        return { body: now, headers: { etag: createEtag(now) } }
+        const view = await readView()
+        return { body: view, headers: { etag: createEtag(view) } }
       }),
   )
 }

@@ -10,7 +10,7 @@ import {
   timeRangeParams,
 } from './schemas.js'
 
-/** Upper case or lower, as people write it. */
+/** A query parameter that accepts upper and lower case. */
 const caseInsensitiveEnum = <const T extends readonly [string, ...string[]]>(words: T) =>
   z
     .string()
@@ -19,7 +19,7 @@ const caseInsensitiveEnum = <const T extends readonly [string, ...string[]]>(wor
     .optional()
     .openapi({ type: 'string', enum: [...words] })
 
-/** Failed attempts, as operators read them. */
+/** The routes of error records. */
 export function addErrorRoutes({ hf, operation }: Routes): void {
   operation(
     {
@@ -28,7 +28,7 @@ export function addErrorRoutes({ hf, operation }: Routes): void {
       id: 'listErrors',
       tag: 'errors',
       role: 'viewer',
-      summary: 'Failed attempts, newest first',
+      summary: 'Records of failed attempts, newest first',
       query: z.strictObject({
         ...pagingParams,
         ...timeRangeParams,

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { ApiError } from '../http/errors.js'
+import { ApiError } from '../http/api-error.js'
 import { paginate } from '../http/page.js'
 import type { BatchJob } from '../jobs/jobs.js'
 import type { Routes } from './routes.js'
@@ -19,7 +19,18 @@ export const jobSchema = z
   })
   .meta({ id: 'Job' })
 
-export const encodeJob = ({ id: name, status, counts, total, startedAt, endedAt, message }: BatchJob) => ({
+/** A job, as on the wire. */
+export type WireJob = z.input<typeof jobSchema>
+
+export const encodeJob = ({
+  id: name,
+  status,
+  counts,
+  total,
+  startedAt,
+  endedAt,
+  message,
+}: BatchJob): WireJob => ({
   job_id: name,
   status,
   succeeded: counts.succeeded,
@@ -31,15 +42,15 @@ export const encodeJob = ({ id: name, status, counts, total, startedAt, endedAt,
   ...(message === undefined ? {} : { message }),
 })
 
-/** Work that takes longer than a request. */
+/** The routes of batch replays that run in the background. */
 export function addJobRoutes({ operation, jobs: all }: Routes): void {
   const tag = 'jobs'
-  const found = (name: string): BatchJob => {
+  const findJob = (name: string): BatchJob => {
     const job = all.get(name)
     if (job === undefined)
       throw new ApiError(
         'NOT_FOUND',
-        `there is no job ${name}: jobs are kept in memory, the last hundred of them`,
+        `job ${name} not found; only the last 100 jobs of this process are kept`,
       )
     return job
   }
@@ -68,11 +79,11 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
       id: 'getJob',
       tag,
       role: 'viewer',
-      summary: 'How far a job is',
+      summary: 'The progress of a job',
       params: z.object({ id: idParam }),
       answers: { 200: { description: 'The job', schema: jobSchema } },
     },
-    ({ params }) => ({ body: encodeJob(found(params.id)) }),
+    ({ params }) => ({ body: encodeJob(findJob(params.id)) }),
   )
 
   operation(
@@ -82,12 +93,12 @@ export function addJobRoutes({ operation, jobs: all }: Routes): void {
       id: 'cancelJob',
       tag,
       role: 'operator',
-      summary: 'Starts nothing more of a job; what runs is finished',
+      summary: 'Cancels a job; replays in progress are completed',
       params: z.object({ id: idParam }),
       answers: { 200: { description: 'The job', schema: jobSchema } },
     },
     ({ params }) => {
-      const job = found(params.id)
+      const job = findJob(params.id)
       all.cancel(job.id)
       return { body: encodeJob(job) }
     },

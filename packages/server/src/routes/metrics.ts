@@ -1,10 +1,10 @@
 import { byMemberCodec, seriesCodec, summaryCodec, windowCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { fieldError } from '../http/errors.js'
+import { fieldError } from '../http/validation.js'
 import type { Routes } from './routes.js'
 import { hoursParam, recordSchemas, timeRangeParams } from './schemas.js'
 
-/** Numbers about calls. */
+/** The routes of metrics. */
 export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
   const base = { method: 'get', tag: 'metrics', role: 'viewer', reads: 'metrics.read' } as const
 
@@ -13,7 +13,7 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
       ...base,
       path: '/metrics/retries',
       id: 'getRetryMetrics',
-      summary: 'Retries of the time that is kept',
+      summary: 'Summary of retries in the retention period',
       answers: { 200: { description: 'The summary', schema: recordSchemas.summary } },
     },
     async () => ({ body: summaryCodec.encode(await hf.metrics.summary()) }),
@@ -26,7 +26,7 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
       id: 'getRetryTimeseries',
       summary: 'Calls and retries by hour or day, oldest first',
       query: z.strictObject({ hours: hoursParam, step: z.enum(['hour', 'day']).optional() }),
-      answers: { 200: { description: 'One point an hour, or a day', schema: recordSchemas.series } },
+      answers: { 200: { description: 'One point per hour or per day', schema: recordSchemas.series } },
     },
     async ({ query }) => ({ body: seriesCodec.encode(await hf.metrics.timeseries(query)) }),
   )
@@ -36,7 +36,7 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
       ...base,
       path: '/metrics/retries/by-proxy',
       id: 'getRetriesByProxy',
-      summary: 'How each member of the pools did',
+      summary: 'Attempts and failures of each pool member',
       query: z.strictObject({ hours: hoursParam }),
       answers: { 200: { description: 'Counters by member', schema: recordSchemas.byMember } },
     },
@@ -48,16 +48,21 @@ export function addMetricsRoutes({ hf, operation, settings }: Routes): void {
       ...base,
       path: '/metrics/window',
       id: 'getMetricsWindow',
-      summary: 'Everything counted between two points in time',
+      summary: 'All counters between two points in time',
       description:
-        'Without `from` it is the last hour before `to`, and without `to` it ends now. Takes the role viewer.',
+        'The default of `from` is one hour before `to`, the default of `to` is now. Requires the role viewer.',
       query: z.strictObject(timeRangeParams),
       answers: { 200: { description: 'The window', schema: recordSchemas.window } },
     },
     async ({ query }) => {
       const to = query.to ?? new Date(settings.clock.wall())
       const from = query.from ?? new Date(to.getTime() - 3_600_000)
-      if (from > to) throw fieldError('query', 'from', 'takes a time before to')
+      if (from > to)
+        throw fieldError(
+          'query',
+          'from',
+          `expected a time before to (${to.toISOString()}), got ${from.toISOString()}`,
+        )
       return { body: windowCodec.encode(await hf.metrics.window({ from, to })) }
     },
   )

@@ -7,10 +7,10 @@ const nodeSchema = z
     version: z.string(),
     started_at: z.iso.datetime(),
     last_seen: z.iso.datetime(),
-    self: z.boolean().describe('Whether it is the process that answers.'),
+    self: z.boolean().describe('Whether this process sent the response.'),
     opinions: z
       .record(z.string(), z.enum(['open', 'half_open']))
-      .describe('Its breakers that are not closed, by id.'),
+      .describe('The states of its breakers that are not closed, by id.'),
   })
   .meta({ id: 'Node' })
 
@@ -19,10 +19,18 @@ const nodesSchema = z.object({
   shared: z
     .object({ up: z.boolean(), lost_since: z.iso.datetime().nullish() })
     .optional()
-    .describe('How this process stands with what they share; absent where it shares nothing.'),
+    .describe(
+      'The connection of this process to the shared state; absent without `shared` in the configuration.',
+    ),
 })
 
-/** The processes of the fleet. */
+/** A process of the fleet, as on the wire. */
+export type WireNode = z.input<typeof nodeSchema>
+
+/** The processes of the fleet, as on the wire. */
+export type WireFleet = z.input<typeof nodesSchema>
+
+/** The route of the processes of the fleet. */
 export function addNodeRoutes({ hf, operation }: Routes): void {
   operation(
     {
@@ -31,11 +39,11 @@ export function addNodeRoutes({ hf, operation }: Routes): void {
       id: 'listNodes',
       tag: 'nodes',
       role: 'viewer',
-      summary: 'The processes that share what they know, and what each thinks of breakers',
+      summary: 'The processes of the fleet with the states of their breakers',
       description:
-        'This process alone where the configuration says nothing of `shared`, and while what is shared cannot be reached. ' +
-        'Takes the role viewer.',
-      answers: { 200: { description: 'The processes that live, by id', schema: nodesSchema } },
+        'Only this process without `shared` in the configuration, and while the shared state cannot be reached. ' +
+        'Requires the role viewer.',
+      answers: { 200: { description: 'The live processes, ordered by id', schema: nodesSchema } },
     },
     async () => {
       const status = hf.fleet?.status()

@@ -1,43 +1,46 @@
-import { createRoute, type RouteConfig, z } from '@hono/zod-openapi'
+import { type RouteConfig, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { ReadAction, ReadAudit } from '../auth/read-audit.js'
+import { ApiError } from '../http/api-error.js'
 import { readJson } from '../http/body.js'
 import type { App, Env } from '../http/env.js'
-import { ApiError, createValidationError, fieldError } from '../http/errors.js'
+import { type ErrorCode, HTTP_STATUS_BY_CODE, STATUS_DESCRIPTIONS } from '../http/error-codes.js'
 import { matchesWeakly } from '../http/etag.js'
+import { fieldError, parsePart } from '../http/validation.js'
 import { type Caller, hasRole, type Role } from '../roles.js'
 import { errorResponseSchema } from './schemas.js'
 
-/** Who acts, and why, as the runtime takes it. */
+/** The actor and the reason of a change, as the runtime takes them. */
 export interface RequestActor {
   by: string
   reason?: string
 }
 
+type SchemaInput<S> = S extends z.ZodType ? z.input<S> : undefined
 type SchemaOutput<S> = S extends z.ZodType ? z.output<S> : undefined
 
-/** What a handler is given: everything checked, and who asks. */
+/** The input of a handler: the parsed parts of the request, and the caller. */
 export interface OperationInput<P, Q, H, B> {
   params: SchemaOutput<P>
   query: SchemaOutput<Q>
   headers: SchemaOutput<H>
   body: SchemaOutput<B>
+  /** The body as it was sent, in the names and units of the wire. */
+  json: SchemaInput<B>
   caller: Caller
-  /** The caller's name and reason: the header `x-reason`, else the body's `reason`. */
+  /** The name of the caller and its reason: the header `x-reason`, else the field `reason` of the body. */
   by: RequestActor
   c: Context<Env>
 }
 
-/** What a handler answers: a body in the wire's spelling, with a status and headers where they are not the usual ones. */
+/** The result of a handler: a body as it is on the wire. The default status is 200. */
 export interface OperationResult {
   body?: unknown
   status?: 200 | 201 | 202 | 204
   headers?: Record<string, string>
 }
 
-type ErrorStatus = 400 | 404 | 409 | 412 | 413 | 429 | 502 | 503 | 504
-
-/** One operation: how it is called, who may call it, and what it answers. */
+/** One operation of the API: its request, its role, its responses. */
 export interface OperationSpec<P, Q, H, B> {
   method: 'get' | 'put' | 'post' | 'patch' | 'delete'
   path: string
@@ -50,31 +53,17 @@ export interface OperationSpec<P, Q, H, B> {
   query?: Q
   headers?: H
   body?: B
-  /** The same, for a body that may be left out. */
+  /** The schema of a body that can be left out. */
   optionalBody?: B
-  /** For bodies that are no JSON: taken as they come, and read by the handler. */
+  /** A body that is not JSON. The handler reads it. */
   rawBody?: { description: string; types: readonly string[] }
   answers: Partial<
     Record<200 | 201 | 202 | 204 | 304, { description: string; schema?: z.ZodType; type?: string }>
   >
-  /** Errors beside those that every operation may answer. */
-  errors?: readonly ErrorStatus[]
-  /** What the reading of this is written down as. */
+  /** The codes of errors besides those that every operation can answer. */
+  errors?: readonly ErrorCode[]
+  /** The action under which reads are audited. */
   reads?: ReadAction
-}
-
-const STATUS_DESCRIPTIONS: Record<number, string> = {
-  400: 'The request does not fit; `details` has a path and a sentence for each problem.',
-  401: 'A token is needed, and none or a wrong one was shown.',
-  403: 'The caller may not do this.',
-  404: 'There is no such thing.',
-  409: 'It cannot be done as things stand.',
-  412: 'It has changed since its ETag was read.',
-  413: 'The body is too large.',
-  429: 'Too often; Retry-After says when to come back.',
-  502: 'What was called failed.',
-  503: 'It cannot be done now; Retry-After says when, where that is known.',
-  504: 'It took too long.',
 }
 
 const hasReason = (body: unknown): body is { reason: string } =>
@@ -82,7 +71,7 @@ const hasReason = (body: unknown): body is { reason: string } =>
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The words of a header: its bytes are UTF-8 where they can be, and else what HTTP takes them for. */
+/** Decodes a header as UTF-8, or as Latin-1 where its bytes are not valid UTF-8. */
 function decodeHeader(text: string): string {
   try {
     return strictUtf8.decode(Buffer.from(text, 'latin1'))
@@ -91,10 +80,19 @@ function decodeHeader(text: string): string {
   }
 }
 
-/** The query of an operation that has none: a parameter that there is not is an error everywhere. */
+/** The query of an operation without parameters. An unknown parameter is an error in every operation. */
 const NO_QUERY = z.strictObject({})
 
-/** Makes the function that adds operations to an app: each with its check of the role, and its entry in OpenAPI. */
+/** Path parameters as Hono spells them. */
+const toRoutingPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+/** A parameter that is given once is a string, one that is given several times an array. */
+const readQuery = (c: Context<Env>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(c.req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
+  )
+
+/** Creates the function that adds operations to an app: the check of the role, the parsing of the request, the entry in OpenAPI. */
 export function createOperationRegistrar(app: App, reads: ReadAudit) {
   return function operation<
     P extends z.ZodType | undefined = undefined,
@@ -108,69 +106,89 @@ export function createOperationRegistrar(app: App, reads: ReadAudit) {
     ) => Promise<OperationResult | Response> | OperationResult | Response,
   ): void {
     const { role, reads: action } = spec
-    const route = toOpenApiRoute(spec)
-    app.openAPIRegistry.registerPath(route)
-    // Bodies are read here, because a body may be left out, or be no JSON.
-    const { body: _, ...request } = route.request ?? {}
-    const served = createRoute({
-      ...route,
-      request: { query: NO_QUERY, ...request },
-      hide: true,
-      middleware: async (c: Context<Env>, next: () => Promise<void>) => {
-        const caller = c.get('caller')
-        if (!hasRole(caller.role, role))
-          throw new ApiError('FORBIDDEN', `this takes the role ${role}, and ${caller.name} is ${caller.role}`)
-        await next()
-      },
+    app.openAPIRegistry.registerPath(toOpenApiRoute(spec))
+    app.on(spec.method, toRoutingPath(spec.path), async (c) => {
+      const caller = c.get('caller')
+      if (!hasRole(caller.role, role))
+        throw new ApiError('FORBIDDEN', `expected the role ${role}, got ${caller.role} (${caller.name})`)
+      const params = spec.params && parsePart(spec.params, c.req.param(), 'path')
+      const query = parsePart(spec.query ?? NO_QUERY, readQuery(c), 'query')
+      const headers = spec.headers && parsePart(spec.headers, c.req.header(), 'header')
+      const json = await readBody(c, spec)
+      const schema: z.ZodType | undefined = spec.body ?? spec.optionalBody
+      const body = json === undefined ? undefined : parsePart(schema as z.ZodType, json, 'body')
+      const reason = readReason(c, body)
+      if (action !== undefined) reads.countRead(caller.name, action)
+      const result = await handle({
+        params,
+        query: spec.query && query,
+        headers,
+        body,
+        json,
+        caller,
+        by: { by: caller.name, ...(reason === undefined ? {} : { reason }) },
+        c,
+      } as OperationInput<P, Q, H, B>)
+      return result instanceof Response ? result : toResponse(c, result)
     })
-    app.openapi(
-      served as never,
-      (async (c: Context<Env>) => {
-        const valid = (target: string): unknown => c.req.valid(target as never)
-        const caller = c.get('caller')
-        const body = await parseBody(c, spec)
-        const said = c.req.header('x-reason')
-        const reason = said === undefined ? (hasReason(body) ? body.reason : undefined) : decodeHeader(said)
-        if (action !== undefined) reads.countRead(caller.name, action)
-        const answer = await handle({
-          params: spec.params && valid('param'),
-          query: spec.query && valid('query'),
-          headers: spec.headers && valid('header'),
-          body,
-          caller,
-          by: { by: caller.name, ...(reason === undefined ? {} : { reason }) },
-          c,
-        } as OperationInput<P, Q, H, B>)
-        if (answer instanceof Response) return answer
-        const { status = 200, headers = {} } = answer
-        if (status === 204) return c.body(null, 204, headers)
-        const known = spec.method === 'get' ? c.req.header('if-none-match') : undefined
-        if (known !== undefined && matchesWeakly(known, headers['etag'])) return c.body(null, 304, headers)
-        return c.json(answer.body as object, status, headers)
-      }) as never,
-    )
   }
 }
 
-/** The body as its schema reads it. */
-async function parseBody<P, Q, H, B>(c: Context<Env>, spec: OperationSpec<P, Q, H, B>): Promise<unknown> {
-  const schema = (spec.body ?? spec.optionalBody) as z.ZodType | undefined
-  if (schema === undefined) return undefined
-  const json = await readJson(c)
-  if (json === undefined && spec.body === undefined) return undefined
-  if (json === undefined) throw fieldError('body', '', 'expected a JSON body, got none')
-  const read = schema.safeParse(json)
-  if (!read.success) throw createValidationError(read.error, 'json')
-  return read.data
+/** The reason that a change is recorded with: the header `x-reason`, else the field `reason` of the body. */
+function readReason(c: Context<Env>, body: unknown): string | undefined {
+  const header = c.req.header('x-reason')
+  if (header !== undefined) return decodeHeader(header)
+  return hasReason(body) ? body.reason : undefined
 }
 
-/** An operation as OpenAPI says it. */
+/** Sends the result of a handler, or 304 where the client has it already. */
+function toResponse(c: Context<Env>, { body, status = 200, headers = {} }: OperationResult): Response {
+  if (status === 204) return c.body(null, 204, headers)
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD'
+  const known = isRead ? c.req.header('if-none-match') : undefined
+  if (known !== undefined && matchesWeakly(known, headers['etag'])) return c.body(null, 304, headers)
+  return c.json(body as object, status, headers)
+}
+
+/** Reads the body of a request; undefined where the operation takes none, or where an optional body is missing. */
+async function readBody<P, Q, H, B>(c: Context<Env>, spec: OperationSpec<P, Q, H, B>): Promise<unknown> {
+  if (spec.body === undefined && spec.optionalBody === undefined) return undefined
+  const json = await readJson(c)
+  if (json === undefined && spec.body !== undefined)
+    throw fieldError('body', '', 'expected a JSON body, got none')
+  return json
+}
+
+/** The errors that every operation can answer. */
+const COMMON_ERRORS = [
+  'BAD_REQUEST',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'RATE_LIMITED',
+  'STORE_UNAVAILABLE',
+] as const satisfies ErrorCode[]
+
+/** The error responses of an operation by status, for OpenAPI. */
+function errorResponses(codes: readonly ErrorCode[]): Record<string, object> {
+  const statuses = [...new Set(codes.map((code) => HTTP_STATUS_BY_CODE[code]))].toSorted((a, b) => a - b)
+  return Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      {
+        description: STATUS_DESCRIPTIONS[status],
+        content: { 'application/json': { schema: errorResponseSchema } },
+      },
+    ]),
+  )
+}
+
+/** An operation as an entry of OpenAPI. */
 function toOpenApiRoute<P, Q, H, B>(spec: OperationSpec<P, Q, H, B>) {
   const { params, query, headers, rawBody } = spec
   const body = spec.body ?? spec.optionalBody
-  const errors = [400, 401, 403, 429, 503, ...(spec.errors ?? [])]
-  if (params !== undefined) errors.push(404)
-  if (body !== undefined || rawBody !== undefined) errors.push(413)
+  const errors: ErrorCode[] = [...COMMON_ERRORS, ...(spec.errors ?? [])]
+  if (params !== undefined) errors.push('NOT_FOUND')
+  if (body !== undefined || rawBody !== undefined) errors.push('PAYLOAD_TOO_LARGE')
   const raw = rawBody && {
     description: rawBody.description,
     required: true,
@@ -186,7 +204,7 @@ function toOpenApiRoute<P, Q, H, B>(spec: OperationSpec<P, Q, H, B>) {
     operationId: spec.id,
     tags: [spec.tag],
     summary: spec.summary,
-    description: spec.description ?? `${spec.summary}. Takes the role ${spec.role}.`,
+    description: spec.description ?? `${spec.summary}. Requires the role ${spec.role}.`,
     'x-role': spec.role,
     security: [{ bearer: [] }, {}],
     request: {
@@ -207,17 +225,7 @@ function toOpenApiRoute<P, Q, H, B>(spec: OperationSpec<P, Q, H, B>) {
               },
         ]),
       ),
-      ...Object.fromEntries(
-        [...new Set(errors)]
-          .toSorted((a, b) => a - b)
-          .map((status) => [
-            status,
-            {
-              description: STATUS_DESCRIPTIONS[status] ?? 'It failed.',
-              content: { 'application/json': { schema: errorResponseSchema } },
-            },
-          ]),
-      ),
+      ...errorResponses(errors),
     },
   } as unknown as RouteConfig & { path: string }
 }

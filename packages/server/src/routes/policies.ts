@@ -1,39 +1,22 @@
-import { policyCodec, policySchema, type RetryPolicy } from '@holdfast/runtime'
+import { policyCodec, type RetryPolicy } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError } from 'holdfast'
-import { ApiError, problemsOfRuntimeError } from '../http/errors.js'
+import { problemsOf } from '../http/error-handler.js'
 import { assertPreconditions, createEtag } from '../http/etag.js'
 import { paginate } from '../http/page.js'
 import { createSerializer } from '../http/serializer.js'
+import { createFieldErrors, expecting, fieldError } from '../http/validation.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import type { RequestActor } from './operation.js'
+import { knownTag, NOT_MODIFIED, preconditions } from './preconditions.js'
 import type { Routes } from './routes.js'
 import { idParam, pageSchema, pagingParams, policyFields, recordSchemas } from './schemas.js'
 
-/** What a PUT may ask of what is there before it. */
-export const preconditions = z.object({
-  'if-match': z.string().max(1000).optional(),
-  'if-none-match': z.string().max(1000).optional(),
-})
-
-/** What a GET may say of what its sender has already. */
-export const knownTag = preconditions.pick({ 'if-none-match': true })
-
-export const NOT_MODIFIED = { 304: { description: 'It is what If-None-Match names' } } as const
-
 const retryableStatus = z
   .int()
-  .refine(
-    (status) => [408, 425, 429].includes(status) || (status >= 500 && status <= 599),
-    'takes 408, 425, 429 and statuses from 500 to 599',
-  )
-
-/** What these are where they are given in part: what may be left out of them in the file may be left out here. */
-const PART_DEFAULTS = {
-  bulkhead: { queue: 0 },
-  hedge: { max: 1 },
-  budget: { ratio: 0.2, reserve_per_second: 10, window: 10 },
-} as const
+  .refine((status) => [408, 425, 429].includes(status) || (status >= 500 && status <= 599), {
+    error: expecting('408, 425, 429 or a status from 500 to 599'),
+  })
 
 const { bulkhead, hedge, budget } = policyFields.shape
 
@@ -48,59 +31,18 @@ const policyChangeSchema = z
   })
   .meta({ id: 'RetryPolicyChange' })
 
-const toCamelCase = (key: string): string =>
-  key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-
-const WIRE_FIELD_BY_NAME = new Map(Object.keys(policySchema.shape).map((key) => [toCamelCase(key), key]))
-
-/** What the runtime says of its own fields, in the wire's words. */
-const toWireWords = (text: string): string =>
-  text.replace(/\b[a-z]+[A-Z]\w*/g, (word) => WIRE_FIELD_BY_NAME.get(word) ?? word)
-
-/** Of two durations that contradict each other it speaks in milliseconds. */
-const toSecondsText = (text: string): string =>
-  text.replace(
-    /^got ([\d.]+), takes at least (\w+), which is ([\d.]+)$/,
-    (_, got: string, least: string, ms: string) =>
-      `got ${Number(got) / 1000}, takes at least ${least}, which is ${Number(ms) / 1000}`,
-  )
-
-async function putPolicy(
-  hf: HoldfastLike,
-  policy: Partial<RetryPolicy> & { id: string },
-  by: RequestActor,
-): Promise<RetryPolicy> {
+/** Puts a policy. The runtime checks it as it checks the file: its problems have the field names and units of the wire. */
+async function putPolicy(hf: HoldfastLike, policy: { id: string }, by: RequestActor): Promise<RetryPolicy> {
   try {
-    return await hf.policies.put(policy, by)
+    return await hf.config.putWirePolicy(policy, by)
   } catch (error) {
-    if (!isHoldfastError(error, 'CONFIG_INVALID') && !isHoldfastError(error, 'INVALID_OPTIONS')) throw error
-    const details = problemsOfRuntimeError(error).map(({ path, message }) => ({
-      in: 'body',
-      path: toWireWords(path),
-      message: toWireWords(toSecondsText(message)),
-    }))
-    const said = details
-      .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
-      .join('; ')
-    throw new ApiError(error.code, `the body does not fit: ${said}`, { details })
+    if (isHoldfastError(error, 'CONFIG_INVALID') || isHoldfastError(error, 'INVALID_OPTIONS'))
+      throw createFieldErrors('body', problemsOf(error), error.code)
+    throw error
   }
 }
 
-/** A body whose parts are whole. */
-function withPartDefaults(wire: Record<string, unknown>): Record<string, unknown> {
-  const whole = { ...wire }
-  for (const [name, standards] of Object.entries(PART_DEFAULTS))
-    if (wire[name]) whole[name] = { ...standards, ...(wire[name] as object) }
-  return whole
-}
-
-/** The fields of a policy that the wire names, in the runtime's spelling. `whole` is any policy, for all the others. */
-function decodeFields(wire: object, whole: RetryPolicy): Partial<RetryPolicy> {
-  const decoded = policyCodec.decode({ ...policyCodec.encode(whole), ...wire }) as Record<string, unknown>
-  return Object.fromEntries(Object.keys(wire).map((key) => [toCamelCase(key), decoded[toCamelCase(key)]]))
-}
-
-/** Every policy, read and changed. */
+/** The routes of policies. */
 export function addPolicyRoutes({ hf, operation }: Routes): void {
   const inOrder = createSerializer()
   const find = async (name: string): Promise<RetryPolicy | undefined> => {
@@ -119,7 +61,7 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
       id: 'listPolicies',
       tag: 'policies',
       role: 'viewer',
-      summary: 'All policies with every value filled in',
+      summary: 'All policies with all their values, defaults included',
       query: z.strictObject(pagingParams),
       answers: { 200: { description: 'A page of policies', schema: pageSchema(recordSchemas.policy) } },
     },
@@ -153,33 +95,28 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
       method: 'put',
       id: 'putPolicy',
       role: 'admin',
-      summary: 'Creates or changes a policy, at once and for good',
+      summary: 'Creates or replaces a policy; it is in force at once and stored',
       description:
-        'It replaces what an earlier one said: fields that are left out come from the layers below, which are the file, its ' +
-        'defaults and the built-in ones. What would be in force must fit together. ' +
-        'If-Match takes an ETag, so that nobody overwrites what they have not seen; If-None-Match: * only creates. ' +
-        'Takes the role admin.',
+        'Replaces an earlier PUT: fields that are left out come from the file, its defaults and the built-in defaults. ' +
+        'The resulting values are checked together. If-Match with an ETag prevents lost updates; If-None-Match: * only ' +
+        'creates. Requires the role admin.',
       headers: preconditions,
       body: policyChangeSchema,
-      answers: { 200: { description: 'The policy as it is now', schema: recordSchemas.policy } },
-      errors: [412],
+      answers: { 200: { description: 'The policy after the change', schema: recordSchemas.policy } },
+      errors: ['PRECONDITION_FAILED'],
     },
-    ({ params, headers, body, by, c }) =>
+    ({ params, headers, json, by }) =>
       inOrder(async () => {
-        if (body.id !== undefined && body.id !== params.id)
-          throw new ApiError('BAD_REQUEST', `the body is about ${body.id}, the path about ${params.id}`, {
-            details: [{ in: 'body', path: 'id', message: 'takes the id of the path, or nothing' }],
-          })
+        const { reason: _, ...policy } = json
+        if (policy.id !== undefined && policy.id !== params.id)
+          throw fieldError(
+            'body',
+            'id',
+            `expected the id of the path (${params.id}) or none, got ${policy.id}`,
+          )
         const current = await find(params.id)
         assertPreconditions(headers, current && policyCodec.encode(current))
-        const {
-          reason: _,
-          schema: __,
-          ...wire
-        } = withPartDefaults((await c.req.json()) as Record<string, unknown>)
-        const any = current ?? (await hf.policies.get('default'))
-        const policy = await putPolicy(hf, { ...decodeFields(wire, any), id: params.id }, by)
-        const answer = policyCodec.encode(policy)
+        const answer = policyCodec.encode(await putPolicy(hf, { ...policy, id: params.id }, by))
         return { body: answer, headers: { etag: createEtag(answer) } }
       }),
   )
@@ -192,8 +129,8 @@ export function addPolicyRoutes({ hf, operation }: Routes): void {
       role: 'admin',
       summary: 'Deletes a policy that no operation is mapped to',
       headers: preconditions,
-      answers: { 204: { description: 'It is gone' } },
-      errors: [409, 412],
+      answers: { 204: { description: 'The policy is deleted' } },
+      errors: ['POLICY_IN_USE', 'PRECONDITION_FAILED'],
     },
     ({ params, headers, by }) =>
       inOrder(async () => {

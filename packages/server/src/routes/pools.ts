@@ -1,12 +1,13 @@
 import { proxyMember } from '@holdfast/proxy'
 import { z } from '@hono/zod-openapi'
 import { isHoldfastError, type Member, type Pool } from 'holdfast'
-import { ApiError } from '../http/errors.js'
+import { ApiError } from '../http/api-error.js'
 import { paginate } from '../http/page.js'
+import { MEMBER_STATUSES } from '../member-status.js'
 import type { Routes } from './routes.js'
 import { idParam, pageSchema, pagingParams } from './schemas.js'
 
-const statuses = z.enum(['available', 'open', 'half_open', 'resting', 'drained', 'disabled'])
+const memberStatus = z.enum(MEMBER_STATUSES)
 
 const poolSchema = z
   .object({
@@ -24,11 +25,11 @@ const memberSchema = z
     region: z.string().nullish(),
     cost: z.number().nullish(),
     tags: z.array(z.string()).nullish(),
-    status: statuses,
-    enabled: z.boolean().describe('False where it was disabled: it gets no calls until it is enabled.'),
+    status: memberStatus,
+    enabled: z.boolean().describe('False for a disabled member: it gets no calls until it is enabled.'),
     draining: z
       .boolean()
-      .describe('Whether it is draining: it gets no new calls, as before it is removed or restarted.'),
+      .describe('Whether the member is draining: it gets no new calls, for example before a restart.'),
     total_attempts: z.int(),
     success_count: z.int(),
     failure_count: z.int(),
@@ -38,6 +39,12 @@ const memberSchema = z
     score: z.number().nullish(),
   })
   .meta({ id: 'PoolMember' })
+
+/** A pool, as on the wire. */
+export type WirePool = z.input<typeof poolSchema>
+
+/** A member of a pool, as on the wire. */
+export type WireMember = z.input<typeof memberSchema>
 
 const weight = z.number().min(0).max(1_000_000)
 const reason = z.string().max(1000).optional()
@@ -61,15 +68,15 @@ const memberChangeSchema = z
   })
   .refine(({ enabled, draining }) => enabled !== true || draining !== true, {
     path: ['draining'],
-    message: 'a member is enabled or draining, not both',
+    message: 'expected enabled or draining, got both',
   })
   .meta({ id: 'PoolMemberChange' })
 
-/** Where a member is, without credentials. */
+/** The URL of a member; undefined where it could contain credentials. */
 function displayUrl(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const shown = (value as { toString(): string }).toString()
-  return /^[a-z][a-z\d+.-]*:\/\/[^\s@]*$/i.test(shown) ? shown : undefined
+  const text = (value as { toString(): string }).toString()
+  return /^[a-z][a-z\d+.-]*:\/\/[^\s@]*$/i.test(text) ? text : undefined
 }
 
 function encodeMember(hf: Routes['hf'], pool: Pool, member: Member) {
@@ -108,24 +115,23 @@ function encodePool(hf: Routes['hf'], pool: Pool) {
   return { id: pool.id, size: pool.size, by_status }
 }
 
-/** The pool of this name. @throws Refusal NOT_FOUND where there is none */
+/** The pool of this name. @throws ApiError NOT_FOUND where it does not exist */
 export function findPool(hf: Routes['hf'], name: string): Pool {
   try {
     return hf.pools.get(name)
   } catch (error) {
     if (!isHoldfastError(error, 'INVALID_OPTIONS')) throw error
-    throw new ApiError('NOT_FOUND', `there is no pool ${name}; GET /api/v1/pools lists them`)
+    throw new ApiError('NOT_FOUND', `pool ${name} not found; GET /api/v1/pools lists all pools`)
   }
 }
 
-/** Pools and their members. */
+/** The routes of pools and their members. */
 export function addPoolRoutes({ hf, operation }: Routes): void {
   const tag = 'pools'
 
-  const memberOf = (pool: Pool, name: string): Member => {
-    const member = pool.members().find((one) => one.id === name)
-    if (member === undefined) throw new ApiError('NOT_FOUND', `the pool ${pool.id} has no member ${name}`)
-    return member
+  const assertMember = (pool: Pool, name: string): void => {
+    if (!pool.members().some(({ id }) => id === name))
+      throw new ApiError('NOT_FOUND', `member ${name} of pool ${pool.id} not found`)
   }
 
   operation(
@@ -135,7 +141,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
       id: 'listPools',
       tag,
       role: 'viewer',
-      summary: 'All pools, and how their members stand',
+      summary: 'All pools with the number of members in each status',
       query: z.strictObject(pagingParams),
       answers: { 200: { description: 'A page of pools', schema: pageSchema(poolSchema) } },
     },
@@ -153,7 +159,7 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
       method: 'get',
       id: 'listPoolMembers',
       role: 'viewer',
-      summary: 'The members of a pool, and how each does',
+      summary: 'The members of a pool with their status and statistics',
       query: z.strictObject(pagingParams),
       answers: { 200: { description: 'A page of members', schema: pageSchema(memberSchema) } },
     },
@@ -172,15 +178,15 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
       role: 'operator',
       summary: 'Adds a member',
       description:
-        'The id is the host and port of the url where none is given. Like every change through the API it survives a ' +
-        'restart, and can be rolled back. Takes the role operator.',
+        'The default id is the host and port of the URL. Like every change through the API it survives a ' +
+        'restart, and can be rolled back. Requires the role operator.',
       body: newMemberSchema,
       answers: { 201: { description: 'The member', schema: memberSchema } },
     },
     async ({ params, body, by }) => {
       const pool = findPool(hf, params.id)
       const { reason: _, ...input } = body
-      // Says what is wrong with the url without repeating it.
+      // Validates the URL; the error does not repeat it, because it can contain credentials.
       const { id: named } = proxyMember(body.url)
       const member = await hf.pools.addMember(pool.id, { id: named, ...input }, by)
       return { status: 201, body: encodeMember(hf, findPool(hf, pool.id), member) }
@@ -199,16 +205,16 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
       ...one,
       method: 'patch',
       id: 'changePoolMember',
-      summary: 'Disables or drains a member, enables it again, or gives it another weight',
+      summary: 'Disables, drains or enables a member, or changes its weight',
       description:
-        'A member that is disabled or draining gets no new calls; those in flight end. `enabled: true` ends either, ' +
-        '`draining: false` ends draining alone. Takes the role operator.',
+        'A disabled or draining member gets no new calls; calls in flight continue. `enabled: true` ends both, ' +
+        '`draining: false` only draining. Requires the role operator.',
       body: memberChangeSchema,
       answers: { 200: { description: 'The member', schema: memberSchema } },
     },
     async ({ params, body, by }) => {
       const pool = findPool(hf, params.id)
-      memberOf(pool, params.member)
+      assertMember(pool, params.member)
       const { reason: _, ...update } = body
       const member = await hf.pools.changeMember(pool.id, params.member, update, by)
       return { body: encodeMember(hf, findPool(hf, pool.id), member) }
@@ -220,12 +226,12 @@ export function addPoolRoutes({ hf, operation }: Routes): void {
       ...one,
       method: 'delete',
       id: 'removePoolMember',
-      summary: 'Removes a member; its calls in flight end as they will',
-      answers: { 204: { description: 'It is gone' } },
+      summary: 'Removes a member; its calls in flight continue',
+      answers: { 204: { description: 'The member is removed' } },
     },
     async ({ params, by }) => {
       const pool = findPool(hf, params.id)
-      memberOf(pool, params.member)
+      assertMember(pool, params.member)
       await hf.pools.removeMember(pool.id, params.member, by)
       return { status: 204 }
     },

@@ -2,7 +2,7 @@ import { attemptCodec, type RetryAttempt, type RetryPolicy } from '@holdfast/run
 import { z } from '@hono/zod-openapi'
 import { classify, isHoldfastError, type RetryOptions } from 'holdfast'
 import { compileMatchers } from 'holdfast/internal'
-import { ApiError, retryAfterHeader } from '../http/errors.js'
+import { ApiError, retryAfterHeader } from '../http/api-error.js'
 import { RequestAttemptLog, summarizeError, TransientStatusError } from '../request/attempts.js'
 import { createRequestSignal } from '../request/request-signal.js'
 import { type IncomingResponse, type OutgoingRequest, sendRequest } from '../request/send.js'
@@ -12,24 +12,24 @@ import { findPool } from './pools.js'
 import type { Routes } from './routes.js'
 import { optionalWord, recordSchemas } from './schemas.js'
 
-/** What belongs to a connection, and not to a request that is handed on. */
+/** Headers that belong to a connection and are not forwarded. */
 const HOP_BY_HOP_HEADERS = new Set(
   'connection content-length expect host keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
     ' ',
   ),
 )
 
-const HOP_BY_HOP_MESSAGE = `belongs to the connection, which is made anew for each attempt: leave it out, as ${[...HOP_BY_HOP_HEADERS].join(', ')}`
+const HOP_BY_HOP_MESSAGE = `expected an end-to-end header, got one of the connection (${[...HOP_BY_HOP_HEADERS].join(', ')})`
 
 const headersSchema = z.record(
   z
     .string()
-    .regex(/^[\w!#$%&'*+.^`|~-]{1,200}$/, 'takes names of headers')
+    .regex(/^[\w!#$%&'*+.^`|~-]{1,200}$/, 'expected the name of a header')
     .refine((name) => !HOP_BY_HOP_HEADERS.has(name.toLowerCase()), HOP_BY_HOP_MESSAGE),
   z
     .string()
     .max(16_384)
-    .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'takes no control characters'),
+    .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value without control characters'),
 )
 
 const targetUrl = z
@@ -37,11 +37,11 @@ const targetUrl = z
   .max(8192)
   .refine(
     (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
-    'takes a whole http or https address',
+    'expected an absolute http or https URL',
   )
   .refine(
     (text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === '',
-    'takes no credentials: put them into headers.authorization',
+    'expected a URL without credentials: put them into headers.authorization',
   )
 
 const bodySchema = z
@@ -56,17 +56,18 @@ const bodySchema = z
       .openapi({ type: 'string', enum: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] }),
     headers: headersSchema.default({}),
     body: z.unknown().optional().openapi({
-      description: 'A text as it is; null is none; anything else is sent as JSON. Not for GET and HEAD.',
+      description:
+        'A string is sent as it is, null means no body, anything else is sent as JSON. Not allowed with GET and HEAD.',
     }),
     policy: optionalWord,
   })
   .refine(({ method, body }) => body == null || (method !== 'GET' && method !== 'HEAD'), {
     path: ['body'],
-    error: 'is not for GET, which is the method where none is given, nor for HEAD: give another, or no body',
+    error: 'expected no body with GET and HEAD, got one; GET is the default method',
   })
   .meta({ id: 'ProxiedRequest' })
 
-const answerSchema = z
+const responseSchema = z
   .object({
     status: z.int(),
     headers: z.record(z.string(), z.string()),
@@ -77,10 +78,10 @@ const answerSchema = z
   })
   .meta({ id: 'ProxiedResponse' })
 
-/** Errors after which a request provably never left. */
+/** Matches errors after which the request was certainly not sent. */
 const wasNotSent = compileMatchers(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
-/** For a request that must not arrive twice: of what its policy retries, that alone after which it never left. */
+/** Retry options for a request that must not arrive twice: only errors before the request was sent are retried. */
 const retryOnlyUnsent = ({ abortExceptions }: RetryPolicy): RetryOptions => ({
   abortOn: [...(abortExceptions ?? []), (error) => !wasNotSent(error, classify(error))],
 })
@@ -88,17 +89,17 @@ const retryOnlyUnsent = ({ abortExceptions }: RetryPolicy): RetryOptions => ({
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
 function encodeBody({ body, isTruncated }: IncomingResponse): Record<string, unknown> {
-  const more = isTruncated ? { truncated: isTruncated } : {}
+  const flags = isTruncated ? { truncated: isTruncated } : {}
   try {
-    return { body: strictUtf8.decode(body), ...more }
+    return { body: strictUtf8.decode(body), ...flags }
   } catch {
-    return { body: body.toString('base64'), body_encoding: 'base64', ...more }
+    return { body: body.toString('base64'), body_encoding: 'base64', ...flags }
   }
 }
 
-/** One request through a pool, under a policy. */
+/** The route that sends one request through a pool. */
 export function addRequestRoutes({ hf, operation, settings, ending }: Routes): void {
-  const mayBePrivate = () =>
+  const arePrivateTargetsAllowed = () =>
     settings.allowPrivateTargets ?? hf.config.current.proxy?.allowPrivateTargets ?? false
 
   operation(
@@ -110,20 +111,20 @@ export function addRequestRoutes({ hf, operation, settings, ending }: Routes): v
       role: 'operator',
       summary: 'Sends one request through a pool under a policy',
       description:
-        'Answers 200 with what came back, whatever its status, and with every attempt. Redirects are not followed. Without ' +
-        '`policy` the pool’s applies, else the default. At most 1 MiB of the body is answered. Takes the role operator.',
+        'Responds 200 with the response of the target, whatever its status, and with all attempts. Redirects are not followed. ' +
+        'The default of `policy` is that of the pool, else `default`. At most 1 MiB of the body is returned. Requires the role operator.',
       body: bodySchema,
-      answers: { 200: { description: 'The last answer and all attempts', schema: answerSchema } },
-      errors: [404, 502, 504],
+      answers: { 200: { description: 'The last response and all attempts', schema: responseSchema } },
+      errors: ['NOT_FOUND', 'UPSTREAM_FAILED', 'TOTAL_TIMEOUT'],
     },
     async ({ body, c }) => {
       const { pool, method } = body
       const url = new URL(body.url)
-      const allowPrivate = mayBePrivate()
+      const allowPrivate = arePrivateTargetsAllowed()
       if (!allowPrivate) await assertPublicTarget(url)
       if (pool !== undefined) findPool(hf, pool)
-      const named = body.policy ?? (pool && hf.config.current.pools?.[pool]?.policy) ?? 'default'
-      const policy = await hf.policies.get(named)
+      const policyId = body.policy ?? (pool && hf.config.current.pools?.[pool]?.policy) ?? 'default'
+      const policy = await hf.policies.get(policyId)
       const headers: Record<string, string> = {
         'accept-encoding': 'identity',
         'user-agent': 'holdfast',
@@ -132,17 +133,17 @@ export function addRequestRoutes({ hf, operation, settings, ending }: Routes): v
       const text =
         body.body == null ? undefined : typeof body.body === 'string' ? body.body : JSON.stringify(body.body)
       if (text !== undefined && typeof body.body !== 'string') headers['content-type'] ??= 'application/json'
-      const twice =
+      const canRepeat =
         !['POST', 'PATCH'].includes(method) || policy.retryNonIdempotent || 'idempotency-key' in headers
 
       const log = new RequestAttemptLog(settings.clock)
-      const ear = new SessionListener(hf, c.get('requestId'))
+      const session = new SessionListener(hf, c.get('requestId'))
       const { signal, done } = createRequestSignal(c.req.raw.signal, ending)
       const attempts = async (last?: IncomingResponse) =>
-        withStatus((await ear.attempts()) ?? log.attempts, last).map(attemptCodec.encode)
-      let answer: IncomingResponse
+        withStatus((await session.attempts()) ?? log.attempts, last).map(attemptCodec.encode)
+      let response: IncomingResponse
       try {
-        answer = await hf.run(
+        response = await hf.run(
           'request',
           (attempt) => {
             const outgoing: OutgoingRequest = {
@@ -157,7 +158,7 @@ export function addRequestRoutes({ hf, operation, settings, ending }: Routes): v
           },
           {
             policy,
-            ...(twice ? {} : { retry: retryOnlyUnsent(policy) }),
+            ...(canRepeat ? {} : { retry: retryOnlyUnsent(policy) }),
             name: `request ${url.host}`,
             context: { method, host: url.host },
             correlationId: c.get('requestId'),
@@ -166,18 +167,18 @@ export function addRequestRoutes({ hf, operation, settings, ending }: Routes): v
           },
         )
       } catch (error) {
-        if (error instanceof TransientStatusError) answer = error.answer
+        if (error instanceof TransientStatusError) response = error.response
         else throw createRequestError(error, await attempts())
       } finally {
         done()
-        ear.close()
+        session.close()
       }
       return {
         body: {
-          status: answer.status,
-          headers: answer.headers,
-          ...encodeBody(answer),
-          attempts: await attempts(answer),
+          status: response.status,
+          headers: response.headers,
+          ...encodeBody(response),
+          attempts: await attempts(response),
         },
       }
     },
@@ -187,13 +188,13 @@ export function addRequestRoutes({ hf, operation, settings, ending }: Routes): v
 const lowerCaseNames = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-/** Sessions do not know what is in a result: the attempt that succeeded has the status of the answer. */
+/** Sets the status of the successful attempt, because sessions do not record results. */
 const withStatus = (attempts: readonly RetryAttempt[], last: IncomingResponse | undefined): RetryAttempt[] =>
   attempts.map((attempt) =>
     attempt.success && last !== undefined ? { ...attempt, statusCode: last.status } : attempt,
   )
 
-/** Why there is no answer, with the attempts that were made. */
+/** The error of a request without a response; its details are the attempts. */
 function createRequestError(error: unknown, attempts: readonly unknown[]): ApiError {
   if (error instanceof ApiError) return error
   const { message } = summarizeError(error)

@@ -19,18 +19,18 @@ import { addPoolRoutes } from './pools.js'
 import { addRequestRoutes } from './request.js'
 import { addSessionRoutes } from './sessions.js'
 
-/** What the routes are made of. */
+/** The dependencies of the routes. */
 export interface Routes {
   readonly hf: HoldfastLike
   readonly settings: AppSettings
   readonly operation: ReturnType<typeof createOperationRegistrar>
   readonly feed: EventFeed
   readonly jobs: JobRegistry
-  /** Aborted when the server does not wait any longer. */
+  /** Aborted when the server cancels requests in progress. */
   readonly ending: AbortSignal
 }
 
-/** Adds everything below `/api/v1`. A path with a word in it comes before one with a name in the same place. */
+/** Adds all routes below `/api/v1`. A literal path is added before a path with a parameter in the same place. */
 export function addRoutes(routes: Routes): void {
   addDefaultPolicyRoutes(routes)
   addPolicyRoutes(routes)

@@ -13,19 +13,20 @@ import {
   windowSchema,
 } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { HTTP_STATUS_BY_CODE } from '../http/codes.js'
+import { ERROR_CODES } from '../http/error-codes.js'
+import { expecting } from '../http/validation.js'
 
-/** A policy whose endless attempts OpenAPI can say: JSON has no Infinity, a word stands for it. */
+/** The fields of a policy with a description of unlimited attempts: JSON has no Infinity, so it is a string. */
 export const policyFields = policySchema.extend({
   max_attempts: policySchema.shape.max_attempts.meta({
     type: ['integer', 'string'],
     minimum: 1,
     pattern: '^Infinity$',
-    description: 'A whole number from 1, or the word Infinity.',
+    description: 'An integer from 1, or the string Infinity.',
   }),
 })
 
-/** Records under the names they have in OpenAPI. */
+/** The schemas of records with their names in OpenAPI. */
 export const recordSchemas = {
   policy: policyFields.meta({ id: 'RetryPolicy' }),
   session: sessionSchema.meta({ id: 'RetrySession' }),
@@ -41,9 +42,7 @@ export const recordSchemas = {
   window: windowSchema.meta({ id: 'MetricsWindow' }),
 }
 
-const ERROR_CODES = Object.keys(HTTP_STATUS_BY_CODE) as [keyof typeof HTTP_STATUS_BY_CODE]
-
-/** What every error is answered with. */
+/** The body of every error response. */
 export const errorResponseSchema = z
   .object({
     error: z.enum(ERROR_CODES),
@@ -51,24 +50,24 @@ export const errorResponseSchema = z
     details: z
       .array(z.unknown())
       .optional()
-      .describe('With status 400 what is wrong with which field: `{ in?, path, message }` each.'),
+      .describe('With status 400 the problems of fields: `{ in?, path, message }` each.'),
   })
   .meta({ id: 'Error' })
 
-/** A part of a list, and where the next begins. */
+/** A page of a list with the cursor of the next page. */
 export const pageSchema = <S extends z.ZodType>(item: S) =>
   z.object({ items: z.array(item), cursor: z.string().optional() })
 
-/** A whole number in a query. */
-const integerBetween = (least: number, most: number) =>
+/** An integer in a query. */
+const integerBetween = (minimum: number, maximum: number) =>
   z
     .string()
-    .regex(/^\d{1,9}$/, 'takes a whole number')
+    .regex(/^\d{1,9}$/, { error: expecting('an integer') })
     .transform(Number)
-    .pipe(z.int().min(least).max(most))
-    .openapi({ type: 'integer', minimum: least, maximum: most })
+    .pipe(z.int().min(minimum).max(maximum))
+    .openapi({ type: 'integer', minimum, maximum })
 
-/** How much of a list, and from where. */
+/** The parameters of a page. */
 export const pagingParams = {
   limit: integerBetween(1, 1000).default(100),
   cursor: z.string().min(1).max(2000).optional(),
@@ -77,36 +76,36 @@ export const pagingParams = {
 /** A point in time in a query. */
 const timestampParam = () =>
   z.iso
-    .datetime({ offset: true, error: 'takes a time as in 2026-01-29T12:00:00Z' })
+    .datetime({ offset: true, error: expecting('a time such as 2026-01-29T12:00:00Z') })
     .transform((text) => new Date(text))
     .optional()
 
-/** A stretch of time: at or after, and before. */
+/** A time range: from is inclusive, to is exclusive. */
 export const timeRangeParams = { from: timestampParam(), to: timestampParam() }
 
 export const orderParam = z.enum(['oldest', 'newest']).optional()
 
-/** How many hours back. */
+/** The length of a time range that ends now, in hours. */
 export const hoursParam = integerBetween(1, 168).default(24)
 
-/** A word to filter by. */
+/** A string to filter by. */
 export const optionalWord = z.string().min(1).max(500).optional()
 
-/** Yes or no in a query. */
+/** A boolean in a query. */
 export const booleanParam = z
   .enum(['true', 'false'])
   .transform((text) => text === 'true')
   .optional()
 
-/** The name of a thing in a path. */
+/** An id in a path. */
 export const idParam = z.string().min(1).max(500)
 
-/** A parameter that may be given several times. */
+/** A parameter that can be given several times. */
 export const repeatableParam = <S extends z.ZodType<string>>(one: S) =>
   z
     .union([one, z.array(one).max(100)])
     .transform((input) => (Array.isArray(input) ? input : [input]))
     .optional()
 
-/** A body that says why, and nothing else. */
+/** A body with only a reason. */
 export const reasonBody = z.strictObject({ reason: z.string().max(1000).optional() }).meta({ id: 'Reason' })

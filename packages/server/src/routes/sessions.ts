@@ -1,6 +1,6 @@
 import { sessionCodec } from '@holdfast/runtime'
 import { z } from '@hono/zod-openapi'
-import { ApiError } from '../http/errors.js'
+import { ApiError } from '../http/api-error.js'
 import type { Routes } from './routes.js'
 import {
   booleanParam,
@@ -14,7 +14,7 @@ import {
   timeRangeParams,
 } from './schemas.js'
 
-/** Calls that failed at least once: those that run, and those that ended. */
+/** The routes of sessions: calls with at least one failed attempt, running or ended. */
 export function addSessionRoutes({ hf, operation }: Routes): void {
   const tag = 'sessions'
 
@@ -26,9 +26,9 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
       tag,
       role: 'viewer',
       reads: 'session.read',
-      summary: 'Calls that failed at least once, newest first',
+      summary: 'Calls with at least one failed attempt, newest first',
       description:
-        '`active=true` lists those that run now, with the time of their next attempt. Takes the role viewer.',
+        '`active=true` lists running calls with the time of their next attempt. Requires the role viewer.',
       query: z.strictObject({
         ...pagingParams,
         ...timeRangeParams,
@@ -50,8 +50,8 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
   )
 
   const one = { tag, params: z.object({ id: idParam }) } as const
-  const unknown = (name: string) =>
-    new ApiError('NOT_FOUND', `there is no session ${name}: it never failed, or is no longer kept`)
+  const createNotFound = (name: string) =>
+    new ApiError('NOT_FOUND', `session ${name} not found: the call did not fail, or the session has expired`)
 
   operation(
     {
@@ -66,7 +66,7 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
     },
     async ({ params }) => {
       const session = await hf.sessions.get(params.id)
-      if (session === undefined) throw unknown(params.id)
+      if (session === undefined) throw createNotFound(params.id)
       return { body: sessionCodec.encode(session) }
     },
   )
@@ -78,18 +78,18 @@ export function addSessionRoutes({ hf, operation }: Routes): void {
       path: '/sessions/{id}/cancel',
       id: 'cancelSession',
       role: 'operator',
-      summary: 'Cancels a call that runs: it rejects with CANCELLED',
+      summary: 'Cancels a running call, which rejects with CANCELLED',
       optionalBody: reasonBody,
       answers: {
         200: {
-          description: 'Whether it was running',
+          description: 'Whether the call was running',
           schema: z.object({ session_id: z.string(), cancelled: z.boolean() }),
         },
       },
     },
     async ({ params, by }) => {
       const cancelled = await hf.sessions.cancel(params.id, by)
-      if (!cancelled && (await hf.sessions.get(params.id)) === undefined) throw unknown(params.id)
+      if (!cancelled && (await hf.sessions.get(params.id)) === undefined) throw createNotFound(params.id)
       return { body: { session_id: params.id, cancelled } }
     },
   )

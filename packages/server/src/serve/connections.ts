@@ -2,8 +2,8 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * The connections of a server, and how many requests of each are under way. A server that closes knows only those as idle that
- * have asked before; browsers and clients that connect ahead would hold it up.
+ * Counts the requests in progress of each connection. Node considers a connection idle only after its first request, so that
+ * browsers and clients that connect in advance would delay a close.
  */
 export class ConnectionTracker {
   private readonly requestsBySocket = new Map<Socket, number>()
@@ -17,20 +17,20 @@ export class ConnectionTracker {
     })
   }
 
-  /** A request is under way until its answer is out. */
-  onRequest(answer: ServerResponse): void {
-    // The answer to a pipelined request has no socket of its own yet.
-    const { socket } = answer.req
+  /** Counts a request until its response is sent. */
+  onRequest(response: ServerResponse): void {
+    // The response to a pipelined request has no socket yet, but its request has.
+    const { socket } = response.req
     this.changeCount(socket, 1)
-    answer.once('close', () => this.changeCount(socket, -1))
+    response.once('close', () => this.changeCount(socket, -1))
   }
 
-  /** Whether a request of this connection is under way. */
+  /** Whether a request of this connection is in progress. */
   isBusy(socket: Socket): boolean {
     return (this.requestsBySocket.get(socket) ?? 0) > 0
   }
 
-  /** Ends those with nothing under way, and the others once that is answered. */
+  /** Ends the connections without a request in progress, and the others after their responses. */
   closeIdle(): void {
     this.isClosing = true
     for (const [socket, count] of this.requestsBySocket) if (count === 0) socket.destroySoon()

@@ -5,29 +5,29 @@ import { parseDuration } from 'holdfast/internal'
 import { z } from 'zod'
 import type { ConnectionTracker } from './connections.js'
 
-/** Timeouts and the limit of connections, which keep slow or idle clients from exhausting the server. */
+/** Timeouts and the connection limit, which prevent slow or idle clients from exhausting the server. */
 export interface LimitOptions {
   /**
-   * How long a client may take to send the head of a request, counted from the connection for its first one.
+   * How long a client can take to send the head of a request. For the first request the time begins with the connection.
    * @defaultValue `server.header_timeout` of the file, else '10s'
    */
   headerTimeout?: Duration | undefined
   /**
-   * How long a client may take to send a whole request, its body included. How long its answer takes is not limited.
+   * How long a client can take to send a whole request, body included. The duration of the response is not limited.
    * @defaultValue `server.request_timeout` of the file, else '60s'
    */
   requestTimeout?: Duration | undefined
   /**
-   * How long a connection stays open without a request, and how long a client may leave an answer unread. Waiting for an
-   * answer or for the next event of the stream is not idle.
+   * How long a connection stays open without a request, and how long a client can leave a response unread. Waiting for a
+   * response or for the next event of the stream does not count as idle.
    * @defaultValue `server.idle_timeout` of the file, else '60s'
    */
   idleTimeout?: Duration | undefined
-  /** How many connections may be open; further ones are closed at once. @defaultValue `server.max_connections` of the file, else 10000 */
+  /** The maximum number of open connections; further ones are closed at once. @defaultValue `server.max_connections` of the file, else 10000 */
   maxConnections?: number | undefined
 }
 
-/** {@link LimitOptions} checked and filled in; milliseconds. */
+/** {@link LimitOptions} with all defaults filled in; durations are milliseconds. */
 export interface ServerLimits {
   readonly headerTimeout: number
   readonly requestTimeout: number
@@ -35,7 +35,7 @@ export interface ServerLimits {
   readonly maxConnections: number
 }
 
-/** The longest timeout that Node's timers take. */
+/** The longest duration of a timer of Node. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 const timeoutField = (fallback: number) =>
@@ -57,7 +57,7 @@ const limitsSchema = z.object({
     .default(10_000),
 })
 
-/** The limits of a server: its options before its file before the defaults. @throws INVALID_OPTIONS */
+/** The limits of a server: options have precedence over the file, the file over the defaults. @throws INVALID_OPTIONS */
 export function resolveLimits(options: LimitOptions, file: LimitOptions): ServerLimits {
   const { headerTimeout, requestTimeout, idleTimeout, maxConnections } = options
   const read = limitsSchema.safeParse({
@@ -68,29 +68,29 @@ export function resolveLimits(options: LimitOptions, file: LimitOptions): Server
   })
   if (read.success) return read.data
   const details = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-  throw new HoldfastError('INVALID_OPTIONS', `the server cannot be started: ${details.join('; ')}`, {
+  throw new HoldfastError('INVALID_OPTIONS', `invalid server options: ${details.join('; ')}`, {
     details,
   })
 }
 
-/** The options of Node's server that follow from the limits. */
+/** The options of a Node server that follow from the limits. */
 export const serverOptions = ({ headerTimeout, requestTimeout, idleTimeout }: ServerLimits) => ({
-  // Node requires that the head has at most the time of the whole request.
+  // Node requires that the timeout of the head is not longer than that of the whole request.
   headersTimeout: Math.min(headerTimeout, requestTimeout),
   requestTimeout,
   keepAliveTimeout: idleTimeout,
   // How often Node checks for connections that have timed out.
   connectionsCheckingInterval: Math.min(5000, Math.max(50, Math.min(headerTimeout, requestTimeout) / 2)),
-  // A missing Host is rejected with the others, so that its answer has the headers of every answer.
+  // A missing Host header is rejected by findHeadProblem, so that the response has the usual headers.
   requireHostHeader: false,
-  // Used by HTTPS alone.
+  // Only HTTPS servers use it.
   handshakeTimeout: headerTimeout,
 })
 
-/** How often reaching the limit of connections is logged at most. */
+/** The minimum time between two warnings about the connection limit. */
 const LOG_EVERY_MS = 60_000
 
-/** Applies the limits that Node has no option for. */
+/** Applies the limits for which Node has no option. */
 export function enforceLimits(
   server: Server,
   connections: ConnectionTracker,

@@ -3,40 +3,40 @@ import { type Clock, type Member, Pool } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import type { HoldfastLike } from '../runtime-api.js'
 
-/** How often, where the file says nothing, and how long a test may take. */
+/** The default interval of probes, and how long a probe can take. */
 const PROBE_INTERVAL_MS = 30_000
 const PROBE_TIMEOUT_MS = 10_000
 
-/** How many tests run at a time. */
+/** How many probes run at a time. */
 const MAX_CONCURRENT_PROBES = 16
 
-/** Tests that run until they are stopped. */
+/** Probes that run until they are closed. */
 export interface MemberProbes {
   close(): void
 }
 
-/** Asks for a url through one member. True where anything but a fault of the server came back. */
+/** Requests a URL through one member. True for every response but a server error or a rejected credential. */
 async function isMemberReachable(member: Member, url: string, signal: AbortSignal): Promise<boolean> {
-  const probePool = new Pool({ id: 'probe', members: [{ id: member.id, value: member.value }] })
-  const get = createProxyFetch(probePool, { retry: false, timeout: { attempt: PROBE_TIMEOUT_MS } })
-  const answer = await get(url, { signal, redirect: 'manual' })
-  await answer.body?.cancel()
-  return answer.status < 500 && answer.status !== 407
+  const pool = new Pool({ id: 'probe', members: [{ id: member.id, value: member.value }] })
+  const get = createProxyFetch(pool, { retry: false, timeout: { attempt: PROBE_TIMEOUT_MS } })
+  const response = await get(url, { signal, redirect: 'manual' })
+  await response.body?.cancel()
+  return response.status < 500 && response.status !== 407
 }
 
 /**
- * Tests members that were set aside, as `pools.ID.probe` says, so that they come back though no request comes by: each one
- * whose time is up is asked for the url, and its breaker told how that went.
+ * Probes members whose breaker is not closed, as configured by `pools.ID.probe`, so that they recover without traffic. The
+ * outcome of each probe is recorded by the breaker of the member.
  */
 export function startMemberProbes(hf: HoldfastLike, clock: Clock = systemClock): MemberProbes {
   const controller = new AbortController()
   const { signal } = controller
   const timers = new Set<unknown>()
 
-  const round = async (poolId: string, url: string): Promise<void> => {
+  const probePool = async (poolId: string, url: string): Promise<void> => {
     const pool = hf.pools.get(poolId)
     const due = pool.members().filter(({ id }) => pool.breaker(id).state !== 'closed')
-    const next = async (): Promise<void> => {
+    const probeNext = async (): Promise<void> => {
       for (let member = due.pop(); member !== undefined && !signal.aborted; member = due.pop()) {
         const permit = pool.breaker(member.id).admit()
         if (permit === undefined) continue
@@ -49,18 +49,18 @@ export function startMemberProbes(hf: HoldfastLike, clock: Clock = systemClock):
         }
       }
     }
-    await Promise.all(Array.from({ length: MAX_CONCURRENT_PROBES }, next))
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_PROBES }, probeNext))
   }
 
-  const every = (poolId: string): void => {
+  const scheduleRound = (poolId: string): void => {
     const wait = hf.config.current.pools?.[poolId]?.probe?.interval ?? PROBE_INTERVAL_MS
     const timer = clock.setTimer(() => {
       timers.delete(timer)
       const url = hf.config.current.pools?.[poolId]?.probe?.url
-      // A pool that is gone, or has no url any more, is asked again when its time comes: the file may change back.
-      const done = url === undefined ? Promise.resolve() : round(poolId, url).catch(() => {})
+      // A pool that is gone, or that has no URL any more, keeps its timer, because the file can change back.
+      const done = url === undefined ? Promise.resolve() : probePool(poolId, url).catch(() => {})
       void done.then(() => {
-        if (!signal.aborted) every(poolId)
+        if (!signal.aborted) scheduleRound(poolId)
       })
     }, wait)
     ;(timer as { unref?(): void } | undefined)?.unref?.()
@@ -68,15 +68,15 @@ export function startMemberProbes(hf: HoldfastLike, clock: Clock = systemClock):
   }
 
   const known = new Set<string>()
-  const look = (): void => {
+  const startNewPools = (): void => {
     for (const [id, { probe }] of Object.entries(hf.config.current.pools ?? {})) {
       if (probe === undefined || known.has(id)) continue
       known.add(id)
-      every(id)
+      scheduleRound(id)
     }
   }
-  look()
-  const off = hf.events.on('config_reloaded', look)
+  startNewPools()
+  const off = hf.events.on('config_reloaded', startNewPools)
   return {
     close() {
       off()

@@ -11,7 +11,7 @@ import { type Built, buildApp } from '../app/build-app.js'
 import { isLoopback } from '../auth/local-request.js'
 import { listTokens } from '../auth/tokens.js'
 import { SECURITY_HEADERS } from '../http/security-headers.js'
-import type { AppOptions } from '../options.js'
+import { type AppOptions, DEFAULT_PORT } from '../options.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { ConnectionTracker } from './connections.js'
 import {
@@ -25,36 +25,36 @@ import { findHeadProblem, handleMalformed, rejectMalformed } from './malformed-r
 import { startMemberProbes } from './member-probes.js'
 import { UnreadBodies } from './unread-bodies.js'
 
-/** What a server is made of: what an app is, and where it listens. */
+/** The options of a server: those of its app, its limits and its address. */
 export interface ServeOptions extends AppOptions, LimitOptions {
-  /** The port; 0 takes a free one. @defaultValue `server.port` of the file, else 8000 */
+  /** The port; 0 selects a free one. @defaultValue `server.port` of the file, else 8000 */
   port?: number | undefined
-  /** The files of a certificate and its key: HTTPS. @defaultValue `server.tls` of the file */
+  /** The files of a certificate and its key, for HTTPS. @defaultValue `server.tls` of the file */
   tls?: { cert: string; key: string } | undefined
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface RunningServer {
   readonly app: HttpApp
-  /** Where it is: `http://127.0.0.1:8000`. */
+  /** The address of the server, such as `http://127.0.0.1:8000`. */
   readonly url: string
   readonly host: string
   readonly port: number
   /**
-   * Takes no new requests, ends streams, waits for the rest (10 s) and answers what still runs with CANCELLED. A second call
+   * Accepts no new requests, ends streams, waits up to 10 s for requests in progress and answers the others with CANCELLED. A second call
    * waits for the first.
    */
   close(): Promise<void>
 }
 
-/** A server that can be closed together with its runtime. */
+/** A running server that can be closed together with its runtime. */
 interface StartedServer extends RunningServer {
-  /** Closes it, and the runtime with it: calls that requests wait for end as the runtime ends them, and are answered. */
+  /** Closes the server and the runtime. Requests that wait for calls are answered when the runtime has ended the calls. */
   closeWith(runtime: () => Promise<unknown>): Promise<void>
 }
 
 const createOptionsError = (problem: string, cause?: unknown) =>
-  new HoldfastError('INVALID_OPTIONS', `the server cannot be started: ${problem}`, {
+  new HoldfastError('INVALID_OPTIONS', `cannot start the server: ${problem}`, {
     details: [problem],
     ...(cause === undefined ? {} : { cause }),
   })
@@ -70,16 +70,16 @@ function readCertificateFile(file: string, what: string): Buffer {
   }
 }
 
-/** How long a close waits for requests that are under way, for those that only read, and for the last answers to go out. */
+/** How long a close waits for requests in progress, for requests that only read, and for the last responses. */
 const CLOSE_TIMEOUT_MS = 10_000
 const READ_CLOSE_TIMEOUT_MS = 500
 const FINAL_TIMEOUT_MS = 1000
 
 /**
- * Starts a server for a runtime. On an address of this machine alone it is open to whoever is there while no token exists;
- * on any other it refuses to start without one.
+ * Starts a server for a runtime. On a loopback address, programs of this machine need no token as long as none exists;
+ * on any other address the server does not start without a token.
  *
- * @throws INVALID_OPTIONS where options are wrong, a token is missing, a file cannot be read or the port is taken
+ * @throws INVALID_OPTIONS where options are not valid, a token is missing, a file cannot be read or the port is in use
  *
  * @example
  * ```ts
@@ -99,19 +99,24 @@ export async function serve(hf: HoldfastLike, options: ServeOptions = {}): Promi
   return startServer(hf, options)
 }
 
-/** As {@link serve} does, for who owns the runtime too. */
+/** Starts a server as {@link serve} does, for a caller that also closes the runtime. */
 export async function startServer(hf: HoldfastLike, options: ServeOptions): Promise<StartedServer> {
-  const own = hf.config.current.server ?? {}
-  const { port = own.port ?? 8000, tls = own.tls, host = own.host ?? '127.0.0.1', ...others } = options
+  const fileOptions = hf.config.current.server ?? {}
+  const {
+    port = fileOptions.port ?? DEFAULT_PORT,
+    tls = fileOptions.tls,
+    host = fileOptions.host ?? '127.0.0.1',
+    ...others
+  } = options
   const { headerTimeout, requestTimeout, idleTimeout, maxConnections, ...rest } = others
-  const limits = resolveLimits({ headerTimeout, requestTimeout, idleTimeout, maxConnections }, own)
+  const limits = resolveLimits({ headerTimeout, requestTimeout, idleTimeout, maxConnections }, fileOptions)
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw createOptionsError('port: expected a whole number from 0 to 65535')
+    throw createOptionsError(`port: expected an integer from 0 to 65535, got ${String(port)}`)
   if (!isLoopback(host) && (await listTokens(hf)).length === 0)
     throw createOptionsError(
-      `host: ${host} can be reached from other machines, and there is no token; ${
+      `host: ${host} can be reached from other machines, and no token exists; ${
         hf.store.private ? MEMORY_STORE_MESSAGE : ''
-      }make one with holdfast token create NAME --role admin, or listen on 127.0.0.1`,
+      }create one with holdfast token create NAME --role admin, or listen on 127.0.0.1`,
     )
   const secured =
     tls === undefined
@@ -119,11 +124,11 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
       : { cert: readCertificateFile(tls.cert ?? '', 'cert'), key: readCertificateFile(tls.key ?? '', 'key') }
   const built = buildApp(hf, { ...rest, host })
   const { app } = built
-  const listener = getRequestListener(app.fetch as never, { errorHandler: unreadable })
+  const listener = getRequestListener(app.fetch as never, { errorHandler: answerInvalidUrl })
   const unread = new UnreadBodies()
   const server = createServer(secured, limits, (incoming, outgoing) => {
     connections.onRequest(outgoing)
-    // RFC 9112, 6.1: such a message may hold another one.
+    // RFC 9112, 6.1: the connection must be closed after such a message, because it can hide a second request.
     if (incoming.httpVersion === '1.0' && 'transfer-encoding' in incoming.headers)
       outgoing.shouldKeepAlive = false
     const problem = findHeadProblem(incoming)
@@ -142,35 +147,35 @@ export async function startServer(hf: HoldfastLike, options: ServeOptions): Prom
     throw error
   }
   const probes = startMemberProbes(hf)
-  const { port: taken } = server.address() as AddressInfo
-  const shown = host.includes(':') ? `[${host}]` : host
+  const { port: actualPort } = server.address() as AddressInfo
+  const urlHost = host.includes(':') ? `[${host}]` : host
   let closing: Promise<void> | undefined
-  const end = (runtime?: () => Promise<unknown>): Promise<void> => {
+  const closeWith = (runtime?: () => Promise<unknown>): Promise<void> => {
     probes.close()
     closing ??= shutdown({ server, connections, built, clock, runtime })
     return closing
   }
   return {
     app,
-    url: `${secured === undefined ? 'http' : 'https'}://${shown}:${taken}`,
+    url: `${secured === undefined ? 'http' : 'https'}://${urlHost}:${actualPort}`,
     host,
-    port: taken,
-    close: () => end(),
-    closeWith: end,
+    port: actualPort,
+    close: () => closeWith(),
+    closeWith,
   }
 }
 
-/** Where tokens are, said where there is nowhere to keep one. */
+/** The hint for a store that keeps no tokens. */
 const MEMORY_STORE_MESSAGE =
-  'tokens are kept in the store, and store: memory keeps none for another process: set store: sqlite:FILE or files:DIR, then '
+  'tokens are kept in the store, and store: memory is not shared with other processes: set store: sqlite:FILE or files:DIR, then '
 
-/** Answers a request whose address or Host cannot be read. */
-const unreadable = (): Response =>
+/** Answers a request whose URL or Host header is not valid. */
+const answerInvalidUrl = (): Response =>
   Response.json(
     {
       error: 'BAD_REQUEST',
-      message: 'the address or the Host header cannot be read',
-      details: [{ in: 'header', path: 'host', message: 'cannot be read, or the address cannot' }],
+      message: 'the URL or the Host header is not valid',
+      details: [{ in: 'header', path: 'host', message: 'the URL or the Host header is not valid' }],
     },
     { status: 400, headers: { ...SECURITY_HEADERS, 'x-request-id': randomUUID(), connection: 'close' } },
   )
@@ -187,7 +192,10 @@ function createServer(
   try {
     return createSecure({ ...options, ...secured }, listener) as unknown as Server
   } catch (error) {
-    throw createOptionsError('tls: the certificate and the key do not fit together, or are none', error)
+    throw createOptionsError(
+      'tls: expected a certificate and its key in PEM, got files that are not or do not match',
+      error,
+    )
   }
 }
 
@@ -196,7 +204,10 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     const failed = (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? createOptionsError(`port: ${port} on ${host} is taken; choose another, or 0 for any`, error)
+          ? createOptionsError(
+              `port: ${port} on ${host} is already in use; choose another port, or 0 for a free one`,
+              error,
+            )
           : createOptionsError(`${host}:${port}: ${error.message}`, error),
       )
     server.once('error', failed)
@@ -207,7 +218,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   })
 }
 
-/** Resolves when `ended` does, or when its time is over. */
+/** Resolves when `ended` does, or after a timeout. */
 async function withTimeout(clock: Clock, ended: Promise<void>, ms: number): Promise<void> {
   let timer: unknown
   const over = new Promise<void>((resolve) => {
@@ -230,13 +241,13 @@ async function shutdown({ server, connections, built, clock, runtime }: Shutdown
   try {
     await built.close()
     connections.closeIdle()
-    // Who reads needs the store, which ends with the runtime; whose call runs on is answered when that has ended it.
+    // Requests that read need the store, which closes with the runtime; requests that wait for calls are answered when the runtime has ended the calls.
     await withTimeout(clock, closed, runtime === undefined ? CLOSE_TIMEOUT_MS : READ_CLOSE_TIMEOUT_MS)
     await runtime?.()
     built.cancel()
     await withTimeout(clock, closed, FINAL_TIMEOUT_MS)
   } finally {
-    // Who does not end by then is ended: a close must come to an end.
+    // Connections that are still open would keep the close from ending.
     server.closeAllConnections()
   }
   await closed

@@ -2,23 +2,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { systemClock } from 'holdfast/internal'
 
-/** How long the rest of a body is taken in after its answer. */
+/** How long the rest of a body is read after its response. */
 const BODY_DRAIN_TIMEOUT_MS = 2000
 
 /**
- * Ends connections on which a request is answered before its body was read. The answer says so, since the next request would
- * come too late; and what is left of the body is taken in for a while, because a connection that is closed on unread bytes is
- * reset, and the answer may be lost with it.
+ * Ends connections on which a request is answered before its body was read. The response announces the end with
+ * `connection: close`. The rest of the body is read for a while, because closing a connection with unread bytes resets it,
+ * and the response could be lost.
  */
 export class UnreadBodies {
   private readonly closingSockets = new WeakSet<Socket>()
   private readonly drainTimeout: number
 
-  constructor(patience: number = BODY_DRAIN_TIMEOUT_MS) {
-    this.drainTimeout = patience
+  constructor(drainTimeout: number = BODY_DRAIN_TIMEOUT_MS) {
+    this.drainTimeout = drainTimeout
   }
 
-  /** Has a request answered, but for one that comes over a connection that is about to end. */
+  /** Answers a request, unless its connection is about to end. */
   handle(incoming: IncomingMessage, outgoing: ServerResponse, respond: () => void): void {
     if (this.closingSockets.has(incoming.socket)) return
     const { 'content-length': length = '0', 'transfer-encoding': coding } = incoming.headers
@@ -28,7 +28,7 @@ export class UnreadBodies {
       if (!incoming.complete) this.closeAfterResponse(incoming, outgoing)
       return writeHead.apply(outgoing, head)
     }) as typeof writeHead
-    // A body that came with its head is there in the next turn: nothing is left unread of that one.
+    // A body that arrived together with its head is complete in the next turn of the event loop.
     setImmediate(respond)
   }
 
@@ -36,7 +36,7 @@ export class UnreadBodies {
     const { socket } = incoming
     this.closingSockets.add(socket)
     outgoing.shouldKeepAlive = false
-    // Node closes by this once the answer is out.
+    // Node calls this method to close the connection after the response.
     const close = socket.destroySoon.bind(socket)
     let timer: unknown
     const over = () => {
@@ -45,10 +45,10 @@ export class UnreadBodies {
     }
     socket.destroySoon = () => {
       if (timer !== undefined) return
-      // How long a network takes is real time, whatever clock the calls go by.
+      // The network takes real time, so the injected clock is not used.
       timer = systemClock.setTimer(over, this.drainTimeout)
       socket.once('close', over)
-      // Whoever listened wants no more of it.
+      // The app does not read the rest of the body.
       incoming.removeAllListeners('data').once('end', over).resume()
     }
   }

@@ -1,16 +1,16 @@
-// oxlint-disable-next-line holdfast/clock -- how late the event loop of this very process is, is what it measures
+// oxlint-disable-next-line holdfast/clock -- the delay of the event loop of this process is what it measures
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { RetryEvent } from '@holdfast/runtime'
 import type { HoldfastLike } from '../runtime-api.js'
 
-/** How many policies have numbers of their own. */
+/** How many policies have their own series; the others share `other`. */
 export const MAX_POLICIES = 200
 
-/** How often the event loop is looked at, in milliseconds, and what is told of it. */
+/** The sampling interval of the event loop delay, and the reported percentiles. */
 const RESOLUTION_MS = 20
 const PERCENTILES = [50, 90, 99, 100]
 
-/** What events say and no counter keeps, and how late the event loop is. */
+/** Counts events that the runtime has no counter for, and measures the delay of the event loop. */
 export class EventCounters {
   readonly reloads = { taken: 0, rejected: 0 }
   readonly finalAttempts = new Map<string, number>()
@@ -31,10 +31,10 @@ export class EventCounters {
     this.eventLoopDelay.enable()
   }
 
-  /** How late the event loop was since this was last asked, in seconds, by percentile. */
+  /** The delay of the event loop since the last call in seconds, by percentile. */
   eventLoopDelays(): readonly (readonly [percentile: string, seconds: number])[] {
     const { eventLoopDelay } = this
-    // What it measures is the time from one look to the next, which is never less than what lies between them.
+    // The histogram holds the time between two samples, which includes the sampling interval.
     const toSeconds = (nanoseconds: number): number =>
       eventLoopDelay.count === 0 ? 0 : Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1000)
     const delays = PERCENTILES.map(

@@ -1,6 +1,6 @@
 import { type HistogramSample, METRICS, type MetricsReading, type Sample } from './metrics.js'
 
-/** The content type of what Prometheus reads. */
+/** The content type of the Prometheus text format. */
 export const EXPOSITION_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 const escapeLabel = (text: string): string =>
@@ -30,7 +30,7 @@ function formatBuckets(name: string, { labels, bounds, counts, sum }: HistogramS
   return lines
 }
 
-/** A reading as Prometheus takes it. Metrics without a sample are named all the same, so that they can be found. */
+/** Formats a reading for Prometheus. Metrics without samples are listed too, so that users can find them. */
 export function formatExposition({ numbers, durations }: MetricsReading): string {
   const lines: string[] = []
   for (const [name, { type, help }] of Object.entries(METRICS)) {

@@ -1,4 +1,4 @@
-/** A number with its labels. */
+/** A value with its labels. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -9,37 +9,37 @@ export interface HistogramSample {
   readonly labels: Readonly<Record<string, string>>
   /** The upper bounds of the buckets, in seconds. */
   readonly bounds: readonly number[]
-  /** How many fell into each, and above all of them; not cumulative. */
+  /** The count of each bucket, and of values above the last bound; not cumulative. */
   readonly counts: ArrayLike<number>
   readonly sum: number
 }
 
-/** What each metric is. Their labels take few values, whatever calls are made: names beyond a limit share `other`. */
+/** The definition of each metric. The number of label values is limited: names beyond the limit share `other`. */
 export const METRICS = {
   holdfast_calls_total: {
     type: 'counter',
     help: 'Calls that ended, by result (success, failure) and whether there was a retry.',
     labels: ['operation', 'result', 'retried'],
   },
-  holdfast_retries_total: { type: 'counter', help: 'Retries that were made.', labels: ['operation'] },
+  holdfast_retries_total: { type: 'counter', help: 'Retries.', labels: ['operation'] },
   holdfast_call_duration_seconds: {
     type: 'histogram',
-    help: 'How long calls took, waits included; first-try successes are estimated from samples.',
+    help: 'Duration of calls, delays included; calls that succeed at the first attempt are sampled.',
     labels: ['operation'],
   },
   holdfast_attempt_duration_seconds: {
     type: 'histogram',
-    help: 'How long single attempts took.',
+    help: 'Duration of single attempts.',
     labels: ['operation'],
   },
   holdfast_circuit_breaker_state: {
     type: 'gauge',
-    help: 'Where the breaker of a policy or a service stands: 0 closed, 1 half open, 2 open.',
+    help: 'State of the breaker of a policy or a service: 0 closed, 1 half open, 2 open.',
     labels: ['id'],
   },
   holdfast_circuit_breaker_transitions_total: {
     type: 'counter',
-    help: 'Changes of breakers, by the state they changed to.',
+    help: 'State changes of breakers by the new state.',
     labels: ['id', 'to'],
   },
   holdfast_pool_members: {
@@ -59,57 +59,57 @@ export const METRICS = {
   },
   holdfast_dead_letters_oldest_age_seconds: {
     type: 'gauge',
-    help: 'How long the oldest dead letter that is not completed has waited; 0 where none waits.',
+    help: 'Age of the oldest dead letter that is not completed; 0 without one.',
     labels: [],
   },
   holdfast_retry_budget_left: {
     type: 'gauge',
-    help: 'Retries that the budget of a policy has left now.',
+    help: 'Retries that the budget of a policy allows at the moment.',
     labels: ['policy'],
   },
   holdfast_retry_budget_spent_total: {
     type: 'counter',
-    help: 'Calls that ended without another attempt because the retry budget of their policy was spent.',
+    help: 'Calls that were not retried because the retry budget of their policy was exhausted.',
     labels: ['policy'],
   },
   holdfast_config_reloads_total: {
     type: 'counter',
-    help: 'Times the configuration changed (taken) or was refused (rejected).',
+    help: 'Changes of the configuration that were applied (taken) or rejected (rejected).',
     labels: ['result'],
   },
   holdfast_events_dropped_total: {
     type: 'counter',
-    help: 'Records that were dropped because the store could not keep up.',
+    help: 'Records that were dropped because the store was too slow.',
     labels: [],
   },
   holdfast_shared_state_up: {
     type: 'gauge',
-    help: 'Whether what nodes share can be reached, 1 or 0; absent where the process shares nothing.',
+    help: 'Whether the shared state can be reached, 1 or 0; absent without shared state.',
     labels: [],
   },
   holdfast_shared_state_losses_total: {
     type: 'counter',
-    help: 'Times that what nodes share could not be reached any more.',
+    help: 'Times that the connection to the shared state was lost.',
     labels: [],
   },
   holdfast_shared_state_commands_total: {
     type: 'counter',
-    help: 'Commands that were sent to where nodes share what they know.',
+    help: 'Commands that were sent to the shared state.',
     labels: [],
   },
   holdfast_fleet_nodes: {
     type: 'gauge',
-    help: 'Nodes of the fleet that live, this one among them.',
+    help: 'Live nodes of the fleet, including this one.',
     labels: [],
   },
   holdfast_fleet_events_dropped_total: {
     type: 'counter',
-    help: 'Events that the other nodes were not told because that could not keep up.',
+    help: 'Events that were not sent to the other nodes because the connection was too slow.',
     labels: [],
   },
   holdfast_event_loop_delay_seconds: {
     type: 'gauge',
-    help: 'How late the event loop was since the last reading; percentile 100 is the worst.',
+    help: 'Delay of the event loop since the last reading; percentile 100 is the maximum.',
     labels: ['percentile'],
   },
 } as const satisfies Record<

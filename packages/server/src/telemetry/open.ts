@@ -2,12 +2,12 @@ import type { Holdfast } from '@holdfast/runtime'
 import { connectOpenTelemetry } from './otel.js'
 
 /**
- * Tells OpenTelemetry of a runtime: a span for every call, an event for each attempt, the metrics of `/metrics`. The trace's
- * id is the correlation id of calls that have none. Where `@opentelemetry/api` is not installed nothing happens, and calls
- * are as they were. The function it resolves with takes everything back.
+ * Connects a runtime to OpenTelemetry: a span for every call, an event for each attempt, the metrics of `/metrics`. The trace
+ * id is the correlation id of calls that have none. Without `@opentelemetry/api` nothing happens. The function that it
+ * resolves with disconnects the runtime.
  *
- * Call it before guards are made of the runtime: those of decorated methods are traced from then on. `holdfast serve` calls
- * it by itself. What the spans hold of errors is redacted; payloads and contexts are in none.
+ * Call it before guards are created by the runtime; decorated methods are traced from then on. `holdfast serve` calls
+ * it automatically. Errors in spans are redacted; payloads and contexts are not in spans.
  *
  * @example
  * ```ts

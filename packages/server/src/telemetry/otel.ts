@@ -11,7 +11,7 @@ type TracedRuntime = Holdfast
 type RunFunction = TracedRuntime['run']
 type Fn<T> = (attempt: Attempt<never>) => T | PromiseLike<T>
 
-/** An error in the words that may leave the process. */
+/** The attributes of an error, with secrets redacted. */
 const redactError = (error: unknown) => {
   const { name = typeof error, message = String(error) } = Object(error) as Partial<Error>
   return { 'error.type': isHoldfastError(error) ? error.code : name, 'error.message': redactText(message) }
@@ -20,47 +20,47 @@ const redactError = (error: unknown) => {
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as PromiseLike<unknown> | null)?.then === 'function'
 
-/** Tells `ended` how a function ends, whichever way it does. */
+/** Calls `onEnd` when a function returns, throws, resolves or rejects. */
 function observeResult<T>(
   fn: () => T | PromiseLike<T>,
-  ended: (error?: { thrown: unknown }) => void,
+  onEnd: (error?: { thrown: unknown }) => void,
 ): T | PromiseLike<T> {
   let result: T | PromiseLike<T>
   try {
     result = fn()
   } catch (thrown) {
-    ended({ thrown })
+    onEnd({ thrown })
     throw thrown
   }
   if (!isPromise(result)) {
-    ended()
+    onEnd()
     return result
   }
   return result.then(
     (value) => {
-      ended()
+      onEnd()
       return value
     },
     (thrown: unknown) => {
-      ended({ thrown })
+      onEnd({ thrown })
       throw thrown
     },
   )
 }
 
-/** How many operations have numbers of their own. */
+/** How many operations have their own series; the others share `other`. */
 const MAX_OPERATIONS = 200
 
-/** Keeps the names that become labels few, whatever calls are made. */
-function createLabelLimiter(room: number): (name: string) => string {
+/** Limits the number of label values; further names become `other`. */
+function createLabelLimiter(limit: number): (name: string) => string {
   const known = new Set<string>()
   return (name) => {
-    if (known.size < room) known.add(name)
+    if (known.size < limit) known.add(name)
     return known.has(name) ? name : 'other'
   }
 }
 
-/** Makes a span of every call, with an event for each of its attempts. */
+/** Creates a span for every call, with an event for each attempt. */
 function traceCalls(api: typeof Api, run: RunFunction): RunFunction {
   const tracer = api.trace.getTracer('holdfast')
   const meter = api.metrics.getMeter('holdfast')
@@ -69,8 +69,8 @@ function traceCalls(api: typeof Api, run: RunFunction): RunFunction {
   const callTime = describe('holdfast_call_duration_seconds')
   const attemptTime = describe('holdfast_attempt_duration_seconds')
   const label = createLabelLimiter(MAX_OPERATIONS)
-  // What stands in for a meter where nobody has set one up.
-  const unmetered = callTime === api.createNoopMeter().createHistogram('none')
+  // Without a meter provider the API returns a shared no-op histogram.
+  const isUnmetered = callTime === api.createNoopMeter().createHistogram('none')
 
   return <T>(operation: string, fn: Fn<T>, options?: Parameters<RunFunction>[2]): Promise<T> => {
     const parent = api.context.active()
@@ -80,45 +80,48 @@ function traceCalls(api: typeof Api, run: RunFunction): RunFunction {
       parent,
     )
     const { traceId } = span.spanContext()
-    const real = api.isSpanContextValid(span.spanContext())
-    // Nobody listens: the call is what it would be without.
-    if (!real && unmetered) return run(operation, fn as never, options) as Promise<T>
-    const inside = api.trace.setSpan(parent, span)
-    const own = options?.correlationId === undefined && real
-    const began = systemClock.now()
+    const isTraced = api.isSpanContextValid(span.spanContext())
+    // Without a tracer and a meter the call runs unchanged.
+    if (!isTraced && isUnmetered) return run(operation, fn as never, options) as Promise<T>
+    const spanContext = api.trace.setSpan(parent, span)
+    const usesTraceId = options?.correlationId === undefined && isTraced
+    const startedAt = systemClock.now()
     let attempts = 0
-    const attempted = (attempt: Attempt<never>): T | PromiseLike<T> => {
+    const runAttempt = (attempt: Attempt<never>): T | PromiseLike<T> => {
       const start = systemClock.now()
       attempts = Math.max(attempts, attempt.number)
       return observeResult(
-        () => api.context.with(inside, () => fn(attempt)),
-        (failed) => {
+        () => api.context.with(spanContext, () => fn(attempt)),
+        (failure) => {
           attemptTime.record((systemClock.now() - start) / 1000, { operation: label(operation) })
           span.addEvent('holdfast.attempt', {
             'holdfast.attempt.number': attempt.number,
-            'holdfast.attempt.outcome': failed === undefined ? 'success' : 'failure',
+            'holdfast.attempt.outcome': failure === undefined ? 'success' : 'failure',
             ...(attempt.member === undefined ? {} : { 'holdfast.member': attempt.member.id }),
-            ...(failed === undefined ? {} : redactError(failed.thrown)),
+            ...(failure === undefined ? {} : redactError(failure.thrown)),
           })
         },
       )
     }
-    const ended = (failed?: { thrown: unknown }): void => {
-      callTime.record((systemClock.now() - began) / 1000, { operation: label(operation) })
+    const onCallEnd = (failure?: { thrown: unknown }): void => {
+      callTime.record((systemClock.now() - startedAt) / 1000, { operation: label(operation) })
       span.setAttribute('holdfast.attempts', attempts)
-      if (failed !== undefined) {
-        const words = redactError(failed.thrown)
-        const stopped = sessionOf(failed.thrown)?.stopped
+      if (failure !== undefined) {
+        const attributes = redactError(failure.thrown)
+        const stopped = sessionOf(failure.thrown)?.stopped
         span.setAttributes({
-          'error.type': words['error.type'],
+          'error.type': attributes['error.type'],
           ...(stopped && { 'holdfast.stopped': stopped }),
         })
-        span.setStatus({ code: api.SpanStatusCode.ERROR, message: words['error.message'] })
+        span.setStatus({ code: api.SpanStatusCode.ERROR, message: attributes['error.message'] })
       }
       span.end()
     }
-    const input = own ? { ...options, correlationId: traceId } : options
-    return observeResult(() => run(operation, attempted as never, input) as Promise<T>, ended) as Promise<T>
+    const callOptions = usesTraceId ? { ...options, correlationId: traceId } : options
+    return observeResult(
+      () => run(operation, runAttempt as never, callOptions) as Promise<T>,
+      onCallEnd,
+    ) as Promise<T>
   }
 }
 
@@ -127,35 +130,35 @@ const poolOf = (options: Parameters<RunFunction>[2]): Api.Attributes => ({
   ...(options?.service === undefined ? {} : { 'holdfast.service': options.service }),
 })
 
-/** The numbers of `/metrics` for a meter; durations are recorded as calls end. */
+/** Registers the metrics of `/metrics` with a meter. Durations are not among them: they are recorded when calls end. */
 function observeMetrics(api: typeof Api, hf: TracedRuntime): () => void {
   const meter = api.metrics.getMeter('holdfast')
-  const tallies = new EventCounters(hf)
+  const counters = new EventCounters(hf)
   const instruments = new Map<NumberMetric, Api.Observable>()
   for (const [name, { type, help: description }] of Object.entries(METRICS)) {
     if (type === 'histogram') continue
-    // What reads them adds `_total` by itself.
+    // Exporters add `_total` to the names of counters.
     const short = name.replace(/_total$/, '')
-    const created =
+    const instrument =
       type === 'counter'
         ? meter.createObservableCounter(short, { description })
         : meter.createObservableGauge(short, { description })
-    instruments.set(name as NumberMetric, created)
+    instruments.set(name as NumberMetric, instrument)
   }
   const all = [...instruments.values()]
   const observe = async (result: Api.BatchObservableResult): Promise<void> => {
-    const { numbers } = await readMetrics(hf, tallies, systemClock)
+    const { numbers } = await readMetrics(hf, counters, systemClock)
     for (const [name, instrument] of instruments)
       for (const { labels, value } of numbers[name]) result.observe(instrument, value, labels)
   }
   meter.addBatchObservableCallback(observe, all)
   return () => {
     meter.removeBatchObservableCallback(observe, all)
-    tallies.close()
+    counters.close()
   }
 }
 
-/** Tells what `load` loads of a runtime; nothing where it cannot be loaded. The function it resolves with takes that back. */
+/** Connects a runtime to the API that `load` returns; does nothing where it cannot be loaded. The function that it resolves with disconnects the runtime. */
 export async function connectOpenTelemetry(
   hf: TracedRuntime,
   load: () => Promise<typeof Api>,
@@ -170,12 +173,12 @@ export async function connectOpenTelemetry(
   const plain = run.bind(hf) as RunFunction
   hf.run = traceCalls(api, plain)
   hf.guardFor = (name, options) => {
-    const created = guardFor.call(hf, name, options)
-    const inner = created.run.bind(created)
+    const guard = guardFor.call(hf, name, options)
+    const inner = guard.run.bind(guard)
     const through = traceCalls(api, ((_: string, fn: never, input: never) =>
       inner(fn, input)) as unknown as RunFunction)
-    created.run = ((fn: never, input: never) => through(name, fn, input)) as typeof created.run
-    return created
+    guard.run = ((fn: never, input: never) => through(name, fn, input)) as typeof guard.run
+    return guard
   }
   const stop = observeMetrics(api, hf)
   return () => {

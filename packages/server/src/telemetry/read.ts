@@ -1,22 +1,22 @@
 import { DEAD_LETTER_STATUSES } from '@holdfast/runtime'
 import type { Clock } from 'holdfast'
+import { MEMBER_STATUSES } from '../member-status.js'
 import type { HoldfastLike } from '../runtime-api.js'
 import { type EventCounters, MAX_POLICIES } from './event-counters.js'
 import type { HistogramSample, MetricsReading, Sample } from './metrics.js'
 
-/** How many operations with dead letters, pools and breakers have numbers of their own. */
+/** How many operations with dead letters, pools and breakers have their own series. */
 const MAX_OPERATIONS = 100
 const MAX_POOLS = 100
 const MAX_BREAKERS = 500
 
 const LEVEL_BY_STATE = { closed: 0, half_open: 1, open: 2 } as const
 const STATES = ['closed', 'half_open', 'open'] as const
-const STATUSES = ['available', 'open', 'half_open', 'resting', 'drained', 'disabled'] as const
 
 type CounterValues = ReturnType<HoldfastLike['metrics']['counters']>
 type DurationCounts = { bounds: readonly number[]; counts: ArrayLike<number>; sum: number }
 
-/** What a runtime tells of its budgets. */
+/** A runtime that reports its retry budgets. */
 interface BudgetSource {
   budgets?(): Iterable<readonly [policyId: string, left: number]>
 }
@@ -28,7 +28,7 @@ const histogram = (operation: string, { bounds, counts, sum }: DurationCounts): 
   sum: sum / 1000,
 })
 
-function calls(operations: CounterValues['operations']): Sample[] {
+function callSamples(operations: CounterValues['operations']): Sample[] {
   const samples: Sample[] = []
   for (const [operation, { succeeded, recovered, failed, exhausted }] of operations) {
     const add = (result: string, retried: string, value: number) =>
@@ -43,8 +43,8 @@ function calls(operations: CounterValues['operations']): Sample[] {
 
 type Policies = Awaited<ReturnType<HoldfastLike['policies']['list']>>
 
-/** Breakers of services and policies, one by one; those of pools' members are counted with their pools. */
-async function states(hf: HoldfastLike, policies: Policies): Promise<Sample[]> {
+/** The states of the breakers of services and policies. Breakers of pool members are counted with their pools. */
+async function breakerStates(hf: HoldfastLike, policies: Policies): Promise<Sample[]> {
   const ids = [
     ...Object.keys(hf.config.current.circuitBreakers ?? {}).map(
       (name) => `service:${encodeURIComponent(name)}`,
@@ -59,31 +59,31 @@ async function states(hf: HoldfastLike, policies: Policies): Promise<Sample[]> {
   )
 }
 
-/** What was counted, and `none` for what is known besides: a counter that begins with 1 has not risen. */
-function* fromNone<T>(
+/** Adds zero entries for known names without a count, because a counter that begins with 1 shows no increase. */
+function* withZeros<T>(
   counted: Iterable<readonly [string, T]>,
   known: Iterable<string>,
-  none: T,
-  most: number,
+  zero: T,
+  limit: number,
 ): Iterable<readonly [string, T]> {
-  const told = new Set<string>()
+  const names = new Set<string>()
   for (const [name, value] of counted) {
-    told.add(name)
+    names.add(name)
     yield [name, value]
   }
   for (const name of known) {
-    if (told.size >= most) return
-    if (told.has(name)) continue
-    told.add(name)
-    yield [name, none]
+    if (names.size >= limit) return
+    if (names.has(name)) continue
+    names.add(name)
+    yield [name, zero]
   }
 }
 
-const UNCHANGED = { closed: 0, half_open: 0, open: 0 }
+const NO_CHANGES = { closed: 0, half_open: 0, open: 0 }
 
-function* members(hf: HoldfastLike, pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
+function* memberCounts(hf: HoldfastLike, pools: Awaited<ReturnType<HoldfastLike['pools']['list']>>) {
   for (const pool of pools.slice(0, MAX_POOLS)) {
-    const counts = new Map<string, number>(STATUSES.map((status) => [status, 0]))
+    const counts = new Map<string, number>(MEMBER_STATUSES.map((status) => [status, 0]))
     for (const { id } of pool.members()) {
       const status = hf.pools.memberStatus(pool.id, id)
       counts.set(status, (counts.get(status) ?? 0) + 1)
@@ -92,7 +92,10 @@ function* members(hf: HoldfastLike, pools: Awaited<ReturnType<HoldfastLike['pool
   }
 }
 
-async function letters(hf: HoldfastLike, now: number): Promise<{ counts: Sample[]; oldest: number }> {
+async function deadLetterSamples(
+  hf: HoldfastLike,
+  now: number,
+): Promise<{ counts: Sample[]; oldest: number }> {
   const { byOperation, oldest } = await hf.deadLetters.stats()
   const sums = new Map<string, Record<(typeof DEAD_LETTER_STATUSES)[number], number>>()
   for (const [name, counts] of Object.entries(byOperation)) {
@@ -109,45 +112,45 @@ async function letters(hf: HoldfastLike, now: number): Promise<{ counts: Sample[
   }
 }
 
-const one = (value: number): Sample[] => [{ labels: {}, value }]
+const unlabelled = (value: number): Sample[] => [{ labels: {}, value }]
 
-/** What there is to tell of a fleet; nothing where there is none. */
-function fleetOf(hf: HoldfastLike) {
+/** The metrics of the fleet; without a fleet they have no samples. */
+function fleetSamples(hf: HoldfastLike) {
   const status = hf.fleet?.status()
-  const told = (value: number | undefined): Sample[] => (value === undefined ? [] : one(value))
+  const sample = (value: number | undefined): Sample[] => (value === undefined ? [] : unlabelled(value))
   return {
-    holdfast_shared_state_up: told(status && Number(status.up)),
-    holdfast_shared_state_losses_total: told(status?.losses),
-    holdfast_shared_state_commands_total: told(status?.commands),
-    holdfast_fleet_nodes: told(status?.nodes),
-    holdfast_fleet_events_dropped_total: told(status?.eventsDropped),
+    holdfast_shared_state_up: sample(status && Number(status.up)),
+    holdfast_shared_state_losses_total: sample(status?.losses),
+    holdfast_shared_state_commands_total: sample(status?.commands),
+    holdfast_fleet_nodes: sample(status?.nodes),
+    holdfast_fleet_events_dropped_total: sample(status?.eventsDropped),
   }
 }
 
 /** Reads all metrics of a runtime. */
 export async function readMetrics(
   hf: HoldfastLike,
-  tallies: EventCounters,
+  counters: EventCounters,
   clock: Clock,
 ): Promise<MetricsReading> {
   const { operations, breakers } = hf.metrics.counters()
-  const { counts, oldest } = await letters(hf, clock.wall())
-  const pools = [...members(hf, await hf.pools.list())]
+  const { counts, oldest } = await deadLetterSamples(hf, clock.wall())
+  const pools = [...memberCounts(hf, await hf.pools.list())]
   const policies = await hf.policies.list()
-  const standing = await states(hf, policies)
-  const known = standing.map(({ labels }) => labels.id as string)
-  const changes = [...fromNone(breakers, known, UNCHANGED, MAX_BREAKERS)].flatMap(([id, counted]) =>
+  const states = await breakerStates(hf, policies)
+  const known = states.map(({ labels }) => labels.id as string)
+  const changes = [...withZeros(breakers, known, NO_CHANGES, MAX_BREAKERS)].flatMap(([id, counted]) =>
     STATES.map((to) => ({ labels: { id, to }, value: counted[to] })),
   )
   const budgeted = policies.filter(({ budget }) => budget).map(({ id }) => id)
   return {
     numbers: {
-      holdfast_calls_total: calls(operations),
+      holdfast_calls_total: callSamples(operations),
       holdfast_retries_total: [...operations].map(([operation, { retries }]) => ({
         labels: { operation },
         value: retries,
       })),
-      holdfast_circuit_breaker_state: standing,
+      holdfast_circuit_breaker_state: states,
       holdfast_circuit_breaker_transitions_total: changes,
       holdfast_pool_members: pools.flatMap(({ pool, counts: by }) =>
         [...by].map(([status, value]) => ({ labels: { pool, status }, value })),
@@ -157,21 +160,21 @@ export async function readMetrics(
         value: size === 0 ? 0 : ((by.get('open') ?? 0) + (by.get('half_open') ?? 0)) / size,
       })),
       holdfast_dead_letters: counts,
-      holdfast_dead_letters_oldest_age_seconds: one(oldest),
+      holdfast_dead_letters_oldest_age_seconds: unlabelled(oldest),
       holdfast_retry_budget_left: [...((hf as BudgetSource).budgets?.() ?? [])].map(([policy, value]) => ({
         labels: { policy },
         value,
       })),
-      holdfast_retry_budget_spent_total: [...fromNone(tallies.finalAttempts, budgeted, 0, MAX_POLICIES)].map(
-        ([policy, value]) => ({ labels: { policy }, value }),
-      ),
+      holdfast_retry_budget_spent_total: [
+        ...withZeros(counters.finalAttempts, budgeted, 0, MAX_POLICIES),
+      ].map(([policy, value]) => ({ labels: { policy }, value })),
       holdfast_config_reloads_total: (['taken', 'rejected'] as const).map((result) => ({
         labels: { result },
-        value: tallies.reloads[result],
+        value: counters.reloads[result],
       })),
-      holdfast_events_dropped_total: one(tallies.dropped),
-      ...fleetOf(hf),
-      holdfast_event_loop_delay_seconds: tallies.eventLoopDelays().map(([percentile, value]) => ({
+      holdfast_events_dropped_total: unlabelled(counters.dropped),
+      ...fleetSamples(hf),
+      holdfast_event_loop_delay_seconds: counters.eventLoopDelays().map(([percentile, value]) => ({
         labels: { percentile },
         value,
       })),

@@ -6,18 +6,18 @@ import { EventCounters } from './event-counters.js'
 import { EXPOSITION_CONTENT_TYPE, formatExposition } from './exposition.js'
 import { readMetrics } from './read.js'
 
-/** Adds `/metrics` to an app, for whoever may look at it. The function it returns lets go of what it listens to. */
+/** Adds `/metrics` to an app. The function that it returns removes the listeners. */
 export function addMetrics(
   app: App,
   hf: HoldfastLike,
   settings: AppSettings,
-  door: MiddlewareHandler<Env>,
+  authentication: MiddlewareHandler<Env>,
 ): () => void {
-  const tallies = new EventCounters(hf)
-  app.use('/metrics', door)
+  const counters = new EventCounters(hf)
+  app.use('/metrics', authentication)
   app.get('/metrics', async (c) => {
-    const text = formatExposition(await readMetrics(hf, tallies, settings.clock))
+    const text = formatExposition(await readMetrics(hf, counters, settings.clock))
     return c.body(text, 200, { 'content-type': EXPOSITION_CONTENT_TYPE })
   })
-  return () => tallies.close()
+  return () => counters.close()
 }

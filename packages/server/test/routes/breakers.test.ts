@@ -108,27 +108,3 @@ test.each([
   expect(answer.status).toBe(status)
   if (status === 400) expect(answer.body.message).toMatch(/\w+/)
 })
-
-test.each([
-  ['GET', '/metrics/retries/timeseries?hours=169', undefined, 'hours', 'takes at most 168'],
-  ['GET', '/metrics/retries/timeseries?hours=x', undefined, 'hours', 'takes a whole number'],
-  ['GET', '/circuit-breakers?state=ajar', undefined, 'state', 'takes one of closed, open, half_open'],
-  ['GET', '/config/explain', undefined, 'operation', 'takes a string, and is missing'],
-  ['GET', '/sessions?nonsense=1', undefined, 'nonsense', 'there is no "nonsense" here'],
-  [
-    'GET',
-    '/dead-letters?status=lost',
-    undefined,
-    'status',
-    'takes one of pending, replaying, completed, failed',
-  ],
-  ['PUT', '/policies/quick', { max_attempts: 0 }, 'max_attempts', 'takes at least 1'],
-  ['PUT', '/retry/policy', { multiplier: 1 }, 'multiplier', 'takes more than 1'],
-  ['PUT', '/retry/policy', { base_delay: 'x' }, 'base_delay', 'takes a number'],
-  ['POST', '/pools/proxies/members', { url: '' }, 'url', 'takes a text that is not empty'],
-] as const)('%s %s says of %j what it takes', async (method, path, body, field, message) => {
-  const { ask } = await open()
-  const answer = await ask(method, `/api/v1${path}`, { body })
-  expect(answer.status).toBe(400)
-  expect(answer.body.details).toMatchObject([{ path: field, message }])
-})

@@ -18,19 +18,19 @@ describe('a policy that is put', () => {
     const { ask } = await open()
     const whole = { base_delay: 50, max_delay: 100 }
     expect(await ask('PUT', `${PATH}/quick`, { body: whole })).toMatchObject({ status: 200, body: whole })
-    const said = 'got 30, takes at least base_delay, which is 40'
+    const conflict = /(?=.*\b30\b)(?=.*base_delay)(?=.*\b40\b)/
     expect(await ask('PUT', `${PATH}/quick`, { body: { base_delay: 40 } })).toMatchObject({
       status: 400,
       body: {
-        message: expect.stringContaining(`max_delay: ${said}`),
-        details: [{ in: 'body', path: 'max_delay', message: said }],
+        message: expect.stringMatching(conflict),
+        details: [{ in: 'body', path: 'max_delay', message: expect.stringMatching(conflict) }],
       },
     })
     expect((await ask('GET', `${PATH}/quick`)).body).toMatchObject(whole)
     const jitter = await ask('PUT', `${PATH}/quick`, { body: { jitter_min: 1.5 } })
     expect(jitter).toMatchObject({
       status: 400,
-      body: { details: [{ path: 'jitter_max', message: 'got 0, takes at least jitter_min, which is 1.5' }] },
+      body: { details: [{ path: 'jitter_max', message: expect.stringMatching(/jitter_min.*1\.5/) }] },
     })
   })
 
@@ -43,7 +43,9 @@ describe('a policy that is put', () => {
     })
     expect(await ask('PUT', `${PATH}/other`, { body: { base_delay: 100 } })).toMatchObject({
       status: 400,
-      body: { details: [{ path: 'max_delay', message: 'got 30, takes at least base_delay, which is 100' }] },
+      body: {
+        details: [{ path: 'max_delay', message: expect.stringMatching(/30.*base_delay|base_delay.*30/) }],
+      },
     })
     expect((await ask('GET', `${PATH}/other`)).status).toBe(404)
   })

@@ -76,21 +76,28 @@ describe('the attempts of a request', () => {
   })
 })
 
-describe('a request that does not fit', () => {
-  test.each(['Host', 'content-length', 'Connection'])('has a header %s that is named', async (name) => {
-    const { send } = await open()
-    const { status, body } = await send({ url: 'http://127.0.0.1:1/', headers: { accept: 'x', [name]: '1' } })
-    expect(status).toBe(400)
-    expect(body.details).toMatchObject([{ in: 'body', path: `headers.${name}` }])
-    expect(body.details[0].message).toContain('connection')
-    expect(body.details[0].message).toContain('leave it out')
-    expect(body.message).toContain(`headers.${name}: `)
-  })
+describe('an invalid request', () => {
+  test.each(['Host', 'content-length', 'Connection'])(
+    'is rejected for the connection header %s',
+    async (name) => {
+      const { send } = await open()
+      const { status, body } = await send({
+        url: 'http://127.0.0.1:1/',
+        headers: { accept: 'x', [name]: '1' },
+      })
+      expect(status).toBe(400)
+      expect(body.details).toMatchObject([{ in: 'body', path: `headers.${name}` }])
+      expect(body.details[0].message).toContain('connection')
+      expect(body.message).toContain(`headers.${name}: `)
+    },
+  )
 
-  test('has a name that is none, and says what one is made of', async () => {
+  test('is rejected for a header name with a space', async () => {
     const { send } = await open()
     const { body } = await send({ url: 'http://127.0.0.1:1/', headers: { 'a b': '1' } })
-    expect(body.details).toMatchObject([{ path: 'headers.a b', message: expect.stringContaining('names') }])
+    expect(body.details).toMatchObject([
+      { path: 'headers.a b', message: expect.stringContaining('name of a header') },
+    ])
   })
 
   test.each(['GET', 'HEAD', 'get'])('is a %s with a body', async (method) => {

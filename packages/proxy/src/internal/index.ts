@@ -1,0 +1,10 @@
+/**
+ * Parts of the proxy for the packages that are built on it. They can change with every release; applications use
+ * `@holdfast/proxy` itself.
+ *
+ * @packageDocumentation
+ */
+
+export { escapeHtml } from '../html.js'
+export { upstreamOf } from '../members/member.js'
+export { PROXY_DEFAULTS } from '../server/options.js'

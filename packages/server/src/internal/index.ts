@@ -1,0 +1,13 @@
+/**
+ * Parts of the server for the dashboard. They can change with every release; applications use `@holdfast/server` itself.
+ *
+ * @packageDocumentation
+ */
+
+export { hasRole, type Role } from '../roles.js'
+export type { WireAccess } from '../routes/access.js'
+export type { WireValidation } from '../routes/config.js'
+export type { WireJob } from '../routes/jobs.js'
+export type { WireFleet, WireNode } from '../routes/nodes.js'
+export type { WireMember, WirePool } from '../routes/pools.js'
+export { waitOrAbort } from '../wait-or-abort.js'
