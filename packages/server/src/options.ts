@@ -4,9 +4,6 @@ import { type Clock, HoldfastError } from 'holdfast'
 import { parseDuration, systemClock } from 'holdfast/internal'
 import { z } from 'zod'
 
-/** The port of a server where neither the options nor the file have one. */
-export const DEFAULT_PORT = 8000
-
 /** The options of an app. */
 export interface AppOptions {
   /** The address at which the server listens. A token is always required unless it is a loopback address. @defaultValue '127.0.0.1' */

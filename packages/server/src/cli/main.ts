@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs'
 import module from 'node:module'
 
-// Where Node.js keeps what it has compiled, the next start is quicker. What follows must be loaded after that.
+// The compile cache of Node.js makes the next start faster. It applies only to modules that are loaded afterwards.
 ;(module as { enableCompileCache?(): unknown }).enableCompileCache?.()
 const { createProcessIo } = await import('./context/io.js')
 const { runMain } = await import('./program.js')
 
-// Both where it is built and where it is written, the package lies two folders up.
+// The package.json is two folders above this file, in the build as in the sources.
 const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
 const { version } = JSON.parse(manifest) as { version: string }
 

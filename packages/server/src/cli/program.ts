@@ -11,28 +11,28 @@ import type { CommandIo } from './context/io.js'
 
 const EXIT_CODE_HELP = `
 Exit codes
-  0    it worked
-  1    it was tried and failed; requests answered 400 and above count as that
-  2    the words of the command do not fit
-  3    the config file cannot be used
+  0    success
+  1    failure; also a request with a response of status 400 or above
+  2    invalid arguments
+  3    invalid config file
   4    the server or the store cannot be reached
-  5    a token is missing, wrong, or not enough
-  130  Ctrl-C ended it before it was done
+  5    the token is missing, unknown, or has too low a role
+  130  interrupted by Ctrl-C
 
 Environment
-  HOLDFAST_URL, HOLDFAST_TOKEN   stand in for --url and --token
-  NO_COLOR                       no colours
+  HOLDFAST_URL, HOLDFAST_TOKEN   defaults of --url and --token
+  NO_COLOR                       disables colours
 `
 
-/** All commands, with their words and nothing of their work: that is loaded when one is run. */
-export function createProgram(io: CommandIo, version: string, act: RunAction): Command {
+/** Creates all commands with their options. The code of an action is loaded when its command runs. */
+export function createProgram(io: CommandIo, version: string, runAction: RunAction): Command {
   const root = new Command('holdfast')
-    .description('Keeps calls to unreliable things alive: see, check and run it.')
+    .description('Retries, circuit breakers and dead letters: inspect, check and run them.')
     .version(version)
     .option('-c, --config <file>', 'the config file (default: ./holdfast.yaml)')
     .option('--url <url>', 'a running server, such as http://127.0.0.1:8000')
-    .addOption(new Option('--token <token>', 'what the server asks for; better in HOLDFAST_TOKEN'))
-    .option('--json', 'print JSON: the wire spelling, lists as { items }')
+    .addOption(new Option('--token <token>', 'the token for the server; HOLDFAST_TOKEN is safer'))
+    .option('--json', 'print JSON as in the REST API, lists as { items }')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
     .configureOutput({
       writeOut: (text) => io.out(text),
@@ -41,49 +41,49 @@ export function createProgram(io: CommandIo, version: string, act: RunAction): C
       getErrHelpWidth: () => (io.isTerminal ? io.columns() : 100),
       getOutHasColors: () => io.hasColours,
       getErrHasColors: () => io.hasColours,
-      // As JSON it is told at the end.
+      // With --json the error is printed at the end.
       outputError: (text, write) => root.opts<GlobalOptions>().json || write(text),
     })
     .showSuggestionAfterError(true)
     .exitOverride()
-  addRun(root, act)
-  addConfig(root, act)
-  addInspect(root, act)
-  addDeadLetters(root, act)
-  addAccess(root, act)
+  addRun(root, runAction)
+  addConfig(root, runAction)
+  addInspect(root, runAction)
+  addDeadLetters(root, runAction)
+  addAccess(root, runAction)
   withExamples(
     root,
-    'holdfast serve --demo                         everything there is to see, with traffic of its own',
-    'holdfast check                                is holdfast.yaml right?',
-    'holdfast explain orders.save                  what applies to an operation, and why',
+    'holdfast serve --demo                         start a server with demo services and traffic',
+    'holdfast check                                check holdfast.yaml',
+    'holdfast explain orders.save                  show the effective values of an operation',
     'holdfast breakers --url http://127.0.0.1:8000 --watch',
     'holdfast dead-letters replay --operation mail.save',
   )
   return root.addHelpText('after', EXIT_CODE_HELP)
 }
 
-/** Says why it ended. */
+/** Prints the failure of a command. */
 function printFailure(
   io: CommandIo,
-  shared: GlobalOptions,
+  globalOptions: GlobalOptions,
   { message, hint, code, details }: CommandFailure,
 ): void {
-  if (shared.json) io.err(`${JSON.stringify({ error: code, message, hint, details })}\n`)
+  if (globalOptions.json) io.err(`${JSON.stringify({ error: code, message, hint, details })}\n`)
   else io.err(`holdfast: ${message}\n${hint === undefined ? '' : `  ${hint}\n`}`)
 }
 
-/** Runs one command line. Resolves with what the process ends with. */
+/** Runs one command line. Resolves with the exit code. */
 export async function runMain(argv: readonly string[], io: CommandIo, version: string): Promise<number> {
   let exit: number = EXIT_CODES.ok
-  const root: Command = createProgram(io, version, async (work) => {
+  const root: Command = createProgram(io, version, async (action) => {
     const globalOptions = root.opts<GlobalOptions>()
-    exit = (await work({ io, globalOptions })) ?? EXIT_CODES.ok
+    exit = (await action({ io, globalOptions })) ?? EXIT_CODES.ok
   })
   try {
     await root.parseAsync([...argv], { from: 'user' })
     return exit
   } catch (error) {
-    // It has said what there is to say.
+    // Commander has printed the error already, except with --json.
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT_CODES.ok
       const { json } = root.opts<GlobalOptions>()

@@ -1,27 +1,27 @@
-/** Where the local services of the demonstration are. */
+/** The addresses of the demo services. */
 export interface DemoAddresses {
   readonly proxies: readonly { readonly id: string; readonly url: string; readonly region: string }[]
 }
 
-/** The config file of the demonstration. It is written anew at each start, because ports are; while it runs, it may be edited. */
+/** The config file of the demo. It is rewritten at each start, because the ports change; it can be edited while the demo runs. */
 export const formatDemoConfig = ({
   proxies,
-}: DemoAddresses): string => `# The demonstration's own config file: change it while it runs, and see what happens.
-# It is written anew at every start.
+}: DemoAddresses): string => `# The config file of the demo: change it while the demo runs and watch the effect.
+# It is rewritten at every start.
 version: "1.1.0"
 
 global_defaults: { jitter_type: full, jitter_amount: 0.5 }
 
 policies:
-  # An API that recovers: a few quick attempts.
+  # An API that recovers: a few attempts with short delays.
   weather: { name: Weather, max_attempts: 4, base_delay: 0.1, max_delay: 1, attempt_timeout: 2, circuit_breaker: weather }
-  # One that never answers: its breaker opens, and calls are refused at once.
+  # An API that never responds: its breaker opens, and calls are rejected at once.
   legacy: { name: Legacy, max_attempts: 2, base_delay: 0.1, max_delay: 0.5, attempt_timeout: 1, circuit_breaker: legacy }
-  # One that says when to come back.
+  # An API that sends Retry-After.
   search: { name: Search, max_attempts: 3, base_delay: 0.2, max_delay: 2, max_retry_after: 5, budget: { ratio: 0.5, reserve_per_second: 2, window: 10 } }
-  # Requests through proxies of mixed quality: the next one is tried at once.
+  # Requests through unreliable proxies: the next proxy is tried at once.
   crawl: { name: Crawl, max_attempts: 5, base_delay: 0.05, max_delay: 0.5, attempt_timeout: 3 }
-  # The steps of a pipeline, whose last one fails for good now and then.
+  # The steps of a pipeline, whose last step sometimes fails for good.
   pipeline: { name: Pipeline, max_attempts: 2, base_delay: 0.1, max_delay: 1 }
 
 circuit_breakers:
@@ -36,7 +36,7 @@ subsystem_mappings:
 
 pools:
   proxies:
-    strategy: score               # try round_robin: the bad ones get their turn, too
+    strategy: score               # with round_robin the unreliable ones are used as often as the others
     policy: crawl
     circuit_breaker: { failure_threshold: 5, window_duration: 30, timeout_duration: 6 }
     members:
@@ -45,6 +45,6 @@ ${proxies.map(({ id, url, region }) => `      - { id: ${id}, url: "${url}", regi
 dead_letters: { max_entries: 10000, max_age: 7d }
 store: sqlite:holdfast.db
 server: { host: 127.0.0.1, port: 8000 }
-# Targets on this machine are allowed, because the demonstration's are.
+# Private targets are allowed, because the demo services run on this machine.
 proxy: { host: 127.0.0.1, port: 8080, pool: proxies, allow_private_targets: true }
 `

@@ -8,39 +8,39 @@ import { formatDemoConfig } from './config.js'
 import { badProxy, catalog, deadPort, type LocalService, search, silent, weather } from './services.js'
 import { startTraffic } from './traffic.js'
 
-export interface DemoOptions extends Omit<ServicesOptions, 'nextPort'> {
-  /** The folder in which `data` is made. */
+export interface DemoOptions extends Omit<ServicesOptions, 'canUseNextPort'> {
+  /** The folder in which `data` is created. */
   readonly dir: string
 }
 
-/** The demonstration at work. */
+/** The running demo. */
 export interface Demo {
   readonly running: RunningServices
   readonly file: string
   readonly store: string
-  /** What there is to see, a sentence each. */
-  readonly about: Readonly<Record<string, string>>
+  /** A description of each demo service. */
+  readonly descriptions: Readonly<Record<string, string>>
   close(): Promise<void>
 }
 
 const DESCRIPTIONS = {
-  weather: 'an API that fails for ten seconds of every thirty, and recovers',
-  legacy: 'one that never answers: its breaker is open most of the time',
-  search: 'one that takes five requests a second and says when to come back',
-  proxies: 'five proxies of mixed quality behind the forward proxy',
+  weather: 'an API that fails for 10 of every 30 seconds, and recovers',
+  legacy: 'an API that never responds: its breaker is open most of the time',
+  search: 'an API with a limit of 5 requests per second that sends Retry-After',
+  proxies: 'five proxies, some unreliable, behind the forward proxy',
   mail: 'a pipeline whose failures become dead letters and are replayed',
 }
 
-/** The config file of the demonstration, in its data folder. */
+/** The config file in the data folder. */
 const CONFIG_FILE = 'demo.yaml'
 
-/** Makes the folder of the records, which hold payloads, for its owner alone. A folder that was made for another purpose stays as it is. */
+/** Creates the data folder, readable only by its owner, because records contain payloads. The mode of an existing folder of another program is not changed. */
 async function makeDataFolder(data: string): Promise<void> {
   const created = await mkdir(data, { recursive: true, mode: 0o700 })
   if (created !== undefined || existsSync(join(data, CONFIG_FILE))) await chmod(data, 0o700)
 }
 
-/** Starts local services of every quality, a server over them, and traffic between them. */
+/** Starts the demo services, a server and traffic. */
 export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo> {
   const parts = { clock: systemClock, random: systemRandom }
   const data = join(dir, 'data')
@@ -64,7 +64,7 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
       start(badProxy(parts, { drops: 0, delay: 10, refuses: 403 })),
       deadPort(),
     ])
-    // Nobody is known at first, and the first of equals is tried: so the useless ones are found out before they are avoided.
+    // Among members with equal scores the first one is selected. The unusable ones are first, so that the demo shows how they are avoided.
     const proxies = [
       { id: 'gone', region: 'us', url: `http://127.0.0.1:${gone}` },
       { id: 'banned', region: 'eu', url: banned.url },
@@ -75,7 +75,7 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
     const file = join(data, CONFIG_FILE)
     await writeFile(file, formatDemoConfig({ proxies }))
     const hf = await Holdfast.open(file)
-    const running = await startAll(hf, { ...options, nextPort: true })
+    const running = await startAll(hf, { ...options, canUseNextPort: true })
     const targets = {
       weather: sky.url,
       legacy: legacy.url,
@@ -88,7 +88,7 @@ export async function startDemo({ dir, ...options }: DemoOptions): Promise<Demo>
       running,
       file,
       store: join(data, 'holdfast.db'),
-      about: DESCRIPTIONS,
+      descriptions: DESCRIPTIONS,
       async close() {
         await stop()
         await running.close()

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect } from 'node:net'
 import type { Clock, Random } from 'holdfast'
 
-/** A server on this machine that is reached by nobody else. */
+/** A demo server on the loopback interface. */
 export interface LocalService {
   readonly port: number
   readonly url: string
@@ -11,7 +11,7 @@ export interface LocalService {
 
 type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void
 
-/** Starts a server on any free port. */
+/** Starts a server on a free port. */
 async function listen(answer: RequestHandler, prepare?: (server: Server) => void): Promise<LocalService> {
   const server = createServer(answer)
   prepare?.(server)
@@ -31,7 +31,7 @@ async function listen(answer: RequestHandler, prepare?: (server: Server) => void
   }
 }
 
-/** A port where nobody listens: it was free a moment ago. */
+/** A port without a listener: it was free a moment ago. */
 export async function deadPort(): Promise<number> {
   const { port, close } = await listen((_, res) => res.end())
   await close()
@@ -53,68 +53,68 @@ const sendJson = (
   res.end(JSON.stringify(body))
 }
 
-/** Good for twenty seconds, bad for ten, and so on: an API that recovers. */
+/** An API that works for 20 seconds, fails for 10, and so on. */
 export const weather = ({ clock, random }: DemoParts): Promise<LocalService> =>
   listen((_, res) => {
-    const bad = Math.floor(clock.now() / 10_000) % 3 === 2
-    const fails = random() < (bad ? 0.9 : 0.08)
+    const isFailing = Math.floor(clock.now() / 10_000) % 3 === 2
+    const fails = random() < (isFailing ? 0.9 : 0.08)
     clock.setTimer(
       () => (fails ? sendJson(res, 503, { error: 'overloaded' }) : sendJson(res, 200, { degrees: 12 })),
       10 + random() * 60,
     )
   })
 
-/** Takes five requests a second, and says when to come back. */
+/** An API with a limit of 5 requests per second that sends Retry-After. */
 export function search({ clock }: DemoParts): Promise<LocalService> {
   let second = 0
-  let taken = 0
+  let count = 0
   return listen((_, res) => {
     const now = Math.floor(clock.now() / 1000)
-    if (now !== second) [second, taken] = [now, 0]
-    taken++
-    if (taken > 5) sendJson(res, 429, { error: 'too many requests' }, { 'retry-after': '1' })
-    else sendJson(res, 200, { hits: taken })
+    if (now !== second) [second, count] = [now, 0]
+    count++
+    if (count > 5) sendJson(res, 429, { error: 'too many requests' }, { 'retry-after': '1' })
+    else sendJson(res, 200, { hits: count })
   })
 }
 
-/** Takes every request, and answers none. */
+/** An API that never responds. */
 export const silent = (): Promise<LocalService> => listen(() => {})
 
-/** Where proxies lead to. */
+/** The target of requests through the proxies. */
 export const catalog = (): Promise<LocalService> =>
   listen((req, res) => sendJson(res, 200, { item: req.url, seen: true }))
 
-/** How good a proxy is. */
+/** The faults of a demo proxy. */
 export interface ProxyQuality {
-  /** The share of requests that it drops. */
+  /** The fraction of requests whose connection is closed. */
   readonly drops: number
-  /** Milliseconds that it adds. */
+  /** The added latency in milliseconds. */
   readonly delay: number
-  /** The status it answers with in place of the target. */
+  /** The status that it sends instead of the response of the target. */
   readonly refuses?: number
-  /** Whether it is away for six seconds of every twenty, the first time soon after its start. */
+  /** Whether it is down for 6 of every 20 seconds, for the first time soon after its start. */
   readonly restarts?: boolean
 }
 
-/** A forward proxy of the given quality, for plain HTTP. */
+/** A forward proxy for plain HTTP with the given faults. */
 export function badProxy({ clock, random }: DemoParts, quality: ProxyQuality): Promise<LocalService> {
   const { drops, delay, refuses, restarts = false } = quality
-  const begun = clock.now()
-  const isAway = (): boolean => restarts && (clock.now() - begun + 16_000) % 20_000 < 6000
+  const startedAt = clock.now()
+  const isDown = (): boolean => restarts && (clock.now() - startedAt + 16_000) % 20_000 < 6000
   return listen((req, res) => {
-    if (isAway() || random() < drops) return void req.socket.destroy()
-    if (refuses !== undefined) return sendJson(res, refuses, { error: 'this proxy is not welcome there' })
+    if (isDown() || random() < drops) return void req.socket.destroy()
+    if (refuses !== undefined) return sendJson(res, refuses, { error: 'this proxy is blocked' })
     clock.setTimer(() => forward(req, res), delay * (0.5 + random()))
   })
 }
 
-/** Sends a request on to its target, one connection each: it is a demonstration. */
+/** Forwards a request to its target over a new connection, which is enough for a demo. */
 function forward(req: IncomingMessage, res: ServerResponse): void {
   const target = new URL(req.url ?? '/', 'http://127.0.0.1')
   const socket = connect(Number(target.port), target.hostname)
   const fail = (): void => {
     if (res.headersSent) res.destroy()
-    else sendJson(res, 502, { error: 'the target does not answer' })
+    else sendJson(res, 502, { error: 'the target does not respond' })
   }
   socket.on('error', fail)
   let text = ''

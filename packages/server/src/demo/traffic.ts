@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import type { Holdfast } from '@holdfast/runtime'
 import type { DemoParts } from './services.js'
 
-/** Where traffic goes. */
+/** The targets of the demo traffic. */
 export interface TrafficTargets {
   readonly weather: string
   readonly legacy: string
@@ -12,29 +12,29 @@ export interface TrafficTargets {
   readonly proxy: string
 }
 
-/** An answer that is a failure, with what a classifier reads of it. */
+/** A response with an error status, with the fields that the classifier reads. */
 class DemoStatusError extends Error {
   override readonly name = 'StatusError'
   readonly status: number
   readonly headers: Headers
 
   constructor({ status, headers }: Response) {
-    super(`answered ${status}`)
+    super(`responded with status ${status}`)
     this.status = status
     this.headers = headers
   }
 }
 
 async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
-  const answer = await fetch(url, { signal })
-  if (!answer.ok) {
-    await answer.body?.cancel()
-    throw new DemoStatusError(answer)
+  const response = await fetch(url, { signal })
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new DemoStatusError(response)
   }
-  return answer.json()
+  return response.json()
 }
 
-/** One request to a target by way of the forward proxy. */
+/** Sends one request to a target through the forward proxy. */
 function requestThroughProxy(proxy: string, target: string): Promise<number> {
   const { hostname, port } = new URL(proxy)
   return new Promise((resolve, reject) => {
@@ -51,7 +51,7 @@ function requestThroughProxy(proxy: string, target: string): Promise<number> {
   })
 }
 
-/** Does things over and over, each as often as it should, until it is stopped. */
+/** Runs functions repeatedly until it is stopped. */
 class TrafficScheduler {
   private readonly parts: DemoParts
   private readonly running = new Set<Promise<unknown>>()
@@ -62,22 +62,22 @@ class TrafficScheduler {
     this.parts = parts
   }
 
-  /** Begins `work`. That it fails is what the demonstration is about. */
+  /** Starts `work`. Its errors are ignored, because the demo shows failures. */
   once(work: () => Promise<unknown>): void {
-    const doing: Promise<unknown> = work()
+    const promise: Promise<unknown> = work()
       .catch(() => {})
-      .finally(() => this.running.delete(doing))
-    this.running.add(doing)
+      .finally(() => this.running.delete(promise))
+    this.running.add(promise)
   }
 
-  /** Begins `work` about every so many milliseconds, for the first time now. */
+  /** Starts `work` about every `ms` milliseconds, for the first time now. */
   every(ms: number, work: () => Promise<unknown>): void {
     if (this.isStopped) return
     this.once(work)
     this.after(ms, work)
   }
 
-  /** Begins `work` about every so many milliseconds, for the first time when they are over. */
+  /** Starts `work` about every `ms` milliseconds, for the first time after that time. */
   after(ms: number, work: () => Promise<unknown>): void {
     const { clock, random } = this.parts
     const timer = clock.setTimer(
@@ -97,29 +97,29 @@ class TrafficScheduler {
   }
 }
 
-/** How many items go through the pipeline at a time. */
+/** How many items each run of the pipeline has. */
 const PIPELINE_BATCH = 4
 
-/** One mail in so many is never saved, however often it is replayed. */
+/** One of this many mails always fails, also in replays. */
 const PERMANENT_FAILURE_EVERY = 37
 
-/** Starts traffic of every kind. What it returns stops it and waits for what is under way. */
+/** Starts the demo traffic. The returned function stops it and waits for calls in progress. */
 export function startTraffic(hf: Holdfast, targets: TrafficTargets, parts: DemoParts): () => Promise<void> {
   const { clock, random } = parts
-  const round = new TrafficScheduler(parts)
+  const scheduler = new TrafficScheduler(parts)
   const ending = new AbortController()
   const call = (operation: string, url: string) => () =>
     hf.run(operation, ({ signal }) => fetchJson(url, signal), { context: { url }, signal: ending.signal })
 
-  round.every(150, call('weather', targets.weather))
-  round.every(700, call('legacy', targets.legacy))
-  round.every(130, call('search', targets.search))
-  round.every(120, () =>
+  scheduler.every(150, call('weather', targets.weather))
+  scheduler.every(700, call('legacy', targets.legacy))
+  scheduler.every(130, call('search', targets.search))
+  scheduler.every(120, () =>
     requestThroughProxy(targets.proxy, `${targets.catalog}/items/${Math.floor(random() * 1000)}`),
   )
 
-  // What lies behind the last step is away for eight seconds of every twenty.
-  const isAway = (): boolean => clock.now() % 20_000 < 8000
+  // The target of the last step is down for 8 of every 20 seconds.
+  const isDown = (): boolean => clock.now() % 20_000 < 8000
   const pipeline = hf.pipeline([
     {
       operation: 'mail.fetch',
@@ -137,35 +137,37 @@ export function startTraffic(hf: Holdfast, targets: TrafficTargets, parts: DemoP
       run: (mail: { number: number }) => {
         if (mail.number % PERMANENT_FAILURE_EVERY === 0)
           throw Object.assign(new Error('the page is archived'), { status: 404 })
-        if (isAway() && random() < 0.5)
+        if (isDown() && random() < 0.5)
           throw Object.assign(new Error('the page cannot be written'), { status: 503 })
         return { ...mail, saved: true }
       },
     },
   ])
   let mails = 0
-  round.every(1500, () => {
+  scheduler.every(1500, () => {
     const batch = Array.from({ length: PIPELINE_BATCH }, () => ({
       id: `mail-${clock.wall()}-${++mails}`,
       number: mails,
     }))
     return pipeline.run(batch)
   })
-  round.every(15_000, async () => {
+  scheduler.every(15_000, async () => {
     const { signal } = ending
-    if (!isAway()) await hf.deadLetters.replayBatch({ by: 'demo', retryFailed: true, rate: 20, signal })
+    if (!isDown()) await hf.deadLetters.replayBatch({ by: 'demo', retryFailed: true, rate: 20, signal })
   })
-  // A breaker that was open at the last end is open at the start, which is there to be seen.
-  round.after(20_000, () => hf.breakers.reset('service:legacy', { by: 'demo', reason: 'perhaps it is back' }))
-  round.once(async () => {
+  // A persisted breaker that was open when the demo ended is open at the start, until this reset.
+  scheduler.after(20_000, () =>
+    hf.breakers.reset('service:legacy', { by: 'demo', reason: 'check whether it has recovered' }),
+  )
+  scheduler.once(async () => {
     if ((await hf.config.history()).length === 0)
       await hf.policies.put(
         { id: 'search', maxAttempts: 4 },
-        { by: 'demo', reason: 'three were too few at the busiest hour' },
+        { by: 'demo', reason: 'three attempts were too few at peak load' },
       )
   })
   return () => {
     ending.abort()
-    return round.stop()
+    return scheduler.stop()
   }
 }

@@ -78,6 +78,9 @@ const responseSchema = z
   })
   .meta({ id: 'ProxiedResponse' })
 
+/** The response to a proxied request, as on the wire. */
+export type WireProxiedResponse = z.input<typeof responseSchema>
+
 /** Matches errors after which the request was certainly not sent. */
 const wasNotSent = compileMatchers(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 

@@ -58,7 +58,7 @@ describe('dead letters on a store', () => {
   it('replays all that wait and tells what failed', async () => {
     const world = await letters('a', 'bad', 'b')
     const { code, out } = await world.run(['dlq', 'replay'])
-    expect([code, out]).toEqual([EXIT_CODES.failure, '2 replayed, 1 failed, 0 left\n'])
+    expect([code, out]).toEqual([EXIT_CODES.failure, '2 replayed, 1 failed, 0 skipped\n'])
     expect(saved(world).toSorted()).toEqual(['a', 'b'])
     const { json } = await world.run(['dlq', 'list', '--status', 'failed', '--json'])
     expect(json.items).toHaveLength(1)
@@ -72,12 +72,12 @@ describe('dead letters on a store', () => {
     const first = await world.run(['dlq', 'replay'])
     expect(first.err).not.toContain('--retry-failed')
     const again = await world.run(['dlq', 'replay'])
-    expect([again.code, again.out]).toEqual([EXIT_CODES.ok, '0 replayed, 0 failed, 0 left\n'])
-    expect(again.err).toContain('nothing is pending; 1 failed before and is replayed with --retry-failed')
+    expect([again.code, again.out]).toEqual([EXIT_CODES.ok, '0 replayed, 0 failed, 0 skipped\n'])
+    expect(again.err).toContain('no pending dead letters; --retry-failed replays 1 that failed before')
     expect((await world.run(['dlq', 'replay', '--operation', 'save'])).err).toContain('--retry-failed')
     expect((await world.run(['dlq', 'replay', '--operation', 'load'])).err).toBe('')
     const retried = await world.run(['dlq', 'replay', '--retry-failed'])
-    expect([retried.out, retried.err]).toEqual(['0 replayed, 1 failed, 0 left\n', ''])
+    expect([retried.out, retried.err]).toEqual(['0 replayed, 1 failed, 0 skipped\n', ''])
   })
 
   it('stops at Ctrl-C with nothing lost, and goes on with the same command', async () => {
@@ -93,7 +93,7 @@ describe('dead letters on a store', () => {
     expect(first.err).toContain('#')
     // It may have been quicker than the interruption, which is the same to whoever counts.
     expect([EXIT_CODES.interrupted, EXIT_CODES.ok]).toContain(first.code)
-    if (first.code === EXIT_CODES.interrupted) expect(first.err).toContain('goes on with what is left')
+    if (first.code === EXIT_CODES.interrupted) expect(first.err).toContain('run the same command again')
     expect((await world.run(argv)).code).toBe(EXIT_CODES.ok)
     expect(saved(world)).toEqual(names)
     const { json } = await world.run(['dlq', 'list', '--status', 'completed', '--json'])
@@ -117,8 +117,8 @@ describe('dead letters on a store', () => {
     expect((await world.run(['dlq', 'purge'])).code).toBe(EXIT_CODES.usage)
     const unasked = await world.run(['dlq', 'purge', '--item', 'a'])
     expect([unasked.code, unasked.err.includes('--yes')]).toEqual([EXIT_CODES.usage, true])
-    expect((await world.run(['dlq', 'purge', '--older-than', '1d', '--yes'])).out).toBe('0 purged\n')
-    expect((await world.run(['dlq', 'purge', '--item', 'a', '--yes'])).out).toBe('1 purged\n')
+    expect((await world.run(['dlq', 'purge', '--older-than', '1d', '--yes'])).out).toBe('0 deleted\n')
+    expect((await world.run(['dlq', 'purge', '--item', 'a', '--yes'])).out).toBe('1 deleted\n')
     expect((await world.run(['dlq', 'purge', '--all', '--yes', '--json'])).json).toEqual({
       purged: 2,
       leased: [],

@@ -51,7 +51,7 @@ overrides: { "fetch/Retry/maxRetries": 1, "Graph/save/Retry/maxRetries": 1, "Ret
   it('ends with 3 where there is no file, and says how to make one', async () => {
     const { code, err } = await new World().run(['check'])
     expect(code).toBe(EXIT_CODES.config)
-    expect(err).toContain('there is no holdfast.yaml')
+    expect(err).toContain('holdfast.yaml not found')
     expect(err).toContain('holdfast init')
   })
 })
@@ -103,7 +103,7 @@ describe('looking at a file', () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     for (const argv of [['policies'], ['explain', 'fetch'], ['config', 'export'], ['sessions'], ['breakers']])
       expect((await world.run(argv)).code, argv.join(' ')).toBe(EXIT_CODES.ok)
-    expect((await world.run(['token', 'list'])).err).toContain('there are no tokens')
+    expect((await world.run(['token', 'list'])).err).toContain('no tokens found')
     expect(existsSync(world.path('data'))).toBe(false)
   })
 
@@ -121,7 +121,7 @@ describe('looking at a file', () => {
 
   it('says which secrets an exported file lacks', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG, 'open.yaml': 'version: "1.1.0"\n' })
-    const said = /secrets were left out.*pools\.proxies\.members\.0\.url, alerts\.secret/
+    const said = /secrets were redacted.*pools\.proxies\.members\.0\.url, alerts\.secret/
     for (const argv of [[], ['--json'], ['--out', 'new.yaml']])
       expect((await world.run(['config', 'export', ...argv])).err).toMatch(said)
     expect(readFileSync(world.path('new.yaml'), 'utf8')).toMatch(said)

@@ -84,7 +84,7 @@ describe('serve', () => {
     const { port } = other.address() as AddressInfo
     const running = run(new World({ 'holdfast.yaml': CONFIG }), 'serve', '--port', String(port))
     expect(await running.ended).toBe(EXIT_CODES.failure)
-    expect(running.err).toContain(`the port ${port} of the server is taken`)
+    expect(running.err).toContain(`port ${port} of the server is already in use`)
     expect(running.err).toContain('--port')
     other.close()
   })

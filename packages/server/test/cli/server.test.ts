@@ -59,7 +59,7 @@ describe('a command at a server', () => {
     const { world, url } = await running()
     const { code, err } = await world.run(['breakers', 'reset', 'service:none', '--url', url])
     expect(code).toBe(EXIT_CODES.failure)
-    expect(err).toContain('there is no breaker service:none')
+    expect(err).toContain('breaker service:none not found')
   })
 
   it.each([
@@ -83,7 +83,7 @@ describe('a command at a server', () => {
     await once(probe, 'close')
     const { code, err } = await new World().run(['breakers', '--url', `http://127.0.0.1:${port}`])
     expect(code).toBe(EXIT_CODES.unreachable)
-    expect(err).toContain('no server answers')
+    expect(err).toContain('cannot connect to')
   })
 
   it('ends with 4 where something else answers', async () => {
@@ -93,7 +93,7 @@ describe('a command at a server', () => {
     const { port } = other.address() as AddressInfo
     const { code, err } = await new World().run(['breakers', '--url', `http://127.0.0.1:${port}`])
     expect(code).toBe(EXIT_CODES.unreachable)
-    expect(err).toContain('no Holdfast server')
+    expect(err).toContain('expected a Holdfast server')
   })
 
   it('ends with 5 without a token, and with one that is not enough', async () => {
@@ -244,14 +244,14 @@ describe('a command at a server', () => {
     const { world } = await running()
     const env = { HOLDFAST_URL: '', HOLDFAST_TOKEN: '' }
     const { code, err } = await world.run(['tail'], { env })
-    expect([code, err.includes('needs --url')]).toEqual([EXIT_CODES.usage, true])
+    expect([code, err.includes('--url is required')]).toEqual([EXIT_CODES.usage, true])
   })
 
   it('shows the server itself where it is in no fleet, and says so', async () => {
     const { world, url, hf } = await running()
     const [node] = await hf.nodes()
     const { code, out, err } = await world.run(['nodes', '--url', url])
-    expect([code, out.includes(node?.id ?? '?'), err.includes('shares nothing')]).toEqual([
+    expect([code, out.includes(node?.id ?? '?'), err.includes('does not share state')]).toEqual([
       EXIT_CODES.ok,
       true,
       true,

@@ -133,6 +133,6 @@ describe('the demonstration', () => {
     const { port } = other.address() as AddressInfo
     const { demo, said } = await start(folder(), { port, proxy: { port: 0 } })
     expect(demo.running.server.port).toBeGreaterThan(port)
-    expect(said[0]).toContain(`the port ${port} of the server is taken`)
+    expect(said[0]).toContain(`port ${port} of the server is already in use`)
   })
 })

@@ -73,7 +73,7 @@ describe('a server', () => {
     const error = await serve(await runtime(), { port }).catch((e: unknown) => e)
     expect(error).toMatchObject({
       code: 'INVALID_OPTIONS',
-      message: expect.stringMatching(`${port}.*taken`),
+      message: expect.stringMatching(`${port}.*already in use`),
       cause: { code: 'EADDRINUSE' },
     })
   })

@@ -1,4 +1,5 @@
-import { openStore } from '@holdfast/runtime'
+import { type CircuitBreakerState, openStore, type Wire } from '@holdfast/runtime'
+import { waitOrAbort } from '../../wait-or-abort.js'
 import { type ApiBackend, fetchList, reasonHeader, requestJson, withApi } from '../backends/api.js'
 import { loadFile } from '../backends/file.js'
 import { resolveStore } from '../backends/local.js'
@@ -6,16 +7,16 @@ import { type CommandContext, serverUrl } from '../context/context.js'
 import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 import { printJson, printList } from '../output/print.js'
 import { formatRelativeTime } from '../output/text.js'
-import { runUntilInterrupted, waitOrAbort } from './wait.js'
+import { runUntilInterrupted } from './interrupt.js'
 
-interface WireBreaker {
-  id: string
-  state: string
-  failure_count: number
-  failure_threshold?: number
-  next_test_time?: string | null
-  last_state_change?: string
-}
+type WireBreaker = Wire<CircuitBreakerState>
+
+/** The fields of a breaker that are shown. A stored state has no threshold. */
+type ShownBreaker = Pick<
+  WireBreaker,
+  'id' | 'state' | 'failure_count' | 'next_test_time' | 'last_state_change'
+> &
+  Partial<Pick<WireBreaker, 'failure_threshold'>>
 
 export interface BreakersOptions {
   state?: string
@@ -26,15 +27,15 @@ export interface BreakersOptions {
 }
 
 interface FoundBreakers {
-  items: readonly WireBreaker[]
-  more: boolean
+  items: readonly ShownBreaker[]
+  hasMore: boolean
 }
 
-const printBreakers = (context: CommandContext, { items, more }: FoundBreakers): void =>
+const printBreakers = (context: CommandContext, { items, hasMore }: FoundBreakers): void =>
   printList(context, {
     items,
-    hasMore: more,
-    head: ['id', 'state', 'failures', 'next test', 'changed'],
+    hasMore,
+    head: ['id', 'state', 'failures', 'next probe', 'changed'],
     row: (breaker) => [
       breaker.id,
       breaker.state,
@@ -44,20 +45,20 @@ const printBreakers = (context: CommandContext, { items, more }: FoundBreakers):
       formatRelativeTime(breaker.next_test_time, context.io.clock.wall()),
       formatRelativeTime(breaker.last_state_change, context.io.clock.wall()),
     ],
-    emptyMessage: 'there are no such breakers',
+    emptyMessage: 'no breakers found',
   })
 
 const fetchBreakers = (api: ApiBackend, { state, pool, limit }: BreakersOptions): Promise<FoundBreakers> =>
   fetchList<WireBreaker>(api, '/circuit-breakers', { limit, query: { state, pool }, key: 'circuit_breakers' })
 
-/** What the store has of breakers that outlive their process. */
+/** Reads the breakers that are persisted in the store. */
 async function readStoredBreakers(
   context: CommandContext,
   { state, pool, limit }: BreakersOptions,
 ): Promise<FoundBreakers> {
   const { checked, dir } = await loadFile(context)
   const { url, exists } = resolveStore(checked.config, dir)
-  if (!exists) return { items: [], more: false }
+  if (!exists) return { items: [], hasMore: false }
   const store = await openStore(url)
   try {
     const all = (await store.breakers.load()).map(({ snapshot, updatedAt }) => ({
@@ -69,65 +70,70 @@ async function readStoredBreakers(
       last_state_change: updatedAt.toISOString(),
     }))
     const prefix = pool === undefined ? '' : `pool:${encodeURIComponent(pool)}:`
-    const fit = all.filter(({ id, state: is }) => id.startsWith(prefix) && (state ?? is) === is)
-    return { items: fit.slice(0, limit), more: fit.length > limit }
+    const selected = all.filter(
+      (breaker) => breaker.id.startsWith(prefix) && (state ?? breaker.state) === breaker.state,
+    )
+    return { items: selected.slice(0, limit), hasMore: selected.length > limit }
   } finally {
     await store.close()
   }
 }
 
-const hasServer = (context: CommandContext): boolean => serverUrl(context) !== undefined
-
-/** `listBreakers`: how they stand now, or go on to stand with `--watch`. */
+/** `breakers`: prints the states of breakers, repeatedly with `--watch`. */
 export async function listBreakers(context: CommandContext, options: BreakersOptions): Promise<void> {
   const { io, globalOptions } = context
-  if (!hasServer(context) && !options.watch) {
+  if (serverUrl(context) === undefined && !options.watch) {
     printBreakers(context, await readStoredBreakers(context, options))
-    if (!globalOptions.json) io.err('as the store has them; --url shows the live ones of a server\n')
+    if (!globalOptions.json)
+      io.err('these are the states in the store; --url shows the live states of a server\n')
     return
   }
-  await withApi(context, { liveReason: 'breakers --watch looks into a running process' }, async (api) => {
-    if (!options.watch) return printBreakers(context, await fetchBreakers(api, options))
-    let last = ''
-    await runUntilInterrupted(io, async (signal) => {
-      while (!signal.aborted) {
-        const found = await fetchBreakers(api, options)
-        const text = JSON.stringify(found.items)
-        if (io.isTerminal && !globalOptions.json) io.out('\u001b[H\u001b[2J')
-        else if (text === last) {
-          await waitOrAbort(io, options.interval * 1000, signal)
-          continue
+  await withApi(
+    context,
+    { liveReason: 'breakers --watch shows the breakers of a running process' },
+    async (api) => {
+      if (!options.watch) return printBreakers(context, await fetchBreakers(api, options))
+      let last = ''
+      await runUntilInterrupted(io, async (signal) => {
+        while (!signal.aborted) {
+          const found = await fetchBreakers(api, options)
+          const text = JSON.stringify(found.items)
+          if (io.isTerminal && !globalOptions.json) io.out('\u001b[H\u001b[2J')
+          else if (text === last) {
+            await waitOrAbort(io.clock, options.interval * 1000, signal)
+            continue
+          }
+          last = text
+          printBreakers(context, found)
+          await waitOrAbort(io.clock, options.interval * 1000, signal)
         }
-        last = text
-        printBreakers(context, found)
-        await waitOrAbort(io, options.interval * 1000, signal)
-      }
-    })
-  })
+      })
+    },
+  )
 }
 
-/** `breakers reset|trip ID`: puts one right, or takes one out. */
+/** `breakers reset|trip ID`: closes or opens a breaker. */
 export async function changeBreaker(
   context: CommandContext,
-  act: 'reset' | 'trip',
+  action: 'reset' | 'trip',
   id: string,
   { reason }: { reason?: string },
 ): Promise<void> {
-  const options = { liveReason: `a breaker lives in the process that makes the calls, so to ${act} one` }
+  const options = { liveReason: `breakers ${action} changes a breaker of a running process` }
   await withApi(context, options, async (api) => {
     let changed: WireBreaker
     try {
       changed = await requestJson(
         api,
         'POST',
-        `/circuit-breakers/${encodeURIComponent(id)}/${act}`,
+        `/circuit-breakers/${encodeURIComponent(id)}/${action}`,
         reasonHeader(reason),
       )
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.code !== 'NOT_FOUND') throw error
-      throw new CommandFailure(EXIT_CODES.failure, `there is no breaker ${id}`, {
+      throw new CommandFailure(EXIT_CODES.failure, `breaker ${id} not found`, {
         code: 'NOT_FOUND',
-        hint: 'holdfast breakers lists them; ids are policy:ID, service:NAME and pool:POOL:MEMBER',
+        hint: 'holdfast breakers lists all breakers; ids are policy:ID, service:NAME and pool:POOL:MEMBER',
       })
     }
     if (context.globalOptions.json) printJson(context, changed)

@@ -11,7 +11,7 @@ const formatCount = (things: object | undefined, one: string, many = `${one}s`):
   return `${size} ${size === 1 ? one : many}`
 }
 
-/** `check [FILE]`: what is wrong with a config file, and where. */
+/** `check [FILE]`: prints the problems of a config file with their positions. */
 export async function checkFile(context: CommandContext, path: string | undefined): Promise<number> {
   const { io, globalOptions } = context
   const input = path ?? globalOptions.config ?? DEFAULT_FILE
@@ -20,7 +20,7 @@ export async function checkFile(context: CommandContext, path: string | undefine
   const name = input === '-' ? file : displayPath(context, file)
   const checked = checkConfig(text, { file: name, env: configEnv(context) })
   const { config, problems } = checked
-  const valid = config !== undefined
+  const isValid = config !== undefined
   const warnings: Problem[] = [
     ...checked.warnings,
     ...(config === undefined ? [] : undeclaredNotes(resolveConfig({ config }))).map((message) => ({
@@ -28,16 +28,16 @@ export async function checkFile(context: CommandContext, path: string | undefine
       message,
     })),
   ]
-  if (globalOptions.json) printJson(context, { valid, errors: problems, warnings })
+  if (globalOptions.json) printJson(context, { valid: isValid, errors: problems, warnings })
   else {
-    const hue = createPainter(io.hasColours)
-    for (const problem of problems) io.out(`${hue('red', 'error')}  ${lineOf(problem, name)}\n`)
-    for (const warning of warnings) io.out(`${hue('yellow', 'note')}   ${lineOf(warning, name)}\n`)
+    const paint = createPainter(io.hasColours)
+    for (const problem of problems) io.out(`${paint('red', 'error')}  ${lineOf(problem, name)}\n`)
+    for (const warning of warnings) io.out(`${paint('yellow', 'note')}   ${lineOf(warning, name)}\n`)
     if (config !== undefined)
       io.out(
-        `${hue('green', 'ok')}     ${name}: ${formatCount(config.policies, 'policy', 'policies')}, ${formatCount(config.circuitBreakers, 'breaker')}, ${formatCount(config.pools, 'pool')}\n`,
+        `${paint('green', 'ok')}     ${name}: ${formatCount(config.policies, 'policy', 'policies')}, ${formatCount(config.circuitBreakers, 'breaker')}, ${formatCount(config.pools, 'pool')}\n`,
       )
-    else io.err(`${name} cannot be used: ${problems.length} ${problems.length === 1 ? 'error' : 'errors'}\n`)
+    else io.err(`${name} is not valid: ${problems.length} ${problems.length === 1 ? 'error' : 'errors'}\n`)
   }
-  return valid ? EXIT_CODES.ok : EXIT_CODES.config
+  return isValid ? EXIT_CODES.ok : EXIT_CODES.config
 }

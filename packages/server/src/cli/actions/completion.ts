@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { CommandContext } from '../context/context.js'
 import { createUsageError } from '../context/exit.js'
 
-/** A command by the words that lead to it, and what may follow. */
+/** The words of a command, and the words that can follow. */
 interface CompletionEntry {
   readonly words: string
   readonly next: readonly string[]
@@ -69,13 +69,14 @@ const fishScript = (places: readonly CompletionEntry[]): string => {
 
 const SHELLS = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
-/** `completion SHELL`: a script that completes the words of this command. */
+/** `completion SHELL`: prints a completion script. */
 export async function printCompletion(
   { io }: CommandContext,
   program: Command,
   shell: string,
 ): Promise<void> {
-  const make = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : undefined
-  if (make === undefined) throw createUsageError(`completion: takes one of ${Object.keys(SHELLS).join(', ')}`)
-  io.out(make(completionEntries(program)))
+  const formatScript = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : undefined
+  if (formatScript === undefined)
+    throw createUsageError(`completion: expected one of ${Object.keys(SHELLS).join(', ')}, got ${shell}`)
+  io.out(formatScript(completionEntries(program)))
 }

@@ -1,3 +1,4 @@
+import type { Configuration, Wire } from '@holdfast/runtime'
 import { stringify } from 'yaml'
 import { encodeConfig, redactedPaths } from '../../http/config-wire.js'
 import { fetchList, reasonHeader, requestJson, withApi } from '../backends/api.js'
@@ -12,14 +13,9 @@ interface ReasonOption {
   reason?: string
 }
 
-interface ConfigVersion {
-  version: number
-  by: string
-  reason?: string | null
-  at: string
-}
+type WireVersion = Wire<Awaited<ReturnType<Configuration['history']>>[number]>
 
-/** One value that is not the same on both sides. */
+/** A value that differs between two configs. */
 export interface ValueDifference {
   path: string
   before: unknown
@@ -29,7 +25,7 @@ export interface ValueDifference {
 const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Where two configs differ, by the paths of their values. Lists are compared as wholes. */
+/** The differences of two configs by path. Lists are compared as a whole. */
 export function diffValues(before: unknown, after: unknown, path: readonly string[] = []): ValueDifference[] {
   if (isMapping(before) && isMapping(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
@@ -41,49 +37,47 @@ export function diffValues(before: unknown, after: unknown, path: readonly strin
 
 const hasServer = (context: CommandContext): boolean => serverUrl(context) !== undefined
 
-/** What is in force: at the server, or by the file and the changes in its store. */
+/** The active configuration: that of the server, or the file with the changes in its store. */
 async function activeConfig(context: CommandContext): Promise<object> {
   if (hasServer(context)) return withApi(context, {}, (api) => requestJson<object>(api, 'GET', '/config'))
   const loaded = await loadFile(context)
   return encodeConfig({ current: loaded.checked.config, layer: await readStoredLayer(loaded) })
 }
 
-/** `config export`: what is in force as a file would say it, without secrets. */
+/** `config export`: prints the active configuration as a config file, without secrets. */
 export async function exportConfig(context: CommandContext, { out }: { out?: string }): Promise<void> {
   const config = await activeConfig(context)
-  const hidden = redactedPaths(config)
-  const warning = `secrets were left out: put them in before this is used, at ${hidden.join(', ')}`
-  if (hidden.length > 0) context.io.err(`holdfast: ${warning}\n`)
+  const redacted = redactedPaths(config)
+  const warning = `secrets were redacted; set them before you use this file: ${redacted.join(', ')}`
+  if (redacted.length > 0) context.io.err(`holdfast: ${warning}\n`)
   if (context.globalOptions.json && out === undefined) return printJson(context, config)
-  const comment = hidden.length > 0 ? `# ${warning}\n` : ''
+  const comment = redacted.length > 0 ? `# ${warning}\n` : ''
   const text = context.globalOptions.json
     ? `${JSON.stringify(config, null, 2)}\n`
     : comment + stringify(config)
   await writeOrPrint(context, out, text)
 }
 
-/** `config diff [FILE]`: what another file, or what is in force, has other than the config file. */
+/** `config diff [FILE]`: compares the config file with the active configuration, or with another file. */
 export async function diffConfig(context: CommandContext, other: string | undefined): Promise<void> {
-  const wire = async (one: CommandContext) =>
-    encodeConfig({ current: (await loadFile(one)).checked.config, layer: {} })
-  const before = await wire(context)
+  const loadConfig = async (fileContext: CommandContext) =>
+    encodeConfig({ current: (await loadFile(fileContext)).checked.config, layer: {} })
+  const before = await loadConfig(context)
   const after =
     other === undefined
       ? await activeConfig(context)
-      : await wire({ ...context, globalOptions: { ...context.globalOptions, config: other } })
+      : await loadConfig({ ...context, globalOptions: { ...context.globalOptions, config: other } })
   printList(context, {
     items: diffValues(before, after),
-    head: ['value', 'in the file', other === undefined ? 'in force' : 'in the other'],
-    row: ({ path, before: was, after: is }) => [path, was, is],
-    emptyMessage: 'there is no difference',
+    head: ['value', 'file', other === undefined ? 'active' : 'other file'],
+    row: (difference) => [difference.path, difference.before, difference.after],
+    emptyMessage: 'no differences',
   })
 }
 
-/** `config history`: versions of the changes made through the API. */
+/** `config history`: lists the versions of the changes made through the API. */
 export async function listHistory(context: CommandContext, { limit }: { limit: number }): Promise<void> {
-  const found = await withApi(context, {}, (api) =>
-    fetchList<ConfigVersion>(api, '/config/history', { limit }),
-  )
+  const found = await withApi(context, {}, (api) => fetchList<WireVersion>(api, '/config/history', { limit }))
   printList(context, {
     ...found,
     head: ['version', 'by', 'when', 'reason'],
@@ -93,16 +87,16 @@ export async function listHistory(context: CommandContext, { limit }: { limit: n
       formatRelativeTime(at, context.io.clock.wall()),
       reason,
     ],
-    emptyMessage: 'nothing was ever changed through the API',
+    emptyMessage: 'no changes were made through the API',
   })
 }
 
-/** Changes that answer what is in force afterwards. */
+/** Sends a change, whose response is the configuration after it. */
 async function postChange(
   context: CommandContext,
   options: { liveReason?: string },
   path: string,
-  said: string,
+  message: string,
   { reason }: ReasonOption,
   body?: unknown,
 ): Promise<void> {
@@ -113,22 +107,22 @@ async function postChange(
     }),
   )
   if (context.globalOptions.json) printJson(context, config)
-  else context.io.out(`${said}\n`)
+  else context.io.out(`${message}\n`)
 }
 
-/** `config reload`: the server reads its file again. */
+/** `config reload`: reloads the config file of a server. */
 export const reloadConfig = (context: CommandContext, options: ReasonOption): Promise<void> =>
   postChange(
     context,
-    { liveReason: 'a running process reads its file again' },
+    { liveReason: 'config reload reloads the file of a running process' },
     '/config/reload',
-    'the file was read again and is in force',
+    'the config file was reloaded',
     options,
   )
 
-/** When a change on the store is in force. */
+/** The notice for changes in a store, which other processes apply later. */
 const effectiveWhen = (context: CommandContext): string =>
-  hasServer(context) ? '' : '; a process that runs on this store goes by it within a second'
+  hasServer(context) ? '' : '; processes that use this store apply it within a second'
 
 /** `config rollback VERSION`. */
 export const rollbackConfig = (
@@ -140,17 +134,17 @@ export const rollbackConfig = (
     context,
     {},
     '/config/rollback',
-    `changes are as they were in version ${version}${effectiveWhen(context)}`,
+    `version ${version} of the changes was restored${effectiveWhen(context)}`,
     options,
     { version },
   )
 
-/** `config clear`: drops the changes made through the API. */
+/** `config clear`: deletes the changes made through the API. */
 export const clearChanges = (context: CommandContext, options: ReasonOption): Promise<void> =>
   postChange(
     context,
     {},
     '/config/clear',
-    `all changes made through the API are dropped${effectiveWhen(context)}`,
+    `all changes made through the API were deleted${effectiveWhen(context)}`,
     options,
   )

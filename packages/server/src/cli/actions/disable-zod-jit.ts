@@ -1,4 +1,4 @@
 import { config } from 'zod'
 
-/** A file is checked once: to generate code for that takes longer than it saves. Must run before a schema is made. */
+/** Disables the code generation of zod, which takes longer than checking one file without it. Must run before a schema is created. */
 config({ jitless: true })

@@ -18,35 +18,35 @@ const RECORD_EXTENSIONS = ['.jsonl', '.ndjson']
 
 const toSnakeCase = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** A report in the wire's spelling. */
+/** A report in the spelling of the wire. */
 const toWireReport = (value: unknown): unknown =>
   typeof value !== 'object' || value === null || Array.isArray(value)
     ? value
     : Object.fromEntries(Object.entries(value).map(([key, held]) => [toSnakeCase(key), toWireReport(held)]))
 
-/** `migrate FILE|DIR`: old settings to a config file of today, old records to records of today. */
+/** `migrate FILE|DIR`: converts old config files or old records. */
 export async function migratePath(
   context: CommandContext,
   path: string,
   options: MigrateOptions,
 ): Promise<number> {
-  const place = resolve(context.io.cwd, path)
-  const found = await stat(place).catch(() => undefined)
-  if (found === undefined) throw new CommandFailure(EXIT_CODES.failure, `there is no ${path}`)
-  if (found.isDirectory()) return migrateSettings(context, await readFolder(context, place), options)
-  if (RECORD_EXTENSIONS.includes(extname(place))) return migrateRecordFile(context, place, options)
-  return migrateSettings(context, [{ file: basename(place), text: await readFile(place, 'utf8') }], options)
+  const source = resolve(context.io.cwd, path)
+  const found = await stat(source).catch(() => undefined)
+  if (found === undefined) throw new CommandFailure(EXIT_CODES.failure, `${path} not found`)
+  if (found.isDirectory()) return migrateSettings(context, await readFolder(context, source), options)
+  if (RECORD_EXTENSIONS.includes(extname(source))) return migrateRecordFile(context, source, options)
+  return migrateSettings(context, [{ file: basename(source), text: await readFile(source, 'utf8') }], options)
 }
 
 async function readFolder({ io }: CommandContext, dir: string): Promise<OldFile[]> {
   const names = (await readdir(dir)).toSorted()
   const configs = names.filter((name) => CONFIG_EXTENSIONS.includes(extname(name)))
-  for (const name of names.filter((one) => RECORD_EXTENSIONS.includes(extname(one))))
-    io.err(`${name} holds records: migrate it by itself\n`)
+  for (const name of names.filter((file) => RECORD_EXTENSIONS.includes(extname(file))))
+    io.err(`${name} contains records: migrate it separately\n`)
   if (configs.length === 0)
     throw new CommandFailure(
       EXIT_CODES.failure,
-      `there are no ${CONFIG_EXTENSIONS.join(', ')} files in ${dir}`,
+      `expected ${CONFIG_EXTENSIONS.join(', ')} files in ${dir}, got none`,
     )
   return Promise.all(configs.map(async (file) => ({ file, text: await readFile(join(dir, file), 'utf8') })))
 }
@@ -59,7 +59,7 @@ async function migrateSettings(
   const { io, globalOptions } = context
   const { out, force } = options
   const { text, report } = migrateConfig(files)
-  if (out !== undefined || !globalOptions.json) await writeOrPrint(context, out, text, { fresh: !force })
+  if (out !== undefined || !globalOptions.json) await writeOrPrint(context, out, text, { mustBeNew: !force })
   if (globalOptions.json)
     printJson(context, { ...(toWireReport(report) as object), ...(out === undefined ? { text } : {}) })
   else {
@@ -79,7 +79,7 @@ async function migrateRecordFile(
   { out, force }: MigrateOptions,
 ): Promise<number> {
   const { io, globalOptions } = context
-  const target = out === undefined ? undefined : await openFile(context, out, { fresh: !force })
+  const target = out === undefined ? undefined : await openFile(context, out, { mustBeNew: !force })
   const write = (line: string): unknown => {
     if (target !== undefined) return target.write(`${line}\n`)
     return globalOptions.json ? undefined : io.out(`${line}\n`)
@@ -90,7 +90,7 @@ async function migrateRecordFile(
     else {
       for (const { line, message } of report.problems) io.err(`line ${line}: ${formatInline(message)}\n`)
       const { in: all, out: kept, rejected } = report.integrity
-      io.err(`${kept} of ${all} records brought over, ${rejected} left out\n`)
+      io.err(`${kept} of ${all} records migrated, ${rejected} rejected\n`)
     }
     return report.integrity.rejected === 0 ? EXIT_CODES.ok : EXIT_CODES.failure
   } finally {

@@ -1,11 +1,11 @@
-import { policyCodec } from '@holdfast/runtime'
+import { policyCodec, type RetryPolicy, type Wire } from '@holdfast/runtime'
 import { fetchList, withApi } from '../backends/api.js'
 import { type CommandContext, serverUrl } from '../context/context.js'
 import { printList } from '../output/print.js'
 import { formatSeconds } from '../output/text.js'
 import { resolveConfigHere } from './resolved.js'
 
-type WirePolicy = ReturnType<typeof policyCodec.encode>
+type WirePolicy = Wire<RetryPolicy>
 
 async function fetchPolicies(context: CommandContext): Promise<readonly WirePolicy[]> {
   if (serverUrl(context) !== undefined)
@@ -18,7 +18,7 @@ async function fetchPolicies(context: CommandContext): Promise<readonly WirePoli
   return [...policies.values()].map(({ policy }) => policyCodec.encode(policy))
 }
 
-/** `listPolicies`: every policy with every value filled in. */
+/** `policies`: lists all policies with all their values. */
 export async function listPolicies(context: CommandContext): Promise<void> {
   printList(context, {
     items: await fetchPolicies(context),
@@ -26,24 +26,24 @@ export async function listPolicies(context: CommandContext): Promise<void> {
       'id',
       'attempts',
       'backoff',
-      'first',
-      'longest',
+      'base delay',
+      'max delay',
       'jitter',
-      'attempt limit',
-      'total limit',
+      'attempt timeout',
+      'total timeout',
       'breaker',
     ],
     row: (policy) => [
-      policy.enabled ? policy.id : `${policy.id} (off)`,
+      policy.enabled ? policy.id : `${policy.id} (disabled)`,
       policy.max_attempts,
       policy.backoff_type,
-      formatSeconds(policy.base_delay as number),
-      formatSeconds(policy.max_delay as number),
+      formatSeconds(policy.base_delay),
+      formatSeconds(policy.max_delay),
       policy.jitter_type,
-      formatSeconds(policy.attempt_timeout as number | null),
-      formatSeconds(policy.total_timeout as number | null),
-      policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'its own' : null),
+      formatSeconds(policy.attempt_timeout),
+      formatSeconds(policy.total_timeout),
+      policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'own' : null),
     ],
-    emptyMessage: 'there are no policies',
+    emptyMessage: 'no policies found',
   })
 }

@@ -1,3 +1,7 @@
+import type { deadLetterStatsSchema } from '@holdfast/runtime'
+import type { z } from 'zod'
+import type { WireJob } from '../../routes/jobs.js'
+import { waitOrAbort } from '../../wait-or-abort.js'
 import { type ApiBackend, reasonHeader, requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
 import { CommandFailure, EXIT_CODES } from '../context/exit.js'
@@ -5,7 +9,7 @@ import { printJson } from '../output/print.js'
 import { createProgressBar } from '../output/progress.js'
 import { formatInline } from '../output/text.js'
 import type { WireDeadLetter } from './dead-letters.js'
-import { runUntilInterrupted, waitOrAbort } from './wait.js'
+import { runUntilInterrupted } from './interrupt.js'
 
 export interface ReplayOptions {
   operation?: string
@@ -16,20 +20,10 @@ export interface ReplayOptions {
   reason?: string
 }
 
-interface WireJob {
-  job_id: string
-  status: 'running' | 'succeeded' | 'failed' | 'cancelled'
-  succeeded: number
-  failed: number
-  skipped: number
-  total?: number
-  message?: string
-}
-
-/** How often a job is looked at, in milliseconds. */
+/** How often the progress of a job is read. */
 const POLL_INTERVAL_MS = 200
 
-/** `dead-letters replay [ID]`: one, or all that wait. */
+/** `dead-letters replay [ID]`: replays one dead letter, or all pending ones. */
 export function replayEntries(
   context: CommandContext,
   id: string | undefined,
@@ -53,7 +47,7 @@ async function replayEntry(
   else if (entry.status === 'completed') io.out(`${entry.dlq_id} completed\n`)
   else if (entry.status === 'pending')
     io.out(
-      `${entry.dlq_id} noted: there is no handler for ${formatInline(entry.operation_type)} here, a worker elsewhere takes it up\n`,
+      `${entry.dlq_id} requested: this process has no handler for ${formatInline(entry.operation_type)}; a worker of another process replays it\n`,
     )
   else {
     const { error_type, error_message } = entry.error_details.history?.at(-1) ?? entry.error_details
@@ -62,28 +56,22 @@ async function replayEntry(
   return entry.status === 'failed' ? EXIT_CODES.failure : EXIT_CODES.ok
 }
 
-interface Stats {
-  by_status: { failed: number }
-  by_operation: Record<string, { failed: number }>
-}
+type WireStats = z.input<typeof deadLetterStatsSchema>
 
-/** Says how entries are replayed whose replay failed before: a batch takes pending ones alone. */
+/** Prints how to replay failed dead letters, because a batch replays only pending ones. */
 async function hintFailed(
   { io }: CommandContext,
   api: ApiBackend,
   operation: string | undefined,
 ): Promise<void> {
-  const { by_status, by_operation } = await requestJson<Stats>(api, 'GET', '/dead-letters/stats')
+  const { by_status, by_operation } = await requestJson<WireStats>(api, 'GET', '/dead-letters/stats')
   const counts =
     operation === undefined ? by_status : Object.hasOwn(by_operation, operation) && by_operation[operation]
   const failed = counts ? counts.failed : 0
-  if (failed > 0)
-    io.err(
-      `nothing is pending; ${failed} failed before and ${failed === 1 ? 'is' : 'are'} replayed with --retry-failed\n`,
-    )
+  if (failed > 0) io.err(`no pending dead letters; --retry-failed replays ${failed} that failed before\n`)
 }
 
-/** Follows a job to its end. Ctrl-C ends it after what is under way, and what is left stays for the next time. */
+/** Starts a batch replay and shows its progress. After Ctrl-C the replays in progress are completed, the others stay pending. */
 async function replayBatch(
   context: CommandContext,
   api: ApiBackend,
@@ -92,30 +80,30 @@ async function replayBatch(
   const { io, globalOptions } = context
   const { operation, limit, concurrency, rate, retryFailed, reason } = options
   const bar = createProgressBar(io)
-  const begin = { operation, limit, concurrency, rate, retry_failed: retryFailed }
+  const body = { operation, limit, concurrency, rate, retry_failed: retryFailed }
   let job = await requestJson<WireJob>(api, 'POST', '/dead-letters/replay', {
-    body: begin,
+    body,
     ...reasonHeader(reason),
   })
   const path = `/jobs/${encodeURIComponent(job.job_id)}`
-  const follow = async (signal?: AbortSignal): Promise<void> => {
+  const followJob = async (signal?: AbortSignal): Promise<void> => {
     while (job.status === 'running' && !signal?.aborted) {
-      await waitOrAbort(io, POLL_INTERVAL_MS, signal)
+      await waitOrAbort(io.clock, POLL_INTERVAL_MS, signal)
       job = await requestJson<WireJob>(api, 'GET', path)
-      bar.show({ done: job.succeeded + job.failed, failed: job.failed, total: job.total })
+      bar.show({ done: job.succeeded + job.failed, failed: job.failed, total: job.total ?? undefined })
     }
   }
-  const interrupted = await runUntilInterrupted(io, follow)
-  if (interrupted) {
+  const isInterrupted = await runUntilInterrupted(io, followJob)
+  if (isInterrupted) {
     await requestJson(api, 'POST', `${path}/cancel`)
-    await follow()
+    await followJob()
   }
   bar.end()
   const { succeeded, failed, skipped } = job
-  if (globalOptions.json) printJson(context, { succeeded, failed, skipped, interrupted })
-  else io.out(`${succeeded} replayed, ${failed} failed, ${skipped} left\n`)
-  if (interrupted) {
-    io.err('interrupted: nothing is lost; the same command goes on with what is left\n')
+  if (globalOptions.json) printJson(context, { succeeded, failed, skipped, interrupted: isInterrupted })
+  else io.out(`${succeeded} replayed, ${failed} failed, ${skipped} skipped\n`)
+  if (isInterrupted) {
+    io.err('interrupted; run the same command again to continue\n')
     return EXIT_CODES.interrupted
   }
   if (job.status === 'failed')
@@ -124,7 +112,7 @@ async function replayBatch(
     await hintFailed(context, api, operation)
   if (skipped > 0 && !globalOptions.json)
     io.err(
-      'left: their handler is in another process, which takes them up, or the breaker opened; look at holdfast breakers\n',
+      'skipped: another process has the handler and replays them, or a breaker opened; see holdfast breakers\n',
     )
   return failed > 0 ? EXIT_CODES.failure : EXIT_CODES.ok
 }

@@ -1,4 +1,5 @@
 import { Holdfast } from '@holdfast/runtime'
+import { DEFAULT_STORE } from '../../defaults.js'
 import { configEnv, displayPath, watchedFile } from '../backends/file.js'
 import type { CommandContext } from '../context/context.js'
 import { EXIT_CODES } from '../context/exit.js'
@@ -16,25 +17,25 @@ export interface ServeCommandOptions {
   proxyPort?: number
 }
 
-/** Resolves at the first Ctrl-C. A second one ends the process there and then. */
-function waitForInterrupt(io: CommandIo, said: string): Promise<void> {
+/** Resolves at the first Ctrl-C. A second one ends the process at once. */
+function waitForInterrupt(io: CommandIo): Promise<void> {
   return new Promise((resolve) => {
     const off = io.onInterrupt(() => {
       off()
-      io.err(`\n${said}\n`)
+      io.err('\nshutting down: requests in progress are completed first\n')
       io.onInterrupt(() => process.exit(EXIT_CODES.interrupted))
       resolve()
     })
   })
 }
 
-function printAddresses(context: CommandContext, title: string, places: Record<string, string>): void {
+function printAddresses(context: CommandContext, title: string, addresses: Record<string, string>): void {
   const { io, globalOptions } = context
-  if (globalOptions.json) return printJson(context, places)
-  const hue = createPainter(io.hasColours)
-  io.out(`${hue('bold', title)}\n`)
-  for (const [name, place] of Object.entries(places)) io.out(`  ${name.padEnd(11)}${place}\n`)
-  io.out('Ctrl-C ends it.\n')
+  if (globalOptions.json) return printJson(context, addresses)
+  const paint = createPainter(io.hasColours)
+  io.out(`${paint('bold', title)}\n`)
+  for (const [name, address] of Object.entries(addresses)) io.out(`  ${name.padEnd(11)}${address}\n`)
+  io.out('Press Ctrl-C to stop.\n')
 }
 
 function addressesOf(
@@ -53,43 +54,43 @@ function addressesOf(
   }
 }
 
-/** `runServe`: the server, the forward proxy where the config has one, until Ctrl-C. */
+/** `serve`: runs the server, and the forward proxy if the config has one, until Ctrl-C. */
 export async function runServe(context: CommandContext, options: ServeCommandOptions): Promise<number> {
   const { io, globalOptions } = context
   const warn = (text: string): void => io.err(`${text}\n`)
   const { host, port, proxyPort } = options
-  const asked = {
+  const serviceOptions = {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
     ...(proxyPort === undefined ? {} : { proxy: { port: proxyPort } }),
   }
   if (options.demo) {
     const { startDemo } = await import('../../demo/demo.js')
-    const demo = await startDemo({ dir: io.cwd, warn, ...asked })
+    const demo = await startDemo({ dir: io.cwd, warn, ...serviceOptions })
     const { running } = demo
-    printAddresses(context, 'Holdfast, with traffic of its own', {
+    printAddresses(context, 'Holdfast demo', {
       ...addressesOf(running, displayPath(context, demo.file), `sqlite:${displayPath(context, demo.store)}`),
-      ...(globalOptions.json ? {} : demo.about),
+      ...(globalOptions.json ? {} : demo.descriptions),
     })
-    await waitForInterrupt(io, 'ending: what runs is finished first')
+    await waitForInterrupt(io)
     await demo.close()
     return EXIT_CODES.ok
   }
   const file = await watchedFile(context)
   const hf = await Holdfast.open({ config: file, env: configEnv(context) })
-  const running = await startAll(hf, { ...asked, warn })
-  const store = hf.config.current.store ?? 'sqlite:data/holdfast.db'
+  const running = await startAll(hf, { ...serviceOptions, warn })
+  const store = hf.config.current.store ?? DEFAULT_STORE
   printAddresses(
     context,
-    'Holdfast is serving',
+    'Holdfast is running',
     addressesOf(running, displayPath(context, file), store.replace(/\/\/[^@/]*@/, '//')),
   )
-  await waitForInterrupt(io, 'ending: what runs is finished first')
+  await waitForInterrupt(io)
   await running.close()
   return EXIT_CODES.ok
 }
 
-/** `runProxy`: the forward proxy alone, until Ctrl-C. */
+/** `proxy`: runs only the forward proxy, until Ctrl-C. */
 export async function runProxy(
   context: CommandContext,
   options: { host?: string; port?: number; pool?: string },
@@ -97,17 +98,17 @@ export async function runProxy(
   const { io } = context
   const file = await watchedFile(context)
   const hf = await Holdfast.open({ config: file, env: configEnv(context) })
-  const followed = await watchMemberFiles(hf, (text) => io.err(`${text}\n`))
+  const memberFiles = await watchMemberFiles(hf, (text) => io.err(`${text}\n`))
   try {
-    const running = await startForwardProxy(hf, options)
+    const proxy = await startForwardProxy(hf, options)
     printAddresses(context, 'The forward proxy is running', {
-      proxy: running.url,
+      proxy: proxy.url,
       config: displayPath(context, file),
     })
-    await waitForInterrupt(io, 'ending: what runs is finished first')
-    await running.close()
+    await waitForInterrupt(io)
+    await proxy.close()
   } finally {
-    followed.close()
+    memberFiles.close()
     await hf.close()
   }
   return EXIT_CODES.ok

@@ -1,23 +1,10 @@
+import type { RetrySession, Wire } from '@holdfast/runtime'
 import { fetchList, requestJson, withApi } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
-import type { WireAttempt } from '../output/attempts.js'
 import { printJson, printList } from '../output/print.js'
 import { formatInline, formatRelativeTime, formatSeconds } from '../output/text.js'
 
-interface WireSession {
-  session_id: string
-  operation: string
-  policy_id: string
-  correlation_id: string
-  start_time: string
-  success: boolean
-  stopped?: string | null
-  total_attempts: number
-  total_duration: number
-  final_error?: { type: string; message: string } | null
-  next_retry_time?: string | null
-  attempts: WireAttempt[]
-}
+type WireSession = Wire<RetrySession>
 
 export interface SessionsOptions {
   active?: boolean
@@ -27,10 +14,10 @@ export interface SessionsOptions {
   limit: number
 }
 
-/** `listSessions`: calls that failed at least once. */
+/** `sessions`: lists calls with at least one failed attempt. */
 export async function listSessions(context: CommandContext, options: SessionsOptions): Promise<void> {
   const { active, failed, operation, correlation, limit } = options
-  const live = active ? { liveReason: 'sessions that run now are known to their process alone' } : {}
+  const live = active ? { liveReason: 'sessions --active lists the running calls of a process' } : {}
   await withApi(context, live, async (api) => {
     const query = {
       operation,
@@ -41,31 +28,31 @@ export async function listSessions(context: CommandContext, options: SessionsOpt
     const found = await fetchList<WireSession>(api, '/sessions', { limit, query })
     printList(context, {
       ...found,
-      head: ['session', 'ended', 'attempts', 'began', 'took', 'operation', 'error'],
+      head: ['session', 'stopped', 'attempts', 'started', 'duration', 'operation', 'error'],
       row: (session) => [
         session.session_id,
-        session.stopped ?? `next ${formatRelativeTime(session.next_retry_time, context.io.clock.wall())}`,
+        session.stopped ?? `retry ${formatRelativeTime(session.next_retry_time, context.io.clock.wall())}`,
         session.total_attempts,
         formatRelativeTime(session.start_time, context.io.clock.wall()),
         formatSeconds(session.total_duration),
         session.operation,
         session.final_error ? `${session.final_error.type}: ${session.final_error.message}` : null,
       ],
-      emptyMessage: 'there are no such sessions: calls that succeed at once leave none',
+      emptyMessage: 'no sessions found; calls that succeed at the first attempt have none',
     })
   })
 }
 
-/** `sessions show ID`: one with all its attempts. */
+/** `sessions show ID`: prints one session with all its attempts. */
 export async function showSession(context: CommandContext, id: string): Promise<void> {
   const { io, globalOptions } = context
   const session = await withApi(context, {}, (api) =>
     requestJson<WireSession>(api, 'GET', `/sessions/${encodeURIComponent(id)}`),
   )
   if (globalOptions.json) return printJson(context, session)
-  const end = session.success ? 'succeeded' : (session.stopped ?? 'runs')
+  const state = session.success ? 'succeeded' : (session.stopped ?? 'running')
   io.out(
-    `${formatInline(session.operation)}  ${end} after ${formatSeconds(session.total_duration)}  (policy ${formatInline(session.policy_id)}, correlation ${formatInline(session.correlation_id)})\n`,
+    `${formatInline(session.operation)}  ${state} after ${formatSeconds(session.total_duration)}  (policy ${formatInline(session.policy_id)}, correlation ${formatInline(session.correlation_id)})\n`,
   )
   const { formatAttempts } = await import('../output/attempts.js')
   io.out(formatAttempts(io, session.attempts))

@@ -1,26 +1,21 @@
+import type { RetryEvent, Wire } from '@holdfast/runtime'
+import { waitOrAbort } from '../../wait-or-abort.js'
 import { type ApiBackend, connectApi, parseResponse } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
 import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 import { createPainter, formatInline, formatSeconds } from '../output/text.js'
-import { runUntilInterrupted, waitOrAbort } from './wait.js'
+import { runUntilInterrupted } from './interrupt.js'
 
 export interface TailOptions {
   type?: readonly string[]
   operation?: readonly string[]
 }
 
-interface WireEvent {
-  event_id: string
-  event_type: string
-  timestamp: string
-  operation?: string
-  attempt?: number
-  max_attempts?: number | string
-  delay?: number
-  error?: { type: string; message: string }
-  context?: Record<string, unknown>
-}
+type WireEvent = Wire<RetryEvent>
 
+const RECONNECT_DELAY_MS = 1000
+
+/** The colours of events by the last word of their type. */
 const COLOUR_BY_ENDING = {
   failure: 'red',
   opened: 'red',
@@ -29,7 +24,7 @@ const COLOUR_BY_ENDING = {
   closed: 'green',
 } as const
 
-/** An event in a line. */
+/** An event in one line. */
 function formatEvent(event: WireEvent, colours: boolean): string {
   const { event_type: type, operation, attempt, max_attempts, delay, error, context } = event
   const ending = (type.split('_').at(-1) ?? '') as keyof typeof COLOUR_BY_ENDING
@@ -38,17 +33,17 @@ function formatEvent(event: WireEvent, colours: boolean): string {
     formatInline(event.timestamp).slice(11, 23),
     COLOUR_BY_ENDING[ending] === undefined ? kind : createPainter(colours)(COLOUR_BY_ENDING[ending], kind),
     formatInline(operation ?? context?.id ?? ''),
-    attempt === undefined
+    attempt == null
       ? ''
-      : `attempt ${attempt}${max_attempts === undefined ? '' : ` of ${formatInline(max_attempts)}`}`,
-    delay === undefined ? '' : `in ${formatSeconds(delay)}`,
-    error === undefined ? '' : formatInline(`${error.type}: ${error.message}`),
+      : `attempt ${attempt}${max_attempts == null ? '' : ` of ${formatInline(max_attempts)}`}`,
+    delay == null ? '' : `in ${formatSeconds(delay)}`,
+    error == null ? '' : formatInline(`${error.type}: ${error.message}`),
     context?.stopped === undefined ? '' : `(${formatInline(context.stopped)})`,
   ]
   return words.filter((word) => word !== '').join('  ')
 }
 
-/** Reads server-sent events until the stream ends. */
+/** Parses server-sent events until the stream ends. */
 export async function* parseEventStream(
   body: ReadableStream<Uint8Array>,
 ): AsyncGenerator<{ id: string; data: string }> {
@@ -71,16 +66,16 @@ export async function* parseEventStream(
   }
 }
 
-/** `tailEvents`: events as they happen. A connection that is lost is made again, and goes on after the last event. */
+/** `tail`: prints live events. After a lost connection it reconnects and continues after the last event. */
 export async function tailEvents(context: CommandContext, options: TailOptions): Promise<void> {
   const { io, globalOptions } = context
-  const api = await connectApi(context, { liveReason: 'events come from a running process' })
+  const api = await connectApi(context, { liveReason: 'tail shows the events of a running process' })
   let last: string | undefined
-  let begun = false
+  let hasConnected = false
   const read = async (signal: AbortSignal): Promise<void> => {
-    const answer = await openStream(api, options, last, signal)
-    begun = true
-    for await (const { id, data } of parseEventStream(answer)) {
+    const stream = await openStream(api, options, last, signal)
+    hasConnected = true
+    for await (const { id, data } of parseEventStream(stream)) {
       last = id
       io.out(
         globalOptions.json ? `${data}\n` : `${formatEvent(JSON.parse(data) as WireEvent, io.hasColours)}\n`,
@@ -92,13 +87,14 @@ export async function tailEvents(context: CommandContext, options: TailOptions):
       try {
         await read(signal)
       } catch (error) {
-        // A refusal is final; so is a server that was never there.
+        // An error response is final, and so is a server that could not be reached at first.
         if (signal.aborted) return
-        if (!begun || (error instanceof CommandFailure && error.exit !== EXIT_CODES.unreachable)) throw error
+        if (!hasConnected || (error instanceof CommandFailure && error.exit !== EXIT_CODES.unreachable))
+          throw error
       }
       if (signal.aborted) return
-      io.err('the connection was lost; trying again\n')
-      await waitOrAbort(io, 1000, signal)
+      io.err('connection lost; reconnecting\n')
+      await waitOrAbort(io.clock, RECONNECT_DELAY_MS, signal)
       if (signal.aborted) return
     }
   })
@@ -111,7 +107,7 @@ async function openStream(
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
   const query = { type, operation, last_event_id: last } as Record<string, string | undefined>
-  const answer = await api.send('GET', '/events', { query, signal })
-  if (!answer.ok || answer.body === null) await parseResponse(answer)
-  return answer.body as ReadableStream<Uint8Array>
+  const response = await api.send('GET', '/events', { query, signal })
+  if (!response.ok || response.body === null) await parseResponse(response)
+  return response.body as ReadableStream<Uint8Array>
 }

@@ -8,7 +8,7 @@ import { CommandFailure, createUsageError, EXIT_CODES } from '../context/exit.js
 import { printJson, printList } from '../output/print.js'
 import { formatRelativeTime } from '../output/text.js'
 
-/** Tokens are made where the store is: whoever can write to it may let others in. */
+/** Runs `work` with a runtime on the store: a user who can write to the store can create tokens. */
 async function withStore<T>(
   context: CommandContext,
   canWrite: boolean,
@@ -16,8 +16,8 @@ async function withStore<T>(
 ): Promise<T> {
   if (context.globalOptions.url !== undefined)
     throw createUsageError(
-      'token: takes no --url',
-      'tokens are made beside the store: run it there, with --config FILE',
+      'token: expected no --url',
+      'tokens are created in the store: run the command on its machine, with --config FILE',
     )
   const hf = await openRuntime(context, { canWrite })
   try {
@@ -27,7 +27,7 @@ async function withStore<T>(
   }
 }
 
-/** `token create NAME --role ROLE`. The token is shown once, and kept as a hash. */
+/** `token create NAME --role ROLE`: creates a token. It is printed once and stored as a hash. */
 export async function createTokenCommand(
   context: CommandContext,
   name: string,
@@ -45,32 +45,36 @@ export async function createTokenCommand(
       created_at: created.createdAt.toISOString(),
     })
   io.out(`${created.token}\n`)
-  io.err(`This is the only time it is shown. ${name} is ${role}; from now on every request needs a token.\n`)
+  io.err(
+    `The token is not shown again. ${name} has the role ${role}. From now on every request requires a token.\n`,
+  )
 }
 
-/** `token list`. */
+/** `token list`: lists all tokens. */
 export async function listTokensCommand(context: CommandContext): Promise<void> {
   const tokens = await withStore(context, false, (hf) => listTokens(hf))
   printList(context, {
     items: tokens.map(({ name, role, createdAt }) => ({ name, role, created_at: createdAt.toISOString() })),
-    head: ['name', 'role', 'made'],
+    head: ['name', 'role', 'created'],
     row: (token) => [token.name, token.role, formatRelativeTime(token.created_at, context.io.clock.wall())],
-    emptyMessage: 'there are no tokens: the server is open to this machine and to no other',
+    emptyMessage: 'no tokens found: the server accepts requests from this machine only',
   })
 }
 
-/** `token revoke NAME`. */
+/** `token revoke NAME`: revokes a token. */
 export async function revokeTokenCommand(
   context: CommandContext,
   name: string,
   { reason }: { reason?: string },
 ): Promise<void> {
-  const gone = await withStore(context, true, (hf) => revokeToken(hf, name, { by: currentActor(), reason }))
-  if (!gone)
-    throw new CommandFailure(EXIT_CODES.failure, `there is no token ${name}`, {
+  const isRevoked = await withStore(context, true, (hf) =>
+    revokeToken(hf, name, { by: currentActor(), reason }),
+  )
+  if (!isRevoked)
+    throw new CommandFailure(EXIT_CODES.failure, `token ${name} not found`, {
       code: 'NOT_FOUND',
-      hint: 'holdfast token list shows them',
+      hint: 'holdfast token list shows all tokens',
     })
   if (context.globalOptions.json) printJson(context, { name, revoked: true })
-  else context.io.out(`${name} is revoked\n`)
+  else context.io.out(`token ${name} revoked\n`)
 }

@@ -1,11 +1,11 @@
 import { userInfo } from 'node:os'
 
-/** Who is at the keyboard, as the audit trail names them for what a command does on a store. */
+/** The name of the current user, for audit records of commands that work on a store. */
 export function currentActor(): string {
   try {
     return `command:${userInfo().username}`
   } catch {
-    // A user without an entry has no name.
+    // The user can be missing in the user database, for example in a container.
     return 'command:unknown'
   }
 }

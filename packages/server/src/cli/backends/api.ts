@@ -1,7 +1,7 @@
 import { type CommandContext, serverUrl } from '../context/context.js'
 import { CommandFailure, EXIT_CODES, exitCodeFor } from '../context/exit.js'
 
-/** What a request is made of besides its path. */
+/** The query, body and headers of a request. */
 export interface RequestOptions {
   query?: Readonly<Record<string, string | number | boolean | undefined | readonly string[]>>
   body?: unknown
@@ -9,33 +9,33 @@ export interface RequestOptions {
   signal?: AbortSignal
 }
 
-/** The API of a server: one that runs somewhere, or one made here over the store. */
+/** The API of a running server, or of an app in this process that uses the store. */
 export interface ApiBackend {
-  /** Whether it is a process that runs by itself. */
+  /** Whether it is the API of a running server. */
   readonly isRemote: boolean
   send(method: string, path: string, options?: RequestOptions): Promise<Response>
   close(): Promise<void>
 }
 
-/** What a command wants of the store. */
+/** How a command uses the store. */
 export interface StoreAccess {
-  /** Whether it changes anything there. */
+  /** Whether the command writes. */
   canWrite?: boolean
-  /** Whether it asks for nothing that is kept there: any store will do, memory too. */
+  /** Whether the command reads no stored records, so that a memory store is sufficient. */
   anyStore?: boolean
 }
 
 /** The path below `/api/v1` with its query. */
 export function urlFor(path: string, query: RequestOptions['query'] = {}): string {
-  const asked = new URLSearchParams()
+  const params = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
-    if (Array.isArray(value)) for (const one of value as readonly string[]) asked.append(name, one)
-    else if (value !== undefined) asked.append(name, String(value))
-  const text = asked.toString()
+    if (Array.isArray(value)) for (const one of value as readonly string[]) params.append(name, one)
+    else if (value !== undefined) params.append(name, String(value))
+  const text = params.toString()
   return `/api/v1${path}${text === '' ? '' : `?${text}`}`
 }
 
-/** How a request is sent, in both ways. */
+/** The arguments of `fetch` for a request, for both backends. */
 export const toRequestInit = (
   method: string,
   { body, headers = {}, signal }: RequestOptions,
@@ -46,19 +46,19 @@ export const toRequestInit = (
   ...(signal === undefined ? {} : { signal }),
 })
 
-/** What to do about an answer that is a refusal. */
+/** What the user can do about an error response. */
 const HINT_BY_CODE: Record<string, string> = {
   UNAUTHORIZED:
-    'give one with --token or in HOLDFAST_TOKEN; holdfast token create NAME --role operator makes one',
-  FORBIDDEN: 'use a token with a higher role; holdfast token list shows them',
-  DEAD_LETTER_NOT_FOUND: 'holdfast dead-letters list shows what there is',
-  DEAD_LETTER_LEASED: 'somebody else is replaying it; look again in a few minutes',
-  POLICY_NOT_FOUND: 'holdfast policies lists them',
+    'give a token with --token or HOLDFAST_TOKEN; holdfast token create NAME --role operator creates one',
+  FORBIDDEN: 'use a token with a higher role; holdfast token list shows all tokens',
+  DEAD_LETTER_NOT_FOUND: 'holdfast dead-letters list shows all dead letters',
+  DEAD_LETTER_LEASED: 'another process replays it; try again in a few minutes',
+  POLICY_NOT_FOUND: 'holdfast policies lists all policies',
 }
 
-const TARGET_HINT = 'to allow it, add proxy: { allow_private_targets: true } to the config file'
+const TARGET_HINT = 'to allow private targets, add proxy: { allow_private_targets: true } to the config file'
 
-/** What is in an answer, as JSON. @throws CommandFailure for a refusal, and for what no server of ours says */
+/** The JSON of a response. @throws CommandFailure for an error response, and for a response that is not from Holdfast */
 export async function parseResponse<T>(response: Response): Promise<T> {
   if (response.status === 204) return undefined as T
   const text = await response.text()
@@ -68,10 +68,10 @@ export async function parseResponse<T>(response: Response): Promise<T> {
   } catch {
     throw new CommandFailure(
       EXIT_CODES.unreachable,
-      `what answers is no Holdfast server (status ${response.status})`,
+      `expected a Holdfast server, got a response that is not JSON (status ${response.status})`,
       {
         code: 'NOT_HOLDFAST',
-        hint: 'look at the address that --url gives',
+        hint: 'check the address of --url',
       },
     )
   }
@@ -82,12 +82,12 @@ export async function parseResponse<T>(response: Response): Promise<T> {
     details?: unknown[]
   }
   const code = error ?? `STATUS_${response.status}`
-  // Some are refused for what they ask, and not for who asks.
+  // A private target is rejected because of its address, not because of the role of the caller.
   const isTarget = code === 'FORBIDDEN' && details !== undefined
   const hint = isTarget ? TARGET_HINT : HINT_BY_CODE[code]
   throw new CommandFailure(
     isTarget ? EXIT_CODES.failure : exitCodeFor(code),
-    message ?? `the server answered ${response.status}`,
+    message ?? `the server responded with status ${response.status}`,
     {
       code,
       ...(hint === undefined ? {} : { hint }),
@@ -96,7 +96,7 @@ export async function parseResponse<T>(response: Response): Promise<T> {
   )
 }
 
-/** Asks, and gives what is in the answer. @throws CommandFailure */
+/** Sends a request and returns the JSON of its response. @throws CommandFailure */
 export const requestJson = async <T>(
   api: ApiBackend,
   method: string,
@@ -104,39 +104,39 @@ export const requestJson = async <T>(
   options: RequestOptions = {},
 ): Promise<T> => parseResponse<T>(await api.send(method, path, options))
 
-/** The most that one page may hold. */
+/** The maximum size of a page. */
 const MAX_PAGE_SIZE = 1000
 
-/** The first so many of a list, page after page. `key` is the list's name in the answer. */
+/** The first `limit` items of a list, page by page. `key` is the name of the list in the response. */
 export async function fetchList<T>(
   api: ApiBackend,
   path: string,
   { limit, query, key = 'items' }: { limit: number; query?: RequestOptions['query']; key?: string },
-): Promise<{ items: T[]; more: boolean }> {
+): Promise<{ items: T[]; hasMore: boolean }> {
   const items: T[] = []
   let cursor: string | undefined
   do {
-    const asked = { ...query, limit: Math.min(MAX_PAGE_SIZE, limit - items.length), cursor }
-    const page = await requestJson<Record<string, unknown>>(api, 'GET', path, { query: asked })
+    const pageQuery = { ...query, limit: Math.min(MAX_PAGE_SIZE, limit - items.length), cursor }
+    const page = await requestJson<Record<string, unknown>>(api, 'GET', path, { query: pageQuery })
     items.push(...(page[key] as T[]))
     cursor = page.cursor as string | undefined
   } while (cursor !== undefined && items.length < limit)
-  return { items, more: cursor !== undefined }
+  return { items, hasMore: cursor !== undefined }
 }
 
-/** What a change says of its reason: UTF-8, byte by byte and in one line, as headers are. */
+/** The header with the reason of a change: one line of UTF-8 bytes, because headers are Latin-1. */
 export const reasonHeader = (reason: string | undefined): Pick<RequestOptions, 'headers'> =>
   reason === undefined
     ? {}
     : { headers: { 'x-reason': Buffer.from(reason.replace(/\s+/g, ' ').trim()).toString('latin1') } }
 
-/** What a command asks of the API it goes to. */
+/** The requirements of a command for its API. */
 interface ConnectOptions extends StoreAccess {
-  /** Named where it needs a process that runs. */
+  /** Why the command needs a running server; undefined where the store is sufficient. */
   liveReason?: string
 }
 
-/** The API that a command goes to: the server at `--url`, else one over the store. */
+/** Connects a command to its API: the server at `--url`, or an app in this process that uses the store. */
 export async function connectApi(
   context: CommandContext,
   { liveReason, ...access }: ConnectOptions = {},
@@ -144,14 +144,14 @@ export async function connectApi(
   const url = serverUrl(context)
   if (url !== undefined) return (await import('./remote.js')).createRemoteApi(context, url)
   if (liveReason !== undefined)
-    throw new CommandFailure(EXIT_CODES.usage, `${liveReason}: this needs --url`, {
+    throw new CommandFailure(EXIT_CODES.usage, `${liveReason}: --url is required`, {
       code: 'USAGE',
-      hint: 'name the server: --url http://127.0.0.1:8000, or HOLDFAST_URL; holdfast serve starts one',
+      hint: 'give the address of the server with --url http://127.0.0.1:8000 or HOLDFAST_URL; holdfast serve starts one',
     })
   return (await import('./local.js')).createLocalApi(context, access)
 }
 
-/** Works with an API and lets go of it. */
+/** Runs `work` with an API and closes the API afterwards. */
 export async function withApi<T>(
   context: CommandContext,
   options: ConnectOptions,

@@ -3,30 +3,28 @@ import { isAbsolute, resolve } from 'node:path'
 import { Holdfast, type ValueStore } from '@holdfast/runtime'
 import type { Config } from '@holdfast/runtime/config'
 import { buildApp } from '../../app/build-app.js'
+import { DEFAULT_STORE } from '../../defaults.js'
 import type { CommandContext } from '../context/context.js'
 import { CommandFailure, EXIT_CODES } from '../context/exit.js'
 import { currentActor } from './actor.js'
 import { type ApiBackend, type StoreAccess, toRequestInit, urlFor } from './api.js'
 import { displayPath, loadFile } from './file.js'
 
-/** Where a file that names no store keeps its records. */
-const DEFAULT_STORE = 'sqlite:data/holdfast.db'
-
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends object | undefined ? Mutable<T[K]> : T[K] }
 
-/** The store of a config, with a place that holds from any folder. */
+/** The store of a config, with an absolute path. */
 export function resolveStore(config: Config, dir: string): { url: string; exists: boolean; memory: boolean } {
-  const said = config.store ?? DEFAULT_STORE
-  const [, scheme = '', place = ''] = /^([a-z][a-z0-9+.-]*):?(.*)$/is.exec(said) ?? []
-  if (scheme === 'memory') return { url: said, exists: false, memory: true }
-  if (scheme !== 'sqlite' && scheme !== 'files') return { url: said, exists: true, memory: false }
-  const path = isAbsolute(place) ? place : resolve(dir, place)
+  const store = config.store ?? DEFAULT_STORE
+  const [, scheme = '', location = ''] = /^([a-z][a-z0-9+.-]*):?(.*)$/is.exec(store) ?? []
+  if (scheme === 'memory') return { url: store, exists: false, memory: true }
+  if (scheme !== 'sqlite' && scheme !== 'files') return { url: store, exists: true, memory: false }
+  const path = isAbsolute(location) ? location : resolve(dir, location)
   return { url: `${scheme}:${path}`, exists: existsSync(path), memory: false }
 }
 
 /**
- * A config as a command on the store goes by it. Breakers that outlive a process belong to the one that makes calls: this
- * one would write down, at its end, what they were when it began.
+ * The config of a command that works on the store. Breakers are not persisted: the states belong to the process that makes
+ * the calls, and this process would overwrite them at its end with older ones.
  */
 function withoutPersistence(config: Config, dir: string): Config {
   const copy = structuredClone(config) as Mutable<Config>
@@ -41,7 +39,7 @@ function withoutPersistence(config: Config, dir: string): Config {
   return copy as Config
 }
 
-/** A runtime over the store that the file names, for commands that run while no server does, or beside one. */
+/** Opens a runtime on the store of the config file, for commands without a server. */
 export async function openRuntime(
   context: CommandContext,
   { canWrite = false, anyStore = false }: StoreAccess,
@@ -52,22 +50,22 @@ export async function openRuntime(
   if (memory && !anyStore)
     throw new CommandFailure(
       EXIT_CODES.unreachable,
-      `${displayPath(context, file)} keeps its records in memory, so there is nothing outside the process that has them`,
+      `${displayPath(context, file)} has store: memory, which other processes cannot read`,
       {
         code: 'STORE_UNAVAILABLE',
-        hint: 'ask that process with --url, or set store: sqlite:data/holdfast.db',
+        hint: `connect to the process with --url, or set store: ${DEFAULT_STORE}`,
       },
     )
   return Holdfast.open({
     config: withoutPersistence(config, dir),
-    // Looking must not leave anything behind.
+    // A command that only reads must not create a store.
     store: canWrite || exists ? url : 'memory',
     env: {},
     watch: false,
   })
 }
 
-/** Whoever can read the store needs no token for it. */
+/** A store without tokens: a user who can read the store needs none. */
 const NO_TOKENS: ValueStore = {
   get: async () => undefined,
   set: async () => {},
@@ -75,20 +73,20 @@ const NO_TOKENS: ValueStore = {
   list: async () => [],
 }
 
-/** The same API as a server's, in this process and over the store. */
+/** Creates the API of a server in this process, on the store. */
 export async function createLocalApi(context: CommandContext, access: StoreAccess): Promise<ApiBackend> {
   const hf = await openRuntime(context, access)
   const store = Object.create(hf.store, { values: { value: NO_TOKENS } }) as Holdfast['store']
-  const open = Object.create(hf, { store: { value: store } }) as Holdfast
+  const withoutTokens = Object.create(hf, { store: { value: store } }) as Holdfast
   const { app, close } = buildApp(
-    open,
+    withoutTokens,
     { dashboard: false },
     { name: currentActor(), role: 'admin', token: false },
   )
   return {
     isRemote: false,
-    send: async (method, path, asking = {}) =>
-      app.request(`http://localhost${urlFor(path, asking.query)}`, toRequestInit(method, asking)),
+    send: async (method, path, options = {}) =>
+      app.request(`http://localhost${urlFor(path, options.query)}`, toRequestInit(method, options)),
     async close() {
       await close()
       await hf.close()

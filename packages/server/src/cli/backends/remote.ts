@@ -7,24 +7,30 @@ function parseBaseUrl(input: string): string {
   try {
     url = new URL(input)
   } catch {
-    throw createUsageError('--url: takes an address such as http://127.0.0.1:8000')
+    throw createUsageError(
+      '--url: expected an address such as http://127.0.0.1:8000, got a string that is not a URL',
+    )
   }
-  if (!['http:', 'https:'].includes(url.protocol)) throw createUsageError('--url: takes http:// or https://')
+  if (!['http:', 'https:'].includes(url.protocol))
+    throw createUsageError(`--url: expected http:// or https://, got ${url.protocol}//`)
   if (url.username !== '' || url.password !== '')
-    throw createUsageError('--url: takes no credentials', 'give a token with --token or in HOLDFAST_TOKEN')
+    throw createUsageError(
+      '--url: expected no credentials, got some',
+      'give a token with --token or HOLDFAST_TOKEN',
+    )
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}`
 }
 
-/** Why a server could not be reached, in a word. */
+/** The error code or message of the innermost cause. */
 function connectionError(error: unknown): string {
   const { cause, code, message } = Object(error) as { cause?: unknown; code?: string; message?: string }
   return code ?? (cause === undefined ? (message ?? 'unknown reason') : connectionError(cause))
 }
 
-/** What is said of a certificate that is not trusted. */
+/** Matches the error codes of certificates that are not trusted. */
 const UNTRUSTED_CERTIFICATE = /SELF_SIGNED|CERT_|UNABLE_TO_(VERIFY|GET_ISSUER)|CERTIFICATE/
 
-/** Why a server could not be asked. */
+/** The failure of a command whose server cannot be reached. */
 function createUnreachableError(base: string, error: unknown): CommandFailure {
   const reason = connectionError(error)
   const code = 'UNREACHABLE'
@@ -34,31 +40,31 @@ function createUnreachableError(base: string, error: unknown): CommandFailure {
       `the certificate of ${base} is not trusted (${reason})`,
       {
         code,
-        hint: 'NODE_EXTRA_CA_CERTS=FILE in the environment names a PEM file with certificates to trust besides',
+        hint: 'set NODE_EXTRA_CA_CERTS to a PEM file with the certificate to trust',
       },
     )
-  return new CommandFailure(EXIT_CODES.unreachable, `no server answers at ${base} (${reason})`, {
+  return new CommandFailure(EXIT_CODES.unreachable, `cannot connect to ${base} (${reason})`, {
     code,
-    hint: 'holdfast serve starts one; without --url the command works on the store, where it can',
+    hint: 'holdfast serve starts a server; without --url most commands work on the store',
   })
 }
 
-/** A server that runs. */
+/** Creates the API of a running server. */
 export function createRemoteApi(context: CommandContext, url: string): ApiBackend {
   const base = parseBaseUrl(url)
   const token = context.globalOptions.token ?? (context.io.env.HOLDFAST_TOKEN || undefined)
   return {
     isRemote: true,
-    async send(method, path, asking = {}) {
-      const request = toRequestInit(method, asking)
+    async send(method, path, options = {}) {
+      const request = toRequestInit(method, options)
       const headers = {
         ...(request.headers as Record<string, string>),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       }
       try {
-        return await fetch(`${base}${urlFor(path, asking.query)}`, { ...request, headers })
+        return await fetch(`${base}${urlFor(path, options.query)}`, { ...request, headers })
       } catch (error) {
-        if (asking.signal?.aborted) throw error
+        if (options.signal?.aborted) throw error
         throw createUnreachableError(base, error)
       }
     },

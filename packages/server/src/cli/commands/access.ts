@@ -3,27 +3,29 @@ import { ROLES, type Role } from '../../roles.js'
 import { reasonOption } from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 
-/** Who is let in, and the words of the command itself. */
+/** Adds the commands of tokens and of shell completion. */
 export function addAccess(root: Command, runAction: RunAction): void {
   const load = () => import('../actions/token.js')
-  const token = root.command('token').description("who is let in to the server; works on the config's store")
+  const token = root
+    .command('token')
+    .description('create, list and revoke tokens of the server; works on the store of the config file')
   withExamples(token, 'holdfast token create grafana --role viewer', 'holdfast token revoke grafana')
   token
     .command('create')
-    .description('make a token and show it once')
-    .argument('<name>', 'whose it is, for the audit trail')
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).default('viewer'))
+    .description('create a token and print it once')
+    .argument('<name>', 'the name of the token in the audit trail')
+    .addOption(new Option('--role <role>', 'the role of the token').choices(ROLES).default('viewer'))
     .addOption(reasonOption())
     .action((name: string, options: { role: Role; reason?: string }) =>
       runAction(async (context) => (await load()).createTokenCommand(context, name, options)),
     )
   token
     .command('list')
-    .description('list them, without what opens the door')
+    .description('list tokens without their secrets')
     .action(() => runAction(async (context) => (await load()).listTokensCommand(context)))
   token
     .command('revoke')
-    .description('make one worthless, at once')
+    .description('revoke a token at once')
     .argument('<name>')
     .addOption(reasonOption())
     .action((name: string, options: { reason?: string }) =>
@@ -37,7 +39,7 @@ export function addAccess(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('completion')
-      .description('a script that completes the words of this command')
+      .description('print a shell completion script')
       .argument('<shell>', 'bash, zsh or fish')
       .action((shell: string) =>
         runAction(async (context) =>

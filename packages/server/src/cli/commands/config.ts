@@ -3,14 +3,14 @@ import type { MigrateOptions } from '../actions/migrate.js'
 import { limitOption, parseInteger, reasonOption } from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 
-/** What is about the config file. */
+/** Adds the commands of the config file. */
 export function addConfig(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('init')
-      .description('write a first config file, after a few questions')
-      .option('-y, --yes', 'ask nothing')
-      .option('-f, --force', 'write over a file that is there')
+      .description('create a config file, after a few questions')
+      .option('-y, --yes', 'use the defaults without questions')
+      .option('-f, --force', 'overwrite an existing file')
       .action((options: { yes?: boolean; force?: boolean }) =>
         runAction(async (context) => (await import('../actions/init.js')).initConfig(context, options)),
       ),
@@ -20,8 +20,8 @@ export function addConfig(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('check')
-      .description('say what is wrong with a config file, with line and column')
-      .argument('[file]', 'the file; - reads what is piped in')
+      .description('check a config file and print its problems with line and column')
+      .argument('[file]', 'the file; - reads standard input')
       .action((file: string | undefined) =>
         runAction(async (context) => {
           await import('../actions/disable-zod-jit.js')
@@ -35,9 +35,9 @@ export function addConfig(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('explain')
-      .description('what applies to an operation: values, where they come from, and the delays they mean')
-      .argument('<operation>', 'such as orders.save, or the id of a policy')
-      .option('-a, --all', 'also values that nobody chose')
+      .description('show the effective values of an operation, their origins and the resulting delays')
+      .argument('<operation>', 'an operation such as orders.save, or the id of a policy')
+      .option('-a, --all', 'also show built-in defaults')
       .action((operation: string, options: { all?: boolean }) =>
         runAction(async (context) =>
           (await import('../actions/explain.js')).printExplanation(context, operation, options),
@@ -49,7 +49,7 @@ export function addConfig(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('policies')
-      .description('list policies with every value filled in')
+      .description('list policies with all their values, defaults included')
       .action(() =>
         runAction(async (context) => (await import('../actions/policies.js')).listPolicies(context)),
       ),
@@ -59,10 +59,10 @@ export function addConfig(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('migrate')
-      .description('make a config file of old settings, or records of old records (.jsonl)')
-      .argument('<file|dir>', 'what is read; it is not changed')
-      .option('-o, --out <file>', 'where the result goes (default: printed)')
-      .option('-f, --force', 'write over a file that is there')
+      .description('convert old config files, or old records (.jsonl)')
+      .argument('<file|dir>', 'the old file or folder; it is not changed')
+      .option('-o, --out <file>', 'the file to write (default: standard output)')
+      .option('-f, --force', 'overwrite an existing file')
       .action((path: string, options: MigrateOptions) =>
         runAction(async (context) =>
           (await import('../actions/migrate.js')).migratePath(context, path, options),
@@ -74,8 +74,8 @@ export function addConfig(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('types')
-      .description("the file's policies, operations, breakers and pools as TypeScript types")
-      .option('-o, --out <file>', 'where they go (default: printed)')
+      .description('print the policies, operations, breakers and pools of the file as TypeScript types')
+      .option('-o, --out <file>', 'the file to write (default: standard output)')
       .action((options: { out?: string }) =>
         runAction(async (context) => (await import('../actions/types.js')).printTypes(context, options)),
       ),
@@ -84,9 +84,11 @@ export function addConfig(root: Command, runAction: RunAction): void {
   addChanges(root, runAction)
 }
 
-/** What is in force, and its history. */
+/** Adds the commands of the active configuration and its history. */
 function addChanges(root: Command, runAction: RunAction): void {
-  const config = root.command('config').description('what is in force, and the changes made through the API')
+  const config = root
+    .command('config')
+    .description('the active configuration, and the changes made through the API')
   const load = () => import('../actions/config.js')
   withExamples(
     config,
@@ -95,43 +97,43 @@ function addChanges(root: Command, runAction: RunAction): void {
   )
   config
     .command('reload')
-    .description('have a server read its file again')
+    .description('reload the config file of a server')
     .addOption(reasonOption())
     .action((options: { reason?: string }) =>
       runAction(async (context) => (await load()).reloadConfig(context, options)),
     )
   config
     .command('diff')
-    .description('what differs between the file and what is in force, or another file')
+    .description('compare the file with the active configuration, or with another file')
     .argument('[other]', 'another config file')
     .action((other: string | undefined) =>
       runAction(async (context) => (await load()).diffConfig(context, other)),
     )
   config
     .command('history')
-    .description('versions of the changes made through the API, newest first')
+    .description('list the versions of the changes made through the API, newest first')
     .addOption(limitOption())
     .action((options: { limit: number }) =>
       runAction(async (context) => (await load()).listHistory(context, options)),
     )
   config
     .command('rollback')
-    .description('go back to an earlier version of those changes')
-    .argument('<version>', 'as history lists it', parseInteger(0))
+    .description('restore an earlier version of these changes')
+    .argument('<version>', 'a version of config history', parseInteger(0))
     .addOption(reasonOption())
     .action((version: number, options: { reason?: string }) =>
       runAction(async (context) => (await load()).rollbackConfig(context, version, options)),
     )
   config
     .command('export')
-    .description('what is in force as a file would say it, without secrets')
-    .option('-o, --out <file>', 'where it goes (default: printed)')
+    .description('print the active configuration as a config file, without secrets')
+    .option('-o, --out <file>', 'the file to write (default: standard output)')
     .action((options: { out?: string }) =>
       runAction(async (context) => (await load()).exportConfig(context, options)),
     )
   config
     .command('clear')
-    .description('drop all changes made through the API')
+    .description('delete all changes made through the API')
     .addOption(reasonOption())
     .action((options: { reason?: string }) =>
       runAction(async (context) => (await load()).clearChanges(context, options)),

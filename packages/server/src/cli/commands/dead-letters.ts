@@ -4,10 +4,10 @@ import type { ReplayOptions } from '../actions/replay.js'
 import { limitOption, parseInteger, parsePositiveNumber, reasonOption, repeatable } from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 
-/** Options that choose entries. */
+/** Adds the options that select dead letters. */
 const withEntryOptions = (command: Command): Command =>
   command
-    .option('--operation <name>', 'of this operation')
+    .option('--operation <name>', 'only dead letters of this operation')
     .addOption(
       repeatable('--status <status>', 'pending, replaying, completed or failed').choices([
         'pending',
@@ -16,16 +16,16 @@ const withEntryOptions = (command: Command): Command =>
         'failed',
       ]),
     )
-    .option('--item <id>', 'about this item')
-    .option('--older-than <age>', 'made longer ago than this: 30m, 12h, 7d')
+    .option('--item <id>', 'only dead letters of this item')
+    .option('--older-than <age>', 'only dead letters older than this: 30m, 12h, 7d')
 
-/** What could not be saved. */
+/** Adds the commands of dead letters. */
 export function addDeadLetters(root: Command, runAction: RunAction): void {
   const load = () => import('../actions/dead-letters.js')
   const group = root
     .command('dead-letters')
     .alias('dlq')
-    .description('what failed for good and is kept, and its second chance')
+    .description('list, replay and delete the stored payloads of calls that failed for good')
   withExamples(
     group,
     'holdfast dlq list --status failed',
@@ -33,44 +33,48 @@ export function addDeadLetters(root: Command, runAction: RunAction): void {
     'holdfast dlq purge --status completed --older-than 7d --yes',
     'holdfast dlq export --out letters.jsonl',
   )
-  withEntryOptions(group.command('list').description('list them, oldest first'))
+  withEntryOptions(group.command('list').description('list dead letters, oldest first'))
     .addOption(limitOption())
     .action((options: EntrySelection & { limit: number }) =>
       runAction(async (context) => (await load()).listEntries(context, options)),
     )
   group
     .command('show')
-    .description('one with its payload and its history')
+    .description('show one dead letter with its payload and its history')
     .argument('<id>')
     .action((id: string) => runAction(async (context) => (await load()).showEntry(context, id)))
   group
     .command('replay')
     .description(
-      'replay one, or all that wait, oldest first; Ctrl-C loses nothing, and the same command goes on',
+      'replay one dead letter, or all pending ones, oldest first; after Ctrl-C the same command continues',
     )
-    .argument('[id]', 'one entry')
-    .option('--operation <name>', 'only of this operation')
-    .addOption(new Option('-n, --limit <n>', 'how many at the most').argParser(parseInteger(1)))
-    .addOption(new Option('--concurrency <n>', 'how many at a time').argParser(parseInteger(1, 100)))
-    .addOption(new Option('--rate <n>', 'how many are begun in a second').argParser(parsePositiveNumber))
-    .option('--retry-failed', 'also those whose replay failed before')
+    .argument('[id]', 'the dead letter to replay')
+    .option('--operation <name>', 'only dead letters of this operation')
+    .addOption(new Option('-n, --limit <n>', 'the maximum number of replays').argParser(parseInteger(1)))
+    .addOption(
+      new Option('--concurrency <n>', 'the number of replays at a time').argParser(parseInteger(1, 100)),
+    )
+    .addOption(
+      new Option('--rate <n>', 'the maximum number of replays per second').argParser(parsePositiveNumber),
+    )
+    .option('--retry-failed', 'also replay dead letters whose last replay failed')
     .addOption(reasonOption())
     .action((id: string | undefined, options: ReplayOptions) =>
       runAction(async (context) =>
         (await import('../actions/replay.js')).replayEntries(context, id, options),
       ),
     )
-  withEntryOptions(group.command('purge').description('delete for good, after asking'))
-    .argument('[id...]', 'single entries')
-    .option('--all', 'all of them')
-    .option('-y, --yes', 'do not ask')
+  withEntryOptions(group.command('purge').description('delete dead letters after a confirmation'))
+    .argument('[id...]', 'the dead letters to delete')
+    .option('--all', 'delete all dead letters')
+    .option('-y, --yes', 'delete without a confirmation')
     .addOption(reasonOption())
     .action(
       (ids: readonly string[], options: EntrySelection & { all?: boolean; yes?: boolean; reason?: string }) =>
         runAction(async (context) => (await load()).purgeEntries(context, ids, options)),
     )
-  withEntryOptions(group.command('export').description('all that fit as JSON lines'))
-    .option('-o, --out <file>', 'where they go (default: printed)')
+  withEntryOptions(group.command('export').description('print the selected dead letters as JSON lines'))
+    .option('-o, --out <file>', 'the file to write (default: standard output)')
     .action((options: EntrySelection & { out?: string }) =>
       runAction(async (context) => (await load()).exportEntries(context, options)),
     )

@@ -5,18 +5,20 @@ import type { TailOptions } from '../actions/tail.js'
 import { limitOption, parsePositiveNumber, reasonOption, repeatable } from './options.js'
 import { addExamples, type RunAction, withExamples } from './run-action.js'
 
-/** What happens now, and what happened. */
+/** Adds the commands that show breakers, sessions, events and nodes. */
 export function addInspect(root: Command, runAction: RunAction): void {
   const load = () => import('../actions/breakers.js')
   const breakers = root
     .command('breakers')
-    .description('how breakers stand: live with --url, else as the store has them')
-    .addOption(new Option('--state <state>', 'only these').choices(['closed', 'open', 'half_open']))
-    .option('--pool <id>', "only those of a pool's members")
-    .addOption(limitOption())
-    .option('-w, --watch', 'go on showing them, until Ctrl-C')
+    .description('show circuit breakers: live with --url, else the states in the store')
     .addOption(
-      new Option('--interval <seconds>', 'how often they are looked at')
+      new Option('--state <state>', 'only breakers in this state').choices(['closed', 'open', 'half_open']),
+    )
+    .option('--pool <id>', 'only breakers of the members of this pool')
+    .addOption(limitOption())
+    .option('-w, --watch', 'refresh until Ctrl-C')
+    .addOption(
+      new Option('--interval <seconds>', 'the refresh interval of --watch')
         .argParser(parsePositiveNumber)
         .default(1),
     )
@@ -32,7 +34,7 @@ export function addInspect(root: Command, runAction: RunAction): void {
   for (const verb of ['reset', 'trip'] as const)
     breakers
       .command(verb)
-      .description(verb === 'reset' ? 'close one and forget its failures' : 'open one')
+      .description(verb === 'reset' ? 'close a breaker and clear its failures' : 'open a breaker')
       .argument('<id>', 'policy:ID, service:NAME or pool:POOL:MEMBER')
       .addOption(reasonOption())
       .action((id: string, options: { reason?: string }) =>
@@ -44,11 +46,11 @@ export function addInspect(root: Command, runAction: RunAction): void {
   })
   const sessions = root
     .command('sessions')
-    .description('calls that failed at least once, newest first')
-    .option('--active', 'those that run now; needs --url')
-    .option('--failed', 'those that failed for good')
-    .option('--operation <name>', 'of this operation')
-    .option('--correlation <id>', 'with this correlation id')
+    .description('list calls with at least one failed attempt, newest first')
+    .option('--active', 'only running calls; requires --url')
+    .option('--failed', 'only calls that failed for good')
+    .option('--operation <name>', 'only calls of this operation')
+    .option('--correlation <id>', 'only calls with this correlation id')
     .addOption(limitOption())
     .action((options: SessionsOptions) =>
       runAction(async (context) => (await import('../actions/sessions.js')).listSessions(context, options)),
@@ -60,7 +62,7 @@ export function addInspect(root: Command, runAction: RunAction): void {
   )
   sessions
     .command('show')
-    .description('one with all its attempts')
+    .description('show one session with all its attempts')
     .argument('<id>')
     .action((id: string) =>
       runAction(async (context) => (await import('../actions/sessions.js')).showSession(context, id)),
@@ -69,9 +71,9 @@ export function addInspect(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('tail')
-      .description('events as they happen, until Ctrl-C; needs --url')
-      .addOption(repeatable('--type <type>', 'only events of a type, such as retry_failure'))
-      .addOption(repeatable('--operation <name>', 'only of an operation'))
+      .description('show live events until Ctrl-C; requires --url')
+      .addOption(repeatable('--type <type>', 'only events of this type, such as retry_failure'))
+      .addOption(repeatable('--operation <name>', 'only events of this operation'))
       .action((options: TailOptions) =>
         runAction(async (context) => (await import('../actions/tail.js')).tailEvents(context, options)),
       ),
@@ -81,7 +83,7 @@ export function addInspect(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('nodes')
-      .description('the processes of a fleet; needs --url')
+      .description('list the processes of the fleet; requires --url')
       .action(() => runAction(async (context) => (await import('../actions/nodes.js')).listNodes(context))),
     'holdfast nodes --url http://127.0.0.1:8000',
   )

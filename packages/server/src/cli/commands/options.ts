@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 
-/** Reads a whole number, or says what is taken. */
+/** Creates a parser of integers within bounds. */
 export const parseInteger =
   (min: number, max = Number.MAX_SAFE_INTEGER) =>
   (text: string): number => {
@@ -8,25 +8,25 @@ export const parseInteger =
     if (/^\d+$/.test(text) && value >= min && value <= max) return value
     throw new InvalidArgumentError(
       max === Number.MAX_SAFE_INTEGER
-        ? `It takes a whole number from ${min}.`
-        : `It takes a whole number from ${min} to ${max}.`,
+        ? `Expected an integer from ${min}.`
+        : `Expected an integer from ${min} to ${max}.`,
     )
   }
 
-/** Reads a number above 0. */
+/** Parses a number above 0. */
 export const parsePositiveNumber = (text: string): number => {
   const value = Number(text)
   if (text.trim() !== '' && value > 0 && Number.isFinite(value)) return value
-  throw new InvalidArgumentError('It takes a number above 0.')
+  throw new InvalidArgumentError('Expected a number above 0.')
 }
 
-/** Takes an option that may be given several times. */
+/** Creates an option that can be given several times. */
 export const repeatable = (flags: string, about: string): Option =>
-  new Option(flags, `${about}; may be repeated`).argParser(
+  new Option(flags, `${about}; can be repeated`).argParser(
     (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
   )
 
 export const limitOption = (): Option =>
-  new Option('-n, --limit <n>', 'how many').argParser(parseInteger(1)).default(50)
+  new Option('-n, --limit <n>', 'the maximum number of rows').argParser(parseInteger(1)).default(50)
 
-export const reasonOption = (): Option => new Option('--reason <text>', 'why, for the audit trail')
+export const reasonOption = (): Option => new Option('--reason <text>', 'the reason, for the audit trail')

@@ -4,20 +4,17 @@ import type { ServeCommandOptions } from '../actions/serve.js'
 import { parseInteger, repeatable } from './options.js'
 import { type RunAction, withExamples } from './run-action.js'
 
-/** What runs: the server, the proxy, a request. */
+/** Adds the commands that run the server, the forward proxy, or a request. */
 export function addRun(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('serve')
       .description(
-        'run the server, the dashboard, and the forward proxy where the config has one, until Ctrl-C',
+        'run the server with the dashboard, and the forward proxy if the config has one, until Ctrl-C',
       )
-      .option(
-        '--demo',
-        'with local services of every quality and traffic between them; keeps its data in ./data',
-      )
-      .option('--host <address>', 'where it listens; anything but this machine needs a token')
-      .option('-p, --port <port>', 'its port; 0 takes any that is free', parseInteger(0, 65_535))
+      .option('--demo', 'start demo services and traffic; data is stored in ./data')
+      .option('--host <address>', 'the address to listen on; any but loopback requires a token')
+      .option('-p, --port <port>', 'the port; 0 selects a free one', parseInteger(0, 65_535))
       .option('--proxy-port <port>', 'the port of the forward proxy', parseInteger(0, 65_535))
       .action((options: ServeCommandOptions) =>
         runAction(async (context) => (await import('../actions/serve.js')).runServe(context, options)),
@@ -29,10 +26,10 @@ export function addRun(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('proxy')
-      .description('run the forward proxy alone, until Ctrl-C')
-      .option('--host <address>', 'where it listens; anything but this machine needs users')
-      .option('-p, --port <port>', 'its port; 0 takes any that is free', parseInteger(0, 65_535))
-      .option('--pool <id>', 'the pool it rotates over')
+      .description('run only the forward proxy, until Ctrl-C')
+      .option('--host <address>', 'the address to listen on; any but loopback requires users')
+      .option('-p, --port <port>', 'the port; 0 selects a free one', parseInteger(0, 65_535))
+      .option('--pool <id>', 'the pool of proxies')
       .action((options: { host?: string; port?: number; pool?: string }) =>
         runAction(async (context) => (await import('../actions/serve.js')).runProxy(context, options)),
       ),
@@ -42,13 +39,13 @@ export function addRun(root: Command, runAction: RunAction): void {
   withExamples(
     root
       .command('request')
-      .description('send one request under a policy and through a pool, and show its attempts')
-      .argument('<url>', 'where it goes')
+      .description('send one request with a policy through a pool, and show its attempts')
+      .argument('<url>', 'the URL of the target')
       .option('-X, --method <method>', 'the method (default: GET, or POST with --data)')
       .addOption(repeatable('-H, --header <line>', 'a header').default([]))
       .option('-d, --data <text>', 'the body')
-      .option('--pool <id>', 'the pool it goes through')
-      .option('--policy <id>', "the policy it goes by (default: the pool's)")
+      .option('--pool <id>', 'the pool to send it through')
+      .option('--policy <id>', 'the policy (default: that of the pool)')
       .option('-i, --include', 'print the status and the headers before the body')
       .action((url: string, options: RequestCommandOptions) =>
         runAction(async (context) =>

@@ -1,6 +1,6 @@
 import type { CommandIo } from './io.js'
 
-/** The options that every command takes. */
+/** The options of every command. */
 export interface GlobalOptions {
   config?: string
   url?: string
@@ -8,15 +8,15 @@ export interface GlobalOptions {
   json?: boolean
 }
 
-/** What a command is given besides its own words. */
+/** The environment and the global options of a command. */
 export interface CommandContext {
   readonly io: CommandIo
   readonly globalOptions: GlobalOptions
 }
 
-/** The server that is asked, where one is named. A variable that is empty names none. */
+/** The URL of the server, if one is given. An empty variable counts as not given. */
 export const serverUrl = ({ globalOptions, io }: CommandContext): string | undefined =>
   globalOptions.url ?? (io.env.HOLDFAST_URL || undefined)
 
-/** A command at work: what it resolves with is the number it ends with; nothing is 0. */
+/** The result of a command: its exit code; undefined means 0. */
 export type ActionResult = Promise<number | undefined> | Promise<void>

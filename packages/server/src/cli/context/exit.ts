@@ -1,27 +1,27 @@
-/** What a command ends with. Numbers are never used for another meaning. */
+/** The exit codes of commands. The meaning of a code never changes. */
 export const EXIT_CODES = {
   ok: 0,
-  /** It was tried, and it failed. */
+  /** The command ran and failed. */
   failure: 1,
-  /** The words of the command do not fit. */
+  /** The arguments are not valid. */
   usage: 2,
-  /** The config file cannot be used. */
+  /** The config file is not valid. */
   config: 3,
   /** The server or the store cannot be reached. */
   unreachable: 4,
-  /** A token is missing, wrong, or not enough. */
+  /** The token is missing, unknown, or has too low a role. */
   denied: 5,
-  /** Ctrl-C ended it before it was done. */
+  /** Ctrl-C interrupted the command. */
   interrupted: 130,
 } as const
 
-/** Why a command ends with something else than 0: a sentence, what to do about it, and the number. */
+/** The failure of a command: a message, a hint what to do, and the exit code. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
   readonly exit: number
-  /** What to do now. */
+  /** What the user can do about it. */
   readonly hint: string | undefined
-  /** A stable code, for `--json`. */
+  /** A stable error code, for `--json`. */
   readonly code: string
   readonly details: readonly unknown[] | undefined
 
@@ -38,7 +38,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The words do not fit. */
+/** The failure of a command whose arguments are not valid. */
 export const createUsageError = (message: string, hint?: string): CommandFailure =>
   new CommandFailure(EXIT_CODES.usage, message, { code: 'USAGE', ...(hint === undefined ? {} : { hint }) })
 
@@ -48,7 +48,7 @@ interface ErrorWithCode {
   details?: readonly unknown[]
 }
 
-/** The number for each code that a command may meet. */
+/** The exit codes of error codes; every other error code is a failure. */
 const EXIT_BY_CODE: Record<string, number> = {
   CONFIG_INVALID: EXIT_CODES.config,
   STORE_UNAVAILABLE: EXIT_CODES.unreachable,
@@ -57,10 +57,10 @@ const EXIT_BY_CODE: Record<string, number> = {
   USAGE: EXIT_CODES.usage,
 }
 
-/** The number for a code of ours. */
+/** The exit code of an error code. */
 export const exitCodeFor = (code: string): number => EXIT_BY_CODE[code] ?? EXIT_CODES.failure
 
-/** Any error as the end of a command. */
+/** Any error as a failure of the command. */
 export function toCommandFailure(error: unknown): CommandFailure {
   if (error instanceof CommandFailure) return error
   const { code, message, details } = Object(error) as ErrorWithCode

@@ -1,34 +1,34 @@
 import { type Clock } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 
-/** What a command touches of the world it is run in. */
+/** The environment of a command: streams, variables, time and signals. */
 export interface CommandIo {
-  /** Results: what may be piped on. */
+  /** Writes results, which can be piped. */
   out(text: string | Uint8Array): void
-  /** Everything that is said beside them. */
+  /** Writes messages that are not results. */
   err(text: string): void
-  /** Whether results go to a terminal: tables are fitted to it. */
+  /** Whether results go to a terminal; tables are then fitted to its width. */
   readonly isTerminal: boolean
-  /** Whether what is said goes to one: bars are drawn. */
+  /** Whether messages go to a terminal; progress bars are then drawn. */
   readonly canDrawProgress: boolean
-  /** Whether somebody is there to be asked. */
+  /** Whether the user can answer questions. */
   readonly canPrompt: boolean
   readonly hasColours: boolean
-  /** How wide the terminal is now. */
+  /** The current width of the terminal. */
   columns(): number
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly clock: Clock
-  /** Tells of Ctrl-C and of a request to end, until the function it returns is called. */
+  /** Calls the listener on SIGINT and SIGTERM, until the returned function is called. */
   onInterrupt(listener: () => void): () => void
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** The process this is. */
+/** The environment of this process. */
 export function createProcessIo(): CommandIo {
   const { stdout, stderr, stdin, env } = process
-  // Whoever reads may stop reading, as `head` does: there is nothing more to do then.
+  // The reader of a pipe can close it early, as `head` does.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
     process.exit(0)

@@ -1,23 +1,16 @@
+import type { RetryAttempt, Wire } from '@holdfast/runtime'
 import type { CommandIo } from '../context/io.js'
 import { formatTable } from './table.js'
 import { formatSeconds } from './text.js'
 
-/** An attempt as the API tells it. */
-export interface WireAttempt {
-  attempt_number: number
-  outcome: string
-  delay: number
-  duration: number
-  status_code?: number | null
-  proxy_id?: string | null
-  error?: { type: string; message: string } | null
-}
+/** An attempt as on the wire. */
+export type WireAttempt = Wire<RetryAttempt>
 
-/** A line for each attempt of a call. */
+/** Formats the attempts of a call as a table. */
 export const formatAttempts = (io: CommandIo, attempts: readonly WireAttempt[]): string =>
   formatTable(
     io,
-    ['attempt', 'waited', 'took', 'outcome', 'status', 'member', 'error'],
+    ['attempt', 'delay', 'duration', 'outcome', 'status', 'member', 'error'],
     attempts.map((attempt) => [
       attempt.attempt_number,
       formatSeconds(attempt.delay),

@@ -1,22 +1,22 @@
 import type { CommandContext } from '../context/context.js'
 import { formatTable } from './table.js'
 
-/** A list as a command prints it: rows for people, records for machines. */
+/** A list that is printed as a table, or as JSON with `--json`. */
 export interface Listing<T> {
   readonly items: readonly T[]
   readonly head: readonly string[]
   row(item: T): readonly unknown[]
-  /** What is said where there are none. */
+  /** The message for an empty list. */
   readonly emptyMessage: string
-  /** Whether there are more than these. */
+  /** Whether the list is longer than `items`. */
   readonly hasMore?: boolean
 }
 
-/** One record as JSON, in the wire's spelling. */
+/** Prints a value as JSON. */
 export const printJson = ({ io }: CommandContext, value: unknown): void =>
   io.out(`${JSON.stringify(value, null, io.isTerminal ? 2 : 0)}\n`)
 
-/** A list: a table, or `{ items }`. */
+/** Prints a list as a table, or as `{ items }` with `--json`. */
 export function printList<T>(
   context: CommandContext,
   { items, head, row, emptyMessage, hasMore }: Listing<T>,
@@ -25,5 +25,5 @@ export function printList<T>(
   if (globalOptions.json) return printJson(context, { items })
   if (items.length === 0) io.err(`${emptyMessage}\n`)
   else io.out(formatTable(io, head, items.map(row)))
-  if (hasMore) io.err('there are more: --limit N shows more of them\n')
+  if (hasMore) io.err('more rows are available: use --limit N\n')
 }

@@ -1,34 +1,34 @@
 import type { CommandIo } from '../context/io.js'
 
-/** How far something is. */
+/** The progress of a job. */
 export interface ProgressState {
   readonly done: number
   readonly failed: number
   readonly total: number | undefined
 }
 
-/** A bar in one line: `[#######-----]  58 %  29 of 50, 2 failed`. */
+/** Formats a progress bar: `[#######-----]  58 %  29 of 50, 2 failed`. */
 export function formatBar({ done, failed, total }: ProgressState, columns: number): string {
   const all = Math.max(total ?? 0, done)
-  const share = all === 0 ? 0 : done / all
+  const fraction = all === 0 ? 0 : done / all
   const percent = all === 0 ? 0 : Math.floor((done * 100) / all)
-  const words = `${String(percent).padStart(3)} %  ${done} of ${total ?? '?'}${failed > 0 ? `, ${failed} failed` : ''}`
-  const room = Math.max(4, Math.min(40, columns - words.length - 6))
-  const full = Math.round(share * room)
-  return `[${'#'.repeat(full)}${'-'.repeat(room - full)}]  ${words}`.slice(0, Math.max(1, columns - 1))
+  const label = `${String(percent).padStart(3)} %  ${done} of ${total ?? '?'}${failed > 0 ? `, ${failed} failed` : ''}`
+  const width = Math.max(4, Math.min(40, columns - label.length - 6))
+  const full = Math.round(fraction * width)
+  return `[${'#'.repeat(full)}${'-'.repeat(width - full)}]  ${label}`.slice(0, Math.max(1, columns - 1))
 }
 
-/** Draws a bar over the one before it. Where nobody watches, it draws nothing. */
+/** Creates a progress bar that redraws itself. Without a terminal it draws nothing. */
 export function createProgressBar(io: CommandIo): { show(progress: ProgressState): void; end(): void } {
-  let drawn = false
+  let isDrawn = false
   return {
     show(progress) {
       if (!io.canDrawProgress) return
-      drawn = true
+      isDrawn = true
       io.err(`\r\u001b[2K${formatBar(progress, io.columns())}`)
     },
     end() {
-      if (drawn) io.err('\n')
+      if (isDrawn) io.err('\n')
     },
   }
 }

@@ -1,15 +1,15 @@
-/** Marks that a terminal obeys, and line breaks: what comes from elsewhere must not be able to draw. */
-// oxlint-disable-next-line no-control-regex -- control characters are what this is about
+/** Control characters and line breaks, which could change the terminal if they come from a server or a record. */
+// oxlint-disable-next-line no-control-regex -- it removes control characters
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g
 
-/** A value in one line, safe to show. */
+/** Formats a value in one line without control characters. */
 export function formatInline(value: unknown): string {
   if (value === undefined || value === null) return '–'
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? typeof value)
   return text.replace(CONTROL_CHARACTERS, ' ')
 }
 
-/** Seconds as people say them. */
+/** Formats seconds with a suitable unit. */
 export function formatSeconds(seconds: number | null | undefined): string {
   if (seconds === undefined || seconds === null) return '–'
   const size = Math.abs(seconds)
@@ -21,7 +21,7 @@ export function formatSeconds(seconds: number | null | undefined): string {
     : `${Number((seconds / 86_400).toPrecision(3))} d`
 }
 
-/** How long ago a moment was, or how soon it will be. */
+/** Formats a time relative to now: `3 s ago`, `in 2 min`. */
 export function formatRelativeTime(moment: string | null | undefined, now: number): string {
   if (moment === undefined || moment === null) return '–'
   const seconds = Math.round((Date.parse(moment) - now) / 1000)
@@ -32,13 +32,13 @@ export function formatRelativeTime(moment: string | null | undefined, now: numbe
 
 const COLOUR_CODES = { red: 31, green: 32, yellow: 33, cyan: 36, grey: 90, bold: 1 } as const
 
-/** Gives the word a colour, where there are any. */
+/** Creates a function that colours a text, unless colours are disabled. */
 export const createPainter =
   (colours: boolean) =>
   (colour: keyof typeof COLOUR_CODES, text: string): string =>
     colours ? `\u001b[${COLOUR_CODES[colour]}m${text}\u001b[0m` : text
 
-/** The colour of each state. */
+/** The colours of states. */
 export const COLOUR_BY_STATE: Record<string, keyof typeof COLOUR_CODES> = {
   closed: 'green',
   open: 'red',

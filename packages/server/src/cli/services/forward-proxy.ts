@@ -5,18 +5,19 @@ import {
   type ProxyServer,
   startProxy,
 } from '@holdfast/proxy'
+import { PROXY_DEFAULTS } from '@holdfast/proxy/internal'
 import type { CallOptions, Holdfast, RetryPolicy } from '@holdfast/runtime'
 import type { Attempt, Pool, RetryOptions, RunOptions } from 'holdfast'
 
-/** What the proxy's calls are to the config. */
+/** The operation of calls of the forward proxy. */
 const PROXY_OPERATION = 'proxy'
 
-/** Runs a call of the proxy under the rules of the config, so that it is counted and recorded as all others are. */
+/** Runs the calls of the proxy with the policies of the config, so that they are counted and recorded like all others. */
 class ConfiguredGuard implements ProxyGuard {
   private readonly hf: Holdfast
   private readonly pool: string | undefined
   private readonly call: ProxyCall
-  /** The policy that the call or its pool names. */
+  /** The policy of the call, else that of its pool. */
   private readonly policy: string | undefined
 
   constructor(hf: Holdfast, pool: string | undefined, call: ProxyCall) {
@@ -42,23 +43,23 @@ class ConfiguredGuard implements ProxyGuard {
         fn as (attempt: unknown) => T | PromiseLike<T>,
         retry === undefined ? input : { ...input, retry },
       )
-    // A tunnel that names no policy goes to everybody.
+    // A tunnel without a policy is attempted through every member.
     if (call.kind === 'tunnel' && call.policy === undefined && pool !== undefined)
-      return this.record().then((record) => run(retryEveryMember(record, hf.pools.get(pool).size)))
+      return this.resolvePolicy().then((record) => run(retryEveryMember(record, hf.pools.get(pool).size)))
     const { retry } = options
     if (!retry) return run(retry)
-    // What the call must not repeat comes besides what the policy does not.
-    return this.record().then(({ abortExceptions }) =>
+    // The errors that the call must not repeat are added to those of the policy.
+    return this.resolvePolicy().then(({ abortExceptions }) =>
       run({ ...retry, abortOn: [...(abortExceptions ?? []), ...(retry.abortOn ?? [])] }),
     )
   }
 
   async retryNonIdempotent(): Promise<boolean> {
-    return (await this.record()).retryNonIdempotent
+    return (await this.resolvePolicy()).retryNonIdempotent
   }
 
-  /** The policy as it is in force. */
-  private async record(): Promise<RetryPolicy> {
+  /** The policy with all its values. */
+  private async resolvePolicy(): Promise<RetryPolicy> {
     const { hf, policy } = this
     if (policy !== undefined) return hf.policies.get(policy)
     const policies = await hf.policies.list()
@@ -66,10 +67,10 @@ class ConfiguredGuard implements ProxyGuard {
   }
 }
 
-/** How often a tunnel is asked for at the most where there are fewer members: without waits, more would be a storm. */
+/** The maximum attempts of a tunnel in a small pool. Attempts follow without a delay, so more would overload the members. */
 const TUNNEL_ATTEMPTS = 10
 
-/** For a tunnel: nothing is sent before it stands, so that every member may be asked, and at once. */
+/** The retry options of a tunnel. Nothing is sent before it is open, so every member can be tried without a delay. */
 const retryEveryMember = ({ maxAttempts }: RetryPolicy, size: number): RetryOptions => ({
   maxAttempts: Math.max(size, Math.min(maxAttempts, TUNNEL_ATTEMPTS)),
   backoffType: 'immediate',
@@ -77,7 +78,7 @@ const retryEveryMember = ({ maxAttempts }: RetryPolicy, size: number): RetryOpti
   respectRetryAfter: false,
 })
 
-/** Where the forward proxy listens, where that is not what the file says. */
+/** Options of the forward proxy that override the config file. */
 export interface ForwardOptions {
   host?: string
   port?: number
@@ -86,19 +87,23 @@ export interface ForwardOptions {
 
 /** Starts the forward proxy that the config describes. */
 export function startForwardProxy(hf: Holdfast, options: ForwardOptions = {}): Promise<ProxyServer> {
-  const said = hf.config.current.proxy ?? {}
-  const { pool = said.pool, host = said.host ?? '127.0.0.1', port = said.port ?? 8080 } = options
+  const fileOptions = hf.config.current.proxy ?? {}
+  const {
+    pool = fileOptions.pool,
+    host = fileOptions.host ?? PROXY_DEFAULTS.host,
+    port = fileOptions.port ?? PROXY_DEFAULTS.port,
+  } = options
   return startProxy({
     host,
     port,
     guard: (call) => new ConfiguredGuard(hf, pool, call),
-    allowPrivateTargets: said.allowPrivateTargets ?? false,
+    allowPrivateTargets: fileOptions.allowPrivateTargets ?? false,
     ...(pool === undefined ? {} : { pool: hf.pools.get(pool) as Pool<unknown> }),
-    ...(said.users === undefined ? {} : { users: said.users }),
-    ...(said.maxConnections === undefined ? {} : { maxConnections: said.maxConnections }),
-    ...(said.idleTimeout === undefined ? {} : { idleTimeout: said.idleTimeout }),
-    ...(said.connectPorts === undefined ? {} : { connectPorts: said.connectPorts }),
-    ...(said.maxHeaderSize === undefined ? {} : { maxHeaderSize: said.maxHeaderSize }),
-    ...(said.workers === undefined ? {} : { workers: said.workers }),
+    ...(fileOptions.users === undefined ? {} : { users: fileOptions.users }),
+    ...(fileOptions.maxConnections === undefined ? {} : { maxConnections: fileOptions.maxConnections }),
+    ...(fileOptions.idleTimeout === undefined ? {} : { idleTimeout: fileOptions.idleTimeout }),
+    ...(fileOptions.connectPorts === undefined ? {} : { connectPorts: fileOptions.connectPorts }),
+    ...(fileOptions.maxHeaderSize === undefined ? {} : { maxHeaderSize: fileOptions.maxHeaderSize }),
+    ...(fileOptions.workers === undefined ? {} : { workers: fileOptions.workers }),
   })
 }

@@ -2,25 +2,25 @@ import { type ProxyFileWatcher, watchProxyFile } from '@holdfast/proxy'
 import type { Holdfast } from '@holdfast/runtime'
 import type { Pool } from 'holdfast'
 
-/** Something that ends. */
+/** Something that can be closed. */
 export interface Closable {
   close(): void
 }
 
 /**
- * Takes the members of every pool's `members_file` into the pool and follows the files. Pools that come with a change of
- * the config are taken up then, and so is a pool that had to be made anew.
+ * Adds the members of the `members_file` of every pool and watches the files. When the config changes, new and recreated
+ * pools are included.
  */
 export async function watchMemberFiles(hf: Holdfast, warn: (text: string) => void): Promise<Closable> {
   const watched = new Map<string, { file: string; pool: Pool; watcher: ProxyFileWatcher }>()
-  let work: Promise<unknown> = Promise.resolve()
+  let lastUpdate: Promise<unknown> = Promise.resolve()
 
-  const take = async (): Promise<void> => {
+  const updateWatchers = async (): Promise<void> => {
     const pools = hf.config.current.pools ?? {}
-    for (const [id, held] of watched) {
-      const said = pools[id]?.membersFile
-      if (said !== undefined && hf.config.path(said) === held.file && hf.pools.get(id) === held.pool) continue
-      held.watcher.close()
+    for (const [id, { file, pool, watcher }] of watched) {
+      const path = pools[id]?.membersFile
+      if (path !== undefined && hf.config.path(path) === file && hf.pools.get(id) === pool) continue
+      watcher.close()
       watched.delete(id)
     }
     for (const [id, { membersFile }] of Object.entries(pools)) {
@@ -29,7 +29,7 @@ export async function watchMemberFiles(hf: Holdfast, warn: (text: string) => voi
       const pool = hf.pools.get(id)
       const onError = (error: unknown): void =>
         warn(
-          `pools.${id}.members_file was not taken, its members stay as they were: ${(error as Error).message}`,
+          `pools.${id}.members_file was not loaded, the pool keeps its members: ${(error as Error).message}`,
         )
       try {
         const watcher = await watchProxyFile(file, pool as Pool<never>, { onError })
@@ -40,9 +40,9 @@ export async function watchMemberFiles(hf: Holdfast, warn: (text: string) => voi
     }
   }
   const off = hf.events.on('config_reloaded', () => {
-    work = work.then(take)
+    lastUpdate = lastUpdate.then(updateWatchers)
   })
-  await take()
+  await updateWatchers()
   return {
     close() {
       off()

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ProxyServer } from '@holdfast/proxy'
+import { PROXY_DEFAULTS } from '@holdfast/proxy/internal'
 import type { Holdfast } from '@holdfast/runtime'
+import { DEFAULT_PORT } from '../../defaults.js'
 import { type RunningServer, startServer } from '../../serve/serve.js'
 import { openTelemetry } from '../../telemetry/open.js'
 import { CommandFailure, EXIT_CODES } from '../context/exit.js'
@@ -13,53 +15,57 @@ export interface ServicesOptions {
   host?: string
   port?: number
   proxy?: ForwardOptions
-  /** Takes the next port where one is taken. */
-  nextPort?: boolean
+  /** Whether the next port is tried where one is in use. */
+  canUseNextPort?: boolean
   warn(text: string): void
 }
 
-/** A server, and a forward proxy where the config has one. */
+/** A running server, and a forward proxy if the config has one. */
 export interface RunningServices {
   readonly server: RunningServer
   readonly proxy: ProxyServer | undefined
-  /** Ends both and the runtime: takes nothing new, waits for what runs, writes everything down. */
+  /** Closes the server, the proxy and the runtime, after requests and calls in progress have ended. */
   close(): Promise<void>
 }
 
-/** How long the proxy waits for what runs: a little longer than the runtime, which ends calls so that they are answered. */
+/** How long the proxy waits for requests in progress: longer than the runtime, which ends calls so that they are answered. */
 const PROXY_CLOSE_TIMEOUT = '12s'
 
-/** How many ports after a taken one are tried. */
+/** How many further ports are tried. */
 const MAX_PORT_ATTEMPTS = 20
 
-const isPortTaken = (error: unknown): boolean => {
+const isPortInUse = (error: unknown): boolean => {
   const { code, cause } = Object(error) as { code?: string; cause?: unknown }
-  return code === 'EADDRINUSE' || (cause !== undefined && isPortTaken(cause))
+  return code === 'EADDRINUSE' || (cause !== undefined && isPortInUse(cause))
 }
 
-/** Starts something at a port, or at one of the next where it may. */
+/** Starts a service at a port, or at one of the next ports where that is allowed. */
 async function startAtPort<T>(
-  what: string,
+  service: string,
   port: number,
-  { nextPort, warn }: Pick<ServicesOptions, 'nextPort' | 'warn'>,
+  { canUseNextPort, warn }: Pick<ServicesOptions, 'canUseNextPort' | 'warn'>,
   option: string,
   start: (port: number) => Promise<T>,
 ): Promise<T> {
-  for (let tried = port; ; tried++)
+  for (let candidate = port; ; candidate++)
     try {
-      return await start(tried)
+      return await start(candidate)
     } catch (error) {
-      if (!isPortTaken(error)) throw error
-      if (!nextPort || port === 0 || tried >= port + MAX_PORT_ATTEMPTS)
-        throw new CommandFailure(EXIT_CODES.failure, `the port ${tried} of the ${what} is taken`, {
-          code: 'PORT_TAKEN',
-          hint: `end what has it, or choose another with ${option} PORT; 0 takes any that is free`,
-        })
-      warn(`the port ${tried} of the ${what} is taken; trying ${tried + 1}`)
+      if (!isPortInUse(error)) throw error
+      if (!canUseNextPort || port === 0 || candidate >= port + MAX_PORT_ATTEMPTS)
+        throw new CommandFailure(
+          EXIT_CODES.failure,
+          `port ${candidate} of the ${service} is already in use`,
+          {
+            code: 'PORT_TAKEN',
+            hint: `stop the process that uses it, or choose another with ${option} PORT; 0 selects a free port`,
+          },
+        )
+      warn(`port ${candidate} of the ${service} is already in use; trying ${candidate + 1}`)
     }
 }
 
-/** The dashboard as it is built, wherever among the built files this code ends up; undefined where it is not built. */
+/** The folder of the built dashboard. It is found from the package folder, because bundling moves this code; undefined where it is not built. */
 function findBuiltDashboard(): string | undefined {
   let dir = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)
@@ -67,29 +73,34 @@ function findBuiltDashboard(): string | undefined {
   return existsSync(built) ? built : undefined
 }
 
-/** Starts everything that a config says runs. Where something cannot be started, what was is ended. */
+/** Starts all services of a config. If one cannot be started, the others are closed. */
 export async function startAll(hf: Holdfast, options: ServicesOptions): Promise<RunningServices> {
   const { warn, host } = options
-  const ends: (() => unknown)[] = [() => hf.close()]
+  const closers: (() => unknown)[] = [() => hf.close()]
   const close = async (): Promise<void> => {
-    for (const end of ends.splice(0).toReversed()) await end()
+    for (const closeNext of closers.splice(0).toReversed()) await closeNext()
   }
   try {
-    ends.push(await openTelemetry(hf))
-    const followed = await watchMemberFiles(hf, warn)
-    ends.push(() => followed.close())
-    const said = hf.config.current.server ?? {}
-    const server = await startAtPort('server', options.port ?? said.port ?? 8000, options, '--port', (port) =>
-      startServer(hf, { port, dashboard: findBuiltDashboard(), ...(host === undefined ? {} : { host }) }),
+    closers.push(await openTelemetry(hf))
+    const memberFiles = await watchMemberFiles(hf, warn)
+    closers.push(() => memberFiles.close())
+    const fileOptions = hf.config.current.server ?? {}
+    const server = await startAtPort(
+      'server',
+      options.port ?? fileOptions.port ?? DEFAULT_PORT,
+      options,
+      '--port',
+      (port) =>
+        startServer(hf, { port, dashboard: findBuiltDashboard(), ...(host === undefined ? {} : { host }) }),
     )
     let proxy: ProxyServer | undefined
-    ends.push(() =>
+    closers.push(() =>
       Promise.all([server.closeWith(() => hf.close()), proxy?.close({ timeout: PROXY_CLOSE_TIMEOUT })]),
     )
     const forward = hf.config.current.proxy
     if (forward !== undefined) {
-      const wanted = options.proxy?.port ?? forward.port ?? 8080
-      proxy = await startAtPort('proxy', wanted, options, '--proxy-port', (port) =>
+      const proxyPort = options.proxy?.port ?? forward.port ?? PROXY_DEFAULTS.port
+      proxy = await startAtPort('proxy', proxyPort, options, '--proxy-port', (port) =>
         startForwardProxy(hf, { ...options.proxy, port }),
       )
     }
