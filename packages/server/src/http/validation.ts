@@ -76,31 +76,25 @@ function formatBound(
   return `expected ${bound} ${origin === 'string' ? 'characters' : 'entries'}, got ${length}`
 }
 
-/** Words an issue of zod. Messages that a schema gives itself have precedence over these. */
-function formatIssue(issue: RawIssue): string | undefined {
-  const { input } = issue
-  switch (issue.code) {
-    case 'invalid_type':
-      return `expected ${formatExpectedType(issue.expected as string)}, got ${formatType(input)}`
-    case 'invalid_value': {
-      const values = (issue.values as unknown[]).map(String)
-      return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}, got ${formatGot(input)}`
-    }
-    case 'too_small':
-      return formatBound(issue, ['at least', 'greater than'], issue.minimum)
-    case 'too_big':
-      return formatBound(issue, ['at most', 'less than'], issue.maximum)
-    case 'unrecognized_keys':
-      return `unknown field ${(issue.keys as string[]).map((key) => JSON.stringify(key.slice(0, 100))).join(', ')}`
-    // The issues of the first alternative, and of a key of a record, have their messages already.
-    case 'invalid_union':
-      return (issue.errors as z.core.$ZodIssue[][])[0]?.[0]?.message
-    case 'invalid_key':
-      return (issue.issues as z.core.$ZodIssue[])[0]?.message
-    default:
-      return undefined
-  }
+/** The wording of each code of zod. The others, such as custom rules, have a message of their schema. */
+const FORMATTERS: Readonly<Record<string, (issue: RawIssue) => string | undefined>> = {
+  invalid_type: ({ expected, input }) =>
+    `expected ${formatExpectedType(expected as string)}, got ${formatType(input)}`,
+  invalid_value: ({ values, input }) => {
+    const names = (values as unknown[]).map(String)
+    return `expected ${names.length > 1 ? 'one of ' : ''}${names.join(', ')}, got ${formatGot(input)}`
+  },
+  too_small: (issue) => formatBound(issue, ['at least', 'greater than'], issue['minimum']),
+  too_big: (issue) => formatBound(issue, ['at most', 'less than'], issue['maximum']),
+  unrecognized_keys: ({ keys }) =>
+    `unknown field ${(keys as string[]).map((key) => JSON.stringify(key.slice(0, 100))).join(', ')}`,
+  // The issues of the first alternative, and of a key of a record, have their messages already.
+  invalid_union: ({ errors }) => (errors as z.core.$ZodIssue[][])[0]?.[0]?.message,
+  invalid_key: ({ issues }) => (issues as z.core.$ZodIssue[])[0]?.message,
 }
+
+/** Words an issue of zod. Messages that a schema gives itself have precedence over these. */
+const formatIssue = (issue: RawIssue): string | undefined => FORMATTERS[issue.code ?? '']?.(issue)
 
 /** Parses one part of a request. @throws BAD_REQUEST that lists every field that does not match the schema */
 export function parsePart<S extends z.ZodType>(schema: S, value: unknown, part: RequestPart): z.output<S> {
