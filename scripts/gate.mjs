@@ -29,6 +29,7 @@ const steps = [
   { name: 'published types', command: ['node', 'scripts/check-types.mjs'], needs: ['build'] },
   { name: 'size', command: ['size-limit'], needs: ['build'] },
   { name: 'unused', command: ['knip'] },
+  { name: 'folders', command: ['depcruise', 'packages', '--config', '.dependency-cruiser.mjs'] },
 ]
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => process.exit(130))
