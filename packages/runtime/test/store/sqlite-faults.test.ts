@@ -11,11 +11,12 @@ const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
 /** A store with entries 1 and 2, and a copy of its file that has only the first. */
 async function withBackup() {
   const dir = await folder()
-  const [file, backup] = [join(dir, 'holdfast.db'), join(dir, 'backup.db')]
-  const first = await opened(file)
+  const [seed, file, backup] = [join(dir, 'seed.db'), join(dir, 'holdfast.db'), join(dir, 'backup.db')]
+  // libsql keeps a file open until its statements are collected, also after it was closed.
+  const first = await opened(seed)
   await first.deadLetters.add([letter(1)], NO_LIMIT)
   await first.close()
-  await copyFile(file, backup)
+  for (const copy of [file, backup]) await copyFile(seed, copy)
   const store = await opened(file)
   await store.deadLetters.add([letter(2)], NO_LIMIT)
   return { file, backup, store }
@@ -32,6 +33,35 @@ describe('a SQLite file that is replaced while it is open', () => {
     expect(await idsOf(store)).toEqual([letter(1).dlqId, letter(3).dlqId])
     await store.close()
     expect(await idsOf(await opened(file))).toEqual([letter(1).dlqId, letter(3).dlqId])
+  })
+
+  it('is used only when no other store has the old file open, since its log has the same name', async () => {
+    const { file, backup, store } = await withBackup()
+    const other = await opened(file)
+    await other.deadLetters.add([letter(4)], NO_LIMIT)
+    await rename(backup, file)
+    const refused = store.deadLetters.add([letter(3)], NO_LIMIT)
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await expect(refused).rejects.toThrow(`${file}-wal and ${file}-shm`)
+    await expect(idsOf(store)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  })
+
+  it('loses no write that was acknowledged, whichever of two stores closes first', async () => {
+    const { file, backup, store } = await withBackup()
+    const other = await opened(file)
+    await other.deadLetters.add([letter(4)], NO_LIMIT)
+    await rename(backup, file)
+    const added = [letter(1).dlqId]
+    for (let n = 10; n < 20; n++) {
+      const one = letter(n)
+      await [store, other][n % 2]?.deadLetters.add([one], NO_LIMIT).then(
+        () => added.push(one.dlqId),
+        (error: unknown) => expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' }),
+      )
+    }
+    await other.close()
+    await store.close()
+    expect(await idsOf(await opened(file))).toEqual(added)
   })
 
   it('is used by the next read', async () => {

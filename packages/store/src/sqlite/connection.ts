@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { HoldfastError } from 'holdfast'
 import {
@@ -145,8 +145,21 @@ export class SqliteConnection {
     } catch {
       // Whoever opens the file next reads the log.
     }
+    this.removeLogIfReplaced()
     this.statements.clear()
     this.driver.close()
+  }
+
+  /**
+   * Removes the log of a file that was replaced, where no other connection uses it, because the log of the new file will have
+   * its name. Closing alone does not always remove it: libsql keeps the file open until its statements are collected.
+   */
+  private removeLogIfReplaced(): void {
+    try {
+      if (this.isReplaced()) this.exec('PRAGMA journal_mode = DELETE')
+    } catch {
+      // Another connection uses the log; or the log was removed, and the file that lost its name cannot be written to.
+    }
   }
 }
 
@@ -172,6 +185,19 @@ export const createFileGoneError = (file: string): HoldfastError =>
     `the SQLite store ${file} was deleted, emptied or moved while it was open; put it back, or put a backup in its place`,
     { status: 503 },
   )
+
+/** @throws where the log of a file that was replaced exists: the process that closes that file last deletes the log by name */
+export function checkLogIsGone(file: string): void {
+  const [wal, shm] = [`${file}-wal`, `${file}-shm`]
+  if (existsSync(wal) || existsSync(shm))
+    throw new HoldfastError(
+      'STORE_UNAVAILABLE',
+      `the SQLite store ${file} was replaced, but ${wal} and ${shm} belong to the file before it, which is ` +
+        'still open elsewhere; they are deleted when the last process closes it. If they remain, stop all processes that use ' +
+        'the store, delete both files and start the processes again',
+      { status: 503 },
+    )
+}
 
 /** For a store that is not open. */
 export const createNotOpenError = (file: string): HoldfastError =>

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { systemClock } from 'holdfast/internal'
-import { createFileGoneError, createNotOpenError, SqliteConnection } from './connection.js'
+import { checkLogIsGone, createFileGoneError, createNotOpenError, SqliteConnection } from './connection.js'
 import type { SqliteDriverName } from './driver.js'
 import { canReconnect, createUnavailableError, isBusy } from './failure.js'
 
@@ -40,6 +40,8 @@ export class WriteQueue {
   readonly file: string
   private readonly options: WriteQueueOptions
   private connection: SqliteConnection | undefined
+  /** The last connection that was closed. It knows which file it was to. */
+  private closed: SqliteConnection | undefined
   private isOpen = false
   private connecting: Promise<void> | undefined
   private pendingOpen: Promise<void> | undefined
@@ -92,8 +94,10 @@ export class WriteQueue {
 
   /** The next work connects again. */
   private disconnect(): void {
-    this.connection?.close()
+    if (this.connection === undefined) return
+    this.closed = this.connection
     this.connection = undefined
+    this.closed.close()
   }
 
   /** Connects again where the connection was closed after a failure, or another file is in its place. */
@@ -109,7 +113,9 @@ export class WriteQueue {
   /** A file that is gone or empty is not made anew: that would hide the loss. */
   private async reopen(): Promise<void> {
     if (!statSync(this.file, { throwIfNoEntry: false })?.size) throw createFileGoneError(this.file)
+    if (this.closed?.isReplaced()) checkLogIsGone(this.file)
     this.connection = await SqliteConnection.open(this.file, this.options.driver)
+    this.closed = undefined
   }
 
   /** The open file, for the work of a job. */
