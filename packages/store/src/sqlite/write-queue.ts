@@ -89,6 +89,7 @@ export class WriteQueue {
     while (this.durable.length + this.deferred.length > 0 || this.currentDrain !== undefined)
       await this.drain()
     this.isOpen = false
+    await this.connecting?.catch(() => {})
     this.disconnect()
   }
 
