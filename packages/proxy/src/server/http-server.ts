@@ -120,7 +120,7 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
     // The rest of the head was not read, and may be there.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection.hasStoppedReading) return
     // The timeout is that of the parser that was replaced.
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && silent && connection.isRecovered) return
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connection.hasPending && connection.isRecovered) return
     const line =
       error.code === 'HPE_INVALID_URL'
         ? connection.recover(error.rawPacket, error.bytesParsed ?? 0)

@@ -68,6 +68,23 @@ describe('a path with bytes outside ASCII', () => {
     expect(got.match(/^connection: close\r$/gim)).toHaveLength(1)
   })
 
+  it('may take longer than the timeout of the head to send its body', async () => {
+    const target = await startTarget()
+    const proxy = await proxyFor({ headTimeout: 200 })
+    const socket = connect(proxy.port, '127.0.0.1')
+    let got = ''
+    const closed = new Promise<void>((resolve) =>
+      socket.on('data', (chunk) => (got += chunk)).on('close', () => resolve()),
+    )
+    socket.write(`PUT ${target.url}/ü HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nh`)
+    await ask(proxy, `${target.url}/between`)
+    // A head that began later is timed out.
+    expect(await raw(proxy, 'GET http://a/')).toMatch(/^HTTP\/1\.1 408 /)
+    socket.write('i')
+    await closed
+    expect(got).toMatch(/^HTTP\/1\.1 200 [^]*PUT \/%C3%BC hi$/)
+  })
+
   it.each([1, 2])('is the same wherever its request is split into two packets (request %i)', async (nth) => {
     const target = await startTarget()
     const proxy = await proxyFor()
