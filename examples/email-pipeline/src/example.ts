@@ -65,7 +65,7 @@ export async function run({ mails: count, config, program, keep, say }: ExampleO
     const reasons = new Map<string, number>()
     for (const { operation_type, error_details, original_payload } of kept) {
       if (original_payload.item === undefined) throw new Error('a dead letter without its payload')
-      const said = error_details.error_message.replace(/; try again in .*/, '')
+      const said = error_details.error_message.replace(/; retry in .*/, '')
       const reason = `${operation_type}: ${said.slice(0, 80)}`
       reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
     }

@@ -1,15 +1,15 @@
 import { type AsyncScope, captureContext, runInContext } from './async-context.js'
 
-/** An object that is notified when a signal is aborted. */
+/** Called when a signal is aborted. */
 export interface AbortListener {
   abort(reason: unknown): void
 }
 
 const sharedListeners = new WeakMap<AbortSignal, SharedAbortListener>()
 
-/** One event listener per signal for all calls that use the signal, removed with the last of them. */
+/** One event listener per signal for all calls that use the signal. It is removed with the last of them. */
 class SharedAbortListener {
-  /** Each with the async context in which it was added. */
+  /** Each listener with the async context in which it was added. */
   private readonly listeners = new Map<AbortListener, AsyncScope | undefined>()
   private readonly signal: AbortSignal
 

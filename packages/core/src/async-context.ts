@@ -25,27 +25,27 @@ const OPTIONS = { requireManualDestroy: true }
 export const captureContext = (): AsyncScope | undefined =>
   hooks === undefined ? undefined : new hooks.AsyncResource('HOLDFAST', OPTIONS)
 
-/** Calls `fn` in a saved context. */
+/** Calls `fn` in a saved async context. */
 export const runInContext = <R>(scope: AsyncScope | undefined, fn: () => R): R =>
   scope === undefined ? fn() : scope.runInAsyncScope(fn)
 
-/** A function that calls `fn` in the async context of this moment, wherever it is called from. */
+/** Returns a function that calls `fn` in the async context of this moment, regardless of its caller. */
 export function bindContext(fn: () => void): () => void {
   const scope = captureContext()
   return scope === undefined ? fn : () => scope.runInAsyncScope(fn)
 }
 
-/** The context in which this module was loaded: that of no call. */
+/** The context in which this module was loaded, which belongs to no call. */
 const outside = captureContext()
 
-/** Calls `fn` outside the context of any call, so that what it starts neither sees nor retains the caller's. */
+/** Calls `fn` outside the context of any call, so that work it starts neither sees nor retains the caller's context. */
 export const runOutsideContext = <R>(fn: () => R): R => runInContext(outside, fn)
 
-/** Sets a timer for work that is not part of one call: it is created and fires outside the context of any call. */
+/** Sets a timer for work that does not belong to one call: it is created and fires outside the context of any call. */
 export const setSharedTimer = (clock: Clock, fn: () => void, ms: number): unknown =>
   runOutsideContext(() => clock.setTimer(() => runOutsideContext(fn), ms))
 
-/** A clock for work that is not part of one call: what its timers call runs outside the context of any call. */
+/** Returns a clock for work that does not belong to one call: its timers fire outside the context of any call. */
 export const backgroundClock = (clock: Clock): Clock => ({
   now: () => clock.now(),
   wall: () => clock.wall(),

@@ -1,37 +1,37 @@
 import { runOutsideContext } from './async-context.js'
 
 /**
- * The two clocks and the timer that everything in Holdfast is given, so that tests can hold time in their hand.
- * `now` is monotonic and decides; `wall` is epoch milliseconds and is only ever written down.
+ * The source of time for everything in Holdfast, so that tests can control it. Decisions use `now`, which is monotonic;
+ * `wall` is epoch milliseconds and is used in records only.
  */
 export interface Clock {
-  /** Monotonic milliseconds. Its zero means nothing; only differences do. */
+  /** Monotonic milliseconds since an arbitrary moment; only differences have a meaning. */
   now(): number
-  /** Epoch milliseconds. It may step, so nothing is decided by it. */
+  /** Epoch milliseconds. The system time can be changed at any moment, so no decision uses it. */
   wall(): number
-  /** Calls `fn` once, not before `ms` have passed. Infinity is never. */
+  /** Calls `fn` once, not before `ms` milliseconds have passed; never where `ms` is Infinity. */
   setTimer(fn: () => void, ms: number): unknown
-  /** Forgets a timer. Clearing one that has fired does nothing. */
+  /** Cancels a timer. Does nothing where it has fired. */
   clearTimer(handle: unknown): void
 }
 
-/** A source of chance: a number in [0, 1). */
+/** A source of random numbers from 0 up to, but not including, 1. */
 export type Random = () => number
 
-/** What the platform offered when this module was loaded. `performance` is a getter that costs as much as the reading. */
+/** The platform's functions when this module was loaded. `globalThis.performance` is a getter as slow as the reading itself. */
 const platform = { performance: globalThis.performance, Date, setTimeout }
 
 /**
- * Whether a test runner has replaced the timers. Both are plain globals, which the compiler treats as constants until
- * somebody replaces them: asking costs nothing.
+ * Whether a test runner has replaced the timers. Both are plain globals, which V8 treats as constants until they are replaced,
+ * so that the check costs nothing.
  */
 const isFaked = (): boolean => setTimeout !== platform.setTimeout || Date !== platform.Date
 
-/** The replaced clock in use, and what is added to its readings so that time goes on from where it was. */
+/** The replaced clock in use, and the offset that is added to its readings so that time continues where it was. */
 let faked: { now(): number } | undefined
 let fakedOffset = 0
 
-/** Monotonic time where timers are replaced: by the replaced `performance`; else, where only the others are, by `Date`. */
+/** Monotonic time while timers are replaced: from the replaced `performance`, or from `Date` where only the others are replaced. */
 function readFakedTime(): number {
   const { performance } = globalThis
   const { performance: real } = platform
@@ -41,22 +41,22 @@ function readFakedTime(): number {
   const source = isDateLeading ? Date : performance
   if (source !== faked) {
     faked = source
-    // A replaced `performance` counts from 0, a replaced `Date` from the present. In whole milliseconds, so that sums of
-    // readings and durations stay exact.
+    // A replaced `performance` counts from 0, a replaced `Date` from the present. The offset is in whole milliseconds, so that
+    // sums of readings and durations stay exact.
     fakedOffset = Math.round(real.now() - (isDateLeading ? platform.Date.now() : 0))
   }
   return source.now() + fakedOffset
 }
 
-/** Identifies the timers in use: a test runner that replaces or restores them changes it, and earlier timers never fire. */
+/** Identifies the timers in use. It changes when a test runner replaces or restores them; timers set before then never fire. */
 export const timersInUse = (): unknown => setTimeout
 
 const readTime = (): number => (isFaked() ? readFakedTime() : platform.performance.now())
 
-/** The longest wait that a platform timer takes; a longer one would fire at once. */
+/** The longest delay of a platform timer; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Platform timers run on a clock of whole milliseconds and may fire this much before their time. */
+/** Platform timers use whole milliseconds and can fire this much too early. */
 export const EARLY_MS = 2
 
 class SystemTimer {
@@ -76,7 +76,7 @@ class SystemTimer {
 
   private readonly onTimer = (chunk: boolean): void => {
     const remaining = this.dueAt - readTime()
-    // A last chunk that is far too early means that the platform's timers are faked: they are right then.
+    // A last chunk that is far too early means that the platform's timers are faked, and then the timer is right.
     if (chunk ? remaining > 0 : remaining > 0 && remaining <= EARLY_MS) this.schedule(remaining)
     else this.fn()
   }
@@ -85,13 +85,13 @@ class SystemTimer {
     clearTimeout(this.handle)
   }
 
-  /** Does not keep the process alive, where the platform has such timers. */
+  /** Lets the process exit while the timer is pending, where the platform supports that. */
   unref(): void {
     ;(this.handle as { unref?(): void } | undefined)?.unref?.()
   }
 }
 
-/** The clock of the machine: the default everywhere. */
+/** The system clock, which is the default everywhere. */
 export const systemClock: Clock = {
   now: readTime,
   wall: () => Date.now(),
@@ -101,11 +101,12 @@ export const systemClock: Clock = {
   },
 }
 
-/** The chance of the machine: the default everywhere. */
+/** `Math.random`, which is the default everywhere. */
 export const systemRandom: Random = () => Math.random()
 
-/** How many calls in a burst share one reading of the clock, and how close (ms) readings must be to be a burst. */
+/** How many more calls of a burst share one reading of the clock. */
 const BURST_CALLS = 63
+/** Calls that are less than this apart form a burst. */
 const BURST_GAP_MS = 0.05
 
 let burstStartTime = 0
@@ -118,9 +119,9 @@ function endBurst(): void {
 }
 
 /**
- * When an attempt began, for records only, never for decisions. Reading the clock costs half of a bare call, so calls
- * less than 50 µs apart share a reading, for 64 calls and a turn of the event loop at the most; any other call reads
- * the clock. Only the system's clock is ever spared.
+ * The start time of an attempt, for records and never for decisions. Reading the clock takes half as long as a bare call, so
+ * calls less than 50 µs apart share a reading, at most 64 calls within one turn of the event loop; any other call reads the
+ * clock. A user's clock is always read.
  */
 export function approximateStartTime(clock: Clock): number {
   if (clock !== systemClock || isFaked()) return clock.now()
@@ -143,7 +144,7 @@ export function approximateStartTime(clock: Clock): number {
 let cachedWallOffset = 0
 let wallOffsetReadAt = Number.NEGATIVE_INFINITY
 
-/** How far the wall clock is ahead of the other; of the system's clock it is looked up once a millisecond at the most. */
+/** The difference between the wall clock and the monotonic clock. That of the system clock is read at most once a millisecond. */
 export function wallOffset(clock: Clock, now: number): number {
   if (clock !== systemClock || isFaked()) return clock.wall() - now
   if (!(now - wallOffsetReadAt < 1)) {
@@ -158,19 +159,20 @@ type ScheduleMacrotask = (fn: () => void) => unknown
 const scheduleMacrotask: ScheduleMacrotask =
   (globalThis as { setImmediate?: ScheduleMacrotask }).setImmediate ?? ((fn) => setTimeout(fn, 0))
 
-/** Resolves after one turn of the event loop, in which promises that wait for nothing else settle. */
+/** Resolves after one turn of the event loop, in which promises that depend on nothing else settle. */
 export function nextMacrotask(): Promise<void> {
   return new Promise((resolve) => scheduleMacrotask(resolve))
 }
 
-/** A call that may make more attempts than this is taken for one whose attempts never end. */
+/** A call whose maximum number of attempts is higher than this is treated as endless. */
 const MAX_FINITE_ATTEMPTS = 1_000_000
 
-/** How many calls are between two attempts, waiting for nothing but a turn of the event loop: those that end, and others. */
+/** Calls between two attempts that wait only for a turn of the event loop. */
 let yielding = 0
+/** The same for calls that are treated as endless. */
 let yieldingEndlessly = 0
 
-/** Gives the event loop a turn between two attempts of a call that may make `maxAttempts`. */
+/** Waits for a turn of the event loop between two attempts of a call with `maxAttempts`. */
 export async function yieldTurn(maxAttempts: number): Promise<void> {
   const isEndless = maxAttempts > MAX_FINITE_ATTEMPTS
   if (isEndless) yieldingEndlessly++
@@ -180,10 +182,10 @@ export async function yieldTurn(maxAttempts: number): Promise<void> {
   else yielding--
 }
 
-/** For so many turns time waits for calls whose attempts never end. */
+/** For how many turns of the event loop {@link allSettled} waits for endless calls. */
 const MAX_ENDLESS_TURNS = 150
 
-/** Resolves when every call has got as far as it can without time passing. */
+/** Resolves when no call can proceed before time advances. */
 export async function allSettled(): Promise<void> {
   for (
     let turns = 0;

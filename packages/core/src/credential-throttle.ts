@@ -1,8 +1,9 @@
 import type { Clock } from './clock.js'
 
-/** How many wrong credentials an address may send in a window, and how many addresses and clients are remembered. */
+/** How many wrong credentials one address can send within the window. */
 const MAX_FAILURES = 10
 const WINDOW_MS = 60_000
+/** How many addresses, and how many clients, are kept in memory. */
 const MAX_ENTRIES = 10_000
 
 interface FailureCount {
@@ -16,13 +17,13 @@ function limitSize(entries: Map<string, unknown> | Set<string>): void {
 }
 
 /**
- * Limits how fast tokens and passwords can be guessed from one address. Once an address has sent too many wrong ones, it has to
- * wait whatever it sends, so that further guesses teach it nothing. A client that was admitted from there before is not
- * locked out by the failures of others, only by failures under its own name.
+ * Limits how fast tokens and passwords can be guessed from one address. After too many wrong ones the address is rejected for
+ * a while, also with right credentials, so that further guesses reveal nothing. A client that was admitted from the address
+ * before is not locked out by the failures of others, only by failures under its own name.
  */
 export class CredentialThrottle {
   private readonly failures = new Map<string, FailureCount>()
-  /** Address and name of the clients that were admitted, the most recent last. */
+  /** The address and name of each client that was admitted, the most recent last. */
   private readonly knownClients = new Set<string>()
   private readonly clock: Clock
 
@@ -30,7 +31,7 @@ export class CredentialThrottle {
     this.clock = clock
   }
 
-  /** Records right credentials. Returns how long (ms) the client has to wait all the same; 0 admits it. */
+  /** Records right credentials. Returns 0 where the client is admitted, else the milliseconds that it has to wait. */
   recordSuccess(address: string, name: string): number {
     const client = `${address} ${name}`
     const wait = this.knownClients.has(client) ? this.retryAfter(client) : this.retryAfter(address)
@@ -41,7 +42,7 @@ export class CredentialThrottle {
     return 0
   }
 
-  /** Records wrong credentials, with the name of the user they were for if it is known. Returns how long (ms) to wait; 0 if not at all. */
+  /** Records wrong credentials, with the name of the user where it is known. Returns the milliseconds to wait, 0 for none. */
   recordFailure(address: string, name?: string): number {
     if (name !== undefined) this.count(`${address} ${name}`)
     this.count(address)
@@ -53,7 +54,7 @@ export class CredentialThrottle {
     const found = this.failures.get(key)
     const entry = found === undefined || found.until <= now ? { count: 0, until: now + WINDOW_MS } : found
     entry.count++
-    // Inserted anew, so that the first entry is always the one that failed least recently.
+    // Inserted again, so that the first entry is always the one that failed least recently.
     this.failures.delete(key)
     this.failures.set(key, entry)
     limitSize(this.failures)

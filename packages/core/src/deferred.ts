@@ -6,7 +6,7 @@ export interface Deferred<T> {
 
 let target: Deferred<never> | undefined
 
-/** One executor function for all promises: a closure per promise would be a tenth of what a call allocates. */
+/** One executor function for all promises, because a closure per promise would be a tenth of a call's allocations. */
 const assignFunctions = (
   resolve: (value: PromiseLike<never>) => void,
   reject: (error: unknown) => void,

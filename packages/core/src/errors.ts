@@ -1,4 +1,4 @@
-/** Every code a {@link HoldfastError} can carry. A retired code is never used again. */
+/** Every code of a {@link HoldfastError}. A removed code is never used again. */
 export type HoldfastErrorCode =
   | 'CIRCUIT_OPEN'
   | 'ATTEMPT_TIMEOUT'
@@ -20,15 +20,15 @@ export type HoldfastErrorCode =
   | 'STORE_UNAVAILABLE'
   | 'COMMIT_UNKNOWN'
 
-/** What a {@link HoldfastError} may carry besides its code and message. */
+/** Fields of a {@link HoldfastError} in addition to its code and message. */
 export interface HoldfastErrorOptions {
-  /** The error behind this one. */
+  /** The error that caused this one. */
   cause?: unknown
-  /** Milliseconds after which another try makes sense. */
+  /** Milliseconds after which a retry makes sense. */
   retryAfter?: number | undefined
-  /** The HTTP status this error would be answered with. */
+  /** The HTTP status of a response that reports this error. */
   status?: number | undefined
-  /** Each thing that is wrong, where there are several. */
+  /** One sentence for each problem, where there can be several. */
   details?: readonly string[] | undefined
 }
 
@@ -37,8 +37,8 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const BRAND = Symbol.for('holdfast.error')
 
 /**
- * The one class of errors that Holdfast makes itself; `code` tells them apart and is stable. When retries end, the
- * error of the last attempt is thrown instead, as it came.
+ * The class of all errors that Holdfast creates; `code` distinguishes them and is stable. When retries end, the error of
+ * the last attempt is thrown unchanged instead.
  *
  * @example
  * ```ts
@@ -50,13 +50,13 @@ const BRAND = Symbol.for('holdfast.error')
  * ```
  */
 export class HoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode> extends Error {
-  /** Which of the errors this is. */
+  /** Identifies the error. */
   readonly code: C
-  /** Milliseconds after which another try makes sense, where that is known. */
+  /** Milliseconds after which a retry makes sense, where that is known. */
   declare readonly retryAfter?: number
-  /** The HTTP status this error would be answered with, where there is one. */
+  /** The HTTP status of a response that reports this error, where there is one. */
   declare readonly status?: number
-  /** Each thing that is wrong, one sentence a problem, where there are several. */
+  /** One sentence for each problem, where there can be several. */
   declare readonly details?: readonly string[]
 
   constructor(code: C, message: string, options?: HoldfastErrorOptions) {
@@ -74,14 +74,14 @@ Object.defineProperties(HoldfastError.prototype, {
 })
 
 /**
- * Whether an error is one of Holdfast's, and of that code where one is given, which its type then has. It also knows errors of another copy of
- * the package, for which `instanceof` says no.
+ * Whether an error is a {@link HoldfastError}, with that code where one is given. It also recognises errors of another copy of
+ * the package, for which `instanceof` returns false.
  *
  * @example
  * ```ts
  * import { HoldfastError, isHoldfastError } from 'holdfast'
  *
- * isHoldfastError(new HoldfastError('CIRCUIT_OPEN', 'resting'), 'CIRCUIT_OPEN') // => true
+ * isHoldfastError(new HoldfastError('CIRCUIT_OPEN', 'the breaker is open'), 'CIRCUIT_OPEN') // => true
  * isHoldfastError(new Error('boom')) // => false
  * ```
  */
@@ -98,8 +98,8 @@ export function isHoldfastError<C extends HoldfastErrorCode = HoldfastErrorCode>
 }
 
 /**
- * A refusal: an error of its own for each caller, but without the cost of a stack trace, because nothing went wrong at
- * the place that asked.
+ * Creates an error without a stack trace, for rejections: a new error for each caller, without the cost of a trace that would
+ * only show the caller.
  */
 export function createCheapError(
   code: HoldfastErrorCode,
@@ -113,13 +113,13 @@ export function createCheapError(
   return error
 }
 
-/** V8 and its kin know how many frames to keep; elsewhere this is an unused property. */
+/** V8 and JavaScriptCore limit the frames of a stack trace by this property; elsewhere it is unused. */
 const stackTraceConfig = Error as { stackTraceLimit?: number | undefined }
 
 function setStackTraceLimit(limit: number | undefined): void {
   try {
     stackTraceConfig.stackTraceLimit = limit
   } catch {
-    // Frozen intrinsics: the error then has its stack.
+    // With frozen intrinsics the limit cannot be set, and the error has a stack trace.
   }
 }

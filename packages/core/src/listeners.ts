@@ -2,24 +2,24 @@ import { bindContext } from './async-context.js'
 import { optionProblem, throwIfInvalid } from './options.js'
 import { reportOnce } from './report.js'
 
-/** Functions to tell of events, one event at a time. One that throws is reported once and holds up nobody. */
+/** Listeners that get one event at a time. A listener that throws is reported once; the others still get the event. */
 export class Listeners<E> {
   private listeners: readonly ((event: E) => void)[] = []
   private isEmitting = false
-  /** Delivers events that came about while another was delivered. */
+  /** Deliveries of events that were emitted while another event was being delivered. */
   private readonly queue: (() => void)[] = []
   private readonly owner: string
 
-  constructor(whose: string) {
-    this.owner = whose
+  constructor(owner: string) {
+    this.owner = owner
   }
 
-  /** How many there are. */
+  /** The number of listeners. */
   get size(): number {
     return this.listeners.length
   }
 
-  /** Adds one, until the function it returns is called. @throws INVALID_OPTIONS where it is none */
+  /** Adds a listener and returns the function that removes it. @throws INVALID_OPTIONS where the listener is not a function */
   add(listener: (event: E) => void): () => void {
     if (typeof listener !== 'function')
       throwIfInvalid(this.owner, [optionProblem('on', 'a function', listener)])
@@ -36,10 +36,10 @@ export class Listeners<E> {
     }
   }
 
-  /** Tells each of them; of an event that a listener brings about, after the one it was told of. */
+  /** Delivers an event to each listener. An event that a listener causes is delivered after the current one. */
   emit(event: E): void {
     if (this.isEmitting) {
-      // The caller that this event belongs to may not be the one whose event is being delivered.
+      // The event can belong to another call than the one being delivered, so its async context is saved.
       this.queue.push(bindContext(() => this.deliver(event)))
       return
     }

@@ -1,61 +1,56 @@
 import { parseDuration } from './duration.js'
 import { HoldfastError } from './errors.js'
 
-/** What an option takes, in words, whether a value is that, and how it is brought into the engine's form before. */
+/** The expected value of an option in words, a check of the value, and a conversion that is applied before the check. */
 export type OptionRule = readonly [
-  takes: string,
-  fits: (value: never) => unknown,
+  expected: string,
+  isValid: (value: never) => unknown,
   convert?: ((value: unknown) => unknown) | undefined,
 ]
 
-/** For each option what it is where it is not given, and its rule. */
-export type OptionSpec = { readonly [name: string]: readonly [standard: unknown, rule: OptionRule] }
+/** The default value and the rule of each option. */
+export type OptionSpec = { readonly [name: string]: readonly [defaultValue: unknown, rule: OptionRule] }
 
-/** Options with every one of them given. */
+/** Options with a value for each of them. */
 export type Filled<T> = { readonly [K in keyof T]-?: Exclude<T[K], undefined> }
 
-/** A spec for each option of an interface. */
-export type OptionSpecOf<T> = { readonly [K in keyof T]-?: readonly [standard: unknown, rule: OptionRule] }
+/** An {@link OptionSpec} that has an entry for each option of an interface. */
+export type OptionSpecOf<T> = {
+  readonly [K in keyof T]-?: readonly [defaultValue: unknown, rule: OptionRule]
+}
 
 const isInteger = Number.isSafeInteger
 
-/** A whole number from 0. */
 export const nonNegativeInteger: OptionRule = [
   'a whole number from 0',
   (value: number) => isInteger(value) && value >= 0,
 ]
 
-/** A whole number from 1. */
 export const positiveInteger: OptionRule = [
   'a whole number from 1',
   (value: number) => isInteger(value) && value > 0,
 ]
 
-/** A whole number from 1, or Infinity. */
 export const countOrInfinity: OptionRule = [
   `${positiveInteger[0]}, or Infinity`,
   (value: number) => value === Infinity || (positiveInteger[1] as typeof isInteger)(value),
 ]
 
-/** A number from 1. */
 export const atLeastOne: OptionRule = [
   'a number from 1',
   (value: unknown) => typeof value === 'number' && value >= 1,
 ]
 
-/** A finite number from 0. */
 export const nonNegativeNumber: OptionRule = [
   'a number from 0',
   (value: number) => Number.isFinite(value) && value >= 0,
 ]
 
-/** A number from 0 to 1. */
 export const fraction: OptionRule = [
   'a number from 0 to 1',
   (value: unknown) => typeof value === 'number' && value >= 0 && value <= 1,
 ]
 
-/** A number above 0, up to 1. */
 export const positiveFraction: OptionRule = [
   'a number above 0, up to 1',
   (value: unknown) => typeof value === 'number' && value > 0 && value <= 1,
@@ -63,7 +58,7 @@ export const positiveFraction: OptionRule = [
 
 const DURATION_FORMAT = "in milliseconds or as '500ms', '30s', '5m', '24h', '30d'"
 
-/** A duration of 0 or more; Infinity is one. */
+/** A duration of 0 or more, Infinity included. */
 export const nonNegativeDuration: OptionRule = [
   `a duration of 0 or more, ${DURATION_FORMAT}`,
   (ms: number) => ms >= 0,
@@ -77,46 +72,47 @@ export const positiveDuration: OptionRule = [
   parseDuration,
 ]
 
-/** A deadline: a duration above 0; Infinity means none. */
+/** A timeout: a duration above 0, or Infinity for no timeout. */
 export const durationOrInfinity: OptionRule = [
   `${positiveDuration[0]}, or Infinity for none`,
   (ms: number) => ms > 0,
   parseDuration,
 ]
 
-/** One of a few words. */
 export const oneOf = (...values: string[]): OptionRule => [
   `one of ${values.join(', ')}`,
   (value: string) => values.includes(value),
 ]
 
-/** A value of a type of JavaScript's. */
+/** A value with that `typeof`; null is not an object. */
 export const ofType = (name: 'function' | 'boolean' | 'string' | 'object'): OptionRule => [
   `${name === 'object' ? 'an' : 'a'} ${name}`,
   (value: unknown) => value !== null && typeof value === name,
 ]
 
-/** What either of two rules takes. */
+/** A value that one of two rules accepts. Only the first can have a conversion. */
 export const anyOf = ([a, isA, convert]: OptionRule, [b, isB]: OptionRule): OptionRule => [
   `${a}, or ${b}`,
   (value: never) => isA(value) || isB(value),
   convert,
 ]
 
-/** A clock of the user's. */
+/** A user's clock. */
 export const clockOption: OptionRule = [
   'a Clock with now, wall, setTimer and clearTimer',
   (value: Record<string, unknown>) =>
     ['now', 'wall', 'setTimer', 'clearTimer'].every((name) => value?.[name]),
 ]
 
-/** What a spec says where nothing is given. */
+/** The default values of a spec. */
 export const defaultsOf = (spec: OptionSpec): object =>
-  Object.freeze(Object.fromEntries(Object.entries(spec).map(([name, [standard]]) => [name, standard])))
+  Object.freeze(
+    Object.fromEntries(Object.entries(spec).map(([name, [defaultValue]]) => [name, defaultValue])),
+  )
 
-/** A value in a few characters, for messages. */
+/** Formats a value in a few characters, for messages. */
 export function formatValue(value: unknown): string {
-  // Addresses may come with a password.
+  // A URL can contain a password.
   if (typeof value === 'string') return JSON.stringify(value.replace(/\/\/.*@/s, '//***@').slice(0, 40))
   if (Array.isArray(value))
     return value.length > 0 && value.every((item) => Object(item) !== item)
@@ -130,8 +126,8 @@ export const optionProblem = (path: string, expected: string, value: unknown): s
   `${path}: expected ${expected}, got ${formatValue(value)}`
 
 /**
- * Reads options over those of `defaults`, adding a sentence to `problems` for each that is wrong or unknown. An option that is
- * undefined counts as absent.
+ * Returns `defaults` with the given options in place of theirs, and adds a sentence to `problems` for each option that is
+ * invalid or unknown. An option that is undefined counts as absent.
  */
 export function parseOptions<T extends object>(
   path: string,
@@ -161,7 +157,7 @@ export function parseOptions<T extends object>(
   return result as T
 }
 
-/** Adds a problem where one option is less than another that it must reach. */
+/** Adds a problem where one option is less than another. */
 export function requireAtLeast(
   name: string,
   value: number,
@@ -172,7 +168,7 @@ export function requireAtLeast(
   if (value < minimum) problems.push(optionProblem(name, `at least ${minimumName} (${minimum})`, value))
 }
 
-/** Throws one INVALID_OPTIONS that lists every problem; nothing where there is none. */
+/** Throws one INVALID_OPTIONS that lists every problem. Does nothing where there is none. */
 export function throwIfInvalid(subject: string, problems: readonly string[]): void {
   if (problems.length > 0)
     throw new HoldfastError('INVALID_OPTIONS', `invalid options of ${subject}: ${problems.join('; ')}`, {

@@ -1,4 +1,4 @@
-/** How many letters must be added, taken away, changed or swapped to make one word of another. */
+/** The number of letters that must be added, removed, replaced or swapped to turn one word into the other. */
 export function editDistance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)
@@ -17,19 +17,19 @@ export function editDistance(a: string, b: string): number {
   return last[b.length] ?? 0
 }
 
-const plain = (word: string): string => word.toLowerCase().replace(/[^a-z0-9]/g, '')
+const normalize = (word: string): string => word.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-/** No known name is longer, so a longer word is not a misspelt one. */
+/** No known name is longer than this, so a longer word is not a misspelling of one. */
 const MAX_LENGTH = 100
 
-/** The word most like another, where one is like it at all; `max_retries` and `maxRetries` are the same here. */
+/** Returns the known word that is most similar, undefined where none is similar. `max_retries` and `maxRetries` count as equal. */
 export function suggest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > MAX_LENGTH) return undefined
-  const normalized = plain(word)
+  const normalized = normalize(word)
   let best: string | undefined
   let bestDistance = Math.max(1, Math.floor(normalized.length / 3)) + 1
   for (const candidate of known) {
-    const candidateDistance = editDistance(normalized, plain(candidate))
+    const candidateDistance = editDistance(normalized, normalize(candidate))
     if (candidateDistance < bestDistance) [best, bestDistance] = [candidate, candidateDistance]
   }
   return best

@@ -3,17 +3,17 @@ import type { Member } from '../pool/members/member.js'
 import type { Selection } from '../pool/members/member-pool.js'
 import { reportOnce } from '../report.js'
 
-/** What the guarded function is given about its attempt. */
+/** The argument of the guarded function: its attempt. */
 export interface Attempt<M = unknown> {
-  /** 1 for the first attempt. */
+  /** The number of the attempt, 1 for the first. */
   readonly number: number
-  /** Aborted when a deadline passes, the caller aborts, or another call of a hedge was faster. Created when first read. */
+  /** Aborted when a deadline passes, when the caller aborts, or when another parallel call of a hedge won. Created when first read. */
   readonly signal: AbortSignal
   /** The pool member to call, where the guard has a pool. */
   readonly member?: Member<M>
   /**
-   * Adds facts to the attempt's record. Later facts replace earlier ones of the same name; facts that cannot be read are
-   * reported and ignored.
+   * Adds fields to the attempt's record. A later value replaces an earlier one of the same name; an object that cannot be read
+   * is reported and ignored.
    */
   note(context: object): void
 }
@@ -30,13 +30,13 @@ export class AttemptContext implements Attempt {
   // Fields that few attempts need are declared and not set, so that the other attempts stay small.
   // oxlint-disable-next-line no-explicit-any -- the call's pool knows the type
   declare readonly member: any
-  /** What the function passed to `note`. */
+  /** The fields that the function passed to `note`. */
   declare notes: object | undefined
   /** @internal Called when the attempt is aborted. Cheaper than a signal, which then need not be created. */
   declare onAbort: ((reason: unknown) => void) | undefined
   /**
-   * @internal Called when a deadline passes. Set where the attempt has failed already and only details of the failure are
-   * still read: the attempt then ends with the error that it returns instead of a timeout, and is not aborted.
+   * @internal Called when a deadline passes. Set where the attempt has already failed and only details of the failure are still
+   * being read: the attempt then ends with the returned error instead of a timeout, and is not aborted.
    */
   declare onDeadline: (() => unknown) | undefined
   /** @internal The async context in which the signal was first read, and in which its listeners are called. */
@@ -56,7 +56,7 @@ export class AttemptContext implements Attempt {
     return this.controller.signal
   }
 
-  /** Whether the signal is aborted; does not create one. */
+  /** Whether the signal is aborted; does not create the signal. */
   get aborted(): boolean {
     return this.controller !== undefined && this.controller.signal.aborted
   }
@@ -84,10 +84,10 @@ export class AttemptContext implements Attempt {
 export interface AttemptRun {
   readonly number: number
   readonly startedAt: number
-  /** What the function was given; undefined for wrapped functions, which only get their arguments. */
+  /** The argument of the function; undefined for wrapped functions, which only get their own arguments. */
   context: AttemptContext | undefined
   /** The pool member it was sent to. */
   readonly selection: Selection | undefined
-  /** Whether the outcome was the member's fault rather than the request's; undefined until that was asked. */
+  /** Whether the member and not the request caused the failure; undefined until the outcome is recorded. */
   isMemberFault: boolean | undefined
 }

@@ -19,8 +19,8 @@ import { OutcomeWindow } from './window.js'
 export type { BreakerEvent, BreakerState } from './state.js'
 
 /**
- * Stands between callers and a target: closed while it works, open while it rests, half open while a few calls test
- * it. It has no timer; an open one whose time is up is tested by the next caller.
+ * A circuit breaker: closed while its target works, open while calls are rejected, half open while a few probes find out
+ * whether the target has recovered. It has no timer: once the open time is over, the next call becomes a probe.
  *
  * @example
  * ```ts
@@ -35,44 +35,44 @@ export type { BreakerEvent, BreakerState } from './state.js'
  * ```
  */
 export class CircuitBreaker {
-  /** What it is called in events and errors. */
+  /** The breaker's name in events and errors. */
   readonly id: string
   /** @internal */
   settings: BreakerSettings
   /** @internal */
   currentState: BreakerState = 'closed'
-  /** @internal Switched off: it reads as closed, and nothing counts. */
+  /** @internal A disabled breaker is closed and counts nothing. */
   isDisabled = false
-  /** @internal Grows with each change of state. A result counts only in the epoch that admitted its call. */
+  /** @internal Grows with each state change. A result counts only in the epoch that admitted its call. */
   epoch = 0
-  /** @internal What it has seen while closed; made with the first result that matters. */
+  /** @internal The results while closed; created with the first result that must be kept. */
   window: OutcomeWindow | undefined = undefined
-  /** @internal The failures that opened it. */
+  /** @internal The number of failures that opened the breaker. */
   failures = 0
-  /** @internal When it may be tested. */
+  /** @internal When the first probe is admitted. */
   openUntil = 0
-  /** @internal The tests in flight, made with the first. */
+  /** @internal The permits of running probes; created with the first. */
   probePermits: PermitState[] | undefined = undefined
-  /** @internal Successful tests. */
+  /** @internal The number of successful probes. */
   probeSuccesses = 0
-  /** @internal How often it opened without a long enough rest between. */
+  /** @internal How often the breaker opened in a row, without staying closed for as long as it was open. */
   consecutiveOpens = 0
-  /** @internal How long it last stays or stayed open. */
+  /** @internal The current or last open time. */
   openDuration = 0
-  /** @internal When it last closed. */
+  /** @internal When the breaker last closed. */
   closedAt = Number.NEGATIVE_INFINITY
-  /** @internal The results behind an adaptive threshold. */
+  /** @internal The results that an adaptive threshold is computed from. */
   recentOutcomes: string | undefined
-  /** @internal Wall time of the last failure that counted. */
+  /** @internal Wall time of the last counted failure. */
   lastFailureTime: number | undefined = undefined
-  /** @internal Wall time of the last change of state. */
+  /** @internal Wall time of the last state change. */
   lastStateChange: number | undefined = undefined
-  /** @internal The way to others of the same name elsewhere; undefined for one that stands alone. */
+  /** @internal Connects the breaker with those of the same name on other nodes; undefined for a local breaker. */
   coordinator: BreakerCoordinator | undefined = undefined
   private listeners: Listeners<BreakerEvent> | undefined = undefined
 
   constructor(options?: CircuitBreakerOptions)
-  /** @internal With settings that are checked already and shared with other breakers. */
+  /** @internal With checked settings that are shared with other breakers. */
   constructor(options: { id: string }, settings: BreakerSettings)
   constructor(options?: CircuitBreakerOptions, settings?: BreakerSettings) {
     this.settings = settings ?? (options === undefined ? BREAKER_DEFAULTS : createBreakerSettings(options))
@@ -81,42 +81,42 @@ export class CircuitBreaker {
   }
 
   /**
-   * A breaker as it was when the snapshot was taken: a closed one with its window, an open one with what is left of its
-   * time but never more than its options give it, a half-open one open with its time up.
+   * Creates a breaker from a snapshot: a closed one with its window, an open one with the rest of its open time but never more
+   * than its options allow, a half-open one as open with its open time over.
    *
-   * @throws INVALID_OPTIONS for a snapshot that is damaged
+   * @throws INVALID_OPTIONS for a snapshot that is not valid
    */
   static restore(snapshot: BreakerSnapshot, options?: CircuitBreakerOptions): CircuitBreaker {
-    return restored(snapshot, options)
+    return restoreBreaker(snapshot, options)
   }
 
-  /** Where it stands. */
+  /** The current state. */
   get state(): BreakerState {
     return this.currentState
   }
 
-  /** The failures in its window; while it is not closed, those that opened it. */
+  /** The number of failures in the window; while the breaker is not closed, of those that opened it. */
   get failureCount(): number {
     return this.currentState === 'closed'
       ? (this.window?.countFailures(this.settings.clock.now()) ?? 0)
       : this.failures
   }
 
-  /** When a caller may test it, in epoch milliseconds, be that past; undefined unless it is open. */
+  /** When the next probe is admitted, in epoch milliseconds, which can be in the past; undefined unless the breaker is open. */
   get nextTestTime(): number | undefined {
     const { clock } = this.settings
     return this.currentState === 'open' ? clock.wall() + this.openUntil - clock.now() : undefined
   }
 
-  /** Whether it is switched off. */
+  /** Whether the breaker is disabled. */
   get disabled(): boolean {
     return this.isDisabled
   }
 
   /**
-   * Calls `fn` if the breaker lets it, and counts the result.
+   * Calls `fn` and counts the result, unless the breaker rejects the call.
    *
-   * @throws CIRCUIT_OPEN with `retryAfter` where it does not
+   * @throws CIRCUIT_OPEN with `retryAfter` where the breaker rejects the call
    */
   async run<T>(fn: () => T | PromiseLike<T>): Promise<T> {
     const permit = this.admit()
@@ -131,37 +131,37 @@ export class CircuitBreaker {
     }
   }
 
-  /** The leave to make one call, whose result must be told to it; undefined where the breaker refuses. */
+  /** Acquires a permit for one call, whose outcome must be recorded on it; undefined where the breaker rejects the call. */
   admit(): Permit | undefined {
     const permit = new CallPermit(this)
     return this.tryAcquire(permit, undefined) ? permit : undefined
   }
 
-  /** Opens it now, whatever it has seen; where it is open, its time starts anew. Nothing while it is disabled. */
+  /** Opens the breaker now; where it is open, its open time starts again. Does nothing while the breaker is disabled. */
   trip(): void {
     if (this.currentState === 'open') {
-      this.openDuration = openDurationFor(this.settings, this.consecutiveOpens) // its settings may have changed
+      this.openDuration = openDurationFor(this.settings, this.consecutiveOpens) // the settings can have changed
       this.openUntil = this.settings.clock.now() + this.openDuration
-      this.probeSuccesses = 0 // a restored one may have some
+      this.probeSuccesses = 0 // a restored breaker can have some
     } else if (!this.isDisabled) this.open(this.failureCount)
     if (!this.isDisabled) this.coordinator?.onCommand('trip')
   }
 
-  /** Closes it now and forgets its window. Nothing while it is disabled. */
+  /** Closes the breaker now and clears its window. Does nothing while the breaker is disabled. */
   reset(): void {
     if (this.isDisabled) return
     this.transitionTo('closed')
     this.coordinator?.onCommand('reset')
   }
 
-  /** Switches it off: every call passes and nothing counts. */
+  /** Disables the breaker: every call is admitted and nothing is counted. */
   disable(): void {
     this.isDisabled = true
     this.transitionTo('closed')
     this.coordinator?.onCommand('disable')
   }
 
-  /** Switches it on again, closed and with an empty window. Nothing where it is on. */
+  /** Enables a disabled breaker, closed and with an empty window. Does nothing where it is enabled. */
   enable(): void {
     if (!this.isDisabled) return
     this.isDisabled = false
@@ -169,31 +169,31 @@ export class CircuitBreaker {
     this.coordinator?.onCommand('enable')
   }
 
-  /** All of its state as plain data, for {@link CircuitBreaker.restore}. */
+  /** Returns the state as plain data, for {@link CircuitBreaker.restore}. */
   snapshot(): BreakerSnapshot {
     return createSnapshot(this)
   }
 
-  /** Tells `listener` of every change of state, until the function it returns is called. */
+  /** Calls `listener` with every state change. Returns the function that removes the listener. */
   on(listener: (event: BreakerEvent) => void): () => void {
     this.listeners ??= new Listeners('a circuit breaker')
     return this.listeners.add(listener)
   }
 
   /**
-   * @internal Goes by other settings from now on, and stays where it is: an open one for no longer than they say, a closed
-   * one with what its window holds, unless that is of another kind.
+   * @internal Applies other settings and keeps the state: an open breaker stays open no longer than they allow, a closed one
+   * keeps the contents of its window unless the window type changed.
    */
   reconfigure(settings: BreakerSettings): void {
     applySettings(this, settings)
   }
 
-  /** @internal Goes where others say that it stands; an open one stays so no longer than its settings allow. */
+  /** @internal Applies the state of the fleet; an open breaker stays open no longer than its settings allow. */
   applyRemoteState(remote: RemoteBreakerState): void {
     applyRemoteState(this, remote)
   }
 
-  /** @internal A test may begin at that time, unless its link says otherwise by then. */
+  /** @internal Allows a probe from that time on, unless the coordinator changes it before. */
   scheduleProbe(probeAt: number): void {
     this.openUntil = probeAt
     this.probePermits = this.probePermits?.filter(({ epoch }) => epoch >= 0)
@@ -205,7 +205,7 @@ export class CircuitBreaker {
     return formatInstance('CircuitBreaker', { id, state, failureCount }, options, inspect)
   }
 
-  /** @internal Lets a call through, or not. A test may hold its place as long as `lease`, counted from `now`. */
+  /** @internal Whether a call is admitted. A probe holds its permit for at most `lease`, counted from `now`. */
   tryAcquire(permit: PermitState, lease: number | undefined, now = this.settings.clock.now()): boolean {
     const { halfOpenMax } = this.settings
     if (this.currentState === 'closed') {
@@ -214,7 +214,7 @@ export class CircuitBreaker {
       return true
     }
     if (this.currentState === 'open') {
-      // A clock that went back does not make it stay open for longer.
+      // A clock that was set back does not extend the open time.
       this.openUntil = Math.min(this.openUntil, now + this.openDuration)
       if (now < this.openUntil) {
         if (this.coordinator !== undefined) this.coordinator.isProbeWanted = true
@@ -222,7 +222,7 @@ export class CircuitBreaker {
       }
       if (!canProbe(this, lease, now)) return false
       this.transitionTo('half_open')
-      if (this.state !== 'half_open') return this.tryAcquire(permit, lease, now) // a listener changed it again
+      if (this.state !== 'half_open') return this.tryAcquire(permit, lease, now) // a listener changed the state again
     }
     const probes =
       this.probePermits?.filter(({ leaseEnd, startedAt }) => leaseEnd > now && startedAt <= now) ?? []
@@ -237,7 +237,7 @@ export class CircuitBreaker {
     return true
   }
 
-  /** @internal Takes the result of a call, once; `endedAt` is when it ended, where that was not just now. */
+  /** @internal Releases a permit once, with the outcome of its call. `endedAt` is when the call ended, by default now. */
   release(permit: PermitState, outcome: BreakerOutcome, endedAt?: number): void {
     const { slowCallDuration, clock } = this.settings
     const { epoch, startedAt, leaseEnd } = permit
@@ -245,7 +245,7 @@ export class CircuitBreaker {
     if (epoch !== this.epoch) return
     if (this.currentState === 'half_open') {
       const probeIndex = this.probePermits?.indexOf(permit) ?? -1
-      if (probeIndex < 0) return // its lease ended, and another took its place
+      if (probeIndex < 0) return // its lease ended and another probe took its place
       this.probePermits?.splice(probeIndex, 1)
       const isLate = (endedAt ?? clock.now()) > leaseEnd
       this.coordinator?.onProbeEnded(permit, isLate ? undefined : outcome)
@@ -258,7 +258,7 @@ export class CircuitBreaker {
       )
   }
 
-  /** @internal Counts a result of this epoch. */
+  /** @internal Counts a result of the current epoch. */
   recordResult(isFailure: boolean, isSlow: boolean): void {
     if (this.isDisabled) return
     const { currentState, coordinator } = this
@@ -273,7 +273,7 @@ export class CircuitBreaker {
       this.recentOutcomes = appendOutcome(this.recentOutcomes, !isFailure)
     if (isFailure) this.lastFailureTime = clock.wall()
     if (this.currentState === 'half_open') {
-      // A target that answers too slowly has not recovered.
+      // A target that responds too slowly has not recovered.
       if (isFailure || isSlow) this.open(this.failures + 1)
       else if (++this.probeSuccesses >= settings.successThreshold) this.transitionTo('closed')
       return
@@ -296,7 +296,7 @@ export class CircuitBreaker {
     let { openUntil } = this
     if (currentState === 'half_open') openUntil = Math.min(...probePermits.map(({ leaseEnd }) => leaseEnd))
     const retryAfter = Math.max(0, openUntil - settings.clock.now())
-    const message = `circuit breaker ${id && `${id} `}is ${currentState}; try again in ${Math.ceil(retryAfter)} ms`
+    const message = `circuit breaker ${id && `${id} `}is ${currentState}; retry in ${Math.ceil(retryAfter)} ms`
     return createCheapError('CIRCUIT_OPEN', message, { retryAfter })
   }
 
@@ -310,7 +310,7 @@ export class CircuitBreaker {
     this.transitionTo('open')
   }
 
-  /** @internal Ends the present epoch, and tells the listeners where that changes the state. */
+  /** @internal Begins a new epoch, and notifies the listeners where the state changes. */
   transitionTo(toState: BreakerState): void {
     const { currentState: fromState, settings, id } = this
     this.currentState = toState
@@ -329,8 +329,11 @@ export class CircuitBreaker {
   }
 }
 
-/** Outside the class: esbuild renames a class that refers to itself. */
-function restored(snapshot: BreakerSnapshot, options: CircuitBreakerOptions | undefined): CircuitBreaker {
-  const read = parseSnapshot(snapshot)
-  return restoreSnapshot(new CircuitBreaker({ id: read.id, ...options }), read)
+/** Outside the class, because esbuild renames a class that refers to itself. */
+function restoreBreaker(
+  snapshot: BreakerSnapshot,
+  options: CircuitBreakerOptions | undefined,
+): CircuitBreaker {
+  const parsed = parseSnapshot(snapshot)
+  return restoreSnapshot(new CircuitBreaker({ id: parsed.id, ...options }), parsed)
 }

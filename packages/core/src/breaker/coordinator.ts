@@ -1,32 +1,35 @@
 import type { BreakerOutcome, PermitState } from './permit.js'
 import type { BreakerState } from './state.js'
 
-/** What an operator does to a breaker. */
+/** A command of an operator. */
 type OperatorCommand = 'trip' | 'reset' | 'disable' | 'enable'
 
-/** Where others say that a breaker stands. Durations are milliseconds. */
+/** The state of a breaker as the other nodes report it. Durations are in milliseconds. */
 export interface RemoteBreakerState {
   readonly state: 'closed' | 'open'
-  /** What is left of its open time. */
+  /** The rest of the open time. */
   readonly left: number
+  /** The whole open time. */
   readonly openFor: number
+  /** How often the breaker opened in a row. */
   readonly openings: number
   readonly failures: number
+  /** Whether the breaker is disabled. */
   readonly off: boolean
 }
 
-/** What stands between a breaker and others of the same name elsewhere. Nothing here may wait or throw. */
+/** Connects a breaker with those of the same name on other nodes. Its methods must neither wait nor throw. */
 export interface BreakerCoordinator {
-  /** Set when a caller is refused: somebody will want to test it. */
+  /** Set when a call is rejected, because a probe is then wanted as soon as one is allowed. */
   isProbeWanted: boolean
-  /** Until when a test whose time has come must wait for its turn; a time that has passed where it may begin. */
+  /** Returns when a probe that is due here is allowed; a time that has passed means now. */
   probeAllowedAt(lease: number, now: number): number
-  /** A test begins. */
-  onProbeStarted(pass: PermitState, lease: number): void
-  /** A test ended, and its result is counted next; undefined where it says nothing or came too late. */
-  onProbeEnded(pass: PermitState, verdict: BreakerOutcome): void
-  /** A result was counted in the state `phase`; where that has changed the state, it has changed by now. */
-  onResult(phase: BreakerState, failed: boolean): void
-  /** An operator acted. */
-  onCommand(order: OperatorCommand): void
+  /** A probe started. */
+  onProbeStarted(permit: PermitState, lease: number): void
+  /** A probe ended, and its result is counted next. The outcome is undefined where it is ignored or came too late. */
+  onProbeEnded(permit: PermitState, outcome: BreakerOutcome): void
+  /** A result was counted in `state`. A state change that it caused has already happened. */
+  onResult(state: BreakerState, isFailure: boolean): void
+  /** An operator sent a command. */
+  onCommand(command: OperatorCommand): void
 }

@@ -1,7 +1,7 @@
 import { classify } from '../classify/index.js'
 import type { BreakerSettings } from './options.js'
 
-/** Whether an error counts against the target: transient and critical ones do, rate limits and the rest do not. */
+/** Whether an error counts as a failure of the target. By default transient and critical errors do, except rate limits. */
 export function isCountedFailure(
   settings: BreakerSettings | undefined,
   error: unknown,

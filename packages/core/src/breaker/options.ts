@@ -17,55 +17,55 @@ import {
 } from '../options.js'
 import { compileMatcherList, matcherList } from '../retry/options.js'
 
-/** How a closed breaker counts. */
+/** How a closed breaker counts results. */
 export type WindowType = 'rolling' | 'consecutive' | 'rate'
 
 /** When a breaker opens, how long it stays open and what closes it again. */
 export interface BreakerOptions {
-  /** How many failures in the window open it. @defaultValue 5 */
+  /** How many failures in the window open the breaker. @defaultValue 5 */
   failureThreshold?: number | undefined
   /**
-   * `rolling` counts the failures of the last `windowDuration`, `consecutive` those since the last success, `positiveFraction` the
-   * share of calls in the last `windowDuration` that failed or were slow. @defaultValue 'rolling'
+   * `rolling` counts the failures of the last `windowDuration`, `consecutive` those since the last success, `rate` the fraction
+   * of calls in the last `windowDuration` that failed or were slow. @defaultValue 'rolling'
    */
   windowType?: WindowType | undefined
-  /** How far back a rolling or rate window looks. @defaultValue 60000 */
+  /** The duration of a rolling or rate window. @defaultValue 60000 */
   windowDuration?: Duration | undefined
-  /** The share of failed calls, above 0 and up to 1, that opens it; means `windowType: 'rate'`, which takes 0.5. */
+  /** The fraction of failed calls, above 0 and up to 1, that opens the breaker. Implies `windowType: 'rate'`. @defaultValue 0.5 in a rate window */
   failureRate?: number | undefined
-  /** How many calls a rate window must hold before it is judged. @defaultValue 10 */
+  /** The minimum number of calls in a rate window; with fewer the breaker does not open. @defaultValue 10 */
   minimumCalls?: number | undefined
-  /** A call that takes at least this long is slow; goes with `slowCallRate`. */
+  /** A call that takes at least this long is slow. Requires `slowCallRate`. */
   slowCallDuration?: Duration | undefined
-  /** The share of slow calls that opens it; means `windowType: 'rate'`; goes with `slowCallDuration`. */
+  /** The fraction of slow calls that opens the breaker. Implies `windowType: 'rate'` and requires `slowCallDuration`. */
   slowCallRate?: number | undefined
-  /** How long it stays open before a call may test it. @defaultValue 30000 */
+  /** How long the breaker stays open before a probe is admitted. @defaultValue 30000 */
   timeoutDuration?: Duration | undefined
-  /** The factor by which the open time grows with each opening in a row. @defaultValue 1 */
+  /** The factor by which the open time grows with each consecutive opening. @defaultValue 1 */
   timeoutMultiplier?: number | undefined
-  /** The longest open time that growth may reach; at least `timeoutDuration`. @defaultValue a year */
+  /** The maximum open time; at least `timeoutDuration`. @defaultValue a year */
   maxTimeoutDuration?: Duration | undefined
-  /** How many successful tests close it. @defaultValue 1 */
+  /** How many successful probes close the breaker. @defaultValue 1 */
   successThreshold?: number | undefined
-  /** How many tests may be in flight at a time. @defaultValue 1 */
+  /** How many probes can run at the same time. @defaultValue 1 */
   halfOpenMax?: number | undefined
-  /** How long a test may hold its place. @defaultValue the attempt's timeout, else `timeoutDuration` */
+  /** How long a probe can hold its permit. @defaultValue the attempt timeout, else `timeoutDuration` */
   probeLease?: Duration | undefined
-  /** Lowers the threshold of a target that has long been unreliable. @defaultValue false */
+  /** Lowers the threshold for a target that has failed often in its last 200 calls. @defaultValue false */
   adaptive?: boolean | undefined
-  /** Errors that count. Absent: transient and critical ones but rate limits. */
+  /** Errors that count as failures. Absent: transient and critical errors, except rate limits. */
   failureOn?: readonly Matcher[] | undefined
 }
 
-/** Options of a breaker of its own. */
+/** Options of a {@link CircuitBreaker}. */
 export interface CircuitBreakerOptions extends BreakerOptions {
-  /** What it is called in events and errors. @defaultValue '' */
+  /** The breaker's name in events and errors. @defaultValue '' */
   id?: string | undefined
-  /** Where it takes its time from. @defaultValue the machine's clock */
+  /** The clock. @defaultValue the system clock */
   clock?: Clock | undefined
 }
 
-/** {@link BreakerOptions} checked and filled in. Breakers with the same options share one. */
+/** {@link BreakerOptions}, checked and with defaults. Breakers with the same options share one object. */
 export interface BreakerSettings {
   readonly failureThreshold: number
   readonly windowType: WindowType
@@ -110,7 +110,7 @@ const BREAKER_SPEC = {
 /** The defaults of {@link BreakerOptions}. */
 export const BREAKER_DEFAULTS = defaultsOf(BREAKER_SPEC) as BreakerSettings
 
-/** Checks breaker options over settings that fill in what they leave out; `path` is where they stand. */
+/** Checks breaker options; `defaults` fill in options that are left out. `path` is the prefix of names in problems. */
 export function parseBreakerOptions(
   path: string,
   input: object,
@@ -143,9 +143,9 @@ export function parseBreakerOptions(
   })
 }
 
-/** Settings from options, or INVALID_OPTIONS that lists everything wrong with them. */
+/** Creates settings from options. @throws INVALID_OPTIONS that lists every problem */
 export function createBreakerSettings(input: object): BreakerSettings {
-  // Thousands of breakers with the default options share them, and are made without reading any.
+  // Breakers with only an id share the default settings, so that thousands of them are created without checking options.
   if (
     input &&
     Object.keys(input).every((name) => name === 'id') &&

@@ -1,30 +1,30 @@
 import type { CircuitBreaker } from './breaker.js'
 import { isCountedFailure } from './counted-failure.js'
 
-/** The leave to make one call. Its result is told once; later words change nothing. */
+/** The right to make one call. Its outcome is recorded once; further outcomes are ignored. */
 export interface Permit {
   /** The call succeeded. */
   success(): void
-  /** The call failed. An error that does not count is ignored; no error at all counts. */
+  /** The call failed. An error that does not count as a failure is ignored; without an argument it counts. */
   failure(error?: unknown): void
-  /** The call says nothing about the target. */
+  /** Releases the permit without an outcome. */
   ignore(): void
 }
 
-/** What the result of a call is to the breaker; undefined says nothing. */
+/** How a breaker counts the result of a call; undefined is ignored. */
 export type BreakerOutcome = 'success' | 'failure' | undefined
 
-/** What a breaker must know of a call that it let through. */
+/** The state that a breaker keeps for an admitted call. */
 export interface PermitState {
-  /** The stretch of the breaker's life that admitted the call; a later one takes no notice of it. */
+  /** The epoch that admitted the call; the result is ignored in any later epoch. */
   epoch: number
-  /** When the call began. */
+  /** When the call started. */
   startedAt: number
-  /** When a test's place is free again. */
+  /** When the lease of a probe ends, and another probe can take its place. */
   leaseEnd: number
 }
 
-/** A {@link Permit} that is its own pass. */
+/** A {@link Permit} with its state in the same object. */
 export class CallPermit implements Permit, PermitState {
   epoch = 0
   startedAt = 0

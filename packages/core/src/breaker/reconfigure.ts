@@ -3,7 +3,7 @@ import type { RemoteBreakerState } from './coordinator.js'
 import type { BreakerSettings } from './options.js'
 import { OutcomeWindow } from './window.js'
 
-/** Makes a breaker go by other settings, and leaves it where it stands as far as they allow. */
+/** Applies other settings to a breaker and keeps its state as far as they allow. */
 export function applySettings(breaker: CircuitBreaker, settings: BreakerSettings): void {
   const { settings: previous, window } = breaker
   const now = previous.clock.now()
@@ -21,7 +21,7 @@ export function applySettings(breaker: CircuitBreaker, settings: BreakerSettings
   breaker.openUntil = Math.min(breaker.openUntil, now + breaker.openDuration)
 }
 
-/** Takes a breaker where others say that it stands. */
+/** Applies the state that other nodes report. */
 export function applyRemoteState(breaker: CircuitBreaker, remote: RemoteBreakerState): void {
   const { clock, maxTimeoutDuration } = breaker.settings
   const { state, left, openFor, openings, failures, off } = remote
@@ -37,7 +37,7 @@ export function applyRemoteState(breaker: CircuitBreaker, remote: RemoteBreakerS
   breaker.transitionTo('open')
 }
 
-/** How long a breaker may stay open that has opened so often in a row. */
+/** The open time of a breaker after that many consecutive openings. */
 export function openDurationFor(settings: BreakerSettings, openings: number): number {
   const { timeoutDuration, timeoutMultiplier, maxTimeoutDuration } = settings
   return Math.min(maxTimeoutDuration, timeoutDuration * timeoutMultiplier ** Math.max(0, openings - 1))

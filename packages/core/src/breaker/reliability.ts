@@ -1,12 +1,13 @@
-/** How many results the long run is, and how many there must be before it says anything. */
+/** How many results are kept. */
 const MAX_RECENT_OUTCOMES = 200
+/** With fewer results the threshold is not changed. */
 const MIN_RECENT_OUTCOMES = 50
 
-/** The last 200 results, oldest first, 1 a success and 0 a failure, with one more. */
+/** Appends a result to the last 200, oldest first: 1 for a success, 0 for a failure. */
 export const appendOutcome = (outcomes: string, isSuccess: boolean): string =>
   (outcomes + +isSuccess).slice(-MAX_RECENT_OUTCOMES)
 
-/** The threshold for a target with these results: less patience with one that has long failed, never below 2. */
+/** The threshold for a target with these results: lower for a target that has failed often, never below 2. */
 export function adaptiveThreshold(outcomes: string, failureThreshold: number): number {
   const count = outcomes.length
   if (count < MIN_RECENT_OUTCOMES) return failureThreshold

@@ -16,35 +16,35 @@ import { openDurationFor } from './reconfigure.js'
 import type { BreakerState } from './state.js'
 import { OutcomeWindow } from './window.js'
 
-/** Everything a breaker must remember, as plain data. Times are epoch milliseconds, durations milliseconds. */
+/** The state of a breaker as plain data. Times are in epoch milliseconds, durations in milliseconds. */
 export interface BreakerSnapshot {
   id: string
   state: BreakerState
-  /** The failures in its window, or those that opened it. */
+  /** The number of failures in the window, or of those that opened the breaker. */
   failureCount: number
-  /** What kind of window it has; a breaker of another kind begins with an empty one. */
+  /** The window type. A breaker that is restored with another type starts with an empty window. */
   windowType: WindowType
-  /** What its window holds, oldest first, four numbers an entry: time, calls, failures, slow calls. */
+  /** The entries of the window, oldest first, with four numbers each: time, calls, failures, slow calls. */
   failureWindow: number[]
-  /** Successful tests while half open. */
+  /** The number of successful probes while half open. */
   successCount: number
-  /** How often it has opened without a long enough rest between. */
+  /** How often the breaker opened in a row, without staying closed for as long as it was open. */
   openedInARow: number
-  /** How long it last stays or stayed open. */
+  /** The current or last open time. */
   openDuration: number
-  /** Counts its changes of state. */
+  /** Grows with each state change. */
   epoch: number
   nextTestTime?: number | undefined
   lastFailureTime?: number | undefined
   lastStateChange?: number | undefined
-  /** When it closed after its last opening. */
+  /** When the breaker closed after its last opening. */
   closedAt?: number | undefined
-  /** The results behind an adaptive threshold, oldest first: 1 a success, 0 a failure. */
+  /** The results that an adaptive threshold is computed from, oldest first: 1 for a success, 0 for a failure. */
   results?: string | undefined
   disabled?: boolean | undefined
 }
 
-/** A breaker's state as plain data. */
+/** Returns the state of a breaker as plain data. */
 export function createSnapshot(breaker: CircuitBreaker): BreakerSnapshot {
   const { clock } = breaker.settings
   const now = clock.now()
@@ -104,10 +104,10 @@ function isWindowLog(value: unknown): boolean {
   )
 }
 
-/** A snapshot with every field, or INVALID_OPTIONS that lists everything wrong with it. */
+/** Checks a snapshot and fills in its defaults. @throws INVALID_OPTIONS that lists every problem */
 export function parseSnapshot(input: BreakerSnapshot): Required<BreakerSnapshot> {
   const problems: string[] = []
-  // What a later version has written besides is left aside.
+  // Fields that a later version added are ignored.
   const knownEntries = Object.entries(Object(input)).filter(([name]) => name in SNAPSHOT_SPEC)
   const fields = Object(input) === input ? Object.fromEntries(knownEntries) : input
   const snapshot = parseOptions(
@@ -125,8 +125,8 @@ export function parseSnapshot(input: BreakerSnapshot): Required<BreakerSnapshot>
 }
 
 /**
- * Puts a new breaker where the snapshot's was. Neither a clock that was set meanwhile nor options that have changed make
- * it stay open for longer than its options say.
+ * Applies a snapshot to a new breaker. The breaker never stays open for longer than its options allow, even where the clock was
+ * set or the options have changed since the snapshot.
  */
 export function restoreSnapshot(
   breaker: CircuitBreaker,

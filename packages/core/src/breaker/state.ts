@@ -1,16 +1,16 @@
-/** Where a breaker stands. An open one whose time is up reads `open` until a caller is admitted. */
+/** The state of a breaker. It stays `open` after the open time until a probe is admitted. */
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
-/** What a breaker tells its listeners when its state changes. */
+/** A state change of a breaker. */
 export interface BreakerEvent {
   /** The breaker's id. */
   readonly id: string
-  /** The state it left. */
+  /** The previous state. */
   readonly fromState: BreakerState
-  /** The state it is in now. */
+  /** The new state. */
   readonly toState: BreakerState
-  /** When, in epoch milliseconds. */
+  /** The time of the change, in epoch milliseconds. */
   readonly timestamp: number
-  /** The failures that led there; 0 when it closes. */
+  /** The number of failures that caused the change; 0 when the breaker closes. */
   readonly failureCount: number
 }

@@ -1,17 +1,17 @@
 import type { BreakerSettings } from './options.js'
 
-/** Results of a rate window closer than this share of it are one entry, so that it never holds more than 257. */
+/** Results within this fraction of a rate window share one entry, so that it never has more than 257 entries. */
 const RATE_WINDOW_BUCKETS = 256
 
-/** The numbers of an entry in the log: its time, and how many calls there were, failed ones and slow ones. */
+/** The numbers of one entry: its time, and the counts of calls, failures and slow calls. */
 const ENTRY_SIZE = 4
 
 /**
- * What a closed breaker has seen lately: a log of entries, oldest first, and their sums.
+ * The recent results of a closed breaker: a list of entries, oldest first, and their sums.
  *
- * A rolling window logs failures and drops them when they are older than `windowDuration`; a failure exactly that old
- * still counts. It never holds more of them than open the breaker, so its memory is fixed by the threshold. A
- * consecutive window logs failures and drops all of them with a success. A rate window logs every call.
+ * A rolling window keeps failures and removes them when they are older than `windowDuration`; a failure exactly that old
+ * still counts. It never keeps more failures than open the breaker, so its memory is limited by the threshold. A
+ * consecutive window keeps failures and removes all of them with a success. A rate window counts every call.
  */
 export class OutcomeWindow {
   private entries: number[] = []
@@ -25,7 +25,7 @@ export class OutcomeWindow {
     this.settings = settings
   }
 
-  /** A window with these entries, as {@link toEntries} gives them; none where there are none. */
+  /** Creates a window from the entries of {@link toEntries}; undefined where there are none. */
   static fromEntries(settings: BreakerSettings, entries: readonly number[]): OutcomeWindow | undefined {
     if (entries.length === 0) return undefined
     const window = new OutcomeWindow(settings)
@@ -34,9 +34,9 @@ export class OutcomeWindow {
     return window
   }
 
-  /** Adds a result and tells whether it opens the breaker. Time never falls. */
+  /** Adds a result and returns whether it opens the breaker. `now` must not decrease from call to call. */
   recordResult(now: number, failed: boolean, slow: boolean, threshold: number): boolean {
-    // No rate reaches 2.
+    // 2 is never reached and means no limit.
     const { windowType, failureRate = 2, slowCallRate = 2, minimumCalls } = this.settings
     const rate = windowType === 'rate'
     if (rate || failed) this.appendEntry(now, 1, +failed, +slow)
@@ -47,18 +47,18 @@ export class OutcomeWindow {
       : failed && calls >= threshold
   }
 
-  /** How many failures it holds now. */
+  /** The number of failures in the window now. */
   countFailures(now: number): number {
     return this.evictExpired(now).failed
   }
 
-  /** Its log, with times changed by `convertTime`. */
+  /** Returns the entries, with their times converted by `convertTime`. */
   toEntries(now: number, convertTime: (time: number) => number): number[] {
     const { entries, firstIndex } = this.evictExpired(now)
     return entries.slice(firstIndex).map((value, i) => (i % ENTRY_SIZE === 0 ? convertTime(value) : value))
   }
 
-  /** Adds an entry that is not older than those it holds. */
+  /** Adds an entry that is not older than the existing ones. */
   appendEntry(time: number, calls: number, failed: number, slow: number): void {
     const { entries, settings } = this
     const last = entries.length - ENTRY_SIZE
@@ -83,7 +83,6 @@ export class OutcomeWindow {
     return this
   }
 
-  /** Forgets the oldest entry. */
   private removeOldest(): void {
     const { entries, firstIndex } = this
     this.addToTotals(

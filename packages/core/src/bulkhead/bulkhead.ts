@@ -1,10 +1,10 @@
 import { bindContext } from '../async-context.js'
 
-/** How many calls may run at the same time. */
+/** Limits how many calls run at the same time. */
 export interface BulkheadOptions {
-  /** How many calls may run. */
+  /** The maximum number of calls that run at the same time. */
   limit: number
-  /** How many calls may wait for a slot; more are rejected. @defaultValue 0 */
+  /** The maximum number of calls that wait for a slot; further calls are rejected. @defaultValue 0 */
   queue?: number | undefined
 }
 

@@ -1,25 +1,25 @@
 import { type HoldfastError, isHoldfastError } from '../errors.js'
 import { type ErrorLike, isErrorLike } from './classification.js'
 
-/** Enough for any honest chain, and the end of one that goes round in circles. */
+/** More than any real chain of causes has; ends a circular one. */
 export const MAX_CHAIN_LENGTH = 100
 
-/** Everything a matcher looks at. */
+/** An error with its causes, as matchers inspect it. */
 export interface CauseChain {
   readonly error: unknown
   /** The error itself, then its causes and the members of an AggregateError, nearest first, each once. */
   readonly nodes: readonly ErrorLike[]
-  /** The refusal among them, where there is one; nothing behind it is listed. */
+  /** The rejection among the nodes, where there is one; its causes are not listed. */
   readonly rejection: ErrorLike | undefined
 }
 
 /**
- * Whether a guard, breaker, pool, bulkhead or budget did not make the call. Asking again at once cannot help, and what
- * lies behind has been dealt with: nothing looks through a refusal.
+ * Whether a guard, breaker, pool, bulkhead or budget rejected the call. A retry at once cannot help, and the causes were
+ * handled by the guard that rejected it, so they are not inspected.
  */
 const isRejection = ({ code }: HoldfastError): boolean => /^(CIRC|POOL|BULK|NETW|RETRY|CANC)/.test(code)
 
-/** An error with what lies behind it, as far as that can be read. A refusal of Holdfast's own ends the search. */
+/** Reads an error and its causes, as far as they can be read. A rejection by Holdfast ends the chain. */
 export function readCauseChain(error: unknown): CauseChain {
   const nodes: ErrorLike[] = []
   let rejection: ErrorLike | undefined

@@ -1,7 +1,7 @@
-/** Whether trying again can help: it may, it cannot, or a person has to act first. */
+/** Whether a retry can succeed: `transient` can, `permanent` cannot, `critical` only after a person has acted. */
 export type Category = 'transient' | 'permanent' | 'critical'
 
-/** What went wrong, in one word. */
+/** The kind of an error. */
 export type Kind =
   | 'timeout'
   | 'network_error'
@@ -16,30 +16,30 @@ export type Kind =
   | 'cancelled'
   | 'unknown'
 
-/** What {@link classify} says of an error. It may be shared by many errors: it is not to be changed. */
+/** The result of {@link classify}. One object can be shared by many errors and must not be changed. */
 export interface Classification {
-  /** Whether trying again can help. */
+  /** Whether a retry can succeed. */
   readonly category: Category
-  /** What went wrong. */
+  /** The kind of the error. */
   readonly kind: Kind
-  /** The HTTP status, where a server answered with one. */
+  /** The HTTP status of the response, where there is one. */
   readonly httpStatus?: number
-  /** The five characters a database gives for the condition, where it gave some. */
+  /** The SQLSTATE of the database, where there is one. */
   readonly sqlState?: string
-  /** Milliseconds after which the other side wants to be asked again. */
+  /** Milliseconds after which the server allows a retry. */
   readonly retryAfter?: number
-  /** The paths that a validation error complains of, such as `items.0.price`. */
+  /** The paths of the invalid fields of a validation error, such as `items.0.price`. */
   readonly fields?: readonly string[]
 }
 
-/** An object whose properties may be anything. */
+/** An object with any properties. */
 export interface ErrorLike {
   readonly [key: string]: unknown
 }
 
 export const isErrorLike = (value: unknown): value is ErrorLike => typeof value === 'object' && value !== null
 
-/** A frozen classification, shared by all the errors that it fits. */
+/** Creates a frozen classification that is shared by all errors of its kind. */
 export const createClassification = (category: Category, kind: Kind): Classification =>
   Object.freeze({ category, kind })
 
@@ -49,17 +49,17 @@ export const TIMEOUT = createClassification('transient', 'timeout')
 export const NETWORK = createClassification('transient', 'network_error')
 export const CANCELLED = createClassification('permanent', 'cancelled')
 
-/** A programming error, by itself: a cause that tells more is heard instead. */
+/** A programming error. A cause with a classification of its own takes precedence. */
 export const PROGRAMMING_ERROR = createClassification('permanent', 'unknown')
 
-/** Remembers what words or numbers mean, so that one met before costs a look-up and no allocation. */
+/** Caches the results of a function by its argument, so that a known argument costs a lookup and no allocation. */
 export function memoize<K extends string | number, V>(compute: (key: K) => V): (key: K) => V {
   const cache = new Map<K, V>()
   return (key) => {
     let value = cache.get(key)
     if (value === undefined && !cache.has(key)) {
       value = compute(key)
-      // Words come from outside: there may be any number of them, of any length.
+      // Keys come from errors of other systems, so their number and length are limited.
       if (cache.size < 1000 && `${key}`.length < 99) cache.set(key, value)
     }
     return value as V

@@ -22,7 +22,7 @@ import { byValidationIssues } from './validation.js'
 
 let visitCount = 0
 
-/** An error of this realm or another. A Proxy may refuse to tell, and is none then. */
+/** Whether a value is an error of this realm or another. A Proxy that throws counts as none. */
 function isErrorObject(value: unknown): boolean {
   try {
     return value instanceof Error || /Error|DOMEx/.test(Object.prototype.toString.call(value))
@@ -32,8 +32,8 @@ function isErrorObject(value: unknown): boolean {
 }
 
 /**
- * What an HTTP error says. GitHub tells its limits by headers while the status is 403, the services of AWS theirs and
- * timeouts by name while it is 400.
+ * Classifies an HTTP error. GitHub reports rate limits by headers with status 403; AWS services report throttling and timeouts
+ * by name with status 400.
  */
 function byHttpError(error: ErrorLike, status: number): Classification {
   const classification = byHttpStatus(status)
@@ -52,11 +52,11 @@ const isBareError = (error: ErrorLike): boolean =>
   Object.getPrototypeOf(error) === Error.prototype &&
   Object.getOwnPropertyNames(error).every((name) => name === 'stack' || name === 'message')
 
-/** What one error says by itself, leaving its causes aside. The order is that of the most telling sign. */
+/** Classifies one error without its causes. The most specific property is inspected first. */
 function classifyNode(error: ErrorLike): Classification | undefined {
   const { code } = error
   if (typeof code === 'string') {
-    // axios gives a timeout the code of an aborted connection.
+    // axios reports a timeout with the code of an aborted connection.
     const byErrorCode =
       code === 'ECONNABORTED' && `${error.message}`.startsWith('timeout') ? TIMEOUT : byCode(code)
     if (byErrorCode !== undefined) return byErrorCode
@@ -69,7 +69,7 @@ function classifyNode(error: ErrorLike): Classification | undefined {
   )
 }
 
-/** Clients report a signal's timeout as an abort; the reason tells. */
+/** Whether an abort is a timeout: clients report a signal's timeout as an abort, and only its reason shows the difference. */
 function isTimeoutAbort({ config, cause }: ErrorLike): boolean {
   const signal = isErrorLike(config) ? config.signal : undefined
   return [cause, isErrorLike(signal) && signal.reason].some(
@@ -80,7 +80,7 @@ function isTimeoutAbort({ config, cause }: ErrorLike): boolean {
 const retryRank = ({ category, kind }: Classification): number =>
   category === 'transient' ? (kind === 'unknown' ? 2 : 3) : category === 'critical' ? 1 : 0
 
-/** Of several errors the most hopeful speaks: one way that may open again is enough. */
+/** Classifies several errors as the one whose retry is most likely to succeed, because one success is enough. */
 function classifyAggregate(
   errors: readonly unknown[],
   now: WallTime | undefined,
@@ -122,19 +122,20 @@ function classifyChain(error: unknown, now: WallTime | undefined): Classificatio
       if (messageClassification !== undefined) return withRetryAfter(messageClassification, retryAfter)
     }
   } catch {
-    // A getter or a Proxy threw: what was learnt before it is all there is.
+    // A getter or a Proxy threw: the result depends on the errors read before.
   }
   return withRetryAfter(isProgrammingError || !isErrorObject(error) ? PERMANENT_UNKNOWN : UNKNOWN, retryAfter)
 }
 
 /**
- * Says whether trying again can help after an error, and what kind of error it is. It knows the errors of Node.js and
- * undici, of HTTP clients and SDKs, of gRPC, of SQL databases and of validators, and a `Response`. It looks through
- * causes and the members of an AggregateError, of which the most hopeful speaks. An error that says nothing is
- * transient; a programming error, and anything thrown that is no error, is permanent. It never throws.
+ * Classifies an error: whether a retry can succeed, and the kind of the error. It recognises the errors of Node.js and
+ * undici, of HTTP clients and SDKs, of gRPC, of SQL databases and of validators, and a `Response`. It inspects causes and
+ * the members of an AggregateError, of which the one whose retry is most likely to succeed decides. An error without any
+ * recognised property is transient; a programming error, and a thrown value that is not an error, is permanent. It never
+ * throws.
  *
- * `now` is the time in epoch milliseconds against which a date in Retry-After is read, or a function that tells it; the
- * machine's clock by default.
+ * `now` is the time in epoch milliseconds, or a function that returns it, from which a date in Retry-After is measured. The
+ * default is the system clock.
  *
  * @example
  * ```ts

@@ -11,9 +11,10 @@ import {
 } from './classification.js'
 
 /**
- * What a word says, by the first row that fits it. A word is the code, name or class name of an error (of an operating
- * system, Node.js, Bun, undici, an HTTP client, an SDK; endings are customary), or one of `http:` with a
- * status, `sql:` with a SQLSTATE, `grpc:` with a status, `mongo:` with a code or label, `own:` with a code of Holdfast's.
+ * Classifications with their patterns, of which the first match counts. A pattern matches the code, name or class name of an
+ * error (of an operating system, Node.js, Bun, undici, an HTTP client, an SDK; many are recognised by their ending), or one of
+ * `http:` with a status, `sql:` with a SQLSTATE, `grpc:` with a status, `mongo:` with a code or label, `own:` with a code of
+ * Holdfast.
  */
 const CODE_PATTERNS: readonly (readonly [Classification, RegExp])[] = [
   [TIMEOUT, /^(http:408|sql:57014|grpc:DEADL.*)$|TIMED?OUT$|_timeout$|Timeout(Error|Exception)?$/],
@@ -61,5 +62,5 @@ const CODE_PATTERNS: readonly (readonly [Classification, RegExp])[] = [
   [PERMANENT_UNKNOWN, /^(http|sql|own):/],
 ]
 
-/** What a word says, if anything. All of these words are asked before SQLSTATE, which `EPIPE` also looks like. */
+/** Classifies a code or name; undefined where it is unknown. Codes are classified before SQLSTATEs, because `EPIPE` has the form of one. */
 export const byCode = memoize((code: string) => CODE_PATTERNS.find(([, pattern]) => pattern.test(code))?.[0])

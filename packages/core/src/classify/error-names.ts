@@ -10,7 +10,7 @@ import { byCode } from './error-codes.js'
 
 const PROGRAMMING_ERROR_CLASSES = [TypeError, RangeError, ReferenceError, SyntaxError]
 
-/** What the name of an error, or else of its class, says; OpenAI's timeouts, for one, have nothing else. */
+/** Classifies an error by its name, or else by the name of its class. Some errors, such as OpenAI's timeouts, have nothing else. */
 export function byName(error: ErrorLike): Classification | undefined {
   const { name } = error
   const errorClass: unknown = error.constructor
@@ -27,8 +27,8 @@ const NETWORK_MESSAGE_PATTERN =
   /^(fetch failed|Failed to fetch|NetworkError|Load failed|[Nn]etwork (request|conn|error)|The (Internet|network) conn|error sending request|terminated|Connection terminated|timeout e|Query read timeout|Client (has encountered|was closed))/
 
 /**
- * What the message says where nothing else does: a browser's `fetch` fails with a bare TypeError, and `pg` tells of a
- * lost connection or a timeout in words only.
+ * Classifies an error by its message, where no other property does: a browser's `fetch` fails with a bare TypeError, and `pg`
+ * reports a lost connection or a timeout in the message only.
  */
 export const byMessage = (message: unknown): Classification | undefined =>
   typeof message === 'string' ? fromMessage(message) : undefined

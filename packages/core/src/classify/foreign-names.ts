@@ -3,7 +3,7 @@ import { type Classification, type ErrorLike, PROGRAMMING_ERROR } from './classi
 import { byName } from './error-names.js'
 import { bySqlState, sqlStateOf } from './sql.js'
 
-/** Tells whether an error, given with its causes, is meant by a name. */
+/** Whether an error, given with its causes, matches a name. */
 export type ChainPredicate = (chain: CauseChain, classification: Classification) => boolean
 
 export const anyNode =
@@ -19,11 +19,11 @@ const hasKind =
 const isSystemError = anyNode(({ code }) => /^E(?!RR_)[A-Z]/.test(`${code}`))
 const isProgrammingError = anyNode((node) => byName(node) === PROGRAMMING_ERROR)
 
-/** A client's error class stands for what is worth another try, not for every answer that the client throws. */
+/** The name of an HTTP client's error class matches errors that can be retried, not every response that the client throws. */
 export const isTransientHttp: ChainPredicate = (_, { httpStatus, category }) =>
   httpStatus !== undefined && category === 'transient'
 
-/** What the exceptions of the other languages that retry rules are written in mean here. */
+/** Exceptions of Python and Java, by which retry rules are often written, with the errors that they match here. */
 const FOREIGN_ERRORS: readonly (readonly [names: string, ChainPredicate])[] = [
   ['TimeoutError socket.timeout DeadlineExceeded', hasKind('timeout')],
   ['ConnectionError NetworkError SocketException ConnectException EOFException', hasKind('network_error')],
@@ -44,7 +44,7 @@ const FOREIGN_ERRORS: readonly (readonly [names: string, ChainPredicate])[] = [
   ],
 ]
 
-/** The test behind a name of another language, with or without the path of its package. */
+/** Returns the predicate of an exception's name, with or without its package; undefined where the name is unknown. */
 export function foreignNamePredicate(name: string): ChainPredicate | undefined {
   const shortName = name.slice(name.lastIndexOf('.') + 1)
   return FOREIGN_ERRORS.find(([names]) =>

@@ -9,8 +9,8 @@ const GRPC_STATUS_NAMES =
 export const isGrpcStatusName = (name: string): boolean => GRPC_STATUS_NAMES.includes(name)
 
 /**
- * The name of the gRPC status of an error. A small number in `code` means much else elsewhere, so it must come with the
- * text or the metadata of a gRPC answer.
+ * Returns the name of the gRPC status of an error. Other libraries use small numbers in `code` too, so the details or metadata
+ * of a gRPC response are required.
  */
 export function grpcStatusOf(error: ErrorLike): string | undefined {
   const { code } = error
@@ -20,7 +20,7 @@ export function grpcStatusOf(error: ErrorLike): string | undefined {
     : undefined
 }
 
-/** What a gRPC error says; undefined where the error is none. */
+/** Classifies a gRPC error; undefined for any other error. */
 export function byGrpcStatus(error: ErrorLike): Classification | undefined {
   const name = grpcStatusOf(error)
   if (name === undefined) return undefined

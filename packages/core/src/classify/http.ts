@@ -7,7 +7,7 @@ import {
 } from './classification.js'
 import { byCode } from './error-codes.js'
 
-/** What an HTTP status says. Below 400 there is no failure, and so nothing to try again. */
+/** Classifies an HTTP status. A status below 400 is not a failure and is never retried. */
 export const byHttpStatus = memoize(
   (httpStatus: number): Classification =>
     Object.freeze({ ...(byCode(`http:${httpStatus}`) ?? PERMANENT_UNKNOWN), httpStatus }),
@@ -16,7 +16,7 @@ export const byHttpStatus = memoize(
 const parseStatus = (value: unknown): number | undefined =>
   typeof value === 'number' && value >= 100 && value < 600 ? value : undefined
 
-/** The HTTP status in an error, wherever its client puts it. */
+/** Returns the HTTP status of an error, from any of the properties that clients use. */
 export function httpStatusOf({ status, statusCode, response, $metadata }: ErrorLike): number | undefined {
   return (
     parseStatus(status) ??

@@ -5,21 +5,21 @@ import { anyNode, type ChainPredicate, foreignNamePredicate, isTransientHttp } f
 import { grpcStatusOf, isGrpcStatusName } from './grpc.js'
 import { sqlStateOf } from './sql.js'
 
-/** An error class; an abstract one will do. */
+/** An error class, which can be abstract. */
 type ErrorClass = abstract new (...args: never[]) => unknown
 
 /**
- * What `retryOn`, `abortOn` and `failureOn` list: an error class, a name or a predicate.
+ * An entry of `retryOn`, `abortOn` and `failureOn`: an error class, a name or a predicate.
  *
- * A name is the name of a class or of one of its ancestors, an error code that looks like an identifier, a kind, a category, a class of SQLSTATE
- * (`sql:23`), a gRPC status (`grpc:UNAVAILABLE`), or an exception of Python or Java that means the same
- * (`socket.timeout`). Classes and names also match what lies behind an error: its causes, the members of an
- * AggregateError. A predicate is asked about the error itself, and matches when it says `true`.
+ * A name is the name of a class or of one of its ancestors, an error code that looks like an identifier, a kind, a category,
+ * a class of SQLSTATE (`sql:23`), a gRPC status (`grpc:UNAVAILABLE`), or an equivalent exception of Python or Java
+ * (`socket.timeout`). Classes and names also match the causes of an error and the members of an AggregateError. A
+ * predicate gets the error itself, and matches where it returns `true`.
  *
  * A function counts as a class when it inherits from `Error` or its source begins with `class`; any other is a
  * predicate.
  */
-// oxlint-disable-next-line no-explicit-any -- a predicate may know what its errors are
+// oxlint-disable-next-line no-explicit-any -- a predicate can declare the type of its errors
 export type Matcher = string | ErrorClass | ((error: any) => boolean)
 
 /** Whether an error, classified as given, matches a list. */
@@ -36,7 +36,7 @@ const isClass = (value: ErrorClass | Predicate): value is ErrorClass =>
   value.prototype instanceof Error ||
   /^class\b/.test(Function.prototype.toString.call(value))
 
-/** Whether an error has a name or code, or its class or an ancestor of that has the name. */
+/** Whether an error has that name or code, or its class or one of the class's ancestors has that name. */
 function hasNameOrAncestor(node: ErrorLike, name: string): boolean {
   for (let proto = node; proto !== null; proto = Object.getPrototypeOf(proto)) {
     if (proto.constructor?.name === name) return true
@@ -66,13 +66,13 @@ function createNamePredicate(name: string): ChainPredicate {
   }
 }
 
-/** A refusal is an Error too, but only a class that means it asks for it. */
+/** Matches a class. A rejection is an Error too, but only a subclass of Error matches it, not Error itself. */
 const createClassPredicate =
   (type: ErrorClass): ChainPredicate =>
   ({ nodes, rejection }) =>
     nodes.some((node) => node instanceof type && (node !== rejection || type.prototype instanceof Error))
 
-/** A test that fails on what cannot be looked at says no. */
+/** Wraps a predicate so that one that throws, for example on a Proxy, does not match. */
 const createSafePredicate =
   (predicate: ChainPredicate, onThrow?: (error: unknown) => void): ChainPredicate =>
   (chain, classification) => {
@@ -85,8 +85,8 @@ const createSafePredicate =
   }
 
 /**
- * Makes one function of a list of matchers. A predicate that throws matches nothing and is handed to `onThrow`. Behind
- * a refusal such as CIRCUIT_OPEN nothing is looked for, and the refusal itself matches by its code or class only.
+ * Compiles a list of matchers into one function. A predicate that throws matches nothing and is passed to `onThrow`. The
+ * causes of a rejection such as CIRCUIT_OPEN are not inspected, and the rejection itself matches by its code or class only.
  */
 export function compileMatchers(
   matchers: readonly Matcher[],
@@ -116,7 +116,7 @@ function isMatcher(value: unknown): boolean {
     : isGrpcStatusName(grpcStatus)
 }
 
-/** What is wrong with a list of matchers: a sentence for each entry that is none, naming it by `path`. */
+/** Returns a sentence for each entry of a list that is not a matcher, with its `path`. */
 export function matcherProblems(path: string, value: unknown): string[] {
   if (!Array.isArray(value)) return [optionProblem(path, `an array, each entry ${MATCHER_FORMAT}`, value)]
   return value.flatMap((entry, i) =>

@@ -1,13 +1,13 @@
 import { type ErrorLike, isErrorLike } from './classification.js'
 
-/** The wall clock, or a reading of it. */
+/** A wall clock, or a reading of one. */
 export type WallTime = number | (() => number)
 
-/** Whole milliseconds, rounded up so that a wait never ends early, but not for what binary fractions add. */
+/** Rounds up to whole milliseconds, so that a delay never ends early; rounding errors of binary fractions do not count. */
 const toWholeMs = (ms: unknown): number | undefined =>
   typeof ms === 'number' && ms >= 0 && ms < Infinity ? Math.ceil(Math.max(0, ms - 1e-6)) : undefined
 
-/** A number of 0 or more; of several joined by commas, the first. */
+/** Parses a number of 0 or more; the first of several that are joined by commas. */
 const parseAmount = (value: unknown): number =>
   /^\s*\d+(\.\d+)?\s*(,|$)/.test(`${value}`) ? Number.parseFloat(`${value}`) : Number.NaN
 
@@ -18,15 +18,15 @@ function parseSeconds(value: unknown, now: WallTime): number | undefined {
   const text = `${value}`
   if (!/^\s*(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[^:]+:\d\d:\d\d/.test(text))
     return toWholeMs(parseAmount(text) * 1000)
-  // The oldest of the three forms of an HTTP date does not name its zone, which is GMT.
+  // The asctime form of an HTTP date has no time zone; it is GMT.
   return msUntil(Date.parse(text.includes('GMT') ? text : `${text} GMT`), now)
 }
 
-/** Below 10^9 seconds it counts from now; above, it is a time. */
+/** A value below 10^9 is a number of seconds from now, any other the epoch seconds of a time. */
 const parseReset = (value: number, now: WallTime): number | undefined =>
   value < 1e9 ? toWholeMs(value * 1000) : msUntil(value * 1000, now)
 
-/** Every value of a header: of a `Headers`, a Map or a plain object, in any case. */
+/** Returns every value of a header from a `Headers`, a Map or a plain object, with its name in any case. */
 function headerValues(headers: ErrorLike, name: string): unknown[] {
   if (headers instanceof Map) return headerValues(Object.fromEntries(headers), name)
   if (typeof headers.get === 'function') return [headers.get(name)].flat()
@@ -44,14 +44,14 @@ function parseHeaders(headers: ErrorLike, now: WallTime): number | undefined {
   return (
     firstParsed('retry-after-ms', (value) => toWholeMs(parseAmount(value))) ??
     firstParsed('retry-after', (value) => parseSeconds(value, now)) ??
-    // A window that still has room says when it ends, not when to come back.
+    // While calls remain in the rate limit window, its end is not a delay.
     (firstParsed('x-ratelimit-remaining', parseAmount)
       ? undefined
       : firstParsed('x-ratelimit-reset', (value) => parseReset(parseAmount(value), now)))
   )
 }
 
-/** Whether the headers of an answer say that it is about a rate limit: when to come back, or that no calls are left. */
+/** Whether the headers of a response report a rate limit: a time for the retry, or no remaining calls. */
 export const isRateLimited = (source: ErrorLike): boolean =>
   [source, source.response, source.$response].some(
     (owner) =>
@@ -62,10 +62,10 @@ export const isRateLimited = (source: ErrorLike): boolean =>
   )
 
 /**
- * How many milliseconds the other side wants to be left alone, read from an error's `headers`, the headers of its
- * `response`, a `Response` itself, or `retryAfter`, which is milliseconds. Of a source's headers `retry-after-ms` comes
- * first, then `retry-after` (seconds or a date), then `x-ratelimit-reset`; what cannot be read is passed over, 0 is an
- * answer, and a date that has passed is 0. `now` is the wall clock and is needed for dates only.
+ * Returns the milliseconds after which the server allows a retry, from the `headers` of an error or of its `response`, from a
+ * `Response` itself, or from `retryAfter`, which is in milliseconds. Of the headers `retry-after-ms` comes first, then
+ * `retry-after` (seconds or a date), then `x-ratelimit-reset`. A value that cannot be parsed is ignored, 0 is valid, and a date
+ * in the past is 0. `now` is the wall clock and is needed for dates only.
  */
 export function parseRetryAfter(source: unknown, now: WallTime): number | undefined {
   try {

@@ -1,6 +1,6 @@
 import { type Classification, type ErrorLike, isErrorLike } from './classification.js'
 
-/** One complaint of zod, valibot and their like. A GraphQL error also has a path, but it has locations too. */
+/** Whether a value is an issue of zod, valibot or a similar validator. A GraphQL error also has a path, but has locations too. */
 const isValidationIssue = (value: unknown): value is ErrorLike & { path: unknown[] | string } =>
   isErrorLike(value) &&
   !(value instanceof Error) &&
@@ -9,7 +9,7 @@ const isValidationIssue = (value: unknown): value is ErrorLike & { path: unknown
 
 const formatPathSegment = (segment: unknown): string => String(isErrorLike(segment) ? segment.key : segment)
 
-/** What an error with a list of `issues` or `errors` that have paths says. */
+/** Classifies an error with a list of `issues` or `errors` that have paths; undefined for any other error. */
 export function byValidationIssues({ issues, errors }: ErrorLike): Classification | undefined {
   const entries = Array.isArray(issues) ? issues : errors
   if (!Array.isArray(entries)) return undefined

@@ -4,11 +4,11 @@ import type { Classification } from '../classify/index.js'
 import type { HoldfastError } from '../errors.js'
 import { breakerOutcome } from './outcome.js'
 
-/** Grants permits to the attempts of one execution, and records how they ended. */
+/** Grants permits to the attempts of one execution, and records their outcomes. */
 export interface Admission {
-  /** Acquires a permit for an attempt; returns the error where it is rejected. */
+  /** Acquires a permit for an attempt; returns an error where the attempt is rejected. */
   acquirePermit(now: number): HoldfastError | undefined
-  /** Records the outcome of the attempt that holds the permit. `at` is when it ended, where that was not just now. */
+  /** Records the outcome of the attempt that holds the permit. `at` is when it ended, undefined for just now. */
   recordOutcome(
     threw: boolean,
     result: unknown,
@@ -19,9 +19,9 @@ export interface Admission {
   resumePermit(epoch: number): void
   /** Returns the permit without an outcome. */
   releasePermit(): void
-  /** Whether a breaker opened since the permit was granted, so that a retry would be rejected. */
+  /** Whether a breaker is open, so that a retry would be rejected. */
   isOpen(): boolean
-  /** Whether a further parallel call may be made, as hedging does. */
+  /** Whether every breaker is closed, so that hedging can start another parallel call. */
   isClosed(): boolean
 }
 
@@ -32,7 +32,7 @@ export class BreakerAdmission implements Admission, PermitState {
   leaseEnd = 0
   private readonly breaker: CircuitBreaker
   private readonly lease: number | undefined
-  /** Whether the breaker uses another clock, on which the guard's times mean nothing. */
+  /** Whether the breaker uses another clock than the guard, so that the guard's times must not be passed to it. */
   private readonly hasOwnClock: boolean
 
   constructor(breaker: CircuitBreaker, lease: number | undefined, hasOwnClock: boolean) {

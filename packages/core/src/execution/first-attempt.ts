@@ -9,18 +9,18 @@ import type { Executor } from './executor.js'
 
 /** Follows first attempts on behalf of a layer above the guard, such as the runtime. */
 export interface FirstAttemptTracker {
-  /** The pool member that the function is given. */
+  /** The pool member that the attempt gets. */
   readonly member?: Member | undefined
   onStart(attempt: FirstAttempt<unknown>): void
   /** The function returned a value; the execution is complete. */
   onSuccess(attempt: FirstAttempt<unknown>): void
-  /** The attempt failed or was cancelled: the execution that goes on from here, or undefined to end with the error. */
+  /** Called when the attempt failed or was cancelled. Returns the execution that continues, or undefined to end with the error. */
   createExecution(attempt: FirstAttempt<unknown>): Execution<unknown> | undefined
 }
 
 /**
- * A first attempt that can end before its function settles: by a deadline, or by a tracker that cancels it. Most calls are
- * no more than this, so it is small. One that fails continues as an {@link Execution}.
+ * A first attempt that can end before its function settles: by a deadline, or because a tracker cancels it. Most calls need
+ * nothing else, so the object is small. An attempt that fails continues as an {@link Execution}.
  */
 export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
   resolve!: (value: T | PromiseLike<T>) => void
@@ -75,8 +75,8 @@ export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
   }
 
   /**
-   * Ends the attempt at once with `reason`, in the async context of its caller where that was saved: with the deadline, or
-   * when the function read its signal.
+   * Ends the attempt at once with `reason`, in the async context of its caller where that was saved by the deadline or when the
+   * function read its signal.
    */
   cancel(reason: unknown): void {
     if (this.isEnded) return
@@ -107,7 +107,7 @@ export class FirstAttempt<T> implements Deferred<T>, DeadlineEntry {
     else this.reject(error)
   }
 
-  /** Creates the execution that goes on from this attempt and settles its promise. */
+  /** Creates the execution that continues this attempt and settles its promise. */
   private createExecution(): Execution<T> | undefined {
     const { executor, fn, self, args, context, epoch, startedAt, sequence, tracker } = this
     this.isEnded = true

@@ -10,11 +10,11 @@ export interface EffectivePolicy {
   readonly totalTimeout: number
 }
 
-/** What a layer above the guard, such as the runtime, adds to an execution. */
+/** The methods by which a layer above the guard, such as the runtime, takes part in an execution. */
 export interface ExecutionHooks {
   /** Replaces the guard's own breaker. */
   readonly admission: Admission | undefined
-  /** Chooses the policy that applies after a failure; undefined keeps the current one. */
+  /** Returns the policy that applies after a failure; undefined keeps the current one. */
   policyFor(known: Classification | undefined): EffectivePolicy | undefined
   /** An attempt failed and was recorded. */
   onAttemptFailed(threw: boolean, result: unknown, known: Classification | undefined): void

@@ -19,7 +19,7 @@ export class MemberSelection {
     this.lease = lease
   }
 
-  /** Selects a member for another call, an untried one where there is one; undefined where none is available. */
+  /** Selects a member for the next call, an untried one where possible; undefined where none is available. */
   select(): Selection | undefined {
     const selection = this.pool.select(this.context, this.selections, this.lease)
     if (selection !== undefined) this.selections.push(selection)
@@ -31,7 +31,7 @@ export class MemberSelection {
     return this.pool.hasUntriedMember(this.selections)
   }
 
-  /** Records the outcome for the member, once; returns whether it was the member's fault, so that another may succeed. */
+  /** Records the outcome of the member once. Returns whether the member caused the failure, so that another member can succeed. */
   recordOutcome(
     run: AttemptRun,
     hasThrown: boolean,
@@ -44,7 +44,7 @@ export class MemberSelection {
     if (run.isMemberFault === undefined) {
       const outcome = breakerOutcome(undefined, hasThrown, result, classification)
       const duration = this.clock.now() - startedAt
-      // An attempt that a deadline ended was in time by any clock.
+      // An attempt that ended at its deadline is never late, whichever clock the pool uses.
       const endedAt = at === undefined ? undefined : Number.NEGATIVE_INFINITY
       run.isMemberFault = this.pool.recordOutcome(
         selection,

@@ -25,7 +25,7 @@ export function runFallback<T>(
   deferred: Deferred<T>,
 ): void {
   if (signal?.aborted) {
-    deferred.reject(signal.reason) // a listener aborted it
+    deferred.reject(signal.reason) // a listener aborted the call
     return
   }
   const listener = { abort: deferred.reject }
@@ -41,7 +41,7 @@ export function runFallback<T>(
     })
 }
 
-/** Errors whose cause was set here: one that is thrown repeatedly gets the latest cause, not a chain of all. */
+/** Errors whose cause was set here. An error that is thrown repeatedly gets the latest cause instead of a chain of all. */
 const errorsWithSetCause = new WeakSet<Error>()
 
 /** Returns the error that a fallback threw, with the original error at the end of its chain of causes. */
@@ -57,7 +57,7 @@ export function withCause(thrown: unknown, original: unknown): unknown {
       Object.defineProperty(end, 'cause', { value: original, configurable: true, writable: true })
       errorsWithSetCause.add(end)
     } catch {
-      // A frozen error stays as it is.
+      // A frozen error stays unchanged.
     }
   }
   return thrown

@@ -7,27 +7,27 @@ import type { GuardEvent } from './events.js'
 import { GuardExecutor } from './guard-executor.js'
 import { type GuardOptions, parseGuardOptions } from './options.js'
 
-/** What one call may be given besides its function. */
+/** Options of one call. */
 export interface RunOptions extends CallOptions {
-  /** Changes the guard's retrying for this call; what it leaves out stays. False: one attempt. */
+  /** Changes the guard's retry options for this call; options that are left out keep the guard's values. False: one attempt. */
   retry?: FetchRetryOptions | false | undefined
 }
 
 /** A function whose result is a promise, so that a guard without a fallback does not change its type. */
-// oxlint-disable-next-line no-explicit-any -- whatever the function takes
+// oxlint-disable-next-line no-explicit-any -- the function can have any parameters
 type AsyncFunction = (this: any, ...args: any[]) => Promise<unknown>
 
-/** What a guard makes of a function's result: a promise of it or of what the fallback gives. */
+/** The result of a guarded function: a promise of the function's result or of the fallback's. */
 type Guarded<R, F> = Promise<Awaited<R> | F>
 
-/** One signature of an overloaded function under a guard; nothing where there was none to infer. */
+/** One signature of an overloaded function under a guard; unknown where there is no such signature. */
 type Signature<This, Args, R, F> = unknown extends R
   ? unknown
   : Args extends unknown[]
     ? (this: This, ...args: Args) => Guarded<R, F>
     : unknown
 
-/** An overloaded function under a guard: two to four signatures, of which TypeScript can tell no more. */
+/** An overloaded function under a guard, with two to four signatures: TypeScript cannot infer more. */
 type Overloaded<Fn, F> = Fn extends {
   (this: infer T1, ...args: infer A1): infer R1
   (this: infer T2, ...args: infer A2): infer R2
@@ -48,7 +48,7 @@ type Overloaded<Fn, F> = Fn extends {
       ? Signature<T1, A1, R1, F> & Signature<T2, A2, R2, F>
       : never
 
-/** Nothing for a function of several signatures, so that it can be told from one of a single signature. */
+/** `unknown` for an overloaded function and `never` for a function with a single signature, so that overloads can be selected. */
 type IfOverloaded<Fn> = Fn extends {
   (this: infer _T1, ...args: infer _A1): infer R1
   (this: infer _T2, ...args: infer _A2): unknown
@@ -59,7 +59,7 @@ type IfOverloaded<Fn> = Fn extends {
   : never
 
 /**
- * The type of an asynchronous function, kept where it holds for the wrapped function too: the function has no properties of
+ * The type of an asynchronous function, kept where the wrapped function has the same type: the function has no properties of
  * its own and returns a plain promise, not a subclass, `never` or `any`.
  */
 type Unchanged<Fn extends AsyncFunction> = [keyof Fn] extends [never]
@@ -76,50 +76,50 @@ type Promised<Fn extends AsyncFunction> = [IfOverloaded<Fn>] extends [never]
   ? (this: ThisParameterType<Fn>, ...args: Parameters<Fn>) => Promise<Awaited<ReturnType<Fn>>>
   : Overloaded<Fn, never>
 
-/** Nothing for a guard without a fallback. */
+/** `unknown` for a guard without a fallback, else `never`. */
 type IfNoFallback<F> = [F] extends [never] ? unknown : never
 
 /**
- * Runs calls under the policies it was made with. `A` is what its functions are told, `F` what its fallback gives: `never`
- * where it has none. A variable for a guard with a fallback needs `F` in its type, or no type: `Guard` alone would accept the
- * guard and hide what the fallback returns.
+ * Runs calls under the options it was created with. `A` is the type of the attempt that functions get, `F` the result type of
+ * the fallback, `never` where there is none. A variable for a guard with a fallback needs `F` in its type, or no type
+ * annotation: `Guard` alone would accept the guard and hide the type of the fallback's result.
  */
 export interface Guard<A extends Attempt = Attempt, F = never> {
-  /** The name it was given. */
+  /** The guard's name. */
   readonly name: string | undefined
-  /** Its breaker, where it has one for all its calls. */
+  /** The breaker, where there is one for all calls. */
   readonly breaker: CircuitBreaker | undefined
-  /** Its breakers, where it has one per key. */
+  /** The breakers by key, where there is one per key. */
   readonly breakers: ReadonlyMap<string, CircuitBreaker> | undefined
   /**
-   * Calls `fn` until it succeeds or the policies say stop, and then throws the last attempt's error as it came, unless a
-   * fallback makes a value of it. A call that is refused before its first attempt throws CIRCUIT_OPEN, BULKHEAD_FULL,
-   * POOL_UNAVAILABLE or NETWORK_DOWN. `fn` may be asynchronous, return a thenable or a plain value, or throw. Options
-   * that are unknown or wrong reject with INVALID_OPTIONS, which lists all of them.
+   * Calls `fn` until it succeeds or a strategy stops the call, and then rejects with the unchanged error of the last attempt,
+   * unless a fallback returns a value. A call that is rejected before its first attempt rejects with CIRCUIT_OPEN,
+   * BULKHEAD_FULL, POOL_UNAVAILABLE or NETWORK_DOWN. `fn` can be asynchronous, return a thenable or a plain value, or throw.
+   * Unknown or invalid options reject with INVALID_OPTIONS, which lists all of them.
    */
   run<T>(fn: (attempt: A) => T | PromiseLike<T>, options?: RunOptions): Promise<T | F>
   /**
-   * A function that does the same as `fn` under the guard: same arguments, same `this`, same result as a plain promise.
-   * Without a fallback an asynchronous function keeps its type, overloads and type parameters included. It does not have
-   * the properties of `fn`.
+   * Returns a function that runs `fn` under the guard, with the same arguments and `this`, and its result as a plain promise.
+   * Without a fallback an asynchronous function keeps its type, overloads and type parameters included. The returned function
+   * does not have the properties of `fn`.
    */
   wrap<Fn extends AsyncFunction>(fn: Fn & IfNoFallback<F>): Unchanged<Fn>
-  /** The same for an overloaded function, of which up to four signatures are kept. */
-  // oxlint-disable-next-line no-explicit-any -- whatever the function takes
+  /** The same for an overloaded function. Up to four signatures are kept. */
+  // oxlint-disable-next-line no-explicit-any -- the function can have any parameters
   wrap<Fn extends (this: any, ...args: any[]) => unknown>(fn: Fn & IfOverloaded<Fn>): Overloaded<Fn, F>
   /** The same for any other function. */
   wrap<This, Args extends unknown[], R>(
     fn: (this: This, ...args: Args) => R,
   ): (this: This, ...args: Args) => Guarded<R, F>
-  /** Tells `listener` what happens, until the function it returns is called. */
+  /** Calls `listener` with every event of the guard. Returns the function that removes the listener. */
   on(listener: (event: GuardEvent) => void): () => void
 }
 
 /**
- * Makes a guard: one object that keeps calls to one unreliable thing alive. It retries by default (3 attempts,
- * exponential from 1 s) and has a breaker, deadlines or a fallback only where they are given.
+ * Creates a guard, which runs calls to one unreliable dependency. It retries by default (3 attempts, exponential from 1 s)
+ * and has a breaker, deadlines or a fallback only where the options ask for them.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the options
+ * @throws INVALID_OPTIONS that lists every problem of the options
  *
  * @example
  * ```ts
@@ -129,7 +129,7 @@ export interface Guard<A extends Attempt = Attempt, F = never> {
  * const api = guard({ name: 'api', retry: { backoffType: 'immediate' }, breaker: { failureThreshold: 5 } })
  * const answer = await api.run(async ({ number }) => {
  *   calls.push(number)
- *   if (number < 3) throw new Error('still waking up')
+ *   if (number < 3) throw new Error('still starting')
  *   return 'hello'
  * })
  * answer // => 'hello'

@@ -11,20 +11,20 @@ import type { MemberPool } from '../pool/members/member-pool.js'
 import { attachSession, type Session } from '../session/session.js'
 import type { GuardExecutor } from './guard-executor.js'
 
-/** A fraction, so that V8 lays out fields that hold times as doubles from the start and never changes the shape later. */
+/** A fraction, so that V8 stores fields with times as doubles from the start and does not change the shape later. */
 const SOME_TIME = 0.5
 
 const nothing = (): void => {}
 
-/** An execution as it is while an attempt runs, with the parts that were created for it. */
-function executionOf(executor: GuardExecutor, parts: object): object {
+/** Creates an execution in the shape it has while an attempt runs, with the given parts. */
+function createExecutionShape(executor: GuardExecutor, parts: object): object {
   const execution = new Execution(executor, nothing, undefined, undefined, executor.settings.retry, undefined)
   void execution.promise
   execution.resumeFirstAttempt(undefined, 0, SOME_TIME, 0)
   return Object.assign(execution as object, { delay: SOME_TIME }, parts)
 }
 
-function firstAttemptOf(executor: GuardExecutor, tracker: FirstAttemptTracker | undefined): object {
+function createFirstAttemptShape(executor: GuardExecutor, tracker: FirstAttemptTracker | undefined): object {
   const first = new FirstAttempt(executor, nothing, undefined, undefined, undefined, 0, tracker)
   first.startedAt = SOME_TIME
   void createDeferred(first)
@@ -32,9 +32,9 @@ function firstAttemptOf(executor: GuardExecutor, tracker: FirstAttemptTracker | 
 }
 
 /**
- * An instance of each class that calls create, in the shapes it has on the way. V8 discards optimised code at a full garbage
- * collection when none of the objects it was compiled for is alive, as between two calls; the calls after it then cost
- * several times as much until the code is compiled again. As long as these are kept, so is the code.
+ * Creates an instance of each class that calls use, in the shapes it has during a call. At a full garbage collection V8 discards
+ * optimised code when no object of the shapes it was compiled for is alive, as between two calls; the next calls then take
+ * several times as long until the code is compiled again. While these objects are alive, V8 keeps the code.
  */
 export function createHotShapes(executor: GuardExecutor): readonly object[] {
   const { settings } = executor
@@ -57,13 +57,13 @@ export function createHotShapes(executor: GuardExecutor): readonly object[] {
     signal,
     new AttemptContext(1, undefined),
     new AttemptContext(1, { id: '', value: undefined }),
-    firstAttemptOf(executor, undefined),
-    firstAttemptOf(executor, {} as FirstAttemptTracker),
+    createFirstAttemptShape(executor, undefined),
+    createFirstAttemptShape(executor, {} as FirstAttemptTracker),
     Object.assign(executor.createAdmission(undefined) ?? {}, { startedAt: SOME_TIME, leaseEnd: SOME_TIME }),
-    executionOf(executor, {}),
-    executionOf(executor, { log: Object.assign(new AttemptLog(), { endedAt: SOME_TIME }) }),
-    executionOf(executor, { deadline }),
-    executionOf(executor, { releaseSlot: nothing }),
-    executionOf(executor, { members }),
+    createExecutionShape(executor, {}),
+    createExecutionShape(executor, { log: Object.assign(new AttemptLog(), { endedAt: SOME_TIME }) }),
+    createExecutionShape(executor, { deadline }),
+    createExecutionShape(executor, { releaseSlot: nothing }),
+    createExecutionShape(executor, { members }),
   ]
 }

@@ -16,7 +16,7 @@ const RUN_OPTIONS = {
     undefined,
     [
       'an AbortSignal',
-      // A signal that is null means none, as in fetch.
+      // Null means no signal, as in fetch.
       (value: AbortSignal | null) => value === null || typeof value.addEventListener === 'function',
     ],
   ],
@@ -24,7 +24,7 @@ const RUN_OPTIONS = {
   retry: [undefined, anyOf(ofType('object'), ['false', (value: unknown) => value === false])],
 } satisfies OptionSpecOf<RunOptions>
 
-/** Whether options can be used as they are. It is asked of every call that has options, so it builds nothing. */
+/** Whether options are valid and do not change the retry policy. Every call with options is checked, so this allocates nothing. */
 function isValid(options: RunOptions): boolean {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return false
   for (const name in options) {
@@ -37,9 +37,9 @@ function isValid(options: RunOptions): boolean {
 }
 
 /**
- * The retry policy of a call with options of its own.
+ * Returns the retry policy of a call with options of its own.
  *
- * @throws INVALID_OPTIONS that lists every option that is unknown or wrong
+ * @throws INVALID_OPTIONS that lists every option that is unknown or invalid
  */
 export function parseRunOptions(options: RunOptions, base: CompiledRetryPolicy): CompiledRetryPolicy {
   if (isValid(options)) return base
@@ -55,7 +55,7 @@ export function parseRunOptions(options: RunOptions, base: CompiledRetryPolicy):
   return policy
 }
 
-/** Options with those that they inherit, which count too. */
+/** Copies options together with those they inherit, which count too. */
 function withInherited(options: RunOptions): RunOptions {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) return options
   const all: Record<string, unknown> = {}

@@ -20,21 +20,24 @@ export interface HedgeSettings {
 }
 
 /** The reason with which the signals of slower calls are aborted. */
-const LOSER_ABORT_REASON = new DOMException('Another call of the hedge was quicker', 'AbortError')
+const LOSER_ABORT_REASON = new DOMException(
+  'another parallel call of the hedge succeeded first',
+  'AbortError',
+)
 
-/** What hedging needs from the execution whose attempt it runs. */
+/** The methods of an execution that its hedged attempt calls. */
 export interface HedgeHost {
   /** Calls the guarded function. */
   callFunction(context: AttemptContext): Promise<unknown>
-  /** Reserves another call: its member, undefined where there is no pool, false where it is not allowed. */
+  /** Reserves another call. Returns its member, undefined where there is no pool, false where the call is not allowed. */
   selectForHedge(): Selection | undefined | false
-  /** Handles the failure of one call; returns its classification and whether another may be started at once. */
+  /** Handles the failure of one call; returns its classification and whether another call can start at once. */
   onHedgeFailed(run: AttemptRun, error: unknown): { known: Classification; shouldHedge: boolean }
   /** Adds a failed call to the log while others are still running. */
   recordHedge(run: AttemptRun, error: unknown, known: Classification): void
   /** Handles the end of a call whose result is no longer needed. A deadline counts against its member, an abort does not. */
   cancelHedge(run: AttemptRun, reason: unknown, isDeadline: boolean): void
-  /** Makes this call the one that the attempt is recorded as. */
+  /** Makes this call the one that represents the attempt in records. */
   promoteRun(run: AttemptRun): void
 }
 
@@ -43,7 +46,7 @@ interface HedgedRun extends AttemptRun {
 }
 
 /**
- * One attempt of several parallel calls. Another call starts after each `delay` without an answer, and at once after a
+ * One attempt with several parallel calls. Another call starts after each `delay` without a result, and at once after a
  * failure, while `max` and the budget allow it. The first success wins and the other calls are aborted. When the last
  * call has failed, the attempt fails with its error.
  */
@@ -75,7 +78,7 @@ export class HedgedAttempt {
     })
   }
 
-  /** Records an attempt that is cut off as its oldest call that is still running, or as one that has failed already. */
+  /** Before the attempt is aborted, makes its oldest running call, or one that has already failed, represent the attempt. */
   promoteOldestRun(): void {
     const runs = [...this.running]
     const run = runs.find(({ context }) => context.onDeadline !== undefined) ?? runs[0]

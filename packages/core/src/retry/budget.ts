@@ -14,15 +14,15 @@ import {
 } from '../options.js'
 import { reportOnce } from '../report.js'
 
-/** How much retrying there may be. */
+/** Limits retries in proportion to calls. */
 export interface RetryBudgetOptions {
-  /** Retries allowed per call made in the window. @defaultValue 0.2 */
+  /** The number of retries allowed per call in the window. @defaultValue 0.2 */
   ratio?: number | undefined
-  /** Retries allowed per second whatever the calls, so that a quiet program may retry too. @defaultValue 10 */
+  /** The number of retries allowed per second regardless of calls, so that a program with few calls can retry too. @defaultValue 10 */
   reservePerSecond?: number | undefined
-  /** How far back calls and retries are counted. @defaultValue 10000 */
+  /** The duration of the window in which calls and retries are counted. @defaultValue 10000 */
   window?: Duration | undefined
-  /** Where it takes its time from. @defaultValue the machine's clock */
+  /** The clock. @defaultValue the system clock */
   clock?: Clock | undefined
 }
 
@@ -33,12 +33,12 @@ const BUDGET_SPEC = {
   clock: [systemClock, clockOption],
 } satisfies OptionSpecOf<RetryBudgetOptions>
 
-/** The window is kept in this many parts, the oldest of which is forgotten as a whole. */
+/** The window is divided into this many buckets; the oldest bucket is cleared as a whole. */
 const BUCKET_COUNT = 100
 
 /**
- * Keeps retries from multiplying an outage: over the window there are at most `ratio` retries per call and
- * `reservePerSecond` besides. Guards may share one.
+ * Limits retries, so that they do not multiply the load during an outage: within the window at most `ratio` retries per call
+ * plus `reservePerSecond`. Several guards can share one budget.
  *
  * @example
  * ```ts
@@ -53,9 +53,10 @@ const BUCKET_COUNT = 100
  */
 export class RetryBudget {
   private readonly settings: Filled<RetryBudgetOptions> & { readonly window: number }
-  /** Calls and retries in each part of the window, and the number of the part that is being written. */
+  /** Calls and retries by bucket. */
   private readonly calls = new Float64Array(BUCKET_COUNT)
   private readonly retries = new Float64Array(BUCKET_COUNT)
+  /** The number of the latest bucket, which grows with time. */
   private currentBucket = Number.NEGATIVE_INFINITY
 
   constructor(options: RetryBudgetOptions = {}) {
@@ -70,11 +71,11 @@ export class RetryBudget {
     throwIfInvalid('a retry budget', problems)
   }
 
-  /** How many retries are left now; below 0 only where calls were forgotten since. */
+  /** How many retries are left now. It is below 0 where calls have left the window before the retries they allowed. */
   get left(): number {
     const { ratio, reservePerSecond, window } = this.settings
     this.bucketIndex()
-    const sum = (parts: Float64Array) => parts.reduce((total, part) => total + part)
+    const sum = (buckets: Float64Array) => buckets.reduce((total, count) => total + count)
     return ratio * sum(this.calls) + (reservePerSecond * window) / 1000 - sum(this.retries)
   }
 
@@ -89,9 +90,9 @@ export class RetryBudget {
     this.calls[at] = (this.calls[at] as number) + 1
   }
 
-  /** Takes a retry, if there is one left. */
+  /** Withdraws a retry. Returns false where none is left. */
   withdraw(): boolean {
-    // Binary fractions must not cost a retry: 0.29 of 100 calls are 29.
+    // Rounding of binary fractions must not cost a retry: 0.29 of 100 calls are 29.
     if (this.left < 1 - 1e-9) return false
     const at = this.bucketIndex()
     this.retries[at] = (this.retries[at] as number) + 1
@@ -99,19 +100,19 @@ export class RetryBudget {
   }
 
   /**
-   * Takes a retry for those who use a budget on its own.
+   * Withdraws a retry, for code that uses a budget without a guard.
    *
-   * @throws RETRY_BUDGET_EXHAUSTED where there is none left
+   * @throws RETRY_BUDGET_EXHAUSTED where none is left
    */
   spend(): void {
     if (!this.withdraw())
       throw new HoldfastError(
         'RETRY_BUDGET_EXHAUSTED',
-        'the retry budget is spent; retry when more calls have been made',
+        'the retry budget is exhausted; retry after further calls were made',
       )
   }
 
-  /** Where the present part is kept, after forgetting those that have left the window. */
+  /** Clears the buckets that have left the window, and returns the index of the current bucket. */
   private bucketIndex(): number {
     const { clock, window } = this.settings
     const bucket = Math.floor((clock.now() / window) * BUCKET_COUNT)

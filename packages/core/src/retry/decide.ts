@@ -19,7 +19,7 @@ export type StopReason =
   | 'cancelled'
   | 'aborted'
 
-/** Whether the policy wants another attempt after this error, leaving aside how many are left. */
+/** Whether the policy allows a retry after this error, regardless of how many attempts are left. */
 export function isRetryable(
   policy: CompiledRetryPolicy,
   error: unknown,
@@ -27,14 +27,14 @@ export function isRetryable(
   attempt: number,
 ): boolean {
   if (policy.matchesAbortOn?.(error, classification)) return false
-  // Asked first, so that it hears of every error and not only of those that nothing else retries.
+  // `retryIf` comes first, so that it is called with every error and not only with those that no other rule retries.
   if (shouldRetryOutcome(policy, { error, attempt })) return true
   return policy.matchesRetryOn
     ? policy.matchesRetryOn(error, classification)
     : classification.category === 'transient'
 }
 
-/** Whether `retryIf` asks for another attempt. One that throws asks for nothing. */
+/** Whether `retryIf` returns true. A function that throws is reported once and counts as false. */
 export function shouldRetryOutcome(policy: CompiledRetryPolicy, outcome: Outcome): boolean {
   if (policy.retryIf === undefined) return false
   try {
@@ -46,11 +46,11 @@ export function shouldRetryOutcome(policy: CompiledRetryPolicy, outcome: Outcome
 }
 
 /**
- * How long to wait before the next attempt, or why there is none.
+ * Returns the delay before the next attempt, or the reason why there is none.
  *
  * @param attempt - the number of the attempt that failed
- * @param previousDelay - the wait before it
- * @param remaining - milliseconds until the total deadline; Infinity where there is none
+ * @param previousDelay - the delay before that attempt
+ * @param remaining - milliseconds until the total deadline, Infinity for no deadline
  */
 export function nextDelay(
   policy: CompiledRetryPolicy,
@@ -63,11 +63,11 @@ export function nextDelay(
 ): number | StopReason {
   const { respectRetryAfter, maxRetryAfter, baseDelay } = policy
   if (attempt >= policy.maxAttempts) return 'attempts_spent'
-  // A user's `classify` may tell anything.
+  // A user's `classify` can return any value.
   const hasRetryAfter = typeof retryAfter === 'number' && retryAfter >= 0
   const retryAfterDelay = respectRetryAfter && hasRetryAfter ? retryAfter : undefined
   if (retryAfterDelay !== undefined && retryAfterDelay > maxRetryAfter) return 'deadline'
-  const nextWait =
+  const delay =
     retryAfterDelay ?? computeDelay(policy, attempt, attempt === 1 ? baseDelay : previousDelay, random, error)
-  return nextWait < remaining ? nextWait : 'deadline'
+  return delay < remaining ? delay : 'deadline'
 }

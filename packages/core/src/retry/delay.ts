@@ -3,14 +3,14 @@ import { parseDuration } from '../duration.js'
 import { reportOnce } from '../report.js'
 import type { CompiledRetryPolicy } from './options.js'
 
-/** Waits stay finite even where no cap is given: this is some 285,000 years. */
+/** Keeps delays finite where `maxDelay` is Infinity; the limit is about 285,000 years. */
 const clampToFinite = (ms: number): number => Math.min(ms, Number.MAX_SAFE_INTEGER)
 
 /**
- * The wait before retry `n` (1, 2, …): the backoff, capped so that jitter keeps its spread below `maxDelay`, then
- * spread by chance. Finite, never negative and never above `maxDelay`, for every `n`.
+ * Returns the delay before retry `n` (1, 2, …): the backoff, capped so that the range of the jitter stays below `maxDelay`,
+ * with jitter. The result is finite, never negative and never above `maxDelay`, for every `n`.
  *
- * @param previous - the wait before the last attempt as it was used, `baseDelay` before the first retry
+ * @param previous - the delay before the last attempt, `baseDelay` before the first retry
  */
 export function computeDelay(
   policy: CompiledRetryPolicy,
@@ -50,7 +50,7 @@ export function computeDelay(
   }
 }
 
-/** The wait before retry `n` (1, 2, …) before cap and jitter. It may be Infinity; it is never NaN or negative. */
+/** Returns the delay before retry `n` (1, 2, …) without cap and jitter. It can be Infinity; it is never NaN or negative. */
 export function backoff(policy: CompiledRetryPolicy, n: number, error: unknown, previous: number): number {
   const { backoffType, baseDelay } = policy
   if (baseDelay === 0 && typeof backoffType === 'string') return 0
@@ -66,7 +66,7 @@ export function backoff(policy: CompiledRetryPolicy, n: number, error: unknown, 
     case 'fibonacci':
       return baseDelay * fibonacci(n)
     default:
-      return ask(backoffType, baseDelay, n, error, previous)
+      return callBackoff(backoffType, baseDelay, n, error, previous)
   }
 }
 
@@ -77,7 +77,7 @@ function fibonacci(n: number): number {
   return value
 }
 
-function ask(
+function callBackoff(
   fn: Exclude<CompiledRetryPolicy['backoffType'], string>,
   baseDelay: number,
   n: number,

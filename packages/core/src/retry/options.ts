@@ -17,7 +17,7 @@ import {
 } from '../options.js'
 import { reportOnce } from '../report.js'
 
-/** How waits grow, or a function of the retry's number (1, 2, …), the error, and the wait before. */
+/** How delays grow, or a function of the number of the retry (1, 2, …), the error and the previous delay. */
 export type Backoff =
   | 'exponential'
   | 'linear'
@@ -26,71 +26,71 @@ export type Backoff =
   | 'fibonacci'
   | ((n: number, error: unknown, previousDelay: number) => Duration)
 
-/** How chance spreads waits. */
+/** How delays are randomised. */
 export type Jitter = 'none' | 'full' | 'equal' | 'decorrelated' | 'proportional' | 'additive'
 
-/** What an attempt came to, as `retryIf` sees it. `attempt` is its number, 1 for the first. */
+/** The outcome of an attempt, as `retryIf` gets it. */
 export interface Outcome {
-  /** What it returned; absent where it threw. */
+  /** The returned value; absent where the attempt threw. */
   value?: unknown
-  /** What it threw; absent where it returned. */
+  /** The thrown error; absent where the attempt returned. */
   error?: unknown
-  /** Which attempt it was. */
+  /** The number of the attempt, 1 for the first. */
   attempt: number
 }
 
-/** When a failed call is tried again, and how long it waits before. */
+/** When a failed call is retried, and after which delay. */
 export interface RetryOptions {
-  /** How many attempts there are in all, the first included; Infinity is allowed. @defaultValue 3 */
+  /** The maximum number of attempts, including the first; Infinity is allowed. @defaultValue 3 */
   maxAttempts?: number | undefined
-  /** How the wait grows from one retry to the next. @defaultValue 'exponential' */
+  /** How the delay grows from one retry to the next. @defaultValue 'exponential' */
   backoffType?: Backoff | undefined
-  /** The wait before the first retry. @defaultValue 1000, or `maxDelay` where that is less */
+  /** The delay before the first retry. @defaultValue 1000, or `maxDelay` where that is less */
   baseDelay?: Duration | undefined
   /** The factor of exponential growth. @defaultValue 2 */
   multiplier?: number | undefined
-  /** No wait is longer, jitter included. @defaultValue 30000 */
+  /** The maximum delay, jitter included. @defaultValue 30000 */
   maxDelay?: Duration | undefined
-  /** How chance spreads the waits. @defaultValue 'none' */
+  /** How delays are randomised. @defaultValue 'none' */
   jitterType?: Jitter | undefined
-  /** The share of the wait, 0 to 1, that chance decides. @defaultValue 0.1 */
+  /** The fraction of the delay, 0 to 1, that is random. @defaultValue 0.1 */
   jitterAmount?: number | undefined
-  /** The least that additive jitter adds. @defaultValue 0 */
+  /** The minimum that additive jitter adds. @defaultValue 0 */
   jitterMin?: Duration | undefined
-  /** The most that additive jitter adds. @defaultValue 0 */
+  /** The maximum that additive jitter adds. @defaultValue 0 */
   jitterMax?: Duration | undefined
   /** Errors to retry. Absent: those classified as transient. Empty: none. */
   retryOn?: readonly Matcher[] | undefined
-  /** Errors never to retry; wins over everything else. */
+  /** Errors that are never retried; takes precedence over everything else. */
   abortOn?: readonly Matcher[] | undefined
-  /** Asks for another attempt, whatever the other rules say but `abortOn`; also on a value that is not wanted. */
+  /** Returns true for an error or a value that is retried regardless of the other rules except `abortOn`. */
   retryIf?: ((outcome: Outcome) => boolean) | undefined
-  /** Whether a server's Retry-After replaces the wait. @defaultValue true */
+  /** Whether a server's Retry-After replaces the delay. @defaultValue true */
   respectRetryAfter?: boolean | undefined
-  /** A Retry-After beyond this stops the call instead. @defaultValue 60000 */
+  /** A Retry-After above this ends the call instead. @defaultValue 60000 */
   maxRetryAfter?: Duration | undefined
 }
 
-/** When a request is sent again: what a guard takes, and what is HTTP's own. */
+/** When a request is retried: the options of a guard, and those for HTTP. */
 export interface FetchRetryOptions extends RetryOptions {
-  /** Statuses to retry: 408, 425, 429 and 5xx. Absent: those classified as transient. Empty: none. */
+  /** Statuses to retry, among 408, 425, 429 and 5xx. Absent: those classified as transient. Empty: none. */
   retryStatusCodes?: readonly number[] | undefined
-  /** Whether POST, PATCH and unknown methods are sent again too, though they may have arrived. @defaultValue false */
+  /** Whether POST, PATCH and unknown methods are retried too, although the server can have received them. @defaultValue false */
   retryNonIdempotent?: boolean | undefined
   /**
-   * Whether a request that changes something and has no Idempotency-Key gets one, the same on every attempt; with a key
-   * any method may be sent again. @defaultValue false
+   * Whether a request with a method that is not safe and without an Idempotency-Key gets a key, the same on every attempt. With
+   * a key any method is retried. @defaultValue false
    */
   idempotencyKey?: boolean | undefined
   /**
-   * Statuses from 400 to 599 with which the server says that it did not process the request: after them any method is
-   * sent again. `abortOn` still wins, and where `retryOn` or `retryStatusCodes` is given, that must ask for the retry.
+   * Statuses from 400 to 599 with which the server reports that it did not process the request: after them any method is
+   * retried. `abortOn` takes precedence, and `retryOn` or `retryStatusCodes`, where given, must include the error.
    * @defaultValue none
    */
   notProcessedStatuses?: readonly number[] | undefined
 }
 
-/** {@link RetryOptions} checked, in milliseconds, with every default filled in and its matchers compiled. */
+/** {@link RetryOptions}, checked, in milliseconds, with defaults and compiled matchers. */
 export interface CompiledRetryPolicy {
   readonly maxAttempts: number
   readonly backoffType: Backoff
@@ -110,14 +110,14 @@ export interface CompiledRetryPolicy {
   readonly matchesAbortOn?: CompiledMatcher | undefined
 }
 
-/** A list of matchers, of which each is looked at by {@link matcherProblems}. */
+/** A list of matchers; its entries are checked by {@link matcherProblems}. */
 export const matcherList: OptionRule = [
   'an array of matchers',
   Array.isArray,
   (value) => (Array.isArray(value) ? [...value] : value),
 ]
 
-/** Options that only a fetch reads. A guard accepts them, so that one set of options, such as a preset, fits both. */
+/** Options that only a fetch uses. A guard accepts them, so that the same options, such as a preset, can be used for both. */
 const ignored: OptionRule = ['', () => true, () => undefined]
 
 const RETRY_SPEC = {
@@ -147,10 +147,10 @@ const RETRY_SPEC = {
 /** The defaults of {@link RetryOptions}. */
 export const RETRY_DEFAULTS = defaultsOf(RETRY_SPEC) as CompiledRetryPolicy
 
-/** One attempt and no more: what `retry: false` means. */
+/** The policy of `retry: false`: one attempt. */
 export const NO_RETRY: CompiledRetryPolicy = { ...RETRY_DEFAULTS, maxAttempts: 1 }
 
-/** Compiles a list of matchers; a predicate in it that throws matches nothing and is reported once. */
+/** Compiles a list of matchers. A predicate that throws matches nothing and is reported once. */
 export function compileMatcherList(
   list: readonly Matcher[] | undefined,
   option: string,
@@ -161,7 +161,7 @@ export function compileMatcherList(
   )
 }
 
-/** Checks retry options over a policy that fills in what they leave out. */
+/** Checks retry options; `defaults` fill in options that are left out. */
 export function parseRetryOptions(
   input: unknown,
   defaults: CompiledRetryPolicy,
@@ -170,7 +170,7 @@ export function parseRetryOptions(
   const policy = parseOptions('retry', input, defaults, RETRY_SPEC, problems)
   const { maxDelay, jitterMin, jitterMax, retryOn, abortOn } = policy
   const givenBaseDelay = (Object(input) as RetryOptions).baseDelay
-  // A cap caps the base that nobody gave beside it; the two contradict each other only where both were given.
+  // A default base delay is lowered to a smaller `maxDelay`; only a given base delay can contradict it.
   const baseDelay = givenBaseDelay === undefined ? Math.min(policy.baseDelay, maxDelay) : policy.baseDelay
   requireAtLeast('retry.maxDelay', maxDelay, 'baseDelay', baseDelay, problems)
   requireAtLeast('retry.jitterMax', jitterMax, 'jitterMin', jitterMin, problems)

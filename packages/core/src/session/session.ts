@@ -1,52 +1,52 @@
 import { readCauseChain } from '../classify/cause-chain.js'
 import type { StopReason } from '../retry/decide.js'
 
-/** One attempt of a call, written down because the call failed at least once. */
+/** The record of one attempt, kept where the call failed at least once. */
 export interface AttemptRecord {
-  /** 1 for the first. */
+  /** The number of the attempt, 1 for the first. */
   readonly number: number
-  /** When it began, in epoch milliseconds. */
+  /** When the attempt started, in epoch milliseconds. */
   readonly timestamp: number
-  /** The wait before it, in milliseconds. */
+  /** The delay before the attempt, in milliseconds. */
   readonly delay: number
   /**
-   * How long it took, in milliseconds. For the first attempt of calls that come less than 50 µs apart it may include what
-   * the program did between them, in the same turn of the event loop.
+   * The duration of the attempt, in milliseconds. For the first attempts of calls that start less than 50 µs apart it can
+   * include the time between these calls, within one turn of the event loop.
    */
   readonly duration: number
-  /** How it ended: `timeout` for any failure of that kind, `circuit_open` where it was refused before it began. */
+  /** The outcome: `timeout` for any failure of that kind, `circuit_open` where the attempt was rejected before it started. */
   readonly outcome: 'success' | 'failure' | 'timeout' | 'circuit_open'
-  /** What it threw. */
+  /** The error that the attempt threw. */
   readonly error?: unknown
-  /** The pool's member it went to. */
+  /** The pool member that the attempt was sent to. */
   readonly memberId?: string
-  /** The HTTP status behind its outcome, where there is one. */
+  /** The HTTP status of the outcome, where there is one. */
   readonly statusCode?: number
-  /** What the attempt noted about itself. */
+  /** The fields that the function passed to `note`. */
   readonly context?: object
 }
 
-/** A call that failed, with all its attempts. */
+/** The record of a call that failed, with all its attempts. */
 export interface Session {
   /** The guard's name. */
   readonly operation?: string
-  /** Its attempts in order; none where it was aborted before the first. */
+  /** The attempts in order; empty where the call was aborted before the first. */
   readonly attempts: AttemptRecord[]
   readonly success: boolean
-  /** Why it ended. */
+  /** Why the call ended. */
   readonly stopped: StopReason
-  /** The sessions of guarded calls inside its attempts that failed. */
+  /** The sessions of failed guarded calls inside the attempts. */
   readonly inner?: Session[]
 }
 
 interface SessionEntry {
   readonly session: Session
   readonly guard: object
-  /** Its position in the order of all sessions. */
+  /** The position of the session in the order of all sessions. */
   readonly sequence: number
 }
 
-/** Returns the given object from its constructor, so that a subclass adds its private field to that object. */
+/** Its constructor returns the given object, so that a subclass adds its private field to that object. */
 class ReturnsObject {
   constructor(object: object) {
     return object
@@ -54,8 +54,8 @@ class ReturnsObject {
 }
 
 /**
- * Stores a session in a private field of its error: invisible, not copied and not printed. A WeakMap does the same and costs
- * as much as an attempt.
+ * Stores a session in a private field of its error, which is invisible, not copied and not printed. A WeakMap would do the same
+ * but takes as long as an attempt.
  */
 class ErrorWithSession extends ReturnsObject {
   #entry: SessionEntry
@@ -75,7 +75,7 @@ class ErrorWithSession extends ReturnsObject {
   }
 }
 
-/** Sessions of objects that are not extensible, where an engine refuses private fields on them too. */
+/** Sessions of objects that are not extensible, for engines that reject private fields on them. */
 const entriesOfFrozen = new WeakMap<object, SessionEntry>()
 let lastSequence = 0
 const NO_SESSIONS: readonly Session[] = []
@@ -107,8 +107,8 @@ const entryOf = (error: unknown): SessionEntry | undefined =>
   isObject(error) ? (ErrorWithSession.get(error) ?? entriesOfFrozen.get(error)) : undefined
 
 /**
- * The sessions of other guards' calls that ended after `since` with this error or one of its causes: those inside the
- * attempt. A session that is an inner session of another is listed there.
+ * Returns the sessions of other guards' calls that ended after `since` with this error or one of its causes: those inside the
+ * attempt. A session that is an inner session of another found one is left out.
  */
 export function innerSessions(error: unknown, guard: object, since: number): readonly Session[] {
   if (lastSequence === since) return NO_SESSIONS
@@ -122,10 +122,11 @@ export function innerSessions(error: unknown, guard: object, since: number): rea
 }
 
 /**
- * Every attempt behind an error that a guard threw; undefined for any other error. The error itself is untouched. Of
- * nested guards it is the outermost one's, with those inside under `inner`, also where their errors are the causes of
- * what was thrown; of two calls that threw one object, the later one's. A guard inside itself is not told from one that
- * runs beside itself, and not listed. A thrown value that is not an object has none.
+ * Returns the session of the call that ended with this error, with all its attempts; undefined for an error that no guard
+ * threw, and for a thrown value that is not an object. The error itself is not changed. With nested guards it is the session
+ * of the outermost guard, and sessions of inner guards are under `inner`, also where their errors are causes of the thrown
+ * error. Where two calls threw the same object, it is the session of the later call. A call inside another call of the same
+ * guard is not listed, because it cannot be distinguished from a parallel call.
  *
  * @example
  * ```ts

@@ -2,21 +2,21 @@ import { type AsyncScope, captureContext, setSharedTimer } from '../async-contex
 import { type Clock, EARLY_MS, timersInUse } from '../clock.js'
 import { reportOnce } from '../report.js'
 
-/** A place in a {@link DeadlineQueue}. The links belong to the queue. */
+/** An entry of a {@link DeadlineQueue}. Only the queue changes the links. */
 export interface DeadlineEntry {
-  /** When the measured time began. */
+  /** The time from which the timeout is measured. */
   startedAt: number
   prev: DeadlineEntry | undefined
   next: DeadlineEntry | undefined
   /** The queue that holds the entry; undefined once it expired or was removed. */
   queue: DeadlineQueue | undefined
-  /** The async context of the caller, in which `onDeadline` is called: the timer is shared and has none. */
+  /** The async context of the caller, in which `onDeadline` is called, because the shared timer has no context. */
   scope: AsyncScope | undefined
   /** Called when the deadline has passed, after the entry left the queue. */
   onDeadline(dueAt: number): void
 }
 
-/** The first timer of a queue fires this soon: most calls have ended by then and need no timer of their own. */
+/** The delay of a queue's first timer. Most calls have ended by then, and no exact timer is needed. */
 const FIRST_CHECK_MS = 5
 
 /**
@@ -74,7 +74,7 @@ export class DeadlineQueue {
     this.isTimerExact = false
     const { clock, timeout } = this
     let now = clock.now()
-    // A timer that is far too early means that only the platform's timers are faked, and not its clock.
+    // A timer that fires far too early means that only the platform's timers are faked, and not its clock.
     if (this.timerDueAt - now > EARLY_MS) now = this.timerDueAt
     for (let first = this.head; first !== undefined && first.startedAt + timeout <= now; first = this.head) {
       this.remove(first)
@@ -82,10 +82,10 @@ export class DeadlineQueue {
         if (first.scope === undefined) first.onDeadline(first.startedAt + timeout)
         else first.scope.runInAsyncScope(first.onDeadline, first, first.startedAt + timeout)
       } catch (error) {
-        reportOnce('a deadline', first, error) // The deadlines of other calls must still be met.
+        reportOnce('a deadline', first, error) // deadlines of other calls must still expire
       }
     }
-    // An expired call may have started new calls, and one of those may have set the timer.
+    // An expired call can have started new calls that set the timer.
     if (this.head === undefined || this.timer !== undefined) return
     this.isTimerExact = true
     this.setTimer(this.head.startedAt + timeout - now, now)
