@@ -71,7 +71,6 @@ class Primary implements Workers {
   private past: ProxyCounts = { requests: 0, tunnels: 0, refused: 0 }
   /** Connections that came while no worker was ready. */
   private readonly waiting = new Set<Socket>()
-  private isStarted = false
   private isClosing = false
   /** Whether it was reported that workers fail to start. Reset when one is ready. */
   private hasWarned = false
@@ -93,7 +92,6 @@ class Primary implements Workers {
       })
     })
     await Promise.all(Array.from({ length: settings.workers }, () => this.add()))
-    this.isStarted = true
   }
 
   readonly status = (): ProxyStatus => {
@@ -159,8 +157,11 @@ class Primary implements Workers {
     }
   }
 
-  /** Starts a worker; `failures` of those in its place before it failed in a row. Rejects where it cannot be started. */
-  private async add(failures = 0): Promise<void> {
+  /**
+   * Starts a worker; `failures` of those in its place before it failed in a row. Rejects where it cannot be started, unless it
+   * replaces another one: then the next start is scheduled.
+   */
+  private async add(failures = 0, isReplacement = false): Promise<void> {
     const startedAt = this.settings.clock.now()
     const replace = (): void => {
       const hasFailed = this.settings.clock.now() - startedAt < STABLE_AFTER_MS
@@ -172,7 +173,7 @@ class Primary implements Workers {
       await worker.ready
     } catch (cause) {
       const error = new Error(`the proxy worker failed to start: ${(cause as Error).message}`, { cause })
-      if (!this.isStarted) throw error
+      if (!isReplacement) throw error
       if (!this.isClosing && !this.hasWarned)
         process.emitWarning(`${error.message}; retrying with increasing delays`)
       this.hasWarned = true
@@ -203,7 +204,7 @@ class Primary implements Workers {
     const wait = Math.max(0, startedAt + restartDelay(failures) - clock.now())
     const timer = clock.setTimer(() => {
       this.restarts.delete(timer)
-      void this.add(failures)
+      void this.add(failures, true)
     }, wait)
     this.restarts.add(timer)
   }

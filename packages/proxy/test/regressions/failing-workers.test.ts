@@ -1,5 +1,5 @@
 import { ChildProcess } from 'node:child_process'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { fakeClock } from 'holdfast/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -48,6 +48,14 @@ function collectWarnings(): string[] {
   process.on('warning', onWarning)
   onTestFinished(() => void process.off('warning', onWarning))
   return warnings
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
 }
 
 const MISSING = '/nonexistent/node'
@@ -106,6 +114,32 @@ describe('a worker of the proxy that fails', () => {
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200)
     node.path = original
     await clock.advance(30_000)
+    await until(() => workerIds().length === 2)
+  })
+
+  it('is started again also while another one is still starting', async () => {
+    const node = replaceNode()
+    const original = node.path
+    const warnings = collectWarnings()
+    const clock = fakeClock()
+    const port = await findFreePort()
+    const starting = startWorkers({ ...parseProxyOptions({ port, workers: 2 }), clock })
+    await until(() => workerIds().length === 2)
+    const [first, second] = workerIds() as [number, number]
+    process.kill(second, 'SIGSTOP')
+    // It is answered when the first worker is ready.
+    expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(200)
+    node.path = MISSING
+    process.kill(first, 'SIGKILL')
+    await until(() => warnings.length === 1)
+    await clock.advance(1000)
+    await until(() => warnings.length === 2)
+    expect(warnings[1]).toMatch(/failed to start: spawn .* ENOENT; retrying with increasing delays$/)
+    process.kill(second, 'SIGCONT')
+    const primary = await starting
+    onTestFinished(() => primary.close(1000))
+    node.path = original
+    await clock.advance(2000)
     await until(() => workerIds().length === 2)
   })
 
