@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { systemClock } from 'holdfast/internal'
 
 /** How long the proxy reads and drops what a client still sends after the last response on its connection. */
-const LINGER_MS = 2000
+export const LINGER_MS = 2000
 
 const ignore = (): void => {}
 

@@ -1,14 +1,28 @@
 import { connect } from 'node:net'
-import { expect, it } from 'vitest'
+import { systemClock } from 'holdfast/internal'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { LINGER_MS } from '../../src/server/linger.js'
 import { proxyFor } from '../kit/clients.js'
+
+const BODY = 'x'.repeat(8_000_000)
+
+/** Has the proxy wait for its clients without a limit, so that a slow machine can send everything. */
+function lingerWithoutLimit(): void {
+  const { setTimer } = systemClock
+  const spy = vi
+    .spyOn(systemClock, 'setTimer')
+    .mockImplementation((callback, ms) => (ms === LINGER_MS ? undefined : setTimer(callback, ms)))
+  onTestFinished(() => spy.mockRestore())
+}
 
 const users = [{ name: 'ann', password: 'pw' }]
 
 it.each([
-  ['a request', 'POST http://a.example/ HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n'],
+  ['a request', `POST http://a.example/ HTTP/1.1\r\nHost: a\r\nContent-Length: ${BODY.length}\r\n\r\n`],
   ['CONNECT', 'CONNECT a.example:443 HTTP/1.1\r\nHost: a\r\n\r\n'],
   ['a malformed request', 'POST http://a.example/ HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n'],
 ])('lets a client read the response to %s that is refused while it is still sending', async (_name, head) => {
+  lingerWithoutLimit()
   const proxy = await proxyFor({ users })
   for (let i = 0; i < 5; i++) {
     const socket = connect(proxy.port, '127.0.0.1')
@@ -20,7 +34,7 @@ it.each([
     // The client reads nothing before it has sent everything, as many do.
     socket.pause()
     socket.write(head)
-    socket.write('x'.repeat(8_000_000), () => socket.resume())
+    socket.write(BODY, () => socket.resume())
     socket.on('error', () => socket.resume())
     const how = await ended
     expect([how, got.slice(0, 12)]).toEqual(['end', expect.stringMatching(/^HTTP\/1\.1 4/)])
