@@ -50,8 +50,8 @@ test('a number that stands for something secret is not shown', () => {
 const KEY = 'a'.repeat(64)
 
 test.each([
-  ['short', 'hunter2', 'key 1 is not 32 bytes'],
-  ['the second of two', `${KEY}, hunter2`, 'key 2 is not 32 bytes'],
+  ['short', 'hunter2', 'key 1: expected 32 bytes'],
+  ['the second of two', `${KEY}, hunter2`, 'key 2: expected 32 bytes'],
   ['twice the same', `one:${KEY},one:${'b'.repeat(64)}`, 'two keys have the id one'],
   ['nothing but blanks', '  ', 'there is no key in it'],
   ['nothing but commas', ' , ', 'there is no key in it'],
@@ -67,11 +67,11 @@ test('a key of payloads that is one is taken, and one of the environment is name
   expect(wrong(`dead_letters: { encryption_key: "${KEY}, old:${'b'.repeat(64)}" }`)).toEqual([])
   const env = { HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: 'hunter2' }
   expect(lines(checkConfig('version: "1.1.0"', { env }).problems)).toEqual([
-    expect.stringMatching(/^HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: key 1 is not 32 bytes/),
+    expect.stringMatching(/^HOLDFAST_DEAD_LETTERS_ENCRYPTION_KEY: key 1: expected 32 bytes/),
   ])
   const given = { deadLetters: { encryptionKey: 'hunter2' } }
   expect(refused(() => parseConfigObject(given, {})).message).toContain(
-    'deadLetters.encryptionKey: key 1 is not',
+    'deadLetters.encryptionKey: key 1: expected 32 bytes',
   )
 })
 

@@ -2,14 +2,14 @@ import { createCodec, durationSeconds, timestamp } from '@holdfast/records'
 import { z } from 'zod'
 import type { StoredBreaker } from './store.js'
 
-/** A point in time: ISO 8601 on the wire, epoch milliseconds in a snapshot. */
+/** A time: ISO 8601 on the wire, epoch milliseconds in a snapshot. */
 const epochTimestamp = () =>
   z.codec(z.iso.datetime({ offset: true }), z.number(), {
     decode: (text) => Date.parse(text),
     encode: (ms) => new Date(ms).toISOString(),
   })
 
-/** A snapshot as it lies in a file. What the engine may add to it passes through. */
+/** A snapshot in the spelling of the wire. Fields that the core adds later are kept. */
 const snapshotSchema = z.looseObject({
   id: z.string(),
   state: z.enum(['closed', 'open', 'half_open']),

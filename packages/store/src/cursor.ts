@@ -1,32 +1,34 @@
 import { HoldfastError } from 'holdfast'
 import type { PageOptions } from './store.js'
 
-/** How many items a page has where nobody says. */
+/** The size of a page without a `limit`. */
 const DEFAULT_LIMIT = 100
 
-/** Where a page ended: what the backend needs to go on from there, and in which order it went. */
+/** Where a page ended: the values from which the backend continues. */
 type CursorPosition = readonly (string | number)[]
 
-/** Page options with their defaults filled in, checked. */
+/** Validated page options with defaults. */
 export interface Paging {
   limit: number
   isNewestFirst: boolean
-  /** Where to go on. */
+  /** The position after which the page starts. */
   after: CursorPosition | undefined
 }
 
 const rejectOption = (option: string, problem: string): never => {
-  throw new HoldfastError('INVALID_OPTIONS', `${option} ${problem}`, { details: [`${option}: ${problem}`] })
+  throw new HoldfastError('INVALID_OPTIONS', `${option}: ${problem}`, { details: [`${option}: ${problem}`] })
 }
 
-/** Writes a position as a cursor. It means something to the list it came from and to nobody else. */
-export function encodeCursor(newest: boolean, position: CursorPosition): string {
-  return Buffer.from(JSON.stringify([newest ? 'newest' : 'oldest', ...position])).toString('base64url')
+/** Encodes a position as a cursor, which only the same list accepts. */
+export function encodeCursor(isNewestFirst: boolean, position: CursorPosition): string {
+  return Buffer.from(JSON.stringify([isNewestFirst ? 'newest' : 'oldest', ...position])).toString('base64url')
 }
 
 /**
- * Reads page options. `example` is an example of the positions that the list writes: a cursor whose parts are of other
- * types, or that was made in the other order, is refused.
+ * Parses page options. `example` is a position of the same list: a cursor with parts of other types, or with the other order, is
+ * rejected.
+ *
+ * @throws INVALID_OPTIONS
  */
 export function parsePaging(
   options: PageOptions | undefined,
@@ -36,9 +38,9 @@ export function parsePaging(
   const { limit = DEFAULT_LIMIT, cursor } = options ?? {}
   const wanted = options?.order ?? order
   if (wanted !== 'oldest' && wanted !== 'newest')
-    rejectOption('order', `is ${JSON.stringify(wanted)}; it takes 'oldest' or 'newest'`)
+    rejectOption('order', `expected 'oldest' or 'newest', got ${JSON.stringify(wanted)}`)
   if (!(limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 1)))
-    rejectOption('limit', `is ${JSON.stringify(limit)}; it takes a whole number from 1`)
+    rejectOption('limit', `expected a whole number from 1, got ${JSON.stringify(limit)}`)
   const isNewestFirst = wanted === 'newest'
   return {
     limit,
@@ -47,12 +49,12 @@ export function parsePaging(
   }
 }
 
-function decodeCursor(cursor: string, newest: boolean, example: CursorPosition): CursorPosition {
+function decodeCursor(cursor: string, isNewestFirst: boolean, example: CursorPosition): CursorPosition {
   const [order, ...position] = parseCursor(cursor)
   if (order !== 'newest' && order !== 'oldest')
-    rejectOption('cursor', 'is not understood; pass the cursor of an earlier page as it came')
-  if ((order === 'newest') !== newest)
-    rejectOption('cursor', `belongs to a list in the order '${String(order)}'; ask for the same order again`)
+    rejectOption('cursor', 'expected the cursor of an earlier page')
+  if ((order === 'newest') !== isNewestFirst)
+    rejectOption('cursor', `belongs to a list in the order '${String(order)}'; request the same order`)
   const isValid =
     position.length === example.length && position.every((part, i) => typeof part === typeof example[i])
   if (!isValid) rejectOption('cursor', 'belongs to another list; pass it to the list it came from')

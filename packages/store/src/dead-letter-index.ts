@@ -3,18 +3,18 @@ import { effectiveStatus, isLeased, type LeaseState } from './dead-letter-rules.
 import { SortedList, type SortKey, type SortPosition } from './sorted-list.js'
 import type { DeadLetterFilter, DeadLetterStats } from './store.js'
 
-/** What is known of an entry without reading it. `order` is that of adding. */
+/** The fields of an entry by which it is found without being read. `order` is the order of insertion. */
 export interface IndexEntry extends SortKey, LeaseState {
   readonly id: string
   readonly operation: string
   readonly itemId: string
   readonly key: string
   readonly isRequested: boolean
-  /** Who holds its lease. */
+  /** The owner of its lease. */
   readonly owner: string | undefined
 }
 
-/** What a slot says of an entry. */
+/** The indexed fields of an entry. */
 export function toIndexEntry(entry: DeadLetter, order: number, owner: string | undefined): IndexEntry {
   return {
     id: entry.dlqId,
@@ -30,20 +30,20 @@ export function toIndexEntry(entry: DeadLetter, order: number, owner: string | u
   }
 }
 
-/** Which entries: those that fit all that is given. */
+/** Selects the entries that match all given fields. */
 export interface DeadLetterQuery {
   operations?: readonly string[] | undefined
   statuses?: readonly DeadLetterStatus[] | undefined
   itemId?: string | undefined
   from?: Date | undefined
   to?: Date | undefined
-  /** Only those that somebody asked to be replayed. */
+  /** Only entries with a replay request. */
   requested?: boolean | undefined
-  /** Only these. */
+  /** Only entries with these ids. */
   ids?: readonly string[] | undefined
 }
 
-/** A filter of the store's interface as a query. */
+/** Converts a filter of the store interface. */
 export function toQuery(filter: DeadLetterFilter & { ids?: readonly string[] | undefined }): DeadLetterQuery {
   const { operation, status, itemId, from, to, ids } = filter
   return {
@@ -67,7 +67,7 @@ const createStatusLists = <S extends IndexEntry>(): StatusLists<S> => ({
 
 const ALL_STATUSES: readonly DeadLetterStatus[] = ['pending', 'replaying', 'completed', 'failed']
 
-/** Entries by id, by idempotency key, and in order of age by operation and status. It has no clock and no disk. */
+/** Finds entries by id, by idempotency key, and in order of age by operation and status. It has no clock and no disk. */
 export class DeadLetterIndex<S extends IndexEntry> {
   private readonly byId = new Map<string, S>()
   private readonly byKey = new Map<string, S>()
@@ -87,51 +87,51 @@ export class DeadLetterIndex<S extends IndexEntry> {
     return this.byId.keys()
   }
 
-  /** How many are not completed. */
+  /** How many entries are not completed. */
   get openCount(): number {
     return this.byId.size - this.allEntries.completed.size
   }
 
-  /** Puts a slot in the place of one with the same id, if there is one. */
-  put(slot: S): void {
-    this.delete(slot.id)
-    this.byId.set(slot.id, slot)
-    this.byKey.set(slot.key, slot)
-    this.allEntries[slot.status].add(slot)
-    if (slot.isRequested) this.requestedEntries.add(slot)
-    let own = this.byOperation.get(slot.operation)
-    if (own === undefined) this.byOperation.set(slot.operation, (own = createStatusLists()))
-    own[slot.status].add(slot)
+  /** Adds an entry, or replaces the one with the same id. */
+  put(indexed: S): void {
+    this.delete(indexed.id)
+    this.byId.set(indexed.id, indexed)
+    this.byKey.set(indexed.key, indexed)
+    this.allEntries[indexed.status].add(indexed)
+    if (indexed.isRequested) this.requestedEntries.add(indexed)
+    let lists = this.byOperation.get(indexed.operation)
+    if (lists === undefined) this.byOperation.set(indexed.operation, (lists = createStatusLists()))
+    lists[indexed.status].add(indexed)
   }
 
   delete(id: string): void {
-    const slot = this.byId.get(id)
-    if (slot === undefined) return
+    const indexed = this.byId.get(id)
+    if (indexed === undefined) return
     this.byId.delete(id)
-    if (this.byKey.get(slot.key)?.id === id) this.byKey.delete(slot.key)
-    this.allEntries[slot.status].delete(slot)
-    if (slot.isRequested) this.requestedEntries.delete(slot)
-    const own = this.byOperation.get(slot.operation) as StatusLists<S>
-    own[slot.status].delete(slot)
-    if (ALL_STATUSES.every((status) => own[status].size === 0)) this.byOperation.delete(slot.operation)
+    if (this.byKey.get(indexed.key)?.id === id) this.byKey.delete(indexed.key)
+    this.allEntries[indexed.status].delete(indexed)
+    if (indexed.isRequested) this.requestedEntries.delete(indexed)
+    const lists = this.byOperation.get(indexed.operation) as StatusLists<S>
+    lists[indexed.status].delete(indexed)
+    if (ALL_STATUSES.every((status) => lists[status].size === 0)) this.byOperation.delete(indexed.operation)
   }
 
-  /** Those that fit, in order of age, beginning after a place where one is given. Nothing may change meanwhile. */
-  *select(query: DeadLetterQuery, now: number, newest: boolean, after?: SortPosition): Generator<S> {
+  /** Yields matching entries in order of age, after a position if one is given. The index must not change meanwhile. */
+  *select(query: DeadLetterQuery, now: number, isNewestFirst: boolean, after?: SortPosition): Generator<S> {
     const wanted = new Set(query.statuses ?? ALL_STATUSES)
     const from = query.from?.getTime() ?? Number.NEGATIVE_INFINITY
     const to = query.to?.getTime() ?? Number.POSITIVE_INFINITY
-    const place = startPosition(newest, from, to, after)
+    const start = startPosition(isNewestFirst, from, to, after)
     const operations = query.operations === undefined ? undefined : new Set(query.operations)
-    for (const slot of this.walkEntries(query, operations, wanted, newest, place)) {
-      if (slot.at < from || slot.at >= to) {
-        if (newest ? slot.at < from : slot.at >= to) return
+    for (const indexed of this.walkEntries(query, operations, wanted, isNewestFirst, start)) {
+      if (indexed.at < from || indexed.at >= to) {
+        if (isNewestFirst ? indexed.at < from : indexed.at >= to) return
         continue
       }
-      if (!wanted.has(effectiveStatus(slot, now))) continue
-      if (query.itemId !== undefined && slot.itemId !== query.itemId) continue
-      if (operations !== undefined && !operations.has(slot.operation)) continue
-      yield slot
+      if (!wanted.has(effectiveStatus(indexed, now))) continue
+      if (query.itemId !== undefined && indexed.itemId !== query.itemId) continue
+      if (operations !== undefined && !operations.has(indexed.operation)) continue
+      yield indexed
     }
   }
 
@@ -139,15 +139,15 @@ export class DeadLetterIndex<S extends IndexEntry> {
     { requested, ids }: DeadLetterQuery,
     operations: ReadonlySet<string> | undefined,
     wanted: ReadonlySet<DeadLetterStatus>,
-    newest: boolean,
-    place: SortPosition,
+    isNewestFirst: boolean,
+    start: SortPosition,
   ): Generator<S, undefined> {
     if (ids !== undefined) return this.entriesById(ids)
     const statusLists =
       operations === undefined
         ? [this.allEntries]
         : [...operations].flatMap((operation) => this.byOperation.get(operation) ?? [])
-    // A lease may have ended, so whoever asks for pending ones must look at those being replayed too.
+    // Entries with an expired lease are pending, so a query for pending entries includes the list of replaying ones.
     const statuses = ALL_STATUSES.filter(
       (status) => wanted.has(status) || (status === 'replaying' && wanted.has('pending')),
     )
@@ -156,19 +156,19 @@ export class DeadLetterIndex<S extends IndexEntry> {
       : statusLists.flatMap((lists) => statuses.map((status) => lists[status]))
     const walks = lists
       .filter(({ size }) => size > 0)
-      .map((list) => (newest ? list.before(...place) : list.from(...place)))
-    return walks.length === 1 ? (walks[0] as Generator<S, undefined>) : mergeWalks(walks, newest)
+      .map((list) => (isNewestFirst ? list.before(...start) : list.from(...start)))
+    return walks.length === 1 ? (walks[0] as Generator<S, undefined>) : mergeWalks(walks, isNewestFirst)
   }
 
   private *entriesById(ids: readonly string[]): Generator<S, undefined> {
-    const slots = [...new Set(ids)].flatMap((id) => this.byId.get(id) ?? [])
-    yield* slots.sort((a, b) => a.at - b.at || a.order - b.order)
+    const matches = [...new Set(ids)].flatMap((id) => this.byId.get(id) ?? [])
+    yield* matches.sort((a, b) => a.at - b.at || a.order - b.order)
     return undefined
   }
 
   stats(now: number): DeadLetterStats {
     const byOperation = [...this.byOperation].map(
-      ([operation, held]) => [operation, countByStatus(held, now)] as const,
+      ([operation, lists]) => [operation, countByStatus(lists, now)] as const,
     )
     const oldest = Math.min(
       ...ALL_STATUSES.filter((status) => status !== 'completed').map(
@@ -184,22 +184,23 @@ export class DeadLetterIndex<S extends IndexEntry> {
   }
 }
 
-/** Where a walk begins: where the page before ended, or at the edge of the range, whichever comes later in the walk. */
+/** Where a walk begins: at the end of the previous page or at the limit of the range, whichever comes later in the walk. */
 function startPosition(
-  newest: boolean,
+  isNewestFirst: boolean,
   from: number,
   to: number,
   after: SortPosition | undefined,
 ): SortPosition {
-  if (newest) return after !== undefined && after[0] < to ? after : [to, Number.NEGATIVE_INFINITY]
-  // Orders are whole numbers: half a step lies behind the one and before the next.
+  if (isNewestFirst) return after !== undefined && after[0] < to ? after : [to, Number.NEGATIVE_INFINITY]
+  // Orders are integers, so half a step is after this entry and before the next one.
   if (after !== undefined && after[0] >= from) return [after[0], after[1] + 0.5]
   return [from, Number.NEGATIVE_INFINITY]
 }
 
 function countByStatus(lists: StatusLists<IndexEntry>, now: number): Record<DeadLetterStatus, number> {
   let replaying = 0
-  for (const slot of lists.replaying.from(Number.NEGATIVE_INFINITY, 0)) if (isLeased(slot, now)) replaying++
+  for (const indexed of lists.replaying.from(Number.NEGATIVE_INFINITY, 0))
+    if (isLeased(indexed, now)) replaying++
   return {
     pending: lists.pending.size + lists.replaying.size - replaying,
     replaying,
@@ -208,10 +209,10 @@ function countByStatus(lists: StatusLists<IndexEntry>, now: number): Record<Dead
   }
 }
 
-/** Several walks as one. */
+/** Merges several sorted walks. */
 function* mergeWalks<S extends SortKey>(
   walks: readonly Generator<S, undefined>[],
-  newest: boolean,
+  isNewestFirst: boolean,
 ): Generator<S, undefined> {
   const heads = walks.map((walk) => walk.next().value)
   for (;;) {
@@ -222,8 +223,8 @@ function* mergeWalks<S extends SortKey>(
       if (head === undefined) continue
       if (leader === undefined) best = i
       else {
-        const earlier = head.at - leader.at || head.order - leader.order
-        if (newest ? earlier > 0 : earlier < 0) best = i
+        const difference = head.at - leader.at || head.order - leader.order
+        if (isNewestFirst ? difference > 0 : difference < 0) best = i
       }
     }
     const item = heads[best]

@@ -1,18 +1,18 @@
 import type { DeadLetter, DeadLetterStatus } from '@holdfast/records'
 import type { Settlement } from './store.js'
 
-/** What decides where an entry stands at a time. */
+/** The fields that determine the status of an entry at a time. */
 export interface LeaseState {
   readonly status: DeadLetterStatus
-  /** When its lease ends, epoch milliseconds; 0 for none. */
+  /** When its lease expires, epoch milliseconds; 0 for none. */
   readonly leasedUntil: number
 }
 
-/** Whether somebody holds it: a lease holds until its end, and not at it. */
+/** Whether an entry is leased. At the end of its lease it is not leased any more. */
 export const isLeased = (entry: LeaseState, now: number): boolean =>
   entry.status === 'replaying' && entry.leasedUntil > now
 
-/** What it counts as: an entry whose lease ended is `pending`. */
+/** The status of an entry at a time: with an expired lease it is `pending`. */
 export const effectiveStatus = (entry: LeaseState, now: number): DeadLetterStatus =>
   entry.status === 'replaying' && !isLeased(entry, now) ? 'pending' : entry.status
 
@@ -21,14 +21,14 @@ export const leaseStateOf = (entry: DeadLetter): LeaseState => ({
   leasedUntil: entry.leasedUntil?.getTime() ?? 0,
 })
 
-/** The entry as it is to be shown at a time. */
+/** The entry with its status at a time. */
 export function viewAt(entry: DeadLetter, now: number): DeadLetter {
   const leaseState = leaseStateOf(entry)
   const status = effectiveStatus(leaseState, now)
   return status === entry.status ? entry : { ...entry, status, leasedUntil: null }
 }
 
-/** The later of two times: records keep their order though the clock steps back. */
+/** The later of two times, so that the times of an entry keep their order when the clock is set back. */
 const latestOf = (a: Date, b: Date) => (a > b ? a : b)
 
 export const withLease = (entry: DeadLetter, until: Date): DeadLetter => ({
@@ -53,8 +53,8 @@ export function asCompleted(entry: DeadLetter, at: Date, lastAttempt = entry.las
 const hasFailedReplay = ({ errorDetails }: DeadLetter): boolean => (errorDetails.history ?? []).length > 0
 
 /**
- * An entry after its replay ended. One that was not tried has the status from before its lease, and keeps the request that it
- * was leased for.
+ * The entry after its replay has ended. An entry that was not replayed gets back the status from before its lease, and keeps its
+ * replay request.
  */
 export function asSettled(entry: DeadLetter, { status, at, error }: Settlement): DeadLetter {
   if (status === 'pending')

@@ -11,7 +11,7 @@ import {
 
 const { severity, category } = errorRecordSchema.shape
 
-/** One of a few words: any other would be found nowhere, which looks as if there were nothing. */
+/** One of a few words. Another word is rejected, because an empty list would look as if there were no records. */
 const oneOfCheck = (known: readonly string[]): OptionCheck => [
   known.join(', '),
   (value) => known.includes(value as string),
@@ -24,7 +24,7 @@ const stringList: OptionCheck = [
 
 const LIST_CHECKS = { ...PAGE_CHECKS, from: validDate, to: validDate }
 
-/** What the lists of journals can be asked for, by what they list. */
+/** The filters of each journal. */
 const FILTER_CHECKS = {
   sessions: {
     ...LIST_CHECKS,
@@ -52,7 +52,7 @@ const FILTER_CHECKS = {
   'changes of breakers': { ...LIST_CHECKS, id: anyString },
 } satisfies Record<string, Record<string, OptionCheck>>
 
-/** Refuses a filter that a journal cannot go by. @throws INVALID_OPTIONS */
-export function checkJournalFilter(what: keyof typeof FILTER_CHECKS, filter: unknown): void {
-  if (filter !== undefined) checkOptions(`${what} cannot be listed`, filter, {}, FILTER_CHECKS[what])
+/** Checks the filter of a journal. @throws INVALID_OPTIONS if it is not valid */
+export function checkJournalFilter(journal: keyof typeof FILTER_CHECKS, filter: unknown): void {
+  if (filter !== undefined) checkOptions(`${journal} cannot be listed`, filter, {}, FILTER_CHECKS[journal])
 }

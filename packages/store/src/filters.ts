@@ -14,13 +14,13 @@ import type {
   TimeRange,
 } from './store.js'
 
-/** What a journal must know of its records: when each was, and whether it fits a filter but for the time. */
+/** How a journal filters its records: the time of a record, and whether the record matches the other fields of a filter. */
 export interface RecordFilter<T, F> {
   timeOf(record: T): Date
   matches(record: T, filter: F): boolean
 }
 
-/** Whether a record is one that a filter asks for, by its time and by everything else. The one rule of all stores and of what runs. */
+/** Whether a record matches a filter, by its time and all other fields. All stores and the lists of active sessions use it. */
 export function matchesFilter<T, F extends TimeRange>(
   { timeOf, matches }: RecordFilter<T, F>,
   record: T,
@@ -32,11 +32,11 @@ export function matchesFilter<T, F extends TimeRange>(
   return matches(record, filter)
 }
 
-/** Whether a value is the one asked for, or nothing was asked. */
+/** Whether a value is the expected one. Every value matches if none is expected. */
 const matchesValue = <V>(value: V, expected: V | undefined): boolean =>
   expected === undefined || value === expected
 
-/** A session's time is its beginning, its policy that of its last decision, as in metrics. */
+/** The time of a session is its start, its policy is that of the last decision, as in metrics. */
 export const sessionFilter: RecordFilter<RetrySession, SessionFilter> = {
   timeOf: (session) => session.startTime,
   matches: (session, filter) =>

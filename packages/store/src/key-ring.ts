@@ -14,7 +14,7 @@ interface EncryptedPayload {
   readonly data: string
 }
 
-/** A payload that looks like a sealed one and is none. */
+/** A payload that is not encrypted but has the mark of an encrypted one. It is wrapped, so that the two cannot be confused. */
 interface UnencryptedPayload {
   readonly [MARK]: 'none'
   readonly data: unknown
@@ -37,18 +37,18 @@ function parseKey(input: string, index: number): EncryptionKey | string {
       ? Buffer.from(secret, 'base64')
       : undefined
   if (bytes?.length !== 32)
-    return `key ${index} is not 32 bytes as base64 or hexadecimal digits; make one with: openssl rand -base64 32`
+    return `key ${index}: expected 32 bytes as base64 or hexadecimal digits; create one with: openssl rand -base64 32`
   return { kid: named ?? createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes }
 }
 
 /**
- * The keys of payloads, the newest first: it seals, all of them open. A key is 32 bytes as base64 or hexadecimal digits,
- * with an id of its own before a colon or one made from it. Several are a list, or a text with commas.
+ * The keys of payloads, newest first. The newest encrypts, all of them decrypt. A key is 32 bytes as base64 or hexadecimal digits,
+ * after an optional id and a colon; without an id, one is derived from the key. Several keys are an array, or a text with commas.
  */
 export class KeyRing {
   private readonly keys: readonly EncryptionKey[]
 
-  /** @throws INVALID_OPTIONS for what is no key; the key itself is not in the message */
+  /** @throws INVALID_OPTIONS for a key that is not valid; the message does not contain it */
   constructor(input: string | readonly string[] | undefined) {
     const texts = (typeof input === 'string' ? input.split(',') : (input ?? [])).filter(
       (each) => each.trim() !== '',
@@ -66,12 +66,12 @@ export class KeyRing {
     this.keys = keys
   }
 
-  /** The id of the key that seals; undefined where there is none. */
+  /** The id of the key that encrypts; undefined without keys. */
   get newestId(): string | undefined {
     return this.keys[0]?.kid
   }
 
-  /** A payload as it is to be stored. It opens for the entry of this id alone. */
+  /** Encrypts a payload for storage. It can be decrypted only together with this id. */
   encrypt(payload: unknown, id: string): unknown {
     const [key] = this.keys
     if (key === undefined)
@@ -90,7 +90,7 @@ export class KeyRing {
     } satisfies EncryptedPayload
   }
 
-  /** The payload behind what is stored, as a copy. @throws CONFIG_INVALID where its key is not at hand or does not fit */
+  /** Returns the payload as a copy. @throws CONFIG_INVALID if its key is missing or does not match */
   decrypt(stored: unknown, id: string): unknown {
     if (!isEncryptedOrMarked(stored)) return structuredClone(stored)
     if (stored[MARK] === 'none') return structuredClone(stored.data)
@@ -99,24 +99,24 @@ export class KeyRing {
     if (key === undefined)
       throw new HoldfastError(
         'CONFIG_INVALID',
-        `the payload of ${id} is encrypted with the key ${kid}, which is not among those of dead_letters.encryption_key: add it after the newest`,
+        `the payload of ${id} is encrypted with the key ${kid}, which dead_letters.encryption_key does not contain; add it after the newest key`,
       )
     try {
       const decipher = createDecipheriv(CIPHER, key.bytes, Buffer.from(iv, 'base64'))
         .setAAD(Buffer.from(id))
         .setAuthTag(Buffer.from(tag, 'base64'))
-      const opened = Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()])
-      return JSON.parse(opened.toString('utf8'))
+      const decrypted = Buffer.concat([decipher.update(Buffer.from(data, 'base64')), decipher.final()])
+      return JSON.parse(decrypted.toString('utf8'))
     } catch (cause) {
       throw new HoldfastError(
         'CONFIG_INVALID',
-        `the payload of ${id} does not open with the key ${kid}: it was changed, or another key has this id`,
+        `the payload of ${id} cannot be decrypted with the key ${kid}: it was changed, or another key has this id`,
         { cause },
       )
     }
   }
 
-  /** Whether what is stored would be stored otherwise today. */
+  /** Whether a stored payload is not encrypted with the newest key. */
   needsRotation(stored: unknown): boolean {
     const kid = isEncryptedOrMarked(stored) && stored[MARK] !== 'none' ? stored.kid : undefined
     return kid !== this.newestId

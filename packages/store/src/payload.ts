@@ -1,13 +1,13 @@
 import { HoldfastError } from 'holdfast'
 
-/** A payload as JSON. */
+/** Serializes a payload. @throws INVALID_OPTIONS if it has no JSON form */
 export const serializePayload = (payload: unknown): string => serializeJson(payload, 'the payload')
 
-/** A named value as JSON. */
+/** Serializes a named value. @throws INVALID_OPTIONS if it has no JSON form */
 export const serializeValue = (key: string, value: unknown): string =>
   serializeJson(value, `the value of ${key}`)
 
-function serializeJson(value: unknown, what: string): string {
+function serializeJson(value: unknown, subject: string): string {
   let text: string | undefined
   let cause: unknown
   try {
@@ -18,32 +18,32 @@ function serializeJson(value: unknown, what: string): string {
   if (text === undefined)
     throw new HoldfastError(
       'INVALID_OPTIONS',
-      `${what} cannot be written as JSON; hand in plain data without cycles, functions and BigInts`,
+      `${subject} cannot be written as JSON; expected plain data without cycles, functions and BigInts`,
       { cause },
     )
   return text
 }
 
 /**
- * JSON in one form: keys sorted, so that two payloads that mean the same are the same text. It is what a store would
- * have kept of the value.
+ * JSON with sorted keys, so that two payloads with the same content have the same text. Like a store, it ignores everything that
+ * JSON cannot represent.
  */
 function canonicalJson(value: unknown): string | undefined {
-  return JSON.stringify(value, (_, held: unknown) =>
-    typeof held === 'object' && held !== null && !Array.isArray(held)
-      ? Object.fromEntries(Object.entries(held).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : held,
+  return JSON.stringify(value, (_, field: unknown) =>
+    typeof field === 'object' && field !== null && !Array.isArray(field)
+      ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : field,
   )
 }
 
-/** Whether two payloads are the same JSON, whatever the order of their keys. */
+/** Whether two payloads are the same JSON, in any order of keys. */
 export function isSamePayload(a: unknown, b: unknown): boolean {
   return a === b || canonicalJson(a) === canonicalJson(b)
 }
 
-/** Marks a payload that is not stored as it was given. */
+/** The key that marks an encrypted payload. */
 export const ENCRYPTED = '$sealed'
 
-/** Whether a payload is not stored as it was given, so that only whoever has its key can tell what it is. */
+/** Whether a payload has the mark of an encrypted one, so that it cannot be compared without its key. */
 export const isEncrypted = (payload: unknown): boolean =>
   typeof payload === 'object' && payload !== null && Object.hasOwn(payload, ENCRYPTED)

@@ -1,20 +1,20 @@
-/** What lies in an {@link SortedList}: `at` decides, `order` among those of one `at`. No two have both alike. */
+/** The key of an item in a {@link SortedList}: sorted by `at`, then by `order`. No two items have the same key. */
 export interface SortKey {
   readonly at: number
   readonly order: number
 }
 
-/** A place between items: where a walk goes on. */
+/** A position between items, where a walk starts. */
 export type SortPosition = readonly [at: number, order: number]
 
-/** How many items a chunk holds before it is split: small enough to insert into, large enough to have few of them. */
+/** The largest chunk: small enough for fast inserts, large enough that there are few chunks. */
 const CHUNK_SIZE = 512
 
 const compareKeys = (a: SortKey, at: number, order: number) => a.at - at || a.order - order
 
 /**
- * Items in order, in chunks: adding, removing and finding a place cost the logarithm of the number of chunks and a move
- * within one. Adding at the end, the usual case, costs nothing of that.
+ * A sorted list in chunks. Adding, deleting and finding cost the logarithm of the number of chunks and a move within one chunk.
+ * Adding at the end, the usual case, takes constant time.
  */
 export class SortedList<T extends SortKey> {
   size = 0
@@ -28,7 +28,7 @@ export class SortedList<T extends SortKey> {
       return
     }
     if (compareKeys(last.at(-1) as T, item.at, item.order) < 0) {
-      // Chunks filled at the end stay full: what comes in order is never split.
+      // A full chunk at the end is not split, so that chunks of items in order stay full.
       if (last.length < CHUNK_SIZE) last.push(item)
       else this.chunks.push([item])
       return
@@ -51,12 +51,12 @@ export class SortedList<T extends SortKey> {
     if (chunk.length === 0) this.chunks.splice(at, 1)
   }
 
-  /** The first of them. */
+  /** The first item. */
   first(): T | undefined {
     return this.chunks[0]?.[0]
   }
 
-  /** Walks upwards from the first item at or after a place. Changing the items ends the walk's sense. */
+  /** Walks upwards from the first item at or after a position. The list must not change meanwhile. */
   *from(at: number, order: number): Generator<T, undefined> {
     let c = this.chunkOf(at, order)
     let i = this.chunks[c] === undefined ? 0 : indexIn(this.chunks[c] as T[], at, order)
@@ -67,7 +67,7 @@ export class SortedList<T extends SortKey> {
     return undefined
   }
 
-  /** Walks downwards from the last item before a place. */
+  /** Walks downwards from the last item before a position. */
   *before(at: number, order: number): Generator<T, undefined> {
     let c = Math.min(this.chunkOf(at, order), this.chunks.length - 1)
     if (c < 0) return undefined
@@ -81,7 +81,7 @@ export class SortedList<T extends SortKey> {
     return undefined
   }
 
-  /** The first chunk whose last item is not before a place. */
+  /** The index of the first chunk whose last item is not before a position. */
   private chunkOf(at: number, order: number): number {
     let low = 0
     let high = this.chunks.length

@@ -9,25 +9,25 @@ import type {
 } from '@holdfast/records'
 import type { BreakerSnapshot } from 'holdfast'
 
-/** A part of a list. `cursor` asks for what comes after; absent where nothing does. */
+/** A part of a list. `cursor` requests the next part; it is absent in the last one. */
 export interface Page<T> {
   items: T[]
   cursor?: string
 }
 
-/** How much of a list, from where, and in which order. */
+/** The size, start and order of a page. */
 export interface PageOptions {
   /** @defaultValue 100 */
   limit?: number | undefined
-  /** Where an earlier page ended. One that is not understood is INVALID_OPTIONS. */
+  /** The cursor of an earlier page. Another text is rejected with INVALID_OPTIONS. */
   cursor?: string | undefined
   order?: 'oldest' | 'newest' | undefined
 }
 
 export interface TimeRange {
-  /** At or after. */
+  /** Records at or after this time. */
   from?: Date | undefined
-  /** Before. */
+  /** Records before this time. */
   to?: Date | undefined
 }
 
@@ -44,7 +44,7 @@ export interface EventFilter extends PageOptions, TimeRange {
   types?: readonly string[] | undefined
   operations?: readonly string[] | undefined
   sessionId?: string | undefined
-  /** Only those after this `eventId`, which sorts by time. */
+  /** Only events after this `eventId`. Ids sort by time. */
   after?: string | undefined
 }
 
@@ -64,12 +64,12 @@ export interface BreakerEventFilter extends PageOptions, TimeRange {
   id?: string | undefined
 }
 
-/** Records that are only ever added, read and let go of with age. Lists are newest first unless asked otherwise. */
+/** Records that are appended, read and deleted with age, and never changed. Lists are newest first by default. */
 export interface Journal<T, F extends PageOptions> {
-  /** Adds records in the order given, durably where the store is durable. */
+  /** Appends records in this order. They are durable when the promise resolves, if the store is durable. */
   append(records: readonly T[]): Promise<void>
   list(filter?: F): Promise<Page<T>>
-  /** Lets go of records older than `before`, and then of those that came first beyond `maxEntries`. Tells how many. */
+  /** Deletes records older than `before`, then the oldest ones beyond `maxEntries`. Returns how many were deleted. */
   expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number>
   count(): Promise<number>
 }
@@ -84,29 +84,29 @@ export interface DeadLetterFilter extends PageOptions, TimeRange {
   itemId?: string | undefined
 }
 
-/** What became of an entry that was to be added. */
+/** The result of adding an entry. */
 export type Added =
   | { result: 'added'; entry: DeadLetter }
-  /** An entry with this idempotency key and the same payload is there already. */
+  /** An entry with this idempotency key and the same payload exists already. */
   | { result: 'known'; entry: DeadLetter }
-  /** One with this idempotency key and another payload is there already. */
+  /** An entry with this idempotency key and another payload exists already. */
   | { result: 'conflict'; entry: DeadLetter }
   | { result: 'full' }
 
-/** What became of a request for a lease. */
+/** The result of acquiring a lease. */
 export type Leased =
   | { result: 'leased'; entry: DeadLetter }
   | { result: 'missing' }
-  /** Somebody else holds it, until then. */
+  /** Another owner holds the lease until this time. */
   | { result: 'held'; until: Date }
-  /** It is complete: there is nothing to replay. */
+  /** The entry is completed and cannot be replayed. */
   | { result: 'done'; entry: DeadLetter }
 
-/** How a replay ended. */
+/** The outcome of a replay. */
 export interface Settlement {
   status: 'completed' | 'failed' | 'pending'
   at: Date
-  /** Pushed onto the entry's history where it failed. */
+  /** Appended to the history of the entry if the replay failed. */
   error?: DeadLetter['errorDetails'] | undefined
 }
 
@@ -114,19 +114,19 @@ export interface DeadLetterStats {
   total: number
   byStatus: Record<DeadLetterStatus, number>
   byOperation: Record<string, Record<DeadLetterStatus, number>>
-  /** When the oldest one that is not completed was made. */
+  /** When the oldest entry that is not completed was created. */
   oldest?: Date | undefined
 }
 
 /**
- * The queue of what failed. Every change is atomic, and durable when its promise resolves. Times are handed in, so that
- * a store has no clock; `owner` is whoever holds a lease. An entry whose lease ended counts as `pending` everywhere,
- * in lists and statistics too, without anybody having to clean up.
+ * The queue of dead letters. Every change is atomic, and durable when its promise resolves. Times are passed in, so that a store
+ * has no clock. `owner` identifies the holder of a lease. An entry whose lease has expired counts as `pending` everywhere,
+ * including lists and statistics, without a cleanup.
  */
 export interface DeadLetterStore {
   /**
-   * How many entries are best leased together, and settled together, by a process whose handlers are that fast: for a store
-   * where each change costs a round trip and a flush. @defaultValue 1
+   * How many entries a process with fast handlers should lease and settle together, for a store where each change costs a round
+   * trip and a flush. @defaultValue 1
    */
   readonly leaseBatch?: number | undefined
   /**
@@ -135,82 +135,82 @@ export interface DeadLetterStore {
    */
   add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]>
   get(id: string, now: Date): Promise<DeadLetter | undefined>
-  /** Oldest first unless asked otherwise. */
+  /** Lists entries, oldest first by default. */
   list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>>
-  /** Takes a lease: the entry is `replaying` until it is settled, or until the lease ends. */
+  /** Acquires a lease: the entry is `replaying` until it is settled or the lease expires. */
   lease(id: string, owner: string, until: Date, now: Date): Promise<Leased>
-  /** Takes leases on the oldest entries that fit and that nobody holds; those asked to be replayed only, if `requested`. */
+  /** Acquires leases on the oldest matching entries that are not leased; only on those with a replay request, if `requested`. */
   leaseNext(
     want: {
       operations?: readonly string[] | undefined
       statuses: readonly ('pending' | 'failed')[]
       requested?: boolean | undefined
       limit: number
-      /** Ids to pass over. */
+      /** Ids to skip. */
       except?: ReadonlySet<string> | undefined
     },
     owner: string,
     until: Date,
     now: Date,
   ): Promise<DeadLetter[]>
-  /** False where the owner does not hold it any more. */
+  /** Extends a lease. False if the owner does not hold it any more. */
   renew(id: string, owner: string, until: Date, now: Date): Promise<boolean>
   /**
-   * Ends a lease. `completed` notes the id among the processed for ever. Undefined where the owner does not hold it any
-   * more: the result of a worker that was too late changes nothing, unless it says `completed` and nobody else completed
-   * it meanwhile, because the work is done and must not be done again.
+   * Ends a lease. `completed` records the id as processed permanently. Undefined if the owner does not hold the lease any more:
+   * the result of a late worker changes nothing, unless it is `completed` and the entry is not completed yet, because the work
+   * has been done and must not be repeated.
    */
   settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined>
-  /** Marks complete without a replay. Undefined for an unknown id. Completing twice changes nothing. */
+  /** Marks an entry as completed without a replay. Undefined for an unknown id. Completing it twice changes nothing. */
   complete(id: string, at: Date): Promise<DeadLetter | undefined>
-  /** Notes that somebody wants it replayed. Undefined for an unknown id. */
+  /** Records a request to replay an entry. Undefined for an unknown id. */
   request(id: string, at: Date): Promise<DeadLetter | undefined>
-  /** Whether it was ever completed, though it may be purged since. */
+  /** Whether an entry was ever completed, even if it has been purged since. */
   isProcessed(id: string): Promise<boolean>
-  /** Deletes entries that fit and that nobody holds. Tells how many. `ids` are single ones. */
+  /** Deletes matching entries that are not leased. Returns how many. `ids` selects single entries. */
   purge(filter: DeadLetterFilter & { ids?: readonly string[] | undefined }, now: Date): Promise<number>
   stats(now: Date): Promise<DeadLetterStats>
-  /** Puts another payload in place, for the rotation of keys. */
+  /** Replaces the payload of an entry, for key rotation. */
   rewrite(id: string, payload: unknown): Promise<void>
   /**
-   * Hands in who can tell whether two entries have the same payload, though it may be encrypted; it throws where a key is
-   * not at hand. Absent where a store never compares what it took earlier.
+   * Sets the function that compares the payloads of two entries, which may be encrypted; it throws if a key is missing. Absent
+   * in a store that does not accept entries before it can compare them.
    */
   compareWith?(same: (a: DeadLetter, b: DeadLetter) => boolean): void
   /**
-   * Calls when somebody may have asked for a replay, in whichever process, and once when it begins to hear of that. Gives
-   * what ends it. Absent where a store cannot tell: then the queue is looked at from time to time.
+   * Calls the listener when a replay may have been requested in any process, and once when it starts to listen. Returns a
+   * function that ends the subscription. Absent in a store without notifications: its queue is polled.
    */
   onRequest?(listener: () => void): () => void
 }
 
-/** One version of the layer of changes made through the API. */
+/** One version of the live changes, the layer of configuration that the API writes. */
 export interface LayerVersion {
   version: number
   by: string
   reason?: string | undefined
   at: Date
-  /** The whole layer, wire spelling: what it changes, and nothing else. */
+  /** The whole layer in the spelling of the wire. It contains only the changed settings. */
   layer: unknown
 }
 
 export interface LayerStore {
-  /** The newest version; undefined where nothing was ever changed. */
+  /** The newest version; undefined if there are none. */
   latest(): Promise<LayerVersion | undefined>
-  /** Newest first. */
+  /** All versions, newest first. */
   history(): Promise<LayerVersion[]>
   /**
-   * Adds a version whose number is one above the newest, which must be `after` (0 for none). False where somebody else
-   * was quicker: read the newest and try again.
+   * Adds a version whose number is one above the newest, which must be `after` (0 for none). False if another process has added
+   * one meanwhile: read the newest version and retry.
    */
   append(version: LayerVersion, after: number): Promise<boolean>
-  /** Lets go of all but the newest `maxEntries`. Tells how many. */
+  /** Deletes all versions except the newest `maxEntries`. Returns how many. */
   expire(maxEntries: number): Promise<number>
-  /** Puts another layer in place of that of a version, for the rotation of keys. Nothing happens where there is no such version. */
+  /** Replaces the layer of a version, for key rotation. An unknown version is ignored. */
   rewrite(version: number, layer: unknown): Promise<void>
 }
 
-/** Snapshots of breakers that outlive the process. */
+/** Snapshots of breakers, which are restored after a restart. */
 export interface BreakerStore {
   save(snapshots: readonly StoredBreaker[]): Promise<void>
   load(): Promise<StoredBreaker[]>
@@ -221,17 +221,17 @@ export interface StoredBreaker {
   snapshot: BreakerSnapshot
   createdAt: Date
   updatedAt: Date
-  /** What it is configured to, for people who look into the store. Nothing is restored from it, and no store need give it back. */
+  /** The configured settings, for people who read the store. They are not restored, and a store does not have to return them. */
   settings?: { failureThreshold: number; windowDuration: number; timeoutDuration: number } | undefined
 }
 
-/** Counters of a stretch of time as plain data: they are added up when they are read. */
+/** Counters of a period as plain data. Rows of several nodes are added up when they are read. */
 export interface MetricsRow {
   /** `minute:total`, `minute:policy:ID`, `minute:subsystem:NAME`, `hour:member:POOL:ID`, `hour:sketch` … */
   series: string
-  /** When the stretch began, epoch milliseconds. */
+  /** When the period began, epoch milliseconds. */
   start: number
-  /** Who wrote it: several processes may write rows of one series and start. */
+  /** The process that wrote the row. Several processes can write rows with the same series and start. */
   node: string
   data: unknown
 }
@@ -244,10 +244,10 @@ export interface MetricsStore {
   expire(before: number): Promise<number>
 }
 
-/** Small named values that must last: tokens of the server, say. */
+/** Small named values that must be durable, such as tokens of the server. */
 export interface ValueStore {
   get(key: string): Promise<unknown>
-  /** Keeps what JSON makes of a value. @throws INVALID_OPTIONS for what is no JSON, as undefined and functions are not */
+  /** Stores a value as JSON. @throws INVALID_OPTIONS for a value without a JSON form, such as undefined or a function */
   set(key: string, value: unknown): Promise<void>
   delete(key: string): Promise<void>
   /** Sorted by key. */
@@ -255,15 +255,15 @@ export interface ValueStore {
 }
 
 /**
- * Where records live. Everything is asynchronous, no method reads a clock, and what a method promised is there after a
- * crash where the store is durable. A method that cannot do its work rejects with STORE_UNAVAILABLE.
+ * Stores records. Everything is asynchronous, and no method reads a clock. In a durable store, a change whose promise has
+ * resolved survives a crash. A method that fails rejects with STORE_UNAVAILABLE.
  */
 export interface Store {
-  /** The scheme of its url: `memory`, `files`, `sqlite` … */
+  /** The scheme of the url: `memory`, `files`, `sqlite` … */
   readonly kind: string
-  /** Whether one process alone can reach it, so that nobody else can have changed anything. */
+  /** Whether only this process can access the store, so that no other process can have changed it. */
   readonly private?: boolean
-  /** Whether it has met records that it cannot read, and leaves out of lists. */
+  /** Whether the store has found records that it cannot read. Lists skip them. */
   readonly damaged?: boolean
   readonly sessions: SessionJournal
   readonly events: Journal<RetryEvent, EventFilter>
@@ -275,15 +275,15 @@ export interface Store {
   readonly layers: LayerStore
   readonly deadLetters: DeadLetterStore
   readonly values: ValueStore
-  /** Makes ready: folders, tables, migrations. */
+  /** Creates folders and tables, and runs migrations. */
   open(): Promise<void>
   /**
-   * Says that {@link close} follows when the last records are written: a store that may not answer limits the time for both
-   * together. Absent where a store always answers.
+   * Announces that {@link close} follows after the last records. A store that may not respond limits the time for both together.
+   * Absent in a store that always responds.
    */
   startClosing?(): void
-  /** Flushes and lets go. */
+  /** Writes pending records and releases all resources. */
   close(): Promise<void>
-  /** Bytes free where it lies, where that can be known. */
+  /** Free bytes on the disk of the store; undefined if that is not known. */
   freeSpace(): Promise<number | undefined>
 }

@@ -1,18 +1,19 @@
-/** What a column of text does not give back as it was: one driver ends a text at NUL, and half a pair is no UTF-8. */
-const AWKWARD = /[\0\\]|\p{Surrogate}/gu
+/** Characters that a text column does not preserve: a driver ends a text at NUL, and a lone surrogate is not valid UTF-8. */
+const ESCAPED_CHARACTERS = /[\0\\]|\p{Surrogate}/gu
 
-const escaped = (unit: string) =>
+const escapeUnit = (unit: string) =>
   unit === '\\' ? '\\\\' : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** Quick to ask, and hardly ever true. */
-const SUSPECT = /[\0\\\ud800-\udfff]/
+/** A fast check that is rarely true. It also matches surrogate pairs, which are not escaped. */
+const MAY_NEED_ESCAPES = /[\0\\\ud800-\udfff]/
 
-/** A name as a column holds it. Different names stay different, and a name's beginning is its text's beginning. */
-export const toColumn = (name: string): string => (SUSPECT.test(name) ? name.replace(AWKWARD, escaped) : name)
+/** A name in the form of a text column. Different names have different texts, and a prefix of a name is a prefix of its text. */
+export const toColumn = (name: string): string =>
+  MAY_NEED_ESCAPES.test(name) ? name.replace(ESCAPED_CHARACTERS, escapeUnit) : name
 
 /**
- * A small number for a name (FNV-1a). Names come in no order, and an index on them would touch a page for each; one on
- * small numbers has few pages. Whoever finds by number compares names.
+ * A small hash of a name (FNV-1a). Names arrive in no order, so that an index on them would touch one page per name; an index on
+ * small numbers has few pages. A query by hash must compare the names too.
  */
 export function hashOf(name: string): number {
   let hash = 0x811c9dc5
@@ -20,7 +21,7 @@ export function hashOf(name: string): number {
   return hash | 0
 }
 
-/** The name that a column holds. */
+/** The name that was written with {@link toColumn}. */
 export const fromColumn = (text: string): string =>
   text.replace(/\\(?:\\|u([0-9a-f]{4}))/g, (_, code?: string) =>
     code === undefined ? '\\' : String.fromCharCode(Number.parseInt(code, 16)),

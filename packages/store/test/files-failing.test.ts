@@ -146,7 +146,7 @@ describe('a folder that cannot be used', () => {
       .catch((failure: unknown) => failure)
     expect(error).toMatchObject({
       code: 'STORE_UNAVAILABLE',
-      message: expect.stringContaining('a file lies where a folder should be') as string,
+      message: expect.stringContaining('a file is in the place of a folder') as string,
     })
   })
 
@@ -156,7 +156,7 @@ describe('a folder that cannot be used', () => {
     for (const work of [() => store.values.get('token'), () => store.values.set('token', 1)]) {
       const error = (await work().catch((failure: unknown) => failure)) as Error
       expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
-      expect(error.message).toContain('values.json is no JSON')
+      expect(error.message).toContain('values.json is not valid JSON')
       expect(inspect(error)).not.toContain('hunter2')
     }
     expect(await readFile(join(dir, 'values.json'), 'utf8')).toContain('hunter2')

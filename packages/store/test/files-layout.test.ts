@@ -153,7 +153,7 @@ describe('what a killed writer or a stray hand left', () => {
     const { dlq, warnings } = await opened(dir)
     expect((await dlq.list(undefined, at(9))).items.map(({ dlqId }) => dlqId)).toEqual(['dlq_1'])
     expect(warnings).toHaveLength(3)
-    expect(warnings.join()).toContain('dlq_2.json holds no dead letter')
+    expect(warnings.join()).toContain('dlq_2.json is not a valid dead letter')
     expect(warnings.join()).not.toContain('hunter2')
     expect((await readdir(join(dir, 'dlq/.damaged/gmail_fetch'))).toSorted()).toEqual([
       'dlq_2.json',
@@ -198,7 +198,7 @@ describe('what a killed writer or a stray hand left', () => {
     const folder = join(dir, 'dlq/gmail_fetch')
     await writeFile(join(folder, 'copy.json'), await readFile(join(folder, 'dlq_1.json')))
     expect((await dlq.list(undefined, at(3))).items).toHaveLength(1)
-    expect(warnings.join()).toContain('copy.json has the id of')
+    expect(warnings.join()).toContain('copy.json has the same id as')
   })
 
   it('reads past half a line of a journal, and never adds to it', async () => {

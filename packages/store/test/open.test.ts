@@ -35,14 +35,14 @@ describe('a store by its url', () => {
     ['constructor:x', "unknown scheme 'constructor:'"],
     ['', 'has no scheme'],
     ['/var/data', 'has no scheme'],
-    ['files:', 'names no place'],
-    ['sqlite', 'names no place'],
-    ['memory:x', 'memory has none'],
+    ['files:', 'expected a location after'],
+    ['sqlite', 'expected a location after'],
+    ['memory:x', 'expected nothing after'],
   ])('is refused for %j, with what it takes', async (url, problem) => {
     const error = (await openStore(url).catch((failure: unknown) => failure)) as Error
     expect(error).toMatchObject({ code: 'INVALID_OPTIONS' })
     expect(error.message).toContain(problem)
-    expect(error.message).toContain('it takes memory, files:DIR, sqlite:FILE')
+    expect(error.message).toContain('expected memory, files:DIR, sqlite:FILE')
     expect(error.message).not.toContain('secret')
   })
 })

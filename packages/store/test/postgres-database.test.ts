@@ -141,7 +141,7 @@ describe('a store in PostgreSQL', () => {
     }
     const refused = openStore(server.url.replace('secret', 'amiss'), { dir })
     await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    await expect(refused).rejects.toThrow('refuses the user')
+    await expect(refused).rejects.toThrow('rejects the user')
     await expect(refused).rejects.not.toThrow('amiss')
   })
 

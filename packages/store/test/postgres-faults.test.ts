@@ -84,7 +84,7 @@ describe('a PostgreSQL that fails', () => {
       await expect(refused).rejects.not.toThrow('secret')
       await expect(store.events.append([event(1)])).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     })
-    await heard('moved to PostgreSQL')
+    await heard('to PostgreSQL')
     const { items } = await store.deadLetters.list(undefined, at(9))
     expect(items.map(({ dlqId }) => dlqId)).toEqual(['dlq_1', 'dlq_2', 'dlq_3'])
   })
@@ -198,7 +198,7 @@ describe('a PostgreSQL that fails', () => {
     }
     const next = await opened()
     // The first may have been added after it was given up on, too.
-    await heard('dead letters kept')
+    await heard('dead letters were moved')
     expect((await next.deadLetters.stats(at(9))).total).toBe(4)
   })
 

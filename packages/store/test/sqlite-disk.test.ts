@@ -11,7 +11,7 @@ import { opened } from './sqlite-place.js'
 
 const disk = smallDisk()
 const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
-const UNUSABLE = /cannot be (written to|opened)/
+const UNUSABLE = /cannot be (written|opened)/
 
 describe.skipIf(disk === undefined)('a SQLite store on a small disk', () => {
   const dir = disk ?? ''

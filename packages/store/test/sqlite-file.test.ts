@@ -140,7 +140,7 @@ describe('a SQLite file that cannot be used', () => {
   it('is told of when it is no database', async () => {
     const file = join(await folder(), 'holdfast.db')
     await writeFile(file, 'this is a letter to my aunt, and rather a long one. '.repeat(100))
-    expect(await refusal(file)).toMatch(/no SQLite database, or it is damaged; move it away/)
+    expect(await refusal(file)).toMatch(/not a SQLite database, or it is damaged; move it away/)
     expect(await readFile(file, 'utf8')).toMatch(/^this is a letter/)
   })
 
@@ -207,7 +207,7 @@ describe('a full disk', () => {
     const { letters, makeRoom } = await full()
     const refused = letters.add([large(1)], NO_LIMIT)
     await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-    await expect(refused).rejects.toThrow('the disk is full; make room')
+    await expect(refused).rejects.toThrow('the disk is full; free some space')
     expect(await letters.get(letter(0).dlqId, at(0))).toEqual(letter(0))
     expect(await letters.stats(at(0))).toMatchObject({ total: 1 })
     makeRoom()

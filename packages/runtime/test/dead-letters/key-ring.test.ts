@@ -72,9 +72,9 @@ describe('encrypted payloads', () => {
     const keys = new KeyRing(OLD)
     const sealed = keys.encrypt({ a: 1 }, 'one') as { data: string }
     expect(keys.decrypt(sealed, 'one')).toEqual({ a: 1 })
-    expect(() => keys.decrypt(sealed, 'two')).toThrow('does not open with the key 2025')
+    expect(() => keys.decrypt(sealed, 'two')).toThrow('cannot be decrypted with the key 2025')
     expect(() => keys.decrypt({ ...sealed, data: 'AAAA' }, 'one')).toThrow('it was changed')
-    expect(() => keys.decrypt({ ...sealed, iv: 7 }, 'one')).toThrow('does not open')
+    expect(() => keys.decrypt({ ...sealed, iv: 7 }, 'one')).toThrow('cannot be decrypted')
   })
 
   it('are told from payloads that only look like them', async () => {

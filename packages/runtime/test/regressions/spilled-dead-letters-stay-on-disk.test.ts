@@ -112,7 +112,7 @@ describe.skipIf(server === undefined)(
       BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
       CREATE TRIGGER die BEFORE INSERT ON ${schema}.dead_letters FOR EACH ROW EXECUTE FUNCTION ${schema}.die()`)
       for (const n of [1, 2, 3]) await add(store, letter(n))
-      await heard('dead letters are kept in')
+      await heard('dead letters are stored in')
       await store.deadLetters.list(undefined, at(9))
       await server.admin(`DROP FUNCTION ${schema}.die() CASCADE`)
       await arrived(store, ['dlq_1', 'dlq_2', 'dlq_3'])

@@ -77,7 +77,7 @@ describe('a SQLite file that is replaced while it is open', () => {
     for (let n = 0; n < 2; n++) {
       const refused = store.deadLetters.add([letter(3)], NO_LIMIT)
       await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-      await expect(refused).rejects.toThrow('is no SQLite database, or it is damaged')
+      await expect(refused).rejects.toThrow('is not a SQLite database, or it is damaged')
     }
     expect(await readFile(file, 'utf8')).toMatch(/^not a database/)
     await rename(backup, file)

@@ -2,7 +2,7 @@ import { decodeBreaker, encodeBreaker } from '../breaker-codec.js'
 import type { BreakerStore, StoredBreaker } from '../store.js'
 import type { JsonFile } from './json-file.js'
 
-/** Snapshots of breakers, in one file. One that is not understood is passed over: the breaker begins closed. */
+/** Snapshots of breakers in one file. A snapshot that is not valid is ignored, and its breaker starts closed. */
 export class FilesBreakers implements BreakerStore {
   private readonly file: JsonFile
 
@@ -13,8 +13,8 @@ export class FilesBreakers implements BreakerStore {
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
     if (snapshots.length === 0) return
     const encoded = snapshots.map((stored) => [stored.snapshot.id, encodeBreaker(stored)] as const)
-    await this.file.change((held) => {
-      for (const [id, wire] of encoded) held.set(id, wire)
+    await this.file.change((table) => {
+      for (const [id, wire] of encoded) table.set(id, wire)
     })
   }
 
@@ -24,8 +24,8 @@ export class FilesBreakers implements BreakerStore {
 
   async delete(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
-    await this.file.change((held) => {
-      for (const id of ids) held.delete(id)
+    await this.file.change((table) => {
+      for (const id of ids) table.delete(id)
     })
   }
 }

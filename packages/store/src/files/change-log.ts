@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import type { Disk } from './disk.js'
 import { fileSource, readForward } from './lines.js'
 
-/** A file that was changed: its folder and name below the queue's folder. */
+/** The path of a changed file, relative to the folder of the queue. */
 export type ChangedFile = readonly [folder: string, name: string]
 
 const LOG_PREFIX = '.changes-'
 
-/** So many bytes, and a new log is begun. */
+/** A new log is started after this many bytes. */
 const MAX_LOG_BYTES = 4 * 1024 * 1024
 
 /**
- * What processes tell each other of their changes, so that an index follows without looking at every file. It says
- * nothing that the files do not: it needs not be flushed, and whoever has lost the thread looks at the files.
+ * A log through which processes notify each other of changed files, so that an index is updated without a scan of all files. It
+ * is only a hint and is not flushed: a process that cannot follow it scans the files.
  */
 export class ChangeLog {
   private number = 0
@@ -22,22 +22,22 @@ export class ChangeLog {
   private readonly folder: string
   private readonly maxBytes: number
 
-  constructor(disk: Disk, folder: string, longest = MAX_LOG_BYTES) {
+  constructor(disk: Disk, folder: string, maxBytes = MAX_LOG_BYTES) {
     this.disk = disk
     this.folder = folder
-    this.maxBytes = longest
+    this.maxBytes = maxBytes
   }
 
   private get path(): string {
     return join(this.folder, LOG_PREFIX + this.number)
   }
 
-  /** Whether nothing was added by others. */
+  /** Whether no other process has appended to the log. */
   async isCurrent(): Promise<boolean> {
     return (await this.disk.stamp(this.path))?.size === this.offset
   }
 
-  /** What others changed since the last time; undefined where that cannot be told. */
+  /** The files that other processes changed since the last call; undefined if the log cannot be followed. */
   async read(): Promise<ChangedFile[] | undefined> {
     const file = await this.disk.open(this.path)
     if (file === undefined) return undefined
@@ -56,7 +56,7 @@ export class ChangeLog {
     }
   }
 
-  /** Says what is about to be changed. Whoever calls it holds the lock and has read. */
+  /** Announces files that will be changed. The caller holds the lock and has called {@link read}. */
   async append(changed: readonly ChangedFile[]): Promise<void> {
     const lines = changed.map((each) => `${JSON.stringify(each)}\n`).join('')
     this.disk.verifyLock()
@@ -65,7 +65,7 @@ export class ChangeLog {
     if (this.offset > this.maxBytes) await this.startNewLog()
   }
 
-  /** Stands at the end of the newest log: for whoever is about to look at every file. Holds the lock. */
+  /** Moves to the end of the newest log, before a scan of all files. The caller holds the lock. */
   async catchUp(): Promise<void> {
     const numbers = (await this.disk.fileNames(this.folder))
       .filter((name) => name.startsWith(LOG_PREFIX))
@@ -75,7 +75,7 @@ export class ChangeLog {
     if ((await this.read()) === undefined) await this.startNewLog()
   }
 
-  /** Begins a new log with a number that was never used. Whoever followed the old one finds it gone. */
+  /** Starts a log with a new number. Processes that follow the old log find that it is deleted. */
   private async startNewLog(): Promise<void> {
     this.disk.verifyLock()
     const old = this.path

@@ -8,14 +8,14 @@ import { bufferSource, fileSource, type LineSource } from './lines.js'
 const gzipAsync = promisify(gzip)
 const gunzipAsync = promisify(gunzip)
 
-/** The last instant whose year has four digits. */
+/** The last day whose year has four digits. */
 const MAX_TIME = Date.UTC(9999, 11, 31)
 
-/** The day of a time, UTC. Days sort as text; a clock far off its time gives the first or the last of them. */
+/** The UTC day of a time. Days sort as text; a time outside of 1970 to 9999 becomes the first or the last day. */
 export const dayOf = (time: Date): string =>
   new Date(Math.min(MAX_TIME, Math.max(0, time.getTime()))).toISOString().slice(0, 10)
 
-/** The day so many days later. */
+/** The day a number of days later. */
 export const dayAfter = (day: string, days = 1): string => dayOf(new Date(Date.parse(day) + days * DAY_MS))
 
 /** A file of one day. */
@@ -25,7 +25,7 @@ export interface DayFile {
   isCompressed: boolean
 }
 
-/** The files of one kind of record: `{prefix}_{day}.jsonl`, and `.jsonl.gz` once the day is long over. */
+/** The files of one kind of record: `{prefix}_{day}.jsonl`, and `.jsonl.gz` for days before yesterday. */
 export class DayFiles {
   readonly folder: string
   private readonly disk: Disk
@@ -41,18 +41,18 @@ export class DayFiles {
     return join(this.folder, `${this.prefix}_${day}.jsonl`)
   }
 
-  /** Oldest first. Of a day that was being packed when somebody was killed, the file that was there before. */
+  /** Lists the files, oldest first. If a process was killed during compression, the uncompressed file is used. */
   async list(): Promise<DayFile[]> {
     const days = new Map<string, DayFile>()
     for (const name of await this.disk.fileNames(this.folder)) {
-      const [, prefix, day = '', packed] = /^(.+)_(\d{4}-\d\d-\d\d)\.jsonl(\.gz)?$/.exec(name) ?? []
-      if (prefix !== this.prefix || (packed !== undefined && days.has(day))) continue
-      days.set(day, { day, path: join(this.folder, name), isCompressed: packed !== undefined })
+      const [, prefix, day = '', compressed] = /^(.+)_(\d{4}-\d\d-\d\d)\.jsonl(\.gz)?$/.exec(name) ?? []
+      if (prefix !== this.prefix || (compressed !== undefined && days.has(day))) continue
+      days.set(day, { day, path: join(this.folder, name), isCompressed: compressed !== undefined })
     }
     return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1))
   }
 
-  /** Undefined where the file has gone meanwhile, and is not to be found packed either. */
+  /** Opens a file; undefined if it was deleted meanwhile, and not compressed. */
   async open({ day, path, isCompressed }: DayFile): Promise<LineSource | undefined> {
     if (!isCompressed) {
       const file = await this.disk.open(path)
@@ -62,7 +62,7 @@ export class DayFiles {
     return content && bufferSource(await gunzipAsync(content))
   }
 
-  /** Packs what is older than the day before a day. Whoever calls it holds the lock. */
+  /** Compresses the files of all days before the day before this one. The caller holds the lock. */
   async compressBefore(day: string): Promise<void> {
     const limit = dayAfter(day, -1)
     for (const file of await this.list()) {

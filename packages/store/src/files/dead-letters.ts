@@ -13,7 +13,7 @@ import { WriteTransaction } from './write-transaction.js'
 
 type TransactionWork = (transaction: WriteTransaction) => Promise<unknown>
 
-/** Dead letters, an entry a file, for any number of processes. */
+/** Dead letters with one file per entry, for any number of processes. */
 export class FilesDeadLetters implements DeadLetterStore {
   private readonly entries: EntryFiles
   private readonly queue: SerialQueue<TransactionWork, unknown>
@@ -55,7 +55,7 @@ export class FilesDeadLetters implements DeadLetterStore {
     }
   }
 
-  /** Does a batch of work under the lock. */
+  /** Runs a batch of work under the lock. */
   private async runBatch(works: readonly TransactionWork[]): Promise<unknown[]> {
     if (!(await this.entries.isUpToDate())) await this.entries.refresh()
     const transaction = new WriteTransaction(this.entries)
@@ -65,7 +65,7 @@ export class FilesDeadLetters implements DeadLetterStore {
     return done.map(({ result, touched }) => transaction.failureOf(touched) ?? result)
   }
 
-  /** Looking is work as any other: it sees what was done before it, and nothing that is not written in the end. */
+  /** Reads are queued like writes: they see all changes before them, and no change that failed to be written. */
   private enqueue<R>(work: (transaction: WriteTransaction) => Promise<R>): Promise<R> {
     return this.queue.enqueue(work) as Promise<R>
   }
@@ -93,8 +93,8 @@ export class FilesDeadLetters implements DeadLetterStore {
 
   get(id: string, now: Date): Promise<DeadLetter | undefined> {
     return this.enqueue(async (transaction) => {
-      const slot = this.entries.index.get(id)
-      const entry = slot && (await transaction.read(slot))
+      const indexed = this.entries.index.get(id)
+      const entry = indexed && (await transaction.read(indexed))
       return entry && viewAt(entry, now.getTime())
     })
   }
@@ -102,22 +102,22 @@ export class FilesDeadLetters implements DeadLetterStore {
   async list(filter: Parameters<DeadLetterStore['list']>[0], now: Date) {
     const { limit, isNewestFirst, after } = parsePaging(filter, 'oldest', [0, 0])
     return this.enqueue(async (transaction) => {
-      const slots: FileEntry[] = []
-      for (const slot of this.entries.index.select(
+      const matches: FileEntry[] = []
+      for (const indexed of this.entries.index.select(
         toQuery(filter ?? {}),
         now.getTime(),
         isNewestFirst,
         after as SortPosition,
       )) {
-        slots.push(slot)
-        if (slots.length > limit) break
+        matches.push(indexed)
+        if (matches.length > limit) break
       }
-      const more = slots.length > limit
-      if (more) slots.pop()
-      const read = await Promise.all(slots.map((slot) => transaction.read(slot)))
+      const hasMore = matches.length > limit
+      if (hasMore) matches.pop()
+      const read = await Promise.all(matches.map((indexed) => transaction.read(indexed)))
       const items = read.flatMap((entry) => (entry === undefined ? [] : viewAt(entry, now.getTime())))
-      const last = slots.at(-1)
-      return more && last !== undefined
+      const last = matches.at(-1)
+      return hasMore && last !== undefined
         ? { items, cursor: encodeCursor(isNewestFirst, [last.at, last.order]) }
         : { items }
     })
@@ -127,25 +127,25 @@ export class FilesDeadLetters implements DeadLetterStore {
     return this.enqueue(async (transaction): Promise<Leased> => {
       const found = await transaction.find(id)
       if (found === undefined) return { result: 'missing' }
-      const { slot, entry } = found
-      if (slot.status === 'completed') return { result: 'done', entry }
-      if (isLeased(slot, now.getTime())) return { result: 'held', until: new Date(slot.leasedUntil) }
-      return { result: 'leased', entry: transaction.put(withLease(entry, until), slot.order, owner) }
+      const { indexed, entry } = found
+      if (indexed.status === 'completed') return { result: 'done', entry }
+      if (isLeased(indexed, now.getTime())) return { result: 'held', until: new Date(indexed.leasedUntil) }
+      return { result: 'leased', entry: transaction.put(withLease(entry, until), indexed.order, owner) }
     })
   }
 
   leaseNext(want: Parameters<DeadLetterStore['leaseNext']>[0], owner: string, until: Date, now: Date) {
     return this.enqueue(async (transaction) => {
-      const slots: FileEntry[] = []
-      for (const slot of this.entries.index.select(want, now.getTime(), false)) {
-        if (slots.length >= want.limit) break
-        if (!want.except?.has(slot.id)) slots.push(slot)
+      const matches: FileEntry[] = []
+      for (const indexed of this.entries.index.select(want, now.getTime(), false)) {
+        if (matches.length >= want.limit) break
+        if (!want.except?.has(indexed.id)) matches.push(indexed)
       }
       const leased: DeadLetter[] = []
-      for (const slot of slots) {
-        const found = await transaction.find(slot.id)
+      for (const indexed of matches) {
+        const found = await transaction.find(indexed.id)
         if (found !== undefined)
-          leased.push(transaction.put(withLease(found.entry, until), slot.order, owner))
+          leased.push(transaction.put(withLease(found.entry, until), indexed.order, owner))
       }
       return leased
     })
@@ -154,8 +154,8 @@ export class FilesDeadLetters implements DeadLetterStore {
   renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
     return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
-      if (found?.slot.owner !== owner || !isLeased(found.slot, now.getTime())) return false
-      transaction.put(withLease(found.entry, until), found.slot.order, owner)
+      if (found?.indexed.owner !== owner || !isLeased(found.indexed, now.getTime())) return false
+      transaction.put(withLease(found.entry, until), found.indexed.order, owner)
       return true
     })
   }
@@ -163,27 +163,31 @@ export class FilesDeadLetters implements DeadLetterStore {
   settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
     return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
-      if (found === undefined || found.slot.status === 'completed') return undefined
-      const { slot, entry } = found
-      const holds = slot.owner === owner && isLeased(slot, settlement.at.getTime())
-      if (!holds && settlement.status !== 'completed') return undefined
-      return transaction.put(asSettled(entry, settlement), slot.order)
+      if (found === undefined || found.indexed.status === 'completed') return undefined
+      const { indexed, entry } = found
+      const isHeld = indexed.owner === owner && isLeased(indexed, settlement.at.getTime())
+      if (!isHeld && settlement.status !== 'completed') return undefined
+      return transaction.put(asSettled(entry, settlement), indexed.order)
     })
   }
 
   complete(id: string, at: Date): Promise<DeadLetter | undefined> {
     return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
-      if (found === undefined || found.slot.status === 'completed') return found?.entry
-      return transaction.put(asCompleted(found.entry, at), found.slot.order)
+      if (found === undefined || found.indexed.status === 'completed') return found?.entry
+      return transaction.put(asCompleted(found.entry, at), found.indexed.order)
     })
   }
 
   request(id: string, at: Date): Promise<DeadLetter | undefined> {
     return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
-      if (found === undefined || found.slot.status === 'completed') return found?.entry
-      return transaction.put({ ...found.entry, replayRequestedAt: at }, found.slot.order, found.slot.owner)
+      if (found === undefined || found.indexed.status === 'completed') return found?.entry
+      return transaction.put(
+        { ...found.entry, replayRequestedAt: at },
+        found.indexed.order,
+        found.indexed.owner,
+      )
     })
   }
 
@@ -196,13 +200,13 @@ export class FilesDeadLetters implements DeadLetterStore {
   purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
     return this.enqueue(async (transaction) => {
       const limit = filter.limit ?? Number.POSITIVE_INFINITY
-      const gone: FileEntry[] = []
-      for (const slot of this.entries.index.select(toQuery(filter), now.getTime(), false)) {
-        if (gone.length >= limit) break
-        if (!isLeased(slot, now.getTime())) gone.push(slot)
+      const purged: FileEntry[] = []
+      for (const indexed of this.entries.index.select(toQuery(filter), now.getTime(), false)) {
+        if (purged.length >= limit) break
+        if (!isLeased(indexed, now.getTime())) purged.push(indexed)
       }
-      for (const slot of gone) transaction.remove(slot)
-      return gone.length
+      for (const indexed of purged) transaction.remove(indexed)
+      return purged.length
     })
   }
 
@@ -214,7 +218,11 @@ export class FilesDeadLetters implements DeadLetterStore {
     return this.enqueue(async (transaction) => {
       const found = await transaction.find(id)
       if (found !== undefined)
-        transaction.put({ ...found.entry, originalPayload: payload }, found.slot.order, found.slot.owner)
+        transaction.put(
+          { ...found.entry, originalPayload: payload },
+          found.indexed.order,
+          found.indexed.owner,
+        )
     })
   }
 }

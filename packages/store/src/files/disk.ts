@@ -6,47 +6,46 @@ import { HoldfastError, isHoldfastError } from 'holdfast'
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 
-/** What the names of files begin with that are not finished. */
+/** The prefix of temporary files. */
 const UNFINISHED_PREFIX = '.unfinished-'
 
 const HINT_BY_CODE: Record<string, string> = {
-  ENOSPC: 'the disk is full; make room, then try again: nothing that was acknowledged is lost',
-  EDQUOT:
-    'the quota of the disk is used up; make room, then try again: nothing that was acknowledged is lost',
+  ENOSPC: 'the disk is full; free some space, then retry: no acknowledged change is lost',
+  EDQUOT: 'the disk quota is exceeded; free some space, then retry: no acknowledged change is lost',
   EROFS: 'the file system is read-only; mount it writable, or choose another folder',
   EACCES: 'no permission; check the owner and the modes of the folder',
   EPERM: 'no permission; check the owner and the modes of the folder',
-  ENOENT: 'the folder is gone; put it back, or open the store again',
-  ENOTDIR: 'a file lies where a folder should be; move it away, or choose another folder',
-  EIO: 'the disk failed to read or write; see to the disk, then try again',
+  ENOENT: 'the folder does not exist any more; restore it, or open the store again',
+  ENOTDIR: 'a file is in the place of a folder; move it, or choose another folder',
+  EIO: 'the disk failed to read or write; check the disk, then retry',
   EMFILE: 'this process has too many files open; raise its limit',
 }
 
 /** The code of a system error. */
 export const systemErrorCode = (error: unknown): string => String((error as { code?: unknown } | null)?.code)
 
-/** The error that a caller gets: what is wrong with which place, and what to do. */
-export function createUnavailableError(place: string, error: unknown): HoldfastError {
+/** Wraps an error of the disk: which path failed, why, and what to do. */
+export function createUnavailableError(path: string, error: unknown): HoldfastError {
   if (isHoldfastError(error)) return error
-  const why = HINT_BY_CODE[systemErrorCode(error)] ?? 'it failed'
+  const reason = HINT_BY_CODE[systemErrorCode(error)] ?? 'it failed'
   const detail = error instanceof Error ? error.message : String(error)
-  return new HoldfastError('STORE_UNAVAILABLE', `the files store ${place}: ${why} (${detail})`, {
+  return new HoldfastError('STORE_UNAVAILABLE', `the files store ${path}: ${reason} (${detail})`, {
     cause: error,
     status: 503,
   })
 }
 
-/** What a file of ours holds. The parser's own words would quote it, and it may hold secrets. */
+/** Parses a file of the store. The message of the parser is not used, because it quotes the content, which may be secret. */
 export function parseJson(path: string, content: Buffer): unknown {
   try {
     return JSON.parse(content.toString())
   } catch {
-    const what = `the files store: ${path} is no JSON; put a backup in its place, or move it away to begin anew`
-    throw new HoldfastError('STORE_UNAVAILABLE', what, { status: 503 })
+    const message = `the files store: ${path} is not valid JSON; restore a backup, or move the file away to start without it`
+    throw new HoldfastError('STORE_UNAVAILABLE', message, { status: 503 })
   }
 }
 
-/** Undefined where there is no such file. */
+/** Resolves with undefined if the file does not exist. */
 async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
@@ -56,16 +55,16 @@ async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What tells whether a file is still the one it was. */
+/** Identifies a version of a file. */
 export interface FileStamp {
   ino: number
-  /** When it was made: a new file may have the number of one that has gone. */
+  /** When the file was created, because a new file may get the inode number of a deleted one. */
   createdAt: number
   size: number
   mtime: number
 }
 
-/** All that the store does to a disk. What a method has written is there after a crash when its promise resolves. */
+/** All disk operations of the store. Data is durable when the promise of the write resolves. */
 export class Disk {
   /** This disk for work under a lock: each change first verifies that the lock was not taken over by another process. */
   fencedBy(lock: { verify(): void }): this {
@@ -77,7 +76,7 @@ export class Disk {
   /** @throws STORE_UNAVAILABLE if another process took over the lock that the change is made under */
   verifyLock(): void {}
 
-  /** Folder by folder: made in one go, a read-only file system would be reported as a folder that is missing. */
+  /** Creates folders one by one: a recursive `mkdir` reports a read-only file system as a missing folder. */
   async makeFolder(path: string): Promise<void> {
     const make = () => mkdir(path, { mode: FOLDER_MODE })
     try {
@@ -93,7 +92,7 @@ export class Disk {
     await this.syncFolder(dirname(path))
   }
 
-  /** Puts a whole file in place: readers see the old one or the new one. `syncFolder` makes its name last. */
+  /** Replaces a file atomically: readers see the old or the new content. `syncFolder` makes the name durable. */
   async replace(path: string, content: string | Uint8Array): Promise<void> {
     const unfinished = join(dirname(path), UNFINISHED_PREFIX + randomUUID())
     try {
@@ -112,7 +111,7 @@ export class Disk {
     }
   }
 
-  /** Adds whole lines to a file. Whoever calls it holds the file's lock. What could not be finished is taken back. */
+  /** Appends complete lines to a file. The caller holds the lock of the file. A failed write is undone. */
   async append(path: string, lines: string): Promise<void> {
     const file = await open(path, 'a+', FILE_MODE)
     let size = 0
@@ -120,11 +119,11 @@ export class Disk {
       size = (await file.stat()).size
       const last = Buffer.from('\n')
       if (size > 0) await file.read(last, 0, 1, size - 1)
-      // A writer that was killed may have left half a line.
+      // A killed process may have left a partial line.
       await this.write(file, last.toString() === '\n' ? lines : `\n${lines}`)
       await file.datasync()
     } catch (error) {
-      await this.takeBack(path, size).catch(() => {})
+      await this.undoAppend(path, size).catch(() => {})
       throw error
     } finally {
       await file.close()
@@ -132,13 +131,12 @@ export class Disk {
     if (size === 0) await this.syncFolder(dirname(path))
   }
 
-  /** Cuts off what could not be finished. */
-  private async takeBack(path: string, size: number): Promise<void> {
+  private async undoAppend(path: string, size: number): Promise<void> {
     this.verifyLock()
     await truncate(path, size)
   }
 
-  /** Writes over a file from an offset on, and cuts it off behind. */
+  /** Overwrites a file from an offset on, and truncates it after the new text. */
   async overwrite(path: string, offset: number, text: string): Promise<void> {
     const file = await open(path, 'r+', FILE_MODE)
     try {
@@ -155,14 +153,14 @@ export class Disk {
   protected async write(file: FileHandle, content: string | Uint8Array, offset?: number): Promise<void> {
     const bytes = typeof content === 'string' ? Buffer.from(content) : content
     for (let done = 0; done < bytes.length; ) {
-      const place = offset === undefined ? null : offset + done
+      const position = offset === undefined ? null : offset + done
       this.verifyLock()
-      done += (await file.write(bytes, done, bytes.length - done, place)).bytesWritten
+      done += (await file.write(bytes, done, bytes.length - done, position)).bytesWritten
     }
   }
 
   async syncFolder(path: string): Promise<void> {
-    // Windows opens no folders, and needs no such thing.
+    // Windows cannot open folders, and names of files are durable without it.
     if (process.platform === 'win32') return
     const folder = await open(path, 'r')
     try {
@@ -205,7 +203,7 @@ export class Disk {
     return found && { ino: found.ino, createdAt: found.birthtimeMs, size: found.size, mtime: found.mtimeMs }
   }
 
-  /** Clears away what killed writers left. Whoever calls it holds the folder's lock. */
+  /** Deletes temporary files of killed processes. The caller holds the lock of the folder. */
   async removeUnfinished(folder: string): Promise<void> {
     for (const name of await this.fileNames(folder))
       if (name.startsWith(UNFINISHED_PREFIX)) await this.remove(join(folder, name))

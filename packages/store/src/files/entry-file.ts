@@ -6,25 +6,25 @@ import {
   OldRecordReader,
 } from '@holdfast/records'
 
-/** What an entry's file holds besides the entry. */
+/** The fields of a file besides those of the entry. */
 interface StoredLease {
-  /** Who holds the lease. */
+  /** The owner of the lease. */
   lease_owner?: string
-  /** The order of adding. */
+  /** The order of insertion. */
   sequence?: number
 }
 
-/** What an entry's file says, or why it says nothing. */
+/** The content of a file, or the reason why it is not valid. */
 type ParsedEntry =
   | { entry: DeadLetter; owner: string | undefined; sequence: number | undefined }
-  | { why: string }
+  | { problem: string }
 
 type ForeignEntry = Record<string, unknown>
 
-/** Whether another program wrote it, in the older words: every file of ours says its schema. */
+/** Whether another program wrote the file, in the format of earlier systems. Files of this store have a schema field. */
 const isForeignEntry = (wire: unknown): wire is ForeignEntry => isOldRecord(wire) && wire.schema === undefined
 
-/** A foreign entry in our words, with what it lacks filled in. One that was processed is not to be replayed. */
+/** Converts an entry of another program. A processed entry becomes `completed`, so that it is not replayed. */
 function fromForeignEntry(wire: ForeignEntry): unknown {
   const entry = convertDeadLetter(new OldRecordReader(wire))
   return wire.processed === true ? { ...entry, status: 'completed' } : entry
@@ -35,12 +35,12 @@ export function parseEntry(content: Buffer): ParsedEntry {
   try {
     wire = JSON.parse(content.toString())
   } catch {
-    return { why: 'it is no JSON' } // what the parser quotes may be part of a payload
+    return { problem: 'not valid JSON' } // the message of the parser may quote the payload
   }
   const decoded = deadLetterCodec.safeDecode(isForeignEntry(wire) ? fromForeignEntry(wire) : wire)
   if (!decoded.success)
     return {
-      why: decoded.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '),
+      problem: decoded.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '),
     }
   const { lease_owner: owner, sequence } = wire as StoredLease
   return { entry: decoded.data, owner, sequence }

@@ -8,28 +8,28 @@ import { type EntryPath, reservePath } from './entry-path.js'
 import { forEachConcurrent } from './for-each.js'
 import { ProcessedIds } from './processed.js'
 
-/** What is known of an entry's file without reading it. */
+/** An index entry with the path and stamp of its file. */
 export interface FileEntry extends IndexEntry, EntryPath {
   readonly stamp: FileStamp | undefined
 }
 
 /**
- * The files of the queue and the index of them: `{operation}/{id}.json`, an entry a file. Whoever calls what changes
- * something holds the lock.
+ * The files of the dead letter queue and their index: one file per entry, `{operation}/{id}.json`. The caller of a method that
+ * changes something holds the lock.
  */
 export class EntryFiles {
   readonly index = new DeadLetterIndex<FileEntry>()
   readonly processed: ProcessedIds
   readonly changes: ChangeLog
-  /** When each folder was last changed, as far as the index knows. */
+  /** The modification time of each folder, as of the last scan. */
   private readonly folders = new Map<string, number>()
   private readonly byFile = new Map<string, string>()
   private sequence = 0
-  /** Completed ones that were read since the last look at the processed. */
+  /** Ids of completed entries that were read since the last update of `processed`. */
   private newlyCompleted: string[] = []
-  /** Files of which the index may say more than they do: something was begun, and is not known to have ended well. */
+  /** Files that may differ from the index: a write was started and has not been confirmed. */
   private readonly unverifiedFiles = new Map<string, ChangedFile>()
-  /** Set until every file was looked at. */
+  /** Whether some files have not been read yet. */
   private needsFullScan = true
   private readonly disk: Disk
   private readonly root: string
@@ -43,9 +43,9 @@ export class EntryFiles {
     this.changes = new ChangeLog(disk, root)
   }
 
-  /** What the index says of these is in their files. */
-  markVerified(slots: Iterable<FileEntry>): void {
-    for (const { folder, name } of slots) this.unverifiedFiles.delete(`${folder}/${name}`)
+  /** Confirms that the files of these entries have been written. */
+  markVerified(entries: Iterable<FileEntry>): void {
+    for (const { folder, name } of entries) this.unverifiedFiles.delete(`${folder}/${name}`)
   }
 
   nextSequence(): number {
@@ -56,7 +56,7 @@ export class EntryFiles {
     return join(this.root, ...parts)
   }
 
-  /** Whether the index says what the files say. */
+  /** Whether the index matches the files. */
   async isUpToDate(): Promise<boolean> {
     if (this.needsFullScan || this.unverifiedFiles.size > 0 || !(await this.changes.isCurrent())) return false
     for (const [folder, mtime] of this.folders)
@@ -69,7 +69,7 @@ export class EntryFiles {
     if (changed === undefined) await this.scanAll()
     else await this.applyChanges(changed)
     await this.processed.refresh()
-    // A writer that was killed may have completed an entry without noting its id.
+    // A killed process may have completed an entry without recording its id.
     await this.processed.add(this.newlyCompleted)
     this.newlyCompleted = []
     this.needsFullScan = false
@@ -77,8 +77,8 @@ export class EntryFiles {
   }
 
   /**
-   * Reads every file without the lock, which others need meanwhile. The log of changes must have been caught up with
-   * before: what it tells since then is read again by the next {@link refresh}, and so is what could not be read.
+   * Reads every file without the lock, which other processes need meanwhile. `changes.catchUp` must have been called before: the
+   * next {@link refresh} reads the files that were changed since then, and those that could not be read.
    */
   async readAhead(): Promise<void> {
     for (const folder of await this.disk.folderNames(this.root)) {
@@ -103,7 +103,7 @@ export class EntryFiles {
     )
     await forEachConcurrent(files.values(), ([folder, name]) => this.indexFile(folder, name))
     if (files.size > 0) await this.recordFolderTimes(new Set([...files.values()].map(([folder]) => folder)))
-    // A folder that changed though nobody said so: an operator, most likely.
+    // A folder can also change without an entry in the log, for example by an operator.
     const changedFolders: string[] = []
     for (const [folder, mtime] of this.folders)
       if ((await this.disk.stamp(this.path(folder)))?.mtime !== mtime) changedFolders.push(folder)
@@ -116,7 +116,7 @@ export class EntryFiles {
     return found.filter((name) => !name.startsWith('.') && !this.folders.has(name))
   }
 
-  /** Looks at every file of some folders. Only those that changed are read. */
+  /** Checks every file of some folders. Only changed files are read. */
   private async scan(folders: Iterable<string>): Promise<void> {
     for (const folder of folders) {
       if (folder !== '') await this.scanFolder(folder)
@@ -135,7 +135,7 @@ export class EntryFiles {
     await forEachConcurrent(names, (name) => this.indexFile(folder, name))
   }
 
-  /** Remembers when folders were changed. */
+  /** Stores the modification times of folders. */
   async recordFolderTimes(folders: Iterable<string>): Promise<void> {
     for (const folder of folders) {
       const stamp = await this.disk.stamp(this.path(folder))
@@ -149,7 +149,7 @@ export class EntryFiles {
     this.index.delete(id)
   }
 
-  /** Brings the index up to one file. Without the lock, one that is damaged is left for later. */
+  /** Updates the index from one file. Without the lock a damaged file is left for the next refresh. */
   private async indexFile(folder: string, name: string, isLocked = true): Promise<void> {
     const file = `${folder}/${name}`
     const id = this.byFile.get(file)
@@ -166,7 +166,7 @@ export class EntryFiles {
     const other = this.index.get(entry.dlqId)
     if (other !== undefined && `${other.folder}/${other.name}` !== file) {
       this.warn(
-        `${this.path(folder, name)} has the id of ${this.path(other.folder, other.name)}; it is passed over`,
+        `${this.path(folder, name)} has the same id as ${this.path(other.folder, other.name)} and is ignored`,
       )
       return
     }
@@ -176,12 +176,12 @@ export class EntryFiles {
     this.addToIndex({ ...toIndexEntry(entry, sequence, owner), folder, name, stamp })
   }
 
-  private addToIndex(slot: FileEntry): void {
-    this.byFile.set(`${slot.folder}/${slot.name}`, slot.id)
-    this.index.put(slot)
+  private addToIndex(indexed: FileEntry): void {
+    this.byFile.set(`${indexed.folder}/${indexed.name}`, indexed.id)
+    this.index.put(indexed)
   }
 
-  /** What a file holds. One that holds no entry is set aside, so that the rest goes on. */
+  /** Reads an entry from its file. A damaged file is quarantined, so that the queue can continue. */
   private async readFile(folder: string, name: string, isLocked: boolean) {
     const path = this.path(folder, name)
     const content = await this.disk.read(path)
@@ -193,13 +193,13 @@ export class EntryFiles {
       return undefined
     }
     const quarantineFolder = this.path('.damaged', folder)
-    this.warn(`${path} holds no dead letter (${found.why}); it is set aside in ${quarantineFolder}`)
+    this.warn(`${path} is not a valid dead letter (${found.problem}); it was moved to ${quarantineFolder}`)
     await this.disk.makeFolder(quarantineFolder)
     await this.disk.move(path, join(quarantineFolder, name))
     return undefined
   }
 
-  /** An entry as it lies on disk; undefined where it has gone. */
+  /** Reads an entry from its file; undefined if the file is gone or damaged. */
   async read({ folder, name }: FileEntry): Promise<DeadLetter | undefined> {
     const content = await this.disk.read(this.path(folder, name))
     if (content === undefined) return undefined
@@ -209,36 +209,36 @@ export class EntryFiles {
     return undefined
   }
 
-  /** A place for a new entry. `taken` are those that were given away and are not written yet. */
+  /** Reserves a path for a new entry. `taken` has the reserved paths that are not written yet. */
   reserve(entry: DeadLetter, taken: Set<string>): Promise<EntryPath> {
     return reservePath(entry, { disk: this.disk, root: this.root, folders: this.folders, taken })
   }
 
-  /** Puts an entry's place into the index, before it is written. A new one has a place that was reserved. */
+  /** Adds an entry to the index before its file is written. A new entry needs a reserved path. */
   put(entry: DeadLetter, sequence: number, owner: string | undefined, reserved?: EntryPath): FileEntry {
     const { folder, name } = (this.index.get(entry.dlqId) ?? reserved) as EntryPath
-    const slot = { ...toIndexEntry(entry, sequence, owner), folder, name, stamp: undefined }
-    this.addToIndex(slot)
+    const indexed = { ...toIndexEntry(entry, sequence, owner), folder, name, stamp: undefined }
+    this.addToIndex(indexed)
     this.unverifiedFiles.set(`${folder}/${name}`, [folder, name])
-    return slot
+    return indexed
   }
 
-  remove(slot: FileEntry): void {
-    this.unverifiedFiles.set(`${slot.folder}/${slot.name}`, [slot.folder, slot.name])
-    this.removeFile(`${slot.folder}/${slot.name}`, slot.id)
+  remove(indexed: FileEntry): void {
+    this.unverifiedFiles.set(`${indexed.folder}/${indexed.name}`, [indexed.folder, indexed.name])
+    this.removeFile(`${indexed.folder}/${indexed.name}`, indexed.id)
   }
 
-  async write(slot: FileEntry, entry: DeadLetter): Promise<void> {
-    const path = this.path(slot.folder, slot.name)
-    await this.disk.replace(path, serializeEntry(entry, slot.order, slot.owner))
-    this.addToIndex({ ...slot, stamp: await this.disk.stamp(path) })
+  async write(indexed: FileEntry, entry: DeadLetter): Promise<void> {
+    const path = this.path(indexed.folder, indexed.name)
+    await this.disk.replace(path, serializeEntry(entry, indexed.order, indexed.owner))
+    this.addToIndex({ ...indexed, stamp: await this.disk.stamp(path) })
   }
 
-  async unlink(slot: FileEntry): Promise<void> {
-    await this.disk.remove(this.path(slot.folder, slot.name))
+  async unlink(indexed: FileEntry): Promise<void> {
+    await this.disk.remove(this.path(indexed.folder, indexed.name))
   }
 
-  /** Makes the names of files last, and remembers the folders' times. */
+  /** Flushes folders, so that names of new files are durable, and stores the modification times. */
   async syncFolders(folders: ReadonlySet<string>): Promise<void> {
     for (const folder of folders) {
       try {

@@ -4,25 +4,25 @@ import type { DeadLetter } from '@holdfast/records'
 import type { Disk } from './disk.js'
 import { toPathSegment } from './paths.js'
 
-/** Where an entry's file lies, below the queue's folder. */
+/** The path of an entry's file, relative to the folder of the queue. */
 export interface EntryPath {
   readonly folder: string
   readonly name: string
 }
 
-/** What is there already. */
+/** The folders and paths that exist or are reserved. */
 interface ReservedPaths {
   readonly disk: Disk
   readonly root: string
-  /** The folders that are known, and when they were last changed. */
+  /** The known folders with their modification times. */
   readonly folders: Map<string, number>
-  /** Files that were given away and are not written yet, in small letters. */
+  /** Reserved paths that are not written yet, in lower case. */
   readonly taken: Set<string>
 }
 
 /**
- * A place for a new entry that is nobody else's, though another id may be like its own. Whoever calls it holds the lock, and
- * the folders that are known are those that are there.
+ * Reserves a path that no other entry has, even if another id differs only in case or in characters that paths cannot contain.
+ * The caller holds the lock and knows all existing folders.
  */
 export async function reservePath(
   { dlqId, operationType }: DeadLetter,
@@ -39,17 +39,17 @@ export async function reservePath(
   }
 }
 
-/** The folder of an operation, made where there is none. Operations that are alike may share one: entries say theirs. */
+/** The folder of an operation, created if it is missing. Similar operations can share one, because entries contain theirs. */
 async function folderOfOperation(operation: string, { disk, root, folders }: ReservedPaths): Promise<string> {
   const folder = toPathSegment(operation)
   if (folders.has(folder)) return folder
   if ((await disk.stamp(join(root, folder))) !== undefined) {
-    // It is there, and not by this name: the file system takes capitals for small letters.
+    // The folder exists under another name: the file system is not case-sensitive.
     const known = [...folders.keys()].find((name) => name.toLowerCase() === folder.toLowerCase())
     if (known !== undefined) return known
   }
   await disk.makeFolder(join(root, folder))
-  // When it was changed is not known before the entry is written.
+  // Its modification time is stored after the entry has been written.
   folders.set(folder, Number.NaN)
   return folder
 }

@@ -1,7 +1,7 @@
 /** How many files are read or written at a time. */
 const MAX_CONCURRENT_FILES = 16
 
-/** Does something with each, several at a time. */
+/** Runs the work for each item, several at a time. */
 export async function forEachConcurrent<T>(
   items: Iterable<T>,
   work: (item: T) => Promise<void>,

@@ -21,19 +21,19 @@ import { FilesMetrics } from './metrics.js'
 import type { JournalLayout } from './pages.js'
 import { FilesValues } from './values.js'
 
-/** What a store in files may be told. */
+/** Options of a store in files. */
 export interface FilesStoreOptions {
-  /** Hears of files that were set aside. @defaultValue a line on stderr */
+  /** Receives warnings, for example about quarantined files. @defaultValue a line on stderr */
   warn?: ((line: string) => void) | undefined
-  /** What touches the disk: tests give one that fails. */
+  /** Reads and writes files. Tests pass one that fails. */
   disk?: Disk | undefined
 }
 
-/** A store in a folder that people can read, for any number of processes. The folder is made when it is opened. */
+/** Creates a store in a folder of readable files, for any number of processes. The folder is created by `open`. */
 export function filesStore(dir: string, options: FilesStoreOptions = {}): Store {
   const { disk = new Disk(), warn = (line) => console.error(`holdfast: ${line}`) } = options
   const locks = new Map<string, FairFileLock>()
-  /** A lock, and the disk for what is written under it. */
+  /** A lock, and a disk whose writes are fenced by it. */
   const locked = (name: string): [disk: Disk, lock: FairFileLock] => {
     const lock = new FairFileLock(join(dir, '.locks', name))
     locks.set(name, lock)
@@ -48,8 +48,8 @@ export function filesStore(dir: string, options: FilesStoreOptions = {}): Store 
   })
   const journal = <T, F extends object>(
     name: string,
-    form: Pick<JournalLayout<T, F>, 'recordFilter' | 'codec'>,
-  ) => new FilesJournal<T, F>(...locked(name), { ...plain(name), ...form })
+    layout: Pick<JournalLayout<T, F>, 'recordFilter' | 'codec'>,
+  ) => new FilesJournal<T, F>(...locked(name), { ...plain(name), ...layout })
 
   const sessions = new FilesSessions(...locked('sessions'), {
     ...plain('sessions'),

@@ -7,14 +7,14 @@ import type { FairFileLock } from './lock.js'
 import { decodeLine, type JournalLayout, listPage, parseTime, type TimeRangeFilter } from './pages.js'
 import { SerialQueue } from './serial-queue.js'
 
-/** A record as it is to be written: to which folder, and by which day. */
+/** A record to write, with its folder and day. */
 interface PendingLine {
   folder: number
   day: string
   text: string
 }
 
-/** Records as lines of JSON in a file a day, in one folder or several. */
+/** Records as lines of JSON in one file per day, in one folder or several. */
 export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F> {
   protected readonly logs: readonly LineLog[]
   private readonly queue: SerialQueue<readonly PendingLine[], void>
@@ -23,12 +23,12 @@ export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F>
   private readonly lock: FairFileLock
   protected readonly layout: JournalLayout<T, F>
 
-  constructor(disk: Disk, lock: FairFileLock, form: JournalLayout<T, F>) {
+  constructor(disk: Disk, lock: FairFileLock, layout: JournalLayout<T, F>) {
     this.disk = disk
     this.lock = lock
-    this.layout = form
-    this.logs = form.folders.map(
-      (folder) => new LineLog(disk, folder, form.prefix, (text) => parseTime(text, form.timeField)),
+    this.layout = layout
+    this.logs = layout.folders.map(
+      (folder) => new LineLog(disk, folder, layout.prefix, (text) => parseTime(text, layout.timeField)),
     )
     this.queue = new SerialQueue(async (batch) => {
       await this.withStoreErrors(lock.runExclusive(() => this.write(batch.flat())))
@@ -55,7 +55,7 @@ export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F>
     )
   }
 
-  /** A failure of the disk in the words of the store. */
+  /** Converts errors of the disk to STORE_UNAVAILABLE. */
   protected async withStoreErrors<R>(work: Promise<R>): Promise<R> {
     try {
       return await work
@@ -65,26 +65,26 @@ export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F>
   }
 
   private async write(lines: readonly PendingLine[]): Promise<void> {
-    const wanted = new Map<string, PendingLine[]>()
+    const byFile = new Map<string, PendingLine[]>()
     for (const line of lines) {
-      const held = wanted.get(`${line.folder}/${line.day}`)
-      if (held === undefined) wanted.set(`${line.folder}/${line.day}`, [line])
-      else held.push(line)
+      const sameFile = byFile.get(`${line.folder}/${line.day}`)
+      if (sameFile === undefined) byFile.set(`${line.folder}/${line.day}`, [line])
+      else sameFile.push(line)
     }
-    for (const held of wanted.values()) {
-      const [first] = held as [PendingLine]
+    for (const sameFile of byFile.values()) {
+      const [first] = sameFile as [PendingLine]
       const log = this.logs[first.folder] as LineLog
       const day = await log.dayFor(first.day)
       const known = await this.disk.stamp(log.files.path(day))
-      await log.files.append(day, held.map(({ text }) => text).join(''))
+      await log.files.append(day, sameFile.map(({ text }) => text).join(''))
       if (known === undefined) this.compressLater(log, day)
     }
   }
 
-  /** A new day has begun: those that are over are packed, and nobody waits for it. */
+  /** Compresses the files of earlier days after the first record of a new day, without delaying writes. */
   private compressLater(log: LineLog, day: string): void {
     const work = () => this.lock.runExclusive(() => log.files.compressBefore(day))
-    // What cannot be packed now is tried again tomorrow.
+    // A failed compression is retried on the next day.
     this.compressing = this.compressing.then(work).catch(() => {})
   }
 
@@ -102,28 +102,28 @@ export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F>
   }
 
   private async expireOlder(limit: number): Promise<number> {
-    let gone = 0
+    let deleted = 0
     for (const log of this.logs) {
       const older = (await log.listLines()).filter(({ time }) => time < limit)
       const last = older.at(-1)
       if (last !== undefined) await log.removeBefore(positionAfter(last.position), limit)
-      gone += older.length
+      deleted += older.length
     }
-    return gone
+    return deleted
   }
 
   private async expireSurplus(maxEntries: number): Promise<number> {
     const lines = await Promise.all(this.logs.map((log) => log.listLines()))
-    const surplus = Math.max(0, lines.reduce((sum, held) => sum + held.length, 0) - maxEntries)
-    // Folder by folder the first go first; between folders the time tells, as it does in lists.
-    const gone = lines.map(() => 0)
-    const head = (i: number) => lines[i]?.[gone[i] as number]?.time ?? Number.POSITIVE_INFINITY
+    const surplus = Math.max(0, lines.reduce((sum, logLines) => sum + logLines.length, 0) - maxEntries)
+    // Within a folder the first lines are deleted first. Between folders the time decides, as in lists.
+    const deleted = lines.map(() => 0)
+    const head = (i: number) => lines[i]?.[deleted[i] as number]?.time ?? Number.POSITIVE_INFINITY
     for (let n = 0; n < surplus; n++) {
-      const oldest = gone.reduce((best, _, i) => (head(i) < head(best) ? i : best), 0)
-      gone[oldest] = (gone[oldest] as number) + 1
+      const oldest = deleted.reduce((best, _, i) => (head(i) < head(best) ? i : best), 0)
+      deleted[oldest] = (deleted[oldest] as number) + 1
     }
     for (const [i, log] of this.logs.entries()) {
-      const last = lines[i]?.[(gone[i] as number) - 1]
+      const last = lines[i]?.[(deleted[i] as number) - 1]
       if (last !== undefined) await log.removeBefore(positionAfter(last.position), null)
     }
     return surplus
@@ -131,7 +131,7 @@ export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F>
 
   async count(): Promise<number> {
     const lines = await this.withStoreErrors(Promise.all(this.logs.map((log) => log.listLines())))
-    return lines.reduce((sum, held) => sum + held.length, 0)
+    return lines.reduce((sum, logLines) => sum + logLines.length, 0)
   }
 
   async whenIdle(): Promise<void> {
@@ -140,10 +140,10 @@ export class FilesJournal<T, F extends TimeRangeFilter> implements Journal<T, F>
   }
 }
 
-/** The spot just behind the beginning of a line. */
+/** The position just after the start of a line. */
 const positionAfter = ({ day, offset }: LinePosition): LinePosition => ({ day, offset: offset + 1 })
 
-/** Sessions can be asked for by id besides. */
+/** A journal of sessions, which can also be read by id. */
 export class FilesSessions extends FilesJournal<RetrySession, SessionFilter> implements SessionJournal {
   get(id: string): Promise<RetrySession | undefined> {
     return this.withStoreErrors(this.findById(id))

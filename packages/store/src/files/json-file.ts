@@ -3,9 +3,9 @@ import { createUnavailableError, type Disk, parseJson } from './disk.js'
 import type { FairFileLock } from './lock.js'
 import { SerialQueue } from './serial-queue.js'
 
-type TableChange = (held: Map<string, unknown>) => void
+type TableChange = (table: Map<string, unknown>) => void
 
-/** A small table in one JSON file, written as a whole: values by key. */
+/** A small table of values by key in one JSON file, which is written as a whole. */
 export class JsonFile {
   private readonly queue: SerialQueue<TableChange, void>
   private readonly disk: Disk
@@ -16,10 +16,10 @@ export class JsonFile {
     this.path = path
     this.queue = new SerialQueue((changes) =>
       lock.runExclusive(async () => {
-        const held = await this.load()
-        for (const change of changes) change(held)
+        const table = await this.load()
+        for (const change of changes) change(table)
         try {
-          await disk.replace(path, `${JSON.stringify(Object.fromEntries(held), null, 1)}\n`)
+          await disk.replace(path, `${JSON.stringify(Object.fromEntries(table), null, 1)}\n`)
           await disk.syncFolder(dirname(path))
         } catch (error) {
           throw createUnavailableError(path, error)

@@ -5,7 +5,7 @@ import type { FairFileLock } from './lock.js'
 
 const versionFileName = (version: number) => `${String(version).padStart(8, '0')}.json`
 
-/** Versions of the layer, a file each. */
+/** Versions of the live changes, one file each. */
 export class FilesLayers implements LayerStore {
   private readonly disk: Disk
   private readonly lock: FairFileLock
@@ -25,8 +25,8 @@ export class FilesLayers implements LayerStore {
     const path = join(this.folder, name)
     try {
       const content = (await this.disk.read(path)) ?? Buffer.alloc(0)
-      const held = parseJson(path, content) as Omit<LayerVersion, 'at'> & { at: string }
-      return { ...held, at: new Date(held.at) }
+      const stored = parseJson(path, content) as Omit<LayerVersion, 'at'> & { at: string }
+      return { ...stored, at: new Date(stored.at) }
     } catch (error) {
       throw createUnavailableError(path, error)
     }
@@ -38,7 +38,7 @@ export class FilesLayers implements LayerStore {
   }
 
   history(): Promise<LayerVersion[]> {
-    // Nobody lets go of one meanwhile.
+    // The lock keeps another process from deleting a version meanwhile.
     return this.lock.runExclusive(async () => {
       const names = await this.names()
       return Promise.all(names.reverse().map((name) => this.read(name)))
@@ -50,10 +50,10 @@ export class FilesLayers implements LayerStore {
       const newest = Number.parseInt((await this.names()).at(-1) ?? '0', 10)
       if (newest !== after) return false
       try {
-        const held = { ...version, version: after + 1 }
+        const stored = { ...version, version: after + 1 }
         await this.disk.replace(
           join(this.folder, versionFileName(after + 1)),
-          `${JSON.stringify(held, null, 1)}\n`,
+          `${JSON.stringify(stored, null, 1)}\n`,
         )
         await this.disk.syncFolder(this.folder)
       } catch (error) {
@@ -76,9 +76,9 @@ export class FilesLayers implements LayerStore {
     return this.lock.runExclusive(async () => {
       const name = versionFileName(version)
       if (!(await this.names()).includes(name)) return
-      const held = { ...(await this.read(name)), layer }
+      const stored = { ...(await this.read(name)), layer }
       try {
-        await this.disk.replace(join(this.folder, name), `${JSON.stringify(held, null, 1)}\n`)
+        await this.disk.replace(join(this.folder, name), `${JSON.stringify(stored, null, 1)}\n`)
         await this.disk.syncFolder(this.folder)
       } catch (error) {
         throw createUnavailableError(this.folder, error)

@@ -3,21 +3,22 @@ import { type DayFile, DayFiles, dayAfter } from './day-files.js'
 import { type Disk, parseJson } from './disk.js'
 import { readBackward, readForward, type TextLine } from './lines.js'
 
-/** Where a line begins: lines of one shelf are in the order of their spots. */
+/** Where a line begins. Lines of one log are sorted by position. */
 export interface LinePosition {
   day: string
   offset: number
 }
 
-/** Before every line, and where nothing is. */
+/** The position before every line, and the end of an empty log. */
 export const FIRST_POSITION: LinePosition = { day: '', offset: 0 }
 
 const isBefore = (a: LinePosition, b: LinePosition): boolean =>
   a.day < b.day || (a.day === b.day && a.offset < b.offset)
 
 /**
- * What was let go of, though its file is still there: lines before a spot, those older than `older` where that is given
- * (epoch milliseconds). Files are never rewritten, so that cursors stay good; they go when all of their lines have gone.
+ * Marks lines as deleted while their file still exists: all lines before a position, or those older than `older` (epoch
+ * milliseconds) if it is given. Files are never rewritten, so that cursors stay valid. A file is deleted when all of its lines
+ * are.
  */
 interface Tombstone extends LinePosition {
   older: number | null
@@ -27,16 +28,16 @@ export interface FoundLine extends TextLine {
   position: LinePosition
 }
 
-/** What is known of the lines of a file: where each begins, and its time. */
+/** The offset and time of each line of a file. */
 interface FileIndex {
-  /** Which file it was. */
+  /** Identifies the file. */
   file: string
   size: number
   starts: number[]
   times: number[]
 }
 
-/** Lines of one kind in files by day, with what was let go of. */
+/** Lines of one kind in one file per day, with the tombstones of deleted lines. */
 export class LineLog {
   readonly files: DayFiles
   private readonly disk: Disk
@@ -56,7 +57,7 @@ export class LineLog {
     return content === undefined ? [] : (parseJson(this.tombstoneFile, content) as Tombstone[])
   }
 
-  /** Behind every line there is now. */
+  /** The position after all lines. */
   async endPosition(): Promise<LinePosition> {
     const last = (await this.files.list()).at(-1)
     if (last === undefined) return FIRST_POSITION
@@ -66,38 +67,44 @@ export class LineLog {
   }
 
   /**
-   * The day whose file takes lines of a day: never one that is packed, nor one whose lines would lie among those that
-   * were let go of.
+   * The day to whose file new lines of a day are appended: not a compressed file, and not one in which a tombstone would cover
+   * the new lines.
    */
   async dayFor(day: string): Promise<string> {
     const files = await this.files.list()
-    const packed = files.findLast((file) => file.isCompressed)?.day
+    const compressed = files.findLast((file) => file.isCompressed)?.day
     const tombstone = (await this.readTombstones()).at(-1)?.day
-    const gone =
+    const isDeleted =
       tombstone !== undefined && !files.some((file) => file.day === tombstone && !file.isCompressed)
-    const first = [packed && dayAfter(packed), tombstone && (gone ? dayAfter(tombstone) : tombstone)]
-    return first.reduce<string>((latest, each) => (each !== undefined && each > latest ? each : latest), day)
+    const earliest = [
+      compressed && dayAfter(compressed),
+      tombstone && (isDeleted ? dayAfter(tombstone) : tombstone),
+    ]
+    return earliest.reduce<string>(
+      (latest, each) => (each !== undefined && each > latest ? each : latest),
+      day,
+    )
   }
 
-  /** Lines after a spot upwards, or before one downwards, without those that were let go of. */
-  async *walk(newest: boolean, position: LinePosition): AsyncGenerator<FoundLine> {
+  /** Reads the lines after a position upwards, or before it downwards, without deleted lines. */
+  async *walk(isNewestFirst: boolean, position: LinePosition): AsyncGenerator<FoundLine> {
     const tombstones = await this.readTombstones()
     const files = (await this.files.list()).filter(({ day }) =>
-      newest ? day <= position.day : day >= position.day,
+      isNewestFirst ? day <= position.day : day >= position.day,
     )
-    for (const file of newest ? files.reverse() : files) {
+    for (const file of isNewestFirst ? files.reverse() : files) {
       const { day } = file
       const source = await this.files.open(file)
       if (source === undefined) continue
       try {
-        const here = day === position.day
-        const lines = newest
-          ? readBackward(source, here ? position.offset : source.size)
-          : readForward(source, here ? position.offset : 0)
+        const isStartDay = day === position.day
+        const lines = isNewestFirst
+          ? readBackward(source, isStartDay ? position.offset : source.size)
+          : readForward(source, isStartDay ? position.offset : 0)
         for await (const line of lines) {
           const found = { ...line, position: { day, offset: line.start } }
-          // Upwards a walk goes on behind the line at its spot.
-          if (!newest && here && line.start === position.offset) continue
+          // An upward walk starts after the line at its position.
+          if (!isNewestFirst && isStartDay && line.start === position.offset) continue
           if (
             !tombstones.some((tombstone) =>
               isRemoved(tombstone, found.position, () => this.timeOf(line.text)),
@@ -111,7 +118,7 @@ export class LineLog {
     }
   }
 
-  /** The spots and times of all lines that are not let go of, oldest first. */
+  /** The positions and times of all lines that are not deleted, oldest first. */
   async listLines(): Promise<{ position: LinePosition; time: number }[]> {
     const tombstones = await this.readTombstones()
     const found: { position: LinePosition; time: number }[] = []
@@ -129,41 +136,41 @@ export class LineLog {
     return found
   }
 
-  /** Reads what was added since the last time. */
+  /** Updates the index of a file with the lines that were added since the last call. */
   private async indexOfFile(file: DayFile): Promise<FileIndex> {
     const stamp = await this.disk.stamp(file.path)
-    const same = `${stamp?.ino} ${stamp?.createdAt}`
-    let facts = this.fileIndexes.get(file.day)
-    if (facts === undefined || facts.file !== same) {
-      facts = { file: same, size: 0, starts: [], times: [] }
-      this.fileIndexes.set(file.day, facts)
+    const identity = `${stamp?.ino} ${stamp?.createdAt}`
+    let index = this.fileIndexes.get(file.day)
+    if (index === undefined || index.file !== identity) {
+      index = { file: identity, size: 0, starts: [], times: [] }
+      this.fileIndexes.set(file.day, index)
     }
-    if (file.isCompressed && facts.size > 0) return facts
+    if (file.isCompressed && index.size > 0) return index
     const source = await this.files.open(file)
-    if (source === undefined) return facts
+    if (source === undefined) return index
     try {
-      for await (const { start, next, text } of readForward(source, facts.size)) {
+      for await (const { start, next, text } of readForward(source, index.size)) {
         const time = this.timeOf(text)
-        facts.size = next
-        // What a killed writer left is no record.
+        index.size = next
+        // The partial line of a killed process is not a record.
         if (Number.isNaN(time)) continue
-        facts.starts.push(start)
-        facts.times.push(time)
+        index.starts.push(start)
+        index.times.push(time)
       }
     } finally {
       await source.close()
     }
-    return facts
+    return index
   }
 
-  /** Lets go of lines, which must be all before a spot, or those before it that are older. Holds the lock. */
+  /** Deletes all lines before a position, or those before it that are older. The caller holds the lock. */
   async removeBefore(position: LinePosition, older: number | null): Promise<void> {
     const added: Tombstone = { ...position, older }
-    const covered = (tombstone: Tombstone) =>
+    const isCovered = (tombstone: Tombstone) =>
       !isBefore(position, tombstone) &&
       (older === null || (tombstone.older !== null && tombstone.older <= older))
     const tombstones = [
-      ...(await this.readTombstones()).filter((tombstone) => !covered(tombstone)),
+      ...(await this.readTombstones()).filter((tombstone) => !isCovered(tombstone)),
       added,
     ].sort((a, b) => (isBefore(a, b) ? -1 : 1))
     await this.writeTombstones(tombstones)
@@ -174,7 +181,7 @@ export class LineLog {
       await this.files.remove(file)
       this.fileIndexes.delete(file.day)
     }
-    // A floor over nothing would only be in the way of what is added later.
+    // A tombstone without lines would only cover lines that are appended later.
     const left = (await this.files.list()).map(({ day }) => day)
     await this.writeTombstones(tombstones.filter((tombstone) => left.some((day) => day <= tombstone.day)))
   }

@@ -1,13 +1,13 @@
 import type { FileHandle } from 'node:fs/promises'
 
-/** Something with lines: a file, or what was packed in one. */
+/** A source of lines: a file, or the content of a compressed file. */
 export interface LineSource {
   readonly size: number
   read(offset: number, length: number): Promise<Buffer>
   close(): Promise<void>
 }
 
-/** A line, where it begins, and where the next one does. */
+/** A line, with its offset and that of the next line. */
 export interface TextLine {
   start: number
   next: number
@@ -34,7 +34,7 @@ export const fileSource = (file: FileHandle, size: number): LineSource => ({
   close: () => file.close(),
 })
 
-/** Whole lines from an offset on, which must be the beginning of one. What has no end yet is no line. */
+/** Reads complete lines from an offset on, which must be the start of a line. A line without a newline is not complete. */
 export async function* readForward(source: LineSource, from: number): AsyncGenerator<TextLine> {
   let start = from
   let rest: Buffer = Buffer.alloc(0)
@@ -54,10 +54,10 @@ export async function* readForward(source: LineSource, from: number): AsyncGener
   }
 }
 
-/** Whole lines that begin before an offset, the last first. */
+/** Reads the complete lines that begin before an offset, last line first. */
 export async function* readBackward(source: LineSource, before: number): AsyncGenerator<TextLine> {
   let read = Math.min(before, source.size)
-  /** What was read and belongs to a line whose beginning was not. Undefined until the end of a line was found. */
+  /** The end of a line whose beginning has not been read yet. Undefined until the first newline was found. */
   let rest: Buffer | undefined
   while (read > 0) {
     const length = Math.min(CHUNK_BYTES, read)
@@ -66,7 +66,7 @@ export async function* readBackward(source: LineSource, before: number): AsyncGe
     let block: Buffer = rest === undefined ? chunk : Buffer.concat([chunk, rest])
     let newline = block.lastIndexOf(NEWLINE)
     if (rest === undefined) {
-      // Behind the last newline lies what is not finished.
+      // The text after the last newline is not a complete line.
       if (newline < 0) continue
       block = block.subarray(0, newline)
       newline = block.lastIndexOf(NEWLINE)

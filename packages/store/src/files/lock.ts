@@ -2,8 +2,8 @@ import { HoldfastError } from 'holdfast'
 import { ProcessLock } from './process-lock.js'
 
 /**
- * What only one process may do at a time. Whoever wants in waits at a turnstile first, one at a time: a busy process that
- * comes back at once finds another one waiting there, and must let it go first.
+ * A lock between processes that is fair: a process acquires `fairnessLock` before it waits for `lock`. A busy process that
+ * returns at once finds `fairnessLock` held by a waiting process, and has to queue behind it.
  */
 export class FairFileLock {
   private queue: Promise<unknown> = Promise.resolve()
@@ -18,7 +18,7 @@ export class FairFileLock {
     this.lock = new ProcessLock(`${file}.held`)
   }
 
-  /** Does the work while nobody else does work under this lock, here or in another process. */
+  /** Runs the work while no other work runs under this lock, in this or another process. */
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
     if (this.isClosed) return Promise.reject(createClosedError(this.file))
     const run = this.queue.then(async () => {
@@ -35,7 +35,7 @@ export class FairFileLock {
     return run
   }
 
-  /** Fails where another process took the lock over from the work under way. @throws STORE_UNAVAILABLE */
+  /** @throws STORE_UNAVAILABLE if another process took over the lock from the running work */
   verify(): void {
     this.lock.verify()
   }
@@ -49,7 +49,7 @@ export class FairFileLock {
     }
   }
 
-  /** Waits for the work under way, and takes no more. */
+  /** Waits for running work and rejects new work. */
   async close(): Promise<void> {
     this.isClosed = true
     await this.queue
@@ -58,5 +58,5 @@ export class FairFileLock {
   }
 }
 
-const createClosedError = (place: string): HoldfastError =>
-  new HoldfastError('STORE_UNAVAILABLE', `the files store ${place} is closed; open it again`, { status: 503 })
+const createClosedError = (path: string): HoldfastError =>
+  new HoldfastError('STORE_UNAVAILABLE', `the files store ${path} is closed; open it again`, { status: 503 })

@@ -6,10 +6,10 @@ import { readForward } from './lines.js'
 import type { FairFileLock } from './lock.js'
 import { SerialQueue } from './serial-queue.js'
 
-/** After so many lines a file is written anew with the last of each row. */
+/** After this many appended lines a file is rewritten with the last version of each row. */
 const COMPACT_AFTER_LINES = 20_000
 
-/** Rows as lines of JSON in a file a day. A row is written again when it changes, and the last one counts. */
+/** Rows as lines of JSON in one file per day. A changed row is appended again, and its last version counts. */
 export class FilesMetrics implements MetricsStore {
   private readonly files: DayFiles
   private readonly queue: SerialQueue<readonly MetricsRow[], void>
@@ -46,13 +46,13 @@ export class FilesMetrics implements MetricsStore {
     const days = new Map<string, MetricsRow[]>()
     for (const row of rows) {
       const day = dayOf(new Date(row.start))
-      const held = days.get(day)
-      if (held === undefined) days.set(day, [row])
-      else held.push(row)
+      const sameDay = days.get(day)
+      if (sameDay === undefined) days.set(day, [row])
+      else sameDay.push(row)
     }
-    for (const [day, held] of days) {
-      await this.files.append(day, serializeRows(held))
-      const appended = (this.appendedLines.get(day) ?? 0) + held.length
+    for (const [day, sameDay] of days) {
+      await this.files.append(day, serializeRows(sameDay))
+      const appended = (this.appendedLines.get(day) ?? 0) + sameDay.length
       this.appendedLines.set(day, appended)
       if (appended < COMPACT_AFTER_LINES) continue
       this.appendedLines.delete(day)
@@ -98,15 +98,15 @@ export class FilesMetrics implements MetricsStore {
   expire(before: number): Promise<number> {
     return this.withStoreErrors(() =>
       this.lock.runExclusive(async () => {
-        let gone = 0
+        let deleted = 0
         for (const file of await this.files.list()) {
           if (Date.parse(file.day) >= before) break
           const rows = [...(await this.read(file)).values()]
           const kept = rows.filter(({ start }) => start >= before)
-          gone += rows.length - kept.length
+          deleted += rows.length - kept.length
           if (kept.length < rows.length) await this.rewrite(file, kept)
         }
-        return gone
+        return deleted
       }),
     )
   }
@@ -123,6 +123,6 @@ function parseRow(text: string): MetricsRow | undefined {
   try {
     return JSON.parse(text) as MetricsRow
   } catch {
-    return undefined // half a line, left by a writer that was killed
+    return undefined // a partial line of a process that was killed
   }
 }

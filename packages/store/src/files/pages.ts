@@ -4,25 +4,25 @@ import { matchesFilter, type RecordFilter } from '../filters.js'
 import type { Page, PageOptions } from '../store.js'
 import { FIRST_POSITION, type FoundLine, type LineLog, type LinePosition } from './line-log.js'
 
-/** What the filters of all journals can say. */
+/** The fields that the filters of all journals have. */
 export interface TimeRangeFilter extends PageOptions {
   from?: Date | undefined
   to?: Date | undefined
 }
 
-/** How a journal lies on disk. */
+/** The files of a journal. */
 export interface JournalLayout<T, F> {
   recordFilter: RecordFilter<T, F>
-  // oxlint-disable-next-line no-explicit-any -- a codec's type says its schema, which matters to nobody here
+  // oxlint-disable-next-line no-explicit-any -- the schema in the type of a codec is not used here
   codec: Codec<any>
-  /** The wire's field with the time of a record. */
+  /** The wire name of the field with the time of a record. */
   timeField: string
-  /** The folders, and which of them a record goes to. */
+  /** The folders, and the index of the folder that a record is written to. */
   folders: readonly string[]
   folderOf(record: T): number
-  /** The only folder that can hold what fits; undefined for any. */
+  /** The only folder that can contain matching records; undefined for all. */
   onlyFolder(filter: F): number | undefined
-  /** What the names of files begin with. */
+  /** The prefix of file names. */
   prefix: string
 }
 
@@ -33,10 +33,10 @@ interface PageHead<T> extends FoundLine {
   record: T
 }
 
-/** A page of a journal. Its cursor is a spot in each folder, so that what is appended meanwhile moves nothing. */
+/** Reads a page of a journal. Its cursor is a position in each folder, so that records appended meanwhile do not move it. */
 export async function listPage<T, F extends TimeRangeFilter>(
   logs: readonly LineLog[],
-  form: JournalLayout<T, F>,
+  layout: JournalLayout<T, F>,
   filter: F | undefined,
 ): Promise<Page<T>> {
   const { limit, isNewestFirst, after } = parsePaging(filter, 'newest', [''])
@@ -46,7 +46,7 @@ export async function listPage<T, F extends TimeRangeFilter>(
       : parsePositions(String(after[0]), logs.length, isNewestFirst)
   const items: T[] = []
   let cursor = ''
-  for await (const head of mergeLogs(logs, form, isNewestFirst, positions, filter)) {
+  for await (const head of mergeLogs(logs, layout, isNewestFirst, positions, filter)) {
     if (items.length === limit) return { items, cursor }
     items.push(head.record)
     positions[head.logIndex] = head.position
@@ -58,33 +58,37 @@ export async function listPage<T, F extends TimeRangeFilter>(
 
 const formatPosition = ({ day, offset }: LinePosition): string => `${day}:${offset}`
 
-function parsePositions(text: string, count: number, newest: boolean): LinePosition[] {
+function parsePositions(text: string, count: number, isNewestFirst: boolean): LinePosition[] {
   const positions = text.split('|').flatMap((part) => {
     const [, day = '', offset] = /^(\d{4}-\d\d-\d\d|):(\d{1,15})$/.exec(part) ?? []
     if (offset === undefined) return []
     return day === '' ? FIRST_POSITION : { day, offset: Number(offset) }
   })
-  // A cursor of another list is refused in the words that all lists have for it.
+  // A cursor of another list is rejected with the same error as in all lists.
   if (positions.length !== count)
-    parsePaging({ cursor: encodeCursor(newest, []), order: newest ? 'newest' : 'oldest' }, 'newest', [''])
+    parsePaging(
+      { cursor: encodeCursor(isNewestFirst, []), order: isNewestFirst ? 'newest' : 'oldest' },
+      'newest',
+      [''],
+    )
   return positions
 }
 
-/** Records that fit, over all folders, by time; each folder's in the order they came. */
+/** Yields matching records of all folders by time, those of one folder in the order of insertion. */
 async function* mergeLogs<T, F extends TimeRangeFilter>(
   logs: readonly LineLog[],
-  form: JournalLayout<T, F>,
-  newest: boolean,
+  layout: JournalLayout<T, F>,
+  isNewestFirst: boolean,
   positions: readonly LinePosition[],
   filter: F | undefined,
 ): AsyncGenerator<PageHead<T>> {
-  const only = filter && form.onlyFolder(filter)
+  const only = filter && layout.onlyFolder(filter)
   const walks = logs.map((log, i) =>
     matchingRecords(
       log,
       i,
-      form,
-      newest,
+      layout,
+      isNewestFirst,
       only === undefined || only === i ? positions[i] : undefined,
       filter,
     ),
@@ -92,7 +96,11 @@ async function* mergeLogs<T, F extends TimeRangeFilter>(
   const next = async (i: number) => (await walks[i]?.next())?.value as PageHead<T> | undefined
   try {
     const heads = await Promise.all(walks.map((_, i) => next(i)))
-    for (let best = pickNext(heads, newest); best !== undefined; best = pickNext(heads, newest)) {
+    for (
+      let best = pickNext(heads, isNewestFirst);
+      best !== undefined;
+      best = pickNext(heads, isNewestFirst)
+    ) {
       yield best
       heads[best.logIndex] = await next(best.logIndex)
     }
@@ -101,44 +109,47 @@ async function* mergeLogs<T, F extends TimeRangeFilter>(
   }
 }
 
-/** Of records of one time, those of the later folder are the newer ones, so that both orders mirror each other. */
-function pickNext<T>(heads: readonly (PageHead<T> | undefined)[], newest: boolean): PageHead<T> | undefined {
+/** Records of a later folder are newer than those of an earlier one with the same time, so that both orders mirror each other. */
+function pickNext<T>(
+  heads: readonly (PageHead<T> | undefined)[],
+  isNewestFirst: boolean,
+): PageHead<T> | undefined {
   return heads.reduce((best, head) => {
     if (best === undefined || head === undefined) return best ?? head
-    return (newest ? head.time >= best.time : head.time < best.time) ? head : best
+    return (isNewestFirst ? head.time >= best.time : head.time < best.time) ? head : best
   }, undefined)
 }
 
 async function* matchingRecords<T, F extends TimeRangeFilter>(
   log: LineLog,
   index: number,
-  form: JournalLayout<T, F>,
-  newest: boolean,
+  layout: JournalLayout<T, F>,
+  isNewestFirst: boolean,
   position: LinePosition | undefined,
   filter: F | undefined,
 ): AsyncGenerator<PageHead<T>> {
   if (position === undefined) return
   const needles = requiredTexts(filter)
-  for await (const found of log.walk(newest, position)) {
-    if (!needles.every((some) => some.some((needle) => found.text.includes(needle)))) continue
-    const record = decodeLine(form, found.text)
+  for await (const found of log.walk(isNewestFirst, position)) {
+    if (!needles.every((alternatives) => alternatives.some((needle) => found.text.includes(needle)))) continue
+    const record = decodeLine(layout, found.text)
     if (record === undefined) continue
-    if (filter !== undefined && !matchesFilter(form.recordFilter, record, filter)) continue
-    yield { ...found, logIndex: index, time: form.recordFilter.timeOf(record).getTime(), record }
+    if (filter !== undefined && !matchesFilter(layout.recordFilter, record, filter)) continue
+    yield { ...found, logIndex: index, time: layout.recordFilter.timeOf(record).getTime(), record }
   }
 }
 
-/** The record of a line; undefined for half a line, left by a writer that was killed. */
-export function decodeLine<T, F>(form: JournalLayout<T, F>, text: string): T | undefined {
+/** The record of a line; undefined for the partial line of a killed process. */
+export function decodeLine<T, F>(layout: JournalLayout<T, F>, text: string): T | undefined {
   try {
-    const decoded = form.codec.safeDecode(JSON.parse(text))
+    const decoded = layout.codec.safeDecode(JSON.parse(text))
     return decoded.success ? (decoded.data as T) : undefined
   } catch {
     return undefined
   }
 }
 
-/** The time of a line without reading all of it: the field stands before anything of the user's. NaN for half a line. */
+/** The time of a line without parsing it: the field is before all fields with texts of users. NaN for a partial line. */
 export function parseTime(text: string, timeField: string): number {
   const opening = `"${timeField}":"`
   const found = text.indexOf(opening)
@@ -149,7 +160,7 @@ export function parseTime(text: string, timeField: string): number {
 
 const NON_TEXT_FILTERS = new Set(['limit', 'cursor', 'order', 'after'])
 
-/** What the text of a line must hold to fit: one of each. It spares the reading of most lines that do not. */
+/** Texts of which a matching line must contain one per list. Most lines that do not match need not be parsed. */
 function requiredTexts(filter: object | undefined): string[][] {
   return Object.entries(filter ?? {}).flatMap(([key, value]: [string, unknown]) => {
     if (NON_TEXT_FILTERS.has(key)) return []

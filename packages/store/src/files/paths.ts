@@ -1,31 +1,31 @@
 import { createHash } from 'node:crypto'
 
-/** The longest name that is written out; file systems take 255 bytes, and a suffix needs room. */
+/** The longest name without a hash. File systems allow 255 bytes, and a suffix is added. */
 const MAX_NAME_LENGTH = 200
 const TRUNCATED_LENGTH = 150
 
-/** Names that Windows gives to devices, whatever follows a dot. */
+/** Device names of Windows, with any extension. */
 const WINDOWS_DEVICE_PATTERN = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
 
 const escapeBytes = (bytes: Uint8Array) =>
   [...bytes].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
 
-/** Half of a surrogate pair has no bytes of its own. */
+/** A lone surrogate has no UTF-8 bytes, so its code is written. */
 const escapeCharacter = (character: string) =>
   /^[\ud800-\udfff]$/.test(character)
     ? `%u${character.charCodeAt(0).toString(16)}`
     : escapeBytes(Buffer.from(character))
 
 /**
- * A name as one part of a path, which is the name itself where it is an ordinary one: what is no letter, digit, inner dot or
- * one of `_-@%!~'()` becomes percent signs and digits, as in a URL. None is hidden, a device, or leads elsewhere. Long names
- * end in their hash. Two names may share a part, and more do where the file system takes capitals for small letters: who
- * makes a file sees to it that it is nobody else's.
+ * Converts a name to one segment of a path. Letters, digits, inner dots and `_-@%!~'()` are kept, and all other characters are
+ * percent-encoded, as in a URL. The result is never hidden, a device, or a path to another folder. A long name ends with its
+ * hash. Two names can have the same segment, especially in a file system that is not case-sensitive: the caller must check that
+ * the path is free.
  */
 export function toPathSegment(name: string): string {
   const part = Array.from(name, (character, i) => {
-    const dot = character === '.' && i > 0 && i < name.length - 1
-    return dot || /^[A-Za-z0-9_@%!~'()-]$/.test(character) ? character : escapeCharacter(character)
+    const isInnerDot = character === '.' && i > 0 && i < name.length - 1
+    return isInnerDot || /^[A-Za-z0-9_@%!~'()-]$/.test(character) ? character : escapeCharacter(character)
   }).join('')
   if (part === '') return '%'
   if (part.length > MAX_NAME_LENGTH)

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** Whether a process lives, as far as this one can know. */
+/** Whether a process is alive, as far as this process can find out. */
 export type Liveness = 'alive' | 'dead' | 'unknown'
 
 const UNKNOWN = '-'
 
-/** What a file or link of the system says; `-` where there is none. */
+/** The content of a system file or link; `-` if it does not exist. */
 function readSystem(read: () => string): string {
   try {
     return read().trim() || UNKNOWN
@@ -16,7 +16,7 @@ function readSystem(read: () => string): string {
   }
 }
 
-/** State and start time of a process of Linux: the third and the 22nd field, after a name that may hold anything. */
+/** State and start time of a process on Linux: fields 3 and 22, after a name that can contain any character. */
 function readProcessStat(pid: string): { state: string; startedAt: string } | undefined {
   const text = readSystem(() => readFileSync(`/proc/${pid}/stat`, 'latin1'))
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -27,7 +27,7 @@ function readProcessStat(pid: string): { state: string; startedAt: string } | un
 const shortHash = (text: string): string =>
   text === UNKNOWN ? text : createHash('sha256').update(text).digest('hex').slice(0, 10)
 
-/** Which process it is: number and start, the boot of its machine, the namespace of its number, and a hash of the host name. */
+/** Identifies a process: its number and start time, the boot id of its machine, its pid namespace, and a hash of the host name. */
 interface Identity {
   readonly pid: string
   readonly startedAt: string
@@ -47,7 +47,7 @@ const THIS_IDENTITY: Identity = {
 const formatIdentity = ({ pid, startedAt, boot, namespace, host }: Identity): string =>
   [pid, startedAt, boot, namespace, host].join(' ')
 
-/** This process, as it is written down. The host name at the end is for people. */
+/** The identity of this process as text. The host name at the end is for people. */
 export const THIS_PROCESS = `${formatIdentity(THIS_IDENTITY)} ${hostname()}`
 
 function parseIdentity(text: string): Identity | undefined {
@@ -56,7 +56,7 @@ function parseIdentity(text: string): Identity | undefined {
   return { pid, startedAt, boot, namespace, host } as Identity
 }
 
-/** Whether a process of that number exists. One of another user's does, though it may not be sent a signal. */
+/** Whether a process with this number exists. A process of another user exists too, although it cannot be signaled. */
 function hasProcess(pid: string): boolean {
   try {
     process.kill(Number(pid), 0)
@@ -66,23 +66,23 @@ function hasProcess(pid: string): boolean {
   }
 }
 
-/** Whether the process lives that was written down. */
+/** Whether the process that the text identifies is alive. */
 export function livenessOf(text: string, self: Identity = THIS_IDENTITY): Liveness {
   const owner = parseIdentity(text)
   if (owner === undefined) return 'unknown'
-  // A process number means something only to the processes of one machine, one boot and one namespace.
+  // A process number is meaningful only on the same machine, in the same boot and the same namespace.
   if (owner.boot !== self.boot || owner.namespace !== self.namespace) return 'unknown'
   const isLinux = self.boot !== UNKNOWN
   if (isLinux ? self.namespace === UNKNOWN : owner.host !== self.host) return 'unknown'
   if (!hasProcess(owner.pid)) return 'dead'
   const stat = readProcessStat(owner.pid)
-  // Without a start time it may be another process that was given the number of one that has ended.
+  // Without a start time it may be another process that has reused the number.
   if (stat === undefined || owner.startedAt === UNKNOWN) return 'unknown'
   const hasEnded = stat.state === 'Z' || stat.state === 'X'
   return hasEnded || stat.startedAt !== owner.startedAt ? 'dead' : 'alive'
 }
 
-/** The process that was written down, for messages. What is not the name of a host is left out. */
+/** Describes a process for messages. A host name with unexpected characters is left out. */
 export function describeProcess(text: string): string {
   const owner = parseIdentity(text)
   if (owner === undefined) return 'an unknown process'

@@ -15,29 +15,29 @@ import { systemClock } from 'holdfast/internal'
 import { createUnavailableError, systemErrorCode } from './disk.js'
 import { describeProcess, livenessOf, THIS_PROCESS } from './process-identity.js'
 
-/** How long to try while another process holds it, and the longest pause between two tries. */
+/** How long to wait while another process holds the lock, and the longest pause between two attempts. */
 const ACQUIRE_TIMEOUT_MS = 30_000
 const MAX_PAUSE_MS = 4
 
-/** How often a holder is looked at whose lock is waited for. */
+/** How often the holder of a lock is checked while another process waits for it. */
 const LIVENESS_INTERVAL_MS = 50
 
-/** The lease of a holder whose life cannot be checked: without a heartbeat for so long, its lock may be taken over. */
+/** If the holder cannot be checked, its lock can be taken over after this time without a heartbeat. */
 const HEARTBEAT_MS = 2000
 const HEARTBEAT_TIMEOUT_MS = 10_000
 
 const sleep = (ms: number) => new Promise<void>((resolve) => systemClock.setTimer(resolve, ms))
 
-/** What is in the folder of a lock: `7` is the claim of the seventh holder, `7.free` says that it has released the lock. */
-const ENTRY = /^(\d+)(\.free)?$/
+/** The files in the folder of a lock: `7` is the claim of the seventh holder, `7.free` means that it has released the lock. */
+const CLAIM_PATTERN = /^(\d+)(\.free)?$/
 
-/** What the names of files begin with that say who a process is. */
-const OWNER = 'owner-'
+/** The prefix of files that identify a process. */
+const OWNER_PREFIX = 'owner-'
 
-/** The holder that was seen last, and what is known of it. */
-interface Observed {
+/** The last observed holder. */
+interface ObservedHolder {
   readonly generation: number
-  /** When it is looked at again. */
+  /** When it is checked again. */
   next: number
   isDead: boolean
   heartbeat: number
@@ -45,58 +45,58 @@ interface Observed {
 }
 
 /**
- * A lock between processes that ends with the process that holds it. Node.js has no lock of the operating system, so a holder
- * says who it is, and one that waits looks whether that process still lives.
+ * A lock between processes that ends with the process that holds it. Node.js has no access to locks of the operating system, so a
+ * holder writes its identity, and a waiting process checks whether the holder is still alive.
  *
- * Holders are numbered. One claims the lock by making the entry of the next number, which the file system lets only one do, after
- * the holder before has released it or has died. The entry with the highest number is never deleted, so that one who claims
- * an old number by mistake sees afterwards that it came too late.
+ * Holders are numbered. A process claims the lock by creating the file of the next number, which only one process can do, after
+ * the previous holder has released the lock or has died. The file with the highest number is never deleted, so that a process
+ * that claims an outdated number detects it afterwards.
  *
- * An entry is another name of a file that says who the process is: it is made in one step, and needs no space on a full disk.
+ * A claim is a hard link to the file that identifies the process: it is created atomically, and needs no space on a full disk.
  *
- * A holder that was stopped may lose the lock to a process that cannot see it. The number is the fencing token: before each change
- * a holder calls {@link verify}, which fails once there is a higher number.
+ * A stopped holder can lose the lock to a process that cannot check it. The number is the fencing token: before each change a
+ * holder calls {@link verify}, which fails once there is a higher number.
  */
 export class ProcessLock {
   private readonly folder: string
   private generation: number | undefined = undefined
-  /** What this process released last: while it is the last of all, nobody else need be looked for. */
+  /** The last number that this process released. If no other process has claimed the lock since, no search is needed. */
   private releasedGeneration: number | undefined = undefined
   private heartbeat: unknown = undefined
-  private observed: Observed | undefined = undefined
-  /** The file that says who this process is. */
+  private observed: ObservedHolder | undefined = undefined
+  /** The file that identifies this process. */
   private owner: string | undefined = undefined
 
   constructor(folder: string) {
     this.folder = folder
   }
 
-  /** @throws STORE_UNAVAILABLE where the folder cannot be used, or another process holds the lock for too long */
+  /** @throws STORE_UNAVAILABLE if the folder cannot be used, or another process holds the lock for too long */
   async acquire(): Promise<void> {
-    const began = systemClock.now()
+    const startedAt = systemClock.now()
     for (let wait = 1; !this.tryAcquire(); wait = Math.min(MAX_PAUSE_MS, wait * 2)) {
-      if (systemClock.now() - began > ACQUIRE_TIMEOUT_MS) throw this.heldTooLong()
+      if (systemClock.now() - startedAt > ACQUIRE_TIMEOUT_MS) throw this.createTimeoutError()
       await sleep(wait)
     }
   }
 
-  /** Takes it if nobody has it. @throws STORE_UNAVAILABLE where the folder cannot be used */
+  /** Acquires the lock if it is free. @throws STORE_UNAVAILABLE if the folder cannot be used */
   tryAcquire(): boolean {
-    // The one before could not be released yet.
+    // The previous claim could not be released yet.
     if (this.generation !== undefined) return false
     try {
-      const before = this.releasedGeneration ?? this.claimable()
+      const previous = this.releasedGeneration ?? this.findFreeGeneration()
       this.releasedGeneration = undefined
-      return before !== undefined && this.claim(before + 1)
+      return previous !== undefined && this.claim(previous + 1)
     } catch (error) {
       throw createUnavailableError(this.folder, error)
     }
   }
 
-  /** Whether somebody has it now. */
+  /** Whether a process holds the lock now. */
   isHeld(): boolean {
     try {
-      return this.claimable() === undefined
+      return this.findFreeGeneration() === undefined
     } catch (error) {
       throw createUnavailableError(this.folder, error)
     }
@@ -114,7 +114,7 @@ export class ProcessLock {
     )
   }
 
-  /** Whether no other process has claimed the lock after a holder: one that does makes its entry, then deletes the earlier ones. */
+  /** Whether no other process has claimed the lock since. Such a process creates its own claim, then deletes the earlier ones. */
   private isLast(generation: number): boolean {
     return this.has(`${generation}`) && !this.has(`${generation + 1}`)
   }
@@ -123,13 +123,13 @@ export class ProcessLock {
     return statSync(join(this.folder, name), { throwIfNoEntry: false }) !== undefined
   }
 
-  /** Removes what is of no use without this lock. */
+  /** Deletes the file that identifies this process. */
   close(): void {
     if (this.owner === undefined || this.generation !== undefined) return
     try {
       removeFile(this.owner)
     } catch {
-      // The next process that uses the lock removes it.
+      // The next process that uses the lock deletes it.
     }
     this.owner = undefined
   }
@@ -145,7 +145,7 @@ export class ProcessLock {
       }
       this.createEntry(`${generation}.free`)
     } catch (error) {
-      // It stays held meanwhile: nothing is at stake but time.
+      // The lock stays held, and the release is retried.
       if (systemErrorCode(error) !== 'ENOENT') {
         this.heartbeat = systemClock.setTimer(() => this.release(), HEARTBEAT_MS)
         return
@@ -155,8 +155,8 @@ export class ProcessLock {
     this.releasedGeneration = generation
   }
 
-  /** The number of the last holder, 0 where there was none; undefined while that one has the lock. */
-  private claimable(): number | undefined {
+  /** The number of the last holder, 0 without one; undefined while it holds the lock. */
+  private findFreeGeneration(): number | undefined {
     const { generation, isReleased } = lastOf(this.names())
     return generation === 0 || isReleased || this.isDead(generation) ? generation : undefined
   }
@@ -165,20 +165,20 @@ export class ProcessLock {
     if (!this.createEntry(`${generation}`)) return false
     const names = this.names()
     const last = lastOf(names)
-    const before = generation - 1
-    const isInOrder = before === 0 || names.includes(`${before}`) || names.includes(`${before}.free`)
-    // Others had their turns between the look and the claim, or the folder was emptied.
+    const previous = generation - 1
+    const isInOrder = previous === 0 || names.includes(`${previous}`) || names.includes(`${previous}.free`)
+    // Other processes held the lock between the check and the claim, or the folder was emptied.
     if (last.generation > generation || last.isReleased || !isInOrder) {
       removeFile(join(this.folder, `${generation}`))
       return false
     }
     this.generation = generation
-    // Entries of earlier holders are of no use any more.
+    // Claims of earlier holders are not needed any more.
     for (const name of names) {
-      const digits = ENTRY.exec(name)?.[1]
+      const digits = CLAIM_PATTERN.exec(name)?.[1]
       if (digits !== undefined && Number(digits) < generation) removeFile(join(this.folder, name))
     }
-    this.beat(join(this.folder, `${generation}`))
+    this.scheduleHeartbeat(join(this.folder, `${generation}`))
     return true
   }
 
@@ -187,18 +187,18 @@ export class ProcessLock {
       return readdirSync(this.folder)
     } catch (error) {
       if (systemErrorCode(error) !== 'ENOENT') throw error
-      // Not the folders above it: where those are gone, the store is.
+      // Its parent folders are not created: without them the store is gone.
       try {
         mkdirSync(this.folder, { mode: 0o700 })
       } catch (failure) {
-        // Another process was first.
+        // Another process has created it.
         if (systemErrorCode(failure) !== 'EEXIST') throw failure
       }
       return []
     }
   }
 
-  /** Makes an entry in the name of this process; false where there is one already. */
+  /** Creates a claim of this process; false if the file exists already. */
   private createEntry(name: string): boolean {
     const path = join(this.folder, name)
     for (let isSecond = false; ; isSecond = true) {
@@ -209,7 +209,7 @@ export class ProcessLock {
       } catch (error) {
         const code = systemErrorCode(error)
         if (code === 'EEXIST') return false
-        if (NO_LINKS.has(code)) return createFile(path)
+        if (NO_HARD_LINK_CODES.has(code)) return createFile(path)
         if (code !== 'ENOENT' || isSecond) throw error
         this.owner = undefined
       }
@@ -219,14 +219,14 @@ export class ProcessLock {
   private createOwner(): string {
     for (const name of this.names()) {
       const path = join(this.folder, name)
-      if (name.startsWith(OWNER) && livenessOf(readFile(path) ?? '') === 'dead') removeFile(path)
+      if (name.startsWith(OWNER_PREFIX) && livenessOf(readFile(path) ?? '') === 'dead') removeFile(path)
     }
-    const path = join(this.folder, OWNER + randomUUID())
+    const path = join(this.folder, OWNER_PREFIX + randomUUID())
     createFile(path)
     return path
   }
 
-  /** Whether the process died that holds the lock, as far as that can be known from here. */
+  /** Whether the holder of the lock has died, as far as this process can find out. */
   private isDead(generation: number): boolean {
     const now = systemClock.now()
     let { observed } = this
@@ -242,7 +242,7 @@ export class ProcessLock {
     observed.next = now + LIVENESS_INTERVAL_MS
     const path = join(this.folder, `${generation}`)
     const owner = readFile(path)
-    // It was just replaced by another.
+    // The claim was just replaced by that of another process.
     if (owner === undefined) return false
     const liveness = livenessOf(owner)
     observed.isDead =
@@ -250,7 +250,7 @@ export class ProcessLock {
     return observed.isDead
   }
 
-  private hasHeartbeat(path: string, observed: Observed, now: number): boolean {
+  private hasHeartbeat(path: string, observed: ObservedHolder, now: number): boolean {
     const heartbeat = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN
     if (heartbeat !== observed.heartbeat) {
       observed.heartbeat = heartbeat
@@ -259,21 +259,21 @@ export class ProcessLock {
     return now - observed.heartbeatSeenAt < HEARTBEAT_TIMEOUT_MS
   }
 
-  /** Says from time to time that this process lives, for those who cannot see it. */
-  private beat(path: string): void {
+  /** Updates the modification time of the claim periodically, for processes that cannot check this one. */
+  private scheduleHeartbeat(path: string): void {
     this.heartbeat = systemClock.setTimer(() => {
       const at = systemClock.wall() / 1000
       try {
         utimesSync(path, at, at)
       } catch {
-        // Those who can see this process need no heartbeat.
+        // Processes that can check this one do not need a heartbeat.
       }
-      this.beat(path)
+      this.scheduleHeartbeat(path)
     }, HEARTBEAT_MS)
     ;(this.heartbeat as { unref?(): void }).unref?.()
   }
 
-  private heldTooLong(): HoldfastError {
+  private createTimeoutError(): HoldfastError {
     const holder = readFile(join(this.folder, `${lastOf(this.names()).generation}`)) ?? ''
     return new HoldfastError(
       'STORE_UNAVAILABLE',
@@ -288,7 +288,7 @@ function lastOf(names: readonly string[]): { generation: number; isReleased: boo
   let generation = 0
   let isReleased = false
   for (const name of names) {
-    const [, digits, free] = ENTRY.exec(name) ?? []
+    const [, digits, free] = CLAIM_PATTERN.exec(name) ?? []
     const number = Number(digits)
     if (digits === undefined || number < generation) continue
     isReleased = free !== undefined || (number === generation && isReleased)
@@ -297,10 +297,10 @@ function lastOf(names: readonly string[]): { generation: number; isReleased: boo
   return { generation, isReleased }
 }
 
-/** File systems without hard links have a file of its own for each entry. */
-const NO_LINKS = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
+/** Errors of file systems without hard links, in which each claim is a separate file. */
+const NO_HARD_LINK_CODES = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
 
-/** Makes a file that says who this process is; false where there is one already. */
+/** Creates a file that identifies this process; false if it exists already. */
 function createFile(path: string): boolean {
   try {
     writeFileSync(path, THIS_PROCESS, { flag: 'wx', mode: 0o600 })
@@ -311,7 +311,7 @@ function createFile(path: string): boolean {
   }
 }
 
-/** What a file says; undefined where it is gone. */
+/** The content of a file; undefined if it does not exist. */
 function readFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')

@@ -4,13 +4,13 @@ import { fileSource } from './lines.js'
 const ARRAY_END = '\n]\n'
 
 /**
- * The ids of all entries that were ever completed: one JSON array, an id a line. An id is added by writing over the
- * closing bracket, so that adding costs the same however many there are; what a killed writer left half-done is passed
- * over by readers and written over by the next writer.
+ * The ids of all entries that were ever completed: one JSON array with one id per line. An id is added by overwriting the closing
+ * bracket, so that the cost does not depend on the number of ids. Readers ignore the partial line of a killed process, and the
+ * next write overwrites it.
  */
 export class ProcessedIds {
   private readonly ids = new Set<string>()
-  /** Where the last whole id ends; -1 where the file is not laid out as ours is, and must be written anew. */
+  /** The offset after the last complete id; -1 if the file has another layout and must be rewritten. */
   private end = -1
   private size = -1
   private readonly disk: Disk
@@ -27,13 +27,13 @@ export class ProcessedIds {
     return this.ids.has(id)
   }
 
-  /** Reads what others have added. */
+  /** Reads the ids that other processes have added. */
   async refresh(): Promise<void> {
     const size = (await this.disk.stamp(this.path))?.size ?? -1
     if (size === this.size) return
-    const grown = this.end > 1 && size > this.size
+    const hasGrown = this.end > 1 && size > this.size
     this.size = size
-    if (grown && this.readLines(await this.textFrom(this.end), this.end)) return
+    if (hasGrown && this.readLines(await this.textFrom(this.end), this.end)) return
     const text = await this.textFrom(0)
     if (!text.startsWith('[') || !this.readLines(text.slice(1), 1)) this.readAnyArray(text)
   }
@@ -49,7 +49,7 @@ export class ProcessedIds {
     }
   }
 
-  /** Reads lines from where the last whole id ended. False where they are not laid out as ours are. */
+  /** Reads lines after the last complete id. False if the file has another layout. */
   private readLines(text: string, from: number): boolean {
     const [first, ...lines] = text.split('\n')
     if (first !== '' && first !== ',') return false
@@ -57,7 +57,7 @@ export class ProcessedIds {
     for (const [i, line] of lines.entries()) {
       const [id, length] = parseIdLine(line)
       if (id === undefined) {
-        // A bracket ends the list, and half a line can only be the last.
+        // A bracket ends the list, and only the last line can be partial.
         if (line !== ']' && i < lines.length - 1) return false
         break
       }
@@ -68,22 +68,22 @@ export class ProcessedIds {
     return true
   }
 
-  /** A list that somebody else wrote, as any JSON array. */
+  /** Reads a JSON array in any layout, for a file that another program wrote. */
   private readAnyArray(text: string): void {
     this.end = -1
     if (text === '') return
     try {
       const ids: unknown = JSON.parse(text)
-      if (!Array.isArray(ids)) throw new TypeError('it is no array')
+      if (!Array.isArray(ids)) throw new TypeError('expected an array')
       for (const id of ids) if (typeof id === 'string') this.ids.add(id)
     } catch (error) {
       this.warn(
-        `${this.path} is not a list of ids (${String(error)}); it is made anew from completed entries`,
+        `${this.path} is not a list of ids (${String(error)}); it is rebuilt from the completed entries`,
       )
     }
   }
 
-  /** Adds ids that are not there yet. Whoever calls it holds the lock and has refreshed. */
+  /** Adds new ids. The caller holds the lock and has called {@link refresh}. */
   async add(ids: readonly string[]): Promise<void> {
     const added = [...new Set(ids)].filter((id) => !this.ids.has(id))
     if (added.length === 0) return
@@ -107,7 +107,7 @@ export class ProcessedIds {
   }
 }
 
-/** The id of a line and its length in bytes; no id for the closing bracket and for half a line. */
+/** The id in a line and its length in bytes; no id for the closing bracket and for a partial line. */
 function parseIdLine(line: string): [id: string | undefined, length: number] {
   const text = line.slice(0, line.lastIndexOf('"') + 1)
   try {

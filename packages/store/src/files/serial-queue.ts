@@ -1,4 +1,4 @@
-/** Something asked for, with those who wait for it. */
+/** A queued item with the promise of its caller. */
 interface PendingItem<T, R> {
   item: T
   resolve(result: R): void
@@ -6,8 +6,8 @@ interface PendingItem<T, R> {
 }
 
 /**
- * Work that is done together: what is asked while a batch is under way waits and is done in the next, so that many
- * callers share one lock and one flush. `work` answers each in turn, with an Error for one that is refused.
+ * Processes items in batches, one batch at a time. Items that are added while a batch is running go into the next one, so that
+ * many callers share one lock and one flush. `work` returns one result per item, an Error for an item that failed.
  */
 export class SerialQueue<T, R> {
   private pending: PendingItem<T, R>[] = []
@@ -25,13 +25,13 @@ export class SerialQueue<T, R> {
     })
   }
 
-  /** Until nothing is under way. */
+  /** Resolves when no batch is running. */
   async whenIdle(): Promise<void> {
     while (this.running !== undefined) await this.running
   }
 
   private async run(): Promise<void> {
-    // Whoever asks in the same turn of the event loop comes along.
+    // Items that are added in the same turn of the event loop go into the first batch.
     await Promise.resolve()
     while (this.pending.length > 0) {
       const batch = this.pending

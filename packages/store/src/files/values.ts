@@ -3,7 +3,7 @@ import { serializeValue } from '../payload.js'
 import type { ValueStore } from '../store.js'
 import type { JsonFile } from './json-file.js'
 
-/** Named values, in one file. */
+/** Named values in one file. */
 export class FilesValues implements ValueStore {
   private readonly file: JsonFile
 
@@ -17,11 +17,11 @@ export class FilesValues implements ValueStore {
 
   async set(key: string, value: unknown): Promise<void> {
     const copy: unknown = JSON.parse(serializeValue(key, value))
-    await this.file.change((held) => held.set(key, copy))
+    await this.file.change((table) => table.set(key, copy))
   }
 
   async delete(key: string): Promise<void> {
-    await this.file.change((held) => held.delete(key))
+    await this.file.change((table) => table.delete(key))
   }
 
   async list(prefix: string): Promise<{ key: string; value: unknown }[]> {

@@ -4,15 +4,15 @@ import type { EntryFiles, FileEntry } from './entry-files.js'
 import type { EntryPath } from './entry-path.js'
 import { forEachConcurrent } from './for-each.js'
 
-/** An entry as it is to be written; undefined where its file is to go. */
+/** An entry that will be written; undefined if its file will be deleted. */
 interface PendingWrite {
-  slot: FileEntry
+  indexed: FileEntry
   entry: DeadLetter | undefined
 }
 
 /**
- * Changes that are made together, under the lock: decided one after the other on the index, each seeing those before
- * it, then written side by side. An entry that several of them change is written once.
+ * Changes that are written together under the lock. They are applied to the index one after the other, so that each sees those
+ * before it, and then written concurrently. An entry that several of them change is written once.
  */
 export class WriteTransaction {
   private readonly pendingWrites = new Map<string, PendingWrite>()
@@ -26,7 +26,7 @@ export class WriteTransaction {
     this.entries = entries
   }
 
-  /** Does one piece of work and tells which entries it rests on. */
+  /** Runs one piece of work and returns the ids of the entries that it has read or changed. */
   async runWork<R>(
     work: (transaction: WriteTransaction) => Promise<R>,
   ): Promise<{ result: R; touched: ReadonlySet<string> }> {
@@ -35,62 +35,62 @@ export class WriteTransaction {
     return { result, touched: this.touchedIds }
   }
 
-  /** The entry of an id with its place; undefined where there is none. */
-  async find(id: string): Promise<{ slot: FileEntry; entry: DeadLetter } | undefined> {
-    const slot = this.entries.index.get(id)
-    if (slot === undefined) return undefined
-    const entry = await this.read(slot)
-    if (entry !== undefined) return { slot, entry }
-    this.entries.remove(slot)
+  /** Finds an entry by id; undefined if it does not exist. */
+  async find(id: string): Promise<{ indexed: FileEntry; entry: DeadLetter } | undefined> {
+    const indexed = this.entries.index.get(id)
+    if (indexed === undefined) return undefined
+    const entry = await this.read(indexed)
+    if (entry !== undefined) return { indexed, entry }
+    this.entries.remove(indexed)
     return undefined
   }
 
-  /** The entry at a place, as the work before has left it; undefined where its file has gone. */
-  async read(slot: FileEntry): Promise<DeadLetter | undefined> {
-    this.touchedIds.add(slot.id)
-    return this.pendingWrites.get(slot.id)?.entry ?? this.entries.read(slot)
+  /** Reads an entry with the pending changes of this transaction; undefined if its file is gone. */
+  async read(indexed: FileEntry): Promise<DeadLetter | undefined> {
+    this.touchedIds.add(indexed.id)
+    return this.pendingWrites.get(indexed.id)?.entry ?? this.entries.read(indexed)
   }
 
-  /** Adds an entry that is not there yet. */
+  /** Adds a new entry. */
   async add(entry: DeadLetter): Promise<DeadLetter> {
-    const place = await this.entries.reserve(entry, this.reservedPaths)
-    return this.put(entry, this.entries.nextSequence(), undefined, place)
+    const path = await this.entries.reserve(entry, this.reservedPaths)
+    return this.put(entry, this.entries.nextSequence(), undefined, path)
   }
 
   put(entry: DeadLetter, sequence: number, owner?: string, reserved?: EntryPath): DeadLetter {
-    const slot = this.entries.put(entry, sequence, owner, reserved)
-    this.pendingWrites.set(slot.id, { slot, entry })
-    this.touchedIds.add(slot.id)
-    if (entry.status === 'completed') this.completed.push(slot.id)
+    const indexed = this.entries.put(entry, sequence, owner, reserved)
+    this.pendingWrites.set(indexed.id, { indexed, entry })
+    this.touchedIds.add(indexed.id)
+    if (entry.status === 'completed') this.completed.push(indexed.id)
     return entry
   }
 
-  remove(slot: FileEntry): void {
-    this.entries.remove(slot)
-    this.pendingWrites.set(slot.id, { slot, entry: undefined })
-    this.touchedIds.add(slot.id)
+  remove(indexed: FileEntry): void {
+    this.entries.remove(indexed)
+    this.pendingWrites.set(indexed.id, { indexed, entry: undefined })
+    this.touchedIds.add(indexed.id)
   }
 
-  /** Writes it all. Where single entries fail, those that rest on them are told by {@link failureOf}. */
+  /** Writes all changes. {@link failureOf} returns the failures of single entries. */
   async commit(): Promise<void> {
     if (this.pendingWrites.size === 0) return
     const { entries } = this
-    const drafts = [...this.pendingWrites.values()]
-    const folders = new Set(drafts.map(({ slot }) => slot.folder))
-    await entries.changes.append(drafts.map(({ slot }) => [slot.folder, slot.name]))
-    await forEachConcurrent(drafts, async ({ slot, entry }) => {
+    const writes = [...this.pendingWrites.values()]
+    const folders = new Set(writes.map(({ indexed }) => indexed.folder))
+    await entries.changes.append(writes.map(({ indexed }) => [indexed.folder, indexed.name]))
+    await forEachConcurrent(writes, async ({ indexed, entry }) => {
       try {
-        await (entry === undefined ? entries.unlink(slot) : entries.write(slot, entry))
+        await (entry === undefined ? entries.unlink(indexed) : entries.write(indexed, entry))
       } catch (error) {
-        this.failures.set(slot.id, error)
+        this.failures.set(indexed.id, error)
       }
     })
     await entries.syncFolders(folders)
     await entries.processed.add(this.completed.filter((id) => !this.failures.has(id)))
-    entries.markVerified(drafts.map(({ slot }) => slot).filter(({ id }) => !this.failures.has(id)))
+    entries.markVerified(writes.map(({ indexed }) => indexed).filter(({ id }) => !this.failures.has(id)))
   }
 
-  /** Why something that rests on these entries cannot be said to be done. */
+  /** The error of work that depends on one of these entries; undefined if all of them were written. */
   failureOf(touched: ReadonlySet<string>): Error | undefined {
     for (const id of touched)
       if (this.failures.has(id))

@@ -1,6 +1,6 @@
 import type { BreakerStore, StoredBreaker } from '../store.js'
 
-/** Snapshots of breakers of one process. */
+/** Snapshots of breakers in memory. */
 export class MemoryBreakers implements BreakerStore {
   private readonly byId = new Map<string, StoredBreaker>()
 

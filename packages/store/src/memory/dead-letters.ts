@@ -10,7 +10,7 @@ interface StoredEntry extends IndexEntry {
   readonly entry: DeadLetter
 }
 
-/** Dead letters of one process. They end with it. */
+/** Dead letters in memory. They are lost when the process ends. */
 export class MemoryDeadLetters implements DeadLetterStore {
   private readonly index = new DeadLetterIndex<StoredEntry>()
   private readonly processed = new Set<string>()
@@ -39,15 +39,15 @@ export class MemoryDeadLetters implements DeadLetterStore {
   }
 
   async get(id: string, now: Date) {
-    const slot = this.index.get(id)
-    return slot && viewAt(slot.entry, now.getTime())
+    const indexed = this.index.get(id)
+    return indexed && viewAt(indexed.entry, now.getTime())
   }
 
   async list(filter: Parameters<DeadLetterStore['list']>[0], now: Date) {
     const { limit, isNewestFirst, after } = parsePaging(filter, 'oldest', [0, 0])
     const items: DeadLetter[] = []
     let last: StoredEntry | undefined
-    for (const slot of this.index.select(
+    for (const indexed of this.index.select(
       toQuery(filter ?? {}),
       now.getTime(),
       isNewestFirst,
@@ -55,54 +55,54 @@ export class MemoryDeadLetters implements DeadLetterStore {
     )) {
       if (items.length === limit && last !== undefined)
         return { items, cursor: encodeCursor(isNewestFirst, [last.at, last.order]) }
-      items.push(viewAt(slot.entry, now.getTime()))
-      last = slot
+      items.push(viewAt(indexed.entry, now.getTime()))
+      last = indexed
     }
     return { items }
   }
 
   async lease(id: string, owner: string, until: Date, now: Date): Promise<Leased> {
-    const slot = this.index.get(id)
-    if (slot === undefined) return { result: 'missing' }
-    if (slot.status === 'completed') return { result: 'done', entry: slot.entry }
-    if (isLeased(slot, now.getTime())) return { result: 'held', until: new Date(slot.leasedUntil) }
-    return { result: 'leased', entry: this.put(withLease(slot.entry, until), slot.order, owner) }
+    const indexed = this.index.get(id)
+    if (indexed === undefined) return { result: 'missing' }
+    if (indexed.status === 'completed') return { result: 'done', entry: indexed.entry }
+    if (isLeased(indexed, now.getTime())) return { result: 'held', until: new Date(indexed.leasedUntil) }
+    return { result: 'leased', entry: this.put(withLease(indexed.entry, until), indexed.order, owner) }
   }
 
   async leaseNext(want: Parameters<DeadLetterStore['leaseNext']>[0], owner: string, until: Date, now: Date) {
     const found: StoredEntry[] = []
-    for (const slot of this.index.select(want, now.getTime(), false)) {
+    for (const indexed of this.index.select(want, now.getTime(), false)) {
       if (found.length >= want.limit) break
-      if (!want.except?.has(slot.id)) found.push(slot)
+      if (!want.except?.has(indexed.id)) found.push(indexed)
     }
-    return found.map((slot) => this.put(withLease(slot.entry, until), slot.order, owner))
+    return found.map((indexed) => this.put(withLease(indexed.entry, until), indexed.order, owner))
   }
 
   async renew(id: string, owner: string, until: Date, now: Date): Promise<boolean> {
-    const slot = this.index.get(id)
-    if (slot === undefined || slot.owner !== owner || !isLeased(slot, now.getTime())) return false
-    this.put(withLease(slot.entry, until), slot.order, owner)
+    const indexed = this.index.get(id)
+    if (indexed === undefined || indexed.owner !== owner || !isLeased(indexed, now.getTime())) return false
+    this.put(withLease(indexed.entry, until), indexed.order, owner)
     return true
   }
 
   async settle(id: string, owner: string, settlement: Settlement) {
-    const slot = this.index.get(id)
-    if (slot === undefined || slot.status === 'completed') return undefined
-    const holds = slot.owner === owner && isLeased(slot, settlement.at.getTime())
-    if (!holds && settlement.status !== 'completed') return undefined
-    return this.put(asSettled(slot.entry, settlement), slot.order)
+    const indexed = this.index.get(id)
+    if (indexed === undefined || indexed.status === 'completed') return undefined
+    const isHeld = indexed.owner === owner && isLeased(indexed, settlement.at.getTime())
+    if (!isHeld && settlement.status !== 'completed') return undefined
+    return this.put(asSettled(indexed.entry, settlement), indexed.order)
   }
 
   async complete(id: string, at: Date) {
-    const slot = this.index.get(id)
-    if (slot === undefined || slot.status === 'completed') return slot?.entry
-    return this.put(asCompleted(slot.entry, at), slot.order)
+    const indexed = this.index.get(id)
+    if (indexed === undefined || indexed.status === 'completed') return indexed?.entry
+    return this.put(asCompleted(indexed.entry, at), indexed.order)
   }
 
   async request(id: string, at: Date) {
-    const slot = this.index.get(id)
-    if (slot === undefined || slot.status === 'completed') return slot?.entry
-    return this.put({ ...slot.entry, replayRequestedAt: at }, slot.order, slot.owner)
+    const indexed = this.index.get(id)
+    if (indexed === undefined || indexed.status === 'completed') return indexed?.entry
+    return this.put({ ...indexed.entry, replayRequestedAt: at }, indexed.order, indexed.owner)
   }
 
   async isProcessed(id: string): Promise<boolean> {
@@ -111,13 +111,13 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
     const limit = filter.limit ?? Number.POSITIVE_INFINITY
-    const gone: string[] = []
-    for (const slot of this.index.select(toQuery(filter), now.getTime(), false)) {
-      if (gone.length >= limit) break
-      if (!isLeased(slot, now.getTime())) gone.push(slot.id)
+    const purged: string[] = []
+    for (const indexed of this.index.select(toQuery(filter), now.getTime(), false)) {
+      if (purged.length >= limit) break
+      if (!isLeased(indexed, now.getTime())) purged.push(indexed.id)
     }
-    for (const id of gone) this.index.delete(id)
-    return gone.length
+    for (const id of purged) this.index.delete(id)
+    return purged.length
   }
 
   async stats(now: Date) {
@@ -125,7 +125,8 @@ export class MemoryDeadLetters implements DeadLetterStore {
   }
 
   async rewrite(id: string, payload: unknown): Promise<void> {
-    const slot = this.index.get(id)
-    if (slot !== undefined) this.put({ ...slot.entry, originalPayload: payload }, slot.order, slot.owner)
+    const indexed = this.index.get(id)
+    if (indexed !== undefined)
+      this.put({ ...indexed.entry, originalPayload: payload }, indexed.order, indexed.owner)
   }
 }

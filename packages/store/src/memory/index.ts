@@ -7,13 +7,13 @@ import { MemoryLayers } from './layers.js'
 import { MemoryMetrics } from './metrics.js'
 import { MemoryValues } from './values.js'
 
-/** What a store in memory may be told. */
+/** Options of a store in memory. */
 export interface MemoryStoreOptions {
-  /** How many records each journal keeps: the newest. @defaultValue 10_000 */
+  /** How many of its newest records each journal keeps. @defaultValue 10_000 */
   maxEntries?: number | undefined
 }
 
-/** A store in the memory of one process. What it holds ends with it; it is never unavailable. */
+/** Creates a store in the memory of one process. Its records are lost when the process ends; it is never unavailable. */
 export function memoryStore({ maxEntries = 10_000 }: MemoryStoreOptions = {}): Store {
   return {
     kind: 'memory',

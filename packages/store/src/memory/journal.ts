@@ -9,11 +9,11 @@ interface TimeRangeFilter extends PageOptions {
 }
 
 /**
- * Records in the order they came, the newest `maxEntries` of them. They are kept as they came, and copied for whoever reads
- * them, as a disk would.
+ * The newest `maxEntries` records in the order of insertion. They are stored as they are, and copied when they are read, as on a
+ * disk.
  */
 export class MemoryJournal<T, F extends TimeRangeFilter> implements Journal<T, F> {
-  /** The records and their numbers, oldest first; what lies before `head` is gone. */
+  /** The records and their numbers, oldest first. Those before `head` are deleted. */
   private records: (T | undefined)[] = []
   private numbers: number[] = []
   private head = 0
@@ -21,8 +21,8 @@ export class MemoryJournal<T, F extends TimeRangeFilter> implements Journal<T, F
   private readonly recordFilter: RecordFilter<T, F>
   private readonly maxEntries: number
 
-  constructor(nature: RecordFilter<T, F>, maxEntries: number) {
-    this.recordFilter = nature
+  constructor(recordFilter: RecordFilter<T, F>, maxEntries: number) {
+    this.recordFilter = recordFilter
     this.maxEntries = maxEntries
   }
 
@@ -52,12 +52,12 @@ export class MemoryJournal<T, F extends TimeRangeFilter> implements Journal<T, F
     return { items }
   }
 
-  private startIndex(newest: boolean, last: number | undefined): number {
-    if (last === undefined) return newest ? this.records.length - 1 : this.head
-    return newest ? this.indexOf(last) - 1 : this.indexOf(last + 1)
+  private startIndex(isNewestFirst: boolean, last: number | undefined): number {
+    if (last === undefined) return isNewestFirst ? this.records.length - 1 : this.head
+    return isNewestFirst ? this.indexOf(last) - 1 : this.indexOf(last + 1)
   }
 
-  /** Where the first record with a number from this one on lies. */
+  /** The index of the first record whose number is at least this one. */
   private indexOf(number: number): number {
     let low = this.head
     let high = this.numbers.length
@@ -77,7 +77,7 @@ export class MemoryJournal<T, F extends TimeRangeFilter> implements Journal<T, F
     return count - (this.records.length - this.head)
   }
 
-  /** A clock that stepped may have left old records among younger ones, so all are looked at. */
+  /** Checks every record, because a clock that was set back may have left old records among newer ones. */
   private removeOlder(before: Date): void {
     const records: T[] = []
     const numbers: number[] = []
@@ -95,7 +95,7 @@ export class MemoryJournal<T, F extends TimeRangeFilter> implements Journal<T, F
     this.head = 0
   }
 
-  /** Lets go of the oldest. The room is given back in one go when half of it is empty. */
+  /** Deletes the oldest records. The arrays are shortened once half of them is unused. */
   private removeOldest(count: number): void {
     for (let i = 0; i < count; i++) {
       this.onRemoved(this.records[this.head] as T)
@@ -112,12 +112,12 @@ export class MemoryJournal<T, F extends TimeRangeFilter> implements Journal<T, F
     return this.records.length - this.head
   }
 
-  /** For those that keep an index. */
+  /** Called for each added and removed record, for subclasses with an index. */
   protected onAdded(_record: T): void {}
   protected onRemoved(_record: T): void {}
 }
 
-/** Sessions can be asked for by id besides. */
+/** A journal of sessions, which can also be read by id. */
 export class MemorySessions extends MemoryJournal<RetrySession, SessionFilter> implements SessionJournal {
   private readonly byId = new Map<string, RetrySession>()
 

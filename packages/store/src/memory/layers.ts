@@ -1,20 +1,20 @@
 import { deepCopy, freezeCopy } from '@holdfast/records'
 import type { LayerStore, LayerVersion } from '../store.js'
 
-/** The layer itself is frozen, and shared. */
-const copyForReader = <V extends LayerVersion | undefined>(version: V): V =>
+/** The layer itself is frozen and can be shared; the date cannot be frozen. */
+const copyVersion = <V extends LayerVersion | undefined>(version: V): V =>
   version && { ...version, at: new Date(version.at) }
 
-/** Versions of the layer, oldest first. */
+/** Versions of the live changes, oldest first. */
 export class MemoryLayers implements LayerStore {
   private readonly versions: LayerVersion[] = []
 
   async latest(): Promise<LayerVersion | undefined> {
-    return copyForReader(this.versions.at(-1))
+    return copyVersion(this.versions.at(-1))
   }
 
   async history(): Promise<LayerVersion[]> {
-    return this.versions.map(copyForReader).toReversed()
+    return this.versions.map(copyVersion).toReversed()
   }
 
   async append(version: LayerVersion, after: number): Promise<boolean> {

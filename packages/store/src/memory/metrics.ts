@@ -1,15 +1,15 @@
 import { compareRows } from '../ordering.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
 
-/** Rows by when they began, since that is how they are asked for and let go of. */
+/** Rows by their start, because they are read and deleted by it. */
 export class MemoryMetrics implements MetricsStore {
   private readonly byStart = new Map<number, Map<string, MetricsRow>>()
 
   async save(rows: readonly MetricsRow[]): Promise<void> {
     for (const row of rows) {
-      let held = this.byStart.get(row.start)
-      if (held === undefined) this.byStart.set(row.start, (held = new Map()))
-      held.set(JSON.stringify([row.series, row.node]), row)
+      let sameStart = this.byStart.get(row.start)
+      if (sameStart === undefined) this.byStart.set(row.start, (sameStart = new Map()))
+      sameStart.set(JSON.stringify([row.series, row.node]), row)
     }
   }
 
@@ -24,12 +24,12 @@ export class MemoryMetrics implements MetricsStore {
   }
 
   async expire(before: number): Promise<number> {
-    let gone = 0
+    let deleted = 0
     for (const [start, rows] of this.byStart) {
       if (start >= before) continue
-      gone += rows.size
+      deleted += rows.size
       this.byStart.delete(start)
     }
-    return gone
+    return deleted
   }
 }

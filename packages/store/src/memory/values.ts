@@ -2,7 +2,7 @@ import { compareText } from '../ordering.js'
 import { serializeValue } from '../payload.js'
 import type { ValueStore } from '../store.js'
 
-/** Named values. They are copied both ways, as a disk would. */
+/** Named values. They are copied when they are written and read, as on a disk. */
 export class MemoryValues implements ValueStore {
   private readonly byKey = new Map<string, unknown>()
 

@@ -3,16 +3,16 @@ import { HoldfastError } from 'holdfast'
 import { memoryStore } from '../memory/index.js'
 import type { Store } from '../store.js'
 
-/** Where relative places of a url begin. */
+/** Options of {@link openStore}. */
 export interface OpenStoreOptions {
-  /** The folder of the config file. @defaultValue the working folder */
+  /** The folder that relative paths start from, for example that of the config file. @defaultValue the working folder */
   dir?: string | undefined
 }
 
-/** Makes a store of what follows the scheme; `dir` is where relative places begin. */
-type OpenBackend = (place: string, dir: string) => Promise<Store>
+/** Creates a store from the part of the url after the scheme; relative paths start from `dir`. */
+type OpenBackend = (location: string, dir: string) => Promise<Store>
 
-/** A backend is loaded when it is asked for: whoever keeps nothing on disk needs none of it. */
+/** A backend is loaded when it is first used, because most processes need only one of them. */
 const BACKENDS: Record<string, { form: string; make: OpenBackend }> = {
   memory: { form: 'memory', make: async () => memoryStore() },
   files: { form: 'files:DIR', make: async (dir) => (await import('../files/index.js')).filesStore(dir) },
@@ -22,27 +22,29 @@ const BACKENDS: Record<string, { form: string; make: OpenBackend }> = {
   },
   postgres: {
     form: 'postgres://HOST/DATABASE',
-    make: async (place, dir) =>
-      (await import('../postgres/index.js')).openPostgres(`postgres:${place}`, {
+    make: async (location, dir) =>
+      (await import('../postgres/index.js')).openPostgres(`postgres:${location}`, {
         spillDir: resolve(dir, 'data/spill'),
       }),
   },
 }
 
-/** Other names of schemes. */
+/** Schemes with another name. */
 const SCHEME_ALIASES: Record<string, string> = { postgresql: 'postgres' }
 
 const URL_FORMATS = Object.values(BACKENDS)
   .map(({ form }) => form)
   .join(', ')
 
-const createUrlError = (what: string): HoldfastError =>
-  new HoldfastError('INVALID_OPTIONS', `store ${what}; it takes ${URL_FORMATS}`)
+const createUrlError = (problem: string): HoldfastError =>
+  new HoldfastError('INVALID_OPTIONS', `store: ${problem}; expected ${URL_FORMATS}`)
 
 /**
- * Opens the store that a url names: `memory`, `files:DIR`, `sqlite:FILE` or `postgres://HOST/DATABASE`, which needs the package `pg`. Relative places begin at `dir`; folders are
- * made. A url that is not understood is INVALID_OPTIONS, a place that cannot be used STORE_UNAVAILABLE. Close it when
- * you are done.
+ * Opens the store that a url names: `memory`, `files:DIR`, `sqlite:FILE` or `postgres://HOST/DATABASE`, which needs the package
+ * `pg`. Relative paths start from `dir`, and missing folders are created. Close the store after use.
+ *
+ * @throws INVALID_OPTIONS for a url that is not valid
+ * @throws STORE_UNAVAILABLE if the file, folder or database cannot be used
  *
  * @example
  * ```ts
@@ -57,15 +59,15 @@ const createUrlError = (what: string): HoldfastError =>
  * ```
  */
 export async function openStore(url: string, { dir = '.' }: OpenStoreOptions = {}): Promise<Store> {
-  const [, input = '', place = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
+  const [, input = '', location = ''] = /^([a-z][a-z0-9+.-]*)(?::(.*))?$/is.exec(url) ?? []
   const scheme = Object.hasOwn(SCHEME_ALIASES, input) ? (SCHEME_ALIASES[input] as string) : input
   const found = Object.hasOwn(BACKENDS, scheme) ? BACKENDS[scheme] : undefined
-  // Whatever follows the scheme may hold a password, so it is not repeated.
+  // Messages repeat only the scheme, because the rest of the url can contain a password.
   if (found === undefined)
-    throw createUrlError(scheme === '' ? 'has no scheme' : `has the unknown scheme '${scheme}:'`)
-  if (scheme === 'memory' ? place !== '' : place === '')
-    throw createUrlError(`'${scheme}:' names ${place === '' ? 'no place' : 'a place, and memory has none'}`)
-  const store = await found.make(isAbsolute(place) ? place : resolve(dir, place), dir)
+    throw createUrlError(scheme === '' ? 'the url has no scheme' : `unknown scheme '${scheme}:'`)
+  if (scheme === 'memory' ? location !== '' : location === '')
+    throw createUrlError(`expected ${location === '' ? 'a location' : 'nothing'} after '${scheme}:'`)
+  const store = await found.make(isAbsolute(location) ? location : resolve(dir, location), dir)
   await store.open()
   return store
 }

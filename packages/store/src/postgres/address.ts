@@ -1,41 +1,40 @@
 import { createHash } from 'node:crypto'
 import { HoldfastError } from 'holdfast'
 
-/** Where a store in PostgreSQL lies. */
+/** The address of a store in PostgreSQL. */
 export interface DatabaseAddress {
-  /** What the driver is given. It may hold a password. */
+  /** The url for the driver. It can contain a password. */
   url: string
-  /** What may be shown: host and database. */
+  /** Host and database, for messages. */
   displayName: string
-  /** The schema that holds the tables. */
+  /** The schema of the tables. */
   schema: string
-  /** What it is, in words: host, port, database and schema, and no credentials. */
+  /** Host, port, database and schema, without credentials. */
   description: string
-  /** The same as the name of a folder: what can be read of it, and a hash that tells it from others. */
+  /** The description as the name of a folder, with a hash that makes it unique. */
   folder: string
 }
 
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
-const createUrlError = (problem: string) =>
-  new HoldfastError('INVALID_OPTIONS', `the url of the store ${problem}`)
+const createUrlError = (problem: string) => new HoldfastError('INVALID_OPTIONS', `store: ${problem}`)
 
-/** Reads the url of a store. `?schema=NAME` is ours; the rest is for the driver. */
+/** Parses the url of a store. `?schema=NAME` is for the store; everything else is for the driver. @throws INVALID_OPTIONS */
 export function parseAddress(text: string, schema?: string): DatabaseAddress {
   if (!URL.canParse(text) || !/^postgres(ql)?:\/\//.test(text))
-    throw createUrlError('is not understood; it takes postgres://USER:PASSWORD@HOST:PORT/DATABASE')
+    throw createUrlError('not a valid url; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE')
   const url = new URL(text)
   const named = schema ?? url.searchParams.get('schema') ?? 'holdfast'
   if (!SCHEMA_PATTERN.test(named))
     throw createUrlError(
-      `names a schema that is not valid: expected 1 to 40 of the characters a to z, 0 to 9 and _, beginning with a letter or _, got ${JSON.stringify(named)}`,
+      `schema: expected 1 to 40 of the characters a to z, 0 to 9 and _, beginning with a letter or _, got ${JSON.stringify(named)}`,
     )
   url.searchParams.delete('schema')
   const displayName = `${url.host === '' ? 'localhost' : url.host}${url.pathname}`
   return { url: url.href, displayName, schema: named, ...resolveLocation(url, named) }
 }
 
-/** Where the driver will look: what the url leaves out is in the environment, and its parameters win. */
+/** The location that the driver uses: parameters of the url first, then its parts, then environment variables. */
 function resolveLocation({ hostname, port, pathname, searchParams, username }: URL, schema: string) {
   const { PGHOST, PGPORT, PGDATABASE, PGUSER } = process.env
   const host = (

@@ -4,7 +4,7 @@ import { hashName } from './names.js'
 
 const aliasKey = (id: string): string => `dead_letter_alias:${id}`
 
-/** Other ids of dead letters: what was acknowledged under an id while the database held it under another already. */
+/** Aliases of dead letters: ids that the disk fallback acknowledged for entries that the database had under another id. */
 export class DeadLetterAliases {
   private readonly database: PostgresDatabase
   private readonly table: string
@@ -14,7 +14,7 @@ export class DeadLetterAliases {
     this.table = database.table('named_values')
   }
 
-  /** Notes them, by alias. */
+  /** Stores ids by alias. */
   async save(ids: ReadonlyMap<string, string>): Promise<void> {
     const names = [...ids.keys()].map(aliasKey)
     await this.database.write((sql) =>
@@ -28,7 +28,7 @@ export class DeadLetterAliases {
     )
   }
 
-  /** Those of the ids that are aliases, with what they stand for. */
+  /** Finds the aliases among the ids, with the id of each entry. */
   async find(ids: readonly string[], attempts?: number): Promise<ReadonlyMap<string, string>> {
     const byHash = new Map(ids.map((id) => [hashName(aliasKey(id)), id]))
     const rows = await this.database.read(

@@ -7,20 +7,19 @@ interface PendingCall<Item, Result> {
   fail(error: unknown): void
 }
 
-/** How much is done at a time. */
 interface BatchLoaderOptions<Item> {
-  /** How many items make a batch that takes no more. */
+  /** The largest number of items in a batch. */
   maxItems: number
-  /** How many batches are under way at a time. */
+  /** How many batches run at a time. */
   maxConcurrent: number
-  /** How large an item is; {@link MAX_BATCH_CHARACTERS} of them make a batch that takes no more. */
+  /** The size of an item in characters. */
   sizeOf?: (item: Item) => number
 }
 
-/** The characters that one batch carries at the most, but for a single item that is larger. */
+/** The largest size of a batch with more than one call. */
 const MAX_BATCH_CHARACTERS = 4 * 2 ** 20
 
-/** Collects what is asked for within a turn, or while others are served, and does it together. */
+/** Collects the items of one turn of the event loop, or those that arrive while batches are running, and processes them together. */
 export class BatchLoader<Item, Result> {
   private readonly work: (items: readonly Item[]) => Promise<Result[]>
   private readonly options: BatchLoaderOptions<Item>
@@ -28,13 +27,13 @@ export class BatchLoader<Item, Result> {
   private readonly running = new Set<Promise<void>>()
   private isScheduled = false
 
-  /** `work` gives a result for each item, in their order. */
+  /** `work` returns one result per item, in the same order. */
   constructor(work: (items: readonly Item[]) => Promise<Result[]>, options: BatchLoaderOptions<Item>) {
     this.work = work
     this.options = options
   }
 
-  /** The items of one call stay together and in their order. */
+  /** Processes items. Those of one call stay together and in order. */
   load(items: readonly Item[]): Promise<Result[]> {
     const { sizeOf = () => 0 } = this.options
     return new Promise((done, fail) => {
@@ -44,7 +43,7 @@ export class BatchLoader<Item, Result> {
     })
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no items are pending or running. */
   async whenIdle(): Promise<void> {
     while (this.pending.length > 0 || this.running.size > 0) {
       this.startBatch()
@@ -89,7 +88,7 @@ export class BatchLoader<Item, Result> {
       for (const { items, done } of calls) done(results.slice(at, (at += items.length)))
     } catch (error) {
       const { cause } = Object(error) as { cause?: unknown }
-      // One that cannot be stored must not take the others with it.
+      // A call whose data cannot be stored must not fail the others.
       if (calls.length > 1 && isDataError(cause)) for (const call of calls) await this.runBatch([call])
       else for (const { fail } of calls) fail(error)
     }

@@ -16,7 +16,7 @@ export class PostgresBreakers implements BreakerStore {
   }
 
   async save(snapshots: readonly StoredBreaker[]): Promise<void> {
-    // The last of one id counts. Sorted, so that two who save do not wait for each other in a circle.
+    // The last snapshot of an id counts. Rows are sorted, so that two transactions do not deadlock.
     const rows = [...new Map(snapshots.map((each) => [hashName(each.snapshot.id), each]))].sort(([a], [b]) =>
       compareText(a, b),
     )

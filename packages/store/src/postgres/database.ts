@@ -6,42 +6,41 @@ import { type ClientPool, loadPostgresDriver, type PostgresClient, type Postgres
 import { createNotOpenError, createUnavailableError, isStatementTimeout, sqlState } from './failure.js'
 import { createSqlTransaction, rollBack, type SqlTransaction } from './sql.js'
 
-/** How the database is talked to. */
 export interface DatabaseOptions {
-  /** How many connections there are at the most. */
+  /** The largest number of connections. */
   connections: number
-  /** How long a statement may take, in milliseconds. */
+  /** Milliseconds that a statement can take. */
   statementTimeout: number
-  /** How long to wait for a connection, in milliseconds. */
+  /** Milliseconds to wait for a connection. */
   connectTimeout: number
   clock?: Clock | undefined
   random?: Random | undefined
 }
 
-/** What a transaction needs besides its work. */
+/** Options of a transaction. */
 export interface PostgresTransactionOptions<T> {
-  /** A lock that is held to the transaction's end: one of {@link PostgresDatabase.lock}. */
+  /** A lock that is held until the end of the transaction: a {@link PostgresDatabase.lockStatement}. */
   lock?: string | undefined
-  /** False for records that a crash of the server may take with it: the last moments of them. */
+  /** False for records of which a crash of the server can lose the last ones. */
   durable?: boolean | undefined
-  /** How often it is tried. */
+  /** The largest number of attempts. */
   attempts?: number | undefined
   /**
-   * Whether what was done is there. Asked where the answer to a COMMIT was lost, so that nothing is done twice; without
-   * it the work is done again.
+   * Whether the transaction was committed. Called if the reply to a COMMIT was lost, so that the work is not done twice. Without
+   * it the work is repeated.
    */
   isCommitted?: ((sql: SqlTransaction, value: T) => Promise<boolean>) | undefined
 }
 
-/** How long the client waits beyond the server's own limit, in milliseconds. */
+/** How long the client waits in addition to the timeout of the server. */
 const CLIENT_GRACE_MS = 1000
 
-/** How many pieces of work may wait for a connection. */
+/** How many transactions can wait for a connection. */
 const MAX_QUEUED_WORK = 10_000
 
 /**
- * One database. All that is asked of it is a transaction, since nothing else is left of a connection between two
- * transactions behind a pooler: no prepared statements with names, no settings, no locks of a session.
+ * One database. Every access is a transaction, because a connection behind a pooler keeps no state between two transactions: no
+ * named prepared statements, settings or session locks.
  */
 export class PostgresDatabase {
   readonly address: DatabaseAddress
@@ -50,9 +49,9 @@ export class PostgresDatabase {
   private driver: PostgresDriver | undefined
   private pool: ClientPool | undefined
   private readonly running = new Set<Promise<unknown>>()
-  /** Connections that there are, and what ends all that waits for them. */
+  /** All connections, and the controller that aborts everything that waits for them. */
   private readonly clients = new Set<PostgresClient>()
-  private cutController = new AbortController()
+  private abortController = new AbortController()
   private currentCheck: Promise<void> | undefined
 
   constructor(address: DatabaseAddress, options: DatabaseOptions) {
@@ -69,18 +68,18 @@ export class PostgresDatabase {
         maxDelay: 2000,
         jitterType: 'full',
         jitterAmount: 0.5,
-        // What is our own was decided, and a statement that was too slow will be so again.
+        // Errors of this store are final, and a statement that timed out would time out again.
         abortOn: [isStatementTimeout, (error: unknown) => isHoldfastError(error)],
       },
-      // Those that work at a time all fail at once when the server goes.
+      // All concurrent transactions fail at once when the server is lost.
       breaker: {
         windowType: 'consecutive',
         failureThreshold: 2 * connections + 4,
         timeoutDuration: 500,
         timeoutMultiplier: 2,
-        // What waits on this machine's disk is to be moved within seconds of the server's return.
+        // Entries of the disk fallback should be moved within seconds after the server is back.
         maxTimeoutDuration: 2000,
-        // A test counts however long it may take.
+        // The lease of a probe is longer than its timeouts, so that its outcome always counts.
         probeLease: options.connectTimeout + options.statementTimeout + 2 * CLIENT_GRACE_MS,
       },
       bulkhead: { limit: connections, queue: MAX_QUEUED_WORK },
@@ -90,16 +89,16 @@ export class PostgresDatabase {
   async open(): Promise<void> {
     if (this.pool !== undefined) return
     this.driver = await loadPostgresDriver()
-    this.cutController = new AbortController()
+    this.abortController = new AbortController()
     this.pool = new this.driver.Pool({
       ...this.clientOptions(),
       max: this.options.connections,
       idleTimeoutMillis: 10_000,
       allowExitOnIdle: true,
     })
-    // A connection that breaks while nobody uses it is replaced when somebody does.
+    // A broken idle connection is replaced at its next use.
     this.pool.on('error', () => {})
-    // One that breaks while it is used says so to whoever waits for an answer; unheard here, it would end the process.
+    // A broken connection in use rejects its statements. Without a listener here, its error event would end the process.
     this.pool.on('connect', (client) => {
       client.on('error', () => {})
       this.clients.add(client)
@@ -111,27 +110,26 @@ export class PostgresDatabase {
     const { pool } = this
     this.pool = undefined
     await Promise.allSettled(this.running)
-    // A connection that is being made is waited for by the pool, and by nobody else once all is cut off.
-    await Promise.race([pool?.end(), whenAborted(this.cutController.signal)])
-    // One whose end is not answered keeps no process alive.
+    // The pool also waits for connections that are being opened, which an abort does not end.
+    await Promise.race([pool?.end(), whenAborted(this.abortController.signal)])
+    // A connection whose end gets no reply must not keep the process alive.
     for (const { connection } of this.clients) connection?.stream?.unref?.()
     this.clients.clear()
   }
 
-  /** Ends all that waits for an answer, with STORE_UNAVAILABLE, and whatever else is asked from now on. */
+  /** Rejects all running and later transactions with STORE_UNAVAILABLE. */
   abortAll(): void {
-    this.cutController.abort(
-      createUnavailableError(this.address.displayName, new Error('it did not answer before the end')),
+    this.abortController.abort(
+      createUnavailableError(this.address.displayName, new Error('no reply before the store was closed')),
     )
     this.destroyConnections()
   }
 
-  /** Whether it is open. */
   get isOpen(): boolean {
     return this.pool !== undefined
   }
 
-  /** A connection of its own, outside the pool: for listening. */
+  /** Creates a connection outside of the pool, for notifications. */
   async createClient(): Promise<PostgresClient> {
     if (this.driver === undefined) throw createNotOpenError(this.address.displayName)
     const client = new this.driver.Client(this.clientOptions())
@@ -141,8 +139,8 @@ export class PostgresDatabase {
   }
 
   /**
-   * Looks whether the server answers at all. Where it does not, all that waits for it is ended, and it is left alone for a
-   * moment: each statement would wait for as long as it may take.
+   * Checks whether the server responds. If it does not, all connections are destroyed and the breaker opens, because otherwise each
+   * statement would wait for its timeout.
    */
   check(): Promise<void> {
     this.currentCheck ??= this.probe().finally(() => {
@@ -158,7 +156,7 @@ export class PostgresDatabase {
     try {
       await client.connect()
     } catch (error) {
-      // A server that refuses is there.
+      // A server that rejects the connection is available.
       if (sqlState(error) !== undefined || !this.isOpen) return
       this.guard.breaker?.trip()
       this.destroyConnections()
@@ -183,17 +181,17 @@ export class PostgresDatabase {
     }
   }
 
-  /** A table's whole name. */
+  /** The qualified name of a table. */
   table(name: string): string {
     return `"${this.address.schema}"."${name}"`
   }
 
-  /** The statement that takes a lock among those who share the schema, to the end of the transaction. */
-  lockStatement(number: number, shared = false): string {
-    return `SELECT pg_advisory_xact_lock${shared ? '_shared' : ''}(${hashOf(`holdfast:${this.address.schema}`)}, ${number})`
+  /** The statement that acquires an advisory lock of the schema until the end of the transaction. */
+  lockStatement(number: number, isShared = false): string {
+    return `SELECT pg_advisory_xact_lock${isShared ? '_shared' : ''}(${hashOf(`holdfast:${this.address.schema}`)}, ${number})`
   }
 
-  /** Reads. Nothing it does may change anything. */
+  /** Runs a read-only transaction. */
   read<T>(
     work: (sql: SqlTransaction) => Promise<T>,
     options: Pick<PostgresTransactionOptions<T>, 'attempts'> = {},
@@ -201,7 +199,7 @@ export class PostgresDatabase {
     return this.runTransaction('BEGIN READ ONLY', work, options)
   }
 
-  /** Changes what it changes as a whole or not at all. The work may be done again where it came to nothing. */
+  /** Runs a write transaction. The work is repeated if the transaction failed and can be retried. */
   write<T>(
     work: (sql: SqlTransaction) => Promise<T>,
     transaction: PostgresTransactionOptions<T> = {},
@@ -218,22 +216,23 @@ export class PostgresDatabase {
     if (pool === undefined) throw createNotOpenError(this.address.displayName)
     const { attempts, isCommitted } = transaction
     const prelude = this.prelude(begin, transaction)
-    // What an attempt made whose COMMIT was not answered.
-    const lost: { value?: T; is: boolean } = { is: false }
+    // The result of an attempt whose COMMIT got no reply.
+    const unconfirmed: { value?: T; isSet: boolean } = { isSet: false }
     const attempt = async (): Promise<T> => {
-      // A connection outlives the call for which it is made.
+      // A connection lives longer than the call that opens it, so it must not keep the async context of the call.
       const client = await runOutsideContext(() => pool.connect())
       let broken: Error | undefined
-      let finished = false
+      let isFinished = false
       const sql = createSqlTransaction(client, (value) => {
-        finished = true
-        Object.assign(lost, { value, is: true })
+        isFinished = true
+        Object.assign(unconfirmed, { value, isSet: true })
       })
       try {
-        if (lost.is && (await isCommitted?.(sql, lost.value as T)) === true) return lost.value as T
-        lost.is = false
-        // Sent together with the first statement of the work. Should it fail, that finds no transaction it could work in, and
-        // it is the first error that tells why.
+        if (unconfirmed.isSet && (await isCommitted?.(sql, unconfirmed.value as T)) === true)
+          return unconfirmed.value as T
+        unconfirmed.isSet = false
+        // Sent together with the first statement of the work. If it fails, the statement fails too, because there is no
+        // transaction; the error of the prelude is the cause and is reported.
         const begun = client.query(prelude)
         begun.catch(() => {})
         const value = await work(sql).catch(async (error: unknown) => {
@@ -241,8 +240,8 @@ export class PostgresDatabase {
           throw error
         })
         await begun
-        if (finished) return value
-        Object.assign(lost, { value, is: true })
+        if (isFinished) return value
+        Object.assign(unconfirmed, { value, isSet: true })
         await client.query('COMMIT')
         return value
       } catch (error) {
@@ -253,7 +252,7 @@ export class PostgresDatabase {
       }
     }
     const running = this.guard.run(attempt, {
-      signal: this.cutController.signal,
+      signal: this.abortController.signal,
       ...(attempts !== undefined && { retry: { maxAttempts: attempts } }),
     })
     this.running.add(running)
@@ -272,7 +271,7 @@ export class PostgresDatabase {
       begin,
       `SET LOCAL statement_timeout = ${statementTimeout}`,
       `SET LOCAL lock_timeout = ${statementTimeout}`,
-      // A client that is cut off holds its locks no longer than this.
+      // A disconnected client does not hold its locks longer than this.
       `SET LOCAL idle_in_transaction_session_timeout = ${statementTimeout + CLIENT_GRACE_MS}`,
     ]
     if (!durable) statements.push('SET LOCAL synchronous_commit = off')

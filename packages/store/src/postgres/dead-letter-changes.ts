@@ -15,7 +15,7 @@ import { sqlState } from './failure.js'
 import { hashName } from './names.js'
 import type { SqlTransaction } from './sql.js'
 
-/** What becomes of an entry. Without an `entry` it stays as it is. */
+/** A decision about an entry. Without an `entry` it is not changed. */
 export interface EntryChange<R> {
   result: R
   entry?: DeadLetter
@@ -25,51 +25,54 @@ export interface EntryChange<R> {
 interface PendingChange {
   id: string
   decide(stored: StoredDeadLetter | undefined): EntryChange<unknown>
-  /** The entry as this process leased it, which is how it still is unless somebody has changed it since. */
+  /** The entry as this process leased it. It is current unless another process has changed it since. */
   known?: StoredDeadLetter | undefined
 }
 
 /** How many changes one transaction makes. */
 const MAX_BATCH = 256
 
-/** How many leases are remembered: whoever takes more than that at a time reads them again. */
+/** How many leased entries are remembered. Others are read again when they are settled. */
 const MAX_REMEMBERED_LEASES = 1000
 
 const NAMES = Object.keys(CHANGING_COLUMNS)
-/** Details that did not change are not sent. */
+/** Unchanged error details are not sent. */
 const SET_CLAUSE = NAMES.map(
   (name) =>
     `${name} = ${name === 'error_details' ? `coalesce(given.${name}, stored.${name})` : `given.${name}`}`,
 ).join(', ')
 const ARRAYS = Object.values(CHANGING_COLUMNS).map((type, i) => `$${i + 5}::${type}[]`)
 
-/** Changes single entries. Whatever is asked for within a turn, or while others are served, goes into one transaction. */
+/** Changes single entries. Changes of one turn of the event loop, or during a running batch, go into one transaction. */
 export class DeadLetterChanges {
   private readonly database: PostgresDatabase
   private readonly loader: BatchLoader<PendingChange, unknown>
-  /** What this process has leased and not settled, oldest first. */
+  /** Entries that this process has leased and not settled, oldest first. */
   private readonly leased = new Map<string, StoredDeadLetter>()
-  /** Told after a transaction that left requests to replay. */
+  /** Called within a transaction that adds replay requests. */
   private readonly notify: (sql: SqlTransaction) => Promise<void>
 
   constructor(database: PostgresDatabase, notify: (sql: SqlTransaction) => Promise<void>) {
     this.database = database
     this.notify = notify
-    this.loader = new BatchLoader((asked) => this.runBatch(asked), { maxItems: MAX_BATCH, maxConcurrent: 2 })
+    this.loader = new BatchLoader((changes) => this.runBatch(changes), {
+      maxItems: MAX_BATCH,
+      maxConcurrent: 2,
+    })
   }
 
   whenIdle(): Promise<void> {
     return this.loader.whenIdle()
   }
 
-  /** Decides by what is stored, which nobody else changes meanwhile. It may be asked again. */
+  /** Changes an entry by a decision about its stored state, which is locked meanwhile. `decide` may be called again. */
   async change<R>(id: string, decide: (stored: StoredDeadLetter | undefined) => EntryChange<R>): Promise<R> {
     this.leased.delete(id)
     const [result] = await this.loader.load([{ id, decide }])
     return result as R
   }
 
-  /** The same for the end of a lease: one that is remembered need not be read again. */
+  /** The same for the end of a lease. A remembered entry is not read again. */
   async endLease<R>(
     id: string,
     decide: (stored: StoredDeadLetter | undefined) => EntryChange<R>,
@@ -80,7 +83,7 @@ export class DeadLetterChanges {
     return result as R
   }
 
-  /** Entries that were just leased. */
+  /** Remembers entries that were just leased. */
   rememberLeases(leased: readonly StoredDeadLetter[]): void {
     for (const stored of leased) this.leased.set(stored.entry.dlqId, stored)
     for (const id of this.leased.keys()) {
@@ -89,25 +92,25 @@ export class DeadLetterChanges {
     }
   }
 
-  private async runBatch(asked: readonly PendingChange[]): Promise<unknown[]> {
-    // In the order in which they would be read, and locked.
-    const known = asked.flatMap((each) => each.known ?? []).sort((a, b) => Number(a.seq) - Number(b.seq))
-    if (known.length === asked.length) {
+  private async runBatch(changes: readonly PendingChange[]): Promise<unknown[]> {
+    // In the order in which a read would lock them.
+    const known = changes.flatMap((each) => each.known ?? []).sort((a, b) => Number(a.seq) - Number(b.seq))
+    if (known.length === changes.length) {
       try {
-        return await this.commit(asked, async () => known)
+        return await this.commit(changes, async () => known)
       } catch (error) {
         if (!isConflict(error)) throw error
       }
     }
-    return this.commit(asked, (sql) => this.read(sql, asked))
+    return this.commit(changes, (sql) => this.read(sql, changes))
   }
 
   private async commit(
-    asked: readonly PendingChange[],
+    changes: readonly PendingChange[],
     read: (sql: SqlTransaction) => Promise<readonly StoredDeadLetter[]>,
   ): Promise<unknown[]> {
     const token = randomUUID()
-    const done = await this.database.write(async (sql) => this.apply(sql, asked, await read(sql), token), {
+    const done = await this.database.write(async (sql) => this.apply(sql, changes, await read(sql), token), {
       isCommitted: async (sql, { first }) =>
         first !== undefined &&
         (
@@ -121,41 +124,41 @@ export class DeadLetterChanges {
     return done.results
   }
 
-  /** Reads entries that nobody else changes from then on. */
-  private async read(sql: SqlTransaction, asked: readonly PendingChange[]): Promise<StoredDeadLetter[]> {
-    // In one order, so that two who change the same entries do not wait for each other in a circle.
+  /** Reads and locks entries. */
+  private async read(sql: SqlTransaction, changes: readonly PendingChange[]): Promise<StoredDeadLetter[]> {
+    // Always in the same order, so that two transactions with the same entries do not deadlock.
     const rows = await sql.all<PostgresDeadLetterRow>(
       `SELECT * FROM ${this.database.table('dead_letters')} WHERE id = ANY($1::uuid[]) ORDER BY seq FOR UPDATE`,
-      [...new Set(asked.map(({ id }) => hashName(id)))],
+      [...new Set(changes.map(({ id }) => hashName(id)))],
     )
     return rows.map(fromRow)
   }
 
   private async apply(
     sql: SqlTransaction,
-    asked: readonly PendingChange[],
+    changes: readonly PendingChange[],
     read: readonly StoredDeadLetter[],
     token: string,
   ) {
-    const there = new Map(read.map((stored) => [stored.entry.dlqId, stored]))
-    const before = new Map(there)
-    let requests = false
-    const results = asked.map(({ id, decide }) => {
-      const stored = there.get(id)
+    const current = new Map(read.map((stored) => [stored.entry.dlqId, stored]))
+    const before = new Map(current)
+    let hasRequests = false
+    const results = changes.map(({ id, decide }) => {
+      const stored = current.get(id)
       const { result, entry, owner = null } = decide(stored)
       if (stored !== undefined && entry !== undefined) {
-        requests ||= entry.replayRequestedAt != null && stored.entry.replayRequestedAt == null
-        there.set(id, { ...stored, entry, owner })
+        hasRequests ||= entry.replayRequestedAt != null && stored.entry.replayRequestedAt == null
+        current.set(id, { ...stored, entry, owner })
       }
       return result
     })
-    const changed = [...there.values()].filter((stored) => before.get(stored.entry.dlqId) !== stored)
-    if (requests) await this.notify(sql)
+    const changed = [...current.values()].filter((stored) => before.get(stored.entry.dlqId) !== stored)
+    if (hasRequests) await this.notify(sql)
     const done = { results, first: changed[0]?.seq }
     return changed.length === 0 ? done : this.replace(sql, changed, before, token, done)
   }
 
-  /** Changes all of them or, where one is not any more as it was, none: the division fails. */
+  /** Replaces all entries, or none if one of them was changed meanwhile: the count differs, and the division by zero fails. */
   private replace<T>(
     sql: SqlTransaction,
     changed: readonly StoredDeadLetter[],
@@ -196,7 +199,7 @@ export class DeadLetterChanges {
   }
 }
 
-/** Whether somebody else has changed what was remembered. */
+/** Whether another process has changed a remembered entry. */
 const isConflict = (error: unknown): boolean => sqlState((error as Error).cause) === DIVISION_BY_ZERO
 
 const DIVISION_BY_ZERO = '22012'

@@ -1,11 +1,11 @@
 import type { PostgresDatabase } from './database.js'
 
-/** How many rows the count of an operation and a status is spread over. */
+/** How many rows the count of an operation and status is split into. */
 const COUNT_SHARDS = 8
 
 /**
- * The end of a statement that adds to the counts: `changes` gives rows of operation, operation_type, status and n. Always in
- * one order, so that two who count do not wait for each other in a circle.
+ * The part of a statement that updates the counts: `changes` selects rows of operation, operation_type, status and n. Rows are
+ * always updated in the same order, so that two transactions do not deadlock.
  */
 export const countUpdate = (database: PostgresDatabase, changes: string): string => `
   INSERT INTO ${database.table('dead_letter_counts')} AS counts (operation, status, shard, operation_type, entries)

@@ -21,18 +21,18 @@ import type { SqlTransaction } from './sql.js'
 /** How many entries one transaction adds. */
 const MAX_BATCH = 512
 
-/** How much room there must be for those who add at a time not to count exactly. */
+/** Inserts closer than this to the limit of entries count them exactly, under an exclusive lock. */
 const EXACT_COUNT_MARGIN = 10_000
 
 type ColumnValue = string | number | null
 
-/** What became of an entry that was to be inserted: `rejected` is one that the database cannot hold. */
+/** The result of inserting an entry. `rejected` means that the database cannot store it. */
 export type Inserted = Added | { result: 'rejected'; error: unknown }
 
 interface PendingAdd {
   entry: DeadLetter
   maxEntries: number
-  /** Values of {@link COLUMNS}; the hashes of its id and its key are the first two. */
+  /** Values of {@link COLUMNS}, beginning with the hashes of the id and the key. */
   row: ColumnValue[]
 }
 
@@ -43,11 +43,11 @@ const ARRAYS = Object.values(COLUMNS).map((type, i) => `$${i + 2}::${type}[]`)
 const idOf = ({ row }: PendingAdd) => row[0] as string
 const keyOf = ({ row }: PendingAdd) => row[1] as string
 
-/** Adds entries. Whatever is to be added within a turn, or while others are added, goes into one transaction. */
+/** Adds entries. Those of one turn of the event loop, or during a running batch, go into one transaction. */
 export class DeadLetterInserts {
   private readonly database: PostgresDatabase
   private readonly loader: BatchLoader<PendingAdd, Inserted>
-  /** Whether the limit was near when last seen, so that whoever adds must count, alone. */
+  /** Whether the number of entries was near the limit at the last insert, so that the next one must count exactly. */
   private isNearLimit = false
 
   constructor(database: PostgresDatabase) {
@@ -63,7 +63,7 @@ export class DeadLetterInserts {
     return this.loader.whenIdle()
   }
 
-  /** Adds entries, each with its own result: one that cannot be stored does not fail the others. */
+  /** Adds entries with one result each. An entry that cannot be stored does not fail the others. */
   async add(entries: readonly DeadLetter[], maxEntries: number): Promise<Inserted[]> {
     const waiting = entries.map((entry) => ({
       entry,
@@ -91,10 +91,10 @@ export class DeadLetterInserts {
   private async insert(waiting: readonly PendingAdd[]): Promise<Added[]> {
     const limit = Math.min(...waiting.map(({ maxEntries }) => maxEntries))
     for (;;) {
-      const alone = this.isNearLimit
-      const results = await this.database.write((sql) => this.runBatch(sql, waiting, limit, alone), {
-        lock: this.database.lockStatement(LOCKS.adds, !alone),
-        // Whoever waits here waits with a failed call in hand, and there is another place to put it.
+      const isExclusive = this.isNearLimit
+      const results = await this.database.write((sql) => this.runBatch(sql, waiting, limit, isExclusive), {
+        lock: this.database.lockStatement(LOCKS.adds, !isExclusive),
+        // Few attempts, because the caller waits with a failed call and can use the disk fallback.
         attempts: 2,
         isCommitted: (sql, done) => this.isCommitted(sql, waiting, done),
       })
@@ -102,18 +102,18 @@ export class DeadLetterInserts {
     }
   }
 
-  /** Undefined where it must be done alone, and is not. */
+  /** Undefined if the batch needs the exclusive lock and does not have it. */
   private async runBatch(
     sql: SqlTransaction,
     waiting: readonly PendingAdd[],
     limit: number,
-    alone: boolean,
+    isExclusive: boolean,
   ): Promise<Added[] | undefined> {
     let chosen: ReadonlySet<PendingAdd> | undefined
     if (limit < Number.POSITIVE_INFINITY) {
       const open = await this.countOpen(sql)
       this.isNearLimit = open + waiting.length + EXACT_COUNT_MARGIN > limit
-      if (this.isNearLimit && !alone) return undefined
+      if (this.isNearLimit && !isExclusive) return undefined
       if (open + waiting.length > limit) chosen = await this.chooseFitting(sql, waiting, open)
     }
     const fresh = chosen === undefined ? waiting : waiting.filter((one) => chosen.has(one))
@@ -122,12 +122,12 @@ export class DeadLetterInserts {
     const known = rest.length === 0 ? new Map<string, DeadLetter>() : await this.findExisting(sql, rest)
     const left = new Set(inserted)
     return waiting.map((one): Added => {
-      // Of two with one id in one call the first is the one that was added.
+      // Of two entries with the same id in one call, the first was added.
       if ((chosen?.has(one) ?? true) && left.delete(idOf(one))) return { result: 'added', entry: one.entry }
       const same = known.get(keyOf(one)) ?? known.get(idOf(one))
       if (same === undefined) return { result: 'full' }
-      const equal = isSamePayload(same.originalPayload, one.entry.originalPayload)
-      return { result: equal ? 'known' : 'conflict', entry: same }
+      const isKnown = isSamePayload(same.originalPayload, one.entry.originalPayload)
+      return { result: isKnown ? 'known' : 'conflict', entry: same }
     })
   }
 
@@ -139,7 +139,7 @@ export class DeadLetterInserts {
     return Number(row?.open)
   }
 
-  /** Those for whom there is room, where there is not enough for all: nobody else adds meanwhile. */
+  /** Selects the entries that can be added below the limit. The exclusive lock keeps other processes from adding meanwhile. */
   private async chooseFitting(
     sql: SqlTransaction,
     waiting: readonly PendingAdd[],
@@ -158,7 +158,7 @@ export class DeadLetterInserts {
     return chosen
   }
 
-  /** Inserts those whose id and key nobody has. Tells their ids. */
+  /** Inserts the entries with a new id and key. Returns their ids. */
   private async insertAll(sql: SqlTransaction, waiting: readonly PendingAdd[]): Promise<Set<string>> {
     const { database } = this
     const rows = await sql.all<{ id: string }>(
@@ -183,7 +183,7 @@ export class DeadLetterInserts {
     return new Set(rows.map(({ id }) => id))
   }
 
-  /** What is there, by the hashes of its id and its key. */
+  /** The existing entries by the hashes of their ids and keys. */
   private async findExisting(
     sql: SqlTransaction,
     waiting: readonly PendingAdd[],

@@ -4,15 +4,15 @@ import { toColumn } from '../text.js'
 import type { PostgresValue } from './driver.js'
 import { hashName } from './names.js'
 
-/** Which entries are wanted, by their status as it counts now: one whose lease ended counts as pending. */
+/** Selects entries by their status at a time: an entry with an expired lease is pending. */
 export interface DeadLetterSelection extends DeadLetterQuery {
-  /** Leaves out what somebody holds. */
+  /** Only entries that are not leased. */
   isUnleased?: boolean | undefined
-  /** Ids to pass over. */
+  /** Ids to skip. */
   except?: ReadonlySet<string> | undefined
 }
 
-/** An entry's place in a list: by age, then in the order of adding. */
+/** The position of an entry in a list: by age, then by order of insertion. */
 export interface RowPosition {
   created_at: string | number
   seq: string | number
@@ -20,7 +20,7 @@ export interface RowPosition {
 
 const ALL_STATUSES: readonly DeadLetterStatus[] = ['pending', 'replaying', 'completed', 'failed']
 
-/** Collects the values of a statement, and gives the name of each. */
+/** Collects the values of a statement, and returns the placeholder of each. */
 export class StatementValues {
   readonly list: PostgresValue[] = []
 
@@ -29,26 +29,26 @@ export class StatementValues {
   }
 }
 
-/** What a stored status must be, one condition for each run through an index. */
+/** The conditions for the selected statuses, one per index scan. Entries stored as `replaying` may have an expired lease. */
 function statusConditions(
   { statuses = ALL_STATUSES, isUnleased = false }: DeadLetterSelection,
   now: string,
 ): string[] {
-  const stored = statuses.includes('replaying') && !isUnleased
-  const ended = statuses.includes('pending')
+  const includesLeased = statuses.includes('replaying') && !isUnleased
+  const includesExpired = statuses.includes('pending')
   const conditions = ALL_STATUSES.filter((status) => status !== 'replaying' && statuses.includes(status)).map(
     (status) => `status = '${status}'`,
   )
-  if (stored && ended) conditions.push("status = 'replaying'")
-  else if (stored) conditions.push(`status = 'replaying' AND leased_until > ${now}`)
-  else if (ended) conditions.push(`status = 'replaying' AND leased_until <= ${now}`)
+  if (includesLeased && includesExpired) conditions.push("status = 'replaying'")
+  else if (includesLeased) conditions.push(`status = 'replaying' AND leased_until > ${now}`)
+  else if (includesExpired) conditions.push(`status = 'replaying' AND leased_until <= ${now}`)
   return conditions
 }
 
-/** What must hold besides the status. */
-function toConditions(wanted: DeadLetterSelection, values: StatementValues): string[] {
+/** The conditions besides the status. */
+function toConditions(selection: DeadLetterSelection, values: StatementValues): string[] {
   const conditions: string[] = []
-  const { from, to, itemId, ids, except, operations } = wanted
+  const { from, to, itemId, ids, except, operations } = selection
   if (operations !== undefined)
     conditions.push(
       operations.length === 1
@@ -57,7 +57,7 @@ function toConditions(wanted: DeadLetterSelection, values: StatementValues): str
     )
   if (from !== undefined) conditions.push(`created_at >= ${values.add(from.getTime())}`)
   if (to !== undefined) conditions.push(`created_at < ${values.add(to.getTime())}`)
-  if (wanted.requested === true) conditions.push('replay_requested_at IS NOT NULL')
+  if (selection.requested === true) conditions.push('replay_requested_at IS NOT NULL')
   if (itemId !== undefined) conditions.push(`item_id = ${values.add(toColumn(itemId))}`)
   if (ids !== undefined) conditions.push(`id = ANY(${values.add(ids.map(hashName))}::uuid[])`)
   if (except !== undefined && except.size > 0)
@@ -65,26 +65,26 @@ function toConditions(wanted: DeadLetterSelection, values: StatementValues): str
   return conditions
 }
 
-/** The statement for the places of those that fit, in order. Each status is a run through an index of its own. */
+/** The statement for the positions of matching entries, in order. Each status is a separate index scan. */
 export function selectPositions(
   table: string,
-  wanted: DeadLetterSelection,
+  selection: DeadLetterSelection,
   now: number,
-  page: { newest: boolean; after?: RowPosition | undefined; limit: number },
+  page: { isNewestFirst: boolean; after?: RowPosition | undefined; limit: number },
 ): { text: string; values: PostgresValue[] } | undefined {
   const values = new StatementValues()
-  const { newest, after, limit } = page
-  const branches = statusConditions(wanted, `${now}::bigint`)
-  if (branches.length === 0) return undefined
-  const conditions = toConditions(wanted, values)
+  const { isNewestFirst, after, limit } = page
+  const scans = statusConditions(selection, `${now}::bigint`)
+  if (scans.length === 0) return undefined
+  const conditions = toConditions(selection, values)
   if (after !== undefined)
     conditions.push(
-      `(created_at, seq) ${newest ? '<' : '>'} (${values.add(after.created_at)}::bigint, ${values.add(after.seq)}::bigint)`,
+      `(created_at, seq) ${isNewestFirst ? '<' : '>'} (${values.add(after.created_at)}::bigint, ${values.add(after.seq)}::bigint)`,
     )
-  const order = newest ? 'ORDER BY created_at DESC, seq DESC' : 'ORDER BY created_at, seq'
-  const selects = branches.map(
-    (branch) =>
-      `(SELECT created_at, seq FROM ${table} WHERE ${[branch, ...conditions].join(' AND ')} ${order} LIMIT ${limit})`,
+  const order = isNewestFirst ? 'ORDER BY created_at DESC, seq DESC' : 'ORDER BY created_at, seq'
+  const selects = scans.map(
+    (scan) =>
+      `(SELECT created_at, seq FROM ${table} WHERE ${[scan, ...conditions].join(' AND ')} ${order} LIMIT ${limit})`,
   )
   return {
     text: `SELECT created_at, seq FROM (${selects.join(' UNION ALL ')}) AS runs ${order} LIMIT ${limit}`,
@@ -93,19 +93,19 @@ export function selectPositions(
 }
 
 /**
- * The statement for those to be leased: the oldest that fit and that nobody else is about to take, locked. It runs through
- * what is not completed, in order of age.
+ * The statement that locks the oldest matching entries that can be leased, without those that another transaction is leasing. It
+ * scans the entries that are not completed, in order of age.
  */
 export function selectLeasable(
   table: string,
-  wanted: DeadLetterSelection,
+  selection: DeadLetterSelection,
   now: number,
   limit: number,
   values: StatementValues,
 ): string | undefined {
-  const branches = statusConditions({ ...wanted, isUnleased: true }, `${now}::bigint`)
-  if (branches.length === 0) return undefined
-  const conditions = ["status <> 'completed'", `(${branches.join(' OR ')})`, ...toConditions(wanted, values)]
+  const scans = statusConditions({ ...selection, isUnleased: true }, `${now}::bigint`)
+  if (scans.length === 0) return undefined
+  const conditions = ["status <> 'completed'", `(${scans.join(' OR ')})`, ...toConditions(selection, values)]
   return `SELECT seq, operation, operation_type, status FROM ${table} WHERE ${conditions.join(' AND ')}
     ORDER BY created_at, seq LIMIT ${limit} FOR UPDATE SKIP LOCKED`
 }

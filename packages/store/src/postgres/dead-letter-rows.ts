@@ -3,7 +3,7 @@ import { serializePayload } from '../payload.js'
 import { fromColumn, toColumn } from '../text.js'
 import { hashName } from './names.js'
 
-/** A dead letter as it is stored. Big integers come as text. */
+/** A row of the table of dead letters. The driver returns bigint columns as text. */
 export interface PostgresDeadLetterRow {
   seq: string
   id: string
@@ -24,7 +24,7 @@ export interface PostgresDeadLetterRow {
   original_payload: string
 }
 
-/** A stored entry, and who holds it. */
+/** A stored entry, with the owner of its lease. */
 export interface StoredDeadLetter {
   seq: string
   owner: string | null
@@ -32,7 +32,7 @@ export interface StoredDeadLetter {
   entry: DeadLetter
 }
 
-/** What is set once, with its type. */
+/** Columns that are set once, with their types. */
 export const FIXED_COLUMNS = {
   id: 'uuid',
   key: 'uuid',
@@ -45,7 +45,7 @@ export const FIXED_COLUMNS = {
   original_payload: 'text',
 } as const
 
-/** What changes with a replay, with its type. */
+/** Columns that change with a replay, with their types. */
 export const CHANGING_COLUMNS = {
   status: 'text',
   last_attempt: 'bigint',
@@ -63,7 +63,7 @@ const toEpochMs = (date: Date | null | undefined): number | null => date?.getTim
 /** Values of the columns in {@link FIXED_COLUMNS}. */
 export function fixedValues(entry: DeadLetter): ColumnValue[] {
   const wire: Record<string, unknown> = deadLetterCodec.encode({ ...entry, originalPayload: undefined })
-  // These have columns of their own. The wire form is a copy, and nobody else's.
+  // These fields have columns of their own. The wire form is a copy and can be changed.
   for (const name of OWN_COLUMNS) delete wire[name]
   return [
     hashName(entry.dlqId),
@@ -93,7 +93,7 @@ const OWN_COLUMNS = [
   'original_payload',
 ] as const
 
-/** Values of the columns in {@link CHANGING_COLUMNS}. Details that are those of an `old` entry are left out. */
+/** Values of the columns in {@link CHANGING_COLUMNS}. Error details are null if they are those of the `old` entry. */
 export function changingValues(entry: DeadLetter, owner: string | null, old?: DeadLetter): ColumnValue[] {
   return [
     entry.status,
@@ -130,6 +130,6 @@ export function fromRow(row: PostgresDeadLetterRow): StoredDeadLetter {
   return { seq: row.seq, owner, change: row.change, entry: reviveDeadLetter(wire) }
 }
 
-/** Columns of rows, each as one array. */
+/** Converts rows to one array per column. */
 export const transpose = (rows: readonly (readonly ColumnValue[])[], width: number): ColumnValue[][] =>
   Array.from({ length: width }, (_, i) => rows.map((row) => row[i] as ColumnValue))

@@ -17,14 +17,14 @@ interface StatusCount {
   n: string
 }
 
-/** How many there are of each kind. */
+/** Reads the number of entries by operation and status. */
 export async function readStats(
   database: PostgresDatabase,
   sql: SqlTransaction,
   now: number,
 ): Promise<DeadLetterStats> {
   const table = database.table('dead_letters')
-  // Those whose lease ended are counted as replaying, and are pending.
+  // Entries with an expired lease are counted as replaying, although they are pending.
   const rows = await sql.all<StatusCount>(
     `SELECT operation_type AS operation, status, sum(entries) AS n FROM ${database.table('dead_letter_counts')}
         GROUP BY operation, operation_type, status HAVING sum(entries) <> 0
@@ -36,9 +36,9 @@ export async function readStats(
   const byOperation = new Map<string, Record<DeadLetterStatus, number>>()
   const byStatus = zeroCounts()
   for (const { operation, status, n } of rows) {
-    const own = byOperation.get(operation) ?? zeroCounts()
-    byOperation.set(operation, own)
-    own[status] += Number(n)
+    const counts = byOperation.get(operation) ?? zeroCounts()
+    byOperation.set(operation, counts)
+    counts[status] += Number(n)
     byStatus[status] += Number(n)
   }
   const [oldest] = await sql.all<{ at: string }>(
@@ -47,7 +47,9 @@ export async function readStats(
   return {
     total: Object.values(byStatus).reduce((sum, n) => sum + n, 0),
     byStatus,
-    byOperation: Object.fromEntries([...byOperation].map(([operation, own]) => [fromColumn(operation), own])),
+    byOperation: Object.fromEntries(
+      [...byOperation].map(([operation, counts]) => [fromColumn(operation), counts]),
+    ),
     ...(oldest === undefined ? {} : { oldest: new Date(Number(oldest.at)) }),
   }
 }

@@ -32,7 +32,7 @@ import { requestsChannel } from './replay-notifications.js'
 /** How many entries are read, leased or deleted at a time. */
 const BATCH_SIZE = 200
 
-/** Dead letters in a table. Every change is a transaction that is on the server's disk when its promise resolves. */
+/** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
 export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   private readonly database: PostgresDatabase
   private readonly table: string
@@ -65,24 +65,24 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
 
   async list(filter: DeadLetterFilter | undefined, now: Date): Promise<Page<DeadLetter>> {
     const { limit, isNewestFirst, after } = parsePaging(filter, 'oldest', [0, 0])
-    const wanted: DeadLetterSelection = toQuery(filter ?? {})
+    const selection: DeadLetterSelection = toQuery(filter ?? {})
     const items: DeadLetter[] = []
     let last: RowPosition | undefined = after && { created_at: after[0] as number, seq: after[1] as number }
     for (;;) {
       const want = Math.min(BATCH_SIZE, limit - items.length)
-      // One more, to know whether there is more.
-      const places = selectPositions(this.table, wanted, now.getTime(), {
-        newest: isNewestFirst,
+      // One more than wanted shows whether there is another page.
+      const positions = selectPositions(this.table, selection, now.getTime(), {
+        isNewestFirst,
         after: last,
         limit: want + 1,
       })
-      if (places === undefined) return { items }
+      if (positions === undefined) return { items }
       const direction = isNewestFirst ? 'DESC' : 'ASC'
       const rows = await this.database.read((sql) =>
         sql.all<PostgresDeadLetterRow>(
-          `SELECT stored.* FROM (${places.text}) AS places JOIN ${this.table} AS stored USING (seq)
+          `SELECT stored.* FROM (${positions.text}) AS positions JOIN ${this.table} AS stored USING (seq)
             ORDER BY stored.created_at ${direction}, stored.seq ${direction}`,
-          ...places.values,
+          ...positions.values,
         ),
       )
       for (const row of rows.slice(0, want)) items.push(viewAt(fromRow(row).entry, now.getTime()))
@@ -97,9 +97,9 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
     return this.changes.change(id, (stored): EntryChange<Leased> => {
       if (stored === undefined) return { result: { result: 'missing' } }
       if (stored.entry.status === 'completed') return { result: { result: 'done', entry: stored.entry } }
-      const standing = leaseStateOf(stored.entry)
-      if (isLeased(standing, now.getTime()))
-        return { result: { result: 'held', until: new Date(standing.leasedUntil) } }
+      const leaseState = leaseStateOf(stored.entry)
+      if (isLeased(leaseState, now.getTime()))
+        return { result: { result: 'held', until: new Date(leaseState.leasedUntil) } }
       const entry = withLease(stored.entry, until)
       return { result: { result: 'leased', entry }, entry, owner }
     })
@@ -113,28 +113,28 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   ): Promise<DeadLetter[]> {
     const leased: DeadLetter[] = []
     while (leased.length < want.limit) {
-      const most = Math.min(BATCH_SIZE, want.limit - leased.length)
-      const some = await this.leaseNextBatch(want, most, owner, until, now)
-      leased.push(...some)
-      if (some.length < most) break
+      const limit = Math.min(BATCH_SIZE, want.limit - leased.length)
+      const batch = await this.leaseNextBatch(want, limit, owner, until, now)
+      leased.push(...batch)
+      if (batch.length < limit) break
     }
     return leased
   }
 
   private async leaseNextBatch(
-    wanted: DeadLetterSelection,
-    most: number,
+    selection: DeadLetterSelection,
+    limit: number,
     owner: string,
     until: Date,
     now: Date,
   ) {
     const values = new StatementValues()
-    const free = selectLeasable(this.table, wanted, now.getTime(), most, values)
+    const free = selectLeasable(this.table, selection, now.getTime(), limit, values)
     if (free === undefined) return []
     const token = randomUUID()
     const table = this.table
     const { rows } = await this.database.write<{ rows: PostgresDeadLetterRow[] }>(
-      // Others wait for the counts until it is committed, so that is not left for another round trip.
+      // COMMIT is sent together with the statement, because other transactions wait for the counts until then.
       (sql) =>
         sql.finishInto<PostgresDeadLetterRow, { rows: PostgresDeadLetterRow[] }>(
           { rows: [] },
@@ -152,7 +152,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
           ...values.list,
         ),
       {
-        // Where the answer was lost, so were the entries that it told of.
+        // The leased entries are read again, because the reply with them was lost.
         isCommitted: async (sql, taken) => {
           taken.rows = await sql.all<PostgresDeadLetterRow>(
             `SELECT * FROM ${table} WHERE status = 'replaying' AND change = $1 ORDER BY created_at, seq`,
@@ -182,8 +182,8 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
   settle(id: string, owner: string, settlement: Settlement): Promise<DeadLetter | undefined> {
     return this.changes.endLease(id, (stored): EntryChange<DeadLetter | undefined> => {
       if (stored === undefined || stored.entry.status === 'completed') return { result: undefined }
-      const holds = stored.owner === owner && isLeased(leaseStateOf(stored.entry), settlement.at.getTime())
-      if (!holds && settlement.status !== 'completed') return { result: undefined }
+      const isHeld = stored.owner === owner && isLeased(leaseStateOf(stored.entry), settlement.at.getTime())
+      if (!isHeld && settlement.status !== 'completed') return { result: undefined }
       const entry = asSettled(stored.entry, settlement)
       return { result: entry, entry }
     })
@@ -209,7 +209,7 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
     return (await this.findProcessed([id])).size > 0
   }
 
-  /** Those of the ids that were completed ever. */
+  /** Selects the ids that were ever completed. */
   async findProcessed(ids: readonly string[], attempts?: number): Promise<ReadonlySet<string>> {
     const byHash = new Map(ids.map((id) => [hashName(id), id]))
     const rows = await this.database.read(
@@ -226,30 +226,30 @@ export class PostgresDeadLetters implements Omit<DeadLetterStore, 'add'> {
 
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
     const { limit = Number.POSITIVE_INFINITY, order } = filter
-    const wanted: DeadLetterSelection = { ...toQuery(filter), isUnleased: true }
-    for (let gone = 0; ; ) {
-      const most = Math.min(BATCH_SIZE, limit - gone)
-      const places = selectPositions(this.table, wanted, now.getTime(), {
-        newest: order === 'newest',
-        limit: most,
+    const selection: DeadLetterSelection = { ...toQuery(filter), isUnleased: true }
+    for (let purged = 0; ; ) {
+      const size = Math.min(BATCH_SIZE, limit - purged)
+      const positions = selectPositions(this.table, selection, now.getTime(), {
+        isNewestFirst: order === 'newest',
+        limit: size,
       })
-      if (places === undefined || most === 0) return gone
-      const some = await this.database.write((sql) =>
+      if (positions === undefined || size === 0) return purged
+      const batch = await this.database.write((sql) =>
         sql.all(
           `WITH free AS MATERIALIZED (
-            SELECT seq FROM ${this.table} WHERE seq IN (SELECT seq FROM (${places.text}) AS places)
+            SELECT seq FROM ${this.table} WHERE seq IN (SELECT seq FROM (${positions.text}) AS positions)
               AND (status <> 'replaying' OR leased_until <= ${now.getTime()}) ORDER BY seq FOR UPDATE
-          ), gone AS (
+          ), deleted AS (
             DELETE FROM ${this.table} AS stored USING free WHERE stored.seq = free.seq
               RETURNING operation, operation_type, status
           ), counted AS (
-            ${countUpdate(this.database, 'SELECT operation, operation_type, status, -1 AS n FROM gone')}
-          ) SELECT 1 FROM gone`,
-          ...places.values,
+            ${countUpdate(this.database, 'SELECT operation, operation_type, status, -1 AS n FROM deleted')}
+          ) SELECT 1 FROM deleted`,
+          ...positions.values,
         ),
       )
-      gone += some.length
-      if (some.length < most) return gone
+      purged += batch.length
+      if (batch.length < size) return purged
     }
   }
 

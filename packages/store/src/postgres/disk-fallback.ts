@@ -13,32 +13,31 @@ import { isServerUnavailable } from './failure.js'
 /** How many entries are moved in one transaction. */
 const MOVE_BATCH_SIZE = 250
 
-/** How long to wait before the next attempt to move, in milliseconds: at first, and at most. */
+/** The first and the longest delay before the next attempt to move entries. */
 const MOVE_DELAY_MS = { first: 250, max: 2000 } as const
 
-/** How many rejected statements end an attempt to move: a database that rejects everything is not asked for each entry. */
+/** How many rejected statements end an attempt to move, so that a database that rejects everything does not get every entry. */
 const MAX_REJECTIONS = 16
 
-/** Leases play no part here: the spill only holds what waits. */
+/** Entries in the disk fallback are never leased, so the time does not matter. */
 const NO_LEASE_TIME = new Date(0)
 
 const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
 
-/** Where entries are moved to. */
+/** The queue that entries are moved to. */
 interface DiskFallbackTarget {
   /** Inserts entries. One that the database cannot hold is `rejected`; any other failure throws. */
   add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Inserted[]>
-  /** Those of the ids that were completed ever. Fails soon where the database cannot be had. */
+  /** Selects the ids that were ever completed. Fails without retries if the database is not available. */
   processed(ids: readonly string[]): Promise<ReadonlySet<string>>
-  /** Notes that what was acknowledged as one is another, which was there before. */
+  /** Records that an acknowledged id is an alias of an entry that existed before. */
   alias(ids: ReadonlyMap<string, string>): Promise<void>
 }
 
-/** What the spill is given. */
 interface DiskFallbackOptions {
-  /** The folder it lies in. Several processes may share one, where they share the database. */
+  /** The folder of the entries. Processes with the same database can share it. */
   dir: string
-  /** The database that it belongs to, without credentials. */
+  /** The database that the entries belong to, without credentials. */
   databaseName: string
   target: DiskFallbackTarget
   clock?: Clock | undefined
@@ -46,11 +45,11 @@ interface DiskFallbackOptions {
 }
 
 /**
- * Keeps dead letters on this machine's disk while the database cannot be had, and moves them over when it can. It is a store
- * of files, so an entry is flushed before it is acknowledged, and is found again by the next process after a crash.
+ * Stores dead letters on the local disk while the database is not available, and moves them to the database afterwards. It uses a
+ * files store, so an entry is flushed before it is acknowledged, and the next process finds it after a crash.
  *
- * An entry is given up on, until the next process or until it is asked for by its id, only where the database says that it
- * cannot hold this very entry. Every other failure is retried, and an entry that fails holds up no other.
+ * An entry stays here, until the next start or until it is requested by its id, only if the database reports that it cannot store
+ * this entry. Every other failure is retried, and a failing entry does not delay others.
  */
 export class DiskFallback {
   private readonly options: DiskFallbackOptions
@@ -60,11 +59,11 @@ export class DiskFallback {
   private timer: unknown
   private delay: number = MOVE_DELAY_MS.first
   private isClosed = false
-  /** Whether it was said that entries are kept here, since there were none. */
+  /** Whether a warning about stored entries was given since the folder was last empty. */
   private hasWarned = false
-  /** Ids of entries that the database cannot hold, or that nobody here can compare: reported once, and left on the disk. */
+  /** Ids of entries that the database cannot store, or that cannot be compared without a key. They are reported once and stay here. */
   private readonly unmovableIds = new Set<string>()
-  /** Ids of entries whose own insert failed for another reason. They are tried last, the longest untried first. */
+  /** Ids of entries whose insert failed for another reason. They are retried last, the least recently tried first. */
   private readonly suspectIds = new Set<string>()
   private isSamePayload: ((a: DeadLetter, b: DeadLetter) => boolean) | undefined
   private onMovedListener: (() => void) | undefined
@@ -74,17 +73,17 @@ export class DiskFallback {
     this.clock = options.clock ?? systemClock
   }
 
-  /** Takes up what an earlier process left. */
+  /** Starts to move the entries that an earlier process left. */
   resume(): void {
     this.isClosed = false
     this.unmovableIds.clear()
     if (!existsSync(join(this.options.dir, 'dlq'))) return
-    // Opened at once: what waits there can be asked for.
+    // Opened at once, so that the entries can be read by id.
     this.open().catch((error: unknown) => this.options.warn(errorMessageOf(error)))
     this.schedule(0)
   }
 
-  /** Moves what can be moved, and closes the files. */
+  /** Moves as many entries as possible, and closes the files. */
   async close(): Promise<void> {
     this.isClosed = true
     this.clock.clearTimer(this.timer)
@@ -95,22 +94,22 @@ export class DiskFallback {
     this.files = undefined
   }
 
-  /** Hands in who can tell whether two entries have the same payload, though it may be encrypted. */
-  compareWith(same: (a: DeadLetter, b: DeadLetter) => boolean): void {
-    this.isSamePayload = same
+  /** Sets the function that compares the payloads of two entries, which may be encrypted. */
+  compareWith(isSame: (a: DeadLetter, b: DeadLetter) => boolean): void {
+    this.isSamePayload = isSame
     if (this.files !== undefined) this.schedule(0)
   }
 
-  /** Hands in what is called when entries were moved: the database takes writes again. */
+  /** Sets the listener that is called after entries were moved, when the database accepts writes again. */
   onMoved(listener: () => void): void {
     this.onMovedListener = listener
   }
 
-  /** Keeps entries, with the results the database would have given as far as they can be known here. */
+  /** Stores entries. The results are those of the database as far as they are known here. */
   async add(entries: readonly DeadLetter[], limits: { maxEntries: number }): Promise<Added[]> {
     const results = await (await this.open()).deadLetters.add(entries, limits)
     if (!this.hasWarned)
-      this.options.warn(`dead letters are kept in ${this.options.dir} until PostgreSQL accepts them`)
+      this.options.warn(`dead letters are stored in ${this.options.dir} until PostgreSQL accepts them`)
     this.hasWarned = true
     this.schedule(this.delay)
     return results
@@ -121,29 +120,29 @@ export class DiskFallback {
     return this.files === undefined ? undefined : (await this.files).deadLetters.get(id, NO_LEASE_TIME)
   }
 
-  /** Deletes entries that have not been moved yet. Tells how many. */
+  /** Deletes entries that have not been moved yet. Returns how many. */
   async purge(filter: Parameters<DeadLetterStore['purge']>[0]): Promise<number> {
     return this.files === undefined ? 0 : (await this.files).deadLetters.purge(filter, NO_LEASE_TIME)
   }
 
-  /** Moves an entry that is asked for now, even one that was given up on. */
+  /** Tries to move a requested entry now, even if the database could not store it before. */
   async retry(id: string): Promise<void> {
     this.unmovableIds.delete(id)
-    // What is under way may have passed it already.
+    // The current move may have skipped it already.
     await this.currentMove
     await this.move()
   }
 
-  /** The error for something that needs an entry in the database while it is still here. */
+  /** The error of an operation that needs an entry in the database while it is still here. */
   createNotMovedError(id: string): HoldfastError {
     return new HoldfastError(
       'STORE_UNAVAILABLE',
-      `the dead letter ${id} is on this machine's disk, in ${this.options.dir}, and PostgreSQL has not accepted it yet`,
+      `the dead letter ${id} is on the local disk, in ${this.options.dir}, and PostgreSQL has not accepted it yet`,
       { status: 503, retryAfter: this.delay },
     )
   }
 
-  /** Moves at once because the database takes writes again. */
+  /** Moves entries at once, because the database accepts writes again. */
   retryNow(): void {
     if (this.timer === undefined || this.delay === MOVE_DELAY_MS.first) return
     this.clock.clearTimer(this.timer)
@@ -152,9 +151,9 @@ export class DiskFallback {
     this.schedule(0)
   }
 
-  /** Moves what is there, now. Resolves when it is moved, or could not be. */
+  /** Moves all entries now. Resolves when they have been moved, or could not be. */
   async move(): Promise<void> {
-    // What is under way may have looked before the last entry came.
+    // The current move may have read the list before the last entry was added.
     if (this.currentMove !== undefined) this.schedule(this.delay)
     this.currentMove ??= this.moveAll().finally(() => {
       this.currentMove = undefined
@@ -193,7 +192,7 @@ export class DiskFallback {
   }
 
   private async moveAll(): Promise<void> {
-    const pass = { moved: 0, rejections: 0 }
+    const progress = { moved: 0, rejections: 0 }
     try {
       const { deadLetters } = await this.open()
       const earlier = [...this.suspectIds]
@@ -206,101 +205,101 @@ export class DiskFallback {
           if (this.suspectIds.has(entry.dlqId)) suspects.set(entry.dlqId, entry)
           else if (!this.unmovableIds.has(entry.dlqId)) fresh.push(entry)
           else left++
-        await this.moveBatch(fresh, pass)
+        await this.moveBatch(fresh, progress)
         cursor = page.cursor
         if (cursor === undefined) break
       }
-      // Another process may have moved some of them.
+      // Another process may have moved some of the suspects.
       for (const id of earlier) if (!suspects.has(id)) this.suspectIds.delete(id)
-      const again = earlier.flatMap((id) => suspects.get(id) ?? [])
-      for (let at = 0; at < again.length; at += MOVE_BATCH_SIZE)
-        await this.moveBatch(again.slice(at, at + MOVE_BATCH_SIZE), pass)
+      const retried = earlier.flatMap((id) => suspects.get(id) ?? [])
+      for (let at = 0; at < retried.length; at += MOVE_BATCH_SIZE)
+        await this.moveBatch(retried.slice(at, at + MOVE_BATCH_SIZE), progress)
       if (this.suspectIds.size > 0) this.retryLater()
       else this.delay = MOVE_DELAY_MS.first
       this.hasWarned &&= this.suspectIds.size + left > 0
     } catch (error) {
       this.retryLater((error as { retryAfter?: unknown }).retryAfter)
     }
-    if (pass.moved === 0) return
-    this.options.warn(`${pass.moved} dead letters kept in ${this.options.dir} were moved to PostgreSQL`)
+    if (progress.moved === 0) return
+    this.options.warn(`${progress.moved} dead letters were moved from ${this.options.dir} to PostgreSQL`)
     this.onMovedListener?.()
   }
 
-  /** Waits longer than the last time, but no longer than the database itself says. */
+  /** Doubles the delay, up to its maximum and to the `retryAfter` of the database. */
   private retryLater(retryAfter?: unknown): void {
     this.delay = Math.min(2 * this.delay, MOVE_DELAY_MS.max)
     this.schedule(typeof retryAfter === 'number' ? Math.min(retryAfter, this.delay) : this.delay)
   }
 
   /**
-   * Moves entries together. Where the server reports that it did not insert them, they are tried in halves, down to the
-   * single entry whose insert fails. Throws where the server cannot be had, or rejects too much.
+   * Moves entries together. If the server rejects them, they are tried in halves, down to the single entry whose insert fails.
+   * Throws if the server is not available, or after too many rejections.
    */
   private async moveBatch(
     entries: readonly DeadLetter[],
-    pass: { moved: number; rejections: number },
+    progress: { moved: number; rejections: number },
   ): Promise<void> {
     if (entries.length === 0) return
-    let gone: readonly string[]
+    let movedIds: readonly string[]
     try {
-      gone = await this.insert(entries)
+      movedIds = await this.insert(entries)
     } catch (error) {
       const [first] = entries
       if (entries.length === 1 && first !== undefined && !isServerUnavailable(error)) {
         this.suspectIds.delete(first.dlqId)
         this.suspectIds.add(first.dlqId)
       }
-      if (isServerUnavailable(error) || ++pass.rejections >= MAX_REJECTIONS) throw error
+      if (isServerUnavailable(error) || ++progress.rejections >= MAX_REJECTIONS) throw error
       const half = Math.ceil(entries.length / 2)
       if (entries.length === 1) return
-      await this.moveBatch(entries.slice(0, half), pass)
-      await this.moveBatch(entries.slice(half), pass)
+      await this.moveBatch(entries.slice(0, half), progress)
+      await this.moveBatch(entries.slice(half), progress)
       return
     }
-    await (await this.open()).deadLetters.purge({ ids: gone }, NO_LEASE_TIME)
-    for (const id of gone) this.suspectIds.delete(id)
-    pass.moved += gone.length
+    await (await this.open()).deadLetters.purge({ ids: movedIds }, NO_LEASE_TIME)
+    for (const id of movedIds) this.suspectIds.delete(id)
+    progress.moved += movedIds.length
   }
 
-  /** Inserts entries into the database. Gives the ids of those it has. */
+  /** Inserts entries into the database. Returns the ids of the entries that it has afterwards. */
   private async insert(entries: readonly DeadLetter[]): Promise<string[]> {
     const { target } = this.options
-    const gone = new Set(entries.map(({ dlqId }) => dlqId))
-    // One that was moved, completed and purged before this process knew must not come back.
-    const done = await target.processed([...gone])
-    const fresh = entries.filter(({ dlqId }) => !done.has(dlqId))
+    const movedIds = new Set(entries.map(({ dlqId }) => dlqId))
+    // An entry that another process has moved, and that was completed and purged since, must not be inserted again.
+    const processed = await target.processed([...movedIds])
+    const fresh = entries.filter(({ dlqId }) => !processed.has(dlqId))
     const results = fresh.length === 0 ? [] : await target.add(fresh, NO_LIMIT)
     const others: DeadLetter[] = []
     const aliases = new Map<string, string>()
     for (const [i, entry] of fresh.entries()) {
-      const there = this.existingEntry(entry, results[i])
-      const same = there && (there.dlqId === entry.dlqId || this.isSameEntry(entry, there))
-      if (same === undefined) gone.delete(entry.dlqId)
-      else if (!same) others.push(withNewKey(entry))
-      else if (there?.dlqId !== entry.dlqId) aliases.set(entry.dlqId, there?.dlqId as string)
+      const existing = this.existingEntry(entry, results[i])
+      const isSame = existing && (existing.dlqId === entry.dlqId || this.isSameEntry(entry, existing))
+      if (isSame === undefined) movedIds.delete(entry.dlqId)
+      else if (!isSame) others.push(withNewKey(entry))
+      else if (existing?.dlqId !== entry.dlqId) aliases.set(entry.dlqId, existing?.dlqId as string)
     }
     if (others.length > 0) {
       const added = await target.add(others, NO_LIMIT)
       for (const [i, entry] of others.entries())
-        if (this.existingEntry(entry, added[i]) === undefined) gone.delete(entry.dlqId)
+        if (this.existingEntry(entry, added[i]) === undefined) movedIds.delete(entry.dlqId)
     }
     if (aliases.size > 0) await target.alias(aliases)
-    return [...gone]
+    return [...movedIds]
   }
 
-  /** The entry that the database has under an entry's id or key; undefined where it has none. */
+  /** The entry in the database with the same id or key; undefined if there is none. */
   private existingEntry(entry: DeadLetter, inserted: Inserted | undefined): DeadLetter | undefined {
     if (inserted?.result === 'rejected') this.markUnmovable(entry, inserted.error)
     return inserted !== undefined && 'entry' in inserted ? inserted.entry : undefined
   }
 
-  /** Whether two entries with one key are the same thing to do; undefined where nobody here can tell. */
-  private isSameEntry(entry: DeadLetter, there: DeadLetter): boolean | undefined {
-    if (entry.operationType !== there.operationType) return false
-    const payloads = [entry.originalPayload, there.originalPayload] as const
+  /** Whether two entries with the same key have the same operation and payload; undefined if a key to compare them is missing. */
+  private isSameEntry(entry: DeadLetter, existing: DeadLetter): boolean | undefined {
+    if (entry.operationType !== existing.operationType) return false
+    const payloads = [entry.originalPayload, existing.originalPayload] as const
     if (!payloads.some(isEncrypted)) return isSamePayload(...payloads)
     try {
-      return this.isSamePayload?.(entry, there)
+      return this.isSamePayload?.(entry, existing)
     } catch (error) {
       this.markUnmovable(entry, error)
       return undefined
@@ -314,22 +313,22 @@ export class DiskFallback {
   }
 }
 
-/** Writes down whose entries lie in a folder. @throws STORE_UNAVAILABLE where they are another database's */
-async function claimFolder(dir: string, of: string): Promise<void> {
+/** Writes the name of the database to the folder. @throws STORE_UNAVAILABLE if the folder belongs to another database */
+async function claimFolder(dir: string, databaseName: string): Promise<void> {
   const file = join(dir, 'store.txt')
   const found = await readFile(file, 'utf8').catch(() => '')
-  if (found === '') return writeFile(file, of, { mode: 0o600 })
-  if (found !== of)
+  if (found === '') return writeFile(file, databaseName, { mode: 0o600 })
+  if (found !== databaseName)
     throw new HoldfastError(
       'STORE_UNAVAILABLE',
-      `the dead letters in ${dir} wait for ${found}, and this is ${of}; move the folder away`,
+      `${dir}: expected dead letters of ${databaseName}, got those of ${found}; move the folder away`,
       { status: 503 },
     )
 }
 
 /**
- * Acknowledged here while another process gave its idempotency key to another payload there: it is kept under a key of its
- * own rather than lost.
+ * Gives an entry a key of its own. Another process has used its idempotency key for another payload meanwhile, and an acknowledged
+ * entry must not be lost.
  */
 const withNewKey = (entry: DeadLetter): DeadLetter => ({
   ...entry,

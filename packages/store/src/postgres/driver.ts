@@ -1,6 +1,6 @@
 import { HoldfastError } from 'holdfast'
 
-/** What a statement may be given. Arrays go to one parameter. */
+/** A value of a statement. An array is one parameter. */
 export type PostgresValue = string | number | boolean | null | readonly (string | number | null)[]
 
 export type PostgresRow = Record<string, unknown>
@@ -10,7 +10,7 @@ interface PostgresResult {
   rowCount: number | null
 }
 
-/** As much of a client of `pg` as is used here. */
+/** The used part of a client of `pg`. */
 export interface PostgresClient {
   connect(): Promise<unknown>
   query(text: string, values?: readonly PostgresValue[]): Promise<PostgresResult | PostgresResult[]>
@@ -18,11 +18,11 @@ export interface PostgresClient {
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown
   on(event: 'end', listener: () => void): unknown
   end(): Promise<void>
-  /** What it talks through. */
+  /** The connection with its socket. */
   readonly connection?: { readonly stream?: { destroy(): unknown; unref?(): unknown } }
 }
 
-/** A client of a pool. Released with an error, or true, it is not used again. */
+/** A client of a pool. After a release with an error, or true, it is not used again. */
 export interface PooledClient extends PostgresClient {
   release(broken?: Error | boolean): void
 }
@@ -38,10 +38,10 @@ interface ClientOptions {
   connectionString: string
   application_name: string
   connectionTimeoutMillis: number
-  /** How long the client itself waits for an answer: the server may not be there to end a statement. */
+  /** How long the client itself waits for a reply, because a lost server cannot cancel a statement. */
   query_timeout: number
   keepAlive: boolean
-  /** Whether statements are sent before the ones ahead of them are answered. */
+  /** Whether statements are sent before the replies to earlier ones. */
   pipeline: boolean
 }
 
@@ -52,7 +52,7 @@ export interface PostgresDriver {
   ) => ClientPool
 }
 
-/** Loads `pg`, which is there only where somebody installed it. */
+/** Loads `pg`, an optional dependency. @throws STORE_UNAVAILABLE if it is not installed */
 export async function loadPostgresDriver(
   load: () => Promise<unknown> = () => import('pg'),
 ): Promise<PostgresDriver> {

@@ -23,23 +23,23 @@ import { ReplayNotifications } from './replay-notifications.js'
 import { PostgresValues } from './values.js'
 import { type NotifyingDeadLetters, withDiskFallback } from './with-disk-fallback.js'
 
-/** What a store in PostgreSQL may be told. */
+/** Options of a store in PostgreSQL. */
 export interface PostgresOptions {
-  /** Where dead letters are kept while the database cannot be had: each database has a folder of its own there. */
+  /** The folder of the disk fallback for dead letters, with one subfolder per database. */
   spillDir: string
-  /** The schema that holds the tables. @defaultValue `?schema=` of the url, else holdfast */
+  /** The schema of the tables. @defaultValue `?schema=` of the url, else holdfast */
   schema?: string | undefined
-  /** How many connections there are at the most. @defaultValue 8 */
+  /** The largest number of connections. @defaultValue 8 */
   connections?: number | undefined
-  /** How long a statement may take, in milliseconds. @defaultValue 5000 */
+  /** Milliseconds that a statement can take. @defaultValue 5000 */
   statementTimeout?: number | undefined
-  /** How long to wait for a connection, in milliseconds. @defaultValue 2000 */
+  /** Milliseconds to wait for a connection. @defaultValue 2000 */
   connectTimeout?: number | undefined
-  /** How long a dead letter waits for the database before it is kept in the spill, in milliseconds. @defaultValue 1000 */
+  /** Milliseconds that a dead letter waits for the database before it is written to the disk fallback. @defaultValue 1000 */
   addTimeout?: number | undefined
-  /** How long the last records and the end wait for answers, together, in milliseconds. @defaultValue 2500 */
+  /** Milliseconds for the last records and the close together. @defaultValue 2500 */
   closeTimeout?: number | undefined
-  /** Hears of dead letters that are kept apart, and moved. @defaultValue a line on stderr */
+  /** Receives warnings about dead letters in the disk fallback. @defaultValue a line on stderr */
   warn?: ((line: string) => void) | undefined
   clock?: Clock | undefined
   random?: Random | undefined
@@ -50,7 +50,7 @@ export interface PostgresStore extends Store {
   readonly deadLetters: NotifyingDeadLetters
 }
 
-/** A store in one schema of a PostgreSQL database, for any number of processes on any number of machines. */
+/** Creates a store in one schema of a PostgreSQL database, for any number of processes on any number of machines. */
 export function openPostgres(url: string, options: PostgresOptions): PostgresStore {
   const { connections = 8, statementTimeout = 5000, connectTimeout = 2000, clock, random } = options
   const { addTimeout = 1000, closeTimeout = 2500 } = options
@@ -69,10 +69,10 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
   const target = {
     add: (...input: Parameters<typeof queue.add>) => queue.add(...input),
     async processed(ids: readonly string[]) {
-      // Asked once: where it fails, moving is tried again later.
+      // One attempt, because a failed move is retried later.
       const others = await aliases.find(ids, 1)
-      const done = await queue.findProcessed([...ids, ...others.values()], 1)
-      return new Set(ids.filter((id) => done.has(id) || done.has(others.get(id) ?? id)))
+      const processed = await queue.findProcessed([...ids, ...others.values()], 1)
+      return new Set(ids.filter((id) => processed.has(id) || processed.has(others.get(id) ?? id)))
     },
     alias: (ids: ReadonlyMap<string, string>) => aliases.save(ids),
   }
@@ -85,10 +85,10 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
   const audit = new PostgresJournal(database, auditJournal, true)
   const breakerEvents = new PostgresJournal(database, breakerEventJournal)
   const busy = [queue, sessions, events, errors, audit, breakerEvents]
-  let cut: unknown
-  /** A server that stands still would never answer. */
+  let closeTimer: unknown
+  /** Limits the time, because a stopped server never replies. */
   const startClosing = () => {
-    cut ??= time.setTimer(() => database.abortAll(), closeTimeout)
+    closeTimer ??= time.setTimer(() => database.abortAll(), closeTimeout)
   }
   return {
     kind: 'postgres',
@@ -128,10 +128,10 @@ export function openPostgres(url: string, options: PostgresOptions): PostgresSto
       await Promise.all(busy.map((part) => part.whenIdle()))
       await diskFallback.close()
       await database.close()
-      time.clearTimer(cut)
-      cut = undefined
+      time.clearTimer(closeTimer)
+      closeTimer = undefined
     },
-    // Whoever runs the server watches its disk; the one here is not what it lies on.
+    // The disk of the server is not known here.
     freeSpace: async () => undefined,
   }
 }

@@ -26,26 +26,26 @@ import { toColumn } from '../text.js'
 import type { PostgresValue } from './driver.js'
 import { LOCKS } from './locks.js'
 
-/** A condition on a column: what to compare it with stands at the `?`. */
+/** A condition on a column, with its value at the `?`. */
 type PostgresCondition = readonly [sql: string, value: PostgresValue]
 
-/** Which columns a journal's records are found by. `recordFilter` has the last word: columns only spare reading records. */
+/** The columns by which the records of a journal are found. They only reduce the records to read; `recordFilter` decides. */
 export interface PartitionedJournal<S extends z.ZodType, F> {
   readonly table: keyof typeof LOCKS
-  /** How many days a partition holds. */
+  /** How many days a partition covers. */
   readonly partitionDays: number
   /** Names of columns, with their types. */
   readonly columns: Readonly<Record<string, 'text' | 'boolean'>>
   readonly codec: Codec<S>
   readonly recordFilter: RecordFilter<CamelCased<S>, F>
-  /** The columns' values, in their order. */
+  /** The values of the columns, in the same order. */
   values(record: CamelCased<S>): (string | boolean | null)[]
   conditions(filter: F): PostgresCondition[]
 }
 
 const nullIfAbsent = (value: string | null | undefined) => (value == null ? null : toColumn(value))
 
-/** A column that must have one value, where one is asked for. */
+/** A column that must have a value, if one is given. */
 const equalsCondition = (column: string, value: string | undefined): PostgresCondition[] =>
   value === undefined ? [] : [[`${column} = ?`, toColumn(value)]]
 

@@ -20,13 +20,13 @@ interface TimeRangeFilter extends PageOptions {
 /** How many records one statement inserts. */
 const RECORDS_PER_INSERT = 512
 
-/** How many records are read and decoded before others have their turn. */
+/** How many records are read and decoded at a time. */
 const RECORDS_PER_READ = 200
 
-/** Among how many of the latest records one is looked for whose COMMIT was not answered. */
-const LATEST = 100_000
+/** Among how many of the latest records a record is searched whose COMMIT got no reply. */
+const MAX_UNCONFIRMED_SEARCH = 100_000
 
-/** What the server says where a record's partition is not there. */
+/** The error for a record without a partition. */
 const NO_PARTITION_SQLSTATE = '23514'
 
 interface PendingRecord {
@@ -36,8 +36,8 @@ interface PendingRecord {
 }
 
 /**
- * Records in the order they came. Those who append take turns, so that numbers are given in the order of commits, and
- * whoever follows a list from its oldest record misses none.
+ * Records in the order of insertion. Appends of all processes are serialized by a lock, so that numbers are in the order of
+ * commits, and a reader that follows a list from its oldest record does not miss any.
  */
 export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
   implements Journal<CamelCased<S>, F>
@@ -48,11 +48,11 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
   private readonly partitions: Partitions
   private readonly loader: BatchLoader<PendingRecord, void>
 
-  constructor(database: PostgresDatabase, shape: PartitionedJournal<S, F>, durable = false) {
+  constructor(database: PostgresDatabase, table: PartitionedJournal<S, F>, isDurable = false) {
     this.database = database
-    this.table = shape
-    this.isDurable = durable
-    this.partitions = new Partitions(database, shape.table, shape.partitionDays)
+    this.table = table
+    this.isDurable = isDurable
+    this.partitions = new Partitions(database, table.table, table.partitionDays)
     this.loader = new BatchLoader((lines) => this.insert(lines), {
       maxItems: RECORDS_PER_INSERT,
       maxConcurrent: 1,
@@ -85,7 +85,7 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
         await this.insertInto(lines, times)
         return lines.map(() => {})
       } catch (error) {
-        // Another process let go of that stretch of time meanwhile.
+        // Another process has dropped the partition meanwhile.
         if (!shouldRetry || sqlState((error as Error).cause) !== NO_PARTITION_SQLSTATE) throw error
         this.partitions.clearCache()
       }
@@ -108,16 +108,16 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
     const values = names.map((_, i) => lines.map((line) => line.values[i] as string | null))
     const bodies = lines.map(({ body }) => body)
     return this.database.write(
-      // Others wait for their turn until it is committed, so that is not left for another round trip.
+      // COMMIT is sent together with the statement, because other appends wait for the lock until then.
       (sql) => sql.finish(undefined, statement, times, ...values, bodies),
       {
         lock: this.partitions.lock,
         durable: this.isDurable,
-        // Looked for among the latest, which an index finds.
+        // Only the latest records are searched, by the index on seq.
         isCommitted: async (sql) =>
           (
             await sql.all(
-              `SELECT 1 FROM ${table} WHERE seq > (SELECT last_value FROM ${this.database.table(`${this.table.table}_seq`)}) - ${LATEST}
+              `SELECT 1 FROM ${table} WHERE seq > (SELECT last_value FROM ${this.database.table(`${this.table.table}_seq`)}) - ${MAX_UNCONFIRMED_SEARCH}
                 AND body = $1 LIMIT 1`,
               bodies[0] as string,
             )
@@ -151,7 +151,7 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
   private readPart(
     sql: SqlTransaction,
     filter: F | undefined,
-    newest: boolean,
+    isNewestFirst: boolean,
     edge: number | undefined,
     want: number,
   ) {
@@ -159,14 +159,14 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
     const conditions = ['TRUE']
     const addCondition = (text: string, value: PostgresValue) =>
       conditions.push(text.replace('?', `$${values.push(value)}`))
-    if (edge !== undefined) addCondition(newest ? 'seq < ?' : 'seq > ?', edge)
+    if (edge !== undefined) addCondition(isNewestFirst ? 'seq < ?' : 'seq > ?', edge)
     if (filter?.from !== undefined) addCondition('time >= ?', filter.from.getTime())
     if (filter?.to !== undefined) addCondition('time < ?', filter.to.getTime())
     if (filter !== undefined)
       for (const [text, value] of this.table.conditions(filter)) addCondition(text, value)
     return sql.all<{ seq: string; body: string }>(
       `SELECT seq, body FROM ${this.database.table(this.table.table)} WHERE ${conditions.join(' AND ')}
-        ORDER BY seq ${newest ? 'DESC' : 'ASC'} LIMIT ${want}`,
+        ORDER BY seq ${isNewestFirst ? 'DESC' : 'ASC'} LIMIT ${want}`,
       ...values,
     )
   }
@@ -176,19 +176,19 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
     await this.whenIdle()
     return this.database.write(
       async (sql) => {
-        let gone = 0
-        if (before !== undefined) gone += await this.partitions.expire(sql, { before: before.getTime() })
+        let deleted = 0
+        if (before !== undefined) deleted += await this.partitions.expire(sql, { before: before.getTime() })
         if (maxEntries < Number.POSITIVE_INFINITY) {
           const keep = await this.oldestKept(sql, maxEntries)
-          if (keep !== undefined) gone += await this.partitions.expire(sql, { keep })
+          if (keep !== undefined) deleted += await this.partitions.expire(sql, { keep })
         }
-        return gone
+        return deleted
       },
       { lock: this.partitions.lock },
     )
   }
 
-  /** The number from which on records stay, where only so many may; undefined where all may. */
+  /** The number of the oldest record to keep, so that `maxEntries` are left; undefined to keep all. */
   private async oldestKept(sql: SqlTransaction, maxEntries: number): Promise<string | undefined> {
     const table = this.database.table(this.table.table)
     const [first] = await sql.all<{ seq: string }>(
@@ -209,7 +209,7 @@ export class PostgresJournal<S extends z.ZodType, F extends TimeRangeFilter>
   }
 }
 
-/** Sessions can be asked for by id besides. */
+/** A journal of sessions, which can also be read by id. */
 export class PostgresSessions
   extends PostgresJournal<typeof sessionSchema, SessionFilter>
   implements SessionJournal

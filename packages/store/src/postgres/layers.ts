@@ -18,7 +18,7 @@ const fromRow = (row: PostgresLayerRow): LayerVersion => ({
   layer: JSON.parse(row.layer) as unknown,
 })
 
-/** Versions of the layer of changes. */
+/** Versions of the live changes. */
 export class PostgresLayers implements LayerStore {
   private readonly database: PostgresDatabase
   private readonly table: string

@@ -1,7 +1,7 @@
-/** What is locked among all who share a schema. Never renumbered: old and new programs run side by side. */
+/** The advisory locks of a schema. Numbers never change, because old and new releases run side by side. */
 export const LOCKS = {
   migrations: 1,
-  /** Shared by those who add while there is room for all, held alone by those who must count. */
+  /** Shared by inserts far below the limit of entries, exclusive for inserts that must count the entries. */
   adds: 2,
   sessions: 10,
   events: 11,

@@ -7,7 +7,7 @@ import { hashName } from './names.js'
 /** How many rows one statement writes or reads. */
 const BATCH_SIZE = 500
 
-/** Counters of stretches of time. */
+/** Counters of periods. */
 export class PostgresMetrics implements MetricsStore {
   private readonly database: PostgresDatabase
   private readonly table: string
@@ -23,18 +23,18 @@ export class PostgresMetrics implements MetricsStore {
     )
     const sorted = [...keyed].sort(([a], [b]) => compareText(a, b))
     for (let at = 0; at < sorted.length; at += BATCH_SIZE) {
-      const some = sorted.slice(at, at + BATCH_SIZE)
+      const batch = sorted.slice(at, at + BATCH_SIZE)
       await this.database.write(
         (sql) =>
           sql.run(
             `INSERT INTO ${this.table} (start, key, series, node, data)
               SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::text[], $5::text[])
               ON CONFLICT (start, key) DO UPDATE SET data = excluded.data`,
-            some.map(([, { start }]) => start),
-            some.map(([key]) => key),
-            some.map(([, { series }]) => toColumn(series)),
-            some.map(([, { node }]) => toColumn(node)),
-            some.map(([, { data }]) => JSON.stringify(data ?? null)),
+            batch.map(([, { start }]) => start),
+            batch.map(([key]) => key),
+            batch.map(([, { series }]) => toColumn(series)),
+            batch.map(([, { node }]) => toColumn(node)),
+            batch.map(([, { data }]) => JSON.stringify(data ?? null)),
           ),
         { durable: false },
       )

@@ -4,17 +4,17 @@ import { LOCKS } from './locks.js'
 import { migration1 } from './schema.js'
 import type { SqlTransaction } from './sql.js'
 
-/** What brings a schema from one version to the next. */
+/** A migration of the schema from one version to the next. */
 interface SchemaMigration {
   sql(schema: string): string
   /**
-   * The oldest version whose programs can go on working on the result. A migration that only adds (a table, an index, a
-   * column that may be empty) keeps the one before it, so that old and new programs run side by side.
+   * The oldest schema version that a release must support to use the result. A migration that only adds (a table, an index, a
+   * nullable column) keeps the previous value, so that old and new releases run side by side.
    */
   oldest: number
 }
 
-/** Only ever added to: a schema may be at any of them. */
+/** The list is append-only, because a schema can have any version. */
 const MIGRATIONS: readonly SchemaMigration[] = [{ sql: migration1, oldest: 1 }]
 
 interface SchemaVersion {
@@ -22,7 +22,7 @@ interface SchemaVersion {
   oldest: number
 }
 
-/** Brings the schema up to date, alone: whoever comes second finds it done. */
+/** Runs the missing migrations under a lock. A second process finds them done. */
 export async function migrate(database: PostgresDatabase): Promise<void> {
   if (await database.read((sql) => isCurrent(database, sql))) return
   await database.write(
@@ -50,7 +50,7 @@ export async function migrate(database: PostgresDatabase): Promise<void> {
   )
 }
 
-/** One at a time, because parameters, even none of them, allow no more. */
+/** Statements run one at a time, because a query with parameters, even an empty list, can have only one. */
 const splitStatements = (text: string): string[] =>
   text
     .replace(/--.*$/gm, '')
@@ -61,12 +61,12 @@ async function readVersion(
   database: PostgresDatabase,
   sql: SqlTransaction,
 ): Promise<SchemaVersion | undefined> {
-  const there = await sql.all(
+  const existing = await sql.all(
     'SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = $2',
     database.address.schema,
     'migrations',
   )
-  if (there.length === 0) return undefined
+  if (existing.length === 0) return undefined
   const [row] = await sql.all<SchemaVersion>(
     `SELECT version, oldest FROM ${database.table('migrations')} ORDER BY version DESC LIMIT 1`,
   )
@@ -79,8 +79,8 @@ async function isCurrent(database: PostgresDatabase, sql: SqlTransaction): Promi
   if (row.oldest > MIGRATIONS.length)
     throw new HoldfastError(
       'STORE_UNAVAILABLE',
-      `the PostgreSQL store ${database.address.displayName} was changed by a later release (its version is ${row.version}, ` +
-        `for programs that know ${row.oldest} or later; this one knows ${MIGRATIONS.length}); use a later release`,
+      `the PostgreSQL store ${database.address.displayName} was changed by a later release (its schema version is ${row.version}, ` +
+        `for releases that support ${row.oldest} or later; this release supports ${MIGRATIONS.length}); use a later release`,
       { status: 503 },
     )
   return true

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { toColumn } from '../text.js'
 
-/** Stands for a name of any length, in 16 bytes: half of its SHA-256, which nobody can make two names of. */
+/** A hash of 16 bytes for a name of any length: half of its SHA-256, for which collisions cannot be constructed. */
 export const hashName = (name: string): string =>
   createHash('sha256').update(toColumn(name)).digest('hex').slice(0, 32)

@@ -3,19 +3,19 @@ import type { PostgresDatabase } from './database.js'
 import { LOCKS } from './locks.js'
 import type { SqlTransaction } from './sql.js'
 
-/** A partition, and the times it holds: at or after `from`, before `to`. */
+/** A partition with records at or after `from` and before `to`. */
 interface Partition {
   name: string
   from: number
   to: number
 }
 
-/** The stretches of time that a journal's table is made of. Whoever changes them holds the journal's lock. */
+/** The partitions of a journal's table by time. The caller of a method that changes them holds the lock of the journal. */
 export class Partitions {
   private readonly database: PostgresDatabase
   private readonly parent: keyof typeof LOCKS
   private readonly widthMs: number
-  /** Numbers of those that were there when last seen. */
+  /** Numbers of the partitions that existed at the last check. */
   private readonly knownNumbers = new Set<number>()
 
   constructor(database: PostgresDatabase, parent: keyof typeof LOCKS, days: number) {
@@ -28,26 +28,26 @@ export class Partitions {
     return this.database.lockStatement(LOCKS[this.parent])
   }
 
-  /** Makes those that the times need and that are not there. */
+  /** Creates the missing partitions for records with these times. */
   async createFor(times: readonly number[]): Promise<void> {
-    const wanted = [...new Set(times.map((time) => Math.floor(time / this.widthMs)))]
-    if (wanted.every((number) => this.knownNumbers.has(number))) return
-    const missing = async (sql: SqlTransaction) => {
-      const there = new Set((await this.list(sql)).map(({ from }) => from / this.widthMs))
-      return wanted.filter((number) => !there.has(number))
+    const needed = [...new Set(times.map((time) => Math.floor(time / this.widthMs)))]
+    if (needed.every((number) => this.knownNumbers.has(number))) return
+    const findMissing = async (sql: SqlTransaction) => {
+      const existing = new Set((await this.list(sql)).map(({ from }) => from / this.widthMs))
+      return needed.filter((number) => !existing.has(number))
     }
-    // Of many processes that start together only those take the lock, which all who append wait for, that find one missing.
-    if ((await this.database.read(missing)).length > 0)
+    // Checked with a read first, because every append waits for the lock.
+    if ((await this.database.read(findMissing)).length > 0)
       await this.database.write(
         async (sql) => {
-          for (const number of await missing(sql)) await this.createPartition(sql, number)
+          for (const number of await findMissing(sql)) await this.createPartition(sql, number)
         },
         { lock: this.lock },
       )
-    for (const number of wanted) this.knownNumbers.add(number)
+    for (const number of needed) this.knownNumbers.add(number)
   }
 
-  /** Forgets what was known, after somebody dropped one. */
+  /** Clears the known partitions, after another process has dropped one. */
   clearCache(): void {
     this.knownNumbers.clear()
   }
@@ -55,7 +55,7 @@ export class Partitions {
   private async createPartition(sql: SqlTransaction, number: number): Promise<void> {
     const parent = this.database.table(this.parent)
     const name = this.database.table(`${this.parent}_${number < 0 ? `before_${-number}` : number}`)
-    // Attached and not created in place: those who write elsewhere in the journal go on meanwhile.
+    // ATTACH does not block writes to other partitions, as CREATE TABLE … PARTITION OF would.
     await sql.run(`CREATE TABLE ${name} (LIKE ${parent} INCLUDING DEFAULTS)`)
     await sql.run(
       `ALTER TABLE ${parent} ATTACH PARTITION ${name}
@@ -87,31 +87,31 @@ export class Partitions {
   }
 
   /**
-   * Lets go of records older than a time, or numbered below one. A partition that holds nothing else goes as a whole,
-   * which costs the same however much it holds.
+   * Deletes records older than a time, or with a number below `keep`. A partition with only such records is dropped, which takes
+   * the same time for any number of records.
    */
   async expire(
     sql: SqlTransaction,
     limits: { before?: number | undefined; keep?: string | undefined },
   ): Promise<number> {
     const { before = Number.NEGATIVE_INFINITY, keep } = limits
-    let gone = 0
+    let deleted = 0
     for (const { name, from, to } of await this.list(sql)) {
-      const old = before >= to
-      if (!old && keep === undefined && before <= from) continue
+      const isExpired = before >= to
+      if (!isExpired && keep === undefined && before <= from) continue
       const [{ rows, last } = { rows: '0', last: null }] = await sql.all<{
         rows: string
         last: string | null
       }>(`SELECT count(*) AS rows, max(seq) AS last FROM ${name}`)
-      if (old || (keep !== undefined && (last === null || BigInt(last) < BigInt(keep)))) {
-        // Its parent first, in the order in which those who read lock them.
+      if (isExpired || (keep !== undefined && (last === null || BigInt(last) < BigInt(keep)))) {
+        // The parent is locked first, in the same order as by readers, so that there is no deadlock.
         await sql.run(`LOCK TABLE ONLY ${this.database.table(this.parent)} IN ACCESS EXCLUSIVE MODE`)
         await sql.run(`DROP TABLE ${name}`)
-        gone += Number(rows)
+        deleted += Number(rows)
         this.knownNumbers.delete(from / this.widthMs)
-      } else if (keep !== undefined) gone += await sql.run(`DELETE FROM ${name} WHERE seq < $1`, keep)
-      else gone += await sql.run(`DELETE FROM ${name} WHERE time < $1`, before)
+      } else if (keep !== undefined) deleted += await sql.run(`DELETE FROM ${name} WHERE seq < $1`, keep)
+      else deleted += await sql.run(`DELETE FROM ${name} WHERE time < $1`, before)
     }
-    return gone
+    return deleted
   }
 }

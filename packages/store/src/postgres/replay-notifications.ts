@@ -3,15 +3,15 @@ import { systemClock } from 'holdfast/internal'
 import type { PostgresDatabase } from './database.js'
 import type { PostgresClient } from './driver.js'
 
-/** Where it is said that somebody wants entries replayed. */
+/** The channel of notifications about replay requests. */
 export const requestsChannel = (schema: string): string => `holdfast_${schema}_requests`
 
-/** How long to wait before listening again, in milliseconds. */
+/** The delay before a new attempt to listen. */
 const RECONNECT_DELAY_MS = 5000
 
 /**
- * Tells of requests to replay the moment they are made. It needs a connection of its own that stays, which a pooler does not
- * give: nothing is heard then, and whoever waits looks at the queue from time to time, as without it.
+ * Notifies of replay requests at once. It needs a permanent connection. Behind a pooler there are no notifications, and workers
+ * poll the queue, as in stores without notifications.
  */
 export class ReplayNotifications {
   private readonly database: PostgresDatabase
@@ -27,13 +27,13 @@ export class ReplayNotifications {
     this.clock = clock
   }
 
-  /** Calls whenever somebody asked for a replay, and after a gap in listening, since it may have been said then. */
+  /** Calls the listener after each replay request, and after a reconnect, because a notification may have been missed. */
   subscribe(listener: () => void): () => void {
-    const own = () => listener()
-    this.listeners.add(own)
+    const subscription = () => listener()
+    this.listeners.add(subscription)
     this.listen()
     return () => {
-      this.listeners.delete(own)
+      this.listeners.delete(subscription)
       if (this.listeners.size === 0) void this.disconnect()
     }
   }
@@ -56,20 +56,20 @@ export class ReplayNotifications {
 
   private async connect(): Promise<void> {
     const client = await this.database.createClient()
-    // Without a listener an error would end the process; the end of the connection follows it.
+    // Without a listener an error would end the process. The `end` event follows it.
     client.on('error', () => {})
     client.on('notification', () => this.notifyListeners())
     try {
       await client.connect()
       await client.query(`LISTEN "${requestsChannel(this.database.address.schema)}"`)
     } catch (error) {
-      // Not waited for: a server that does not answer does not answer this either.
+      // Not awaited, because a server that does not respond does not respond to this either.
       client.end().catch(() => {})
       throw error
     }
     if (this.listeners.size === 0) {
       await client.end().catch(() => {})
-      // Somebody may listen again by now.
+      // A listener may have been added meanwhile.
       this.scheduleReconnect()
       return
     }

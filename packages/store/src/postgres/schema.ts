@@ -1,4 +1,4 @@
-/** A journal: its columns, and how many days a partition holds. */
+/** The sequence, table and index of a journal. */
 const createJournal = (schema: string, name: string, columns: string) => `
   CREATE SEQUENCE "${schema}"."${name}_seq";
   CREATE TABLE "${schema}"."${name}" (
@@ -10,8 +10,8 @@ const createJournal = (schema: string, name: string, columns: string) => `
   CREATE INDEX ON "${schema}"."${name}" (seq);`
 
 /**
- * Version 1. Times are epoch milliseconds. Names may be of any length and an index takes only short ones, so it is their
- * hashes that are indexed. What users hand in is text and not jsonb, which refuses some of what JSON can say.
+ * Version 1. Times are epoch milliseconds. Names can have any length and an index entry cannot, so hashes of names are indexed.
+ * Values of users are text and not jsonb, because jsonb rejects some valid JSON.
  */
 export const migration1 = (schema: string): string => `
   ${createJournal(
@@ -40,7 +40,7 @@ export const migration1 = (schema: string): string => `
     leased_until bigint,
     lease_owner text,
     replay_requested_at bigint,
-    -- The transaction that changed it last, in a word of its own.
+    -- Identifies the transaction that changed the entry last.
     change uuid NOT NULL,
     error_details text NOT NULL,
     -- The other fields, as JSON.
@@ -48,19 +48,19 @@ export const migration1 = (schema: string): string => `
     original_payload text NOT NULL
   );
   CREATE INDEX dead_letters_by_operation ON "${schema}".dead_letters (operation, status, created_at, seq);
-  -- An entry is in one of these two: a change of status touches every index there is.
+  -- Partial indexes, because a change of status updates every index that contains the entry.
   CREATE INDEX dead_letters_open ON "${schema}".dead_letters (created_at, seq) WHERE status <> 'completed';
   CREATE INDEX dead_letters_completed ON "${schema}".dead_letters (created_at, seq) WHERE status = 'completed';
   CREATE INDEX dead_letters_requested ON "${schema}".dead_letters (created_at, seq)
     WHERE replay_requested_at IS NOT NULL;
 
-  -- How many dead letters there are: sums over shards, so that those who add at a time do not wait for each other.
+  -- Number of dead letters, split into shards so that concurrent inserts do not wait for each other.
   CREATE TABLE "${schema}".dead_letter_counts (
     operation uuid NOT NULL, status text COLLATE "C" NOT NULL, shard smallint NOT NULL,
     operation_type text NOT NULL, entries bigint NOT NULL,
     PRIMARY KEY (operation, status, shard)
   ) WITH (fillfactor = 50);
-  -- Ids of what was completed, for ever.
+  -- Ids of all entries that were ever completed.
   CREATE TABLE "${schema}".processed_ids (id uuid PRIMARY KEY, dlq_id text NOT NULL, completed_at bigint NOT NULL);
 
   CREATE TABLE "${schema}".circuit_breaker_states (

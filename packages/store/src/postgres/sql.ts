@@ -2,21 +2,21 @@ import { isHoldfastError } from 'holdfast'
 import type { PooledClient, PostgresClient, PostgresRow, PostgresValue } from './driver.js'
 import { sqlState } from './failure.js'
 
-/** What a transaction works with. */
+/** The statements of a transaction. */
 export interface SqlTransaction {
   all<R = PostgresRow>(text: string, ...values: PostgresValue[]): Promise<R[]>
-  /** Tells how many rows were changed. */
+  /** Runs a statement and returns how many rows were changed. */
   run(text: string, ...values: PostgresValue[]): Promise<number>
-  /** Runs the last statement of a transaction and its COMMIT at a stroke. `value` is what the transaction comes to. */
+  /** Sends the last statement of a transaction together with its COMMIT. `value` is the result of the transaction. */
   finish<T>(value: T, text: string, ...values: PostgresValue[]): Promise<T>
-  /** The same for a statement whose rows are wanted: they are put into `value`. */
+  /** The same for a statement that returns rows, which are stored in `value`. */
   finishInto<R, T extends { rows: R[] }>(value: T, text: string, ...values: PostgresValue[]): Promise<T>
 }
 
-/** Takes back what a failed attempt did. Gives the error where the connection is no good any more. */
+/** Rolls back a failed attempt. Returns the error if the connection cannot be used any more. */
 export async function rollBack(client: PooledClient, error: unknown): Promise<Error | undefined> {
   const failure = error instanceof Error ? error : new Error(String(error))
-  // An error that is ours, or that the server reported and survived, leaves the connection as it was.
+  // After an error of this store, or one that the server reported, the connection is still usable.
   if (sqlState(error) === undefined && !isHoldfastError(error)) return failure
   try {
     await client.query('ROLLBACK')
@@ -29,7 +29,7 @@ export async function rollBack(client: PooledClient, error: unknown): Promise<Er
 const firstResult = (result: Awaited<ReturnType<PostgresClient['query']>>) =>
   Array.isArray(result) ? (result.at(-1) as Exclude<typeof result, unknown[]>) : result
 
-/** What a transaction on a connection works with. `onFinishing` is told before its last statement. */
+/** Creates the statements of a transaction on a connection. `onFinishing` is called before the last one. */
 export function createSqlTransaction(
   client: PostgresClient,
   onFinishing: (value: unknown) => void,
@@ -37,7 +37,7 @@ export function createSqlTransaction(
   async function finish(value: unknown, text: string, values: PostgresValue[]): Promise<PostgresRow[]> {
     onFinishing(value)
     const done = client.query(text, values)
-    // After a statement that failed it only ends the transaction.
+    // After a failed statement, COMMIT only ends the transaction.
     const committed = client.query('COMMIT')
     committed.catch(() => {})
     const { rows } = firstResult(await done)

@@ -10,12 +10,12 @@ import type { DiskFallback } from './disk-fallback.js'
 import { isDataError } from './failure.js'
 import type { ReplayNotifications } from './replay-notifications.js'
 
-/** A queue that also tells when somebody asked for a replay, so that a worker need not wait for its next look. */
+/** A queue with notifications of replay requests, so that a worker does not have to wait for its next poll. */
 export interface NotifyingDeadLetters extends DeadLetterStore {
   onRequest(listener: () => void): () => void
 }
 
-/** How many leases are taken, or ended, in one transaction by a process that gets through them fast. */
+/** How many leases a process with fast handlers acquires or settles in one transaction. */
 const LEASE_BATCH_SIZE = 100
 
 interface DiskFallbackParts {
@@ -24,15 +24,15 @@ interface DiskFallbackParts {
   aliases: DeadLetterAliases
   diskFallback: DiskFallback
   notifications: ReplayNotifications
-  /** How long an entry waits for the database before it is kept in the spill, in milliseconds. */
+  /** Milliseconds that an entry waits for the database before it is written to the disk fallback. */
   addTimeout: number
   clock?: Clock | undefined
   random?: Random | undefined
 }
 
 /**
- * The queue in the database, with what is added while the database cannot be had kept in the spill, and with every id known
- * that was acknowledged meanwhile.
+ * The queue in the database. Entries that are added while the database is not available go to the disk fallback, and the ids that
+ * were acknowledged there stay valid after the entries have been moved.
  */
 export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters {
   const {
@@ -52,8 +52,8 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
       isHoldfastError(error, 'STORE_UNAVAILABLE') &&
       !isDataError((error as { cause?: unknown }).cause))
 
-  // Whoever adds has a failed call in hand, and there is another place to put it: one of them finds that the database does
-  // not answer, and the others go there at once. What was given up on may still be added; it has the same id then.
+  // A caller of `add` waits with a failed call. One of them detects that the database does not respond, and the breaker sends the
+  // others to the disk fallback at once. An insert that timed out may still succeed; the entry has the same id then.
   const adding = guard({
     name: 'postgres dead letters',
     clock,
@@ -66,44 +66,48 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
       timeoutDuration: 500,
       timeoutMultiplier: 2,
       maxTimeoutDuration: 10_000,
-      // A test counts however long it may take.
+      // The lease of a probe is longer than its timeout, so that its outcome always counts.
       probeLease: 2 * parts.addTimeout,
       failureOn: [isOutage],
     },
   })
 
-  // Nobody else need go there any more.
+  // Entries were moved, so the database accepts writes again.
   diskFallback.onMoved(() => adding.breaker?.reset())
 
-  /** Asks for an entry, and where there is none, for the one that its id is an alias of. */
-  async function either<T>(id: string, ask: (id: string) => Promise<T>, missed: (answer: T) => boolean) {
-    const answer = await ask(id)
-    if (!missed(answer)) return answer
+  /** Runs a query for an id and, if it finds no entry, for the id of which this one is an alias. */
+  async function withAlias<T>(
+    id: string,
+    query: (id: string) => Promise<T>,
+    isMissing: (result: T) => boolean,
+  ) {
+    const result = await query(id)
+    if (!isMissing(result)) return result
     const other = (await aliases.find([id])).get(id)
-    return other === undefined ? answer : ask(other)
+    return other === undefined ? result : query(other)
   }
-  const isNothing = (answer: unknown) => answer === undefined
+  const isUndefined = (result: unknown) => result === undefined
 
   /**
-   * The same for what changes an entry in the database: one that is still in the spill is moved first.
+   * The same for a query that changes an entry: an entry in the disk fallback is moved to the database first.
    *
-   * @throws STORE_UNAVAILABLE where it cannot be moved
+   * @throws STORE_UNAVAILABLE if it cannot be moved
    */
-  async function movedFirst<T>(
+  async function withMove<T>(
     id: string,
-    ask: (id: string) => Promise<T>,
-    missed: (answer: T) => boolean,
+    query: (id: string) => Promise<T>,
+    isMissing: (result: T) => boolean,
   ): Promise<T> {
-    const answer = await either(id, ask, missed)
-    if (!missed(answer) || (await diskFallback.get(id)) === undefined) return answer
+    const result = await withAlias(id, query, isMissing)
+    if (!isMissing(result) || (await diskFallback.get(id)) === undefined) return result
     await diskFallback.retry(id)
-    const again = await either(id, ask, missed)
-    if (missed(again) && (await diskFallback.get(id)) !== undefined)
+    const second = await withAlias(id, query, isMissing)
+    if (isMissing(second) && (await diskFallback.get(id)) !== undefined)
       throw diskFallback.createNotMovedError(id)
-    return again
+    return second
   }
 
-  /** Keeps those entries in the spill that the database cannot hold, rather than lose them. */
+  /** Writes entries that the database cannot store to the disk fallback, so that they are not lost. */
   async function keepRejected(
     entries: readonly DeadLetter[],
     inserted: readonly Inserted[],
@@ -116,8 +120,8 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
 
   async function find(id: string, now: Date): Promise<DeadLetter | undefined> {
     const found = (await queue.get(id, now)) ?? (await diskFallback.get(id))
-    // It may have been moved between the two looks.
-    return found ?? either(id, (each) => queue.get(each, now), isNothing)
+    // It may have been moved between the two queries.
+    return found ?? withAlias(id, (each) => queue.get(each, now), isUndefined)
   }
 
   return {
@@ -145,7 +149,7 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
     },
     list: (filter, now) => queue.list(filter, now),
     lease: (id, owner, until, now) =>
-      movedFirst(
+      withMove(
         id,
         (each) => queue.lease(each, owner, until, now),
         ({ result }) => result === 'missing',
@@ -153,13 +157,13 @@ export function withDiskFallback(parts: DiskFallbackParts): NotifyingDeadLetters
     leaseNext: (want, owner, until, now) => queue.leaseNext(want, owner, until, now),
     renew: (id, owner, until, now) => queue.renew(id, owner, until, now),
     settle: (id, owner, settlement) => queue.settle(id, owner, settlement),
-    complete: (id, at) => movedFirst(id, (each) => queue.complete(each, at), isNothing),
-    request: (id, at) => movedFirst(id, (each) => queue.request(each, at), isNothing),
+    complete: (id, at) => withMove(id, (each) => queue.complete(each, at), isUndefined),
+    request: (id, at) => withMove(id, (each) => queue.request(each, at), isUndefined),
     isProcessed: (id) =>
-      either(
+      withAlias(
         id,
         (each) => queue.isProcessed(each),
-        (done) => !done,
+        (isProcessed) => !isProcessed,
       ),
     async purge(filter, now) {
       const { ids } = filter

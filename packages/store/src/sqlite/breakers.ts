@@ -6,18 +6,18 @@ import type { WriteQueue } from './write-queue.js'
 
 const toSeconds = (ms: number | undefined): number | null => (ms === undefined ? null : ms / 1000)
 
-/** Microseconds are kept; what lies beyond is noise of the multiplication. */
+/** Rounds to microseconds, because the multiplication adds rounding errors. */
 const toMs = (seconds: SqliteValue | undefined): number | undefined =>
   typeof seconds === 'number' ? Math.round(seconds * 1e6) / 1e3 : undefined
 
 const toIso = (ms: number | undefined): string | null =>
   ms === undefined ? null : new Date(ms).toISOString()
 
-/** The times of a window, which are the first of each four numbers, in another unit. */
+/** Converts the times of a window, the first of every four numbers. */
 const convertWindowTimes = (window: readonly number[], unit: (time: number) => number) =>
   window.map((value, i) => (i % 4 === 0 ? unit(value) : value))
 
-/** `pool:POOL:MEMBER`, `policy:ID`, `service:NAME`: the last part, decoded. */
+/** The decoded last part of `pool:POOL:MEMBER`, `policy:ID` or `service:NAME`. */
 function parseProxyId(id: string): string {
   const last = id.slice(id.lastIndexOf(':') + 1)
   try {
@@ -27,13 +27,13 @@ function parseProxyId(id: string): string {
   }
 }
 
-/** When the calls failed that a window remembers, in epoch seconds; those that it counts together are one. */
+/** The times of the failures in a window, in epoch seconds. Failures that the window counts together are one. */
 const failureTimes = (window: readonly number[]): number[] =>
   window
     .filter((_, i) => i % 4 === 0 && (window[i + 2] as number) > 0)
     .map((time) => Math.round(time * 1e3) / 1e6)
 
-/** A snapshot's columns, in the table's order. The last three hold what those that others know cannot say. */
+/** The columns of a snapshot, in the order of the table. The last three have what the columns for other programs cannot represent. */
 function toColumns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker): Record<string, SqliteValue> {
   const { lastStateChange, windowType } = snapshot
   return {
@@ -63,12 +63,12 @@ function toColumns({ snapshot, createdAt, updatedAt, settings }: StoredBreaker):
   }
 }
 
-/** Only what is there: a snapshot has no fields that are undefined. */
+/** Removes undefined fields, which a snapshot does not have. */
 const omitUndefined = <T extends object>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
 
 function fromRow(row: SqliteRow): StoredBreaker {
-  // A process of an earlier release leaves the last columns empty, and writes these two into those that others know.
+  // An earlier release leaves the last columns empty, and writes these two values to the columns for other programs.
   const window = JSON.parse((row.window_json ?? row.failure_window_json) as string) as number[]
   const snapshot = omitUndefined({
     id: fromColumn(row.id as string),

@@ -12,22 +12,22 @@ import {
 import { migrate } from './migrations.js'
 import { createFileIfMissing } from './new-file.js'
 
-/** How long SQLite itself waits for a lock before it says BUSY, in milliseconds: the event loop stands still meanwhile. */
+/** How long SQLite itself waits for a lock before it returns BUSY. The event loop is blocked meanwhile. */
 const BUSY_TIMEOUT_MS = 4
 
-/** How much of the log is kept before it is brought into the file, in pages of 4 KiB: a bound on how long that takes. */
+/** The size of the write-ahead log after which a checkpoint runs, in pages of 4 KiB. It limits how long a checkpoint takes. */
 const CHECKPOINT_PAGES = 1000
 
-/** How many KiB of pages are kept in memory: enough that what a transaction changes is written once, when it is over. */
+/** The size of the page cache: enough that the changes of a transaction are written once, at its end. */
 const CACHE_KIB = 16_000
 
-/** One file, opened. Everything here is synchronous and throws what the driver throws. */
+/** A connection to one file. Everything is synchronous and throws the errors of the driver. */
 export class SqliteConnection {
   private readonly driver: SqliteDriver
   private readonly statements = new Map<string, SqliteStatement>()
-  private durable = true
+  private isDurable = true
   private readonly file: string
-  /** Which file it is, whatever has its name later. */
+  /** Identifies the file, because another file may get its name later. */
   private readonly inode: number
 
   private constructor(driver: SqliteDriver, file: string) {
@@ -45,7 +45,7 @@ export class SqliteConnection {
       connection.exec('PRAGMA synchronous = FULL')
       connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       connection.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-      // What is deleted holds people's payloads.
+      // Deleted payloads must not stay readable in the file.
       connection.exec('PRAGMA secure_delete = FAST')
       migrate(connection, file)
     } catch (error) {
@@ -60,7 +60,7 @@ export class SqliteConnection {
     if (mode !== 'wal')
       throw new HoldfastError(
         'STORE_UNAVAILABLE',
-        `the SQLite file ${file} cannot have a write-ahead log; put it on a local disk, not on a network drive`,
+        `the SQLite file ${file} does not support a write-ahead log; use a local disk, not a network drive`,
         { status: 503 },
       )
   }
@@ -81,7 +81,7 @@ export class SqliteConnection {
     return this.statement(sql).all(values) as R[]
   }
 
-  /** The statement of a text, prepared once. */
+  /** Returns the prepared statement of a text, which is prepared once. */
   statement(sql: string): SqliteStatement {
     let created = this.statements.get(sql)
     if (created === undefined) this.statements.set(sql, (created = this.driver.prepare(sql)))
@@ -89,31 +89,31 @@ export class SqliteConnection {
   }
 
   /**
-   * Does work in one transaction that writes. A durable one is on the disk when this returns, whatever happens to the
-   * machine; any other is there after a crash of the process, and after one of the machine in order up to some point.
+   * Runs work in one write transaction. A durable transaction is on the disk when this returns. Another one survives a crash of the
+   * process; after a crash of the machine, the last of them may be lost, always in order.
    */
-  write<T>(work: () => T, durable: boolean): T {
+  write<T>(work: () => T, isDurable: boolean): T {
     this.checkFileExists()
-    if (durable !== this.durable) {
-      this.exec(`PRAGMA synchronous = ${durable ? 'FULL' : 'NORMAL'}`)
-      this.durable = durable
+    if (isDurable !== this.isDurable) {
+      this.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
+      this.isDurable = isDurable
     }
     return this.transaction('BEGIN IMMEDIATE', work)
   }
 
-  /** SQLite writes on to a file that has lost its name, and nobody would ever find what it wrote. */
+  /** SQLite continues to write to a deleted file, and the records would be lost. */
   private checkFileExists(): void {
     if (statSync(this.file, { throwIfNoEntry: false })?.ino !== this.inode)
       throw createFileGoneError(this.file)
   }
 
-  /** Whether another file has its name now, such as a backup. */
+  /** Whether the file was replaced, for example by a backup. */
   isReplaced(): boolean {
     const found = statSync(this.file, { throwIfNoEntry: false })
     return found !== undefined && found.ino !== this.inode
   }
 
-  /** Does work that sees one state of the file, whoever writes meanwhile. */
+  /** Runs work that sees one state of the file, although other processes may write meanwhile. */
   read<T>(work: () => T): T {
     return this.transaction('BEGIN', work)
   }
@@ -134,16 +134,16 @@ export class SqliteConnection {
     try {
       this.exec('ROLLBACK')
     } catch {
-      // After some errors SQLite has rolled back by itself.
+      // After some errors SQLite has rolled back already.
     }
   }
 
   close(): void {
     try {
-      // Statements that are still referred to keep the file open, and the log with it, until they are collected.
+      // Referenced statements keep the file and its log open until they are garbage collected.
       this.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch {
-      // Whoever opens the file next reads the log.
+      // The next connection reads the log.
     }
     this.removeLogIfReplaced()
     this.statements.clear()
@@ -151,19 +151,19 @@ export class SqliteConnection {
   }
 
   /**
-   * Removes the log of a file that was replaced, where no other connection uses it, because the log of the new file will have
-   * its name. Closing alone does not always remove it: libsql keeps the file open until its statements are collected.
+   * Removes the log of a replaced file if no other connection uses it, because the log of the new file will have the same name.
+   * Closing alone does not always remove it: libsql keeps the file open until its statements are garbage collected.
    */
   private removeLogIfReplaced(): void {
     try {
       if (this.isReplaced()) this.exec('PRAGMA journal_mode = DELETE')
     } catch {
-      // Another connection uses the log; or the log was removed, and the file that lost its name cannot be written to.
+      // Another connection uses the log, or the log was removed and the replaced file cannot be written.
     }
   }
 }
 
-/** Makes the file and its folder for their owner alone; SQLite gives its other files the modes of the first. */
+/** Creates the file and its folder with access for the owner only. SQLite uses the same mode for its other files. */
 function createPrivateFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   if (!createFileIfMissing(file)) restrictMode(file)
@@ -174,19 +174,19 @@ function restrictMode(file: string): void {
   try {
     chmodSync(file, 0o600)
   } catch {
-    // It is not there, or it is somebody else's; whether it can be used shows when it is.
+    // The file does not exist, or belongs to another user. An error is reported when it is used.
   }
 }
 
-/** For a file that has lost its name. */
+/** The error for a file that was deleted or moved. */
 export const createFileGoneError = (file: string): HoldfastError =>
   new HoldfastError(
     'STORE_UNAVAILABLE',
-    `the SQLite store ${file} was deleted, emptied or moved while it was open; put it back, or put a backup in its place`,
+    `the SQLite store ${file} was deleted, emptied or moved while it was open; put it back, or restore a backup`,
     { status: 503 },
   )
 
-/** @throws where the log of a file that was replaced exists: the process that closes that file last deletes the log by name */
+/** @throws STORE_UNAVAILABLE if the log of a replaced file exists: the last process that closes that file deletes it by name */
 export function checkLogIsGone(file: string): void {
   const [wal, shm] = [`${file}-wal`, `${file}-shm`]
   if (existsSync(wal) || existsSync(shm))
@@ -199,7 +199,7 @@ export function checkLogIsGone(file: string): void {
     )
 }
 
-/** For a store that is not open. */
+/** The error for a store that is not open. */
 export const createNotOpenError = (file: string): HoldfastError =>
   new HoldfastError('STORE_UNAVAILABLE', `the SQLite store ${file} is not open; call open() first`, {
     status: 503,

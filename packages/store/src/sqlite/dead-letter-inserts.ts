@@ -16,10 +16,10 @@ import {
 import type { SqliteValue } from './driver.js'
 import type { WriteQueue } from './write-queue.js'
 
-/** How many entries, or characters of them, one job adds: others have their turn after it. */
+/** How many entries, or characters of them, one job adds before other jobs get a turn. */
 const MAX_JOB = { entries: 512, size: 2 ** 20 } as const
 
-/** How many rows one statement inserts: calling a statement costs more than a row. */
+/** How many rows one statement inserts, because a statement costs more than a row. */
 const ROWS_PER_INSERT = 16
 
 interface PendingAdd {
@@ -37,13 +37,13 @@ interface AddBatch {
 
 const COLUMNS = [...CHANGING_COLUMNS, ...FIXED_COLUMNS]
 const ROW = `(${COLUMNS.map(() => '?').join(', ')})`
-/** An id that is there already is left out. */
+/** An existing id is ignored. */
 const insertStatement = (rows: number) =>
   `INSERT INTO dead_letters (${COLUMNS.join(', ')}) VALUES ${Array(rows).fill(ROW).join(', ')} ON CONFLICT DO NOTHING`
 const INSERT_ONE = insertStatement(1)
 const INSERT_MANY = insertStatement(ROWS_PER_INSERT)
 
-/** Adds entries. Whatever is to be added within a turn is added by one job, and so in one transaction. */
+/** Adds entries. All entries of one turn of the event loop are added by one job, and so in one transaction. */
 export class DeadLetterInserts {
   private readonly commits: WriteQueue
   private batch: AddBatch | undefined
@@ -79,7 +79,7 @@ export class DeadLetterInserts {
       if (this.batch === batch) this.batch = undefined
     }
     batch.written = this.commits.write(() => {
-      // From now on it takes no more, whether or not this comes to anything.
+      // From now on no entries are added to this batch, even if the transaction fails.
       end()
       insertAll(this.commits.sql, batch.waiting)
     })
@@ -111,7 +111,7 @@ function insertAll(sql: SqliteConnection, waiting: readonly PendingAdd[]): void 
   counts.write(sql)
 }
 
-/** Those of the idempotency keys that may be there already. */
+/** The idempotency keys that exist already. */
 function existingKeys(sql: SqliteConnection, waiting: readonly PendingAdd[]): Set<string> {
   const hashes = waiting.map(({ entry }) => hashOf(entry.idempotencyKey))
   const rows = sql.all<{ key: string }>(
@@ -121,7 +121,7 @@ function existingKeys(sql: SqliteConnection, waiting: readonly PendingAdd[]): Se
   return new Set(rows.map(({ key }) => key))
 }
 
-/** The usual case: there is room for them, and nobody has their keys. */
+/** The usual case: the entries do not exceed the limit, and their keys are new. */
 function insertGroup(sql: SqliteConnection, group: readonly PendingAdd[], counts: InsertCounts): void {
   if (group.length === ROWS_PER_INSERT && tryInsertGroup(sql, group)) {
     for (const one of group) one.result = toAdded(sql, one.entry, counts)
@@ -130,7 +130,7 @@ function insertGroup(sql: SqliteConnection, group: readonly PendingAdd[], counts
   for (const one of group) one.result = insertOne(sql, one, counts, true)
 }
 
-/** Undoes what it did and says no where one of the ids is there already. */
+/** Inserts all entries, or none and returns false if one of the ids exists. */
 function tryInsertGroup(sql: SqliteConnection, group: readonly PendingAdd[]): boolean {
   const { last } = sql.get<{ last: number | null }>('SELECT max(seq) AS last FROM dead_letters') as {
     last: number | null
@@ -144,13 +144,13 @@ function insertOne(
   sql: SqliteConnection,
   { entry, row, maxEntries }: PendingAdd,
   counts: InsertCounts,
-  fresh = false,
+  isNewKey = false,
 ): Added {
-  if (fresh && sql.statement(INSERT_ONE).run(row) === 1) return toAdded(sql, entry, counts)
+  if (isNewKey && sql.statement(INSERT_ONE).run(row) === 1) return toAdded(sql, entry, counts)
   const same = findByKey(sql, entry.idempotencyKey) ?? findById(sql, entry.dlqId)
   if (same !== undefined) {
-    const known = isSamePayload(same.entry.originalPayload, entry.originalPayload)
-    return { result: known ? 'known' : 'conflict', entry: same.entry }
+    const isKnown = isSamePayload(same.entry.originalPayload, entry.originalPayload)
+    return { result: isKnown ? 'known' : 'conflict', entry: same.entry }
   }
   if (counts.open >= maxEntries) return { result: 'full' }
   sql.statement(INSERT_ONE).run(row)
@@ -163,7 +163,7 @@ function toAdded(sql: SqliteConnection, entry: DeadLetter, counts: InsertCounts)
   return { result: 'added', entry }
 }
 
-/** Counts what a job adds, and writes it down once. */
+/** Counts the entries that a job adds, and writes the counts once. */
 class InsertCounts {
   /** How many entries are not completed. */
   open: number
@@ -175,13 +175,13 @@ class InsertCounts {
 
   add({ operationType, status }: DeadLetter): void {
     if (status !== 'completed') this.open++
-    let own = this.added.get(operationType)
-    if (own === undefined) this.added.set(operationType, (own = new Map()))
-    own.set(status, (own.get(status) ?? 0) + 1)
+    let byStatus = this.added.get(operationType)
+    if (byStatus === undefined) this.added.set(operationType, (byStatus = new Map()))
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
   }
 
   write(sql: SqliteConnection): void {
-    for (const [operation, own] of this.added)
-      for (const [status, entries] of own) addToCount(sql, operation, status, entries)
+    for (const [operation, byStatus] of this.added)
+      for (const [status, entries] of byStatus) addToCount(sql, operation, status, entries)
   }
 }

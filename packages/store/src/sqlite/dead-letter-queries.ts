@@ -4,19 +4,19 @@ import { toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
 import type { SqliteValue } from './driver.js'
 
-/** Which entries are wanted, by their status as it counts now: one whose lease ended counts as pending. */
+/** Selects entries by their status at a time: an entry with an expired lease is pending. */
 export interface DeadLetterSelection extends DeadLetterQuery {
-  /** Leaves out what somebody holds. */
+  /** Only entries that are not leased. */
   isUnleased?: boolean | undefined
 }
 
-/** An entry's place in a list: by age, then in the order of adding. */
+/** The position of an entry in a list: by age, then by order of insertion. */
 export interface RowPosition {
   created_at: number
   seq: number
 }
 
-/** A run through an index in which entries lie in order of age. */
+/** A scan of an index in which entries are sorted by age. */
 interface IndexScan {
   conditions: string[]
   values: SqliteValue[]
@@ -24,35 +24,36 @@ interface IndexScan {
 
 const ALL_STATUSES: readonly DeadLetterStatus[] = ['pending', 'replaying', 'completed', 'failed']
 
-/** Entries stored as `replaying` count as pending once their lease has ended. */
+/** The scans for the selected statuses. Entries stored as `replaying` are pending once their lease has expired. */
 function statusScans(
   { statuses = ALL_STATUSES, isUnleased = false }: DeadLetterSelection,
   now: number,
 ): IndexScan[] {
   const includesLeased = statuses.includes('replaying') && !isUnleased
-  const ended = statuses.includes('pending')
+  const includesExpired = statuses.includes('pending')
   const stored = ALL_STATUSES.filter((status) => status !== 'replaying' && statuses.includes(status))
-  const branches: IndexScan[] = stored.map((status) => ({ conditions: ['status = ?'], values: [status] }))
-  if (includesLeased && ended) branches.push({ conditions: ["status = 'replaying'"], values: [] })
+  const scans: IndexScan[] = stored.map((status) => ({ conditions: ['status = ?'], values: [status] }))
+  if (includesLeased && includesExpired) scans.push({ conditions: ["status = 'replaying'"], values: [] })
   else if (includesLeased)
-    branches.push({ conditions: ["status = 'replaying'", 'leased_until > ?'], values: [now] })
-  else if (ended) branches.push({ conditions: ["status = 'replaying'", 'leased_until <= ?'], values: [now] })
-  return branches
+    scans.push({ conditions: ["status = 'replaying'", 'leased_until > ?'], values: [now] })
+  else if (includesExpired)
+    scans.push({ conditions: ["status = 'replaying'", 'leased_until <= ?'], values: [now] })
+  return scans
 }
 
-function indexScans(wanted: DeadLetterSelection, now: number): IndexScan[] {
-  const branches = statusScans(wanted, now)
-  const { operations } = wanted
-  if (operations === undefined) return branches
+function indexScans(selection: DeadLetterSelection, now: number): IndexScan[] {
+  const scans = statusScans(selection, now)
+  const { operations } = selection
+  if (operations === undefined) return scans
   return [...new Set(operations)].flatMap((operation) =>
-    branches.map(({ conditions, values }) => ({
+    scans.map(({ conditions, values }) => ({
       conditions: ['operation_type = ?', ...conditions],
       values: [toColumn(operation), ...values],
     })),
   )
 }
 
-/** Where few are wanted, they are looked up; else they are run through in order of age. */
+/** A few entries are found by id or request; all others are scanned in order of age. */
 function indexFor({ ids, requested, operations }: DeadLetterSelection): string {
   if (ids !== undefined) return 'sqlite_autoindex_dead_letters_1'
   if (requested === true) return 'dead_letters_requested'
@@ -60,34 +61,34 @@ function indexFor({ ids, requested, operations }: DeadLetterSelection): string {
 }
 
 /**
- * The places of those that fit, in order, beyond one where it is given; `limit` of them at the most. Each run through
- * an index gives that many, and the first of all are the answer.
+ * Finds the positions of matching entries in order, after a position if one is given, at most `limit`. Each index scan returns
+ * up to `limit` positions, of which the first ones are the result.
  */
 export function selectPositions(
   sql: SqliteConnection,
-  wanted: DeadLetterSelection,
+  selection: DeadLetterSelection,
   now: number,
-  page: { newest: boolean; after?: RowPosition | undefined; limit: number },
+  page: { isNewestFirst: boolean; after?: RowPosition | undefined; limit: number },
 ): RowPosition[] {
-  const { newest, after, limit } = page
+  const { isNewestFirst, after, limit } = page
   const conditions: string[] = []
   const values: SqliteValue[] = []
-  const addCondition = (condition: string, ...stored: SqliteValue[]) => {
+  const addCondition = (condition: string, ...conditionValues: SqliteValue[]) => {
     conditions.push(condition)
-    values.push(...stored)
+    values.push(...conditionValues)
   }
-  if (wanted.from !== undefined) addCondition('created_at >= ?', wanted.from.getTime())
-  if (wanted.to !== undefined) addCondition('created_at < ?', wanted.to.getTime())
+  if (selection.from !== undefined) addCondition('created_at >= ?', selection.from.getTime())
+  if (selection.to !== undefined) addCondition('created_at < ?', selection.to.getTime())
   if (after !== undefined)
-    addCondition(`(created_at, seq) ${newest ? '<' : '>'} (?, ?)`, after.created_at, after.seq)
-  if (wanted.requested === true) addCondition('replay_requested_at IS NOT NULL')
-  if (wanted.itemId !== undefined) addCondition('item_id = ?', toColumn(wanted.itemId))
-  if (wanted.ids !== undefined)
-    addCondition('dlq_id IN (SELECT value FROM json_each(?))', JSON.stringify(wanted.ids.map(toColumn)))
-  const direction = newest ? 'DESC' : 'ASC'
-  const places = indexScans(wanted, now).flatMap((branch) =>
+    addCondition(`(created_at, seq) ${isNewestFirst ? '<' : '>'} (?, ?)`, after.created_at, after.seq)
+  if (selection.requested === true) addCondition('replay_requested_at IS NOT NULL')
+  if (selection.itemId !== undefined) addCondition('item_id = ?', toColumn(selection.itemId))
+  if (selection.ids !== undefined)
+    addCondition('dlq_id IN (SELECT value FROM json_each(?))', JSON.stringify(selection.ids.map(toColumn)))
+  const direction = isNewestFirst ? 'DESC' : 'ASC'
+  const positions = indexScans(selection, now).flatMap((branch) =>
     sql.all<RowPosition>(
-      `SELECT created_at, seq FROM dead_letters INDEXED BY ${indexFor(wanted)}
+      `SELECT created_at, seq FROM dead_letters INDEXED BY ${indexFor(selection)}
         WHERE ${[...branch.conditions, ...conditions].join(' AND ')}
         ORDER BY created_at ${direction}, seq ${direction} LIMIT ?`,
       ...branch.values,
@@ -95,6 +96,6 @@ export function selectPositions(
       limit,
     ),
   )
-  const sign = newest ? -1 : 1
-  return places.sort((a, b) => sign * (a.created_at - b.created_at || a.seq - b.seq)).slice(0, limit)
+  const sign = isNewestFirst ? -1 : 1
+  return positions.sort((a, b) => sign * (a.created_at - b.created_at || a.seq - b.seq)).slice(0, limit)
 }

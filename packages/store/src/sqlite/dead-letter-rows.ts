@@ -4,7 +4,6 @@ import { fromColumn, hashOf, toColumn } from '../text.js'
 import type { SqliteConnection } from './connection.js'
 import type { SqliteValue } from './driver.js'
 
-/** A dead letter as it is stored. */
 interface SqliteDeadLetterRow {
   seq: number
   lease_owner: string | null
@@ -12,14 +11,14 @@ interface SqliteDeadLetterRow {
   original_payload: string
 }
 
-/** A stored entry, and who holds it. Its number is its place in the order of adding. */
+/** A stored entry, with the owner of its lease. Its number is the order of insertion. */
 export interface StoredDeadLetter {
   seq: number
   owner: string | null
   entry: DeadLetter
 }
 
-/** What is set once. */
+/** Columns that are set once. */
 export const FIXED_COLUMNS = [
   'dlq_id',
   'idempotency_key',
@@ -30,7 +29,7 @@ export const FIXED_COLUMNS = [
   'original_payload',
 ] as const
 
-/** What changes with a replay, in the order of {@link changingValues}. */
+/** Columns that change with a replay, in the order of {@link changingValues}. */
 export const CHANGING_COLUMNS = [
   'status',
   'leased_until',
@@ -53,7 +52,7 @@ export const fixedValues = (entry: DeadLetter): SqliteValue[] => [
 /** Values of the columns in {@link CHANGING_COLUMNS}. */
 export function changingValues(entry: DeadLetter, owner: string | null): SqliteValue[] {
   const wire = deadLetterCodec.encode(entry)
-  // It has a column of its own. The wire form is a copy, and nobody else's.
+  // The payload has a column of its own. The wire form is a copy and can be changed.
   wire.original_payload = undefined
   return [
     entry.status,
@@ -73,12 +72,15 @@ function fromRow({ seq, lease_owner, entry, original_payload }: SqliteDeadLetter
 
 const SELECT_ENTRY = 'SELECT seq, lease_owner, entry, original_payload FROM dead_letters WHERE'
 
-/** Those with these numbers, in the order of the numbers. */
+/** Selects entries by number, in the order of the numbers. */
 const SELECT_BY_SEQ = `SELECT seq, lease_owner, entry, original_payload
   FROM json_each(?) AS wanted CROSS JOIN dead_letters ON seq = wanted.value ORDER BY wanted.key`
 
-export const readEntries = (sql: SqliteConnection, places: readonly { seq: number }[]): StoredDeadLetter[] =>
-  sql.all<SqliteDeadLetterRow>(SELECT_BY_SEQ, JSON.stringify(places.map(({ seq }) => seq))).map(fromRow)
+export const readEntries = (
+  sql: SqliteConnection,
+  positions: readonly { seq: number }[],
+): StoredDeadLetter[] =>
+  sql.all<SqliteDeadLetterRow>(SELECT_BY_SEQ, JSON.stringify(positions.map(({ seq }) => seq))).map(fromRow)
 
 export function findById(sql: SqliteConnection, id: string): StoredDeadLetter | undefined {
   const row = sql.get<SqliteDeadLetterRow>(`${SELECT_ENTRY} dlq_id = ?`, toColumn(id))
@@ -94,7 +96,7 @@ export function findByKey(sql: SqliteConnection, key: string): StoredDeadLetter 
   return row && fromRow(row)
 }
 
-/** Adds to the numbers of entries of an operation. */
+/** Adds to the number of entries of an operation and status. */
 const ADD_TO_COUNT = `INSERT INTO dead_letter_counts VALUES (?, ?, ?)
   ON CONFLICT DO UPDATE SET entries = entries + excluded.entries`
 
@@ -104,7 +106,7 @@ export function addToCount(sql: SqliteConnection, operation: string, status: str
 
 const UPDATE_ENTRY = `UPDATE dead_letters SET ${CHANGING_COLUMNS.map((column) => `${column} = ?`).join(', ')} WHERE seq = ?`
 
-/** Puts a changed entry in the place of a stored one. Its payload stays as it is. */
+/** Replaces a stored entry except for its payload. */
 export function replaceEntry(
   sql: SqliteConnection,
   stored: StoredDeadLetter,

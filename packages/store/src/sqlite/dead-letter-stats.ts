@@ -10,27 +10,27 @@ const zeroCounts = (): Record<DeadLetterStatus, number> => ({
   failed: 0,
 })
 
-/** How many there are of each kind. */
+/** Reads the number of entries by operation and status. */
 export function readStats(sql: SqliteConnection, now: number): DeadLetterStats {
   const rows = sql.all<{ operation: string; status: DeadLetterStatus; n: number }>(
     'SELECT operation_type AS operation, status, entries AS n FROM dead_letter_counts WHERE entries > 0',
   )
-  // Those whose lease ended are counted as replaying, and are pending.
-  const ended = sql.all<{ operation: string; n: number }>(
+  // Entries with an expired lease are counted as replaying, although they are pending.
+  const expired = sql.all<{ operation: string; n: number }>(
     `SELECT operation_type AS operation, count(*) AS n FROM dead_letters INDEXED BY dead_letters_by_status
       WHERE status = 'replaying' AND leased_until <= ? GROUP BY operation_type`,
     now,
   )
-  const expiredLeases = ended.flatMap(({ operation, n }) => [
+  const expiredLeases = expired.flatMap(({ operation, n }) => [
     { operation, status: 'replaying' as const, n: -n },
     { operation, status: 'pending' as const, n },
   ])
   const byOperation = new Map<string, Record<DeadLetterStatus, number>>()
   const byStatus = zeroCounts()
   for (const { operation, status, n } of [...rows, ...expiredLeases]) {
-    const own = byOperation.get(operation) ?? zeroCounts()
-    byOperation.set(operation, own)
-    own[status] += n
+    const counts = byOperation.get(operation) ?? zeroCounts()
+    byOperation.set(operation, counts)
+    counts[status] += n
     byStatus[status] += n
   }
   const oldest = sql.get<{ at: number | null }>(
@@ -41,7 +41,9 @@ export function readStats(sql: SqliteConnection, now: number): DeadLetterStats {
   return {
     total: Object.values(byStatus).reduce((sum, n) => sum + n, 0),
     byStatus,
-    byOperation: Object.fromEntries([...byOperation].map(([operation, own]) => [fromColumn(operation), own])),
+    byOperation: Object.fromEntries(
+      [...byOperation].map(([operation, counts]) => [fromColumn(operation), counts]),
+    ),
     ...(oldest == null ? {} : { oldest: new Date(oldest) }),
   }
 }

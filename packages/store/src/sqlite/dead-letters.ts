@@ -19,10 +19,10 @@ import { addToCount, findById, readEntries, replaceEntry, type StoredDeadLetter 
 import { readStats } from './dead-letter-stats.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
-/** How many entries are read, leased or deleted before others have their turn. */
+/** How many entries are read, leased or deleted before the event loop gets a turn. */
 const BATCH_SIZE = 100
 
-/** Dead letters in a table. Every change is a transaction that is on the disk when its promise resolves. */
+/** Dead letters in a table. Every change is a transaction that is durable when its promise resolves. */
 export class SqliteDeadLetters implements DeadLetterStore {
   private readonly writes: WriteQueue
   private readonly inserts: DeadLetterInserts
@@ -55,19 +55,19 @@ export class SqliteDeadLetters implements DeadLetterStore {
     for (;;) {
       const from: RowPosition | undefined = last
       const want = Math.min(BATCH_SIZE, limit - items.length)
-      const { places, entries } = await this.writes.read(() => {
+      const { positions, entries } = await this.writes.read(() => {
         const { sql } = this.writes
-        // One more, to know whether there is more.
+        // One more than wanted shows whether there is another page.
         const found = selectPositions(sql, wanted, now.getTime(), {
-          newest: isNewestFirst,
+          isNewestFirst,
           after: from,
           limit: want + 1,
         })
-        return { places: found, entries: readEntries(sql, found.slice(0, want)) }
+        return { positions: found, entries: readEntries(sql, found.slice(0, want)) }
       })
       for (const { entry } of entries) items.push(viewAt(entry, now.getTime()))
-      if (places.length <= want) return { items }
-      last = places[want - 1] as RowPosition
+      if (positions.length <= want) return { items }
+      last = positions[want - 1] as RowPosition
       if (items.length >= limit)
         return { items, cursor: encodeCursor(isNewestFirst, [last.created_at, last.seq]) }
       await nextMacrotask()
@@ -80,8 +80,9 @@ export class SqliteDeadLetters implements DeadLetterStore {
       if (stored === undefined) return { result: 'missing' }
       const { entry } = stored
       if (entry.status === 'completed') return { result: 'done', entry }
-      const standing = leaseStateOf(entry)
-      if (isLeased(standing, now.getTime())) return { result: 'held', until: new Date(standing.leasedUntil) }
+      const leaseState = leaseStateOf(entry)
+      if (isLeased(leaseState, now.getTime()))
+        return { result: 'held', until: new Date(leaseState.leasedUntil) }
       return {
         result: 'leased',
         entry: replaceEntry(this.writes.sql, stored, withLease(entry, until), owner),
@@ -99,24 +100,24 @@ export class SqliteDeadLetters implements DeadLetterStore {
     let last: RowPosition | undefined
     while (leased.length < want.limit) {
       const from: RowPosition | undefined = last
-      const most = Math.min(BATCH_SIZE, want.limit - leased.length)
-      const size = Math.min(BATCH_SIZE, most + (want.except?.size ?? 0))
+      const maxLeases = Math.min(BATCH_SIZE, want.limit - leased.length)
+      const size = Math.min(BATCH_SIZE, maxLeases + (want.except?.size ?? 0))
       const part = await this.writes.write(() => {
         const { sql } = this.writes
-        const page = { newest: false, after: from, limit: size }
-        const places = selectPositions(sql, { ...want, isUnleased: true }, now.getTime(), page)
+        const page = { isNewestFirst: false, after: from, limit: size }
+        const positions = selectPositions(sql, { ...want, isUnleased: true }, now.getTime(), page)
         const taken: DeadLetter[] = []
         let end = from
-        for (const [i, stored] of readEntries(sql, places).entries()) {
-          if (taken.length === most) break
-          end = places[i]
+        for (const [i, stored] of readEntries(sql, positions).entries()) {
+          if (taken.length === maxLeases) break
+          end = positions[i]
           if (want.except?.has(stored.entry.dlqId) !== true)
             taken.push(replaceEntry(sql, stored, withLease(stored.entry, until), owner))
         }
-        return { taken, end, over: places.length < size }
+        return { taken, end, isLast: positions.length < size }
       })
       leased.push(...part.taken)
-      if (part.over) break
+      if (part.isLast) break
       last = part.end
     }
     return leased
@@ -140,8 +141,8 @@ export class SqliteDeadLetters implements DeadLetterStore {
     return this.writes.write(() => {
       const stored = this.findEntry(id)
       if (stored === undefined || stored.entry.status === 'completed') return undefined
-      const holds = stored.owner === owner && isLeased(leaseStateOf(stored.entry), settlement.at.getTime())
-      if (!holds && settlement.status !== 'completed') return undefined
+      const isHeld = stored.owner === owner && isLeased(leaseStateOf(stored.entry), settlement.at.getTime())
+      if (!isHeld && settlement.status !== 'completed') return undefined
       return replaceEntry(this.writes.sql, stored, asSettled(stored.entry, settlement), null)
     })
   }
@@ -154,7 +155,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
     return this.changeEntry(id, (entry) => ({ ...entry, replayRequestedAt: at }))
   }
 
-  /** Changes an entry unless it is completed. Its owner stays where nothing else is said. */
+  /** Changes an entry unless it is completed. `null` removes the owner of its lease; by default it is kept. */
   private changeEntry(id: string, change: (entry: DeadLetter) => DeadLetter, owner?: null) {
     return this.writes.write(() => {
       const stored = this.findEntry(id)
@@ -177,24 +178,24 @@ export class SqliteDeadLetters implements DeadLetterStore {
   async purge(filter: Parameters<DeadLetterStore['purge']>[0], now: Date): Promise<number> {
     const { ids, limit = Number.POSITIVE_INFINITY, order } = filter
     const wanted: DeadLetterSelection = { ...toQuery(filter), ids, isUnleased: true }
-    let gone = 0
+    let deleted = 0
     for (let last: RowPosition | undefined; ; ) {
       const from: RowPosition | undefined = last
-      const room = limit - gone
-      const { places, removed } = await this.writes.write(() => {
-        const page = { newest: order === 'newest', after: from, limit: BATCH_SIZE }
+      const room = limit - deleted
+      const { positions, removed } = await this.writes.write(() => {
+        const page = { isNewestFirst: order === 'newest', after: from, limit: BATCH_SIZE }
         const found = selectPositions(this.writes.sql, wanted, now.getTime(), page)
-        return { places: found, removed: this.deleteRows(found.slice(0, room)) }
+        return { positions: found, removed: this.deleteRows(found.slice(0, room)) }
       })
-      gone += removed
-      last = places.at(-1)
-      if (places.length < BATCH_SIZE || gone >= limit) return gone
+      deleted += removed
+      last = positions.at(-1)
+      if (positions.length < BATCH_SIZE || deleted >= limit) return deleted
     }
   }
 
-  private deleteRows(places: readonly RowPosition[]): number {
+  private deleteRows(positions: readonly RowPosition[]): number {
     const { sql } = this.writes
-    for (const { seq } of places) {
+    for (const { seq } of positions) {
       const row = sql.get<{ operation: string; status: DeadLetterStatus }>(
         'SELECT operation_type AS operation, status FROM dead_letters WHERE seq = ?',
         seq,
@@ -202,7 +203,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
       sql.run('DELETE FROM dead_letters WHERE seq = ?', seq)
       addToCount(sql, fromColumn(row.operation), row.status, -1)
     }
-    return places.length
+    return positions.length
   }
 
   stats(now: Date): Promise<DeadLetterStats> {

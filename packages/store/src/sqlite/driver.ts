@@ -1,18 +1,18 @@
 import { HoldfastError } from 'holdfast'
 
-/** What a column holds. Neither driver may be handed anything else: one of them ends the process over a boolean. */
+/** A column value. Drivers must not get other types: one of them ends the process on a boolean. */
 export type SqliteValue = string | number | null | Uint8Array
 
 export type SqliteRow = Record<string, SqliteValue>
 
 export interface SqliteStatement {
-  /** Runs it and tells how many rows it changed. */
+  /** Runs the statement and returns how many rows it changed. */
   run(values: readonly SqliteValue[]): number
   get(values: readonly SqliteValue[]): SqliteRow | undefined
   all(values: readonly SqliteValue[]): SqliteRow[]
 }
 
-/** The little that the store needs of a SQLite driver. Everything is synchronous. */
+/** The methods that the store needs of a SQLite driver. Everything is synchronous. */
 export interface SqliteDriver {
   exec(sql: string): void
   prepare(sql: string): SqliteStatement
@@ -21,7 +21,7 @@ export interface SqliteDriver {
 
 export type SqliteDriverName = 'node:sqlite' | 'libsql'
 
-/** Node's own SQLite, as far as it is used here. */
+/** The used part of `node:sqlite`. */
 interface NodeStatement {
   run(...values: SqliteValue[]): { changes: number | bigint }
   get(...values: SqliteValue[]): SqliteRow | undefined
@@ -37,13 +37,13 @@ interface NodeSqlite {
   }
 }
 
-/** Undefined where this Node.js has none, or hides it behind a flag. */
+/** Undefined if this Node.js has no SQLite, or requires a flag for it. */
 function loadNodeSqlite(): NodeSqlite | undefined {
   const { getBuiltinModule } = process as { getBuiltinModule?: (id: string) => unknown }
   return getBuiltinModule?.('node:sqlite') as NodeSqlite | undefined
 }
 
-/** Opens a file with Node's own SQLite where there is one, else with libsql. */
+/** Opens a file with `node:sqlite` if there is one, else with libsql. */
 export async function openSqliteDriver(file: string, name?: SqliteDriverName): Promise<SqliteDriver> {
   const node = name === 'libsql' ? undefined : loadNodeSqlite()
   if (node !== undefined) return createNodeDriver(node, file)
@@ -51,7 +51,7 @@ export async function openSqliteDriver(file: string, name?: SqliteDriverName): P
   return createLibsqlDriver(file, await loadLibsql())
 }
 
-/** libsql, as far as it is used here. */
+/** The used part of libsql. */
 type LibsqlDatabase = new (
   file: string,
 ) => {
@@ -60,7 +60,7 @@ type LibsqlDatabase = new (
   close(): unknown
 }
 
-/** Loads libsql, which has a native part for each platform. @throws STORE_UNAVAILABLE that says what to install */
+/** Loads libsql, which has a native part for each platform. @throws STORE_UNAVAILABLE if it is not installed */
 async function loadLibsql(): Promise<LibsqlDatabase> {
   try {
     return ((await import('libsql')) as unknown as { default: LibsqlDatabase }).default
@@ -95,14 +95,14 @@ function createLibsqlDriver(file: string, Database: LibsqlDatabase): SqliteDrive
   return {
     exec: (sql) => void database.exec(sql),
     prepare(sql) {
-      // A statement that has gone through `all` answers its next `get` with what it was bound to before, so each has its
-      // own. One array is taken as it is; spread values would be copied into one.
+      // After `all`, a statement runs its next `get` with the previous values, so each method has a statement of its own.
+      // An array is passed as it is, because spread values would be copied into one.
       const created: Record<string, LibsqlStatement> = {}
-      const use = (way: string) => (created[way] ??= database.prepare(sql))
+      const statementFor = (method: string) => (created[method] ??= database.prepare(sql))
       return {
-        run: (values) => use('run').run(values).changes,
-        get: (values) => toUint8Arrays(use('get').get(values)),
-        all: (values) => use('all').all(values).map(toUint8Arrays) as SqliteRow[],
+        run: (values) => statementFor('run').run(values).changes,
+        get: (values) => toUint8Arrays(statementFor('get').get(values)),
+        all: (values) => statementFor('all').all(values).map(toUint8Arrays) as SqliteRow[],
       }
     },
     close: () => void database.close(),
@@ -115,7 +115,7 @@ interface LibsqlStatement {
   all(values: readonly SqliteValue[]): SqliteRow[]
 }
 
-/** Blobs come as an ArrayBuffer. */
+/** libsql returns blobs as ArrayBuffer. */
 function toUint8Arrays<R extends SqliteRow | undefined>(row: R): R {
   for (const key in row) {
     const value: unknown = row[key]

@@ -11,15 +11,15 @@ import { SqliteMetrics } from './metrics.js'
 import { SqliteValues } from './values.js'
 import { WriteQueue } from './write-queue.js'
 
-/** What a store in SQLite may be told. */
+/** Options of a store in SQLite. */
 export interface SqliteOptions {
-  /** Which driver to use. @defaultValue Node's own where it has one, else libsql */
+  /** The driver. @defaultValue that of Node.js if it has one, else libsql */
   driver?: SqliteDriverName | undefined
-  /** How long to try while other processes hold the lock, in milliseconds. @defaultValue 10_000 */
+  /** Milliseconds to wait while other processes hold the lock. @defaultValue 10_000 */
   lockTimeout?: number | undefined
 }
 
-/** A store in one SQLite file, for any number of processes. The file is made when it is opened. */
+/** Creates a store in one SQLite file, for any number of processes. The file is created by `open`. */
 export function openSqlite(file: string, { driver, lockTimeout = 10_000 }: SqliteOptions = {}): Store {
   const writes = new WriteQueue(file, { driver, lockTimeout })
   return {

@@ -27,25 +27,25 @@ import type { SqliteValue } from './driver.js'
 /** A condition on columns. */
 export type SqlCondition = readonly [sql: string, ...values: SqliteValue[]]
 
-/** Which columns a journal's rows are found by. `recordFilter` has the last word: columns only spare reading records. */
+/** The columns by which the rows of a journal are found. They only reduce the records to read; `recordFilter` decides. */
 export interface JournalTable<S extends z.ZodType, F> {
   readonly table: string
   readonly text: TextCodec<S>
   readonly recordFilter: RecordFilter<CamelCased<S>, F>
-  /** Columns that hold which values the records of a row have. */
+  /** Columns with the distinct values of the records in a row. */
   readonly columns: readonly string[]
-  /** A record's values, in the columns' order. */
+  /** The values of a record, in the order of the columns. */
   values(record: CamelCased<S>): readonly (string | null | undefined)[]
-  /** A column before those, with the greatest value that a record of the row has. */
+  /** A column before those, with the greatest value of the records in a row. */
   readonly greatest?: { readonly column: string; of(record: CamelCased<S>): string }
   conditions(filter: F): SqlCondition[]
 }
 
-/** A column that must hold one value, where one is asked for. */
+/** A column that must contain a value, if one is given. */
 const equalsCondition = (column: string, value: string | undefined): SqlCondition[] =>
   value === undefined ? [] : [[`instr(${column}, ?)`, JSON.stringify(value)]]
 
-/** A column that must hold one of several values. */
+/** A column that must contain one of several values. */
 const oneOfCondition = (column: string, values: readonly string[] | undefined): SqlCondition[] =>
   values === undefined
     ? []

@@ -23,39 +23,39 @@ interface TimeRangeFilter extends PageOptions {
   to?: Date | undefined
 }
 
-/** How many records make a transaction of their own. */
+/** How many records are committed in one transaction. */
 const MAX_BATCH_RECORDS = 512
 
-/** How many rows are read before others have their turn, and how many are counted. */
+/** How many rows are read, and how many are counted, before the event loop gets a turn. */
 const ROWS_PER_READ = 4
 const ROWS_PER_COUNT = 2000
 
-/** How many records are decoded before others have their turn. */
+/** How many records are decoded before the event loop gets a turn. */
 const RECORDS_PER_READ = 200
 
 /** Records that wait to be written together. */
 interface JournalBatch<S extends z.ZodType> {
   rows: RowDraft<S>[]
   entries: number
-  /** By which they can be asked for. */
+  /** The ids by which the records can be read. */
   ids: string[]
   written: Promise<void>
 }
 
-/** Records in the order they came. */
+/** Records in the order of insertion. */
 export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
   implements Journal<CamelCased<S>, F>
 {
   protected readonly writes: WriteQueue
   protected readonly table: JournalTable<S, F>
-  /** Whether records must outlast a crash of the machine as well. */
+  /** Whether records must survive a crash of the machine, not only of the process. */
   private readonly isDurable: boolean
   private batch: JournalBatch<S> | undefined
 
-  constructor(writes: WriteQueue, shape: JournalTable<S, F>, durable = false) {
+  constructor(writes: WriteQueue, table: JournalTable<S, F>, isDurable = false) {
     this.writes = writes
-    this.table = shape
-    this.isDurable = durable
+    this.table = table
+    this.isDurable = isDurable
   }
 
   async append(records: readonly CamelCased<S>[]): Promise<void> {
@@ -83,7 +83,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
       if (this.batch === batch) this.batch = undefined
     }
     const work = () => {
-      // From now on it takes no more, whether or not this comes to anything.
+      // From now on no records are added to this batch, even if the transaction fails.
       end()
       this.insert(batch)
     }
@@ -92,7 +92,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     return batch
   }
 
-  /** A record comes into a batch. */
+  /** Called for each record that is added to a batch. */
   protected onRecordAdded(_record: CamelCased<S>, _batch: JournalBatch<S>): void {}
 
   protected insert({ rows }: JournalBatch<S>): number {
@@ -131,22 +131,22 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     ]
   }
 
-  /** The records of a row; none where it is damaged. */
+  /** The records of a row; none if it is damaged. */
   protected recordsOf(row: JournalRow): unknown[] {
     try {
       return recordsOf(row)
     } catch {
-      // What the parser says may quote a record.
+      // The error is not reported, because its message may quote a record.
       this.writes.skipRow(this.table.table, row.last)
       return []
     }
   }
 
-  /** Looks at a stretch of records beyond an edge. Tells those that fit, and the edge to go on from if there is more. */
+  /** Scans a range of records after an edge. Returns the matching ones, and the edge to continue from if there are more. */
   private readPart(
     conditions: readonly SqlCondition[],
     filter: F | undefined,
-    newest: boolean,
+    isNewestFirst: boolean,
     edge: number | undefined,
     want: number,
   ): { found: [number, CamelCased<S>][]; edge: number | undefined } {
@@ -157,14 +157,14 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
       `SELECT (SELECT first FROM ${table} ORDER BY last LIMIT 1) AS low, (SELECT max(last) FROM ${table}) AS high`,
     ) as { low: number | null; high: number }
     if (low === null) return { found, edge: undefined }
-    const from = newest
+    const from = isNewestFirst
       ? Math.max(low, Math.min(edge ?? high + 1, high + 1) - SCAN_SIZE)
       : Math.max(low, (edge ?? 0) + 1)
-    const to = newest ? Math.min(edge ?? high + 1, high + 1) : Math.min(high + 1, from + SCAN_SIZE)
+    const to = isNewestFirst ? Math.min(edge ?? high + 1, high + 1) : Math.min(high + 1, from + SCAN_SIZE)
     const rows = sql.all<JournalRow & Record<string, SqliteValue>>(
       `SELECT first, last, body FROM ${table} WHERE last >= ? AND last < ? AND first < ?
        ${conditions.map(([condition]) => `AND ${condition} `).join('')}
-       ORDER BY last ${newest ? 'DESC' : 'ASC'} LIMIT ${ROWS_PER_READ}`,
+       ORDER BY last ${isNewestFirst ? 'DESC' : 'ASC'} LIMIT ${ROWS_PER_READ}`,
       from,
       to + MAX_ROW_RECORDS,
       to,
@@ -173,7 +173,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     for (const row of rows) {
       const records = this.recordsOf(row)
       for (let i = 0; i < records.length; i++) {
-        const index = newest ? records.length - 1 - i : i
+        const index = isNewestFirst ? records.length - 1 - i : i
         const seq = row.first + index
         if (seq < from || seq >= to || records[index] === null) continue
         const record = text.revive(records[index])
@@ -184,15 +184,15 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
     }
     const last = rows.length === ROWS_PER_READ ? rows.at(-1) : undefined
     if (last !== undefined)
-      return { found, edge: newest ? Math.max(last.first, from) : Math.min(last.last, to - 1) }
-    const over = newest ? from <= low : to > high
-    return { found, edge: over ? undefined : newest ? from : to - 1 }
+      return { found, edge: isNewestFirst ? Math.max(last.first, from) : Math.min(last.last, to - 1) }
+    const isEnd = isNewestFirst ? from <= low : to > high
+    return { found, edge: isEnd ? undefined : isNewestFirst ? from : to - 1 }
   }
 
   async expire(limits: { before?: Date | undefined; maxEntries?: number | undefined }): Promise<number> {
-    const gone = await expireRecords(this.writes, this.table, limits)
+    const deleted = await expireRecords(this.writes, this.table, limits)
     await compressOldRows(this.writes, this.table)
-    return gone
+    return deleted
   }
 
   async count(): Promise<number> {
@@ -216,7 +216,7 @@ export class SqliteJournal<S extends z.ZodType, F extends TimeRangeFilter>
   }
 }
 
-/** Sessions can be asked for by id besides. */
+/** A journal of sessions, which can also be read by id. */
 export class SqliteSessions
   extends SqliteJournal<typeof sessionSchema, SessionFilter>
   implements SessionJournal

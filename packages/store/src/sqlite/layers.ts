@@ -18,7 +18,7 @@ const fromRow = (row: SqliteLayerRow): LayerVersion => ({
   layer: JSON.parse(row.layer) as unknown,
 })
 
-/** Versions of the layer of changes. */
+/** Versions of the live changes. */
 export class SqliteLayers implements LayerStore {
   private readonly writes: WriteQueue
 

@@ -1,8 +1,9 @@
+import { compareRows } from '../ordering.js'
 import type { MetricsRow, MetricsStore } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
-/** How many rows are written, read or deleted before others have their turn. */
+/** How many rows are written, read or deleted before the event loop gets a turn. */
 const BATCH_SIZE = 500
 
 interface StoredMetricsRow {
@@ -15,7 +16,7 @@ interface StoredMetricsRow {
 const UPSERT_ROW = `INSERT INTO metrics VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET data = excluded.data`
 
-/** Rows of a range after a given one, in the order of their key. */
+/** Rows of a range after a given row, sorted by key. */
 const SELECT_RANGE = `SELECT * FROM metrics
   WHERE (series, start, node) > (?, ?, ?) AND series < ? AND start >= ? AND start < ?
   ORDER BY series, start, node LIMIT ${BATCH_SIZE}`
@@ -23,9 +24,7 @@ const SELECT_RANGE = `SELECT * FROM metrics
 const DELETE_OLD = `DELETE FROM metrics WHERE (series, start, node) IN
   (SELECT series, start, node FROM metrics WHERE start < ? ORDER BY start LIMIT ${BATCH_SIZE})`
 
-const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
-
-/** Counters of stretches of time. */
+/** Counters of periods. */
 export class SqliteMetrics implements MetricsStore {
   private readonly writes: WriteQueue
 
@@ -57,7 +56,7 @@ export class SqliteMetrics implements MetricsStore {
     const { from, to } = range
     const prefix = toColumn(range.prefix ?? '')
     const rows: MetricsRow[] = []
-    // No text of a series has a character beyond the last one there is.
+    // The last code point sorts after every series with this prefix.
     const end = `${prefix}\u{10ffff}`
     for (
       let last: StoredMetricsRow | undefined = { series: prefix, start: -1, node: '', data: '' };
@@ -77,16 +76,14 @@ export class SqliteMetrics implements MetricsStore {
       last = slice.length < BATCH_SIZE ? undefined : slice.at(-1)
       if (last !== undefined) await nextMacrotask()
     }
-    return rows.sort(
-      (a, b) => a.start - b.start || compareText(a.series, b.series) || compareText(a.node, b.node),
-    )
+    return rows.sort((a, b) => a.start - b.start || compareRows(a, b))
   }
 
   async expire(before: number): Promise<number> {
-    for (let gone = 0; ; ) {
-      const some = await this.writes.writeDeferred(() => this.writes.sql.run(DELETE_OLD, before))
-      gone += some
-      if (some < BATCH_SIZE) return gone
+    for (let deleted = 0; ; ) {
+      const batch = await this.writes.writeDeferred(() => this.writes.sql.run(DELETE_OLD, before))
+      deleted += batch
+      if (batch < BATCH_SIZE) return deleted
     }
   }
 }

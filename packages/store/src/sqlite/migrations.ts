@@ -3,18 +3,18 @@ import type { SqliteConnection } from './connection.js'
 import { MIGRATION_1, MIGRATION_3 } from './schema.js'
 import { MIGRATION_2 } from './schema-journals.js'
 
-/** What brings a file from one version to the next. Only ever added to: a file may be at any of them. */
+/** The migrations from each version to the next. The list is append-only, because a file can have any version. */
 const MIGRATIONS: readonly string[] = [MIGRATION_1, MIGRATION_2, MIGRATION_3]
 
-/** Says that a file is ours: "Hold" in ASCII. */
+/** Marks files of this store: "Hold" in ASCII. */
 const APPLICATION_ID = 0x486f6c64
 
 const readPragma = (connection: SqliteConnection, pragma: string): number =>
   Number(Object.values(connection.get(`PRAGMA ${pragma}`) ?? {})[0])
 
-/** Brings a file up to date, alone: whoever comes second finds it done. */
+/** Runs the missing migrations in one transaction. A second process finds them done. */
 export function migrate(connection: SqliteConnection, file: string): void {
-  // Of one state of the file: another process may be making it at this moment.
+  // In a transaction, because another process may be migrating the file at the same time.
   if (connection.read(() => isCurrent(connection, file))) return
   connection.write(() => {
     const version = readPragma(connection, 'user_version')
@@ -32,13 +32,13 @@ function isCurrent(connection: SqliteConnection, file: string): boolean {
   if (application !== APPLICATION_ID && tables > 0)
     throw new HoldfastError(
       'STORE_UNAVAILABLE',
-      `the SQLite file ${file} belongs to another program; name a file of its own for the store`,
+      `the SQLite file ${file} belongs to another program; choose another file for the store`,
       { status: 503 },
     )
   if (version > MIGRATIONS.length)
     throw new HoldfastError(
       'STORE_UNAVAILABLE',
-      `the SQLite file ${file} was written by a later release (its version is ${version}, this one knows ${MIGRATIONS.length}); ` +
+      `the SQLite file ${file} was written by a later release (its schema version is ${version}, this release supports ${MIGRATIONS.length}); ` +
         'use that release, or another file',
       { status: 503 },
     )

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs'
 
 /**
- * Makes a file for its owner alone, because SQLite would give it another mode; tells whether it made one. A file that is
- * there is not opened: closing it would drop the locks that this process has on it.
+ * Creates a file with access for the owner only, because SQLite would use another mode; returns whether it was created. An
+ * existing file is not opened, because closing it would release the locks that this process has on it.
  */
 export function createFileIfMissing(file: string): boolean {
   try {

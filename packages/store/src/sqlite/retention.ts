@@ -13,13 +13,13 @@ import { nextMacrotask, type WriteQueue } from './write-queue.js'
 
 const deflate = promisify(deflateRaw)
 
-/** How many numbers are looked at before others have their turn. */
+/** How many record numbers are scanned before the event loop gets a turn. */
 export const SCAN_SIZE = 10_000
 
-/** How many rows are looked at, or deleted, at a time. */
+/** How many rows are read or deleted at a time. */
 const ROWS_PER_STEP = 200
 
-/** How many of the newest records are kept as they are, since they are what is asked for. */
+/** How many of the newest records are not compressed, because they are read most often. */
 const MIN_UNCOMPRESSED = 10_000
 
 interface RetentionLimits {
@@ -27,22 +27,26 @@ interface RetentionLimits {
   maxEntries?: number | undefined
 }
 
-/** Lets go of records older than `before`, and then of the oldest beyond `maxEntries`. */
+/** Deletes records older than `before`, then the oldest ones beyond `maxEntries`. Returns how many. */
 export async function expireRecords(
   writes: WriteQueue,
-  shape: AnyJournalTable,
+  journal: AnyJournalTable,
   { before, maxEntries }: RetentionLimits,
 ): Promise<number> {
-  let gone = 0
-  if (before !== undefined) gone += await deleteBefore(writes, shape, before.getTime())
+  let deleted = 0
+  if (before !== undefined) deleted += await deleteBefore(writes, journal, before.getTime())
   if (maxEntries !== undefined && maxEntries < Number.POSITIVE_INFINITY)
-    gone += await deleteBeyond(writes, shape, maxEntries)
-  return gone
+    deleted += await deleteBeyond(writes, journal, maxEntries)
+  return deleted
 }
 
-/** Deletes the oldest records where only so many may stay. */
-async function deleteBeyond(writes: WriteQueue, shape: AnyJournalTable, maxEntries: number): Promise<number> {
-  const { table } = shape
+/** Deletes the oldest records, so that `maxEntries` are left. */
+async function deleteBeyond(
+  writes: WriteQueue,
+  journal: AnyJournalTable,
+  maxEntries: number,
+): Promise<number> {
+  const { table } = journal
   let left = maxEntries
   for (let edge = Number.MAX_SAFE_INTEGER; ; ) {
     const at = edge
@@ -58,21 +62,21 @@ async function deleteBeyond(writes: WriteQueue, shape: AnyJournalTable, maxEntri
         edge = last
         continue
       }
-      const stay = left
-      const cutOff = await writes.writeDeferred(() =>
-        removeFromRow(writes.sql, shape, last, (_, index) => index < stay),
+      const keepCount = left
+      const removed = await writes.writeDeferred(() =>
+        removeFromRow(writes.sql, journal, last, (_, index) => index < keepCount),
       )
-      return cutOff + (await deleteMatching(writes, shape, 'last < ?1', last))
+      return removed + (await deleteMatching(writes, journal, 'last < ?1', last))
     }
     if (rows.length < ROWS_PER_STEP) return 0
     await nextMacrotask()
   }
 }
 
-/** Deletes records from before a time. A clock that stepped may have left some among younger ones, so all are looked at. */
-async function deleteBefore(writes: WriteQueue, shape: AnyJournalTable, before: number): Promise<number> {
-  const { table } = shape
-  let gone = await deleteMatching(writes, shape, 'newest < ?1', before)
+/** Deletes records older than a time. All rows are checked, because a clock that was set back leaves old records among newer ones. */
+async function deleteBefore(writes: WriteQueue, journal: AnyJournalTable, before: number): Promise<number> {
+  const { table } = journal
+  let deleted = await deleteMatching(writes, journal, 'newest < ?1', before)
   for (let from: number | undefined = 0; from !== undefined; ) {
     const at: number = from
     const mixed: { last: number }[] = await writes.read(() =>
@@ -83,60 +87,60 @@ async function deleteBefore(writes: WriteQueue, shape: AnyJournalTable, before: 
       ),
     )
     for (const { last } of mixed)
-      gone += await writes.writeDeferred(() =>
-        removeFromRow(writes.sql, shape, last, (time) => time >= before),
+      deleted += await writes.writeDeferred(() =>
+        removeFromRow(writes.sql, journal, last, (time) => time >= before),
       )
     from = mixed.length < ROWS_PER_STEP ? undefined : mixed.at(-1)?.last
     if (from !== undefined) await nextMacrotask()
   }
-  return gone
+  return deleted
 }
 
-/** Deletes whole rows that fit a condition. */
+/** Deletes all rows that match a condition. */
 async function deleteMatching(
   writes: WriteQueue,
-  shape: AnyJournalTable,
+  journal: AnyJournalTable,
   condition: string,
   value: number,
 ): Promise<number> {
-  const find = `SELECT last, entries FROM ${shape.table} WHERE ${condition} ORDER BY last LIMIT ${ROWS_PER_STEP}`
+  const find = `SELECT last, entries FROM ${journal.table} WHERE ${condition} ORDER BY last LIMIT ${ROWS_PER_STEP}`
   const rows = () => writes.sql.all<{ last: number; entries: number }>(find, value)
-  for (let gone = 0; ; ) {
-    // Nobody has to wait for a lock where there is nothing to do.
-    if ((await writes.read(rows)).length === 0) return gone
-    gone += await writes.writeDeferred(() => {
-      const some = rows()
+  for (let deleted = 0; ; ) {
+    // Checked with a read first, because it does not need the write lock.
+    if ((await writes.read(rows)).length === 0) return deleted
+    deleted += await writes.writeDeferred(() => {
+      const batch = rows()
       deleteRows(
         writes.sql,
-        shape,
-        some.map(({ last }) => last),
+        journal,
+        batch.map(({ last }) => last),
       )
-      return some.reduce((sum, { entries }) => sum + entries, 0)
+      return batch.reduce((sum, { entries }) => sum + entries, 0)
     })
     await nextMacrotask()
   }
 }
 
-/** Compresses what is old, a chunk at a time, off the event loop. */
-export async function compressOldRows(writes: WriteQueue, shape: AnyJournalTable): Promise<void> {
-  const { table } = shape
+/** Compresses old rows in chunks, outside of the event loop. */
+export async function compressOldRows(writes: WriteQueue, journal: AnyJournalTable): Promise<void> {
+  const { table } = journal
   for (;;) {
     const chunk = await writes.read(() => oldChunk(writes.sql, table))
     if (chunk.length === 0) return
     const text = chunk.map(({ body }) => String(body).slice(1, -1)).join(',')
     const body = await deflate(`[${text}]`)
-    await writes.writeDeferred(() => replaceWithChunk(writes.sql, shape, chunk, body))
+    await writes.writeDeferred(() => replaceWithChunk(writes.sql, journal, chunk, body))
   }
 }
 
-/** Puts one row in the place of several, unless another process has changed them meanwhile. */
+/** Replaces several rows by one, unless another process has changed them meanwhile. */
 function replaceWithChunk(
   sql: SqliteConnection,
-  shape: AnyJournalTable,
+  journal: AnyJournalTable,
   chunk: readonly JournalRow[],
   body: Uint8Array,
 ): void {
-  const { table, columns, greatest } = shape
+  const { table, columns, greatest } = journal
   const first = (chunk[0] as JournalRow).first
   const { last } = chunk.at(-1) as JournalRow
   const rows = sql.all<Record<string, SqliteValue>>(
@@ -161,7 +165,7 @@ function replaceWithChunk(
   sql.run(`INSERT INTO ${table} VALUES (${values.map(() => '?').join(', ')})`, ...values)
 }
 
-/** The oldest rows that are not compressed, as long as their numbers are consecutive and make up a whole chunk. */
+/** The oldest uncompressed rows with consecutive numbers; none if they are too few for a chunk. */
 function oldChunk(sql: SqliteConnection, table: string): JournalRow[] {
   const newest = sql.get<{ last: number | null }>(`SELECT max(last) AS last FROM ${table}`)?.last ?? 0
   const rows = sql.all<JournalRow & Record<string, SqliteValue>>(

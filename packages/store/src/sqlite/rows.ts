@@ -6,7 +6,7 @@ import type { SqliteConnection } from './connection.js'
 import type { SqliteValue } from './driver.js'
 import type { JournalTable } from './journal-tables.js'
 
-// oxlint-disable-next-line no-explicit-any -- of any journal: what its records are does not matter here
+// oxlint-disable-next-line no-explicit-any -- the type of the records is not used here
 export type AnyJournalTable = JournalTable<any, any>
 
 /** A row of a journal: the records numbered `first` to `last`. */
@@ -16,29 +16,29 @@ export interface JournalRow {
   body: string | Uint8Array
 }
 
-/** How many records lie in a row at the most, before they are old. */
+/** The largest number of records in an uncompressed row. */
 const MAX_RECORDS_PER_ROW = 64
 
-/** How many texts wait to be joined at the most. */
+/** How many texts are collected before they are joined. */
 const MAX_UNJOINED_TEXTS = 8
 
-/** How many records are compressed together, or a few more. */
+/** At least how many records are compressed together. */
 export const COMPRESSED_CHUNK_SIZE = 256
 
-/** No row has more records than this. */
+/** The largest number of records in any row. */
 export const MAX_ROW_RECORDS = COMPRESSED_CHUNK_SIZE + MAX_RECORDS_PER_ROW
 
-/** The number of a journal's newest record, though it may have left. */
+/** The number of the newest record, even if it has been deleted. */
 const SELECT_NEWEST_SEQ = 'SELECT seq FROM sqlite_sequence WHERE name = ?'
 
-/** How many ids one statement inserts: calling a statement costs more than a row. */
+/** How many ids one statement inserts, because a statement costs more than a row. */
 const IDS_PER_INSERT = 16
 
-/** Forgets where sessions of a row lay. */
+/** Deletes the ids of the sessions in a row. */
 const DELETE_SESSION_IDS =
   'DELETE FROM session_ids WHERE session_id IN (SELECT value FROM json_each(?)) AND seq BETWEEN ? AND ?'
 
-/** Records that become one row. Each is turned into text when it comes, and nothing else is kept of it. */
+/** Records that become one row. Each is serialized when it is added, and only its text is kept. */
 export class RowDraft<S extends z.ZodType> {
   private readonly table: JournalTable<S, never>
   private readonly write: (record: CamelCased<S>) => string
@@ -47,16 +47,16 @@ export class RowDraft<S extends z.ZodType> {
   private oldest = Number.POSITIVE_INFINITY
   private newest = Number.NEGATIVE_INFINITY
   private greatest = ''
-  /** The row but for its numbers, once it is full. */
+  /** The values of a full row, without the record numbers. */
   private finishedValues: SqliteValue[] | undefined = undefined
   entries = 0
-  /** Whether it takes no more. */
+  /** Whether no more records can be added. */
   isFull = false
 
-  constructor(shape: JournalTable<S, never>) {
-    this.table = shape
-    this.write = shape.text.deltaWriter()
-    this.sets = shape.columns.map(() => new Set())
+  constructor(journal: JournalTable<S, never>) {
+    this.table = journal
+    this.write = journal.text.deltaWriter()
+    this.sets = journal.columns.map(() => new Set())
   }
 
   add(record: CamelCased<S>): void {
@@ -64,11 +64,11 @@ export class RowDraft<S extends z.ZodType> {
     try {
       this.texts.push(this.write(record))
     } catch (error) {
-      // What was half written would be taken for what the next one has too.
+      // The delta writer may have recorded fields of the failed record, so that the next delta would be wrong.
       this.isFull = true
       throw error
     }
-    // A text is many objects to the collector until it is joined.
+    // Joined texts are fewer objects for the garbage collector.
     if (this.texts.length === MAX_UNJOINED_TEXTS) this.texts = [this.texts.join(',')]
     const time = recordFilter.timeOf(record).getTime()
     if (time < this.oldest) this.oldest = time
@@ -84,15 +84,15 @@ export class RowDraft<S extends z.ZodType> {
     }
     if (++this.entries < MAX_RECORDS_PER_ROW) return
     this.isFull = true
-    this.finishedValues = this.seal()
+    this.finishedValues = this.createValues()
   }
 
-  /** The row, with its records numbered from `first` on. */
+  /** The values of the row, with records numbered from `first` on. */
   values(first: number): SqliteValue[] {
-    return [first + this.entries - 1, first, this.entries, ...(this.finishedValues ?? this.seal())]
+    return [first + this.entries - 1, first, this.entries, ...(this.finishedValues ?? this.createValues())]
   }
 
-  private seal(): SqliteValue[] {
+  private createValues(): SqliteValue[] {
     const { greatest } = this.table
     return [
       this.oldest,
@@ -104,15 +104,15 @@ export class RowDraft<S extends z.ZodType> {
   }
 }
 
-/** Stores rows. Tells the number of the first record. */
+/** Inserts rows and returns the number of the first record. */
 export function writeRows<S extends z.ZodType>(
   sql: SqliteConnection,
   { table, columns, greatest }: JournalTable<S, never>,
   drafts: readonly RowDraft<S>[],
 ): number {
   const start = (sql.get<{ seq: number }>(SELECT_NEWEST_SEQ, table)?.seq ?? 0) + 1
-  const places = Array(6 + (greatest ? 1 : 0) + columns.length).fill('?')
-  const statement = sql.statement(`INSERT INTO ${table} VALUES (${places.join(', ')})`)
+  const placeholders = Array(6 + (greatest ? 1 : 0) + columns.length).fill('?')
+  const statement = sql.statement(`INSERT INTO ${table} VALUES (${placeholders.join(', ')})`)
   let first = start
   for (const draft of drafts) {
     if (draft.entries === 0) continue // its only record could not be written
@@ -122,7 +122,7 @@ export function writeRows<S extends z.ZodType>(
   return start
 }
 
-/** Notes where sessions lie, from a number on. */
+/** Inserts the ids of sessions whose record numbers begin at `first`. */
 export function insertSessionIds(sql: SqliteConnection, sessionIds: readonly string[], first: number): void {
   const ids = sessionIds.map(toColumn)
   const into = 'INSERT OR REPLACE INTO session_ids VALUES '
@@ -138,13 +138,13 @@ export function insertSessionIds(sql: SqliteConnection, sessionIds: readonly str
   for (; at < ids.length; at++) one.run([ids[at] as string, first + at])
 }
 
-/** The records of a row in their wire form, null for those that have left. */
+/** The records of a row in their wire form, null for deleted ones. */
 export function recordsOf({ body }: { body: string | Uint8Array }): unknown[] {
   const items = JSON.parse(typeof body === 'string' ? body : inflateRawSync(body).toString('utf8'))
   return (items as unknown[]).flatMap((item) => (Array.isArray(item) ? expandDeltas(item) : [item]))
 }
 
-/** The row that has a record; undefined where none has. */
+/** The row with a record; undefined if there is none. */
 export function findRow(sql: SqliteConnection, table: string, seq: number): JournalRow | undefined {
   const row = sql.get<JournalRow & Record<string, SqliteValue>>(
     `SELECT first, last, body FROM ${table} WHERE last >= ? ORDER BY last LIMIT 1`,
@@ -153,7 +153,7 @@ export function findRow(sql: SqliteConnection, table: string, seq: number): Jour
   return row !== undefined && row.first <= seq ? row : undefined
 }
 
-/** Deletes rows, by the numbers of their last records. */
+/** Deletes rows by the numbers of their last records. */
 export function deleteRows(
   sql: SqliteConnection,
   { table }: AnyJournalTable,
@@ -172,20 +172,20 @@ export function deleteRows(
   }
 }
 
-/** Lets records of a row go and the others stay. Tells how many went. */
+/** Deletes records of a row and returns how many. `shouldKeep` gets the time and the index among the kept records. */
 export function removeFromRow(
   sql: SqliteConnection,
-  shape: AnyJournalTable,
+  journal: AnyJournalTable,
   last: number,
   shouldKeep: (time: number, index: number) => boolean,
 ): number {
-  const { table, recordFilter, text } = shape
+  const { table, recordFilter, text } = journal
   const row = findRow(sql, table, last)
   if (row === undefined) return 0
   const records = recordsOf(row)
   const times: number[] = []
-  let gone = 0
-  // From the newest on, so that whoever counts them counts the newest.
+  let deleted = 0
+  // From the newest to the oldest, so that a limit by number keeps the newest records.
   for (let i = records.length - 1; i >= 0; i--) {
     if (records[i] === null) continue
     const record: unknown = text.revive(records[i])
@@ -195,7 +195,7 @@ export function removeFromRow(
       continue
     }
     records[i] = null
-    gone++
+    deleted++
     if (table === 'sessions')
       sql.run(
         'DELETE FROM session_ids WHERE session_id = ? AND seq = ?',
@@ -203,8 +203,8 @@ export function removeFromRow(
         row.first + i,
       )
   }
-  if (gone === 0) return 0
-  if (times.length === 0) deleteRows(sql, shape, [last])
+  if (deleted === 0) return 0
+  if (times.length === 0) deleteRows(sql, journal, [last])
   else {
     const body = JSON.stringify(records)
     sql.run(
@@ -216,5 +216,5 @@ export function removeFromRow(
       last,
     )
   }
-  return gone
+  return deleted
 }

@@ -1,9 +1,9 @@
 /**
- * A journal is one table whose rows hold several records each: inserting a row costs more than most records do. Records
- * are numbered; a row holds those from `first` to `last`, as JSON in an array, or the same deflated, and null for those
- * that left before the others. An array inside it stands for records of which each says what it has otherwise than the one
- * before, and under `-` the names of what it has no longer: most of what a record says the one before said too. The columns before it tell, as JSON, which values its records have among them, so that
- * rows without the one that is looked for need not be read.
+ * A journal is one table with several records per row, because inserting a row costs more than most records do. Records are
+ * numbered. The body of a row has the records `first` to `last` as a JSON array, deflated if they are old, with null for deleted
+ * ones. An array inside it contains deltas: each record has only the fields that differ from the previous one, and under `-` the
+ * names of removed fields. The columns before the body have the distinct values of its records as JSON, so that rows without a
+ * wanted value need not be read.
  */
 const createTable = (name: string, columns: readonly string[]) => `
   CREATE TABLE ${name} (
@@ -16,11 +16,11 @@ const createTable = (name: string, columns: readonly string[]) => `
     body NOT NULL
   );`
 
-/** The values of a column of version 1, as the column of a row. */
+/** The distinct values of a column of version 1. */
 const columnValues = (column: string) =>
   `json_group_array(DISTINCT ${column}) FILTER (WHERE ${column} IS NOT NULL)`
 
-/** Brings a journal of version 1, where each record had a row of its own besides, over. */
+/** Migrates a journal of version 1, in which each record also had a row of its own. */
 const migrateJournal = (name: string, columns: Record<string, string>) => `
   ${createTable(`packed_${name}`, Object.keys(columns))}
   INSERT INTO packed_${name}
@@ -32,7 +32,7 @@ const migrateJournal = (name: string, columns: Record<string, string>) => `
 
 /** Version 2. */
 export const MIGRATION_2 = `
-  -- Where the sessions lie that are asked for by their ids.
+  -- The record numbers of sessions by id.
   CREATE TABLE session_ids (session_id TEXT, seq INTEGER, PRIMARY KEY (session_id, seq)) WITHOUT ROWID;
   INSERT INTO session_ids SELECT session_id, seq FROM sessions;
   ${migrateJournal('sessions', {
@@ -41,7 +41,7 @@ export const MIGRATION_2 = `
     subsystems: columnValues('subsystem'),
     correlation_ids: columnValues('correlation_id'),
     successes: columnValues('CAST(success AS TEXT)'),
-    // Several ids stood in one column, a line each.
+    // Version 1 had several ids in one column, one per line.
     policy_ids: `replace(${columnValues('policy_ids')}, '\\n', '","')`,
   })}
   ${migrateJournal('events', {

@@ -1,4 +1,4 @@
-/** A journal is two tables: what its records are found by, and the records themselves, several to a row. */
+/** The two tables of a journal: the columns by which records are found, and the records themselves, several per row. */
 const createJournal = (name: string, columns: string) => `
   CREATE TABLE ${name} (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -8,7 +8,7 @@ const createJournal = (name: string, columns: string) => `
   -- The records numbered first to last: JSON in an array, or the same deflated.
   CREATE TABLE ${name}_bodies (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, body NOT NULL);`
 
-/** Version 1. Times are epoch milliseconds where nothing else is said. */
+/** Version 1. Times are epoch milliseconds unless a comment says otherwise. */
 export const MIGRATION_1 = `
   ${createJournal(
     'sessions',
@@ -36,21 +36,21 @@ export const MIGRATION_1 = `
     entry TEXT NOT NULL,
     original_payload TEXT NOT NULL
   );
-  -- Lists go by operation, status and age, or by status and age. An item is looked for without leaving the index.
+  -- Lists are sorted by operation, status and age, or by status and age. An item id is found within the index.
   CREATE INDEX dead_letters_by_operation ON dead_letters (operation_type, status, created_at, seq, item_id);
   CREATE INDEX dead_letters_by_status ON dead_letters (status, created_at, seq, item_id);
   CREATE INDEX dead_letters_by_key ON dead_letters (key_hash);
   CREATE INDEX dead_letters_requested ON dead_letters (created_at, seq) WHERE replay_requested_at IS NOT NULL;
 
-  -- How many dead letters there are, so that nobody has to count a million of them.
+  -- Number of dead letters, because counting a million rows takes too long.
   CREATE TABLE dead_letter_counts (
     operation_type TEXT NOT NULL, status TEXT NOT NULL, entries INTEGER NOT NULL,
     PRIMARY KEY (operation_type, status)
   ) WITHOUT ROWID;
-  -- Ids of what was completed, for ever.
+  -- Ids of all entries that were ever completed.
   CREATE TABLE processed_ids (dlq_id TEXT PRIMARY KEY, completed_at INTEGER NOT NULL) WITHOUT ROWID;
 
-  -- Times of this table are epoch seconds or ISO 8601; from epoch on, the columns are our own.
+  -- Times of this table are epoch seconds or ISO 8601. Other programs know the columns before epoch.
   CREATE TABLE circuit_breaker_states (
     proxy_id TEXT NOT NULL,
     state TEXT NOT NULL,
@@ -85,7 +85,7 @@ export const MIGRATION_1 = `
   CREATE TABLE named_values (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `
 
-/** Version 3: what restoring a breaker needs, beside what others know the table to hold. */
+/** Version 3: columns for restoring a breaker, in addition to those that other programs know. */
 export const MIGRATION_3 = `
   ALTER TABLE circuit_breaker_states ADD COLUMN window_json TEXT;
   ALTER TABLE circuit_breaker_states ADD COLUMN open_duration REAL;

@@ -1,9 +1,8 @@
+import { compareText } from '../ordering.js'
 import { serializeValue } from '../payload.js'
 import type { ValueStore } from '../store.js'
 import { fromColumn, toColumn } from '../text.js'
 import type { WriteQueue } from './write-queue.js'
-
-const compareKeys = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
 
 /** Small named values. */
 export class SqliteValues implements ValueStore {
@@ -49,7 +48,7 @@ export class SqliteValues implements ValueStore {
           toColumn(prefix),
         )
         .map(({ key, value }) => ({ key: fromColumn(key), value: JSON.parse(value) as unknown }))
-        .sort(compareKeys),
+        .sort((a, b) => compareText(a.key, b.key)),
     )
   }
 }

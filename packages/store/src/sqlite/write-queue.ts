@@ -4,37 +4,36 @@ import { checkLogIsGone, createFileGoneError, createNotOpenError, SqliteConnecti
 import type { SqliteDriverName } from './driver.js'
 import { canReconnect, createUnavailableError, isBusy } from './failure.js'
 
-/** How long one transaction goes on taking work, in milliseconds: the event loop stands still meanwhile. */
+/** How long one transaction accepts work. The event loop is blocked meanwhile. */
 const TRANSACTION_BUDGET_MS = 4
 
-/** How long records of what happened may wait for company, in milliseconds. Dead letters wait for the turn to end. */
+/** How long deferred writes wait to be batched. Durable writes wait for the end of the current turn of the event loop. */
 const DEFER_MS = 10
 
-/** How long to wait between two tries to get the lock, in milliseconds, at first and at the most. */
+/** The first and the longest delay between two attempts to get the lock. */
 const LOCK_RETRY_MS = { first: 1, longest: 25 } as const
 
-/** Lets timers and sockets have their turn. */
+/** Gives timers and sockets a turn. */
 export const nextMacrotask = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const sleep = (ms: number) => new Promise<void>((resolve) => systemClock.setTimer(resolve, ms))
 
 interface WriteJob {
-  /** Does its part of a transaction. It may be asked again, after a transaction that came to nothing. */
+  /** Runs its part of a transaction. It runs again after a transaction that was rolled back. */
   run(): void
   done(): void
   fail(error: unknown): void
 }
 
-/** What the store may be told. */
 interface WriteQueueOptions {
   driver?: SqliteDriverName | undefined
-  /** How long to try for the lock while other processes write, in milliseconds. */
+  /** Milliseconds to wait for the lock while other processes write. */
   lockTimeout: number
 }
 
 /**
- * All that goes in and out of one file. What is to be written is collected and committed together, so that a flush to
- * the disk serves everybody who waits for one; what is read sees everything that was to be written before.
+ * All reads and writes of one file. Writes are collected and committed together, so that one flush serves many callers. A read
+ * sees all writes that were queued before it.
  */
 export class WriteQueue {
   readonly file: string
@@ -49,10 +48,9 @@ export class WriteQueue {
   private deferred: WriteJob[] = []
   private currentDrain: Promise<void> | undefined
   private timer: unknown
-  /** How many of the next jobs go alone, to find out which of them it was that failed. */
+  /** How many of the next jobs run in a transaction of their own, to find out which of them failed. */
   private soloJobs = 0
 
-  /** Rows that cannot be read. */
   private readonly unreadableRows = new Set<string>()
 
   constructor(file: string, options: WriteQueueOptions) {
@@ -60,17 +58,17 @@ export class WriteQueue {
     this.options = options
   }
 
-  /** Whether rows were met that cannot be read. */
+  /** Whether rows were found that cannot be read. */
   get hasUnreadableRows(): boolean {
     return this.unreadableRows.size > 0
   }
 
-  /** A row cannot be read: one that is damaged must not hide all the others. It is told of once. */
+  /** Skips a damaged row, so that all others can be read, and warns about it once. */
   skipRow(table: string, last: number): void {
     const row = `the row ${last} of ${table}`
     if (this.unreadableRows.has(row)) return
     this.unreadableRows.add(row)
-    console.error(`holdfast: the SQLite file ${this.file}: ${row} is damaged, and its records are left out`)
+    console.error(`holdfast: the SQLite file ${this.file}: ${row} is damaged, its records are skipped`)
   }
 
   async open(): Promise<void> {
@@ -93,7 +91,7 @@ export class WriteQueue {
     this.disconnect()
   }
 
-  /** The next work connects again. */
+  /** Closes the connection. The next read or write opens another. */
   private disconnect(): void {
     if (this.connection === undefined) return
     this.closed = this.connection
@@ -101,7 +99,7 @@ export class WriteQueue {
     this.closed.close()
   }
 
-  /** Connects again where the connection was closed after a failure, or another file is in its place. */
+  /** Connects again if the connection was closed after an error, or the file was replaced. */
   private async connect(): Promise<void> {
     if (this.connection?.isReplaced()) this.disconnect()
     if (this.connection !== undefined || !this.isOpen) return
@@ -111,7 +109,7 @@ export class WriteQueue {
     await this.connecting
   }
 
-  /** A file that is gone or empty is not made anew: that would hide the loss. */
+  /** A missing or empty file is not created again, because that would hide the loss. */
   private async reopen(): Promise<void> {
     if (!statSync(this.file, { throwIfNoEntry: false })?.size) throw createFileGoneError(this.file)
     if (this.closed?.isReplaced()) checkLogIsGone(this.file)
@@ -119,32 +117,32 @@ export class WriteQueue {
     this.closed = undefined
   }
 
-  /** The open file, for the work of a job. */
+  /** The connection, for the work of a job. */
   get sql(): SqliteConnection {
     if (this.connection === undefined) throw createNotOpenError(this.file)
     return this.connection
   }
 
-  /** Resolves when the work is on the disk. */
+  /** Resolves when the work is durable. */
   write<T>(work: () => T): Promise<T> {
     return this.enqueue(work, true)
   }
 
-  /** The same for what may wait a little, and need not outlast a crash of the machine. */
+  /** Writes with a short delay. The work survives a crash of the process, and not always one of the machine. */
   writeDeferred<T>(work: () => T): Promise<T> {
     return this.enqueue(work, false)
   }
 
-  /** Reads one state of the file. */
+  /** Reads one state of the file, after all queued writes. */
   async read<T>(work: () => T): Promise<T> {
     await this.flush()
     return this.retryWhileLocked(async () => {
       await this.connect()
-      return this.reconnecting(() => this.sql.read(work))
+      return this.disconnectOnError(() => this.sql.read(work))
     })
   }
 
-  /** Resolves when everything that was to be written so far is, or has failed. */
+  /** Resolves when all writes that are queued now have succeeded or failed. */
   async flush(): Promise<void> {
     if (this.durable.length + this.deferred.length === 0 && this.currentDrain === undefined) return
     const done = this.enqueue(() => {}, false)
@@ -173,13 +171,13 @@ export class WriteQueue {
     })
   }
 
-  /** Commits some of what waits without giving up the turn, for whoever writes so much that it might never end. */
+  /** Commits some deferred writes synchronously, so that the queue of a caller that writes without pause does not grow. */
   commitNow(): void {
     if (this.currentDrain !== undefined) return
     try {
       this.deferred = this.deferred.slice(this.commit(this.deferred, 0, false))
     } catch {
-      // Somebody else has the lock, or it fails: that is found out when there is time to wait.
+      // The next drain retries it, and reports errors.
     }
   }
 
@@ -214,22 +212,22 @@ export class WriteQueue {
     }
   }
 
-  /** Commits some of the jobs, from one of them on, and tells how many are settled. Throws where none could be begun. */
-  private commit(jobs: readonly WriteJob[], from: number, durable: boolean): number {
+  /** Commits some of the jobs in order, and returns how many have succeeded or failed. Throws if none could be started. */
+  private commit(jobs: readonly WriteJob[], from: number, isDurable: boolean): number {
     let to = from
-    let working = false
+    let hasStarted = false
     try {
       const write = () =>
         this.sql.write(() => {
           const end = this.soloJobs > 0 ? Number.NEGATIVE_INFINITY : systemClock.now() + TRANSACTION_BUDGET_MS
           do {
-            working = true
+            hasStarted = true
             jobs[to++]?.run()
           } while (to < jobs.length && systemClock.now() < end)
-        }, durable)
-      this.reconnecting(write)
+        }, isDurable)
+      this.disconnectOnError(write)
     } catch (error) {
-      if (!working || isBusy(error)) throw error
+      if (!hasStarted || isBusy(error)) throw error
       if (to - from > 1) {
         this.soloJobs = to - from
         return 0
@@ -243,8 +241,8 @@ export class WriteQueue {
     return to - from
   }
 
-  /** Does work on the connection, which is closed after a failure that a new one may not have. */
-  private reconnecting<T>(work: () => T): T {
+  /** Runs work on the connection, and closes it after an error that a new connection may not have. */
+  private disconnectOnError<T>(work: () => T): T {
     try {
       return work()
     } catch (error) {
@@ -253,7 +251,7 @@ export class WriteQueue {
     }
   }
 
-  /** Does it again while somebody else has the lock. */
+  /** Retries the work while another process has the lock. */
   private async retryWhileLocked<T>(work: () => Promise<T>): Promise<T> {
     const end = systemClock.now() + this.options.lockTimeout
     for (let wait: number = LOCK_RETRY_MS.first; ; wait = Math.min(2 * wait, LOCK_RETRY_MS.longest)) {
