@@ -9,7 +9,7 @@ import {
 
 const breakerState = z.enum(['closed', 'open', 'half_open'])
 
-/** The member of a pool; null for the breaker of a policy or a service, whose id does not begin with `pool:`. */
+/** The pool member of the breaker; null for the breaker of a policy or service, whose id does not begin with `pool:`. */
 const proxyId = z.string().nullable()
 
 export const breakerSchema = z.object({
@@ -31,7 +31,7 @@ export const breakerSchema = z.object({
   open_timestamp: timestamp().nullish(),
   last_state_change: timestamp(),
 })
-/** Where a circuit breaker stands. `proxyId` is the pool's member, null for every other breaker. */
+/** The state of a circuit breaker. `proxyId` is the pool member, null for every other breaker. */
 export type CircuitBreakerState = CamelCased<typeof breakerSchema>
 export const breakerCodec = createCodec(breakerSchema)
 

@@ -31,13 +31,13 @@ export const deadLetterSchema = z.object({
   leased_until: timestamp().nullish(),
   replay_requested_at: timestamp().nullish(),
 })
-/** A call that could not be saved, kept with its payload until it is replayed. */
+/** A call that failed for good, stored with its payload until it is replayed. */
 export type DeadLetter = CamelCased<typeof deadLetterSchema>
 export type DeadLetterStatus = (typeof DEAD_LETTER_STATUSES)[number]
 export const deadLetterCodec = createCodec(deadLetterSchema)
 
 /**
- * The record of a wire form that a store of ours wrote, unchecked: checking costs more than all the rest of reading it. Times
- * may be epoch milliseconds.
+ * Returns the record of a wire form that a store wrote, without validation, which would cost more than the rest of the read.
+ * Times can be epoch milliseconds.
  */
 export const reviveDeadLetter = createReviver(deadLetterSchema) as (wire: object) => DeadLetter

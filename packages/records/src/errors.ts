@@ -18,7 +18,7 @@ export const errorRecordSchema = z.object({
   kind: z.string(),
   session_id: z.string().nullish(),
 })
-/** One failed attempt, or one opening of a breaker, as operators read it. `context.operation` is always there. */
+/** The record of one failed attempt or one opening of a breaker, for operators. `context.operation` is always present. */
 export type ErrorRecord = CamelCased<typeof errorRecordSchema>
 export const errorRecordCodec = createCodec(errorRecordSchema)
 

@@ -1,6 +1,6 @@
 import type { Clock, Random } from 'holdfast'
 
-/** `length` characters of chance. */
+/** A random text of `length` characters. */
 export function randomString(random: Random, length: number): string {
   let text = ''
   while (text.length < length)
@@ -10,7 +10,7 @@ export function randomString(random: Random, length: number): string {
   return text.slice(0, length)
 }
 
-/** Makes ids that sort by the order they were made in, though the clock may step back. */
+/** Creates ids that sort in the order of creation, even if the clock is set back. */
 export class SortedIds {
   private last = 0
   private count = 0

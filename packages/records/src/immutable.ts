@@ -1,16 +1,16 @@
-/** Frozen values that hold a time: a `Date` can be changed all the same. */
+/** Frozen values that contain a `Date`, which stays mutable. */
 const valuesWithDates = new WeakSet<object>()
 
 /**
- * A frozen copy of plain data, for what several read and nobody may change. What is frozen already is not copied, and what is
- * no plain data stays what it is.
+ * Returns a frozen copy of plain data, for several readers. Frozen values are not copied, and values that are not plain data are
+ * returned as they are.
  */
 export const freezeCopy = <T>(value: T): T =>
   typeof value !== 'object' || value === null || Object.isFrozen(value)
     ? value
     : freezeInPlace(deepCopy(value))
 
-/** Freezes plain data that nobody else holds yet. */
+/** Freezes plain data that is not shared yet, with all nested values. */
 export function freezeInPlace<T>(value: T): T {
   if (typeof value !== 'object' || value === null || value instanceof Date || Object.isFrozen(value))
     return value
@@ -26,20 +26,20 @@ export function freezeInPlace<T>(value: T): T {
   return Object.freeze(value)
 }
 
-/** What is frozen with something besides, frozen too. */
+/** Returns a frozen object with additional fields. */
 export function freezeWith(base: Record<string, unknown> | undefined, more: object): Record<string, unknown> {
   const result = { ...base, ...more }
   if (base !== undefined && valuesWithDates.has(base)) valuesWithDates.add(result)
   return Object.freeze(result)
 }
 
-/** A frozen value for one more reader: as it is, or a copy where it holds a time, which freezing does not protect. */
+/** Returns a frozen value for another reader: the value itself, or a copy if it contains a `Date`, which can be changed. */
 export const copyForReader = <T>(value: T): T =>
   typeof value === 'object' && value !== null && valuesWithDates.has(value)
     ? Object.freeze(deepCopy(value))
     : value
 
-/** A copy of plain data that its reader may change. */
+/** Returns a copy of plain data that its reader can change. */
 export function deepCopy<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Date) return new Date(value) as T
@@ -56,7 +56,7 @@ function isPlainObject(value: object): boolean {
   return kind === Object.prototype || kind === null
 }
 
-/** A plain assignment to this one key would change the prototype. */
+/** Defines `__proto__` as an own field, because a plain assignment would change the prototype. */
 function defineField(result: object, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(result, key, { value, enumerable: true, configurable: true, writable: true })

@@ -3,7 +3,7 @@ import { createTextCodec } from './codec/json-writer.js'
 import { auditSchema, errorRecordSchema } from './errors.js'
 import { eventSchema, sessionSchema } from './session.js'
 
-// The records that are only ever added, as the text that stores and logs keep of them.
+// Text codecs of the records of journals and logs.
 
 export const sessionText = createTextCodec(sessionSchema)
 export const eventText = createTextCodec(eventSchema)

@@ -10,7 +10,7 @@ export const summarySchema = z.object({
   circuit_breaker_events_count: nonNegativeIntegerField(),
   retention_hours: z.number(),
 })
-/** Retries of the time that is kept. `successByAttempt` is keyed by the number of the attempt that succeeded. */
+/** Retries within the retention time. `successByAttempt` is keyed by the number of the successful attempt. */
 export type MetricsSummary = CamelCased<typeof summarySchema>
 export const summaryCodec = createCodec(summarySchema)
 
@@ -25,7 +25,7 @@ export const seriesSchema = z.object({
     }),
   ),
 })
-/** One point an hour or a day, oldest first. */
+/** One point per hour or day, oldest first. */
 export type MetricsSeries = CamelCased<typeof seriesSchema>
 export const seriesCodec = createCodec(seriesSchema)
 
@@ -42,7 +42,7 @@ export const byMemberSchema = z.object({
     }),
   ),
 })
-/** How each member of the pools did, keyed by its id. */
+/** The attempts of each pool member, keyed by its id. */
 export type MetricsByMember = CamelCased<typeof byMemberSchema>
 export const byMemberCodec = createCodec(byMemberSchema)
 
@@ -68,6 +68,6 @@ export const windowSchema = z.object({
   failure_by_reason: z.record(z.string(), nonNegativeIntegerField()),
   latency: z.object({ p50: durationSeconds(), p95: durationSeconds(), p99: durationSeconds() }),
 })
-/** Everything counted between two points in time. */
+/** All counters between two times. */
 export type MetricsWindow = CamelCased<typeof windowSchema>
 export const windowCodec = createCodec(windowSchema)

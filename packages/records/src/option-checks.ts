@@ -9,54 +9,44 @@ const formatValue = (value: unknown): string => {
   return Array.isArray(value) ? 'an array' : 'an object'
 }
 
-/** What an option takes, and whether a value is that. */
-export type OptionCheck = readonly [takes: string, fits: (value: unknown) => boolean]
+/** The description of valid values of an option, and the check. */
+export type OptionCheck = readonly [expected: string, isValid: (value: unknown) => boolean]
 
-/** A text with something in it. */
 export const nonEmptyString: OptionCheck = [
   'a text that is not empty',
   (value) => typeof value === 'string' && value !== '',
 ]
-/** Any text. */
 export const anyString: OptionCheck = ['a text', (value) => typeof value === 'string']
-/** An instant. */
 export const validDate: OptionCheck = [
   'a Date',
   (value) => value instanceof Date && !Number.isNaN(value.getTime()),
 ]
-/** A whole number from 0. */
 export const nonNegativeInteger: OptionCheck = [
   'a whole number from 0',
   (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 ]
-/** A whole number from 1. */
 export const positiveInteger: OptionCheck = [
   'a whole number from 1',
   (value) => Number.isSafeInteger(value) && (value as number) > 0,
 ]
-/** A whole number from 1, or Infinity. */
 export const countOrInfinity: OptionCheck = [
   `${positiveInteger[0]}, or Infinity`,
   (value) => value === Number.POSITIVE_INFINITY || positiveInteger[1](value),
 ]
-/** A finite number above 0. */
 export const positiveNumber: OptionCheck = [
   'a number above 0',
   (value) => Number.isFinite(value) && (value as number) > 0,
 ]
-/** A function. */
 export const anyFunction: OptionCheck = ['a function', (value) => typeof value === 'function']
-/** True or false. */
 export const anyBoolean: OptionCheck = ['true or false', (value) => typeof value === 'boolean']
-/** A signal. */
 export const abortSignal: OptionCheck = ['an AbortSignal', (value) => value instanceof AbortSignal]
 
 type OptionChecks = Readonly<Record<string, OptionCheck>>
 
-/** Who asks, and why. */
+/** The actor of a change, and the reason. */
 export const ACTOR_CHECKS: OptionChecks = { by: anyString, reason: anyString }
 
-/** What a list can be asked for besides what its items are like. */
+/** The page options of all lists. */
 export const PAGE_CHECKS: OptionChecks = {
   limit: countOrInfinity,
   cursor: anyString,
@@ -64,8 +54,9 @@ export const PAGE_CHECKS: OptionChecks = {
 }
 
 /**
- * Throws one INVALID_OPTIONS that lists every option that is wrong, and every one that does not exist: what is misspelt
- * would count as absent. Those that are undefined do, unless they are needed.
+ * Checks options, including unknown names, because a misspelt option would count as absent. An undefined option counts as absent.
+ *
+ * @throws INVALID_OPTIONS that lists every problem
  */
 export function checkOptions(
   subject: string,

@@ -7,13 +7,13 @@ import {
   positiveIntegerField,
 } from './codec/record-fields.js'
 
-/** How waits grow. */
+/** How delays grow from one retry to the next. */
 export const backoffType = z.enum(['exponential', 'linear', 'fixed', 'immediate', 'fibonacci'])
 
-/** How chance spreads waits. */
+/** How delays are randomized. */
 export const jitterType = z.enum(['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive'])
 
-/** A policy with every field as the wire spells it. */
+/** A policy with all fields, in the spelling of the wire. */
 export const policySchema = z.object({
   schema: z.string().optional(),
   id: z.string().min(1),
@@ -55,10 +55,10 @@ export const policySchema = z.object({
   shadow: z.boolean(),
 })
 
-/** A retry policy with every value filled in: durations in milliseconds. */
+/** A retry policy with all fields; durations are in milliseconds. */
 export type RetryPolicy = CamelCased<typeof policySchema>
 
-/** Some fields of a policy; one that is undefined is not given. */
+/** Some fields of a policy. An undefined field counts as absent. */
 export type PolicyFields = { [Field in keyof RetryPolicy]?: RetryPolicy[Field] | undefined }
 
 export const policyCodec = createCodec(policySchema)

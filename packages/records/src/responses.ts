@@ -3,7 +3,7 @@ import { createCodec } from './codec/case-codec.js'
 import { nonNegativeIntegerField, positiveIntegerField, timestamp } from './codec/record-fields.js'
 import { DEAD_LETTER_STATUSES } from './dead-letter.js'
 
-/** How a runtime is. */
+/** The health of a runtime. */
 export const healthSchema = z.object({
   status: z.enum(['ok', 'degraded', 'closed']),
   initialized: z.boolean(),
@@ -17,7 +17,7 @@ export const healthSchema = z.object({
 })
 export const healthCodec = createCodec(healthSchema)
 
-/** One version of the changes made through the API. */
+/** One version of the live changes. */
 export const configVersionSchema = z.object({
   version: positiveIntegerField(),
   by: z.string(),
@@ -28,7 +28,7 @@ export const configVersionCodec = createCodec(configVersionSchema)
 
 const statusCounts = z.record(z.enum(DEAD_LETTER_STATUSES), nonNegativeIntegerField())
 
-/** How many dead letters there are. */
+/** The number of dead letters by status and operation. */
 export const deadLetterStatsSchema = z.object({
   total: nonNegativeIntegerField(),
   by_status: statusCounts,

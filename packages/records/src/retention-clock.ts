@@ -1,8 +1,8 @@
 import type { Clock } from 'holdfast'
 
 /**
- * The wall time for deciding what is old: a clock that is set forward makes nothing old, since what is let go of never
- * comes back. It goes on from where the process began, so a step that is undone or is right in the end only delays.
+ * The wall time for retention. A system clock that is set forward does not make records expire, because a deleted record cannot
+ * be restored. The time never passes faster than since the start of the process, so a correct step only delays the deletion.
  */
 export class RetentionClock {
   private readonly clock: Clock
@@ -13,7 +13,7 @@ export class RetentionClock {
     this.startedAt = { now: clock.now(), wall: clock.wall() }
   }
 
-  /** Epoch milliseconds, never ahead of the time that has passed. */
+  /** Epoch milliseconds, at most the start time plus the elapsed time. */
   wall(): number {
     const { clock, startedAt } = this
     return Math.min(clock.wall(), startedAt.wall + clock.now() - startedAt.now)

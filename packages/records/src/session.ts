@@ -16,7 +16,7 @@ export const SCHEMA = '1.2'
 
 const schemaField = z.string().optional()
 
-/** An error as records hold it: redacted, and with its stack only where debugging asks for it. */
+/** The summary of an error in records: redacted, and with its stack only in debug mode. */
 export const errorSummarySchema = z.object({
   type: z.string(),
   message: z.string(),

@@ -2,16 +2,16 @@ import type { Clock } from 'holdfast'
 
 const WARN_INTERVAL_MS = 60_000
 
-/** Complains about one thing at most once a minute, and tells how often it kept silent meanwhile. */
+/** Writes at most one warning a minute, with the number of suppressed ones. */
 export class ThrottledWarnings {
   private readonly clock: Clock
   private readonly writeWarning: (line: string) => void
   private nextWarningAt = Number.NEGATIVE_INFINITY
   private suppressed = 0
 
-  constructor(clock: Clock, complain: (line: string) => void) {
+  constructor(clock: Clock, writeWarning: (line: string) => void) {
     this.clock = clock
-    this.writeWarning = complain
+    this.writeWarning = writeWarning
   }
 
   warn(line: string): void {

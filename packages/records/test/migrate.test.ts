@@ -351,11 +351,11 @@ describe('lines', () => {
       converted: 1,
       unchanged: 1,
       problems: [
-        { line: 4, message: 'is not JSON; takes one JSON object a line' },
+        { line: 4, message: 'not valid JSON; takes one JSON object per line' },
         { line: 5, message: 'is a string, takes an object' },
         { line: 6, message: 'is an array, takes an object' },
         { line: 7, message: 'is null, takes an object' },
-        { line: 8, message: expect.stringContaining('is no record that is known') },
+        { line: 8, message: expect.stringContaining('is not a known record') },
       ],
       integrity: { in: 7, out: 2, rejected: 5 },
     })

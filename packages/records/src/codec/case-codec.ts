@@ -4,7 +4,7 @@ type CamelKey<S extends string> = S extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelKey<Tail>>}`
   : S
 
-/** A wire record's twin: the same with camelCase keys. What a record or an unknown holds is left as it is. */
+/** A wire value with camelCase keys. The content of records and of unknown values is not changed. */
 type CamelCasedValue<T> = T extends Date | string
   ? T
   : T extends readonly (infer Item)[]
@@ -13,20 +13,20 @@ type CamelCasedValue<T> = T extends Date | string
       ? { [K in keyof T as K extends string ? CamelKey<K> : K]: CamelCasedValue<T[K]> }
       : T
 
-/** The TypeScript form of what a schema describes on the wire. */
+/** The TypeScript form of the wire record that a schema describes. */
 export type CamelCased<S extends z.ZodType> = CamelCasedValue<z.output<S>>
 
-/** `max_attempts` as `maxAttempts`. */
+/** Converts `max_attempts` to `maxAttempts`. */
 export const camelKey = (key: string): string =>
   key.replace(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 
-/** `maxAttempts` as `max_attempts`. */
+/** Converts `maxAttempts` to `max_attempts`. */
 export const snakeKey = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 type ConvertValue = (value: unknown) => unknown
 
 interface Direction {
-  /** Brings one leaf over. */
+  /** The function that converts a leaf value. */
   convertLeaf(def: { transform: ConvertValue; reverseTransform: ConvertValue }): ConvertValue
   /** The key to read, and the key to write, for a key of the schema. */
   keyPair(key: string): readonly [from: string, to: string]
@@ -44,9 +44,9 @@ const identity: ConvertValue = (value) => value
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 
-/** Makes the function that brings values of a schema over, once, so that records pay for nothing but their fields. */
+/** Compiles the function that converts values of a schema, so that the schema is not walked for every record. */
 function compileConverter(schema: z.core.$ZodType, direction: Direction): ConvertValue {
-  // oxlint-disable-next-line no-explicit-any -- the definitions of zod's kinds share no type that says what each holds
+  // oxlint-disable-next-line no-explicit-any -- the definitions of zod types have no common type with their fields
   const def = (schema as any)._zod.def
   switch (def.type as string) {
     case 'object':
@@ -78,7 +78,7 @@ function compileConverter(schema: z.core.$ZodType, direction: Direction): Conver
         compileConverter(option, direction),
       ) as ConvertValue[]
       if (inner.every((step) => step === identity)) return identity
-      // Only objects among the members of a union have fields to bring over.
+      // Only objects among the members of a union have fields to convert.
       const object = inner.find((step) => step !== identity) as ConvertValue
       return (value) => (isPlainObject(value) ? object(value) : value)
     }
@@ -111,24 +111,24 @@ function compileObject(
   }
 }
 
-/** Makes the function that gives the wire form of what a schema describes. */
+/** Creates the function that converts a record to its wire form. */
 export const createEncoder = (schema: z.core.$ZodType): ConvertValue => compileConverter(schema, ENCODE)
 
-/** Makes the function that gives the record of a wire form without checking it. */
+/** Creates the function that converts a wire form to a record without validation. */
 export const createReviver = (schema: z.core.$ZodType): ConvertValue => compileConverter(schema, REVIVE)
 
-/** Both directions between a record's two spellings, made from its one schema. */
+/** Converts between the wire form and the TypeScript form of a record, by its schema. */
 export interface Codec<S extends z.ZodType> {
   readonly schema: S
-  /** The wire form of a record. Nothing is checked: it is ours. */
+  /** Returns the wire form of a record without validation, because records are created by this library. */
   encode(record: CamelCased<S>): z.input<S>
-  /** The record of a wire form, checked. @throws ZodError */
+  /** Validates a wire form and returns the record. @throws ZodError */
   decode(wire: unknown): CamelCased<S>
-  /** The same, without the throw. */
+  /** Like {@link decode}, with the error as result. */
   safeDecode(wire: unknown): { success: true; data: CamelCased<S> } | { success: false; error: z.ZodError }
 }
 
-/** Makes the codec of a schema. */
+/** Creates the codec of a schema. */
 export function createCodec<S extends z.ZodType>(schema: S): Codec<S> {
   const encode = createEncoder(schema)
   const rename = compileConverter(schema, RENAME)

@@ -3,11 +3,11 @@ import { type CamelCased, camelKey, createEncoder, createReviver } from './case-
 
 type ConvertValue = (value: unknown) => unknown
 
-/** What a text may hold that its quotes do not keep as it is. */
+/** Characters that JSON escapes, and surrogates, which may be lone. */
 // oxlint-disable-next-line no-control-regex -- JSON escapes them
 const NEEDS_ESCAPE_PATTERN = /["\\\u0000-\u001f\ud800-\udfff]/
 
-/** JSON of a value that is no object; undefined for what JSON leaves out. */
+/** The JSON of a value that is not an object; undefined for values that JSON omits. */
 function writeScalar(value: unknown): string | undefined {
   if (typeof value === 'string')
     return NEEDS_ESCAPE_PATTERN.test(value) ? JSON.stringify(value) : `"${value}"`
@@ -15,24 +15,24 @@ function writeScalar(value: unknown): string | undefined {
   return JSON.stringify(value)
 }
 
-/** JSON of one of a few words of ours, in which there is nothing odd to look for. */
+/** The JSON of a known word, which contains nothing to escape. */
 const writeWord = (value: unknown): string | undefined =>
   typeof value === 'string' ? `"${value}"` : JSON.stringify(value)
 
-/** What a schema's values are on the wire, beneath what may be missing. */
+/** The definition of a schema without `optional` and `nullable`. */
 function wireTypeOf(schema: z.core.$ZodType): { type: string; [more: string]: unknown } {
-  // oxlint-disable-next-line no-explicit-any -- the definitions of zod's kinds share no type that says what each holds
+  // oxlint-disable-next-line no-explicit-any -- the definitions of zod types have no common type with their fields
   const def = (schema as any)._zod.def
   return def.type === 'optional' || def.type === 'nullable' ? wireTypeOf(def.innerType) : def
 }
 
-/** The source of functions that write JSON, one for each object and list of a schema, and the steps that they take. */
+/** Generates the source of functions that write JSON, one per object of a schema, and the conversions that they use. */
 class WriterSource {
   readonly steps: ConvertValue[] = []
   readonly functions: string[] = []
   private memoCount = 0
 
-  /** An expression for the JSON of what another expression stands for, which is neither null nor undefined. */
+  /** An expression for the JSON of the value of another expression, which is neither null nor undefined. */
   expression(schema: z.core.$ZodType, value: string): string {
     // oxlint-disable-next-line no-explicit-any -- as above
     const def: any = wireTypeOf(schema)
@@ -59,7 +59,7 @@ class WriterSource {
     return `JSON.stringify(steps[${this.steps.push(createEncoder(schema)) - 1}](${value}))`
   }
 
-  /** The source of a function that makes others, each of which writes what a record has otherwise than the one before. */
+  /** The source of a function that creates delta writers. A delta writer writes the fields that differ from the previous record. */
   deltaWriter(shape: Record<string, z.core.$ZodType>): string {
     const fields = Object.entries(shape).map(([key, schema], i) => {
       const name = JSON.stringify(key)
@@ -92,7 +92,7 @@ class WriterSource {
     return `held === null ? 'null' : ${this.expression(schema, 'held')}`
   }
 
-  /** The name of a function for objects. */
+  /** Generates a function for objects and returns its name. */
   private objectWriter(shape: Record<string, z.core.$ZodType>): string {
     const fields = Object.entries(shape).map(([key, schema]) => this.fieldWriter(key, schema))
     const name = `write${this.functions.length}`
@@ -104,14 +104,14 @@ class WriterSource {
     return name
   }
 
-  /** Statements that add a field to the text of its object. */
+  /** The statements that append a field to the text of its object. */
   private fieldWriter(key: string, schema: z.core.$ZodType): string {
     const add = `if (part !== '') text += text === '' ? part.slice(1) : part`
     const from = `held = record[${JSON.stringify(camelKey(key))}]`
     const make = `part = named(${JSON.stringify(`,"${key}":`)}, ${this.writtenBy(schema)})`
     if (!SCALAR_TYPES.has(wireTypeOf(schema).type))
       return `${from}\nif (held !== undefined) { ${make}\n${add} }`
-    // Records come in bursts, and most of what one says the last one said as well.
+    // The JSON of the last value is reused, because consecutive records have mostly the same values.
     const [last, memo] = [`last${this.memoCount}`, `memo${this.memoCount++}`]
     this.functions.push(`let ${last}, ${memo} = ''`)
     return `${from}
@@ -126,10 +126,10 @@ class WriterSource {
   }
 }
 
-/** Kinds whose values are no objects, or times. */
+/** Types whose values are scalars or times. */
 const SCALAR_TYPES = new Set(['string', 'number', 'boolean', 'enum', 'literal', 'pipe'])
 
-/** A field with its name; nothing where JSON leaves it out. */
+/** A field with its name; empty if JSON omits the value. */
 const writeNamed = (name: string, written: string | undefined): string =>
   written === undefined ? '' : name + written
 
@@ -147,9 +147,9 @@ interface RecordWriters {
 }
 
 /**
- * Makes the functions that write records of a schema as JSON in their wire form: the same as `JSON.stringify` of what
- * `encode` gives, at a third of the cost, which is most of what it costs to keep a record. They are put together as source, as
- * zod does it for its own; where that is not allowed, it is done the slow way.
+ * Creates the functions that write records of a schema as JSON in their wire form. The result is that of `JSON.stringify` after
+ * `encode`, at a third of the cost, which is most of the cost of storing a record. They are compiled from source, as zod compiles
+ * its own; where that is not allowed, `JSON.stringify` is used.
  */
 function createWriters(schema: z.ZodObject): RecordWriters {
   const source = new WriterSource()
@@ -157,7 +157,7 @@ function createWriters(schema: z.ZodObject): RecordWriters {
   const changes = source.deltaWriter(schema.shape)
   const encode = createEncoder(schema)
   try {
-    // oxlint-disable-next-line no-implied-eval -- of nothing but the names of a schema's own fields
+    // oxlint-disable-next-line no-implied-eval -- the source contains only field names of a schema
     const make = new Function(
       'steps',
       'scalar',
@@ -175,7 +175,7 @@ function createWriters(schema: z.ZodObject): RecordWriters {
   }
 }
 
-/** Everything a record has, and what the one before had besides. */
+/** A delta writer without compiled code. It writes all fields, and the names of those that the previous record had in addition. */
 function createPlainDeltaWriter(encode: ConvertValue): (record: unknown) => string {
   let previous: object = {}
   return (record) => {
@@ -186,13 +186,13 @@ function createPlainDeltaWriter(encode: ConvertValue): (record: unknown) => stri
   }
 }
 
-/** What stands for the names of the fields that the record before had and this one has not. */
+/** The key for the names of the fields that the previous record had and this one does not have. */
 const REMOVED_KEYS = '-'
 
-/** The wire forms of records of which each was written as what it has otherwise than the one before. None shares anything. */
-export function expandDeltas(changes: readonly Record<string, unknown>[]): Record<string, unknown>[] {
+/** The wire forms of records that were written as deltas. They share no objects. */
+export function expandDeltas(deltas: readonly Record<string, unknown>[]): Record<string, unknown>[] {
   let previous: Record<string, unknown> = {}
-  return changes.map(({ [REMOVED_KEYS]: removed = [], ...wire }) => {
+  return deltas.map(({ [REMOVED_KEYS]: removed = [], ...wire }) => {
     for (const [key, value] of Object.entries(previous))
       if (!Object.hasOwn(wire, key) && !(removed as string[]).includes(key)) wire[key] = copyValue(value)
     previous = wire
@@ -203,17 +203,17 @@ export function expandDeltas(changes: readonly Record<string, unknown>[]): Recor
 const copyValue = <T>(value: T): T =>
   typeof value === 'object' && value !== null ? structuredClone(value) : value
 
-/** Records of a schema as the text that stores keep, and back. */
+/** Converts records of a schema to the text that stores keep, and back. */
 export interface TextCodec<S extends z.ZodType> {
-  /** The wire form as JSON. Nothing is checked: it is ours. */
+  /** Returns the wire form as JSON, without validation. */
   write(record: CamelCased<S>): string
-  /** Makes a function that writes one record after the other, each as what it has otherwise than the one before, until it throws. */
+  /** Creates a function that writes each record as the difference from the previous one. It must not be used after it threw. */
   deltaWriter(): (record: CamelCased<S>) => string
-  /** The record of a wire form that `write` made, unchecked for the same reason. */
+  /** Returns the record of a wire form that `write` created, without validation. */
   revive(wire: unknown): CamelCased<S>
 }
 
-/** Makes the codec that brings records of a schema to a store and back. */
+/** Creates the text codec of a schema. */
 export function createTextCodec<S extends z.ZodObject>(schema: S): TextCodec<S> {
   const { write, changes } = createWriters(schema)
   const revive = createReviver(schema)

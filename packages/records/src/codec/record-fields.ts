@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
-// Thousandths of a microsecond are noise of a multiplication or a sum, not something anybody wrote or measured.
+// Durations are rounded to microseconds, because smaller fractions are rounding errors of a multiplication or a sum.
 const toMilliseconds = (seconds: number) => Math.round(seconds * 1e6) / 1e3
 
-/** Milliseconds as the seconds that somebody would write: 1100.0000000000002 is 1.1. */
+/** Converts milliseconds to seconds without rounding errors: 1100.0000000000002 becomes 1.1. */
 export const toSeconds = (ms: number) => Math.round(ms * 1e3) / 1e6
 
-/** Seconds as somebody would write them. */
+/** Rounds seconds to microseconds. */
 export const tidySeconds = (seconds: number) => Math.round(seconds * 1e6) / 1e6
 
 /** A duration: seconds on the wire, milliseconds in TypeScript. */
@@ -18,7 +18,7 @@ let lastText = ''
 let lastSecond = Number.NaN
 let lastPrefix = ''
 
-/** A time in ISO 8601. Records come in bursts, and all or all but the milliseconds of one is the same as of the last. */
+/** A time in ISO 8601. The last text is reused, because consecutive times are often equal or in the same second. */
 function formatIso(date: Date): string {
   const time = date.getTime()
   if (time === lastTime) return lastText
@@ -31,7 +31,7 @@ function formatIso(date: Date): string {
   return (lastText = `${lastPrefix}${String(time - whole * 1000).padStart(3, '0')}Z`)
 }
 
-/** A point in time: ISO 8601 UTC with milliseconds on the wire, a `Date` in TypeScript. */
+/** A time: ISO 8601 UTC with milliseconds on the wire, a `Date` in TypeScript. */
 export const timestamp = () =>
   z.codec(z.iso.datetime({ offset: true }), z.date(), {
     decode: (text) => new Date(text),
@@ -44,19 +44,19 @@ export const positiveIntegerField = () => z.int().min(1)
 /** A whole number from 0. */
 export const nonNegativeIntegerField = () => z.int().min(0)
 
-/** Data of the user's: passes through unchanged in both directions. */
+/** A value of the user, which is not changed in either direction. */
 export const userData = () => z.unknown()
 
-/** An object of the user's: its keys and values pass through unchanged. */
+/** An object of the user, whose keys and values are not changed. */
 export const userObject = () => z.record(z.string(), z.unknown())
 
 const INFINITY_WORD = 'Infinity'
 
-// Zod's own numbers are finite.
+// Numbers of zod are finite.
 const anyNumber = () => z.custom<number>((value) => typeof value === 'number')
 const infinity = () => z.custom<number>((value) => value === Number.POSITIVE_INFINITY)
 
-/** A whole number from 1, or Infinity, for which a word stands on the wire: JSON has none. */
+/** A whole number from 1, or Infinity, which is a word on the wire because JSON has no Infinity. */
 export const countOrInfinity = () =>
   z.codec(z.union([positiveIntegerField(), infinity(), z.literal(INFINITY_WORD)]), anyNumber(), {
     decode: (wire) => (wire === INFINITY_WORD ? Number.POSITIVE_INFINITY : wire),

@@ -9,13 +9,13 @@ const asString = (value: unknown) => (typeof value === 'string' ? value : JSON.s
 
 const asNumber = (value: unknown) => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
 
-/** Seconds between two times; undefined where either is none, or the second comes first. */
+/** Seconds between two times; undefined if one is not valid, or the second is before the first. */
 function secondsBetween(from: unknown, to: unknown): number | undefined {
   const ms = Date.parse(String(to)) - Date.parse(String(from))
   return ms >= 0 ? tidySeconds(ms / 1000) : undefined
 }
 
-/** Old words for what happened. */
+/** Earlier names of event types. */
 const EVENT_TYPE_ALIASES: Record<string, string> = {
   circuit_opened: 'circuit_breaker_opened',
   circuit_breaker_open: 'circuit_breaker_opened',
@@ -27,7 +27,7 @@ const EVENT_TYPE_ALIASES: Record<string, string> = {
 
 const COMPONENTS = ['retry_manager', 'circuit_breaker', 'dead_letters', 'config', 'pool']
 
-/** An attempt. `position` is where it lies, from 1; `shift` is 1 where they were counted from 0. */
+/** Converts an attempt. `position` is its place in the list, from 1; `shift` is 1 if attempts were counted from 0. */
 function convertAttempt(reader: OldRecordReader, position: number, shift: number): OldRecord {
   const count = reader.readField('attempt_number', 'number') ?? position - shift
   const errorMessage = reader.readError('error_message')
@@ -52,14 +52,14 @@ function convertAttempt(reader: OldRecordReader, position: number, shift: number
   })
 }
 
-/** Whether an attempt is written in the words of requests through proxies, which were counted from 0. */
+/** Whether an attempt has the fields of proxy requests, which were counted from 0. */
 const isProxyAttempt = (raw: OldRecord) =>
   ['delay_before', 'delayBefore', 'latency'].some((field) => Object.hasOwn(raw, field))
 
-/** So many attempts of a session are kept, however many there were. */
+/** A session keeps at most this many attempts. */
 const MAX_ATTEMPTS = 1000
 
-/** What in a session contradicts itself: a sentence each. */
+/** The contradictions in a session, one sentence each. */
 export function findContradictions(session: OldRecord): string[] {
   const { attempts, success, end_time: end, total_attempts: total, retry_count: retries } = session
   const read: unknown[] = Array.isArray(attempts) ? attempts : []
@@ -68,9 +68,9 @@ export function findContradictions(session: OldRecord): string[] {
   const problems: string[] = []
   if (success === true && read.every((one) => isOldRecord(one) && one.success === false))
     problems.push('success: got true, but no attempt succeeded')
-  // One that runs counts the attempt that runs, and one with very many keeps some of them.
-  const more = (count === MAX_ATTEMPTS && asNumber(total) > count) || (!end && total === count + 1)
-  if (total !== count && !more)
+  // An active session counts the running attempt, and a session with very many attempts keeps only some of them.
+  const hasMore = (count === MAX_ATTEMPTS && asNumber(total) > count) || (!end && total === count + 1)
+  if (total !== count && !hasMore)
     problems.push(`total_attempts: got ${asString(total)}, but there are ${count} attempts`)
   else if (retries !== asNumber(total) - 1)
     problems.push(
@@ -82,29 +82,29 @@ export function findContradictions(session: OldRecord): string[] {
 export function convertSession(reader: OldRecordReader): OldRecord {
   const rawAttempts = reader.readField('attempts')
   const rawList: unknown[] = Array.isArray(rawAttempts) ? rawAttempts : []
-  const fromZero = rawList.some(
+  const isZeroBased = rawList.some(
     (raw) => isOldRecord(raw) && isProxyAttempt(raw) && (raw.attempt_number ?? raw.attemptNumber) === 0,
   )
   const attempts = rawList.map((raw, i) =>
-    isOldRecord(raw) ? convertAttempt(reader.readNested(raw), i + 1, fromZero ? 1 : 0) : raw,
+    isOldRecord(raw) ? convertAttempt(reader.readNested(raw), i + 1, isZeroBased ? 1 : 0) : raw,
   )
   const read = attempts.filter(isOldRecord)
   const [start, end] = [reader.readTimestamp('start_time'), reader.readTimestamp('end_time')]
-  // How long an attempt took that does not say so is told by what came after it, or by nothing.
+  // A missing duration of an attempt is computed from the start and delay of the next one, or from the end of the session.
   for (const [i, { timestamp, duration }] of read.entries()) {
     const next = read[i + 1]
-    const lasted = secondsBetween(timestamp, next?.timestamp ?? end)
-    if (duration !== undefined || lasted === undefined) continue
-    const told = tidySeconds(lasted - asNumber(next?.delay))
-    if (told >= 0) Object.assign(read[i] ?? {}, { duration: told })
+    const untilNext = secondsBetween(timestamp, next?.timestamp ?? end)
+    if (duration !== undefined || untilNext === undefined) continue
+    const computed = tidySeconds(untilNext - asNumber(next?.delay))
+    if (computed >= 0) Object.assign(read[i] ?? {}, { duration: computed })
   }
   const id = reader.readField('session_id', 'request_id', 'id')
   const policy = reader.readField('policy_id')
   const success = reader.readField('success') ?? read.at(-1)?.success
   const summed = read.reduce((sum, { delay, duration }) => sum + asNumber(delay) + asNumber(duration), 0)
   const duration = reader.readSeconds('total_duration')
-  const [told, retried] = [reader.readField('total_attempts'), reader.readField('retry_count')]
-  const total = typeof told === 'number' ? told : attempts.length
+  const [givenTotal, givenRetries] = [reader.readField('total_attempts'), reader.readField('retry_count')]
+  const total = typeof givenTotal === 'number' ? givenTotal : attempts.length
   return reader.withRemaining({
     schema: reader.schema(),
     session_id: id,
@@ -119,12 +119,12 @@ export function convertSession(reader: OldRecordReader): OldRecord {
     final_result: reader.readField('final_result', 'result'),
     final_error: reader.readError('final_error'),
     success,
-    // Why a failed one ended was not written down, and is not made up.
+    // Old records do not contain the reason why a failed session ended.
     stopped: reader.readField('stopped') ?? (success === true ? 'succeeded' : undefined),
     context: reader.readField('context'),
     total_attempts: total,
     total_duration: duration ?? secondsBetween(start, end) ?? tidySeconds(summed),
-    retry_count: typeof retried === 'number' ? retried : Math.max(0, total - 1),
+    retry_count: typeof givenRetries === 'number' ? givenRetries : Math.max(0, total - 1),
     next_retry_time: reader.readTimestamp('next_retry_time'),
   })
 }
@@ -133,7 +133,7 @@ export function convertEvent(reader: OldRecordReader): OldRecord {
   const givenType = reader.readField('event_type', 'type')
   const type = typeof givenType === 'string' ? givenType.toLowerCase() : givenType
   const component = reader.readField('component')
-  const known = reader.isOwn || COMPONENTS.includes(String(component))
+  const isKnown = reader.isOwn || COMPONENTS.includes(String(component))
   const context = reader.readField('context')
   const session = reader.readField('session_id')
   const id = reader.readField('event_id', 'id')
@@ -152,14 +152,14 @@ export function convertEvent(reader: OldRecordReader): OldRecord {
     max_attempts: reader.readField('max_attempts'),
     delay: reader.readSeconds('delay', 'delay_before'),
     error: reader.readError('error', 'error_message'),
-    component: known ? (component ?? 'retry_manager') : 'retry_manager',
-    // A component that nobody has any more is kept among the facts.
+    component: isKnown ? (component ?? 'retry_manager') : 'retry_manager',
+    // A component that does not exist any more is kept in the context.
     context:
-      known || component === undefined ? context : { ...(isOldRecord(context) ? context : {}), component },
+      isKnown || component === undefined ? context : { ...(isOldRecord(context) ? context : {}), component },
   })
 }
 
-/** A window of metrics. Of what version 1.0 did not know yet the kinds of failures are none, and quantiles are left out. */
+/** Converts a window of metrics. Version 1.0 had no kinds of failures, which are empty then, and no quantiles, which are left out. */
 export function convertMetrics(reader: OldRecordReader): OldRecord {
   const parts = (input: unknown) =>
     isOldRecord(input)

@@ -1,7 +1,7 @@
 import { type Classification, classify, type Kind } from 'holdfast'
 import { compileMatchers } from 'holdfast/internal'
 
-/** The kinds that a name of another language can mean. */
+/** The kinds that an error name of another language can have. */
 const FOREIGN_KINDS: readonly Kind[] = [
   'timeout',
   'network_error',
@@ -16,10 +16,10 @@ const FOREIGN_KINDS: readonly Kind[] = [
   'cancelled',
 ]
 
-/** An error that says nothing, so that only the kind can fit a name. */
+/** An error without fields, so that a matcher can match only by kind. */
 const EMPTY_ERROR: unknown = Object.freeze(Object.create(null))
 
-/** The kind of an error of which only its class's name and the answer's status were written down. */
+/** The kind of an error that was recorded only as a class name and a response status. */
 export function parseErrorKind(type: unknown, status: unknown): Kind {
   if (typeof status === 'number' && status >= 400) return classify({ status }).kind
   if (typeof type !== 'string') return 'unknown'

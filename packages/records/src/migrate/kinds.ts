@@ -18,18 +18,18 @@ import type { OldRecordReader } from './reader.js'
 
 type OldRecord = Record<string, unknown>
 
-/** What lines may hold. */
+/** The kinds of records that can be migrated. */
 export type MigratedKind = 'sessions' | 'events' | 'metrics' | 'breakers' | 'deadLetters' | 'errors'
 
 interface RecordKind {
   readonly name: MigratedKind
-  /** The fields that tell it: all of one of these lists. */
+  /** The fields that identify the kind: all of one of these lists. */
   readonly requiredFields: readonly (readonly string[])[]
   convert(reader: OldRecordReader): OldRecord
   readonly schema: z.ZodType
-  /** What the schema cannot say: a sentence a problem. */
+  /** Problems that the schema cannot find, one sentence each. */
   findProblems?(record: OldRecord): string[]
-  /** The words that the record uses, each with those that a record of another program may use. */
+  /** The words in the record, each with the known words of its field. */
   words?(record: OldRecord): readonly UsedWord[]
 }
 
@@ -46,9 +46,9 @@ const RECORD_KINDS: readonly RecordKind[] = [
     requiredFields: [['event_id'], ['event_type']],
     convert: convertEvent,
     schema: eventSchema,
-    findProblems: ({ attempt, max_attempts: most }) =>
-      typeof attempt === 'number' && typeof most === 'number' && attempt > most
-        ? [`max_attempts: got ${most}, takes at least attempt, which is ${attempt}`]
+    findProblems: ({ attempt, max_attempts: maxAttempts }) =>
+      typeof attempt === 'number' && typeof maxAttempts === 'number' && attempt > maxAttempts
+        ? [`max_attempts: got ${maxAttempts}, takes at least attempt, which is ${attempt}`]
         : [],
     words: ({ event_type: got }) => [{ path: 'event_type', got, known: EVENT_TYPES }],
   },
@@ -74,7 +74,7 @@ const RECORD_KINDS: readonly RecordKind[] = [
     name: 'metrics',
     requiredFields: [['time_window_start', 'time_window_end']],
     convert: convertMetrics,
-    // Quantiles cannot be made up for windows of a time when nobody counted them.
+    // Windows of earlier versions have no quantiles.
     schema: windowSchema.extend({ latency: windowSchema.shape.latency.partial().nullish() }),
   },
   {
@@ -96,15 +96,15 @@ const RECORD_KINDS: readonly RecordKind[] = [
 ]
 
 /**
- * The words of a record that no version of this library ever wrote. Records with a stamp of ours may come from a newer
- * version, whose words are kept as text; in all others an unknown word is a mistake.
+ * The unknown words in a record, which no version of this library wrote. In a record with the schema of this library they may come
+ * from a newer version and are kept; in all other records they are problems.
  */
 export const unknownWords = (kind: RecordKind, record: OldRecord): string[] =>
   (kind.words?.(record) ?? [])
     .filter(({ got, known }) => typeof got === 'string' && !known.includes(got))
     .map(({ path, got, known }) => `${path}: expected one of ${known.join(', ')}, got ${JSON.stringify(got)}`)
 
-/** Which kind a record is, by its fields in either spelling. */
+/** The kind of a record, by its fields in either spelling. */
 export function recordKindOf(raw: OldRecord): RecordKind | undefined {
   const hasField = (field: string) => Object.hasOwn(raw, field) || Object.hasOwn(raw, camelKey(field))
   return RECORD_KINDS.find(({ requiredFields }) => requiredFields.some((fields) => fields.every(hasField)))

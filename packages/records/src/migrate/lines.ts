@@ -1,8 +1,8 @@
 import { HoldfastError } from 'holdfast'
 
 /**
- * Lines of a text, or of what an iterable brings: lines (of `readline`, say) or pieces of text that end anywhere (of a file's
- * stream). The first item with a line break in it shows that they are pieces.
+ * Reads the lines of a text or of an async iterable, whose items are lines (as of `readline`) or chunks that end anywhere (as of a
+ * file stream). The first item with a line break shows that the items are chunks.
  */
 export async function* readLines(input: string | AsyncIterable<string>): AsyncGenerator<string> {
   if (typeof input === 'string') {

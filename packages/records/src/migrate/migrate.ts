@@ -5,34 +5,34 @@ import { type MigratedKind, recordKindOf, unknownWords } from './kinds.js'
 import { readLines } from './lines.js'
 import { isOldRecord, OldRecordReader } from './reader.js'
 
-/** What a migration may be told. */
+/** Options of {@link migrateRecords}. */
 export interface MigrateRecordsOptions {
   /**
-   * Gets each line as it is ready, without its line break. The result then holds no lines, so that files of any size can be
-   * brought over. A promise it returns is waited for.
+   * Receives each converted line, without its line break. The result then contains no lines, so that files of any size can be
+   * migrated. A returned promise is awaited.
    */
   write?: ((line: string) => unknown) | undefined
 }
 
-/** What became of the lines. */
+/** The report of a migration. */
 export interface MigrateRecordsReport {
-  /** How many of each there are in what came out. */
+  /** Number of records of each kind in the result. */
   sessions: number
   events: number
   metrics: number
   breakers: number
   deadLetters: number
   errors: number
-  /** How many were brought to the current form, and how many had it already. */
+  /** Number of records that were converted, and of those that had the current form already. */
   converted: number
   unchanged: number
-  /** What could not be brought over, by the number of its line, from 1. */
+  /** The problems of rejected lines, by line number, from 1. */
   problems: { line: number; message: string }[]
-  /** Every line that went in came out or was rejected: `in` is the sum of the others. Empty lines do not count. */
+  /** Every line was converted or rejected: `in` is the sum of `out` and `rejected`. Empty lines do not count. */
   integrity: { in: number; out: number; rejected: number }
 }
 
-/** What came out of a migration. */
+/** The result of a migration. */
 export interface MigratedRecords {
   /** The records in the current wire form, in order. */
   records: Record<string, unknown>[]
@@ -46,12 +46,13 @@ type LineResult =
   | { problem: string }
 
 /**
- * Brings JSON lines of old sessions, events and metrics, and of breakers, dead letters and error records, to the current wire
- * form: either spelling, earlier names (`latency`, `delay_before`, `threshold`, `timeout`, `email_id` …), times in any form, derived
- * fields computed where they are missing. A session that contradicts itself is rejected. What comes out fits the schemas; what cannot be brought over is told by line and left out. The input is not
- * changed. Durations are seconds, but for records of the current version in the TypeScript spelling, which have milliseconds.
+ * Converts JSON lines of sessions, events, metrics, breakers, dead letters and error records of earlier systems to the current wire
+ * form. Either spelling, earlier names (`latency`, `delay_before`, `threshold`, `timeout`, `email_id` …) and times in any form are
+ * accepted, and missing derived fields are computed. A session that contradicts itself is rejected. The result matches the schemas;
+ * lines that cannot be converted are reported and left out. Durations are in seconds, except in records of the current version in the
+ * TypeScript spelling, which have milliseconds.
  *
- * @throws INVALID_OPTIONS where the input is neither a string nor an async iterable
+ * @throws INVALID_OPTIONS if the input is neither a string nor an async iterable
  *
  * @example
  * ```ts
@@ -71,7 +72,7 @@ export async function migrateRecords(
   lines: string | AsyncIterable<string>,
   options: MigrateRecordsOptions = {},
 ): Promise<MigratedRecords> {
-  checkOptions('records cannot be brought over', options, {}, { write: anyFunction })
+  checkOptions('records cannot be migrated', options, {}, { write: anyFunction })
   const records: Record<string, unknown>[] = []
   const texts: string[] = []
   const report: MigrateRecordsReport = {
@@ -89,7 +90,7 @@ export async function migrateRecords(
   let number = 0
   for await (const line of readLines(lines)) {
     number++
-    // A byte order mark is no space to JSON.
+    // JSON does not accept a byte order mark.
     const text = line.replace(/^\uFEFF/, '').trim()
     if (text === '') continue
     report.integrity.in++
@@ -117,8 +118,8 @@ function convertLine(text: string): LineResult {
   try {
     raw = JSON.parse(text)
   } catch {
-    // What the parser says quotes the line, and the line may hold a secret.
-    return { problem: 'is not JSON; takes one JSON object a line' }
+    // The message of the parser is not used, because it quotes the line, which may contain a secret.
+    return { problem: 'not valid JSON; takes one JSON object per line' }
   }
   if (!isOldRecord(raw))
     return {
@@ -127,7 +128,7 @@ function convertLine(text: string): LineResult {
   const kind = recordKindOf(raw)
   if (kind === undefined)
     return {
-      problem: `is no record that is known; takes sessions (session_id, attempts), events (event_id), metrics (time_window_start), breakers, dead letters and error records; has ${Object.keys(raw).slice(0, 8).join(', ') || 'no fields'}`,
+      problem: `is not a known record; takes sessions (session_id, attempts), events (event_id), metrics (time_window_start), breakers, dead letters and error records; has ${Object.keys(raw).slice(0, 8).join(', ') || 'no fields'}`,
     }
   const reader = new OldRecordReader(raw)
   const record = kind.convert(reader)

@@ -7,13 +7,13 @@ type OldRecord = Record<string, unknown>
 export const isOldRecord = (value: unknown): value is OldRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** An ISO 8601 time without a zone: Python writes them so, and means UTC. */
+/** An ISO 8601 time without a time zone, as Python writes UTC times. */
 const NO_TIME_ZONE_PATTERN = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/
 
-/** Numbers of seconds since 1970 are below this, of milliseconds above. */
+/** Epoch seconds are below this number, epoch milliseconds above. */
 const MIN_EPOCH_MS = 1e11
 
-/** A time in any of the forms that were ever written, as the wire has it; what is none stays, to be complained of. */
+/** Converts a time in any known form to the form of the wire. Other values are returned, so that the schema rejects them. */
 function toTimestamp(value: unknown): unknown {
   if (value === null || value === undefined) return value
   const time =
@@ -27,14 +27,14 @@ function toTimestamp(value: unknown): unknown {
   return Math.abs(time) <= 8.64e15 ? new Date(time).toISOString() : value
 }
 
-/** The stamps of our own records. A record of an older one fits the current schema as it is, so it keeps its stamp. */
+/** The values of `schema` in records of this library. An older record matches the current schema, so it keeps its value. */
 const OWN_STAMP = /^1\.[1-9]\d?$/
 
-/** Reads an old record field by field under whatever name it has, and knows what is left over. */
+/** Reads the fields of an old record under any of their names, and keeps track of the fields that were not read. */
 export class OldRecordReader {
   private readonly raw: OldRecord
   private readonly readFields = new Set<string>()
-  /** Our own records in the TypeScript spelling have milliseconds; all others that were ever written have seconds. */
+  /** Records of this library in the TypeScript spelling have milliseconds; all other records have seconds. */
   private readonly scale: number
 
   /** The `schema` of a record that this library wrote; undefined for all others. */
@@ -58,7 +58,7 @@ export class OldRecordReader {
     return this.stamp ?? SCHEMA
   }
 
-  /** The first field of these that is there, in either spelling. */
+  /** The value of the first existing field of these names, in either spelling. */
   readField(...names: string[]): unknown {
     let found: unknown
     for (const name of names)
@@ -78,7 +78,7 @@ export class OldRecordReader {
     return typeof value === 'number' ? tidySeconds(value / this.scale) : value
   }
 
-  /** An error that was written as an object, or as its message alone. */
+  /** An error that was written as an object or as a message. */
   readError(...names: string[]): unknown {
     const value = this.readField(...names)
     if (typeof value === 'string') {
@@ -99,7 +99,7 @@ export class OldRecordReader {
     return new OldRecordReader(value, this.scale)
   }
 
-  /** What nobody took, and the fields given; those that are undefined are left out. */
+  /** Returns these fields, without undefined ones, and all fields of the record that were not read. */
   withRemaining(fields: OldRecord): OldRecord {
     const result: OldRecord = {}
     for (const [key, value] of Object.entries(fields)) if (value !== undefined) result[key] = value

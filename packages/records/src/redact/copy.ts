@@ -1,7 +1,7 @@
 import type { IsSecret } from './keys.js'
 import { REDACTED } from './text.js'
 
-/** The bounds of a copy: how deep, how many values and how many characters in all. */
+/** The limits of a copy: depth, number of values and number of characters. */
 const MAX_DEPTH = 12
 const MAX_VALUES = 5000
 const MAX_CHARACTERS = 65_536
@@ -11,12 +11,12 @@ const TOO_DEEP = '[too deep]'
 const TOO_MUCH = '[too much]'
 const UNREADABLE = '[unreadable]'
 
-/** Headers whose values are known wherever they come in a list; those of others have their place in one. */
+/** Headers whose value is redacted anywhere in a list. For other names, the list must consist of pairs. */
 const SECRET_HEADER_PATTERN = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-api-key)$/i
 
 type PlainObject = Record<string, unknown>
 
-/** Makes the function that copies values; see `makeRedactor`. */
+/** Creates the function that copies values; see `makeRedactor`. */
 export function createRedactingCopier(
   isSecret: IsSecret,
   redactString: (text: string) => string,
@@ -27,7 +27,7 @@ export function createRedactingCopier(
       : new RedactingCopy(isSecret, redactString).copyValue(value)
 }
 
-/** One copy in the making. */
+/** The state of one copy. */
 class RedactingCopy {
   private values = 0
   private characters = 0
@@ -35,9 +35,9 @@ class RedactingCopy {
   private readonly isSecret: IsSecret
   private readonly redactString: (text: string) => string
 
-  constructor(isSecret: IsSecret, text: (text: string) => string) {
+  constructor(isSecret: IsSecret, redactString: (text: string) => string) {
     this.isSecret = isSecret
-    this.redactString = text
+    this.redactString = redactString
   }
 
   copyValue(value: unknown): unknown {
@@ -110,7 +110,7 @@ class RedactingCopy {
       let fieldValue: unknown
       try {
         fieldValue = value[key]
-        // A header as an object of its own, as archives of requests have them.
+        // A header as an object with name and value, as in HAR files.
         if (key === 'value' && typeof value.name === 'string' && this.isSecret(value.name, fieldValue))
           fieldValue = REDACTED
       } catch {
@@ -123,7 +123,7 @@ class RedactingCopy {
 
   private copyField(result: PlainObject, key: string, fieldValue: unknown): void {
     const copy = this.isSecret(key, fieldValue) ? REDACTED : this.copyValue(fieldValue)
-    // A key may hold a secret itself, and a plain assignment to this one would change the prototype.
+    // A long key may contain a secret itself. `__proto__` is defined, because an assignment would change the prototype.
     const name = key.length > 20 ? this.redactString(key) : key
     if (name === '__proto__')
       Object.defineProperty(result, name, {
@@ -149,24 +149,24 @@ class RedactingCopy {
 
   private copyArray(value: readonly unknown[]): unknown[] {
     const result: unknown[] = []
-    // Entries of an object, and the raw headers of Node.js: what follows a secret name is secret.
-    const pair = value.length === 2
+    // In entries of an object and in raw headers of Node.js, the value after a secret name is secret.
+    const isEntry = value.length === 2
     for (let i = 0; i < value.length; i++) {
       if (++this.values > MAX_VALUES) {
         result.push(TOO_MUCH)
         break
       }
       const before = i > 0 ? value[i - 1] : undefined
-      const paired = pair || (value.length % 2 === 0 && i % 2 === 1 && typeof value[i] === 'string')
-      result.push(this.isSecretByName(before, value[i], paired) ? REDACTED : this.copyValue(value[i]))
+      const isPaired = isEntry || (value.length % 2 === 0 && i % 2 === 1 && typeof value[i] === 'string')
+      result.push(this.isSecretByName(before, value[i], isPaired) ? REDACTED : this.copyValue(value[i]))
     }
     return result
   }
 
-  /** Whether what stands in a list is secret by what stands before it: its name, where the list is one of pairs. */
-  private isSecretByName(before: unknown, fieldValue: unknown, paired: boolean): boolean {
+  /** Whether an item of a list is secret because of the item before it, which is its name if the list consists of pairs. */
+  private isSecretByName(before: unknown, fieldValue: unknown, isPaired: boolean): boolean {
     if (typeof before !== 'string') return false
-    return paired
+    return isPaired
       ? this.isSecret(before, fieldValue)
       : typeof fieldValue === 'string' && SECRET_HEADER_PATTERN.test(before)
   }

@@ -1,27 +1,27 @@
 import type { ErrorSummary } from '../session.js'
 import { makeRedactor } from './redact.js'
 
-/** The longest name, message and stack that are kept. */
+/** The longest name, message and stack in a record. */
 const MAX_NAME_LENGTH = 200
 const MAX_MESSAGE_LENGTH = 2000
 const MAX_STACK_LENGTH = 8000
 
-/** A stack is put together until it is this long: more than is looked at of any text. */
+/** Stacks of causes are added up to this length, which is more than the redactor reads of a text. */
 const MAX_RAW_STACK_LENGTH = 16_384
 
-/** Takes out what is secret. */
+/** Returns a copy without secrets. */
 type Redact = <T>(value: T) => T
 
-/** Without what is secret everywhere. */
+/** The redactor without own keys and patterns. */
 const redactDefaults: Redact = makeRedactor()
 
-/** A secret that is cut in two is not known for one any more, so a text is redacted first and cut afterwards. */
+/** Redacts before it truncates, because a truncated secret may not be recognized. */
 function redactAndTruncate(text: string, redact: Redact, length: number): string {
   const result = redact(text)
   return result.length > length ? `${result.slice(0, length)}…` : result
 }
 
-/** An error's class as people call it. */
+/** The name of an error or of its class. */
 export function errorTypeOf(error: unknown, redact: Redact = redactDefaults): string {
   try {
     const { name } = Object(error) as { name?: unknown }
@@ -34,13 +34,13 @@ export function errorTypeOf(error: unknown, redact: Redact = redactDefaults): st
   }
 }
 
-/** Whether a value has no words of its own: as text it would be `[object Object]`. */
+/** Whether a value has no useful text: `String(value)` would be `[object Object]` or the elements of an array. */
 const hasNoText = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (Array.isArray(value) || value.toString === undefined || value.toString === Object.prototype.toString)
 
-/** What an error says, without secrets. What was thrown and is no error is said as JSON. */
+/** The message of an error without secrets. A thrown object that is not an error is returned as JSON. */
 export function errorMessageOf(error: unknown, redact: Redact = redactDefaults): string {
   try {
     const { message } = Object(error) as { message?: unknown }
@@ -52,7 +52,7 @@ export function errorMessageOf(error: unknown, redact: Redact = redactDefaults):
   }
 }
 
-/** An error's stack with those of its causes, without secrets. */
+/** The stack of an error with those of its causes, without secrets. */
 export function errorStackOf(error: unknown, redact: Redact = redactDefaults): string | undefined {
   try {
     const stacks: string[] = []
@@ -76,7 +76,7 @@ export function errorStackOf(error: unknown, redact: Redact = redactDefaults): s
   }
 }
 
-/** What records keep of an error: never the error itself, and nothing secret in it. */
+/** The summary of an error for records, without secrets. */
 export function summarizeError(error: unknown, redact: Redact, debug: boolean): ErrorSummary {
   const summary: ErrorSummary = { type: errorTypeOf(error, redact), message: errorMessageOf(error, redact) }
   const stackTrace = debug ? errorStackOf(error, redact) : undefined

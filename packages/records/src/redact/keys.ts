@@ -1,27 +1,27 @@
-/** What may follow the word that makes a key secret: `privateKeyPem`, `secret_value`, `password1`. */
+/** Suffixes after the word that makes a key secret: `privateKeyPem`, `secret_value`, `password1`. */
 const SUFFIX_PATTERN =
   '(?:_?(?:value|pem|der|text|string|base64|b64|hex|plain|raw|old|new|current|previous|\\d+))*'
 
-/** Words that make a key secret wherever they stand in it. */
+/** Words that make a key secret anywhere in it. */
 const SECRET_ANYWHERE = /_(?:pass_?words?\d*|passwd\d*|pwd\d*|pass_?phrases?\d*|authorization)_/
 
-/** Words that make a key secret where they end it: `token`, but not `token_count`. */
+/** Words that make a key secret at its end: `token`, but not `token_count`. */
 const SECRET_AT_END = new RegExp(
   `_(?:(?:set_)?cookies?|secrets?|token|jwt|credentials?|(?:api|access|auth|private|secret|signing|encryption)_keys?)${SUFFIX_PATTERN}_$`,
 )
 
-/** The same for keys whose words are run together. */
+/** The same for keys without separators between words. */
 const SECRET_RUN_TOGETHER =
   /(?:password|passwd|passphrase|token|apikey|accesskey|authkey|privatekey|secretkey|clientsecret|setcookie)s?(?<!tokens)\d*$/
 
-/** Words that end the key of a text, or of a list of texts, that is secret; anything else under them is looked into. */
+/** Words at the end of a key that make texts and lists of texts secret. Other values are copied and redacted inside. */
 const SECRET_STRINGS = /_(?:pass|pw|auth)\d*_$/
 
-/** Those of secrets or of how many there are: `tokens`, but not `max_tokens`. */
+/** Names of either secrets or counts: `tokens` is secret, `max_tokens` is not. */
 const SECRET_UNLESS_COUNT =
   /_(?<!_(?:max|min|total|num|used|prompt|completion|input|output|cached|reasoning|remaining|new|text|audio)_)tokens_$/
 
-/** `dbPassword`, `DB-PASSWORD` and `db_password` as `_db_password_`. */
+/** Converts `dbPassword`, `DB-PASSWORD` and `db_password` to `_db_password_`. */
 const toSnakeWords = (key: string) =>
   `_${key
     .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
@@ -30,7 +30,7 @@ const toSnakeWords = (key: string) =>
 
 const toFlatKey = (key: string) => key.replace(/[^\p{L}\p{N}]+/gu, '').toLowerCase()
 
-/** How many keys are remembered, and how long they may be: they come from outside. */
+/** How many keys are cached, and their longest length. Keys are untrusted input. */
 const MAX_CACHED_KEYS = 2000
 const MAX_KEY_LENGTH = 100
 
@@ -38,13 +38,13 @@ const ALWAYS = 'always'
 const STRINGS_ONLY = 'texts'
 const NON_NUMERIC = 'uncounted'
 
-/** What makes a value secret under a key. */
+/** Which values of a key are secret. */
 type KeySecrecy = typeof ALWAYS | typeof STRINGS_ONLY | typeof NON_NUMERIC | undefined
 
-/** Tells whether what lies under a key is secret. */
-export type IsSecret = (key: string, held: unknown) => boolean
+/** Whether the value of a key is secret. */
+export type IsSecret = (key: string, value: unknown) => boolean
 
-/** Makes the test whether what lies under a key is secret: by its name, or because it is one of `keys` in any spelling. */
+/** Creates the check whether the value of a key is secret: by its name, or because it is one of `keys` in any spelling. */
 export function createSecretKeyTest(keys: readonly string[]): IsSecret {
   const userKeys = new Set(keys.map(toFlatKey).filter((key) => key !== ''))
   const cache = new Map<string, KeySecrecy>()

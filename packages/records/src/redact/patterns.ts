@@ -1,10 +1,10 @@
-/** A pattern of the user's that matches nothing would put a word between all characters; one that is this long is no pattern. */
+/** The longest pattern of a user. */
 const MAX_PATTERN_LENGTH = 1000
 
 interface PatternGroup {
-  /** Whether something in it repeats without end. */
+  /** Whether it contains an unbounded repetition. */
   hasRepeat: boolean
-  /** How each of its alternatives begins. */
+  /** The first token of each alternative. */
   readonly starts: string[]
 }
 
@@ -13,46 +13,46 @@ const isUnboundedRepeat = (rest: string) => /^(?:[*+]|\{\d+,\})/.test(rest)
 /** One character, class or escape of a pattern. */
 const TOKEN_PATTERN = /^(?:\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|[\s\S])/
 
-/** Whether two alternatives may begin with the same character; classes and escapes may begin with any. */
+/** Whether two alternatives can begin with the same character. Classes and escapes can begin with any character. */
 const canOverlap = (starts: readonly string[]) =>
   starts.length > 1 &&
   (starts.some((start) => /^[\\[.(]/.test(start)) || new Set(starts).size < starts.length)
 
 /**
- * Whether a pattern may take exponentially long: something that repeats without end, or may be read in two ways, inside
- * something that repeats without end.
+ * Whether a pattern may take exponential time: an unbounded repetition, or alternatives that overlap, inside an unbounded
+ * repetition.
  */
 function isExponential(source: string): boolean {
   const open: PatternGroup[] = []
   let group: PatternGroup = { hasRepeat: false, starts: [] }
-  let begins = true
+  let isStart = true
   for (let rest = source; rest !== ''; ) {
     const opening = /^\((?:\?(?:[:=!]|<[=!]|<\w+>))?/.exec(rest)
     const piece = opening?.[0] ?? TOKEN_PATTERN.exec(rest)?.[0] ?? rest
     rest = rest.slice(piece.length)
     if (opening !== null) {
-      if (begins) group.starts.push('(')
+      if (isStart) group.starts.push('(')
       open.push(group)
       group = { hasRepeat: false, starts: [] }
-      begins = true
+      isStart = true
     } else if (piece === ')') {
       const inner = group
       group = open.pop() ?? { hasRepeat: false, starts: [] }
-      const endless = isUnboundedRepeat(rest)
-      if (endless && (inner.hasRepeat || canOverlap(inner.starts))) return true
-      if (endless || inner.hasRepeat) group.hasRepeat = true
-      begins = false
-    } else if (piece === '|') begins = true
+      const isUnbounded = isUnboundedRepeat(rest)
+      if (isUnbounded && (inner.hasRepeat || canOverlap(inner.starts))) return true
+      if (isUnbounded || inner.hasRepeat) group.hasRepeat = true
+      isStart = false
+    } else if (piece === '|') isStart = true
     else {
-      if (begins) group.starts.push(piece.startsWith('[') ? '[' : piece)
-      begins = false
+      if (isStart) group.starts.push(piece.startsWith('[') ? '[' : piece)
+      isStart = false
       if (isUnboundedRepeat(rest)) group.hasRepeat = true
     }
   }
   return false
 }
 
-/** What is wrong with a pattern, in words; undefined where it is sound. */
+/** The problem of a pattern; undefined if it is valid. A pattern that matches an empty text would match between all characters. */
 export function patternProblem(source: unknown): string | undefined {
   const expected = 'takes a regular expression as text'
   if (typeof source !== 'string' || source === '') return `got ${JSON.stringify(source)}, ${expected}`
@@ -64,6 +64,6 @@ export function patternProblem(source: unknown): string | undefined {
     return `got ${JSON.stringify(source)}, ${expected}: ${(error as Error).message}`
   }
   if (isExponential(source))
-    return `got ${JSON.stringify(source)}, takes a pattern without a repetition inside a repetition, which could take for ever`
+    return `got ${JSON.stringify(source)}, takes a pattern without a repetition inside a repetition, which could take exponential time`
   return undefined
 }

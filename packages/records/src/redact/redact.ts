@@ -5,11 +5,11 @@ import { createSecretKeyTest } from './keys.js'
 import { patternProblem } from './patterns.js'
 import { createUserSecretNames, redactText } from './text.js'
 
-/** What is secret besides what is secret everywhere. */
+/** Secrets in addition to those that are always redacted. */
 export interface RedactOptions {
-  /** Keys whose values are secret, in any spelling, in texts too: `api_key` is `apiKey` and `API-KEY=…`. */
+  /** Keys whose values are secret, in any spelling and in texts too: `api_key` includes `apiKey` and `API-KEY=…`. */
   keys?: readonly string[] | undefined
-  /** Regular expressions: what they match in a text is secret. */
+  /** Regular expressions whose matches in texts are secret. */
   patterns?: readonly string[] | undefined
 }
 
@@ -18,7 +18,7 @@ const stringList: OptionCheck = [
   (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 ]
 
-/** What is wrong with the options, one sentence a problem. */
+/** The problems of the options, one sentence each. */
 export function redactProblems({ patterns = [] }: RedactOptions): string[] {
   return patterns.flatMap((pattern, i) => {
     const problem = patternProblem(pattern)
@@ -27,11 +27,11 @@ export function redactProblems({ patterns = [] }: RedactOptions): string[] {
 }
 
 /**
- * Makes the function that copies a value without what is secret in it: values under secret keys, and secrets in texts
- * at any depth. The copy is plain data, and bounded: what is circular, too deep or too much, what cannot be read and what
- * no record can hold (functions, symbols) is a word in brackets. It never throws. Dates stay dates.
+ * Creates a function that copies a value without secrets: values of secret keys, and secrets in texts at any depth. The copy is
+ * plain data with limited size. Values that are circular, too deep, too large, unreadable, or not data (functions, symbols) are
+ * replaced by a word in brackets. Dates stay dates. The function never throws.
  *
- * @throws INVALID_OPTIONS that lists the patterns that are wrong
+ * @throws INVALID_OPTIONS that lists the patterns that are not valid
  *
  * @example
  * ```ts
@@ -44,11 +44,11 @@ export function redactProblems({ patterns = [] }: RedactOptions): string[] {
  * ```
  */
 export function makeRedactor(options: RedactOptions = {}): <T>(value: T) => T {
-  // What is misspelt would be shown.
-  checkOptions('a redactor cannot be made', options, {}, { keys: stringList, patterns: stringList })
+  // A misspelt option is rejected, because its secrets would not be redacted.
+  checkOptions('a redactor cannot be created', options, {}, { keys: stringList, patterns: stringList })
   const problems = redactProblems(options)
   if (problems.length > 0)
-    throw new HoldfastError('INVALID_OPTIONS', `a redactor cannot be made: ${problems.join('; ')}`, {
+    throw new HoldfastError('INVALID_OPTIONS', `a redactor cannot be created: ${problems.join('; ')}`, {
       details: problems,
     })
   const patterns = (options.patterns ?? []).map((source) => new RegExp(source, 'g'))

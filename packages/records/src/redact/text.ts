@@ -1,49 +1,49 @@
-/** What stands in the place of a secret. */
+/** Replaces a secret. */
 export const REDACTED = '[redacted]'
 
-/** The longest text that is kept. What is beyond it is cut off, so that no pattern can take long. */
+/** The longest text. The rest is truncated, so that no pattern takes long. */
 const MAX_TEXT_LENGTH = 8192
 
-/** A secret at the end may be cut in two, and then no pattern knows it: so much more is looked at than is kept. */
+/** How much more than the result is searched, because a truncated secret at the end would not be recognized. */
 const CUT_MARGIN = 1024
 
-/** A name in text that a secret follows: `api_key=…`, `"clientSecret": "…"`, `X-Api-Key: …`. */
+/** A name that is followed by a secret: `api_key=…`, `"clientSecret": "…"`, `X-Api-Key: …`. */
 const SECRET_NAME =
   '\\b[\\w-]{0,40}(?:passw(?:or)?ds?|pwd|pass[_-]?phrase|secret|token|(?:auth|access|refresh|session)[_-]?tokens|credential|(?:api|access|auth|private|secret)[_-]?key)(?:[_-]?(?:value|pem)|\\d+)?'
 
-/** A name that a secret follows where that is a text in quotes. */
+/** A name that is followed by a secret if the value is in quotes. */
 const SHORT_SECRET_NAME = '\\b(?:[\\w-]{0,40}[_-])?(?:pass|pw|auth)'
 
-/** Nothing that any rule below looks for is in a text in which this finds nothing: most texts are done with it. */
+/** A fast check: no rule below matches a text that this does not match, which is the case for most texts. */
 const MAY_HOLD_SECRET =
   /:\/\/|@|beare|basic|digest|auth|cookie|pass|pwd?\b|secret|token|credential|api.?key|access.?key|private.?key|[?&](?:key|sig|signature)=|x-amz-|eyJ|sk-|_live_|_test_|gh[pousr]_|github_|glpat|xox|xapp|A[KS]IA|AIza|npm_|hf_|SG\.|ya29|ntn_|whsec|shpat|BEGIN/i
 
-/** The name of a header, and what stands between it and its value: a header may be an entry of a list, and so may its value. */
+/** The name of a header and the separator before its value. A header and its value can be items of a list. */
 const headerPattern = (name: string) =>
   `\\b((?:${name})(?:\\\\*["']?\\s*[:=]|\\\\*["']\\s*,)\\s*(?:\\[\\s*)?)`
 const AUTHORIZATION = headerPattern('(?:proxy-)?authorization')
 const COOKIE = headerPattern('(?:set-)?cookie')
 
-/** Where a value begins that is in no quotes, and is not redacted yet. */
+/** The start of a value that is not in quotes and not redacted yet. */
 const UNQUOTED_START = '(?!\\s|\\[?\\s*\\\\*["\']|\\[?redacted\\])'
 
-/** What stands between a name and its value. */
+/** The separator between a name and its value. */
 const SEPARATOR = '\\s*(?:=>|=(?!>)|:)\\s*'
 
-/** A value in quotes, which ends with the quote that it began with; those of a text inside a text are escaped. */
+/** A value in quotes, up to the same quote. Quotes of a text inside a text are escaped. */
 const QUOTED_VALUE = '(\\\\*["\'])(?:(?!(?<!\\\\)\\2)[^\\r\\n])*'
 
-/** The one word of a scheme whose values are one word. */
+/** The value of a scheme whose values are one word. */
 const SINGLE_WORD_SCHEME = '(?:bearer|basic)\\s+[\\w.~+/=-]+(?![^\\s,;"\'\\\\)}\\]])'
 
-/** A value without quotes, which ends with the line or the text in quotes that it is in; parameters have quotes of their own. */
+/** A value without quotes, up to the end of the line or of the quoted text around it. Its parameters can be quoted. */
 const UNQUOTED_VALUE =
   '(?:=\\s*\\\\*["\'][^"\'\\r\\n]*["\']|["\'](?=\\w)|\\\\(?![nr"\'\\\\])|[^"\'\\\\\\r\\n])+'
 
-/** What is looked for, and what stands in its place. */
+/** A pattern and its replacement. */
 type RedactionRule = readonly [pattern: RegExp, replacement: string]
 
-/** What follows a name: a text in quotes, which may hold escaped ones; one in a text inside a text; or a word. */
+/** Rules for the value after a name: a text in quotes with escapes, a quoted text inside another text, or a word. */
 function valueRules(name: string, flags = 'gi'): RedactionRule[] {
   return [
     [
@@ -60,11 +60,11 @@ function valueRules(name: string, flags = 'gi'): RedactionRule[] {
 
 const RULES: readonly RedactionRule[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*-----|$)/g, REDACTED],
-  // A password may hold what a URL may not: then everything up to the last @ belongs to it.
+  // A password may contain characters that are not valid in a URL. Everything up to the last @ belongs to it then.
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@:"'<>]*:(?!\d{1,5}(?:[/?#]|$))[^\s"'<>]*@/gi, `$1${REDACTED}@`],
   [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#"'<>]*@/gi, `$1${REDACTED}@`],
   [/(^|[\s"'=(,])[\w.%+-]{1,64}:[^\s:@/"']{1,256}@(?=[\w.-]+:\d)/g, `$1${REDACTED}@`],
-  // Schemes are many, and most values are more than one word: all of a value is secret.
+  // There are many schemes, and most values have more than one word, so the whole value is redacted.
   [new RegExp(`${AUTHORIZATION}${QUOTED_VALUE}`, 'gi'), `$1$2${REDACTED}`],
   [
     new RegExp(`${AUTHORIZATION}${UNQUOTED_START}(?:${SINGLE_WORD_SCHEME}|${UNQUOTED_VALUE})`, 'gi'),
@@ -89,19 +89,19 @@ const RULES: readonly RedactionRule[] = [
   ],
 ]
 
-/** The names that somebody keeps secret, as texts hold them. */
+/** Patterns for the secret names of the user in texts. */
 export interface UserSecretNames {
-  /** Finds one of them. */
+  /** Matches any of the names. */
   readonly anyName: RegExp
-  /** Finds one that a list or an object follows. */
+  /** Matches a name before a list or an object. */
   readonly nameBeforeObject: RegExp
   readonly rules: readonly RedactionRule[]
 }
 
-/** A name in any spelling: `my_thing` is `myThing`, `MY-THING` and `mything` too. One without letters and digits is none. */
+/** A pattern for all spellings of a name: `my_thing`, `myThing`, `MY-THING`, `mything`. Empty without letters and digits. */
 const anySpelling = (key: string): string => (key.match(/[\p{L}\p{N}]/gu) ?? []).join('[_.-]?')
 
-/** How names of one's own are found in texts: whole, in any spelling. Undefined where there are none. */
+/** Creates the patterns for names of the user, which match whole names in any spelling. Undefined without names. */
 export function createUserSecretNames(keys: readonly string[]): UserSecretNames | undefined {
   const names = keys.map(anySpelling).filter((name) => name !== '')
   if (names.length === 0) return undefined
@@ -113,7 +113,7 @@ export function createUserSecretNames(keys: readonly string[]): UserSecretNames 
   }
 }
 
-/** A text without what follows names of one's own. */
+/** Redacts the values after names of the user. */
 function redactUserNames(text: string, { nameBeforeObject, rules }: UserSecretNames): string {
   let result = ''
   let from = 0
@@ -128,7 +128,7 @@ function redactUserNames(text: string, { nameBeforeObject, rules }: UserSecretNa
   return result
 }
 
-/** Where the list or object ends that begins at a place; the end of the text where that cannot be told. */
+/** The end of the list or object that begins at an index; the end of the text if it is not closed. */
 function endOfValue(text: string, start: number): number {
   let depth = 0
   let isQuoted = false
@@ -143,13 +143,13 @@ function endOfValue(text: string, start: number): number {
   return text.length
 }
 
-/** The part of a long text that is looked at. The credentials of a URL that is cut in two show only by what was cut off. */
+/** The searched part of a long text. A truncated URL at its end is removed, because its credentials cannot be recognized. */
 const truncate = (text: string) =>
   text.slice(0, MAX_TEXT_LENGTH + CUT_MARGIN).replace(/:\/\/[^\s"'<>]*$/, '://')
 
 /**
- * A text without credentials: those of URLs and headers, what follows a name such as `password=`, keys and tokens that
- * show by their shape, what follows a name of one's own, and whatever one of the patterns finds. Beyond 8,192 characters it is cut off.
+ * Redacts credentials in a text: those of URLs and headers, values after a name such as `password=` or a name of the user, keys and
+ * tokens of known formats, and matches of the patterns. The text is truncated after 8,192 characters.
  */
 export function redactText(
   text: string,
