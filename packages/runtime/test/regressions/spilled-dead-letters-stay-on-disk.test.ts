@@ -137,7 +137,7 @@ describe.skipIf(server === undefined)(
         const leased = store.deadLetters.lease('dlq_2', 'me', at(20), at(10))
         await expect(leased).rejects.toMatchObject({
           code: 'STORE_UNAVAILABLE',
-          message: expect.stringContaining("on the local disk") as string,
+          message: expect.stringContaining('on the local disk') as string,
         })
         await store.close()
         await healed()
