@@ -4,7 +4,7 @@ import { fakeClock } from '../src/testing/index.js'
 
 const LONGEST = 2 ** 31 - 1
 
-describe('the timers of the machine', () => {
+describe('system timers', () => {
   let clock: typeof systemClock
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
@@ -59,7 +59,7 @@ describe('the timers of the machine', () => {
     }
   })
 
-  it('wait for the whole of a fraction of a millisecond', () => {
+  it('wait for a fraction of a millisecond in full', () => {
     const fn = vi.fn()
     clock.setTimer(fn, 10.4)
     pass(10)
@@ -79,7 +79,7 @@ describe('the timers of the machine', () => {
     },
   )
 
-  it('can be cleared between the parts of a long wait', () => {
+  it('can be cleared between the chunks of a long delay', () => {
     const fn = vi.fn()
     const handle = clock.setTimer(fn, 2 * LONGEST)
     pass(LONGEST + 1)
@@ -87,7 +87,7 @@ describe('the timers of the machine', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('can be cleared twice, after they fired, and by what is no handle', () => {
+  it('can be cleared twice, after they fired, and with an invalid handle', () => {
     const handle = clock.setTimer(() => {}, 10)
     pass(10)
     clock.clearTimer(handle)
@@ -97,7 +97,7 @@ describe('the timers of the machine', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('fire in a test that fakes setTimeout and leaves performance.now alone', async () => {
+  it('fire in a test that fakes setTimeout and not performance.now', async () => {
     vi.useRealTimers()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     vi.resetModules()
@@ -109,7 +109,7 @@ describe('the timers of the machine', () => {
   })
 })
 
-describe('the clock of the machine', () => {
+describe('the system clock', () => {
   it('never fires a timer early', async () => {
     const early = await Promise.all(
       Array.from({ length: 200 }, (_, i) => {
@@ -123,22 +123,22 @@ describe('the clock of the machine', () => {
     expect(Math.max(...early)).toBe(0)
   })
 
-  it('tells monotonic time and epoch time', () => {
+  it('returns monotonic time and epoch time', () => {
     // oxlint-disable-next-line holdfast/clock -- the machine's own clock is what this is about
     const [before, after] = [Date.now(), performance.now()]
     expect(systemClock.wall()).toBeGreaterThanOrEqual(before)
     expect(systemClock.now()).toBeGreaterThanOrEqual(after)
   })
 
-  it('draws chance from 0 to below 1', () => {
+  it('has random numbers from 0 to below 1', () => {
     const drawn = Array.from({ length: 1000 }, () => systemRandom())
     expect(drawn.every((number) => number >= 0 && number < 1)).toBe(true)
     expect(new Set(drawn).size).toBeGreaterThan(900)
   })
 })
 
-describe('the stamp of a beginning', () => {
-  it('is read from any clock but the machine’s each time', () => {
+describe('the approximate start time', () => {
+  it("is read from a user's clock each time", () => {
     const clock = fakeClock()
     const now = vi.spyOn(clock, 'now')
     for (let i = 0; i < 1000; i++) approximateStartTime(clock)
@@ -162,7 +162,7 @@ describe('the stamp of a beginning', () => {
     expect(Math.max(...runs)).toBeLessThanOrEqual(64)
   })
 
-  it('is not one from before a turn of the event loop', async () => {
+  it('is not shared across turns of the event loop', async () => {
     for (let i = 0; i < 200; i++) approximateStartTime(systemClock)
     const before = systemClock.now()
     await new Promise<void>((resolve) => {

@@ -61,7 +61,7 @@ describe('a duration', () => {
     expect(parseDuration(value)).toBeNaN()
   })
 
-  it('that was written with a unit reads as it was meant', () => {
+  it('with a unit is converted to milliseconds', () => {
     const amount = fc.oneof(
       fc.nat(),
       fc.nat().map((n) => n / 1000),
@@ -70,7 +70,7 @@ describe('a duration', () => {
     fc.assert(fc.property(amount, unit, (n, name) => parseDuration(`${n}${name}`) === n * UNITS[name]))
   })
 
-  it('is never less than 0 or endless when it is text', () => {
+  it('is never negative or infinite as a string', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^\d+(\.\d+)?(ms|s|m|h|d)$/)), (text) => {
         const ms = parseDuration(text)

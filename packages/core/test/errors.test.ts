@@ -10,7 +10,7 @@ describe('a HoldfastError', () => {
     expect(String(error)).toBe('HoldfastError: stopped')
   })
 
-  it('has what it was given', () => {
+  it('has the given options', () => {
     const cause = new Error('down')
     const details = ['one', 'two']
     const error = new HoldfastError('POOL_UNAVAILABLE', 'none', {
@@ -23,25 +23,25 @@ describe('a HoldfastError', () => {
     expect(error.cause).toBe(cause)
   })
 
-  it.each(['cause', 'retryAfter', 'status', 'details'])('has no %s where it was given none', (name) => {
+  it.each(['cause', 'retryAfter', 'status', 'details'])('has no %s where none was given', (name) => {
     expect(name in new HoldfastError('CANCELLED', 'stopped')).toBe(false)
     expect(name in new HoldfastError('CANCELLED', 'stopped', {})).toBe(false)
   })
 
-  it('has a cause of undefined where it was given that', () => {
+  it('has a cause of undefined where that was given', () => {
     const error = new HoldfastError('CANCELLED', 'stopped', { cause: undefined })
     expect('cause' in error).toBe(true)
   })
 
-  it('shows its code, and nothing of the machinery, among its properties', () => {
+  it('has its code as the only enumerable property', () => {
     expect(Object.keys(new HoldfastError('CANCELLED', 'stopped'))).toEqual(['code'])
   })
 
-  it('has a stack that begins where it was made', () => {
+  it('has a stack that begins where it was created', () => {
     expect(new HoldfastError('CANCELLED', 'stopped').stack).toContain('errors.test')
   })
 
-  it('may be extended', () => {
+  it('can be extended', () => {
     class Own extends HoldfastError {}
     const error = new Own('CANCELLED', 'stopped')
     expect(error).toBeInstanceOf(HoldfastError)
@@ -50,11 +50,11 @@ describe('a HoldfastError', () => {
 })
 
 describe('isHoldfastError', () => {
-  it('knows one of ours', () => {
+  it('accepts a HoldfastError', () => {
     expect(isHoldfastError(new HoldfastError('CANCELLED', 'stopped'))).toBe(true)
   })
 
-  it('knows its code', () => {
+  it('checks the code', () => {
     const error = new HoldfastError('CANCELLED', 'stopped')
     expect([isHoldfastError(error, 'CANCELLED'), isHoldfastError(error, 'CIRCUIT_OPEN')]).toEqual([
       true,
@@ -62,7 +62,7 @@ describe('isHoldfastError', () => {
     ])
   })
 
-  it('knows one of another copy of the package', () => {
+  it('accepts an error of another copy of the package', () => {
     const other = Object.assign(new Error('open'), {
       code: 'CIRCUIT_OPEN',
       [Symbol.for('holdfast.error')]: true,
@@ -70,7 +70,7 @@ describe('isHoldfastError', () => {
     expect([isHoldfastError(other), isHoldfastError(other, 'CIRCUIT_OPEN')]).toEqual([true, true])
   })
 
-  it('is not taken in by a code of that name', () => {
+  it('rejects another error with such a code', () => {
     expect(isHoldfastError(Object.assign(new Error('open'), { code: 'CIRCUIT_OPEN' }))).toBe(false)
   })
 
@@ -80,11 +80,11 @@ describe('isHoldfastError', () => {
     ['null', null],
     ['a string', 'CANCELLED'],
     ['a function', () => {}],
-  ])('does not know %s', (_, value) => {
+  ])('rejects %s', (_, value) => {
     expect(isHoldfastError(value)).toBe(false)
   })
 
-  it('does not throw where a Proxy does', () => {
+  it('does not throw where a Proxy throws', () => {
     const trap = new Proxy(
       {},
       {
@@ -97,12 +97,12 @@ describe('isHoldfastError', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('an error of createCheapError', () => {
   it('has no stack frames', () => {
     expect(createCheapError('CIRCUIT_OPEN', 'open', {}).stack).not.toContain('    at ')
   })
 
-  it('leaves the stacks of others as they were', () => {
+  it('does not change the stacks of other errors', () => {
     const { stackTraceLimit } = Error
     createCheapError('CIRCUIT_OPEN', 'open', {})
     expect(Error.stackTraceLimit).toBe(stackTraceLimit)

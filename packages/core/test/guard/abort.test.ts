@@ -7,7 +7,7 @@ import { eventsOf, fate, never } from './watch.js'
 const listenersOn = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
 const setUp = () => ({ clock: fakeClock(), controller: new AbortController(), reason: new Error('enough') })
 
-describe('a signal that is aborted already', () => {
+describe('a signal that is already aborted', () => {
   it('keeps the function from being called', async () => {
     const fn = vi.fn()
     const call = fate(guard({ clock: fakeClock() }).run(fn, { signal: AbortSignal.abort('enough') }))
@@ -24,7 +24,7 @@ describe('a signal that is aborted already', () => {
     expect(fallback).not.toHaveBeenCalled()
   })
 
-  it('gives its usual reason where it was given none', async () => {
+  it('rejects with the default reason where none was given', async () => {
     const signal = AbortSignal.abort()
     const call = fate(guard().run(never, { signal }))
     await fakeClock().advance(0)
@@ -39,7 +39,7 @@ describe('a signal that is aborted already', () => {
     expect(sessionOf(reason)).toEqual({ operation: 'mail', attempts: [], success: false, stopped: 'aborted' })
   })
 
-  it('gets no listener', async () => {
+  it('does not get a listener', async () => {
     const signal = AbortSignal.abort()
     fate(guard().run(never, { signal }))
     expect(listenersOn(signal)).toBe(0)
@@ -80,7 +80,7 @@ describe('an abort during an attempt', () => {
   it.each([
     ['value', 'late'],
     ['error', new Error('late')],
-  ])('makes a late %s change nothing', async (_, outcome) => {
+  ])('causes a late %s to be ignored', async (_, outcome) => {
     const { clock, controller, reason } = setUp()
     const call = fate(
       guard({ clock }).run<unknown>(
@@ -96,7 +96,7 @@ describe('an abort during an attempt', () => {
     expect(call).toEqual({ state: 'rejected', error: reason })
   })
 
-  it('calls nothing more: no attempt, predicate, backoff, classifier or fallback', async () => {
+  it('calls no further attempt, predicate, backoff, classifier or fallback', async () => {
     const { clock, controller } = setUp()
     const called = vi.fn()
     const spy = (name: string) => (): never => {
@@ -119,7 +119,7 @@ describe('an abort during an attempt', () => {
     expect(called.mock.calls).toEqual([])
   })
 
-  it('says nothing to the breaker', async () => {
+  it('is not counted by the breaker', async () => {
     const { clock, controller } = setUp()
     const api = guard({ clock, breaker: { failureThreshold: 1 } })
     fate(api.run(never, { signal: controller.signal }))
@@ -144,7 +144,7 @@ describe('an abort during an attempt', () => {
     ['null', null, null],
     ['a string', 'enough', 'enough'],
     ['0', 0, 0],
-  ])('may give any reason: %s', async (_, reason, error) => {
+  ])('can have any reason: %s', async (_, reason, error) => {
     const { clock, controller } = setUp()
     const call = fate(guard({ clock }).run(never, { signal: controller.signal }))
     controller.abort(reason)
@@ -153,8 +153,8 @@ describe('an abort during an attempt', () => {
   })
 })
 
-describe('an abort during a wait', () => {
-  it('rejects at once and calls the function no more', async () => {
+describe('an abort during a delay', () => {
+  it('rejects at once and does not call the function again', async () => {
     const { clock, controller, reason } = setUp()
     const fn = vi.fn(() => Promise.reject(new Error('down')))
     const call = fate(guard({ clock }).run(fn, { signal: controller.signal }))
@@ -175,7 +175,7 @@ describe('an abort during a wait', () => {
     expect(sessionOf(reason)).toMatchObject({ stopped: 'aborted', attempts: [{ number: 1, error: down }] })
   })
 
-  it('does not abort the attempt before it', async () => {
+  it('does not abort the attempt before the delay', async () => {
     const { clock, controller } = setUp()
     const attempts: Attempt[] = []
     const fn = (attempt: Attempt) => {
@@ -204,7 +204,7 @@ describe('an abort during the fallback', () => {
     expect(listenersOn(controller.signal)).toBe(0)
   })
 
-  it('makes what the fallback gives later change nothing', async () => {
+  it('causes the later result of the fallback to be ignored', async () => {
     const { clock, controller, reason } = setUp()
     const fallback = () => new Promise((_, reject) => clock.setTimer(() => reject(new Error('late')), 10))
     const call = fate(
@@ -220,7 +220,7 @@ describe('an abort during the fallback', () => {
 })
 
 describe('an abort after the end', () => {
-  it('changes nothing and reaches nobody', async () => {
+  it('changes nothing and aborts no attempt', async () => {
     const { clock, controller } = setUp()
     const api = guard({ clock })
     const events = eventsOf(api)
@@ -243,8 +243,8 @@ describe('an abort after the end', () => {
   })
 })
 
-describe('one signal', () => {
-  it('has one listener for many calls, and none when they ended', async () => {
+describe('a signal that several calls share', () => {
+  it('has one listener for many calls, and none after they ended', async () => {
     const { clock, controller } = setUp()
     const api = guard({ clock })
     const calls = Array.from({ length: 10_000 }, () =>
@@ -274,7 +274,7 @@ describe('one signal', () => {
     expect(listenersOn(controller.signal)).toBe(0)
   })
 
-  it('ends every call that follows it, in any guard', async () => {
+  it('ends every call that uses it, in any guard', async () => {
     const { clock, controller, reason } = setUp()
     const guards = [guard({ clock }), guard({ clock, timeout: { total: 1000 } })]
     const calls = guards.flatMap((api) =>
@@ -295,7 +295,7 @@ describe('one signal', () => {
     expect(call).toEqual({ state: 'rejected', error: reason })
   })
 
-  it('ends an inner call that follows the attempt of the outer one', async () => {
+  it('ends an inner call that uses the signal of the outer attempt', async () => {
     const { clock, controller, reason } = setUp()
     const inner = guard({ clock })
     const calls: ReturnType<typeof fate>[] = []

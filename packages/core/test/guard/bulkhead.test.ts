@@ -20,7 +20,7 @@ const settle = (promise: Promise<unknown>) =>
   )
 
 describe('a bulkhead', () => {
-  it('lets as many calls run as its limit, and refuses the next at once', async () => {
+  it('runs as many calls as its limit, and rejects the next at once', async () => {
     const { fn, calls } = byHand()
     const only = guard({ name: 'narrow', retry: false, bulkhead: { limit: 2 } })
     const running = [only.run(fn), only.run(fn)]
@@ -36,7 +36,7 @@ describe('a bulkhead', () => {
     expect(await last).toBe(3)
   })
 
-  it('makes as many wait as its queue holds, and serves them in order', async () => {
+  it('queues as many calls as its queue allows, and runs them in order', async () => {
     const { fn, calls } = byHand()
     const only = guard({ retry: false, bulkhead: { limit: 1, queue: 2 } })
     const order: string[] = []
@@ -55,7 +55,7 @@ describe('a bulkhead', () => {
     expect(order).toEqual(['a', 'b', 'c'])
   })
 
-  it('keeps the place of a call that timed out until its function settles', async () => {
+  it('keeps the slot of a call that timed out until its function settles', async () => {
     const clock = fakeClock()
     const { fn, calls } = byHand()
     const only = guard({ clock, retry: false, timeout: { attempt: 100 }, bulkhead: { limit: 1 } })
@@ -70,7 +70,7 @@ describe('a bulkhead', () => {
     expect(await next).toBe(2)
   })
 
-  it('keeps the place of a call that was aborted until its function settles', async () => {
+  it('keeps the slot of a call that was aborted until its function settles', async () => {
     const { fn, calls } = byHand()
     const only = guard({ retry: false, bulkhead: { limit: 1 } })
     const controller = new AbortController()
@@ -86,7 +86,7 @@ describe('a bulkhead', () => {
     expect(await next).toBe(2)
   })
 
-  it('forgets a caller that is aborted while it waits', async () => {
+  it('removes a call from the queue that is aborted while it waits', async () => {
     const { fn, calls } = byHand()
     const only = guard({ retry: false, bulkhead: { limit: 1, queue: 1 } })
     const first = only.run(fn)
@@ -102,7 +102,7 @@ describe('a bulkhead', () => {
     expect(await second).toBe(2)
   })
 
-  it('does not count the time spent waiting for a place against the total deadline', async () => {
+  it('does not count the time in the queue against the total deadline', async () => {
     const clock = fakeClock()
     const { fn, calls } = byHand()
     const only = guard({ clock, retry: false, timeout: { total: 100 }, bulkhead: { limit: 1, queue: 1 } })
@@ -116,7 +116,7 @@ describe('a bulkhead', () => {
     expect(await second).toBe(2)
   })
 
-  it('holds one place over all attempts of a call', async () => {
+  it('holds one slot over all attempts of a call', async () => {
     const clock = fakeClock()
     const only = guard({ clock, retry: { maxAttempts: 2 }, bulkhead: { limit: 1 } })
     const first = settle(only.run(() => Promise.reject(new Error('down'))))
@@ -127,7 +127,7 @@ describe('a bulkhead', () => {
     expect(await only.run(() => 1)).toBe(1)
   })
 
-  it('falls back when it is full', async () => {
+  it('rejects into the fallback when it is full', async () => {
     const { fn } = byHand()
     const only = guard({ retry: false, bulkhead: { limit: 1 }, fallback: () => 'later' })
     void only.run(fn)
@@ -138,11 +138,11 @@ describe('a bulkhead', () => {
     [{ limit: 0 }, 'bulkhead.limit: expected a whole number from 1, got 0'],
     [{ limit: 1, queue: -1 }, 'bulkhead.queue: expected a whole number from 0, got -1'],
     [{}, 'bulkhead.limit: expected a whole number from 1, got undefined'],
-  ])('refuses %j', (bulkhead, problem) => {
+  ])('rejects %j', (bulkhead, problem) => {
     expect(() => guard({ bulkhead: bulkhead as { limit: number } })).toThrow(problem)
   })
 
-  it('never runs more than its limit, never refuses while there is room, and serves everybody', async () => {
+  it('never runs more calls than its limit, never rejects while a slot is free, and runs every queued call', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({ limit: fc.integer({ min: 1, max: 4 }), queue: fc.integer({ min: 0, max: 4 }) }),

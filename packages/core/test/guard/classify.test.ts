@@ -22,7 +22,7 @@ async function fail(
   return { began, calls: began.length, same: call.error === error, session: sessionOf(error), api }
 }
 
-describe('a classifier of the guard', () => {
+describe('the classify option of a guard', () => {
   it('makes a transient error permanent', async () => {
     const { calls } = await fail(new Error('down'), () => ({ category: 'permanent' }))
     expect(calls).toBe(1)
@@ -33,29 +33,29 @@ describe('a classifier of the guard', () => {
     expect(calls).toBe(3)
   })
 
-  it('leaves to the built-in one what it leaves out', async () => {
+  it('keeps the built-in classification of the fields that it leaves out', async () => {
     const { calls, session } = await fail(errorWith({ status: 503 }), () => ({ kind: 'validation' }))
     expect(calls).toBe(3)
     expect(session?.attempts[0]).toMatchObject({ statusCode: 503 })
   })
 
-  it('leaves everything to the built-in one where it returns undefined', async () => {
+  it('keeps the built-in classification where it returns undefined', async () => {
     expect((await fail(new Error('down'), () => undefined)).calls).toBe(3)
     expect((await fail(new TypeError('bug'), () => undefined)).calls).toBe(1)
   })
 
-  it('may give the time to wait', async () => {
+  it('can return the delay in retryAfter', async () => {
     const { began } = await fail(new Error('down'), () => ({ retryAfter: 250 }))
     expect(began).toEqual([0, 250, 500])
   })
 
-  it('names the kind that retryOn and abortOn look for', async () => {
+  it('returns the kind that retryOn and abortOn match', async () => {
     const classify = () => ({ kind: 'disk_full' }) as const
     const retry = { backoffType: 'immediate', abortOn: ['disk_full'] } as const
     expect((await fail(new Error('down'), classify, { retry })).calls).toBe(1)
   })
 
-  it('decides what the breaker counts', async () => {
+  it('decides which errors the breaker counts', async () => {
     const breaker = { failureThreshold: 1 }
     const { api } = await fail(new Error('down'), () => ({ category: 'permanent' }), { breaker })
     expect(api.breaker?.state).toBe('closed')
@@ -63,21 +63,21 @@ describe('a classifier of the guard', () => {
     expect(counted.api.breaker?.state).toBe('open')
   })
 
-  it('is asked once for each failed attempt, about the error itself', async () => {
+  it('is called once for each failed attempt, with the error itself', async () => {
     const error = new Error('down')
     const classify = vi.fn(() => undefined)
     await fail(error, classify)
     expect(classify.mock.calls).toEqual([[error], [error], [error]])
   })
 
-  it('is not asked about values', async () => {
+  it('is not called for values', async () => {
     const classify = vi.fn(() => undefined)
     await guard({ classify, retry: { backoffType: 'immediate', retryIf: () => true } }).run(() => 'meh')
     expect(classify).not.toHaveBeenCalled()
   })
 })
 
-describe('a classifier that throws', () => {
+describe('a classify option that throws', () => {
   let said: ReturnType<typeof vi.spyOn>
   beforeEach(() => {
     said = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -89,12 +89,12 @@ describe('a classifier that throws', () => {
     throw bug
   }
 
-  it('leaves everything to the built-in one', async () => {
+  it('keeps the built-in classification', async () => {
     expect(await fail(new Error('down'), broken())).toMatchObject({ calls: 3, same: true })
     expect(await fail(new TypeError('bug'), broken())).toMatchObject({ calls: 1, same: true })
   })
 
-  it('is reported once, with what it threw', async () => {
+  it('is reported once, with the thrown error', async () => {
     await fail(new Error('down'), broken())
     expect(said.mock.calls).toEqual([[expect.stringMatching(/classify threw/), bug]])
   })

@@ -17,7 +17,7 @@ describe('a guard around a guard whose breaker is open', () => {
     return { clock, inner, fn, calls, outside, call: fate(outside.run(calls)) }
   }
 
-  it('does not retry the refusal', async () => {
+  it('does not retry the rejection', async () => {
     const { clock, call, calls } = setUp({})
     await clock.advance(0)
     expect(isHoldfastError(call.error, 'CIRCUIT_OPEN')).toBe(true)
@@ -26,7 +26,7 @@ describe('a guard around a guard whose breaker is open', () => {
     expect(calls).toHaveBeenCalledTimes(1)
   })
 
-  it('does not retry an error that was caused by the refusal', async () => {
+  it('does not retry an error that was caused by the rejection', async () => {
     const clock = fakeClock()
     const inner = guard({ clock, breaker: {} })
     inner.breaker?.trip()
@@ -40,13 +40,13 @@ describe('a guard around a guard whose breaker is open', () => {
     expect(fn).toHaveBeenCalledTimes(1)
   })
 
-  it('does not retry it because retryOn names errors in general', async () => {
+  it('does not retry the rejection because retryOn lists Error', async () => {
     const { clock, calls } = setUp({ retry: { ...immediate, retryOn: [Error, 'transient', 'unknown'] } })
     await clock.advance(100_000)
     expect(calls).toHaveBeenCalledTimes(1)
   })
 
-  it('retries it when retryOn names it, after the time it asks for', async () => {
+  it('retries the rejection when retryOn lists its code, after its retryAfter', async () => {
     const { clock, call, calls, fn } = setUp({ retry: { ...immediate, retryOn: ['CIRCUIT_OPEN'] } })
     await clock.advance(499)
     expect(calls).toHaveBeenCalledTimes(1)
@@ -55,7 +55,7 @@ describe('a guard around a guard whose breaker is open', () => {
     expect(fn).toHaveBeenCalledTimes(1)
   })
 
-  it('does not count it against its own breaker', async () => {
+  it('does not count the rejection in its own breaker', async () => {
     const { clock, outside } = setUp({ breaker: { failureThreshold: 1 } })
     await clock.advance(0)
     expect(outside.breaker).toMatchObject({ state: 'closed', failureCount: 0 })
@@ -70,7 +70,7 @@ describe('a guard around a guard', () => {
     expect(fn).toHaveBeenCalledTimes(9)
   })
 
-  it('retries a timeout of the inner one', async () => {
+  it('retries a timeout of the inner guard', async () => {
     const clock = fakeClock()
     const inner = guard({ clock, retry: false, timeout: { total: 10 } })
     const fn = vi.fn(({ number }: { number: number }) =>
@@ -84,7 +84,7 @@ describe('a guard around a guard', () => {
 })
 
 describe('a breaker that is found open', () => {
-  it('refuses with CIRCUIT_OPEN, when to come back, and an error of its own for each caller', async () => {
+  it('rejects with CIRCUIT_OPEN and retryAfter, with a new error for each caller', async () => {
     const clock = fakeClock()
     const api = guard({ clock, name: 'mail', breaker: { timeoutDuration: '30s' } })
     api.breaker?.trip()
@@ -96,7 +96,7 @@ describe('a breaker that is found open', () => {
     expect(fn).not.toHaveBeenCalled()
   })
 
-  it('is not waited for: one refusal ends the call', async () => {
+  it('ends the call with one rejection, without a delay', async () => {
     const clock = fakeClock()
     const api = guard({ clock, retry: { maxAttempts: 9, retryOn: ['CIRCUIT_OPEN'] }, breaker: {} })
     api.breaker?.trip()
@@ -107,7 +107,7 @@ describe('a breaker that is found open', () => {
 })
 
 describe('a breaker that opens during a call', () => {
-  it('ends it with the error that opened it, at once', async () => {
+  it('ends the call at once with the error that opened it', async () => {
     const clock = fakeClock()
     const errors = [1, 2, 3].map((n) => errorWith({ code: 'ECONNRESET' }, `down ${n}`))
     const fn = vi.fn(({ number }: { number: number }) => Promise.reject(errors[number - 1]))
@@ -119,7 +119,7 @@ describe('a breaker that opens during a call', () => {
     expect(fn).toHaveBeenCalledTimes(2)
   })
 
-  it('ends it with attempts_spent where it was the last attempt anyway', async () => {
+  it('ends the call with attempts_spent where it was the last attempt', async () => {
     const api = guard({
       clock: fakeClock(),
       retry: { ...immediate, maxAttempts: 2 },
@@ -128,7 +128,7 @@ describe('a breaker that opens during a call', () => {
     expect(sessionOf(await rejection(api.run(down)))?.stopped).toBe('attempts_spent')
   })
 
-  it('in its wait, by another call, ends it with its own last error when the wait is over', async () => {
+  it('during its delay, by another call, ends the call with its own last error after the delay', async () => {
     const clock = fakeClock()
     const error = errorWith({ code: 'ECONNRESET' })
     const fn = vi.fn(() => Promise.reject(error))
@@ -156,7 +156,7 @@ describe('a breaker that opens during a call', () => {
 })
 
 describe('a breaker shared by guards', () => {
-  it('is opened by one and refuses the other', async () => {
+  it('is opened by one guard and rejects calls of the other', async () => {
     const clock = fakeClock()
     const breaker = new CircuitBreaker({ clock, id: 'shared', failureThreshold: 1 })
     const [one, other] = [guard({ clock, retry: false, breaker }), guard({ clock, breaker })]

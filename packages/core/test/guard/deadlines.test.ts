@@ -39,12 +39,12 @@ function setUp(duration: number) {
   return { clock, list: new DeadlineQueue(counted, duration), pending: () => pending }
 }
 
-describe('a list of deadlines', () => {
+describe('a deadline queue', () => {
   it('has no timer while it is empty', () => {
     expect(setUp(100).pending()).toBe(0)
   })
 
-  it('ends an entry when its time is up and not before', async () => {
+  it('expires an entry at its deadline and not before', async () => {
     const { clock, list } = setUp(100)
     const expired: number[] = []
     list.add(new Entry(() => expired.push(clock.now())), clock.now())
@@ -54,7 +54,7 @@ describe('a list of deadlines', () => {
     expect(expired).toEqual([100])
   })
 
-  it('keeps its time though that is shorter than the first look', async () => {
+  it('expires an entry in time where the timeout is shorter than the first check', async () => {
     const { clock, list } = setUp(2)
     const expired: number[] = []
     list.add(new Entry(() => expired.push(clock.now())), clock.now())
@@ -62,7 +62,7 @@ describe('a list of deadlines', () => {
     expect(expired).toEqual([2])
   })
 
-  it('forgets an entry that was removed', async () => {
+  it('does not expire an entry that was removed', async () => {
     const { clock, list, pending } = setUp(100)
     const entry = new Entry(() => {
       throw new Error('it was removed')
@@ -73,7 +73,7 @@ describe('a list of deadlines', () => {
     expect(pending()).toBe(0)
   })
 
-  it('may be told twice to forget one, and of one it never had', () => {
+  it('ignores the removal of an entry that it does not have', () => {
     const { list } = setUp(100)
     const [entry, other] = [noEntry(), noEntry()]
     list.add(entry, 0)
@@ -83,7 +83,7 @@ describe('a list of deadlines', () => {
     expect(entry.queue).toBeUndefined()
   })
 
-  it('does not take an entry out of another list', async () => {
+  it('does not remove an entry of another queue', async () => {
     const { clock, list } = setUp(100)
     const other = new DeadlineQueue(clock, 50)
     const expired: number[] = []
@@ -94,7 +94,7 @@ describe('a list of deadlines', () => {
     expect(expired).toEqual([50])
   })
 
-  it('takes an entry again after it was removed or ended', async () => {
+  it('accepts an entry again after it was removed or expired', async () => {
     const { clock, list } = setUp(100)
     const expired: number[] = []
     const entry = new Entry(() => expired.push(clock.now()))
@@ -107,7 +107,7 @@ describe('a list of deadlines', () => {
     expect(expired).toEqual([100, 200])
   })
 
-  it('lets an entry add another when it ends', async () => {
+  it('lets an entry add another when it expires', async () => {
     const { clock, list, pending } = setUp(100)
     const expired: number[] = []
     const again = new Entry(() => {
@@ -120,7 +120,7 @@ describe('a list of deadlines', () => {
     expect(pending()).toBe(0)
   })
 
-  it('lets an entry remove another that ends at the same time', async () => {
+  it('lets an entry remove another that expires at the same time', async () => {
     const { clock, list } = setUp(100)
     const second = new Entry(() => {
       throw new Error('it was removed')
@@ -131,14 +131,14 @@ describe('a list of deadlines', () => {
     expect(second.queue).toBeUndefined()
   })
 
-  it('has one timer, however many entries', () => {
+  it('has one timer for any number of entries', () => {
     const { list, pending } = setUp(100)
     for (let i = 0; i < 100; i++) list.add(noEntry(), 0)
     expect(pending()).toBe(1)
   })
 })
 
-describe('a list of deadlines and a plain array', () => {
+describe('a deadline queue and a plain array', () => {
   type Move = { add: true } | { remove: number } | { wait: number }
   const move: fc.Arbitrary<Move> = fc.oneof(
     fc.record({ add: fc.constant(true as const) }),
@@ -146,7 +146,7 @@ describe('a list of deadlines and a plain array', () => {
     fc.record({ wait: fc.constantFrom(0, 1, 2, 5, 7, 20, 60) }),
   )
 
-  it('end the same entries at the same times, and leave no timer behind', async () => {
+  it('expire the same entries at the same times, and leave no timer', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(1, 4, 5, 6, 50),

@@ -6,8 +6,8 @@ import { eventsOf, fate } from './watch.js'
 const WALL = Date.UTC(2026, 0, 1)
 const down = new Error('down')
 
-describe('a guard tells', () => {
-  it('of a success, once, and of nothing else', async () => {
+describe('a guard emits', () => {
+  it('one event for a success', async () => {
     const clock = fakeClock()
     const api = guard({ clock, name: 'mail' })
     const events = eventsOf(api)
@@ -17,7 +17,7 @@ describe('a guard tells', () => {
     ])
   })
 
-  it('of a failed attempt, the retry that comes and the success after it', async () => {
+  it('events for a failed attempt, the scheduled retry and the success after it', async () => {
     const clock = fakeClock()
     const api = guard({ clock, name: 'mail' })
     const events = eventsOf(api)
@@ -41,7 +41,7 @@ describe('a guard tells', () => {
     ])
   })
 
-  it('of giving up, and why, after the last failed attempt', async () => {
+  it('gave_up with its reason after the last failed attempt', async () => {
     const clock = fakeClock()
     const api = guard({ clock, retry: { maxAttempts: 2, backoffType: 'immediate' } })
     const events = eventsOf(api)
@@ -56,7 +56,7 @@ describe('a guard tells', () => {
     ])
   })
 
-  it('of a value that is not wanted as it tells of an error', async () => {
+  it('the same events for an unwanted value as for an error', async () => {
     const api = guard({
       clock: fakeClock(),
       retry: { maxAttempts: 2, backoffType: 'immediate', retryIf: () => true },
@@ -72,7 +72,7 @@ describe('a guard tells', () => {
     ])
   })
 
-  it('of a refusal by giving up alone, because nothing was attempted', async () => {
+  it('only gave_up for a rejection, because no attempt was made', async () => {
     const clock = fakeClock()
     const api = guard({ clock, name: 'mail', breaker: {} })
     api.breaker?.trip()
@@ -92,7 +92,7 @@ describe('a guard tells', () => {
     ])
   })
 
-  it('of an abort by giving up', async () => {
+  it('gave_up for an abort', async () => {
     const clock = fakeClock()
     const api = guard({ clock })
     const events = eventsOf(api)
@@ -109,7 +109,7 @@ describe('a guard tells', () => {
     })
   })
 
-  it('of giving up before the fallback is asked', async () => {
+  it('gave_up before the fallback is called', async () => {
     const order: string[] = []
     const api = guard({ clock: fakeClock(), retry: false, fallback: () => order.push('fallback') })
     api.on(({ type }) => order.push(type))
@@ -117,7 +117,7 @@ describe('a guard tells', () => {
     expect(order).toEqual(['attempt_failed', 'gave_up', 'fallback'])
   })
 
-  it('of what its breaker does', async () => {
+  it('the state changes of its breaker', async () => {
     const clock = fakeClock()
     const api = guard({ clock, name: 'mail', retry: false, breaker: { failureThreshold: 2 } })
     const events = eventsOf(api)
@@ -135,7 +135,7 @@ describe('a guard tells', () => {
     ])
   })
 
-  it('of what each of its keyed breakers does', async () => {
+  it('the state changes of each of its keyed breakers', async () => {
     const clock = fakeClock()
     const api = guard({
       clock,
@@ -148,7 +148,7 @@ describe('a guard tells', () => {
     expect(events.filter(({ type }) => type === 'breaker_changed')).toMatchObject([{ id: 'a' }, { id: 'b' }])
   })
 
-  it('the wall time of the moment, though the wall clock was set', async () => {
+  it('the current wall time, although the wall clock was set', async () => {
     const clock = fakeClock()
     const api = guard({ clock })
     const events = eventsOf(api)
@@ -161,7 +161,7 @@ describe('a guard tells', () => {
 })
 
 describe('listeners', () => {
-  it('are told in the order in which they were added', async () => {
+  it('are called in the order in which they were added', async () => {
     const api = guard({ clock: fakeClock() })
     const order: number[] = []
     for (const n of [1, 2, 3]) api.on(() => order.push(n))
@@ -169,7 +169,7 @@ describe('listeners', () => {
     expect(order).toEqual([1, 2, 3])
   })
 
-  it('hear nothing once they were taken off', async () => {
+  it('are not called after they were removed', async () => {
     const api = guard({ clock: fakeClock() })
     const heard = vi.fn()
     const off = api.on(heard)
@@ -179,7 +179,7 @@ describe('listeners', () => {
     expect(heard).toHaveBeenCalledTimes(1)
   })
 
-  it('may be taken off twice, which leaves the others', async () => {
+  it('can be removed twice without removing others', async () => {
     const api = guard({ clock: fakeClock() })
     const heard = vi.fn()
     const off = api.on(() => {})
@@ -190,7 +190,7 @@ describe('listeners', () => {
     expect(heard).toHaveBeenCalledTimes(1)
   })
 
-  it('may be one function added twice, which hears twice and is taken off once', async () => {
+  it('can be one function added twice, which is called twice and removed once', async () => {
     const api = guard({ clock: fakeClock() })
     const heard = vi.fn()
     const off = api.on(heard)
@@ -202,7 +202,7 @@ describe('listeners', () => {
     expect(heard).toHaveBeenCalledTimes(3)
   })
 
-  it('may take themselves off while they are told', async () => {
+  it('can remove themselves while they are called', async () => {
     const api = guard({ clock: fakeClock() })
     const second = vi.fn()
     const off = api.on(() => off())
@@ -212,14 +212,14 @@ describe('listeners', () => {
     expect(second).toHaveBeenCalledTimes(2)
   })
 
-  it('of one guard hear nothing of another', async () => {
+  it('of one guard do not get events of another', async () => {
     const [one, other] = [guard({ clock: fakeClock() }), guard({ clock: fakeClock() })]
     const events = eventsOf(one)
     await other.run(() => 'up')
     expect(events).toEqual([])
   })
 
-  it('that are all gone cost nothing: no event is made', async () => {
+  it('that are all removed cause no event to be created', async () => {
     const clock = fakeClock()
     const wall = vi.spyOn(clock, 'wall')
     const api = guard({ clock })
@@ -241,20 +241,20 @@ describe('a listener that throws', () => {
     throw bug
   }
 
-  it('loses no value', async () => {
+  it('does not lose the value of the call', async () => {
     const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
     api.on(() => broken())
     expect(await api.run(({ number }) => (number < 3 ? Promise.reject(down) : 'up'))).toBe('up')
   })
 
-  it('loses no error and no session', async () => {
+  it('does not lose the error and the session of the call', async () => {
     const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
     api.on(() => broken())
     await expect(api.run(() => Promise.reject(down))).rejects.toBe(down)
     expect(sessionOf(down)?.attempts).toHaveLength(3)
   })
 
-  it('keeps no other listener from being told', async () => {
+  it('does not keep other listeners from being called', async () => {
     const api = guard({ clock: fakeClock() })
     api.on(() => broken())
     const events = eventsOf(api)
@@ -262,7 +262,7 @@ describe('a listener that throws', () => {
     expect(events).toHaveLength(1)
   })
 
-  it('is reported once, with what it threw', async () => {
+  it('is reported once, with the thrown error', async () => {
     const api = guard({ clock: fakeClock() })
     api.on(() => broken())
     for (let i = 0; i < 5; i++) await api.run(() => 'up')
@@ -288,33 +288,33 @@ describe('a listener that aborts the call', () => {
     return { call, reason, events, calls: fn.mock.calls.length, fallbacks: fallback.mock.calls.length }
   }
 
-  it('when an attempt failed ends it there, and nothing is told after that', async () => {
+  it('when an attempt failed ends the call there, without further events', async () => {
     const { call, reason, events, calls, fallbacks } = await abortOn('attempt_failed')
     expect(call).toEqual({ state: 'rejected', error: reason })
     expect(events).toEqual(['attempt_failed', 'gave_up'])
     expect([calls, fallbacks]).toEqual([1, 0])
   })
 
-  it('when a retry is scheduled keeps it from being made', async () => {
+  it('when a retry is scheduled prevents the retry', async () => {
     const { call, reason, events, calls } = await abortOn('retry_scheduled')
     expect(call).toEqual({ state: 'rejected', error: reason })
     expect(events).toEqual(['attempt_failed', 'retry_scheduled', 'gave_up'])
     expect(calls).toBe(1)
   })
 
-  it('when an immediate retry is scheduled keeps it from being made', async () => {
+  it('when an immediate retry is scheduled prevents the retry', async () => {
     const { call, reason, calls } = await abortOn('retry_scheduled', { retry: { backoffType: 'immediate' } })
     expect(call).toEqual({ state: 'rejected', error: reason })
     expect(calls).toBe(1)
   })
 
-  it('when it gave up keeps the fallback from being asked', async () => {
+  it('when the call gave up prevents the fallback', async () => {
     const { call, reason, fallbacks } = await abortOn('gave_up')
     expect(fallbacks).toBe(0)
     expect(call).toEqual({ state: 'rejected', error: reason })
   })
 
-  it('when the breaker opens ends it there, with each attempt once in the session', async () => {
+  it('when the breaker opens ends the call there, with each attempt once in the session', async () => {
     const { call, reason, events, calls } = await abortOn('breaker_changed', {
       breaker: { failureThreshold: 1 },
     })
@@ -324,7 +324,7 @@ describe('a listener that aborts the call', () => {
     expect(sessionOf(reason)?.attempts).toHaveLength(1)
   })
 
-  it('when the breaker half-opens keeps the function from being called, and the test’s place free', async () => {
+  it('when the breaker half-opens prevents the attempt and leaves the probe permit free', async () => {
     const clock = fakeClock()
     const controller = new AbortController()
     const api = guard({ clock, breaker: { timeoutDuration: 1000 } })
@@ -340,14 +340,14 @@ describe('a listener that aborts the call', () => {
     expect(await api.run(() => 'up')).toBe('up')
   })
 
-  it('when it succeeded comes too late', async () => {
+  it('when the call succeeded comes too late', async () => {
     const controller = new AbortController()
     const api = guard({ clock: fakeClock() })
     api.on(() => controller.abort())
     expect(await api.run(() => 'up', { signal: controller.signal })).toBe('up')
   })
 
-  it('when the breaker closes on its success ends it, and tells of one end', async () => {
+  it('when the breaker closes on its success ends the call, with one final event', async () => {
     const clock = fakeClock()
     const controller = new AbortController()
     const api = guard({ clock, breaker: { timeoutDuration: 1000 } })
@@ -365,7 +365,7 @@ describe('a listener that aborts the call', () => {
 })
 
 describe('two listeners', () => {
-  it('are told of events in the same order, though the first aborts the call', async () => {
+  it('get events in the same order, although the first aborts the call', async () => {
     const controller = new AbortController()
     const clock = fakeClock()
     const api = guard({ clock })

@@ -10,17 +10,17 @@ describe('a fallback', () => {
   it.each([
     ['a plain value', () => 'instead'],
     ['a promise', async () => 'instead'],
-  ])('may give %s', async (_, fallback) => {
+  ])('can return %s', async (_, fallback) => {
     expect(await guard({ ...quick(), fallback }).run(down)).toBe('instead')
   })
 
-  it('is not asked when the call succeeds', async () => {
+  it('is not called when the call succeeds', async () => {
     const fallback = vi.fn()
     expect(await guard({ ...quick(), fallback }).run(({ number }) => (number < 3 ? down() : 'up'))).toBe('up')
     expect(fallback).not.toHaveBeenCalled()
   })
 
-  it('is not asked when attempts end on an unwanted value', async () => {
+  it('is not called when attempts end with an unwanted value', async () => {
     const fallback = vi.fn()
     const retry = { ...quick().retry, retryIf: () => true }
     expect(await guard({ ...quick(), retry, fallback }).run(() => 'meh')).toBe('meh')
@@ -43,7 +43,7 @@ describe('a fallback', () => {
     expect(fallback.mock.calls).toEqual([['no error', { attempt: 1, context: undefined }]])
   })
 
-  it('is asked after a refusal by the breaker', async () => {
+  it('is called after a rejection by the breaker', async () => {
     const fallback = vi.fn((error: unknown) => isHoldfastError(error, 'CIRCUIT_OPEN'))
     const api = guard({ ...quick(), breaker: {}, fallback })
     api.breaker?.trip()
@@ -51,7 +51,7 @@ describe('a fallback', () => {
     expect(fallback.mock.calls[0]).toEqual([expect.anything(), { attempt: 1, context: undefined }])
   })
 
-  it('is asked after a total timeout', async () => {
+  it('is called after a total timeout', async () => {
     const clock = fakeClock()
     const api = guard({
       clock,
@@ -63,7 +63,7 @@ describe('a fallback', () => {
     expect(call).toEqual({ state: 'fulfilled', value: true })
   })
 
-  it('has as long as it takes, whatever the deadlines', async () => {
+  it('is not limited by the timeouts', async () => {
     const clock = fakeClock()
     const api = guard({
       clock,
@@ -81,7 +81,7 @@ describe('a fallback that throws', () => {
   const thrownBy = async (error: unknown, fallback: (error: unknown) => unknown) =>
     rejection(guard({ ...quick(), retry: false, fallback }).run(() => Promise.reject(error)))
 
-  it('has its own error thrown, with the original as its cause', async () => {
+  it('rejects the call with its own error, with the original as its cause', async () => {
     const [error, own] = [original(), new Error('own')]
     const fallback = () => {
       throw own
@@ -90,19 +90,19 @@ describe('a fallback that throws', () => {
     expect(own.cause).toBe(error)
   })
 
-  it('may reject instead', async () => {
+  it('can reject instead', async () => {
     const [error, own] = [original(), new Error('own')]
     expect(await thrownBy(error, () => Promise.reject(own))).toBe(own)
     expect(own.cause).toBe(error)
   })
 
-  it('adds a cause that JSON and loops over properties do not see, as the language does', async () => {
+  it('adds a cause that is not enumerable', async () => {
     const own = new Error('own')
     await thrownBy(original(), () => Promise.reject(own))
     expect(Object.getOwnPropertyDescriptor(own, 'cause')?.enumerable).toBe(false)
   })
 
-  it('has the original at the end of the chain where its error has a cause already', async () => {
+  it('has the original at the end of the chain where its error already has a cause', async () => {
     const [error, inner] = [original(), new Error('inner')]
     const own = new Error('own', { cause: inner })
     await thrownBy(error, () => Promise.reject(own))
@@ -110,26 +110,26 @@ describe('a fallback that throws', () => {
     expect(inner.cause).toBe(error)
   })
 
-  it('may name the original as cause itself', async () => {
+  it('can set the original as cause itself', async () => {
     const error = new Error('the original', { cause: 'its own' })
     const thrown = await thrownBy(error, (cause) => Promise.reject(new Error('own', { cause })))
     expect((thrown as Error).cause).toBe(error)
     expect(error.cause).toBe('its own')
   })
 
-  it('may throw the original again, which stays as it was', async () => {
+  it('can throw the original again, which is not changed', async () => {
     const error = original()
     expect(await thrownBy(error, (same) => Promise.reject(same))).toBe(error)
     expect('cause' in error).toBe(false)
   })
 
-  it('may throw an error whose causes go round in circles', async () => {
+  it('can throw an error with circular causes', async () => {
     const own = new Error('own')
     own.cause = new Error('inner', { cause: own })
     expect(await thrownBy(original(), () => Promise.reject(own))).toBe(own)
   })
 
-  it('may throw a frozen error, which stays as it is', async () => {
+  it('can throw a frozen error, which is not changed', async () => {
     const own = Object.freeze(new Error('own'))
     expect(await thrownBy(original(), () => Promise.reject(own))).toBe(own)
     expect(own.cause).toBeUndefined()
@@ -140,17 +140,17 @@ describe('a fallback that throws', () => {
     ['undefined', undefined],
     ['null', null],
     ['a number', 7],
-  ])('may throw %s, which is thrown as it is', async (_, thrown) => {
+  ])('can throw %s, which is thrown unchanged', async (_, thrown) => {
     expect(await thrownBy(original(), () => Promise.reject(thrown))).toBe(thrown)
   })
 
-  it('gets the original as cause though that is no error', async () => {
+  it('gets the original as cause although that is not an error', async () => {
     const own = new Error('own')
     await thrownBy('text', () => Promise.reject(own))
     expect(own.cause).toBe('text')
   })
 
-  it('may throw one object for every call: the later original is its cause, and no earlier one is changed', async () => {
+  it('can throw one object for every call: the later original becomes its cause, and no earlier one is changed', async () => {
     const own = new Error('unavailable')
     const originals = [original(), original(), original()]
     for (const error of originals) await thrownBy(error, () => Promise.reject(own))

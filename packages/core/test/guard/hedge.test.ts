@@ -18,7 +18,7 @@ function timed(clock: ReturnType<typeof fakeClock>, ...script: [ms: number, outc
 }
 
 describe('a hedge', () => {
-  it('makes no second call where the first answers in time', async () => {
+  it('makes no second call where the first settles in time', async () => {
     const clock = fakeClock()
     const { fn, started } = timed(clock, [50, 'first'])
     const answer = guard({ clock, hedge: { delay: 100 } }).run(fn)
@@ -27,7 +27,7 @@ describe('a hedge', () => {
     expect(started).toEqual([0])
   })
 
-  it('makes a second call after its delay; the first to answer wins, and the other is aborted', async () => {
+  it('makes a second call after its delay; the first success wins, and the other call is aborted', async () => {
     const clock = fakeClock()
     const { fn, started, signals } = timed(clock, [1000, 'slow'], [30, 'quick'])
     const answer = guard({ clock, hedge: { delay: 100 } }).run(fn)
@@ -38,7 +38,7 @@ describe('a hedge', () => {
     expect(signals[0]?.reason).toMatchObject({ name: 'AbortError' })
   })
 
-  it('lets the first win where it is quicker after all', async () => {
+  it("returns the first call's value where it still settles first", async () => {
     const clock = fakeClock()
     const { fn, signals } = timed(clock, [150, 'first'], [100, 'second'])
     const answer = guard({ clock, hedge: { delay: 100 } }).run(fn)
@@ -56,7 +56,7 @@ describe('a hedge', () => {
     expect(started).toEqual([0, 10, 20, 30])
   })
 
-  it('does not wait after a failure', async () => {
+  it('starts the next call at once after a failure', async () => {
     const clock = fakeClock()
     const { fn, started } = timed(clock, [20, new Error('down')], [20, 'up'])
     const answer = guard({ clock, retry: false, hedge: { delay: 100 } }).run(fn)
@@ -65,7 +65,7 @@ describe('a hedge', () => {
     expect(started).toEqual([0, 20])
   })
 
-  it('makes no second call after an error that another call would meet too', async () => {
+  it('makes no second call after an error that is not retryable', async () => {
     const clock = fakeClock()
     const { fn, started } = timed(clock, [20, new TypeError('bug')], [20, 'up'])
     const answer = guard({ clock, hedge: { delay: 100 } }).run(fn)
@@ -75,7 +75,7 @@ describe('a hedge', () => {
     expect(started).toEqual([0])
   })
 
-  it('fails when all of its calls have, with the error of the last, and is retried as one attempt', async () => {
+  it('fails when all of its calls have failed, with the last error, and is retried as one attempt', async () => {
     const clock = fakeClock()
     const { fn, started } = timed(clock, [20, new Error('one')], [5, new Error('two')], [1, 'up'])
     const answer = guard({ clock, hedge: { delay: 100 } }).run(fn)
@@ -84,7 +84,7 @@ describe('a hedge', () => {
     expect(started).toEqual([0, 20, 1025])
   })
 
-  it('writes each failed call down', async () => {
+  it('records each failed call', async () => {
     const clock = fakeClock()
     const { fn } = timed(clock, [20, new Error('one')], [5, new Error('two')])
     const answer = guard({ clock, retry: false, hedge: { delay: 10 } })
@@ -105,7 +105,7 @@ describe('a hedge', () => {
     ])
   })
 
-  it('never lets a loser raise an unhandled rejection', async () => {
+  it('never causes an unhandled rejection of a slower call', async () => {
     const clock = fakeClock()
     const unhandled: unknown[] = []
     const hear = (error: unknown) => unhandled.push(error)
@@ -119,7 +119,7 @@ describe('a hedge', () => {
     expect(unhandled).toEqual([])
   })
 
-  it('draws on the budget, and does without where that is spent', async () => {
+  it('withdraws from the budget, and makes no call where that is exhausted', async () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 1, window: '1s' })
     const once = timed(clock, [Infinity, 0], [Infinity, 0])
@@ -176,7 +176,7 @@ describe('a hedge', () => {
     },
   )
 
-  it('keeps a place in the bulkhead until its losers have settled', async () => {
+  it('keeps its bulkhead slot until the slower calls have settled', async () => {
     const clock = fakeClock()
     const { fn } = timed(clock, [500, 'slow'], [10, 'quick'])
     const only = guard({ clock, hedge: { delay: 100 }, bulkhead: { limit: 1 } })
@@ -217,11 +217,11 @@ describe('a hedge', () => {
     [{}, /hedge\.delay: expected a duration of 0 or more, .*, got undefined$/],
     [{ delay: -1 }, /hedge\.delay: expected .*, got -1$/],
     [{ delay: 1, max: 0 }, 'hedge.max: expected a whole number from 1, got 0'],
-  ])('refuses %j', (hedge, problem) => {
+  ])('rejects %j', (hedge, problem) => {
     expect(() => guard({ hedge: hedge as { delay: number } })).toThrow(problem)
   })
 
-  it('sends no other call once the breaker has opened', async () => {
+  it('makes no other call once the breaker has opened', async () => {
     const clock = fakeClock()
     const { fn, started } = timed(clock, [500, 'first'])
     const g = guard({ clock, retry: false, hedge: { delay: 100 }, breaker: {} })
@@ -233,7 +233,7 @@ describe('a hedge', () => {
     expect(started).toEqual([0])
   })
 
-  it('is no second test of a breaker that is half-open', async () => {
+  it('is not a second probe of a half-open breaker', async () => {
     const clock = fakeClock()
     const { fn, started } = timed(clock, [100, 'tested'])
     const breaker = { timeoutDuration: 1000, halfOpenMax: 1 }
@@ -246,7 +246,7 @@ describe('a hedge', () => {
     expect(started).toEqual([1000])
   })
 
-  it('gives the one who asks for time that time', async () => {
+  it('waits for a Retry-After', async () => {
     const clock = fakeClock()
     const busy = Object.assign(new Error('busy'), { status: 503, headers: { 'retry-after': '5' } })
     const { fn, started } = timed(clock, [0, busy], [0, 'ready'])
@@ -256,7 +256,7 @@ describe('a hedge', () => {
     expect(started).toEqual([0, 5000])
   })
 
-  it('hedges at once all the same where such wishes are not respected', async () => {
+  it('does not wait for a Retry-After where respectRetryAfter is false', async () => {
     const clock = fakeClock()
     const busy = Object.assign(new Error('busy'), { status: 503, headers: { 'retry-after': '5' } })
     const { fn, started } = timed(clock, [0, busy], [0, 'ready'])
@@ -266,7 +266,7 @@ describe('a hedge', () => {
     expect(started).toEqual([0, 0])
   })
 
-  it('takes nothing of the budget where there is nobody to go to, and goes when there is', async () => {
+  it('withdraws nothing from the budget while no member is available, and calls one when it is', async () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 1 })
     const pool = new Pool({ id: 'p', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })
@@ -283,7 +283,7 @@ describe('a hedge', () => {
     expect([budget.left, started.at(-1)]).toEqual([9, 30_500])
   })
 
-  it('takes nobody where the budget is spent', async () => {
+  it('selects no member where the budget is exhausted', async () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 0 })
     const pool = new Pool({ id: 'p', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })

@@ -16,7 +16,7 @@ function refusalOf(options: unknown): HoldfastError {
 
 const problemsOf = (options: unknown) => refusalOf(options).details ?? []
 
-describe('a guard is refused', () => {
+describe('a guard is rejected', () => {
   it.each([
     ['name', 5, 'got 5', 'a string'],
     ['retry', true, 'got true', /an object.*false/],
@@ -52,7 +52,7 @@ describe('a guard is refused', () => {
     expect(problem).toContain(`or Infinity for none, ${got}`)
   })
 
-  it('for an unknown option, with a list of those there are', () => {
+  it('for an unknown option, with a list of the known ones', () => {
     const [problem, ...others] = problemsOf({ retries: 3 })
     expect(others).toEqual([])
     expect(problem).toContain('retries: expected one of ')
@@ -65,7 +65,7 @@ describe('a guard is refused', () => {
     ])
   })
 
-  it('for a wrong option of its breaker', () => {
+  it('for an invalid option of its breaker', () => {
     expect(problemsOf({ breaker: { failureThreshold: 0 } })).toEqual([
       expect.stringContaining('breaker.failureThreshold: expected a whole number from 1, got 0'),
     ])

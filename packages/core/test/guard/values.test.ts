@@ -21,7 +21,7 @@ describe('a value that retryIf does not want', () => {
     expect(await api.run(({ number }) => ({ ok: false, number }))).toEqual({ ok: false, number: 3 })
   })
 
-  it('is returned when there is no time left to wait', async () => {
+  it('is returned when no time is left for the delay', async () => {
     const api = guard({
       clock: fakeClock(),
       timeout: { total: 100 },
@@ -30,7 +30,7 @@ describe('a value that retryIf does not want', () => {
     expect(await api.run(({ number }) => ({ ok: false, number }))).toEqual({ ok: false, number: 1 })
   })
 
-  it('is waited after, as an error is', async () => {
+  it('is followed by a delay, like an error', async () => {
     const clock = fakeClock()
     const began: number[] = []
     const api = guard({ clock, retry: unwanted({ backoffType: 'linear', baseDelay: 50 }) })
@@ -44,7 +44,7 @@ describe('a value that retryIf does not want', () => {
     expect(began).toEqual([0, 50, 150])
   })
 
-  it('may be followed by an error, which is thrown', async () => {
+  it('can be followed by an error, which is thrown', async () => {
     const api = guard({ clock: fakeClock(), retry: unwanted() })
     const error = new TypeError('bug')
     await expect(
@@ -52,14 +52,14 @@ describe('a value that retryIf does not want', () => {
     ).rejects.toBe(error)
   })
 
-  it('is returned at once where abortOn names it', async () => {
+  it('is returned at once where abortOn lists it', async () => {
     const fn = vi.fn(() => ({ ok: false }))
     const abortOn = [(value: unknown) => (value as { ok?: boolean }).ok === false]
     expect(await guard({ clock: fakeClock(), retry: unwanted({ abortOn }) }).run(fn)).toEqual({ ok: false })
     expect(fn).toHaveBeenCalledTimes(1)
   })
 
-  it('is not what retryOn and classification are about: a wanted value is never tried again', async () => {
+  it('is decided by retryIf alone: a value is never retried by retryOn or its classification', async () => {
     const fn = vi.fn(() => new Response(null, { status: 503 }))
     const api = guard({ clock: fakeClock(), retry: { ...immediate, retryOn: ['server_error'] } })
     expect((await api.run(fn)).status).toBe(503)
@@ -87,14 +87,14 @@ describe('retryIf', () => {
     expect(seen[0]).not.toHaveProperty('error')
   })
 
-  it('must say true: a promise of true asks for nothing', async () => {
+  it('must return true: a promise of true does not cause a retry', async () => {
     const fn = vi.fn(() => 'up')
     const retryIf = (async () => true) as unknown as () => boolean
     expect(await guard({ clock: fakeClock(), retry: { ...immediate, retryIf } }).run(fn)).toBe('up')
     expect(fn).toHaveBeenCalledTimes(1)
   })
 
-  it('is asked about undefined too', async () => {
+  it('is called with undefined too', async () => {
     const api = guard({
       clock: fakeClock(),
       retry: { ...immediate, retryIf: ({ value }) => value === undefined },
@@ -110,7 +110,7 @@ describe('a retryIf that throws', () => {
   })
   afterEach(() => said.mockRestore())
 
-  it('loses no value, and is reported once', async () => {
+  it('does not lose the value, and is reported once', async () => {
     const bug = new Error('bug')
     const retryIf = () => {
       throw bug
@@ -140,7 +140,7 @@ describe('to the breaker an unwanted value', () => {
     expect(await after({ status: 500 })).toMatchObject({ state: 'open' })
   })
 
-  it('is none when it has another', async () => {
+  it('is not a failure when it has another status', async () => {
     expect(await after(new Response(null, { status: 404 }))).toMatchObject({
       state: 'closed',
       failureCount: 0,
@@ -149,7 +149,7 @@ describe('to the breaker an unwanted value', () => {
     expect(await after({ status: 200 })).toMatchObject({ state: 'closed', failureCount: 0 })
   })
 
-  it('is none when it has no status at all', async () => {
+  it('is not a failure when it has no status', async () => {
     expect(await after({ ok: false })).toMatchObject({ state: 'closed', failureCount: 0 })
     expect(await after(undefined)).toMatchObject({ state: 'closed', failureCount: 0 })
   })

@@ -25,7 +25,7 @@ describe.each(PATHS)('a wrapped function, %s', (path, options) => {
     expect(await wrapped(...args)).toEqual({ given: args, length: count })
   })
 
-  it.each([1, 2, 3, 4])('is told apart from one called with fewer: %d times undefined', async (count) => {
+  it.each([1, 2, 3, 4])('gets %d arguments that are undefined', async (count) => {
     const wrapped = make().wrap((...given: undefined[]) => given.length)
     expect(await wrapped(...Array.from({ length: count }, () => undefined))).toBe(count)
   })
@@ -41,7 +41,7 @@ describe.each(PATHS)('a wrapped function, %s', (path, options) => {
     expect(await account.read.call({ balance: 1 }, 2)).toBe(3)
   })
 
-  it('gets no `this` where it has none', async () => {
+  it('gets an undefined `this` where it has none', async () => {
     const wrapped = make().wrap(function (this: unknown) {
       return this
     })
@@ -59,13 +59,13 @@ describe.each(PATHS)('a wrapped function, %s', (path, options) => {
     expect(await new Store().load('a')).toBe('store/a')
   })
 
-  it('gives a promise of a plain value', async () => {
+  it('returns a promise of a plain value', async () => {
     const answer = make().wrap((a: number, b: number) => a + b)(1, 2)
     expect(answer).toBeInstanceOf(Promise)
     expect(await answer).toBe(3)
   })
 
-  it('gives the value of a thenable', async () => {
+  it('returns the value of a thenable', async () => {
     const wrapped = make().wrap((value: string) => thenable<string>((resolve) => resolve(value)))
     expect(await wrapped('yes')).toBe('yes')
   })
@@ -74,7 +74,7 @@ describe.each(PATHS)('a wrapped function, %s', (path, options) => {
     ['undefined', undefined],
     ['a string', 'down'],
     ['an error', new TypeError('bug')],
-  ])('throws %s as it came, synchronous or not', async (_, thrown) => {
+  ])('rejects with an unchanged %s, thrown synchronously or not', async (_, thrown) => {
     const early = make().wrap(() => {
       throw thrown
     })
@@ -112,7 +112,7 @@ describe.each(PATHS.slice(0, 3))('each attempt of a wrapped function, %s', (path
     ])
   })
 
-  it('gets the arguments as they were given, though an earlier one changed its parameters', async () => {
+  it('gets the given arguments although an earlier attempt changed its parameters', async () => {
     const made = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' }, ...options })
     const seen: string[] = []
     const wrapped = made.wrap((word: string) => {

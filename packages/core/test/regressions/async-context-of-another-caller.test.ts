@@ -30,7 +30,7 @@ function tickingClock() {
 }
 
 describe('the async context of a call', () => {
-  it('is that of a caller that waited in the queue of a bulkhead, not of the call that made room', async () => {
+  it('is that of a caller that waited in the queue of a bulkhead, not of the call that released the slot', async () => {
     const { seen, see } = sightings()
     const api = guard({ bulkhead: { limit: 1, queue: 2 }, retry: false })
     let end = () => {}
@@ -48,7 +48,7 @@ describe('the async context of a call', () => {
     expect(seen).toEqual(['a', 'b', 'c'])
   })
 
-  it('is kept when an aborted call leaves its place in the bulkhead to the next', async () => {
+  it('is kept when an aborted call releases its bulkhead slot to the next', async () => {
     const { seen, see } = sightings()
     const api = guard({ bulkhead: { limit: 1, queue: 1 }, retry: false })
     const stop = new AbortController()
@@ -82,7 +82,7 @@ describe('the async context of a call', () => {
     expect(seen).toEqual(['a', 'b', 'a', 'b'])
   })
 
-  it('is kept with the timers of the platform', async () => {
+  it('is kept with platform timers', async () => {
     const { seen, see } = sightings()
     const api = guard({ timeout: { attempt: 10 }, retry: { maxAttempts: 2, backoffType: 'immediate' } })
     const fn = ({ number }: { number: number }) => {
@@ -93,7 +93,7 @@ describe('the async context of a call', () => {
     expect(seen).toEqual(['a', 'b', 'a', 'b'])
   })
 
-  it('is kept over waits between attempts, whatever fires the timer', async () => {
+  it('is kept over delays between attempts, regardless of what fires the timer', async () => {
     const { seen, see } = sightings()
     const { clock, tick } = tickingClock()
     const api = guard({
@@ -111,7 +111,7 @@ describe('the async context of a call', () => {
     expect(seen).toEqual(['a', 'b', 'a', 'b', 'a', 'b'])
   })
 
-  it('is kept over a hundred attempts without a wait', async () => {
+  it('is kept over a hundred attempts without a delay', async () => {
     const { seen, see } = sightings()
     const api = guard({ retry: { maxAttempts: 102, backoffType: 'immediate' } })
     const fn = ({ number }: { number: number }) => {
@@ -253,7 +253,7 @@ describe('the async context of a call', () => {
     expect(new Set(seen)).toEqual(new Set(['a', 'b']))
   })
 
-  it('is that in which listeners of a guard and of a breaker hear of a call', async () => {
+  it('is the context in which listeners of a guard and of a breaker are called', async () => {
     const heard: string[] = []
     const { clock, tick } = tickingClock()
     const breaker = new CircuitBreaker({ failureThreshold: 3, clock })
@@ -286,7 +286,7 @@ describe('the async context of a call', () => {
     ])
   })
 
-  it('is that in which listeners hear of a call that another listener began in it', async () => {
+  it('is the context in which listeners get the events of a call that another listener started', async () => {
     const heard: string[] = []
     const breaker = new CircuitBreaker({ failureThreshold: 1 })
     breaker.on(({ toState }) => {
@@ -297,7 +297,7 @@ describe('the async context of a call', () => {
     expect(heard).toEqual(['open a', 'closed b'])
   })
 
-  it('is kept when a signal that calls share is aborted by somebody else', async () => {
+  it('is kept when other code aborts a signal that calls share', async () => {
     const heard: string[] = []
     const stop = new AbortController()
     const api = guard({ retry: false })
@@ -358,7 +358,7 @@ describe('the async context of a call', () => {
   })
 })
 
-describe('what outlives a call', () => {
+describe('work that outlives a call', () => {
   it('has no async context: the timer that deadlines share is set outside that of the first caller', async () => {
     const { clock, setIn, tick } = tickingClock()
     const api = guard({ clock, timeout: { attempt: 100, total: 1000 }, retry: false })

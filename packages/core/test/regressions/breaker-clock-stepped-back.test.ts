@@ -9,7 +9,7 @@ function wobbling() {
   return { ...clock, now: () => clock.now() + offset, stepBack: (ms: number) => (offset -= ms) }
 }
 
-it('a monotonic clock that goes back does not keep a breaker open for longer than its time', async () => {
+it('a monotonic clock that goes back does not extend the open time of a breaker', async () => {
   const clock = wobbling()
   const breaker = new CircuitBreaker({ clock })
   breaker.trip()
@@ -19,7 +19,7 @@ it('a monotonic clock that goes back does not keep a breaker open for longer tha
   expect(breaker.admit()).toBeDefined()
 })
 
-it('a monotonic clock that goes back does not make a hung test hold its place for longer', async () => {
+it('a monotonic clock that goes back does not extend the lease of a hung probe', async () => {
   const clock = wobbling()
   const breaker = new CircuitBreaker({ clock })
   breaker.trip()

@@ -19,7 +19,7 @@ it('failures beyond the threshold neither cancel nor postpone the end of the ope
   expect(breaker.state).toBe('closed')
 })
 
-it('nor do those of 50 calls that a guard had in flight', async () => {
+it('failures of 50 running calls of a guard do not postpone the end of the open time', async () => {
   const clock = fakeClock()
   const kept = guard({ clock, retry: false, breaker: { failureThreshold: 3, timeoutDuration: 1000 } })
   const calls = Array.from({ length: 50 }, () =>

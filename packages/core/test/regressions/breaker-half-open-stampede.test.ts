@@ -3,14 +3,17 @@ import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { admitted, held, opened } from '../breaker/setup.js'
 
-it.each([1, 2, 7])('of 1000 callers at the instant a breaker half-opens, %i get in', async (halfOpenMax) => {
-  const { breaker, clock } = opened({ halfOpenMax, successThreshold: 100 })
-  await clock.advance(1000)
-  const permits = Array.from({ length: 1000 }, () => breaker.admit())
-  expect(permits.filter((permit) => permit !== undefined)).toHaveLength(halfOpenMax)
-})
+it.each([1, 2, 7])(
+  'of 1000 callers at the moment a breaker half-opens, %i are admitted',
+  async (halfOpenMax) => {
+    const { breaker, clock } = opened({ halfOpenMax, successThreshold: 100 })
+    await clock.advance(1000)
+    const permits = Array.from({ length: 1000 }, () => breaker.admit())
+    expect(permits.filter((permit) => permit !== undefined)).toHaveLength(halfOpenMax)
+  },
+)
 
-it('of 1000 calls through a guard at that instant, one reaches the target', async () => {
+it('of 1000 calls through a guard at the moment its breaker half-opens, one reaches the target', async () => {
   const clock = fakeClock()
   const kept = guard({ clock, retry: false, breaker: { timeoutDuration: 1000 } })
   kept.breaker?.trip()
@@ -32,7 +35,7 @@ it('of 1000 calls through a guard at that instant, one reaches the target', asyn
   expect(settled.filter((result) => result === 'CIRCUIT_OPEN')).toHaveLength(999)
 })
 
-it('a caller who is refused takes no place', async () => {
+it('a call that is rejected occupies no probe permit', async () => {
   const { breaker, clock } = opened({ halfOpenMax: 2, successThreshold: 100 })
   await clock.advance(1000)
   const first = admitted(breaker)

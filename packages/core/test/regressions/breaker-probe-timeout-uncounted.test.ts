@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-it('a test that its attempt timeout ends is a failure though a moment passes between its lease and its start', async () => {
+it('a probe that ends with its attempt timeout counts as a failure although time passes between its lease and its start', async () => {
   const still = fakeClock()
   let moments = 0
   // As on a machine, each reading of the clock is a little later than the one before.

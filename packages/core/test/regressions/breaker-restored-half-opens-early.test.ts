@@ -22,7 +22,7 @@ it.each([0, 1, 12_345, 29_999])(
   },
 )
 
-it('nor does one that was restored where monotonic time stands elsewhere', async () => {
+it('a breaker restored with another monotonic time does not half-open early', async () => {
   const { breaker, clock } = opened(options)
   const next = fakeClock({ wall: clock.wall() - 7_000_000 })
   await next.advance(7_000_000)
@@ -33,7 +33,7 @@ it('nor does one that was restored where monotonic time stands elsewhere', async
   expect(restored.admit()).toBeDefined()
 })
 
-it('nor does one that was saved and restored again and again', async () => {
+it('a breaker that was saved and restored repeatedly does not half-open early', async () => {
   let { breaker, clock } = opened(options)
   for (let i = 0; i < 29; i++) {
     await clock.advance(1000)

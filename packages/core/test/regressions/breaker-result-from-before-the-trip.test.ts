@@ -22,17 +22,20 @@ it.each(ENDS)(
   },
 )
 
-it.each(ENDS)('nor does a %s of a call through a guard', async (end) => {
-  const clock = fakeClock()
-  const kept = guard({ clock, retry: false, breaker: { failureThreshold: 1, timeoutDuration: 1000 } })
-  const { promise, resolve, reject } = held<string>()
-  const late = kept.run(() => promise).catch(() => 'failed')
-  kept.breaker?.trip()
-  await clock.advance(1000)
-  kept.breaker?.admit()
-  expect(kept.breaker?.state).toBe('half_open')
-  if (end === 'success') resolve('late')
-  else reject(new Error('late'))
-  await late
-  expect(kept.breaker?.state).toBe('half_open')
-})
+it.each(ENDS)(
+  'a %s of a guarded call admitted before the trip neither closes nor re-opens the breaker',
+  async (end) => {
+    const clock = fakeClock()
+    const kept = guard({ clock, retry: false, breaker: { failureThreshold: 1, timeoutDuration: 1000 } })
+    const { promise, resolve, reject } = held<string>()
+    const late = kept.run(() => promise).catch(() => 'failed')
+    kept.breaker?.trip()
+    await clock.advance(1000)
+    kept.breaker?.admit()
+    expect(kept.breaker?.state).toBe('half_open')
+    if (end === 'success') resolve('late')
+    else reject(new Error('late'))
+    await late
+    expect(kept.breaker?.state).toBe('half_open')
+  },
+)

@@ -14,7 +14,7 @@ const WINDOWS: CircuitBreakerOptions[] = [
   { failureRate: 0.5, minimumCalls: 3 },
 ]
 
-it.each(STEPS)('a wall clock that steps %s opens nothing and forgets nothing', (_, step) => {
+it.each(STEPS)('a wall clock that steps %s neither opens a breaker nor clears its window', (_, step) => {
   for (const options of WINDOWS) {
     const { breaker, clock } = made(options)
     fail(breaker, 2)
@@ -38,7 +38,7 @@ it.each(STEPS)('a wall clock that steps %s neither ends nor prolongs the open ti
 })
 
 it.each(STEPS)(
-  'a wall clock that steps %s neither ends nor prolongs the lease of a test',
+  'a wall clock that steps %s neither ends nor prolongs the lease of a probe',
   async (_, step) => {
     const { breaker, clock } = opened({ probeLease: 200 })
     await clock.advance(1000)
@@ -58,7 +58,7 @@ it.each(STEPS)('a wall clock that steps %s makes no call slow', (_, step) => {
   expect(breaker.state).toBe('closed')
 })
 
-it.each(STEPS)('a wall clock that steps %s is no time closed', async (_, step) => {
+it.each(STEPS)('a wall clock that steps %s does not count as closed time', async (_, step) => {
   const { breaker, clock } = opened({ timeoutMultiplier: 2 })
   await clock.advance(1000)
   succeed(breaker)

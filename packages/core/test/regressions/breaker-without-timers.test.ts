@@ -17,7 +17,7 @@ it.each<[string, CircuitBreakerOptions]>([
   ['rolling', { failureThreshold: 2 }],
   ['consecutive', { failureThreshold: 2, windowType: 'consecutive' }],
   ['rate', { failureRate: 0.5, minimumCalls: 2, slowCallRate: 0.5, slowCallDuration: 10 }],
-])('a breaker with a %s window goes through its life without a timer', async (_, options) => {
+])('a breaker with a %s window goes through all states without a timer', async (_, options) => {
   const { clock, asked } = countingClock()
   const breaker = new CircuitBreaker({
     timeoutDuration: 1000,

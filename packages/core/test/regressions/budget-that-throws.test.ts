@@ -18,7 +18,7 @@ const broken = () =>
     },
   }) as unknown as RetryBudget
 
-it('treats a budget that throws as spent', async () => {
+it('treats a budget that throws as exhausted', async () => {
   const api = guard({ budget: broken(), retry: { backoffType: 'immediate' } })
   const error: unknown = await api.run(() => Promise.reject(new Error('unavailable'))).catch((e) => e)
   expect((error as Error).message).toBe('unavailable')
@@ -36,7 +36,7 @@ it('keeps the deadlines of other calls when a budget throws at a deadline', asyn
   expect(await Promise.all(codes)).toEqual(['ATTEMPT_TIMEOUT', 'ATTEMPT_TIMEOUT'])
 })
 
-it('runs a call though its budget throws at the first attempt, and holds nothing afterwards', async () => {
+it('runs a call although its budget throws at the first attempt, and keeps no bulkhead slot afterwards', async () => {
   const budget = {
     deposit() {
       throw new Error('broken budget')

@@ -16,20 +16,20 @@ async function firstWait(retry: RetryOptions, override?: RetryOptions): Promise<
   return wait
 }
 
-describe('a cap below the default base is a cap, not a mistake', () => {
-  it('caps the default wait', async () => {
+describe('a maxDelay below the default baseDelay', () => {
+  it('caps the default delay', async () => {
     expect(await firstWait({ maxDelay: 500 })).toBe(500)
   })
 
-  it('caps a backoff function, which has no base', async () => {
+  it('caps a backoff function', async () => {
     expect(await firstWait({ maxDelay: 500, backoffType: () => 9000 })).toBe(500)
   })
 
-  it('caps the waits of one call', async () => {
+  it('caps the delays of one call', async () => {
     expect(await firstWait({ baseDelay: 2000 }, { maxDelay: 500 })).toBe(500)
   })
 
-  it('is still a mistake below a base that is given beside it', () => {
+  it('is rejected where baseDelay is given and higher', () => {
     expect(() => guard({ retry: { baseDelay: 501, maxDelay: 500 } })).toThrow(
       'retry.maxDelay: expected at least baseDelay (501), got 500',
     )

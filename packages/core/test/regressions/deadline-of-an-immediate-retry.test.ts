@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-it('gives an immediate retry the whole of its deadline, whatever a listener took before it', async () => {
+it('gives an immediate retry its whole timeout, however long a listener took before', async () => {
   const clock = fakeClock()
   const steps: number[] = []
   const slow = { ...clock, now: () => clock.now() + (steps.length > 0 ? 60 : 0) }

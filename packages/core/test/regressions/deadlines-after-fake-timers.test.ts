@@ -15,7 +15,7 @@ it('ends an attempt at its deadline after fake timers were replaced by real ones
   await expect(api.run(hang)).rejects.toMatchObject({ code: 'ATTEMPT_TIMEOUT' })
 })
 
-it('ends an attempt at its deadline after fake timers were installed anew', async () => {
+it('ends an attempt at its deadline after fake timers were installed again', async () => {
   const api = guard({ timeout: { attempt: 20 }, retry: false })
   vi.useFakeTimers()
   await api.run(async () => 'value')

@@ -73,7 +73,7 @@ describe.each([
   ['a decorator of experimentalDecorators', Legacy],
 ])('%s', (_, type) => {
   it.each(['above', 'below', 'between'] as const)(
-    'keeps name, length, properties and metadata where it stands %s another decorator',
+    'keeps name, length, properties and metadata %s another decorator',
     async (key) => {
       const method = type.prototype[key] as ((...args: never[]) => unknown) & Record<PropertyKey, unknown>
       expect(Reflect.getMetadata('path', method)).toBe(`/${key}`)

@@ -5,7 +5,7 @@ import { fakeClock } from '../../src/testing/index.js'
 import { fate } from '../guard/watch.js'
 
 it.each([99, 100, 101, 350, 5000, 30_000])(
-  'all %i immediate attempts are made before time moves',
+  'all %i immediate attempts are made before time advances',
   async (maxAttempts) => {
     const clock = fakeClock()
     const times = new Set<number>()
@@ -24,7 +24,7 @@ it.each([99, 100, 101, 350, 5000, 30_000])(
   },
 )
 
-it('attempts that never end do not hold time back for ever', async () => {
+it('endless attempts do not keep fake time from advancing', async () => {
   const clock = fakeClock()
   const call = fate(
     guard({

@@ -51,7 +51,7 @@ describe.each(SETS)('under fake timers: %s', (_, fakes) => {
     expect(sessionOf(call.error)?.attempts.map(({ duration }) => duration)).toEqual([1000, 1000])
   })
 
-  it('a total timeout passes with timers that are advanced at once, and calls begun later have theirs later', async () => {
+  it('a total timeout passes with timers that are advanced at once, and later for calls started later', async () => {
     vi.useFakeTimers(fakes)
     const api = guard({ timeout: { total: 1000 } })
     const first = fate(api.run(never))
@@ -67,7 +67,7 @@ describe.each(SETS)('under fake timers: %s', (_, fakes) => {
     expect(second.error).toMatchObject({ code: 'TOTAL_TIMEOUT' })
   })
 
-  it('a breaker that opened before may be tested when its time has passed in fake time', async () => {
+  it('a breaker that opened before admits a probe when its open time has passed in fake time', async () => {
     const breaker = new CircuitBreaker({ timeoutDuration: 30_000 })
     breaker.trip()
     vi.useFakeTimers(fakes)
@@ -96,7 +96,7 @@ describe.each(SETS)('under fake timers: %s', (_, fakes) => {
   })
 })
 
-describe('under fake timers that leave the clocks alone', () => {
+describe('under fake timers with real clocks', () => {
   it('a deadline passes when its timer fires', async () => {
     vi.useFakeTimers({ toFake: TIMERS })
     const call = fate(guard({ timeout: { attempt: 1000 }, retry: false }).run(never))
@@ -105,8 +105,8 @@ describe('under fake timers that leave the clocks alone', () => {
   })
 })
 
-describe('with a Date that is set and real timers', () => {
-  it('time is monotonic and goes on', async () => {
+describe('with a fake Date and real timers', () => {
+  it('time is monotonic and advances', async () => {
     const breaker = new CircuitBreaker({ timeoutDuration: 30_000 })
     breaker.trip()
     // oxlint-disable-next-line holdfast/clock -- the replaced wall clock is what this test moves

@@ -16,7 +16,7 @@ const messageOf = (fn: () => unknown): string => {
 const missing = (name: string) =>
   `invalid options of @Fallback of ${name}: fallbackMethod: expected a method of Prices, got "nope"`
 
-describe('a fallbackMethod that no method has', () => {
+describe('a fallbackMethod that does not exist', () => {
   it('is rejected when a method is decorated under experimentalDecorators', () => {
     class Prices {
       static async all() {}

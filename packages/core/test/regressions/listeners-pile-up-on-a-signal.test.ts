@@ -23,7 +23,7 @@ describe('10,000 calls on one signal', () => {
       'succeed at the second attempt',
       ({ number }) => (number === 1 ? Promise.reject(new Error('down')) : 'up'),
     ],
-  ])('one after another leave no listener when they %s', async (_, fn) => {
+  ])('that run one after another leave no listener when they %s', async (_, fn) => {
     const { signal } = new AbortController()
     const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' }, fallback: () => 'instead' })
     let most = 0
@@ -37,7 +37,7 @@ describe('10,000 calls on one signal', () => {
     expect(count(signal)).toBe(0)
   })
 
-  it('at a time share one listener and raise no warning', async () => {
+  it('that run at the same time share one listener and cause no warning', async () => {
     const { signal } = new AbortController()
     const api = guard({ clock: fakeClock() })
     const calls = Array.from({ length: 10_000 }, () => api.run(async () => 'up', { signal }))

@@ -13,7 +13,7 @@ afterEach(() => {
   process.off('unhandledRejection', unhandled)
 })
 
-describe('an attempt that fails late raises no unhandledRejection', () => {
+describe('an attempt that fails late causes no unhandledRejection', () => {
   const setUp = () => {
     const clock = fakeClock()
     const late = () => new Promise<never>((_, reject) => clock.setTimer(() => reject(new Error('late')), 500))

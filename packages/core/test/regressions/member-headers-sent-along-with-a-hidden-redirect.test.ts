@@ -28,7 +28,7 @@ function browserFetch() {
 const pooled = (headers: Record<string, string>) =>
   new Pool<FetchTarget>({ id: 'p', members: [{ id: 'a', value: { origin: 'https://a.example', headers } }] })
 
-describe('a redirect that the platform hides', () => {
+describe('a redirect that the platform follows itself', () => {
   it.each(['GET', 'POST'])('ends a %s with the headers of a member, which is sent once', async (method) => {
     const { fetch, sent } = browserFetch()
     const send = createFetch({
@@ -52,7 +52,7 @@ describe('a redirect that the platform hides', () => {
     expect(sent).toMatchObject([{ redirect: 'follow' }])
   })
 
-  it('is left to a caller that asked for it', async () => {
+  it('is returned to a caller that asked for it', async () => {
     const { fetch } = browserFetch()
     const send = createFetch({ fetch, pool: pooled({ 'x-api-key': 'secret' }) })
     const { type } = await send('https://x.example/start', { redirect: 'manual' })

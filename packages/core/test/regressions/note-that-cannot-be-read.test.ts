@@ -19,7 +19,7 @@ const unreadable = {
     ),
 }
 
-it.each(Object.entries(unreadable))('a note that is %s is left out, and reported', async (_, make) => {
+it.each(Object.entries(unreadable))('a note that is %s is ignored and reported', async (_, make) => {
   const said = vi.spyOn(console, 'error').mockImplementation(() => {})
   try {
     const api = guard({ retry: false, timeout: { attempt: 1000 } })

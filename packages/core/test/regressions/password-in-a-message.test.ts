@@ -11,7 +11,7 @@ it.each([
   ['a member that is none', () => new Pool({ id: 'p', members: [url as never] })],
   ['an id', () => new Pool({ id: 'p', members: [] }).remove(url)],
   ['a list', () => guard({ retry: { retryOn: [url, 1] as never } })],
-])('the password of an address is not shown: %s', (_, make) => {
+])('the password of a URL is not shown: %s', (_, make) => {
   let message = ''
   try {
     make()

@@ -24,7 +24,7 @@ function drainingClock() {
 }
 
 it.each(['the caller aborts', 'the attempt times out'])(
-  'a fetch sends nothing when %s meanwhile',
+  'a fetch does not send a request when %s meanwhile',
   async (how) => {
     const clock = fakeClock()
     const stop = new AbortController()
@@ -48,7 +48,7 @@ it.each(['the caller aborts', 'the attempt times out'])(
 )
 
 it.each(['the caller aborts', 'the attempt times out'])(
-  'the undici interceptor sends nothing when %s meanwhile',
+  'the undici interceptor does not send a request when %s meanwhile',
   async (how) => {
     const { clock, state } = drainingClock()
     const stop = new AbortController()

@@ -11,7 +11,7 @@ it.each([
   ['a reset in 0 seconds', { headers: { 'x-ratelimit-reset': '0' } }],
   ['a Response', { response: new Response(null, { headers: { 'retry-after': '0' } }) }],
   ['a retryAfter of 0', { retryAfter: 0 }],
-])('the next attempt comes at once: %s', async (_, facts) => {
+])('a Retry-After of 0 starts the next attempt at once: %s', async (_, facts) => {
   const clock = fakeClock()
   const call = fate(
     guard({ clock }).run(({ number }) => {

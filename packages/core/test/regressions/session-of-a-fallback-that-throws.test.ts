@@ -3,7 +3,7 @@ import { guard, sessionOf } from '../../src/index.js'
 
 const immediate = { maxAttempts: 3, backoffType: 'immediate' } as const
 
-it('has the attempts behind the error of a fallback that throws', async () => {
+it('sessionOf returns the attempts for the error of a fallback that throws', async () => {
   const one = guard({
     retry: immediate,
     fallback() {

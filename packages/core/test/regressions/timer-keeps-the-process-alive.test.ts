@@ -51,7 +51,7 @@ it.each([
      await call`,
   ],
 ])(
-  'a process ends within a second of a call that %s, whatever its deadlines',
+  'a process ends within a second of a call that %s, regardless of its deadlines',
   (_, script) => {
     expect(livesOn(script)).toBeLessThan(1000)
   },

@@ -4,7 +4,7 @@ import { guard, type HoldfastError } from '../../src/index.js'
 import { rejection } from '../guard/watch.js'
 
 describe('the options of one call', () => {
-  it('are rejected with INVALID_OPTIONS that lists every unknown or wrong one, and the function is not called', async () => {
+  it('are rejected with INVALID_OPTIONS that lists every unknown or invalid one, and the function is not called', async () => {
     const fn = vi.fn()
     const options = { sginal: 1, signal: 'stop', timeout: 5, retry: { maxAttempts: 0, retries: 2 } }
     const error = (await rejection(guard().run(fn, options as object))) as HoldfastError
@@ -26,12 +26,12 @@ describe('the options of one call', () => {
     expect(error).toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 
-  it('are rejected by a guard that is switched off as well', async () => {
+  it('are rejected by a disabled guard as well', async () => {
     const error = await rejection(guard({ enabled: false }).run(() => 1, { contxt: 1 } as object))
     expect(error).toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 
-  it('may be undefined, a context of any kind, and a signal that is null', async () => {
+  it('can be undefined, any context, and a signal that is null', async () => {
     const api = guard()
     const given = [{}, { signal: undefined, context: undefined, retry: undefined }, { context: null }]
     for (const options of [...given, { signal: null as never }, { context: 5, retry: false as const }])

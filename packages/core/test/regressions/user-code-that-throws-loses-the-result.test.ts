@@ -31,14 +31,14 @@ describe.each<[string, () => GuardOptions]>([
   }
   const reset = () => Object.assign(new Error('reset'), { code: 'ECONNRESET' })
 
-  it('loses no value', async () => {
+  it('does not lose the value of the call', async () => {
     const { clock, api } = make()
     const call = fate(api.run(({ number }) => (number < 3 ? Promise.reject(reset()) : 'up')))
     await clock.advance(60_000)
     expect(call).toEqual({ state: 'fulfilled', value: 'up' })
   })
 
-  it('loses no error', async () => {
+  it('does not lose the error of the call', async () => {
     const { clock, api } = make()
     const error = reset()
     const call = fate(api.run(() => Promise.reject(error)))

@@ -10,7 +10,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 
 const wide = { baseDelay: 100, maxDelay: Number.POSITIVE_INFINITY } satisfies RetryOptions
 
-describe('a wait grows', () => {
+describe('a delay grows', () => {
   it('exponentially: base, base·2, base·4 …', () => {
     expect(first(5, { ...wide, backoffType: 'exponential' })).toEqual([100, 200, 400, 800, 1600])
   })
@@ -28,7 +28,7 @@ describe('a wait grows', () => {
     expect(first(3, options)).toEqual([100, 5000, 5000])
   })
 
-  it('linearly: base, base·2, base·3 …, whatever the multiplier', () => {
+  it('linearly: base, base·2, base·3 …, regardless of the multiplier', () => {
     expect(first(5, { ...wide, backoffType: 'linear', multiplier: 7 })).toEqual([100, 200, 300, 400, 500])
   })
 
@@ -36,7 +36,7 @@ describe('a wait grows', () => {
     expect(first(5, { ...wide, backoffType: 'fixed' })).toEqual([100, 100, 100, 100, 100])
   })
 
-  it('never from 0 when immediate, whatever the base', () => {
+  it('never from 0 when immediate, regardless of the base', () => {
     expect(first(5, { ...wide, backoffType: 'immediate' })).toEqual([0, 0, 0, 0, 0])
   })
 
@@ -45,7 +45,7 @@ describe('a wait grows', () => {
   })
 })
 
-describe('a wait is capped', () => {
+describe('a delay is capped', () => {
   it.each([
     ['exponential', [1000, 2000, 2500, 2500]],
     ['linear', [1000, 2000, 2500, 2500]],
@@ -63,7 +63,7 @@ describe('a wait is capped', () => {
     expect(first(2, { baseDelay: 0, maxDelay: 0, backoffType: () => 500 })).toEqual([0, 0])
   })
 
-  it('where a function asks for more', () => {
+  it('where a function returns more', () => {
     expect(first(1, { maxDelay: 1500, backoffType: () => '1h' })).toEqual([1500])
   })
 })
@@ -122,7 +122,7 @@ describe('a backoff function', () => {
   const ask = (fn: Backoff) => backoff(policy({ backoffType: fn, baseDelay: 250 }), 1, undefined, 0)
   const loose = (value: unknown) => (() => value) as Backoff
 
-  it('gets the number of the retry, the error and the wait before', () => {
+  it('gets the number of the retry, the error and the previous delay', () => {
     const fn = vi.fn(() => 5)
     const error = new Error('down')
     backoff(policy({ backoffType: fn }), 3, error, 42)
@@ -136,7 +136,7 @@ describe('a backoff function', () => {
     ["a string such as '1.5m'", '1.5m', 90_000],
     ['0', 0, 0],
     ['Infinity, which the cap cuts', Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
-  ])('may return %s', (_, returned, wait) => {
+  ])('can return %s', (_, returned, wait) => {
     expect(ask(loose(returned))).toBe(wait)
   })
 
@@ -151,18 +151,18 @@ describe('a backoff function', () => {
     ['a negative duration', '-5s'],
     ['an object', {}],
     ['a bigint', 5n],
-  ])('that returns %s waits 0', (_, returned) => {
+  ])('that returns %s causes a delay of 0', (_, returned) => {
     expect(ask(loose(returned))).toBe(0)
   })
 
-  it('that throws waits the base', () => {
+  it('that throws causes a delay of baseDelay', () => {
     const broken = () => {
       throw new Error('bad maths')
     }
     expect(ask(broken)).toBe(250)
   })
 
-  it('that throws is reported once, with what it threw', () => {
+  it('that throws is reported once, with the thrown error', () => {
     const thrown = new Error('bad maths')
     const broken = () => {
       throw thrown

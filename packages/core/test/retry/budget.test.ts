@@ -5,7 +5,7 @@ import { fakeClock } from '../../src/testing/index.js'
 const down = () => Promise.reject(new Error('down'))
 
 describe('a retry budget', () => {
-  it('has a reserve for a window that nobody has called in', () => {
+  it('has a reserve for a window without calls', () => {
     expect(new RetryBudget({ clock: fakeClock() }).left).toBe(100)
     expect(new RetryBudget({ clock: fakeClock(), reservePerSecond: 3, window: '2s' }).left).toBe(6)
   })
@@ -18,7 +18,7 @@ describe('a retry budget', () => {
     expect(budget.left).toBe(0)
   })
 
-  it('forgets calls and retries that have left the window', async () => {
+  it('ignores calls and retries that have left the window', async () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, ratio: 1, reservePerSecond: 1, window: '1s' })
     budget.deposit()
@@ -31,12 +31,12 @@ describe('a retry budget', () => {
     expect(budget.left).toBe(1)
   })
 
-  it('is told of used on its own by RETRY_BUDGET_EXHAUSTED', () => {
+  it('throws RETRY_BUDGET_EXHAUSTED from spend', () => {
     const budget = new RetryBudget({ clock: fakeClock(), reservePerSecond: 0 })
     expect(() => budget.spend()).toThrow(expect.objectContaining({ code: 'RETRY_BUDGET_EXHAUSTED' }))
   })
 
-  it('stops a call with its own error, untouched', async () => {
+  it('stops a call with its own unchanged error', async () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, ratio: 0, reservePerSecond: 1, window: '1s' })
     const error = new Error('down')
@@ -57,7 +57,7 @@ describe('a retry budget', () => {
     expect(budget.left).toBe(0)
   })
 
-  it('is not drawn on by a call that stops for another reason', async () => {
+  it('is not charged for a call that stops for another reason', async () => {
     const clock = fakeClock()
     const budget = new RetryBudget({ clock, reservePerSecond: 1, window: '1s' })
     await guard({ clock, budget, retry: false })
@@ -73,11 +73,11 @@ describe('a retry budget', () => {
     [{ ratio: -1 }, 'ratio: expected a number from 0, got -1'],
     [{ reservePerSecond: Number.NaN }, 'reservePerSecond: expected a number from 0, got NaN'],
     [{ window: 0 }, /window: expected a duration above 0, .*, got 0$/],
-  ])('refuses %j', (options, problem) => {
+  ])('rejects %j', (options, problem) => {
     expect(() => new RetryBudget(options)).toThrow(problem)
   })
 
-  it.each([0.29, 0.57, 0.58])('loses no retry to binary fractions: %d of 100 calls', (ratio) => {
+  it.each([0.29, 0.57, 0.58])('loses no retry to rounding: %d of 100 calls', (ratio) => {
     const budget = new RetryBudget({ clock: fakeClock(), ratio, reservePerSecond: 0 })
     for (let i = 0; i < 100; i++) budget.deposit()
     let retries = 0

@@ -21,12 +21,12 @@ async function fail(error: unknown, retry: RetryOptions) {
 const SPENT = { calls: 3, same: true, stopped: 'attempts_spent' }
 const STOPPED = { calls: 1, same: true, stopped: 'not_retryable' }
 
-describe('without lists', () => {
-  it('a transient error is retried until attempts are spent', async () => {
+describe('without retryOn and abortOn', () => {
+  it('a transient error is retried until maxAttempts is reached', async () => {
     expect(await fail(errorWith(TRANSIENT), {})).toEqual(SPENT)
   })
 
-  it('an error nothing is known about is retried', async () => {
+  it('an error of unknown kind is retried', async () => {
     expect(await fail(new Error('who knows'), {})).toEqual(SPENT)
   })
 
@@ -46,34 +46,34 @@ describe('without lists', () => {
     expect(await fail('down', {})).toMatchObject({ calls: 1, same: true })
   })
 
-  it('maxAttempts counts the first call', async () => {
+  it('maxAttempts includes the first attempt', async () => {
     expect(await fail(errorWith(TRANSIENT), { maxAttempts: 1 })).toEqual({ ...SPENT, calls: 1 })
   })
 })
 
 describe('retryOn', () => {
-  it('lets through what it names, permanent or not', async () => {
+  it('retries errors that it lists, permanent or not', async () => {
     expect(await fail(errorWith(PERMANENT), { retryOn: ['not_found'] })).toEqual(SPENT)
   })
 
-  it('ends the call for what it does not name, transient or not', async () => {
+  it('ends the call for errors that it does not list, transient or not', async () => {
     expect(await fail(errorWith(TRANSIENT), { retryOn: ['timeout'] })).toEqual(STOPPED)
   })
 
-  it('retries nothing when it is empty', async () => {
+  it('retries no error when it is empty', async () => {
     expect(await fail(errorWith(TRANSIENT), { retryOn: [] })).toEqual(STOPPED)
   })
 
-  it('takes a class', async () => {
+  it('accepts a class', async () => {
     class Flaky extends Error {}
     expect(await fail(new Flaky('down'), { retryOn: [Flaky] })).toEqual(SPENT)
   })
 
-  it('takes a predicate', async () => {
+  it('accepts a predicate', async () => {
     expect(await fail('down', { retryOn: [(error) => error === 'down'] })).toMatchObject({ calls: 3 })
   })
 
-  it('looks through causes', async () => {
+  it('matches causes', async () => {
     const error = new Error('wrapped', { cause: errorWith({ code: 'E_MINE' }) })
     expect(await fail(error, { retryOn: ['E_MINE'] })).toEqual(SPENT)
   })
@@ -84,16 +84,16 @@ describe('abortOn', () => {
     expect(await fail(errorWith(TRANSIENT), { abortOn: ['ECONNRESET'] })).toEqual(STOPPED)
   })
 
-  it('wins over retryOn', async () => {
+  it('takes precedence over retryOn', async () => {
     const lists = { retryOn: ['ECONNRESET'], abortOn: ['network_error'] }
     expect(await fail(errorWith(TRANSIENT), lists)).toEqual(STOPPED)
   })
 
-  it('wins over retryIf', async () => {
+  it('takes precedence over retryIf', async () => {
     expect(await fail(errorWith(TRANSIENT), { abortOn: ['transient'], retryIf: () => true })).toEqual(STOPPED)
   })
 
-  it('changes nothing for what it does not name', async () => {
+  it('changes nothing for errors that it does not list', async () => {
     expect(await fail(errorWith(TRANSIENT), { abortOn: ['timeout'] })).toEqual(SPENT)
   })
 
@@ -103,19 +103,19 @@ describe('abortOn', () => {
 })
 
 describe('retryIf on errors', () => {
-  it('asks for another attempt after a permanent error', async () => {
+  it('causes a retry after a permanent error', async () => {
     expect(await fail(errorWith(PERMANENT), { retryIf: ({ error }) => error !== undefined })).toEqual(SPENT)
   })
 
-  it('asks for another attempt where retryOn does not', async () => {
+  it('causes a retry of an error that retryOn does not list', async () => {
     expect(await fail(errorWith(TRANSIENT), { retryOn: [], retryIf: () => true })).toEqual(SPENT)
   })
 
-  it('cannot forbid one: a transient error is retried all the same', async () => {
+  it('cannot prevent the retry of a transient error', async () => {
     expect(await fail(errorWith(TRANSIENT), { retryIf: () => false })).toEqual(SPENT)
   })
 
-  it('must say true: something truthy is no answer', async () => {
+  it('must return true, not just a truthy value', async () => {
     const retryIf = (() => 'yes') as unknown as () => boolean
     expect(await fail(errorWith(PERMANENT), { retryIf })).toEqual(STOPPED)
   })
@@ -157,7 +157,7 @@ describe('a predicate that throws', () => {
     expect(await fail(errorWith(TRANSIENT), { abortOn: [broken()] })).toEqual(SPENT)
   })
 
-  it('asks for nothing as retryIf', async () => {
+  it('causes no retry as retryIf', async () => {
     expect(await fail(errorWith(PERMANENT), { retryIf: broken() })).toEqual(STOPPED)
   })
 
@@ -165,7 +165,7 @@ describe('a predicate that throws', () => {
     ['retryOn', (predicate: () => never) => ({ retryOn: [predicate] }), /a predicate in retryOn threw/],
     ['abortOn', (predicate: () => never) => ({ abortOn: [predicate] }), /a predicate in abortOn threw/],
     ['retryIf', (predicate: () => never) => ({ retryIf: predicate }), /retryIf threw/],
-  ])('is reported once, though asked often: %s', async (_, options, words) => {
+  ])('is reported once, although called often: %s', async (_, options, words) => {
     const retry = options(broken())
     await fail(errorWith(TRANSIENT), retry)
     await fail(errorWith(PERMANENT), retry)
@@ -173,7 +173,7 @@ describe('a predicate that throws', () => {
   })
 })
 
-describe('the waits of a call', () => {
+describe('the delays of a call', () => {
   const waitsOf = async (retry: RetryOptions, errors: Error[], chance = 0.5) => {
     const clock = fakeClock()
     const api = guard({ clock, random: () => chance, retry: { maxAttempts: errors.length + 1, ...retry } })
@@ -191,7 +191,7 @@ describe('the waits of a call', () => {
     expect(await waitsOf({}, [down, down, down, down])).toEqual([1000, 2000, 4000, 8000])
   })
 
-  it('count retries that a Retry-After decided', async () => {
+  it('count retries whose delay was a Retry-After', async () => {
     expect(await waitsOf({}, [down, limited(50), down])).toEqual([1000, 50, 4000])
   })
 
@@ -200,12 +200,12 @@ describe('the waits of a call', () => {
     expect(await waitsOf(retry, [down])).toEqual([200])
   })
 
-  it('grow from the wait that was used when decorrelated', async () => {
+  it('grow from the actual previous delay when decorrelated', async () => {
     const retry: RetryOptions = { baseDelay: 100, jitterType: 'decorrelated', jitterAmount: 1 }
     expect(await waitsOf(retry, [down, down, down])).toEqual([200, 350, 575])
   })
 
-  it('grow from the capped wait when decorrelated', async () => {
+  it('grow from the capped delay when decorrelated', async () => {
     const retry: RetryOptions = {
       baseDelay: 100,
       maxDelay: 250,
@@ -221,7 +221,7 @@ describe('the waits of a call', () => {
     expect(await waitsOf(retry, [limited(1000), down])).toEqual([1000, 1550])
   })
 
-  it('hand a backoff function the base, then each wait that was used', async () => {
+  it('are passed to a backoff function: baseDelay first, then each actual delay', async () => {
     const seen: unknown[][] = []
     const backoffType = (...given: [number, unknown, number]) => seen.push(given) * 10
     await waitsOf({ baseDelay: 7, backoffType }, [down, limited(33), down, down])

@@ -16,7 +16,7 @@ const fixed = (options: RetryOptions): RetryOptions => ({
 })
 
 describe('no jitter', () => {
-  it('asks no chance at all', () => {
+  it('uses no random number', () => {
     const random = () => {
       throw new Error('asked')
     }
@@ -36,11 +36,11 @@ describe('full jitter draws from [(1-a)·d, d]', () => {
     expect(wait(fixed({ jitterType: 'full', jitterAmount }), chance)).toBeCloseTo(expected, 6)
   })
 
-  it('comes near its other end as chance comes near 1', () => {
+  it('approaches the upper bound for a random number near 1', () => {
     expect(wait(fixed({ jitterType: 'full', jitterAmount: 0.4 }), ALMOST_ONE)).toBeCloseTo(1000, 6)
   })
 
-  it('decides a tenth of the wait by default', () => {
+  it('randomises a tenth of the delay by default', () => {
     expect(wait(fixed({ jitterType: 'full' }), 0)).toBeCloseTo(900, 6)
   })
 })
@@ -82,7 +82,7 @@ describe('decorrelated jitter is (1-a)·d + a·U[base, 3·previous]', () => {
     expect(wait(fixed({ jitterType: 'decorrelated', jitterAmount: 1 }), 0.9, { previous: 9000 })).toBe(10_000)
   })
 
-  it('is base where three times the previous wait is below it', () => {
+  it('is baseDelay where three times the previous delay is less', () => {
     expect(wait(fixed({ jitterType: 'decorrelated', jitterAmount: 1 }), 0.9, { previous: 100 })).toBe(1000)
   })
 })
@@ -118,7 +118,7 @@ describe('additive jitter is d + U[jitterMin, jitterMax]', () => {
     expect(wait(options, chance)).toBeCloseTo(expected, 6)
   })
 
-  it('does not look at jitterAmount', () => {
+  it('ignores jitterAmount', () => {
     expect(wait({ ...options, jitterAmount: 1 }, 0.5)).toBe(1400)
   })
 
@@ -141,13 +141,13 @@ describe('additive jitter is d + U[jitterMin, jitterMax]', () => {
     expect(wait(tight, 0.5)).toBe(100)
   })
 
-  it('is not spread with bounds that are equal', () => {
+  it('is constant with equal bounds', () => {
     const same = fixed({ jitterType: 'additive', jitterMin: 300, jitterMax: 300 })
     expect([wait(same, 0), wait(same, ALMOST_ONE)]).toEqual([1300, 1300])
   })
 })
 
-describe('whatever the policy', () => {
+describe('for any policy', () => {
   const jitters: Jitter[] = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive']
   const delays = fc.oneof(
     { weight: 6, arbitrary: fc.double({ min: 0, max: 1e7, noNaN: true }) },
@@ -183,7 +183,7 @@ describe('whatever the policy', () => {
   )
   const retry = fc.oneof(fc.integer({ min: 1, max: 10_000 }), fc.constantFrom(1, 2, 1024, 10_000))
 
-  it('a wait is finite, not negative and not above maxDelay', () => {
+  it('a delay is finite, not negative and not above maxDelay', () => {
     fc.assert(
       fc.property(
         anyPolicy,
@@ -200,7 +200,7 @@ describe('whatever the policy', () => {
     )
   })
 
-  it('waits stay so when each is the next one’s previous, as in a call', () => {
+  it('delays stay valid when each is the previous delay of the next', () => {
     fc.assert(
       fc.property(anyPolicy, fc.integer(), (given, seed) => {
         const random = seededRandom(seed)
@@ -217,7 +217,7 @@ describe('whatever the policy', () => {
   })
 })
 
-describe('at the cap, waits are spread', () => {
+describe('at the cap, delays are randomised', () => {
   const spread = (options: RetryOptions) => {
     const given = policy({ baseDelay: 1000, maxDelay: 10_000, ...options })
     const random = seededRandom(1)

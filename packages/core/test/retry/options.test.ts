@@ -33,7 +33,7 @@ describe('by default', () => {
   })
 })
 
-describe('an option is taken', () => {
+describe('an option is accepted', () => {
   it.each([
     ['maxAttempts', 1, 1],
     ['maxAttempts', Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
@@ -74,7 +74,7 @@ describe('an option is taken', () => {
   })
 })
 
-describe('an option is refused', () => {
+describe('an option is rejected', () => {
   const WHOLE = 'a whole number from 1, or Infinity'
   const WAIT = 'a duration of 0 or more'
   const SHARE = 'a number from 0 to 1'
@@ -124,16 +124,13 @@ describe('an option is refused', () => {
     expect(problem).toMatch(expected)
   })
 
-  it.each(['retryOn', 'abortOn'])(
-    '%s with an entry that is no matcher, which is named by its place',
-    (name) => {
-      const problems = problemsOf({ [name]: ['timeout', 5, 'not a name'] })
-      expect(problems).toEqual([
-        expect.stringMatching(new RegExp(`^retry\\.${name}\\[1\\]: expected .*, got 5$`)),
-        expect.stringMatching(new RegExp(`^retry\\.${name}\\[2\\]: expected .*, got "not a name"$`)),
-      ])
-    },
-  )
+  it.each(['retryOn', 'abortOn'])('%s with an entry that is not a matcher, with its index', (name) => {
+    const problems = problemsOf({ [name]: ['timeout', 5, 'not a name'] })
+    expect(problems).toEqual([
+      expect.stringMatching(new RegExp(`^retry\\.${name}\\[1\\]: expected .*, got 5$`)),
+      expect.stringMatching(new RegExp(`^retry\\.${name}\\[2\\]: expected .*, got "not a name"$`)),
+    ])
+  })
 
   it('maxDelay below baseDelay', () => {
     expect(problemsOf({ baseDelay: '2s', maxDelay: 1999 })).toEqual([
@@ -153,14 +150,14 @@ describe('an option is refused', () => {
     ])
   })
 
-  it('that does not exist, with a list of those that do', () => {
+  it('that does not exist, with a list of the known options', () => {
     const [problem, ...others] = problemsOf({ retries: 3 })
     expect(others).toEqual([])
     expect(problem).toContain('retry.retries: expected one of ')
     expect(problem).toMatch(/maxAttempts, backoffType, baseDelay/)
   })
 
-  it('that only has a name every object has', () => {
+  it('that has the name of an inherited property', () => {
     expect(problemsOf(JSON.parse('{ "constructor": 1, "__proto__": 2 }'))).toHaveLength(2)
   })
 
@@ -171,11 +168,11 @@ describe('an option is refused', () => {
     ['null', null],
     ['an array', []],
     ['a function', () => {}],
-  ])('when all of it is %s', (_, given) => {
+  ])('when the whole of retry is %s', (_, given) => {
     expect(problemsOf(given)).toEqual([expect.stringMatching(/^retry: expected an object,.* got /)])
   })
 
-  it('together with every other that is wrong', () => {
+  it('together with every other invalid option', () => {
     const wrong = {
       maxAttempts: 0,
       backoffType: 'never',
@@ -212,7 +209,7 @@ describe('options are copied', () => {
     return calls
   }
 
-  it('so that a later change of one changes nothing', async () => {
+  it('so that a later change of them has no effect', async () => {
     const retry: RetryOptions = { maxAttempts: 2, backoffType: 'immediate' }
     const calls = await failing(retry, () => {
       retry.maxAttempts = 9
@@ -220,7 +217,7 @@ describe('options are copied', () => {
     expect(calls).toBe(2)
   })
 
-  it.each(['retryOn', 'abortOn'] as const)('and so is the list in %s', async (name) => {
+  it.each(['retryOn', 'abortOn'] as const)('together with the list in %s', async (name) => {
     const list: Matcher[] = name === 'retryOn' ? ['Error'] : []
     const calls = await failing({ backoffType: 'immediate', [name]: list }, () => {
       list.length = 0
@@ -233,7 +230,7 @@ describe('options are copied', () => {
     expect(Object.isFrozen(policy({ maxAttempts: 2 }))).toBe(true)
   })
 
-  it('and the given object is left as it was, frozen or not', () => {
+  it('and the given object is not changed, frozen or not', () => {
     const retry = Object.freeze({
       maxAttempts: 2,
       baseDelay: '1s' as const,

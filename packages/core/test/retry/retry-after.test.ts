@@ -23,7 +23,7 @@ async function secondAt(headers: unknown, retry: RetryOptions = {}, facts: objec
 const at = (ms: number) => ({ at: ms, stopped: 'attempts_spent' })
 const STOPPED = { at: undefined, stopped: 'deadline' }
 
-describe('the wait is what the server asks for', () => {
+describe('the delay is the Retry-After of the server', () => {
   it.each([
     ['in seconds', { 'retry-after': '2' }, 2000],
     ['in fractions of one', { 'retry-after': '0.25' }, 250],
@@ -52,7 +52,7 @@ describe('the wait is what the server asks for', () => {
     expect(await secondAt(undefined, {}, { retryAfter: 42 })).toEqual(at(42))
   })
 
-  it('though it is longer than maxDelay', async () => {
+  it('even where it is longer than maxDelay', async () => {
     expect(await secondAt({ 'retry-after': '20' }, { maxDelay: 1000 })).toEqual(at(20_000))
   })
 
@@ -62,7 +62,7 @@ describe('the wait is what the server asks for', () => {
   })
 })
 
-describe('the wait is the backoff', () => {
+describe('the delay is the backoff', () => {
   it.each([
     ['words', { 'retry-after': 'soon' }],
     ['nothing', { 'retry-after': '' }],
@@ -74,17 +74,17 @@ describe('the wait is the backoff', () => {
     expect(await secondAt(headers)).toEqual(at(BACKOFF))
   })
 
-  it('where the policy does not respect it', async () => {
+  it('where respectRetryAfter is false', async () => {
     expect(await secondAt({ 'retry-after': '2' }, { respectRetryAfter: false })).toEqual(at(BACKOFF))
   })
 
-  it('where the policy does not respect one that is too long', async () => {
+  it('where respectRetryAfter is false and the Retry-After is too long', async () => {
     expect(await secondAt({ 'retry-after': '9999' }, { respectRetryAfter: false })).toEqual(at(BACKOFF))
   })
 })
 
 describe('a Retry-After that is too long', () => {
-  it('is waited for up to 60 s', async () => {
+  it('is the delay up to 60 s', async () => {
     expect(await secondAt({ 'retry-after': '60' })).toEqual(at(60_000))
   })
 
@@ -96,19 +96,19 @@ describe('a Retry-After that is too long', () => {
     expect(await secondAt({ 'retry-after': '3' }, { maxRetryAfter: '2s' })).toEqual(STOPPED)
   })
 
-  it('never is where maxRetryAfter is Infinity', async () => {
+  it('never ends the call where maxRetryAfter is Infinity', async () => {
     const patient = { maxRetryAfter: Number.POSITIVE_INFINITY }
     expect(await secondAt({ 'retry-after': '7200' }, patient)).toEqual(at(7_200_000))
   })
 
-  it('is not what ends a call whose attempts are spent', async () => {
+  it('is not the stop reason of a call without attempts left', async () => {
     expect(await secondAt({ 'retry-after': '9999' }, { maxAttempts: 1 })).toEqual({
       at: undefined,
       stopped: 'attempts_spent',
     })
   })
 
-  it('is not what ends a call whose error is not retried', async () => {
+  it('is not the stop reason of a call whose error is not retried', async () => {
     const facts = { headers: { 'retry-after': '9999' }, status: 404 }
     expect(await secondAt(undefined, {}, facts)).toEqual({ at: undefined, stopped: 'not_retryable' })
   })
@@ -123,8 +123,8 @@ describe('a Retry-After that is too long', () => {
   })
 })
 
-describe('on a value that is not wanted', () => {
-  it('a Response tells how long to wait', async () => {
+describe('for an unwanted value', () => {
+  it('the Retry-After of a Response is the delay', async () => {
     const clock = fakeClock()
     const began: number[] = []
     const retry: RetryOptions = {

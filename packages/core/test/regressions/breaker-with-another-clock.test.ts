@@ -6,8 +6,8 @@ const down = () => {
   throw new Error('down')
 }
 
-describe('a breaker that goes by another clock than its guard', () => {
-  it('is tested when its own time is up', async () => {
+describe('a breaker with another clock than its guard', () => {
+  it('admits a probe when its own open time is over', async () => {
     const clock = fakeClock()
     const breaker = new CircuitBreaker({ id: 'b', clock, failureThreshold: 1, timeoutDuration: '1h' })
     const kept = guard({ breaker, clock: fakeClock(), retry: false })
@@ -17,7 +17,7 @@ describe('a breaker that goes by another clock than its guard', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('stays open though the time of the guard is far ahead', async () => {
+  it('stays open while only the clock of the guard is ahead', async () => {
     const ahead = fakeClock()
     await ahead.advance(3_600_000)
     const breaker = new CircuitBreaker({ id: 'b', clock: fakeClock(), failureThreshold: 1 })
@@ -27,7 +27,7 @@ describe('a breaker that goes by another clock than its guard', () => {
     expect(isHoldfastError(refused, 'CIRCUIT_OPEN')).toBe(true)
   })
 
-  it('measures slow calls by its own time', async () => {
+  it('measures slow calls with its own clock', async () => {
     const clock = fakeClock()
     const ahead = fakeClock()
     await ahead.advance(3_600_000)
@@ -46,7 +46,7 @@ describe('a breaker that goes by another clock than its guard', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('counts a test that an attempt timeout ended', async () => {
+  it('counts a probe that ended with an attempt timeout', async () => {
     const ahead = fakeClock()
     await ahead.advance(3_600_000)
     const clock = fakeClock()

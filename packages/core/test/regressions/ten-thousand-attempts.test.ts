@@ -32,7 +32,7 @@ it.each([
   ['exponential', 'decorrelated', ENDLESS],
   ['fibonacci', 'none', ENDLESS],
 ] as const)(
-  '10,000 attempts with %s backoff, %s jitter and a cap of %d ms wait a sound time each time',
+  '10,000 attempts with %s backoff, %s jitter and a cap of %d ms each have a valid delay',
   async (backoffType, jitterType, cap) => {
     const seen = await waits(backoffType, jitterType, cap)
     expect(seen).toHaveLength(CALLS - 1)

@@ -15,14 +15,14 @@ async function waitWith(options: GuardOptions): Promise<number | undefined> {
   return wait
 }
 
-describe('what users hand in out of range neither ends a call nor makes a negative wait', () => {
+describe('a user function with a result out of range neither ends a call nor causes a negative delay', () => {
   it.each([Number.NaN, 2, -1, undefined as never])('random returns %s', async (chance) => {
     const retry = { jitterType: 'full', jitterAmount: 1 } as const
     expect(await waitWith({ random: () => chance, retry })).toBe(500)
   })
 
   it.each([Number.NaN, -5, '5' as never, '5s' as never])(
-    'classify tells retryAfter %s',
+    'classify returns retryAfter %s',
     async (retryAfter) => {
       expect(await waitWith({ classify: () => ({ retryAfter }) })).toBe(1000)
     },

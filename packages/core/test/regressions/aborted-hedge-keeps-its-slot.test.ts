@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-it('frees the slot of a hedged call whose attempt was cut, when what it called has settled', async () => {
+it('releases the slot of a hedged call whose attempt was aborted, when its functions have settled', async () => {
   const clock = fakeClock()
   const one = guard({
     retry: false,
@@ -21,7 +21,7 @@ it('frees the slot of a hedged call whose attempt was cut, when what it called h
   await expect(one.run(() => 2)).resolves.toBe(2)
 })
 
-it('frees it where the caller aborts and the call goes on', async () => {
+it('releases the slot of a hedged call that the caller aborted, when its functions have settled', async () => {
   const clock = fakeClock()
   const one = guard({ retry: false, hedge: { delay: 5 }, bulkhead: { limit: 1 }, clock })
   const stop = new AbortController()

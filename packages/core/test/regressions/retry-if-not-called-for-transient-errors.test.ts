@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { guard, type Outcome } from '../../src/index.js'
 
-it('retryIf is told of every failed attempt, also of errors that are retried without its asking', async () => {
+it('retryIf is called for every failed attempt, also with errors that are retried anyway', async () => {
   const seen: Outcome[] = []
   const error = new Error('down')
   const kept = guard({

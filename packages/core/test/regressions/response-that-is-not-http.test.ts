@@ -19,7 +19,7 @@ class HTTPParserError extends Error {
 const lost = { category: 'transient', kind: 'network_error' }
 
 it.each([undefined, 'HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW'])(
-  'an answer that breaks off or is no HTTP is a lost connection, with the code %s',
+  'a truncated or malformed HTTP response is classified as a network error, with the code %s',
   (code) => {
     const parsing = new HTTPParserError('Response does not match the HTTP/1.1 protocol', code)
     expect(classify(parsing)).toEqual(lost)
@@ -27,7 +27,7 @@ it.each([undefined, 'HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW'])(
   },
 )
 
-it('a real answer that is no HTTP is one too', async () => {
+it('a malformed HTTP response of a real server is classified as a network error', async () => {
   const server = createServer((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -3,7 +3,7 @@ import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { admitted, opened, succeed } from '../breaker/setup.js'
 
-it('a test that hangs does not keep a breaker half open for ever', async () => {
+it('a hung probe does not keep a breaker half open', async () => {
   const { breaker, clock } = opened()
   await clock.advance(1000)
   admitted(breaker)
@@ -12,7 +12,7 @@ it('a test that hangs does not keep a breaker half open for ever', async () => {
   expect(breaker.state).toBe('closed')
 })
 
-it('nor do as many hung tests as it takes at a time', async () => {
+it('halfOpenMax hung probes do not keep a breaker half open', async () => {
   const { breaker, clock } = opened({ halfOpenMax: 3 })
   await clock.advance(1000)
   for (let i = 0; i < 3; i++) admitted(breaker)
@@ -22,7 +22,7 @@ it('nor do as many hung tests as it takes at a time', async () => {
   expect(breaker.state).toBe('closed')
 })
 
-it('nor does one that is ignored', async () => {
+it('a probe that is ignored does not keep a breaker half open', async () => {
   const { breaker, clock } = opened()
   await clock.advance(1000)
   admitted(breaker).ignore()
@@ -30,7 +30,7 @@ it('nor does one that is ignored', async () => {
   expect(breaker.state).toBe('closed')
 })
 
-it('nor does one whose error says nothing about the target', async () => {
+it('a probe with an error that does not count does not keep a breaker half open', async () => {
   const { breaker, clock } = opened()
   await clock.advance(1000)
   admitted(breaker).failure(Object.assign(new Error('too many'), { status: 429 }))
@@ -38,7 +38,7 @@ it('nor does one whose error says nothing about the target', async () => {
   expect(breaker.state).toBe('closed')
 })
 
-it('nor does one whose caller aborts', async () => {
+it('a probe whose caller aborts does not keep a breaker half open', async () => {
   const clock = fakeClock()
   const kept = guard({ clock, retry: false, breaker: { timeoutDuration: 1000 } })
   kept.breaker?.trip()
@@ -53,7 +53,7 @@ it('nor does one whose caller aborts', async () => {
   expect(kept.breaker?.state).toBe('closed')
 })
 
-it('nor does one that its own deadline ends', async () => {
+it('a probe that its deadline ends does not keep a breaker half open', async () => {
   const clock = fakeClock()
   const kept = guard({ clock, retry: false, breaker: { timeoutDuration: 1000 }, timeout: { attempt: 100 } })
   kept.breaker?.trip()

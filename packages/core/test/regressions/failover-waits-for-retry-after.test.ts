@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { guard, Pool } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-it('a call does not wait for the Retry-After of a member when it goes to another', async () => {
+it('a call does not wait for the Retry-After of a member when it fails over to another', async () => {
   const clock = fakeClock()
   const pool = new Pool({ id: 'p', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })
   const limited = Object.assign(new Error('slow down'), { status: 429, headers: { 'retry-after': '30' } })

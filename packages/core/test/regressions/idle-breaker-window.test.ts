@@ -5,7 +5,7 @@ import { fail, made } from '../breaker/setup.js'
 it.each<[string, CircuitBreakerOptions]>([
   ['rolling', { failureThreshold: 3 }],
   ['rate', { failureRate: 0.5, minimumCalls: 3 }],
-])('a %s window that idled for an hour counts nothing of before', async (_, options) => {
+])('a %s window that was idle for an hour counts no earlier result', async (_, options) => {
   const { breaker, clock } = made(options)
   fail(breaker, 2)
   await clock.advance(3_600_000)
@@ -19,10 +19,13 @@ it.each<[string, CircuitBreakerOptions]>([
 it.each<[string, CircuitBreakerOptions]>([
   ['rolling', { failureThreshold: 3 }],
   ['rate', { failureRate: 0.5, minimumCalls: 3 }],
-])('nor does the first failure after it in a %s window, when nobody looked meanwhile', async (_, options) => {
-  const { breaker, clock } = made(options)
-  fail(breaker, 2)
-  await clock.advance(3_600_000)
-  fail(breaker)
-  expect(breaker.state).toBe('closed')
-})
+])(
+  'the first failure after an idle hour counts alone in a %s window that was not read meanwhile',
+  async (_, options) => {
+    const { breaker, clock } = made(options)
+    fail(breaker, 2)
+    await clock.advance(3_600_000)
+    fail(breaker)
+    expect(breaker.state).toBe('closed')
+  },
+)

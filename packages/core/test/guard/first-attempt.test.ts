@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { guard, sessionOf } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-it('a first attempt whose time is up is followed by another, and its late result changes nothing', async () => {
+it('a first attempt that timed out is followed by another, and its late result is ignored', async () => {
   const clock = fakeClock()
   const answers: ((value: string) => void)[] = []
   const slow = guard({ clock, timeout: { attempt: 100, total: 1000 }, retry: { backoffType: 'immediate' } })
@@ -15,7 +15,7 @@ it('a first attempt whose time is up is followed by another, and its late result
   expect(answers.length).toBe(2)
 })
 
-it('the total deadline counts from the first attempt, whichever list that was in', async () => {
+it('the total deadline counts from the first attempt, in either deadline queue', async () => {
   const clock = fakeClock()
   const slow = guard({ clock, timeout: { total: 100 }, retry: { backoffType: 'fixed', baseDelay: 30 } })
   const call = slow
@@ -43,7 +43,7 @@ it('a success with a deadline counts in a consecutive window', async () => {
   expect(api.breaker?.state).toBe('open')
 })
 
-it('an error that was kept in mind has no more keys than before, even one behind a proxy', async () => {
+it('an error with a session has no additional keys, even behind a Proxy', async () => {
   const once = guard({ retry: false })
   const plain = new Error('down')
   const hidden = new Proxy(new Error('hidden'), {})

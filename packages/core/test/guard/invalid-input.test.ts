@@ -4,8 +4,8 @@ import { fakeClock } from '../../src/testing/index.js'
 
 afterEach(() => vi.restoreAllMocks())
 
-describe('what a caller hands in and should not have', () => {
-  it('a random that throws is reported once, and the call goes on', async () => {
+describe('invalid input of a caller', () => {
+  it('a random function that throws is reported once, and the call continues', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const clock = fakeClock()
     const random = () => {
@@ -22,11 +22,11 @@ describe('what a caller hands in and should not have', () => {
     expect(said).toHaveBeenCalledTimes(1)
   })
 
-  it('a signal of null is no signal, as in fetch', async () => {
+  it('a signal of null means no signal, as in fetch', async () => {
     expect(await guard().run(() => 1, { signal: null as unknown as undefined })).toBe(1)
   })
 
-  it('a classification with nothing in it changes nothing', async () => {
+  it('an empty classification changes nothing', async () => {
     const none = { category: undefined, kind: undefined } as object
     const clock = fakeClock()
     const call = guard({ clock, classify: () => none }).run(({ number }) => {
@@ -37,7 +37,7 @@ describe('what a caller hands in and should not have', () => {
     expect(await call).toBe(2)
   })
 
-  it('a timer that fires late does not begin an attempt after the deadline', async () => {
+  it('a timer that fires late does not start an attempt after the deadline', async () => {
     const clock = fakeClock()
     const late = {
       ...clock,

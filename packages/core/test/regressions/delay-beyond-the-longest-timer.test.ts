@@ -15,8 +15,8 @@ afterEach(() => {
   vi.resetModules() // what was loaded meanwhile has those timers for good, and other files share this process
 })
 
-describe('on the clock of the machine', () => {
-  it.each([25, 60, 365])('a wait of %d days is waited out', async (days) => {
+describe('on the system clock', () => {
+  it.each([25, 60, 365])('a delay of %d days ends in time', async (days) => {
     const fn = vi.fn(() => Promise.reject(new Error('down')))
     const wait = days * DAY
     fate(guard({ retry: { maxAttempts: 2, baseDelay: wait, maxDelay: wait } }).run(fn))
@@ -26,7 +26,7 @@ describe('on the clock of the machine', () => {
     expect(fn).toHaveBeenCalledTimes(2)
   })
 
-  it('a wait without an end does not end', async () => {
+  it('an infinite delay does not end', async () => {
     const fn = vi.fn(() => Promise.reject(new Error('down')))
     const maxDelay = Number.POSITIVE_INFINITY
     fate(guard({ retry: { maxDelay, backoffType: () => Number.POSITIVE_INFINITY } }).run(fn))
@@ -37,7 +37,7 @@ describe('on the clock of the machine', () => {
   it.each([
     ['attempt', { attempt: '60d' }],
     ['total', { total: '60d' }],
-  ] as const)('a deadline of 60 days for the %s is kept', async (_, timeout) => {
+  ] as const)('a timeout of 60 days for the %s expires in time', async (_, timeout) => {
     const call = fate(guard({ retry: false, timeout }).run(never))
     await vi.advanceTimersByTimeAsync(60 * DAY - 1)
     expect(call.state).toBe('pending')
@@ -45,7 +45,7 @@ describe('on the clock of the machine', () => {
     expect(call.state).toBe('rejected')
   })
 
-  it('a deadline of Infinity does not pass', async () => {
+  it('a timeout of Infinity does not expire', async () => {
     const timeout = { attempt: Number.POSITIVE_INFINITY, total: Number.POSITIVE_INFINITY }
     const call = fate(guard({ timeout }).run(never))
     await vi.advanceTimersByTimeAsync(400 * DAY)

@@ -34,11 +34,13 @@ beforeAll(async () => {
 })
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
-it.each(Object.keys(CALLS))('code for %s outlives a full garbage collection between calls', async (name) => {
-  const file = join(dir, `${Object.keys(CALLS).indexOf(name)}.mjs`)
-  await writeFile(
-    file,
-    `import { guard, Pool } from './holdfast.mjs'
+it.each(Object.keys(CALLS))(
+  'optimised code for %s survives a full garbage collection between calls',
+  async (name) => {
+    const file = join(dir, `${Object.keys(CALLS).indexOf(name)}.mjs`)
+    await writeFile(
+      file,
+      `import { guard, Pool } from './holdfast.mjs'
     async function succeed() { return 7 }
     const made = new Error('made beforehand')
     async function fail() { throw made }
@@ -50,9 +52,10 @@ it.each(Object.keys(CALLS))('code for %s outlives a full garbage collection betw
       gc()
     }
     process.exit()`,
-  )
-  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', '--trace-deopt', file], {
-    maxBuffer: 1e8,
-  })
-  expect(stdout.split('\n').filter((line) => /reason: weak objects/.test(line))).toEqual([])
-})
+    )
+    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', '--trace-deopt', file], {
+      maxBuffer: 1e8,
+    })
+    expect(stdout.split('\n').filter((line) => /reason: weak objects/.test(line))).toEqual([])
+  },
+)

@@ -7,7 +7,7 @@ import { serve } from '../http/server.js'
 const WALL = Date.UTC(2026, 0, 1)
 const RESET = `${WALL / 1000 + 30}`
 
-describe('403 of a service that limits rates so', () => {
+describe('a 403 of a service that reports rate limits with it', () => {
   it.each([
     ['retry-after', { 'Retry-After': '30' }, 30_000],
     ['no calls left until a time', { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': RESET }, 30_000],
@@ -28,14 +28,14 @@ describe('403 of a service that limits rates so', () => {
     ['nothing', {}],
     ['calls left', { 'x-ratelimit-remaining': '12', 'x-ratelimit-reset': RESET }],
     ['a retry-after that cannot be read', { 'retry-after': 'soon' }],
-  ])('is not with %s', (_, headers) => {
+  ])('is not a rate limit with %s', (_, headers) => {
     expect(classify(new Response(null, { status: 403, headers: headers as never }), WALL)).toMatchObject({
       category: 'permanent',
       kind: 'access_denied',
     })
   })
 
-  it('is retried by a fetch after its time and not counted by a breaker', async () => {
+  it('is retried by a fetch after its Retry-After and not counted by a breaker', async () => {
     const server = await serve({ status: 403, headers: { 'retry-after': '30' } })
     const clock = fakeClock()
     const breaker = new CircuitBreaker({ failureThreshold: 1, clock })

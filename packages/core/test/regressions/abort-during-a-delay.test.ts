@@ -4,7 +4,7 @@ import { guard } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { fate } from '../guard/watch.js'
 
-describe.each([0, 1, 500, 999.999])('an abort %d ms into a wait of a second', (ms) => {
+describe.each([0, 1, 500, 999.999])('an abort %d ms into a delay of a second', (ms) => {
   const setUp = async () => {
     const clock = fakeClock()
     const controller = new AbortController()
@@ -21,7 +21,7 @@ describe.each([0, 1, 500, 999.999])('an abort %d ms into a wait of a second', (m
     expect(call).toEqual({ state: 'rejected', error: 'enough' })
   })
 
-  it('does not run the function once more', async () => {
+  it('does not call the function again', async () => {
     const { clock, fn } = await setUp()
     await clock.advance(60_000)
     expect(fn).toHaveBeenCalledTimes(1)

@@ -8,7 +8,7 @@ const subjects = {
   'a pool': () => new Pool({ id: 'p', members: [] }),
 }
 
-it.each(Object.entries(subjects))('what is no function is refused as a listener of %s', (whose, make) => {
+it.each(Object.entries(subjects))('a listener of %s that is not a function is rejected', (whose, make) => {
   for (const given of [undefined, null, 5, 'log', {}])
     expect(() => make().on(given as never)).toThrow(
       expect.objectContaining({
