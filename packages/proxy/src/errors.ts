@@ -1,19 +1,19 @@
 import { HoldfastError } from 'holdfast'
 
-/** What a {@link ProxyConnectionError} may carry besides its message. */
+/** The options of a {@link ProxyConnectionError}. */
 export interface ProxyConnectionErrorOptions {
-  /** The status with which the proxy refused a tunnel, where that says something about when or whether to come back. */
+  /** The status with which the proxy rejected a tunnel, where it tells whether or when to retry. */
   status?: number | undefined
-  /** The headers of that answer. */
+  /** The headers of that response. */
   headers?: Record<string, string> | undefined
-  /** The error behind it. Never one that carries credentials. */
+  /** The cause. It never contains credentials. */
   cause?: unknown
 }
 
 /**
- * A proxy of a pool could not be reached, refused us or does not speak its protocol: the fault of that proxy, which says
- * nothing about the request. It is classified as a network error, so that a guard goes on with another proxy. Its message
- * has no credentials in it.
+ * A proxy of a pool could not be reached, rejected the connection or violated its protocol. It is a fault of that proxy and
+ * not of the request. It is classified as a network error, so that a guard continues with another proxy. Its message
+ * contains no credentials.
  *
  * @example
  * ```ts
@@ -25,9 +25,9 @@ export interface ProxyConnectionErrorOptions {
  * ```
  */
 export class ProxyConnectionError extends Error {
-  /** The status with which the proxy refused, where there is one. */
+  /** The status with which the proxy rejected the tunnel, if there is one. */
   declare readonly status?: number
-  /** The headers of that answer. */
+  /** The headers of that response. */
   declare readonly headers?: Record<string, string>
 
   constructor(message: string, { status, headers, cause }: ProxyConnectionErrorOptions = {}) {

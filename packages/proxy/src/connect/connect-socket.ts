@@ -1,17 +1,17 @@
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 
-/** Where to, and how. */
+/** The target of a connection and its options. */
 export interface DialOptions {
   readonly host: string
   readonly port: number
-  /** TLS, where it is wanted. */
+  /** The options of TLS; absent for a connection without TLS. */
   readonly tls?: ConnectionOptions | undefined
-  /** Resolves the name; Node's own where it is absent. */
+  /** Resolves the name; the default is that of Node. */
   readonly lookup?: LookupFunction | undefined
-  /** Whether either side may stop sending before the other does. */
+  /** Whether one side can stop sending before the other. */
   readonly halfOpen?: boolean | undefined
-  /** Ends the attempt. */
+  /** Cancels the connection attempt. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -26,7 +26,7 @@ export function destroyOnAbort(socket: Socket, signal: AbortSignal | undefined):
   return () => signal.removeEventListener('abort', abort)
 }
 
-/** Opens a connection; resolves when it stands, TLS included. */
+/** Opens a connection; resolves when it is established, TLS included. */
 export function connectSocket({
   host,
   port,

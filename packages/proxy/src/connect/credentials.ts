@@ -1,20 +1,20 @@
 import type { ProxyUpstream } from './upstream.js'
 
-/** Who we are to a proxy. */
+/** The credentials for a proxy. */
 export interface Credentials {
   readonly username: string
   readonly password: string
 }
 
-/** Kept apart from the objects, so that nothing that shows, copies or serializes one can show them. */
+/** Stored outside of the upstream objects, so that logging, copying or serializing one cannot reveal them. */
 const credentialsByUpstream = new WeakMap<ProxyUpstream, Credentials>()
 
-/** Remembers the credentials of a proxy. */
+/** Stores the credentials for a proxy. */
 export function setCredentials(upstream: ProxyUpstream, credentials: Credentials): void {
   credentialsByUpstream.set(upstream, credentials)
 }
 
-/** The credentials of a proxy, for those who speak to it. */
+/** The credentials for a proxy. */
 export const credentialsOf = (upstream: ProxyUpstream): Credentials | undefined =>
   credentialsByUpstream.get(upstream)
 
@@ -22,7 +22,7 @@ export const credentialsOf = (upstream: ProxyUpstream): Credentials | undefined 
 export const basicAuthorization = ({ username, password }: Credentials): string =>
   `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 
-/** The URL of a proxy with its credentials: for another process of this program, and for nothing that is shown or kept. */
+/** The URL of a proxy with its credentials. It is only for worker processes and must not be logged or stored. */
 export function urlWithCredentials(upstream: ProxyUpstream): string {
   const credentials = credentialsByUpstream.get(upstream)
   if (credentials === undefined) return upstream.toString()

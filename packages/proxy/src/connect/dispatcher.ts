@@ -7,12 +7,12 @@ import type { ProxyUpstream } from './upstream.js'
 type FlatHeaderList = string[]
 type ConnectFunction = buildConnector.connector
 
-/** The last part of a connection through a tunnel: TLS with the target. */
+/** Establishes TLS with the target inside a tunnel. */
 const connectTls: ConnectFunction = buildConnector({})
 
 /**
- * Sends requests through one proxy over connections that are kept: to an HTTP proxy plain requests in absolute form,
- * everything else through tunnels, one set of them for each origin.
+ * Sends requests through one proxy over keep-alive connections: plain HTTP requests in absolute form to an HTTP proxy,
+ * everything else through tunnels, with a set of tunnels for each origin.
  */
 export class UpstreamDispatcher extends Dispatcher {
   private readonly upstream: ProxyUpstream
@@ -20,7 +20,7 @@ export class UpstreamDispatcher extends Dispatcher {
   private readonly plainPool: Pool | undefined
   private readonly tunnelAgent: Agent
 
-  /** Without `maxHeaderSize`, the head of a response may be as long as Node allows. */
+  /** Without `maxHeaderSize`, the head of a response can be as long as Node allows. */
   constructor(upstream: ProxyUpstream, maxHeaderSize?: number) {
     super()
     const credentials = credentialsOf(upstream)
@@ -64,42 +64,42 @@ export class UpstreamDispatcher extends Dispatcher {
     return after === undefined ? destroyed : void destroyed.then(after)
   }
 
-  /** The request's own headers, its host, which is not the proxy's, and our credentials. */
+  /** The headers of the request, the Host header of the target, and the credentials for the proxy. */
   private buildHeaders(input: Dispatcher.DispatchOptions['headers'], origin: string): FlatHeaderList {
     const flat: FlatHeaderList = Array.isArray(input)
       ? (input as FlatHeaderList).slice()
       : flattenHeaders(input)
-    let named = false
+    let hasHost = false
     for (let i = 0; i < flat.length; i += 2)
-      if (flat[i]?.length === 4 && flat[i]?.toLowerCase() === 'host') named = true
-    if (!named) flat.push('host', origin.slice(origin.indexOf('//') + 2))
+      if (flat[i]?.length === 4 && flat[i]?.toLowerCase() === 'host') hasHost = true
+    if (!hasHost) flat.push('host', origin.slice(origin.indexOf('//') + 2))
     if (this.authorization !== undefined) flat.push('proxy-authorization', this.authorization)
     return flat
   }
 
-  private readonly connectToUpstream: ConnectFunction = (_options, hand) => {
-    const limit = new ConnectDeadline(this.upstream, undefined)
-    connectToProxy(this.upstream, limit.signal).then(
+  private readonly connectToUpstream: ConnectFunction = (_options, callback) => {
+    const deadline = new ConnectDeadline(this.upstream, undefined)
+    connectToProxy(this.upstream, deadline.signal).then(
       (socket) => {
-        limit.end()
-        hand(null, socket)
+        deadline.end()
+        callback(null, socket)
       },
       (error: Error) => {
-        limit.end()
-        hand(error, null)
+        deadline.end()
+        callback(error, null)
       },
     )
   }
 
-  private readonly connectThroughTunnel: ConnectFunction = (options, hand) => {
+  private readonly connectThroughTunnel: ConnectFunction = (options, callback) => {
     const { hostname, protocol, port } = options
     const host = hostname.replace(/^\[|\]$/g, '')
     openTunnel(this.upstream, { host, port: Number(port || (protocol === 'https:' ? 443 : 80)) }).then(
       (socket) => {
-        if (protocol === 'https:') connectTls({ ...options, httpSocket: socket }, hand)
-        else hand(null, socket)
+        if (protocol === 'https:') connectTls({ ...options, httpSocket: socket }, callback)
+        else callback(null, socket)
       },
-      (error: Error) => hand(error, null),
+      (error: Error) => callback(error, null),
     )
   }
 }

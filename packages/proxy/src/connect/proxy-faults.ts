@@ -7,23 +7,23 @@ import { isBodilessLengthError } from './bodiless.js'
 type UndiciHandler = Dispatcher.DispatchHandler
 type UndiciController = Dispatcher.DispatchController
 
-/** What statuses say of the proxy, and of nothing that those who asked could use. */
+/** The error of a status that concerns only the proxy and is useless to the client. */
 const statusFault = (status: number, proxy: string): Error | undefined => {
   if (status === 407) return new ProxyConnectionError(`the proxy ${proxy} rejected the credentials`)
   if (status === 101) return new ProxyConnectionError(`the proxy ${proxy} sent an unexpected 101 response`)
   return undefined
 }
 
-/** What a parser cannot read is said in the words of a proxy that fails. */
+/** Converts an error of the HTTP parser to an error of the proxy. */
 const toProxyError = (error: Error, proxy: string): Error =>
   error.name === 'HTTPParserError'
     ? new ProxyConnectionError(`the response through the proxy ${proxy} is not HTTP`)
     : error
 
 /**
- * Makes an error of a 407, which is about us and the proxy and nothing to those who asked, of a protocol that nobody asked for,
- * and of an answer that is none the proxy's own fault. Handlers come in two forms, since the `fetch` of a platform brings its
- * own.
+ * Turns responses that are faults of the proxy into errors: a 407, which concerns only the credentials for the proxy, an
+ * unexpected 101, and a response that is not HTTP. undici has two interfaces of handlers, because the `fetch` of Node brings
+ * its own version.
  */
 export const withProxyFaults = (handler: UndiciHandler, proxy: string): UndiciHandler =>
   handler.onRequestStart === undefined

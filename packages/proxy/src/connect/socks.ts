@@ -6,8 +6,8 @@ import type { TunnelTarget } from './handshake.js'
 import type { ProxyUpstream } from './upstream.js'
 
 /**
- * Has a SOCKS5 proxy connect an open socket to the target, whose name it resolves itself. The error that the library makes
- * holds our credentials and is not handed on.
+ * Requests a SOCKS5 proxy to connect an open socket to the target, whose name the proxy resolves. The error of the library
+ * contains the credentials and is not used as a cause.
  */
 export async function socksConnect(
   socket: Socket,
@@ -31,20 +31,20 @@ export async function socksConnect(
     })
   } catch (error) {
     const { message } = error as Error
-    throw new ProxyConnectionError(`the SOCKS5 proxy ${upstream.host} made no connection: ${message}`)
+    throw new ProxyConnectionError(`the SOCKS5 proxy ${upstream.host} failed to connect: ${message}`)
   }
   await pauseAfterHandshake(socket)
 }
 
-/** The library lets the socket flow a turn after it is done, whoever listens. What comes by then is put back. */
+/** The library resumes the socket for one turn after the handshake. Bytes that arrive in that turn are put back. */
 function pauseAfterHandshake(socket: Socket): Promise<void> {
-  const early: Buffer[] = []
-  const keep = (chunk: Buffer): void => void early.push(chunk)
-  socket.on('data', keep)
+  const earlyChunks: Buffer[] = []
+  const onData = (chunk: Buffer): void => void earlyChunks.push(chunk)
+  socket.on('data', onData)
   return new Promise((resolve) =>
     setImmediate(() => {
-      socket.off('data', keep).pause()
-      if (early.length > 0) socket.unshift(Buffer.concat(early))
+      socket.off('data', onData).pause()
+      if (earlyChunks.length > 0) socket.unshift(Buffer.concat(earlyChunks))
       resolve()
     }),
   )

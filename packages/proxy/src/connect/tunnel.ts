@@ -9,7 +9,7 @@ import type { ProxyUpstream } from './upstream.js'
 
 const ignoreError = (): void => {}
 
-/** A connection to the proxy itself, with TLS where it speaks `https://`. */
+/** Opens a connection to the proxy itself, with TLS for `https://`. */
 export async function connectToProxy(
   upstream: ProxyUpstream,
   signal: AbortSignal,
@@ -19,7 +19,7 @@ export async function connectToProxy(
   try {
     return await connectSocket({ host, port, signal, halfOpen, tls: protocol === 'https:' ? tls : undefined })
   } catch (cause) {
-    // A certificate that does not do speaks of a target for good; of a proxy it says that another may do better.
+    // A certificate error is permanent for a target, but another proxy can succeed.
     if (signal.aborted || ['network_error', 'timeout'].includes(classify(cause).kind)) throw cause
     throw new ProxyConnectionError(
       `connection to the proxy ${upstream.host} failed: ${errorMessage(cause)}`,
@@ -33,10 +33,10 @@ export async function connectToProxy(
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
- * Opens a tunnel through a proxy to the target. The socket is paused and has no listeners. Everything that goes wrong is
- * the proxy's fault, or looks like it from here.
+ * Opens a tunnel through a proxy to the target. The socket is paused and has no listeners. Every failure counts as a fault
+ * of the proxy.
  *
- * @throws the signal's reason where it is aborted, and a timeout where `connectTimeout` has passed
+ * @throws the reason of the signal when it is aborted, and a timeout after `connectTimeout`
  */
 export async function openTunnel(
   upstream: ProxyUpstream,
@@ -49,7 +49,7 @@ export async function openTunnel(
   try {
     socket = await connectToProxy(upstream, deadline.signal, halfOpen)
     const release = destroyOnAbort(socket, deadline.signal)
-    // Between two listeners of the handshake's own an error must not be anybody's to miss.
+    // The handshake replaces its listeners; an error in between must not be unhandled.
     socket.on('error', ignoreError)
     if (upstream.protocol === 'socks5:') await socksConnect(socket, upstream, target, upstream.connectTimeout)
     else await sendConnect(socket, upstream, target)
@@ -64,7 +64,7 @@ export async function openTunnel(
   }
 }
 
-/** The time that reaching a proxy may take, or its caller's signal, whichever comes first. */
+/** A signal that is aborted by a connect timeout or by the signal of the caller. */
 export class ConnectDeadline {
   readonly signal: AbortSignal
   private readonly controller = new AbortController()
@@ -74,13 +74,13 @@ export class ConnectDeadline {
 
   constructor(
     { connectTimeout, host }: { readonly connectTimeout: number; readonly host: string },
-    outer: AbortSignal | undefined,
+    callerSignal: AbortSignal | undefined,
   ) {
     const { controller } = this
     this.signal = controller.signal
-    this.callerSignal = outer
-    this.onCallerAbort = () => controller.abort(outer?.reason)
-    // How long a network takes to connect is real time, whatever clock the policies go by.
+    this.callerSignal = callerSignal
+    this.onCallerAbort = () => controller.abort(callerSignal?.reason)
+    // Connecting takes real time, so the injected clock is not used.
     this.timer = systemClock.setTimer(
       () =>
         controller.abort(
@@ -93,8 +93,8 @@ export class ConnectDeadline {
         ),
       connectTimeout,
     )
-    if (outer?.aborted) this.onCallerAbort()
-    else outer?.addEventListener('abort', this.onCallerAbort, { once: true })
+    if (callerSignal?.aborted) this.onCallerAbort()
+    else callerSignal?.addEventListener('abort', this.onCallerAbort, { once: true })
   }
 
   end(): void {

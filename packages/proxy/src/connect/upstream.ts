@@ -7,22 +7,22 @@ import { createOptionsError } from '../errors.js'
 import { type Credentials, setCredentials } from './credentials.js'
 import { UpstreamDispatcher } from './dispatcher.js'
 
-/** What a proxy is spoken to in. */
+/** The protocol of a proxy. */
 export type ProxyProtocol = 'http:' | 'https:' | 'socks5:'
 
-/** How a proxy is reached, besides its URL. */
+/** The options of a connection to a proxy. */
 export interface UpstreamOptions {
-  /** How long reaching it, and having it open a tunnel, may take. @defaultValue '10s' */
+  /** How long connecting to the proxy and opening a tunnel can take. @defaultValue '10s' */
   connectTimeout?: Duration
-  /** Options of TLS for `https://` proxies, such as `ca`. @defaultValue Node's */
+  /** Options of TLS for `https://` proxies, such as `ca`. @defaultValue those of Node */
   tls?: ConnectionOptions
 }
 
 const DEFAULT_PORTS: Readonly<Record<ProxyProtocol, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080 }
 
 /**
- * A proxy to go through: what the members of a pool of proxies have as their `value`. Its credentials are in none of its
- * properties; it shows, prints and serializes without them.
+ * An upstream proxy: the `value` of the members of a pool of proxies. Its credentials are not in its properties, so it is
+ * logged and serialized without them.
  *
  * @example
  * ```ts
@@ -35,20 +35,20 @@ const DEFAULT_PORTS: Readonly<Record<ProxyProtocol, number>> = { 'http:': 80, 'h
  * ```
  */
 export class ProxyUpstream {
-  /** What it is spoken to in. */
+  /** The protocol of the proxy. */
   readonly protocol: ProxyProtocol
-  /** Its name or address, without brackets. */
+  /** The name or address, without brackets. */
   readonly hostname: string
-  /** Its port. */
+  /** The port. */
   readonly port: number
-  /** Name and port, as in a URL. */
+  /** The name and port, as in a URL. */
   readonly host: string
-  /** How long reaching it may take, in milliseconds. */
+  /** How long connecting can take, in milliseconds. */
   readonly connectTimeout: number
   #tls: ConnectionOptions
   readonly #dispatchers = new Map<number | undefined, UpstreamDispatcher>()
 
-  /** @throws INVALID_OPTIONS that says what is wrong with the URL, without repeating it: it may hold a password */
+  /** @throws INVALID_OPTIONS that describes the problem of the URL without repeating it, because it can contain a password */
   constructor(url: string | URL, { connectTimeout = '10s', tls = {} }: UpstreamOptions = {}) {
     const parsed = parseUpstreamUrl(url)
     this.protocol = parsed.protocol
@@ -60,12 +60,12 @@ export class ProxyUpstream {
     if (parsed.credentials !== undefined) setCredentials(this, parsed.credentials)
   }
 
-  /** A dispatcher of undici's that sends through this proxy; made when first read. */
+  /** A dispatcher of undici that sends through this proxy; created when it is first read. */
   get dispatcher(): Dispatcher {
     return this.dispatcherFor(undefined)
   }
 
-  /** @internal The dispatcher for responses whose heads have at most so many bytes; made when first asked for. */
+  /** @internal The dispatcher with a maximum size of response heads; created when it is first used. */
   dispatcherFor(maxHeaderSize: number | undefined): Dispatcher {
     const found = this.#dispatchers.get(maxHeaderSize) ?? new UpstreamDispatcher(this, maxHeaderSize)
     this.#dispatchers.set(maxHeaderSize, found)
@@ -77,12 +77,12 @@ export class ProxyUpstream {
     return this.#tls
   }
 
-  /** Where it is, without credentials. */
+  /** The URL without credentials. */
   toString(): string {
     return `${this.protocol}//${this.host}`
   }
 
-  /** The same, so that a member may be written down. */
+  /** The URL without credentials, so that a member can be serialized. */
   toJSON(): string {
     return this.toString()
   }
@@ -119,13 +119,13 @@ function parseUpstreamUrl(input: string | URL): ParsedUpstream {
       `url: expected http://, https://, socks5:// or socks5h://, got the scheme ${JSON.stringify(scheme.slice(0, 20))}`,
     ])
   const protocol = scheme as ProxyProtocol
-  // The rules for the host's spelling are those of http, whatever the scheme.
+  // The host is parsed with the rules of http URLs for every scheme.
   const url = new URL(`http:${text.slice(text.indexOf(':') + 1)}`)
   const problems: string[] = []
   if (url.hostname === '') problems.push('url: expected a host, got none')
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
     problems.push('url: expected only a host and a port, got a path')
-  // An http URL hides its usual port, and a proxy may be told to be there.
+  // The URL parser removes port 80 from an http URL, but the port can be given explicitly.
   const explicit = /:(\d+)\/?$/.exec(text)?.[1]
   const port = Number(url.port || explicit || DEFAULT_PORTS[protocol])
   if (port === 0) problems.push('url: expected a port from 1 to 65535, got 0')
@@ -139,7 +139,7 @@ function decodeCredentials(username: string, password: string): Credentials {
   try {
     return { username: decodeURIComponent(username), password: decodeURIComponent(password) }
   } catch {
-    // A lone % is meant as it stands.
+    // A single % is not an encoding.
     return { username, password }
   }
 }

@@ -3,15 +3,15 @@ import { createFetch, type FetchOptions, type ResilientFetch } from 'holdfast/ht
 import type { ProxyUpstream } from '../connect/upstream.js'
 import { UpstreamPool } from './upstream-pool.js'
 
-/** What a fetch through proxies takes: all that `createFetch` does, but for the pool, which it is given apart. */
+/** The options of `createProxyFetch`: those of `createFetch` without the pool, which is a separate argument. */
 export type ProxyFetchOptions = Omit<FetchOptions, 'pool'>
 
 /**
- * Makes a `fetch` that sends each attempt through a member of a pool of proxies: plain HTTP in absolute form to HTTP
- * proxies, everything else through tunnels, over connections that are kept. Members are made by `proxyMember`, or are those
- * of a runtime's pool, whose values have a `url`. Everything else is `createFetch`'s.
+ * Creates a `fetch` that sends each attempt through a member of a pool of proxies: plain HTTP in absolute form to HTTP
+ * proxies, everything else through tunnels, over keep-alive connections. Members are created by `proxyMember`, or belong to a
+ * pool of a runtime, whose values have a `url`. Everything else is as in `createFetch`.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the options
+ * @throws INVALID_OPTIONS that lists every problem of the options
  *
  * @example
  * ```ts

@@ -4,17 +4,17 @@ import type { ProxyUpstream } from '../connect/upstream.js'
 import { type ProxyMemberOptions, proxyMember } from './member.js'
 
 /**
- * Reads a list of proxies: lines, JSON or CSV, whichever it is.
+ * Parses a list of proxies in the form of lines, JSON or CSV. The format is detected.
  *
  * - Lines: `http://user:password@host:port`, `host:port` or `host:port:user:password`, followed by any of `id=`, `weight=`,
- *   `region=`, `cost=`, `tags=a;b`; empty ones and those that begin with # say nothing.
- * - JSON: an array, or an object with one under `members`, of such strings or of objects with `url`, or with `protocol`,
+ *   `region=`, `cost=`, `tags=a;b`; empty lines and lines that begin with # are ignored.
+ * - JSON: an array, or an object with an array `members`, of such strings or of objects with `url`, or with `protocol`,
  *   `host`, `port`, `username` and `password`.
- * - CSV: a first line that names those fields.
+ * - CSV: the first line has the names of these fields.
  *
- * An id that came before gets a number, since one host may be there with several users.
+ * A repeated id gets a number, because one host can be listed with several users.
  *
- * @throws INVALID_OPTIONS that lists every bad entry by its place, never by what it says: there may be passwords in it
+ * @throws INVALID_OPTIONS that lists every invalid entry by its position and not by its content, which can contain passwords
  *
  * @example
  * ```ts

@@ -1,14 +1,14 @@
 import type { Member } from 'holdfast'
 import { ProxyUpstream, type UpstreamOptions } from '../connect/upstream.js'
 
-/** What a proxy may be given besides its URL: what any member of a pool takes, and how it is reached. */
+/** The options of a proxy: those of any pool member, and those of its connections. */
 export interface ProxyMemberOptions extends Omit<Partial<Member>, 'value'>, UpstreamOptions {}
 
 /**
- * Makes a member of a pool of a proxy's URL: `http://`, `https://` or `socks5://`, with or without credentials. Its id is
- * `host:port` unless another is given; the credentials are in nothing that can be shown.
+ * Creates a pool member for the URL of a proxy: `http://`, `https://` or `socks5://`, with or without credentials. Its
+ * default id is `host:port`; the credentials are never logged or serialized.
  *
- * @throws INVALID_OPTIONS where the URL is none, without repeating it
+ * @throws INVALID_OPTIONS for a URL that is not valid, without repeating it
  *
  * @example
  * ```ts
@@ -33,8 +33,8 @@ export function proxyMember(url: string | URL, options: ProxyMemberOptions = {})
 const upstreamByValue = new WeakMap<object, ProxyUpstream>()
 
 /**
- * The proxy that a member stands for: its value where that is one, or what its value's `url` says. Made once for each
- * value, so that connections are kept.
+ * The proxy of a member: its value, or a proxy for the `url` of its value. It is created once for each value, so that
+ * connections are reused.
  */
 export function upstreamOf(value: unknown): ProxyUpstream {
   if (value instanceof ProxyUpstream) return value

@@ -2,20 +2,20 @@ import { type Member, Pool, type PoolOptions } from 'holdfast'
 import type { ProxyUpstream } from '../connect/upstream.js'
 import { proxyMember } from './member.js'
 
-/** What a pool of proxies is made of: members may be URLs. */
+/** The options of a pool of proxies. Members can be URLs. */
 export interface ProxyPoolOptions extends Omit<PoolOptions<ProxyUpstream>, 'members'> {
-  /** Who is in it at first: URLs, or members made by {@link proxyMember}. @defaultValue none */
+  /** The initial members: URLs, or members created by {@link proxyMember}. @defaultValue none */
   members?: readonly (string | Member<ProxyUpstream>)[]
 }
 
-/** The statuses that speak of a proxy rather than of the request: banned, not let in, too often, not from here. */
+/** The statuses that are faults of a proxy and not of the request: blocked, not authenticated, rate limited, wrong region. */
 export const PROXY_FAULTS: readonly number[] = Object.freeze([403, 407, 429, 451])
 
 /**
- * Makes a pool of proxies. It differs from `new Pool` in that members may be URLs and that 403, 407, 429 and 451 speak of the
- * member: such an answer fails over to another, and counts against the first only when the other answers otherwise.
+ * Creates a pool of proxies. It differs from `new Pool` in that members can be URLs and that 403, 407, 429 and 451 are faults
+ * of the member: such a response fails over to another member, and counts as a failure only when the other responds differently.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the options
+ * @throws INVALID_OPTIONS that lists every problem of the options
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import type { MemberPool, Selection, SelectionOutcome } from 'holdfast/internal'
 import type { ProxyUpstream } from '../connect/upstream.js'
 import { upstreamOf } from './member.js'
 
-/** A pick of the pool's, with its member as a proxy. */
+/** A selection of the pool, with a proxy as the value of its member. */
 class UpstreamSelection implements Selection<ProxyUpstream> {
   readonly member: Member<ProxyUpstream>
   readonly inner: Selection
@@ -17,7 +17,7 @@ class UpstreamSelection implements Selection<ProxyUpstream> {
 const innerSelections = (selections: readonly Selection<ProxyUpstream>[]): Selection[] =>
   selections.map((selection) => (selection as UpstreamSelection).inner)
 
-/** A pool whose members are proxies, whatever their values are: those of a runtime's pools are urls. */
+/** A view of a pool in which all members are proxies. The members of pools of a runtime have URLs as values. */
 export class UpstreamPool implements MemberPool<ProxyUpstream> {
   private readonly pool: Pool
 
@@ -30,8 +30,8 @@ export class UpstreamPool implements MemberPool<ProxyUpstream> {
     selections: readonly Selection<ProxyUpstream>[],
     lease: number | undefined,
   ): UpstreamSelection | undefined {
-    const taken = this.pool.select(context, innerSelections(selections), lease)
-    return taken && new UpstreamSelection(taken)
+    const selection = this.pool.select(context, innerSelections(selections), lease)
+    return selection && new UpstreamSelection(selection)
   }
 
   recordOutcome(

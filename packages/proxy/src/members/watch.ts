@@ -8,38 +8,38 @@ import { credentialsOf } from '../connect/credentials.js'
 import type { ProxyUpstream } from '../connect/upstream.js'
 import { parseProxyList } from './list.js'
 
-/** What a new version of the file changed, by the members' ids. */
+/** The changes of a new version of the file, by the ids of members. */
 export interface ProxyFileChanges {
   readonly added: readonly string[]
   readonly removed: readonly string[]
-  /** Those that are there as before, but elsewhere, with other credentials or other settings. */
+  /** Members whose address, credentials or settings have changed. */
   readonly replaced: readonly string[]
 }
 
-/** How a file of proxies is watched. */
+/** The options of `watchProxyFile`. */
 export interface WatchOptions {
-  /** How long the file must have been left alone before it is read. @defaultValue '100ms' */
+  /** How long the file must be unchanged before it is read. @defaultValue '100ms' */
   debounce?: Duration
-  /** Hears what a new version changed. */
+  /** Called with the changes of a new version. */
   onChange?: (changes: ProxyFileChanges) => void
-  /** Hears why a new version was not taken; the members stay as they are. @defaultValue a warning of the process */
+  /** Called with the error of a version that cannot be used; the members do not change. @defaultValue a process warning */
   onError?: (error: unknown) => void
-  /** Where it takes its time from. @defaultValue the machine's clock */
+  /** The source of time. @defaultValue the system clock */
   clock?: Clock
 }
 
-/** A file of proxies that is watched. */
+/** A watched file of proxies. */
 export interface ProxyFileWatcher {
-  /** Reads the file now; rejects where it cannot be read, and the members stay as they are. */
+  /** Reads the file now. Rejects where it cannot be read; the members do not change then. */
   reload(): Promise<ProxyFileChanges>
-  /** Stops watching. The members stay. */
+  /** Stops watching. The members stay in the pool. */
   close(): void
 }
 
 const warn = (error: unknown): void =>
-  process.emitWarning(`a list of proxies was not reloaded: ${(error as Error).message}`)
+  process.emitWarning(`the list of proxies was not reloaded: ${(error as Error).message}`)
 
-/** Everything that makes a member what it is, credentials included; it is compared and never kept. */
+/** The identity of a member, credentials included. It is only compared and never stored. */
 const memberFingerprint = ({ value, ...rest }: Member<ProxyUpstream>): unknown[] => [
   rest,
   value.toString(),
@@ -47,11 +47,11 @@ const memberFingerprint = ({ value, ...rest }: Member<ProxyUpstream>): unknown[]
 ]
 
 /**
- * Takes the proxies of a file into a pool, and follows the file: new ones are added, those that are gone removed, changed
- * ones replaced. Members that came from elsewhere are left alone. It watches the folder, so that a file that is renamed over
- * the old one is seen; it does not keep the process alive. A version that cannot be read changes nothing.
+ * Adds the proxies of a file to a pool and watches the file: new proxies are added, missing ones are removed, changed ones
+ * are replaced. Other members of the pool do not change. The folder is watched, so that a file that is renamed over the old
+ * one is noticed; watching does not keep the process alive. A version that cannot be read changes nothing.
  *
- * @throws INVALID_OPTIONS where the file says something wrong, and the error of the file system where it is not there
+ * @throws INVALID_OPTIONS where the file is not valid, and the error of the file system where it cannot be read
  *
  * @example
  * ```ts
@@ -77,39 +77,39 @@ export async function watchProxyFile(
 ): Promise<ProxyFileWatcher> {
   const { debounce = '100ms', onChange, onError = warn, clock = systemClock } = options
   const file = resolve(path)
-  const own = new Map<string, Member<ProxyUpstream>>()
+  const fileMembers = new Map<string, Member<ProxyUpstream>>()
   let reading: Promise<unknown> = Promise.resolve()
   let timer: unknown
-  let closed = false
+  let isClosed = false
 
   const read = async (): Promise<ProxyFileChanges> => {
     const members = parseProxyList(await readFile(file, 'utf8'))
-    return closed ? { added: [], removed: [], replaced: [] } : applyFile(pool, own, members)
+    return isClosed ? { added: [], removed: [], replaced: [] } : applyFile(pool, fileMembers, members)
   }
-  /** One at a time: the file may change while it is read. */
+  // Reads are serialized, because the file can change while it is read.
   const reload = (): Promise<ProxyFileChanges> => {
     const next = reading.then(read)
     reading = next.catch(() => {})
     return next
   }
-  const changed = (): void => {
+  const scheduleReload = (): void => {
     clock.clearTimer(timer)
-    timer = clock.setTimer(() => void reload().then(onChange, missed), parseDuration(debounce))
+    timer = clock.setTimer(() => void reload().then(onChange, onReloadError), parseDuration(debounce))
   }
-  const missed = (error: unknown): void => {
-    // Between the old file and the new one there may be none; its coming is heard of too.
-    if (!closed && (error as NodeJS.ErrnoException).code !== 'ENOENT') onError(error)
+  const onReloadError = (error: unknown): void => {
+    // The file can be missing for a moment while it is replaced; its creation triggers another reload.
+    if (!isClosed && (error as NodeJS.ErrnoException).code !== 'ENOENT') onError(error)
   }
 
   await reload()
   const watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
-    if (name === null || name === basename(file)) changed()
+    if (name === null || name === basename(file)) scheduleReload()
   })
   watcher.on('error', onError)
   return {
     reload,
     close() {
-      closed = true
+      isClosed = true
       watcher.close()
       clock.clearTimer(timer)
     },
@@ -124,23 +124,23 @@ function applyFile(
   const changes = { added: [] as string[], removed: [] as string[], replaced: [] as string[] }
   const present = new Set(pool.members().map(({ id }) => id))
   const wanted = new Map(members.map((member) => [member.id, member]))
-  const drop = (id: string): void => {
+  const removeMember = (id: string): void => {
     fileMembers.delete(id)
     if (present.has(id)) pool.remove(id)
   }
   for (const id of fileMembers.keys())
     if (!wanted.has(id)) {
-      drop(id)
+      removeMember(id)
       changes.removed.push(id)
     }
   for (const [id, member] of wanted) {
     const before = fileMembers.get(id)
-    // One that an operator removed stays away while the file says the same of it.
+    // A member that an operator removed is not added again as long as its entry is unchanged.
     if (before !== undefined && isDeepStrictEqual(memberFingerprint(before), memberFingerprint(member)))
       continue
-    // One that is there from elsewhere is not the file's to change.
+    // A member that was added by other means is not changed by the file.
     if (before === undefined && present.has(id)) continue
-    if (before !== undefined) drop(id)
+    if (before !== undefined) removeMember(id)
     pool.add(member)
     fileMembers.set(id, member)
     changes[before === undefined ? 'added' : 'replaced'].push(id)

@@ -3,7 +3,7 @@ import type { ProxyHandlerContext } from './context.js'
 import { type ErrorResponse, tooManyGuesses, UNAUTHORIZED } from './error-responses.js'
 import type { ProxyCaller } from './users.js'
 
-/** The caller that the credentials belong to, or the response that refuses the request. */
+/** The caller that the credentials belong to, or the response that rejects the request. */
 export function authenticate(
   { users, throttle }: Pick<ProxyHandlerContext, 'users' | 'throttle'>,
   authorization: string | undefined,

@@ -7,16 +7,16 @@ import { PartialLine } from './raw-url.js'
 /** How many pipelined requests of one connection run at a time. Without a limit one connection could open any number of others. */
 const MAX_CONCURRENT_REQUESTS = 10
 
-/** The connection of a client: its requests that have no response yet, and what may still be read from it. */
+/** The connection of a client: its requests without a response, and whether more requests are read from it. */
 export class ClientConnection {
   /** Whether no further request is handled: the response to one that was read closes the connection. */
   isLast = false
-  /** Whether a request is read anew, by another parser, and is the last of its connection. */
+  /** Whether a request is parsed again, by a second parser, and is the last of its connection. */
   isRecovered = false
-  /** Whether nothing was read since requests began to wait: a head that is late then may have been sent in time. */
+  /** Whether nothing was read since requests began to wait. A late head can then have been sent in time. */
   hasStoppedReading = false
   private readonly socket: Socket
-  /** In the order of their requests. Nothing else may be written to the connection before them. */
+  /** In the order of their requests. Nothing else can be written to the connection before them. */
   private readonly pending = new Set<ServerResponse>()
   private readonly line: PartialLine
   /** The response to the last request that was read. */
@@ -29,7 +29,7 @@ export class ClientConnection {
   private withBody: IncomingMessage | undefined = undefined
   private controller: AbortController | undefined = undefined
   private readonly onAnswered: (() => void)[] = []
-  /** Handlers of pending requests that are to run when others have their responses. */
+  /** Handlers of pending requests that run when other requests have their responses. */
   private readonly queue: (() => void)[] = []
 
   constructor(socket: Socket, maxHeaderSize: number) {
@@ -37,7 +37,7 @@ export class ClientConnection {
     this.line = new PartialLine(maxHeaderSize)
   }
 
-  /** Aborted when the client is gone. One for all requests of the connection, since each makes its call slower. */
+  /** Aborted when the client disconnects. All requests of the connection share it, because a signal makes a call slower. */
   get signal(): AbortSignal {
     this.controller ??= new AbortController()
     return this.controller.signal
@@ -47,23 +47,23 @@ export class ClientConnection {
     return this.pending.size > 0
   }
 
-  /** Whether the connection is closed after a response to what was read: a request behind that is not handled. */
+  /** Whether the connection is closed after a pending response. A request behind that one is not handled. */
   get isClosing(): boolean {
     return this.isLast || !this.socket.writable || this.newest?.shouldKeepAlive === false
   }
 
-  /** Whether an error in what was read answers a request, and that one alone: the one whose body it is in. */
+  /** Whether a parser error is in the body of the only pending request, so that the error is its response. */
   get ownsError(): boolean {
     const [res, ...others] = this.pending
     return others.length === 0 && res?.headersSent === false && !res.req.complete
   }
 
-  /** Whether an error in what was read is in a request behind those that have no response yet, which were read completely. */
+  /** Whether a parser error is in a request behind the pending ones, which were read completely. */
   get isErrorBehindPending(): boolean {
     return this.hasPending && [...this.pending].every(({ req }) => req.complete)
   }
 
-  /** Notes a request. Returns whether it is to be handled: it is not behind one that closes the connection. */
+  /** Adds a request. Returns whether it is handled, which it is not behind a request that closes the connection. */
   add(req: IncomingMessage, res: ServerResponse, hasBody: boolean): boolean {
     this.isLast = this.isClosing
     this.pending.add(res)
@@ -79,7 +79,7 @@ export class ClientConnection {
     this.isLast = true
   }
 
-  /** Handles a request that was added, at once or when fewer run. Nothing more is read until all of them run. */
+  /** Handles an added request, at once or when fewer requests run. The socket is paused while requests are queued. */
   schedule(handle: () => void): void {
     if (this.pending.size - this.queue.length <= MAX_CONCURRENT_REQUESTS) handle()
     else this.queue.push(handle)
@@ -100,13 +100,13 @@ export class ClientConnection {
     socket.pause()
   }
 
-  /** Notes what was read, after the parser has read it. */
+  /** Tracks the bytes that the parser has read. */
   readonly onData = (chunk: Buffer): void => {
     const { withBody, line } = this
     if (withBody === undefined) line.append(chunk)
     else if (withBody.complete) {
       this.withBody = undefined
-      // Chunks end with a line. Where a body with a length ends is not known here: the next request has to begin with a packet.
+      // A chunked body ends with a line. The end of a body with a length is not known here, so the next request has to begin with a packet.
       if ('transfer-encoding' in withBody.headers) line.append(chunk)
       else line.clear()
     }
@@ -114,7 +114,7 @@ export class ClientConnection {
     this.pauseIfBusy()
   }
 
-  /** Notes that a response is complete, or never will be. */
+  /** Removes a request whose response is complete or was aborted. */
   delete(res: ServerResponse): void {
     this.pending.delete(res)
     const next = this.queue.shift()
@@ -126,20 +126,20 @@ export class ClientConnection {
     if (!this.hasPending) for (const callback of this.onAnswered.splice(0)) callback()
   }
 
-  /** Resolves when every request has its response. Meanwhile the server does not watch over the connection, which its parser left. */
+  /** Resolves when every request has its response. The connection is handled here meanwhile, because its parser was detached. */
   async waitForPending(): Promise<void> {
     const { socket } = this
     if (!this.hasPending) return
     const onDrain = (): void => {
       for (const res of this.pending) if (res.socket === socket) res.emit('drain')
     }
-    const onGone = (): void => void socket.destroy()
-    socket.on('drain', onDrain).on('timeout', onGone).on('end', onGone)
+    const onDisconnect = (): void => void socket.destroy()
+    socket.on('drain', onDrain).on('timeout', onDisconnect).on('end', onDisconnect)
     await new Promise<void>((resolve) => this.onAnswered.push(resolve))
-    socket.off('drain', onDrain).off('timeout', onGone).off('end', onGone).setTimeout(0)
+    socket.off('drain', onDrain).off('timeout', onDisconnect).off('end', onDisconnect).setTimeout(0)
   }
 
-  /** Reads no further request, and closes the connection when those that were read have their responses. */
+  /** Reads no further request, and closes the connection when the pending ones have their responses. */
   closeAfterPending(): void {
     if (this.isLast) return
     this.isLast = true
@@ -151,15 +151,15 @@ export class ClientConnection {
     this.onAnswered.push(() => closeGracefully(this.socket))
   }
 
-  /** Notes that the connection is closed. Node tells only the response whose turn it was. */
+  /** Cancels the pending requests of a closed connection. Node notifies only the response that was being sent. */
   close(): void {
     this.controller?.abort(new HoldfastError('CANCELLED', 'the client disconnected'))
     for (const res of this.pending) if (res.socket === null) res.emit('close')
   }
 
   /**
-   * The bytes from the beginning of the request line in which a parser refused the byte at `index` of a packet; undefined where
-   * that is not known, or another request has no response yet.
+   * The bytes from the beginning of the request line in which the parser rejected the byte at `index` of a packet; undefined
+   * where the beginning is not known, or another request is pending.
    */
   recover(packet: Buffer | undefined, index: number): Buffer | undefined {
     if (packet === undefined || this.hasPending || this.isRecovered || this.withBody !== undefined)
@@ -169,7 +169,7 @@ export class ClientConnection {
   }
 }
 
-/** The connections of clients that there are. */
+/** The open connections of clients. */
 export class ClientConnections {
   private readonly all = new WeakMap<object, ClientConnection>()
   private readonly maxHeaderSize: number

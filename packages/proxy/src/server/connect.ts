@@ -21,7 +21,7 @@ import { parseAuthority } from './target.js'
 
 const CONNECTION_ESTABLISHED = 'HTTP/1.1 200 Connection Established\r\n\r\n'
 
-/** Answers CONNECT: opens a tunnel, through one proxy after another until one stands. */
+/** Handles CONNECT: tries one proxy after another until a tunnel is open. */
 export async function handleConnect(
   proxyContext: ProxyHandlerContext,
   req: IncomingMessage,
@@ -29,28 +29,28 @@ export async function handleConnect(
 ): Promise<void> {
   const target = parseAuthority(req.url ?? '')
   await openClientTunnel(proxyContext, req, client, target, async () => ({
-    switched: true,
-    told: CONNECTION_ESTABLISHED,
+    hasSwitched: true,
+    head: CONNECTION_ESTABLISHED,
   }))
 }
 
-/** Where a tunnel leads, and the name by which that is judged. */
+/** The target of a tunnel, with the host name that the target policy checks. */
 export interface RequestedTunnel extends TunnelTarget {
   readonly hostname: string
 }
 
-/** What became of a tunnel: bytes pass both ways after `told`, or the client gets an answer and nothing else passes. */
-export type Begun =
-  | { readonly switched: true; readonly told: string }
-  | { readonly switched: false; readonly answer: (client: Socket) => void }
+/** The result of opening a tunnel: bytes pass in both directions after `head`, or the client gets only a response. */
+export type TunnelResult =
+  | { readonly hasSwitched: true; readonly head: string }
+  | { readonly hasSwitched: false; readonly respond: (client: Socket) => void }
 
-/** Joins a client to a target by a tunnel. `onTunnelOpen` is called once it stands; an error it throws is the target's fault. */
+/** Connects a client to a target through a tunnel. `onTunnelOpen` is called when the tunnel is open; an error that it throws is a fault of the target. */
 export async function openClientTunnel(
   proxyContext: ProxyHandlerContext,
   req: IncomingMessage,
   pending: PendingClient,
   target: RequestedTunnel | undefined,
-  onTunnelOpen: (upstream: Socket, signal: AbortSignal) => Promise<Begun>,
+  onTunnelOpen: (upstream: Socket, signal: AbortSignal) => Promise<TunnelResult>,
 ): Promise<void> {
   const { targets, counts, settings } = proxyContext
   const { socket: client } = pending
@@ -75,20 +75,20 @@ export async function openClientTunnel(
     upstream = await proxyContext
       .guardFor(call)
       .run((attempt) => openForAttempt(proxyContext, attempt, target), { signal: pending.signal, context })
-    const begun = await onTunnelOpen(upstream, pending.signal)
+    const result = await onTunnelOpen(upstream, pending.signal)
     const early = pending.end()
     if (!client.writable) {
       upstream.destroy()
       client.destroy()
       return
     }
-    if (!begun.switched) {
+    if (!result.hasSwitched) {
       counts.requests++
-      begun.answer(client)
+      result.respond(client)
       return
     }
     counts.tunnels++
-    client.write(begun.told, 'latin1')
+    client.write(result.head, 'latin1')
     proxyContext.tunnels.join(client, upstream, early)
   } catch (error) {
     upstream?.destroy()
@@ -106,7 +106,7 @@ async function openForAttempt(
   const socket = await (upstream === undefined
     ? connectToTarget(proxyContext, target, signal)
     : openTunnel(upstream, target, signal, true))
-  // Another attempt may have been quicker, or the client gone, while this one was about to end.
+  // The attempt can be aborted while it completes: another attempt was faster, or the client disconnected.
   if (signal.aborted) socket.destroy()
   return socket
 }

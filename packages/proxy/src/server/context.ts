@@ -10,43 +10,43 @@ import type { ProxyStatus } from './status-page.js'
 import { TunnelRegistry } from './tunnels.js'
 import { UserDirectory } from './users.js'
 
-/** How often things happened since the start. */
+/** The counts since the start. */
 export interface ProxyCounts {
-  /** Plain requests that were let in. */
+  /** Accepted plain requests. */
   requests: number
-  /** Tunnels that stood. */
+  /** Opened tunnels. */
   tunnels: number
-  /** Requests and tunnels that were refused or failed at this proxy. */
+  /** Requests and tunnels that were rejected or failed at this proxy. */
   refused: number
 }
 
-/** What the handlers of one proxy share. */
+/** The state that the handlers of one proxy share. */
 export interface ProxyHandlerContext {
   readonly settings: ProxySettings
   readonly users: UserDirectory
   readonly throttle: Pick<CredentialThrottle, 'recordSuccess' | 'recordFailure'>
   readonly targets: TargetPolicy
   readonly guardFor: (call: ProxyCall) => ProxyGuard
-  /** Sends to targets where there is no pool. */
+  /** Sends requests to targets where there is no pool. */
   readonly directAgent: Agent
   readonly tunnels: TunnelRegistry
   readonly clock: Clock
   readonly counts: ProxyCounts
   /** Connections of clients, tunnels included. */
   connections: number
-  /** Whether it is being closed. */
+  /** Whether the proxy is shutting down. */
   isClosing: boolean
   /** Called when the last connection of a client is closed. */
   onIdle: (() => void) | undefined
-  /** What the status page shows, where that is not this process's work alone. */
+  /** Reads the status of all workers; undefined where this process is the only one. */
   readonly readStatus: (() => Promise<ProxyStatus>) | undefined
 }
 
-/** What a proxy has instead of its own where it is one of several workers. */
+/** The parts that a worker shares with the other workers. */
 export type SharedParts = Pick<ProxyHandlerContext, 'guardFor' | 'throttle' | 'readStatus'>
 
-/** Makes what the handlers of one proxy share. */
-export function createHouse(settings: ProxySettings, shared?: SharedParts): ProxyHandlerContext {
+/** Creates the shared state of the handlers of one proxy. */
+export function createHandlerContext(settings: ProxySettings, shared?: SharedParts): ProxyHandlerContext {
   const { clock } = settings
   const targets = new TargetPolicy({
     allowPrivate: settings.allowPrivateTargets,
@@ -74,10 +74,10 @@ export function createHouse(settings: ProxySettings, shared?: SharedParts): Prox
   }
 }
 
-/** The proxy that an attempt goes through; undefined where it goes to the target itself. */
+/** The proxy of an attempt; undefined where it connects to the target directly. */
 export const upstreamOfAttempt = ({ member }: Attempt): ProxyUpstream | undefined =>
   member === undefined ? undefined : upstreamOf(member.value)
 
-/** What an attempt is sent with. */
+/** The dispatcher of an attempt. */
 export const dispatcherFor = (proxyContext: ProxyHandlerContext, attempt: Attempt): Dispatcher =>
   upstreamOfAttempt(attempt)?.dispatcherFor(proxyContext.settings.maxHeaderSize) ?? proxyContext.directAgent

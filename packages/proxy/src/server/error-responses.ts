@@ -4,7 +4,7 @@ import { classify, isHoldfastError } from 'holdfast'
 import { PrivateTargetError } from '../targets/target-policy.js'
 import { closeGracefully, lingerAfterResponse } from './linger.js'
 
-/** An answer that the proxy gives itself. */
+/** An error response of the proxy itself. */
 export interface ErrorResponse {
   readonly status: number
   readonly error: string
@@ -18,7 +18,7 @@ export const UNAUTHORIZED: ErrorResponse = {
   message: 'expected the name and password of a user of this proxy (Proxy-Authorization: Basic)',
   headers: { 'proxy-authenticate': 'Basic realm="holdfast"' },
 }
-/** The same for the status page, where the proxy is an origin server. */
+/** The response of the status page, where the proxy is the origin server. */
 export const UNAUTHORIZED_PAGE: ErrorResponse = {
   status: 401,
   error: 'UNAUTHORIZED',
@@ -42,7 +42,7 @@ export const PORT_FORBIDDEN: ErrorResponse = {
 export const UNKNOWN_CODING: ErrorResponse = {
   status: 501,
   error: 'NOT_IMPLEMENTED',
-  message: 'expected the transfer coding chunked alone, got another one',
+  message: 'expected the transfer coding chunked, got another one',
   headers: { connection: 'close' },
 }
 export const UNFRAMED: ErrorResponse = {
@@ -91,7 +91,7 @@ const MESSAGE_BY_CODE: Readonly<Record<string, string>> = {
   CANCELLED: 'the call was cancelled',
 }
 
-/** What a client is told of an error. No text of the error itself goes out: it may name what is none of its business. */
+/** The response to an error. It does not contain the message of the error, which can name proxies or members. */
 export function toErrorResponse(error: unknown): ErrorResponse {
   if (error instanceof PrivateTargetError || (error as Error)?.cause instanceof PrivateTargetError)
     return FORBIDDEN
@@ -120,11 +120,11 @@ export const BROWSER_HEADERS: Readonly<Record<string, string>> = {
 
 const formatBody = ({ error, message }: ErrorResponse): string => `${JSON.stringify({ error, message })}\n`
 
-/** Whether an answer can still be given. One whose turn has not come has no socket yet, but its request has. */
+/** Whether a response can still be sent. A pipelined response has no socket yet, but its request has. */
 export const canRespond = (res: ServerResponse): boolean =>
   !res.destroyed && !res.writableEnded && res.req.socket.writable
 
-/** Answers a plain request. */
+/** Sends an error response to a plain request. */
 export function sendError(res: ServerResponse, errorResponse: ErrorResponse): void {
   if (!canRespond(res)) return
   if (res.headersSent) {
@@ -132,7 +132,7 @@ export function sendError(res: ServerResponse, errorResponse: ErrorResponse): vo
     return
   }
   const body = formatBody(errorResponse)
-  // What is left of the request is not waited for.
+  // The rest of the request is not read.
   const { 'content-length': announced = '0', 'transfer-encoding': chunked } = res.req.headers
   if (!res.req.complete && (announced !== '0' || chunked)) res.shouldKeepAlive = false
   if (!res.shouldKeepAlive) lingerAfterResponse(res.req.socket)
@@ -145,7 +145,7 @@ export function sendError(res: ServerResponse, errorResponse: ErrorResponse): vo
   res.end(res.req.method === 'HEAD' ? undefined : body)
 }
 
-/** Answers over a bare connection, and closes it. */
+/** Sends an error response over a socket and closes it. */
 export function sendErrorOnSocket(socket: Socket, errorResponse: ErrorResponse): void {
   if (!socket.writable) {
     socket.destroy()

@@ -4,16 +4,16 @@ import { createOptionsError, ProxyConnectionError } from '../errors.js'
 import type { ProxyCall, ProxyGuard, ProxyPolicy, ProxyRetryOptions, ProxySettings } from './options.js'
 import { StatusFailure } from './upstream-response.js'
 
-/** The next proxy is not the one that failed, so that waits are short. */
+/** Delays are short, because the next attempt uses another proxy. */
 const REQUEST_GUARD_OPTIONS: GuardOptions = {
   ...proxies,
   retry: { ...proxies.retry, baseDelay: 100, maxDelay: 2000, jitterType: 'full', jitterAmount: 1 },
 }
 
-/** How often a tunnel is asked for at least: a second time of members that failed for a moment. */
+/** The minimum number of attempts of a tunnel, so that members of a small pool are tried again after a short failure. */
 const MIN_TUNNEL_ATTEMPTS = 10
 
-/** Nothing is sent before a tunnel stands: there is no harm in asking everybody, and no use in waiting. */
+/** Nothing is sent before a tunnel is open, so every member can be tried without a delay. */
 const TUNNEL_GUARD_OPTIONS: GuardOptions = {
   ...REQUEST_GUARD_OPTIONS,
   retry: {
@@ -24,13 +24,13 @@ const TUNNEL_GUARD_OPTIONS: GuardOptions = {
   },
 }
 
-/** Where there is nobody else to ask, the target is not asked as often. */
+/** Without a pool only the target itself can be tried, so there are fewer attempts. */
 const DIRECT_GUARD_OPTIONS: GuardOptions = {
   ...TUNNEL_GUARD_OPTIONS,
   retry: { ...TUNNEL_GUARD_OPTIONS.retry, maxAttempts: 3 },
 }
 
-/** Gives the guard for each call: the caller's own, or one made of `policies` and the defaults. */
+/** Creates the function that selects the guard of a call: the custom guard, or one of `policies` and the defaults. */
 export function createGuardSelector({
   pool,
   policies,
@@ -57,7 +57,7 @@ export function createGuardSelector({
   }
 }
 
-/** Lets a call go to as many members as there are. */
+/** Allows a call as many attempts as the pool has members. */
 const tryEveryMember = (tunnels: ProxyGuard, pool: Pool): ProxyGuard => ({
   run: (fn, options) =>
     pool.size <= MIN_TUNNEL_ATTEMPTS
@@ -65,7 +65,7 @@ const tryEveryMember = (tunnels: ProxyGuard, pool: Pool): ProxyGuard => ({
       : tunnels.run(fn, { ...options, retry: { ...options?.retry, maxAttempts: pool.size } }),
 })
 
-/** A guard of a policy, to which what a call must not repeat comes besides what the policy does not. */
+/** Creates the guard of a policy. The errors that a call must not repeat are added to those of the policy. */
 function createPolicyGuard({ retry: input, ...rest }: ProxyPolicy): ProxyGuard {
   const { retryNonIdempotent, ...retry } =
     input === undefined || input === false ? {} : withStatusMatchers(input)
@@ -76,15 +76,18 @@ function createPolicyGuard({ retry: input, ...rest }: ProxyPolicy): ProxyGuard {
   const { abortOn: own = [] } = retry
   return {
     run(fn, options) {
-      const more = options?.retry === undefined || options.retry === false ? undefined : options.retry
-      if (more?.abortOn === undefined || own.length === 0) return policyGuard.run(fn, options)
-      return policyGuard.run(fn, { ...options, retry: { ...more, abortOn: [...own, ...more.abortOn] } })
+      const callRetry = options?.retry === undefined || options.retry === false ? undefined : options.retry
+      if (callRetry?.abortOn === undefined || own.length === 0) return policyGuard.run(fn, options)
+      return policyGuard.run(fn, {
+        ...options,
+        retry: { ...callRetry, abortOn: [...own, ...callRetry.abortOn] },
+      })
     },
     ...(retryNonIdempotent !== undefined && { retryNonIdempotent: () => retryNonIdempotent }),
   }
 }
 
-/** The same in the words of a guard: statuses that are listed are retried, and no others. */
+/** Converts `retryStatusCodes` to matchers of a guard: only the listed statuses are retried. */
 function withStatusMatchers({ retryStatusCodes: codes, ...retry }: ProxyRetryOptions): ProxyRetryOptions {
   const { retryNonIdempotent, retryOn, abortOn = [] } = retry
   const problems: string[] = []

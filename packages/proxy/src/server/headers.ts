@@ -1,9 +1,9 @@
 import { type ErrorResponse, SEVERAL_HOSTS, UNFRAMED, UNKNOWN_CODING } from './error-responses.js'
 
-/** Header names and values by turns, as on the wire. */
+/** Alternating header names and values, as on the wire. */
 export type FlatHeaders = string[]
 
-/** The head of a request, in one pass: what goes on to the target, and what is meant for us. */
+/** The parsed head of a request: the headers for the target, and those for the proxy. */
 export interface RequestHead {
   readonly headers: FlatHeaders
   authorization: string | undefined
@@ -11,11 +11,11 @@ export interface RequestHead {
   contentLength: number
   isChunked: boolean
   hasIdempotencyKey: boolean
-  /** Why the request is refused: another server could read it differently. */
+  /** The response to a request that another server could parse differently. */
   problem: ErrorResponse | undefined
 }
 
-/** What belongs to one connection and not to the message. */
+/** Headers that belong to one connection and not to the message. */
 const HOP_BY_HOP_HEADERS = [
   'connection',
   'keep-alive',
@@ -29,7 +29,7 @@ const HOP_BY_HOP_HEADERS = [
   'upgrade',
 ]
 
-/** Of a request besides: what is said anew to the next server, and what is meant for us. */
+/** Further request headers that are not forwarded: they are set again for the next server, or are for the proxy. */
 const DROPPED_REQUEST_HEADERS = new Set([
   ...HOP_BY_HOP_HEADERS,
   'host',
@@ -41,7 +41,7 @@ const DROPPED_REQUEST_HEADERS = new Set([
 
 const DROPPED_RESPONSE_HEADERS = new Set(HOP_BY_HOP_HEADERS)
 
-/** Takes out the headers that `Connection` names besides. */
+/** Removes the headers that `Connection` lists. */
 function removeConnectionHeaders(headers: FlatHeaders, connection: string): FlatHeaders {
   const named = new Set(connection.toLowerCase().split(/[\s,]+/))
   const kept: FlatHeaders = []
@@ -52,7 +52,7 @@ function removeConnectionHeaders(headers: FlatHeaders, connection: string): Flat
   return kept
 }
 
-/** Why a Transfer-Encoding line is rejected; `hasOthers` if it is not the first. Only chunks delimit a body. */
+/** The response to an invalid Transfer-Encoding line; `hasOthers` if it is not the first one. Only chunked delimits a body. */
 function problemOfCoding(hasOthers: boolean, value: string): ErrorResponse | undefined {
   const codings = value.toLowerCase().split(',')
   if (codings.at(-1)?.trim() !== 'chunked') return UNFRAMED
@@ -61,7 +61,7 @@ function problemOfCoding(hasOthers: boolean, value: string): ErrorResponse | und
 
 const COMMON_CONNECTION_PATTERN = /^\s*(keep-alive|close)\s*$/i
 
-/** Reads the head of a request. */
+/** Parses the head of a request. */
 export function parseRequestHead(raw: readonly string[]): RequestHead {
   const headers: FlatHeaders = []
   const head: RequestHead = {
@@ -97,7 +97,7 @@ export function parseRequestHead(raw: readonly string[]): RequestHead {
   return { ...head, headers: removeConnectionHeaders(headers, connection) }
 }
 
-/** The headers of an answer that go on to the client, and how long its body says it is; -1 where it does not say. */
+/** The headers of a response for the client, and the length of its body; -1 where it is not known. */
 export interface UpstreamResponseHead {
   readonly headers: FlatHeaders
   readonly contentLength: number
@@ -105,7 +105,7 @@ export interface UpstreamResponseHead {
 
 const textOf = (raw: Buffer | string): string => (typeof raw === 'string' ? raw : raw.toString('latin1'))
 
-/** Reads the head of an answer. A 204 tells no length of a body. */
+/** Parses the head of a response. The Content-Length of a 204 is dropped. */
 export function parseResponseHead(status: number, raw: readonly (Buffer | string)[]): UpstreamResponseHead {
   const headers: FlatHeaders = []
   let connection = ''
@@ -127,7 +127,7 @@ export function parseResponseHead(status: number, raw: readonly (Buffer | string
   return { headers: removeConnectionHeaders(headers, connection), contentLength }
 }
 
-/** The same as an object with small names, where something looks for one. */
+/** Headers as an object with lower-case names. */
 export function toHeaderObject(flat: FlatHeaders): Record<string, string> {
   const found: Record<string, string> = {}
   for (let i = 0; i < flat.length; i += 2) found[(flat[i] as string).toLowerCase()] = flat[i + 1] as string

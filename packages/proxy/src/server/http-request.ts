@@ -16,10 +16,10 @@ import {
   UpstreamResponse,
 } from './upstream-response.js'
 
-/** Methods that mean the same however often they arrive. */
+/** The idempotent methods. */
 const IDEMPOTENT_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 
-/** Answers a request in absolute form. */
+/** Handles a request in absolute form. */
 export function handleRequest(
   proxyContext: ProxyHandlerContext,
   req: IncomingMessage,
@@ -50,7 +50,7 @@ export function handleRequest(
   const allowed = targets.allows(target.hostname)
   if (allowed === true) proceed()
   else if (allowed === false) reject(FORBIDDEN)
-  else void allowed.then((yes) => (yes ? proceed() : reject(FORBIDDEN)))
+  else void allowed.then((isAllowed) => (isAllowed ? proceed() : reject(FORBIDDEN)))
 }
 
 async function forwardRequest(
@@ -68,7 +68,7 @@ async function forwardRequest(
   const guard = guardFor(call)
   const isSmall = !head.isChunked && head.contentLength <= MAX_BUFFERED_BYTES
   if (head.isChunked || head.contentLength > 0) enforceBodyTimeout(req, settings.idleTimeout)
-  // Where the upstream fails, the client's connection must survive to be told.
+  // A failure of the upstream must not destroy the connection of the client, which still gets a response.
   const body = !isSmall
     ? Readable.from(req.iterator({ destroyOnReturn: false }), { objectMode: false })
     : head.contentLength > 0
@@ -98,7 +98,7 @@ async function forwardRequest(
       return sendAttempt(dispatcherFor(proxyContext, attempt), request, requestState, attempt)
     }, options)
     .catch((error: unknown) => error)
-  // A guard that does not know when to stop went on in vain: what counts is what came of the sending.
+  // A guard that ignores `abortOn` starts another attempt, which fails; the outcome of the attempt that was sent counts.
   const outcome = last instanceof AlreadySentError ? (requestState.lastOutcome ?? last) : last
   const response = responseOf(outcome)
   requestState.discardBefore(Number.POSITIVE_INFINITY, response)
@@ -122,20 +122,20 @@ function responseOf(outcome: unknown): UpstreamResponse | undefined {
 const canRepeat = ({ hasIdempotencyKey }: RequestHead, { method }: ProxyCall): boolean =>
   hasIdempotencyKey || IDEMPOTENT_METHODS.has(method)
 
-/** Whether the policy repeats what may do harm. */
+/** Whether the policy retries non-idempotent requests. */
 const retriesNonIdempotent = (
   { settings }: ProxyHandlerContext,
   guard: ProxyGuard,
 ): boolean | PromiseLike<boolean> => guard.retryNonIdempotent?.() ?? settings.retryNonIdempotent
 
-/** A client that stops in the middle of a body is not waited for. */
+/** Closes the connection of a client that stops sending in the middle of a body. */
 function enforceBodyTimeout(req: IncomingMessage, idleTimeout: number): void {
   const { socket } = req
   socket.setTimeout(idleTimeout)
   req.once('end', () => socket.setTimeout(0))
 }
 
-/** A body that is short enough to be kept, so that it can be sent again. */
+/** Reads a small body, so that it can be sent again. */
 function readBody(req: IncomingMessage, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

@@ -18,10 +18,10 @@ interface ParserError extends NodeJS.ErrnoException {
   readonly bytesParsed?: number
 }
 
-/** The codes of errors that say that the client sends nothing more. */
+/** The codes of errors after which the client sends no further bytes. */
 const DISCONNECTED = new Set<string | undefined>(['ECONNRESET', 'HPE_INVALID_EOF_STATE'])
 
-/** The HTTP server of a proxy. It may listen, or be given connections by emitting `connection`. */
+/** Creates the HTTP server of a proxy. It can listen, or receive connections by the event `connection`. */
 export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
   const { maxHeaderSize, idleTimeout, headTimeout, maxConnections } = proxyContext.settings
   const connections = new ClientConnections(maxHeaderSize)
@@ -45,7 +45,7 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
         // Idle connections are closed while the proxy is shutting down.
         if (proxyContext.isClosing) setImmediate(() => server.closeIdleConnections())
       })
-      // A request behind one that closes the connection is not handled: another server may read it as part of that one.
+      // A request behind one that closes the connection is not handled: another server could parse it as part of that one.
       if (!isHandled) return
       if (problem !== undefined || (isChunked && req.httpVersionMinor === 0) || connection.isRecovered)
         connection.closeAfter(res)
@@ -137,7 +137,7 @@ export function createHttpServer(proxyContext: ProxyHandlerContext): Server {
   return server
 }
 
-/** Whether a request is for the proxy itself, and not to be sent on. */
+/** Whether a request is for the proxy itself and is not forwarded. */
 const isForProxyItself = ({ url }: IncomingMessage): boolean => url?.startsWith('/') === true
 
 function toBadRequest(code: string | undefined): { status: number; error: string; message: string } {
@@ -148,7 +148,7 @@ function toBadRequest(code: string | undefined): { status: number; error: string
   return { status: 400, error: 'BAD_REQUEST', message: 'the request is not valid HTTP/1.1' }
 }
 
-/** Lets requests and tunnels end for as long as `timeout` (ms), and ends the rest. */
+/** Waits up to `timeout` milliseconds for requests and tunnels, and closes the others. */
 export async function shutdown(
   proxyContext: ProxyHandlerContext,
   server: Server,
@@ -160,7 +160,7 @@ export async function shutdown(
     proxyContext.onIdle = resolve
     if (proxyContext.connections === 0) resolve()
   })
-  // A server that is given its connections never listened.
+  // The server of a worker does not listen.
   const stopped = server.listening ? new Promise<void>((resolve) => server.close(() => resolve())) : undefined
   server.closeIdleConnections()
   const timer = clock.setTimer(() => {

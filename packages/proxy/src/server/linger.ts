@@ -13,7 +13,7 @@ const ignore = (): void => {}
 export function closeGracefully(socket: Socket): void {
   if (socket.destroyed) return
   if (socket.writable) socket.end()
-  // How long a network takes is real time, whatever clock the policies use.
+  // The network takes real time, so the injected clock is not used.
   const timer = systemClock.setTimer(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => systemClock.clearTimer(timer)).on('error', ignore)
   const destroyWhenSent = (): void => {
@@ -24,7 +24,7 @@ export function closeGracefully(socket: Socket): void {
   else socket.once('end', destroyWhenSent).removeAllListeners('data').on('data', ignore).resume()
 }
 
-/** Has Node's HTTP server, which closes a connection by `destroySoon` after its last response, close this one gracefully. */
+/** Makes the HTTP server of Node, which calls `destroySoon` after the last response, close this connection gracefully. */
 export function lingerAfterResponse(socket: Socket): void {
   socket.destroySoon = () => closeGracefully(socket)
 }

@@ -4,7 +4,7 @@ import { parseDuration, systemClock } from 'holdfast/internal'
 import { createOptionsError } from '../errors.js'
 import { type Resolve, resolveBySystem } from '../targets/target-policy.js'
 
-/** Somebody who may use the proxy. */
+/** A user of the proxy. */
 export interface ProxyUser {
   /** The name, without parameters. */
   readonly name: string
@@ -12,23 +12,23 @@ export interface ProxyUser {
   readonly password: string
 }
 
-/** What a client's user name says about its call, for the strategies `sticky` and `region`. */
+/** The parameters in the user name of a client, for the strategies `sticky` and `region`. */
 export interface ProxyContext {
-  /** Calls of one session stay with one member. */
+  /** Calls of one session use the same member. */
   readonly session?: string
-  /** Where the member should be. */
+  /** The preferred region of the member. */
   readonly region?: string
 }
 
-/** A call that is to run under a guard. */
+/** A call that runs under a guard. */
 export interface ProxyCall {
-  /** A plain request, which is sent and answered, or a tunnel that is to stand. */
+  /** A plain request, or the opening of a tunnel. */
   readonly kind: 'request' | 'tunnel'
   /** The method; CONNECT for a tunnel. */
   readonly method: string
   /** Name and port of the target. */
   readonly host: string
-  /** What the header `x-holdfast-policy` says. */
+  /** The value of the header `x-holdfast-policy`. */
   readonly policy: string | undefined
   /** The name of the user, without parameters, where there are users. */
   readonly user: string | undefined
@@ -36,72 +36,72 @@ export interface ProxyCall {
   readonly context: ProxyContext
 }
 
-/** What runs a call: a guard of `holdfast`, or anything that runs functions in the same way. */
+/** Runs calls: a guard of `holdfast`, or any object with the same method `run`. */
 export interface ProxyGuard {
   /**
-   * Runs a call. For one that may not be sent again once it was, `options.retry.abortOn` has a predicate that is true
-   * from then on, of an error or of an answer.
+   * Runs a call. For a request that must not be sent twice, `options.retry.abortOn` has a predicate that is true for every
+   * error and response after the request was sent.
    */
   run<T>(fn: (attempt: Attempt) => T | PromiseLike<T>, options?: RunOptions): Promise<T>
-  /** Whether methods such as POST may be sent again though they may have arrived. Absent: what the proxy's option says. */
+  /** Whether methods such as POST can be sent again although they may have arrived. The default is the option of the proxy. */
   retryNonIdempotent?(): boolean | PromiseLike<boolean>
 }
 
-/** How one policy retries: what a guard takes, and what is HTTP's own. */
+/** The retry options of a policy: those of a guard, and those of HTTP. */
 export interface ProxyRetryOptions
   extends RetryOptions,
     Pick<FetchRetryOptions, 'retryStatusCodes' | 'retryNonIdempotent'> {}
 
-/** A policy that clients may name: options of a guard, whose retrying knows statuses and methods besides. */
+/** A policy that clients can select: guard options with the retry options of HTTP. */
 export interface ProxyPolicy extends Omit<GuardOptions, 'retry'> {
-  /** When and how often to send again; false: never. */
+  /** The retry options; false disables retries. */
   retry?: ProxyRetryOptions | false | undefined
 }
 
-/** What a forward proxy is made of. */
+/** The options of a forward proxy. */
 export interface ProxyOptions {
-  /** The proxies to rotate over. @defaultValue none: it connects to targets itself */
+  /** The proxies to rotate over. @defaultValue none: the proxy connects to targets directly */
   pool?: Pool<unknown>
-  /** The policy for each id that `x-holdfast-policy` may name. @defaultValue none */
+  /** The policies by the ids of `x-holdfast-policy`. @defaultValue none */
   policies?: Readonly<Record<string, ProxyPolicy>>
-  /** Gives the guard for a call, in place of `policies` and the defaults. It may throw POLICY_NOT_FOUND. */
+  /** Returns the guard of a call instead of `policies` and the defaults. It can throw POLICY_NOT_FOUND. */
   guard?: (call: ProxyCall) => ProxyGuard
-  /** Whether methods such as POST may be sent again though they may have arrived; a policy may say otherwise. @defaultValue false */
+  /** Whether methods such as POST can be sent again although they may have arrived; a policy can override it. @defaultValue false */
   retryNonIdempotent?: boolean
-  /** Where it listens. Anything but loopback needs users. @defaultValue '127.0.0.1' */
+  /** The address to listen on. Any address but loopback requires users. @defaultValue '127.0.0.1' */
   host?: string
-  /** Its port; 0 takes a free one. @defaultValue 8080 */
+  /** The port; 0 selects a free one. @defaultValue 8080 */
   port?: number
-  /** Who may use it; where there are none, everybody who can reach it. @defaultValue none */
+  /** The users of the proxy; without users every client that can connect is allowed. @defaultValue none */
   users?: readonly ProxyUser[]
-  /** Whether private, loopback, link-local and metadata targets may be gone to. @defaultValue false */
+  /** Whether private, loopback, link-local and metadata targets are allowed. @defaultValue false */
   allowPrivateTargets?: boolean
-  /** The ports that CONNECT may open tunnels to, such as [443]; an empty list allows none. @defaultValue any */
+  /** The ports to which CONNECT can open tunnels, such as [443]; an empty list allows none. @defaultValue any */
   connectPorts?: readonly number[]
-  /** How many connections of clients there may be; more are closed at once. @defaultValue 10000 */
+  /** The maximum number of client connections; further ones are closed at once. @defaultValue 10000 */
   maxConnections?: number
-  /** How long a tunnel, a kept connection or a body may be silent. @defaultValue '2m' */
+  /** How long a tunnel, a keep-alive connection or a body can be idle. @defaultValue '2m' */
   idleTimeout?: Duration
-  /** How long a client may take for the head of a request. @defaultValue '10s' */
+  /** How long a client can take to send the head of a request. @defaultValue '10s' */
   headTimeout?: Duration
-  /** How long connecting to a target may take where there is no pool. @defaultValue '10s' */
+  /** How long connecting to a target without a pool can take. @defaultValue '10s' */
   connectTimeout?: Duration
-  /** How long an answer may let wait once the request is sent. @defaultValue '60s' */
+  /** How long the response can take after the request was sent. @defaultValue '60s' */
   responseTimeout?: Duration
-  /** The most bytes in the head of a request or of a response. @defaultValue 65536 */
+  /** The maximum size of the head of a request or a response in bytes. @defaultValue 65536 */
   maxHeaderSize?: number
   /**
-   * How many processes serve connections, for machines with several cores. With 1 it is this process; with more, `resolve`
+   * How many processes serve connections, for machines with several cores. With 1, this process serves them; with more, `resolve`
    * and `clock` cannot be given. @defaultValue 1
    */
   workers?: number
-  /** Resolves names, to all their addresses. @defaultValue the operating system */
+  /** Resolves a name to all its addresses. @defaultValue the resolver of the operating system */
   resolve?: Resolve
-  /** Where it takes its time from. @defaultValue the machine's clock */
+  /** The source of time. @defaultValue the system clock */
   clock?: Clock
 }
 
-/** {@link ProxyOptions} checked and filled in. */
+/** {@link ProxyOptions} with all defaults filled in. */
 export interface ProxySettings
   extends Required<Omit<ProxyOptions, 'pool' | 'guard' | 'connectPorts' | DurationOption>>,
     Pick<ProxyOptions, 'pool' | 'guard' | 'connectPorts'>,
@@ -129,14 +129,14 @@ export const PROXY_DEFAULTS = Object.freeze({
 })
 
 type ProxyOptionRule = readonly [
-  takes: string,
-  fits: (value: unknown) => boolean,
+  expected: string,
+  isValid: (value: unknown) => boolean,
   convert?: (value: never) => unknown,
 ]
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 const integerBetween = (min: number, max: number): ProxyOptionRule => [
-  `a whole number from ${min} to ${max}`,
+  `an integer from ${min} to ${max}`,
   (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
 ]
 const positiveDuration: ProxyOptionRule = [
@@ -158,7 +158,7 @@ const isProxyUser = (user: unknown): boolean => {
   )
 }
 
-/** As many as the file takes. */
+/** The same maximum as in the config file. */
 const MAX_WORKERS = 256
 
 const OPTION_RULES: { readonly [K in keyof ProxyOptions]-?: ProxyOptionRule } = {
@@ -191,13 +191,13 @@ const OPTION_RULES: { readonly [K in keyof ProxyOptions]-?: ProxyOptionRule } = 
   ],
 }
 
-/** A value in an error message. Users are not shown, since they hold passwords. */
-const describe = (name: string, value: unknown): string =>
+/** Formats a value for an error message. Users are not shown, because they contain passwords. */
+const formatOption = (name: string, value: unknown): string =>
   name === 'users' || isObject(value) ? 'another value' : String(value).slice(0, 40)
 
 const LOOPBACK_PATTERN = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/
 
-/** Checks the options of a proxy, or throws INVALID_OPTIONS that lists everything wrong with them. */
+/** Checks the options of a proxy. @throws INVALID_OPTIONS that lists every problem */
 export function parseProxyOptions(input: ProxyOptions): ProxySettings {
   const problems: string[] = []
   const settings = { ...PROXY_DEFAULTS } as Record<string, unknown>
@@ -206,18 +206,18 @@ export function parseProxyOptions(input: ProxyOptions): ProxySettings {
     const rule = Object.hasOwn(OPTION_RULES, name) ? OPTION_RULES[name as keyof ProxyOptions] : undefined
     if (rule === undefined)
       problems.push(`${name}: unknown option, expected one of ${Object.keys(OPTION_RULES).join(', ')}`)
-    else if (!rule[1](value)) problems.push(`${name}: expected ${rule[0]}, got ${describe(name, value)}`)
+    else if (!rule[1](value)) problems.push(`${name}: expected ${rule[0]}, got ${formatOption(name, value)}`)
     else settings[name] = rule[2] === undefined ? value : rule[2](value as never)
   }
   const { host, users } = settings as unknown as ProxySettings
   if (typeof host === 'string' && !LOOPBACK_PATTERN.test(host) && Array.isArray(users) && users.length === 0)
     problems.push(
-      `host: expected a loopback address where there are no users, got ${host}; configure users, or listen on 127.0.0.1`,
+      `host: expected a loopback address without users, got ${host}; configure users, or listen on 127.0.0.1`,
     )
   const { workers, resolve, clock } = settings as unknown as ProxySettings
   if (workers > 1 && (resolve !== PROXY_DEFAULTS.resolve || clock !== PROXY_DEFAULTS.clock))
     problems.push(
-      'workers: expected 1 with resolve or clock, since functions cannot be sent to another process',
+      'workers: expected 1 with resolve or clock, because functions cannot be sent to another process',
     )
   if (problems.length > 0) throw createOptionsError('invalid proxy options', problems)
   return settings as unknown as ProxySettings

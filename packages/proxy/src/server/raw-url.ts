@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 const LF = 10
 
-/** The beginning of a line whose end was not read yet, up to a size. A parser refuses a longer one before it is asked for. */
+/** The beginning of an incomplete line, up to a size. The parser rejects longer lines before they are needed. */
 export class PartialLine {
   private readonly maxBytes: number
   private chunks: Buffer[] = []
@@ -27,14 +27,14 @@ export class PartialLine {
     this.size = 0
   }
 
-  /** The bytes of the line that goes on at `index` of the next chunk, and of all that follows it there. */
+  /** The bytes of the line that contains `index` of the next chunk, and all following bytes of the chunk. */
   joinAt(chunk: Buffer, index: number): Buffer {
     const end = index === 0 ? -1 : chunk.lastIndexOf(LF, index - 1)
     return end < 0 ? Buffer.concat([...this.chunks, chunk]) : chunk.subarray(end + 1)
   }
 }
 
-/** Reads until a line that begins with `start` is complete. Returns more than `maxBytes` where it is not complete by then. */
+/** Reads until a line that begins with `start` is complete, or until there are more than `maxBytes`. */
 export function readLine(socket: Socket, start: Buffer, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -51,15 +51,15 @@ export function readLine(socket: Socket, start: Buffer, maxBytes: number): Promi
   })
 }
 
-/** A request line whose URL has bytes outside ASCII after its host, up to the end of the line. */
+/** Matches a request line whose URL has non-ASCII bytes after its host. */
 const LINE = /^([A-Z-]+ https?:\/\/[\x21-\x7e]+?)([/?][\x21-\x7e\x80-\xff]*)( HTTP\/1\.[01]\r?)$/i
 
 const percentEncode = (character: string): string => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 
 /**
- * The bytes of a request, from the beginning of its first line, with the bytes outside ASCII in its path and query
- * percent-encoded; undefined where that is not what is wrong with it. Node's parser takes no such bytes, and clients send them.
- * No byte of ASCII changes, so that the line ends where it ended.
+ * Percent-encodes the non-ASCII bytes in the path and query of a request, which clients send although the parser of Node
+ * rejects them. `packet` begins with the request line. Returns undefined where the request line has another problem. ASCII
+ * bytes do not change, so the line ends at the same byte.
  */
 export function encodeUrl(packet: Buffer): Buffer | undefined {
   const end = packet.indexOf(LF)

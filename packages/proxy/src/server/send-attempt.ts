@@ -10,63 +10,63 @@ import {
   UpstreamResponse,
 } from './upstream-response.js'
 
-/** What all attempts of one call have in common. */
+/** The state that all attempts of one call share. */
 export class RequestState {
-  /** Whether it may be sent more than once. */
+  /** Whether the request can be sent more than once. */
   readonly isRepeatable: boolean
-  /** Whether a request went out: from then on it may have arrived. */
+  /** Whether the request was sent: from then on it may have arrived. */
   hasSent = false
-  /** What the last attempt came to that sent something. */
+  /** The outcome of the last attempt that sent the request. */
   lastOutcome: unknown = undefined
-  /** Answers that failed, with the number of their attempt. */
-  private readonly failedResponses: { readonly number: number; readonly answer: UpstreamResponse }[] = []
+  /** The responses of failed attempts, with the numbers of the attempts. */
+  private readonly failedResponses: { readonly number: number; readonly response: UpstreamResponse }[] = []
 
-  constructor(repeatable: boolean) {
-    this.isRepeatable = repeatable
+  constructor(isRepeatable: boolean) {
+    this.isRepeatable = isRepeatable
   }
 
-  /** Takes the leave to send. @throws AlreadySent where it was sent and may not be sent again */
+  /** Marks the request as sent. @throws AlreadySentError where it was sent and must not be sent again */
   markSending(): void {
     this.assertSendable()
     this.hasSent = true
   }
 
-  /** @throws AlreadySent where nothing may be sent any more */
+  /** @throws AlreadySentError where the request was sent and must not be sent again */
   assertSendable(): void {
     if (this.hasSent && !this.isRepeatable) throw new AlreadySentError()
   }
 
   keepResponse(number: number, response: UpstreamResponse): void {
-    this.failedResponses.push({ number, answer: response })
+    this.failedResponses.push({ number, response })
   }
 
-  /** Gives up the answers of attempts before this one, but for the one that is wanted. */
-  discardBefore(number: number, wanted?: UpstreamResponse): void {
-    for (const one of this.failedResponses.splice(0))
-      if (one.number >= number) this.failedResponses.push(one)
-      else if (one.answer !== wanted) one.answer.discard()
+  /** Discards the responses of attempts before this one, except the one that is delivered. */
+  discardBefore(number: number, delivered?: UpstreamResponse): void {
+    for (const failed of this.failedResponses.splice(0))
+      if (failed.number >= number) this.failedResponses.push(failed)
+      else if (failed.response !== delivered) failed.response.discard()
   }
 }
 
-/** Statuses below 500 that policies may retry. */
+/** Statuses below 500 that policies can retry. */
 const RETRYABLE_CLIENT_ERRORS = new Set([408, 425, 429])
 
-/** A body that comes in more pieces than this is handed on as it comes: a trickle is not waited for. */
+/** A body with more chunks than this is streamed to the client, so that a slow body does not delay it. */
 const MAX_BUFFERED_CHUNKS = 32
 
-/** A request that was sent must not be sent again. */
+/** The request was sent and must not be sent again. */
 export class AlreadySentError extends TypeError {
   constructor() {
     super('the request was already sent and must not be sent again')
   }
 }
 
-/** What an attempt comes to: an answer, or one to be judged by its status. */
+/** The result of an attempt: a response, or one with an error status that the pool evaluates. */
 export type AttemptResult = UpstreamResponse | StatusResult
 
 /**
- * One attempt at a request. It resolves with an answer below 500; throws those that a policy may retry, whether or not this
- * request may be repeated, because they are failures; and throws what kept it from being answered.
+ * Sends a request once. Resolves with a response below 500. Rejects with responses whose status a policy can retry, even if
+ * this request must not be repeated, because they count as failures, and with errors of the connection.
  */
 export function sendAttempt(
   dispatcher: Dispatcher,
@@ -87,7 +87,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined = undefined
   private response: UpstreamResponse | undefined = undefined
   private isSettled = false
-  /** Of an attempt that is not the engine's. */
+  /** The signal of an attempt that is not an AttemptContext. */
   private signal: AbortSignal | undefined = undefined
   private readonly onSignal = (): void => this.abort(this.signal?.reason)
 
@@ -101,7 +101,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     this.attempt = attempt
     this.resolve = resolve
     this.reject = reject
-    this.follow(attempt)
+    this.listenForAbort(attempt)
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -126,7 +126,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     const { headers, contentLength } = parseResponseHead(statusCode, controller.rawHeaders as Buffer[])
     this.response = new UpstreamResponse(statusCode, statusMessage, headers, controller)
     if (isBodiless(statusCode)) return
-    // What fails is read before it is judged, as far as is sensible, so that its connection can be used again.
+    // A small error response is read completely before it is classified, so that its connection can be reused.
     if (contentLength > MAX_BUFFERED_BYTES || (contentLength < 0 && statusCode < 400))
       this.pauseBody(controller)
   }
@@ -152,7 +152,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     this.fail(error)
   }
 
-  /** Leaves the rest of the body where it is until somebody takes it. */
+  /** Pauses the body until the response is delivered or discarded. */
   private pauseBody(controller: Dispatcher.DispatchController): void {
     controller.pause()
     this.settle()
@@ -163,20 +163,20 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     if (this.isSettled || response === undefined) return
     this.isSettled = true
     const { statusCode } = response
-    if (response.isComplete) this.unfollow()
+    if (response.isComplete) this.stopListening()
     if (statusCode < 400) this.resolve(response)
     else {
       requestState.keepResponse(attempt.number, response)
       const isRetryable = statusCode >= 500 || RETRYABLE_CLIENT_ERRORS.has(statusCode)
-      const ended = isRetryable ? new RetryableStatusError(response) : new StatusResult(response)
-      requestState.lastOutcome = ended
-      if (ended instanceof RetryableStatusError) this.reject(ended)
-      else this.resolve(ended)
+      const result = isRetryable ? new RetryableStatusError(response) : new StatusResult(response)
+      requestState.lastOutcome = result
+      if (result instanceof RetryableStatusError) this.reject(result)
+      else this.resolve(result)
     }
   }
 
-  /** Ends the exchange when the attempt is aborted. An attempt of the engine tells that without a signal, which is slow to make. */
-  private follow(attempt: Attempt): void {
+  /** Aborts the request when the attempt is aborted. An AttemptContext reports it without an AbortSignal, which is slow to create. */
+  private listenForAbort(attempt: Attempt): void {
     if (!(attempt instanceof AttemptContext)) {
       this.signal = attempt.signal
       if (this.signal.aborted) this.abort(this.signal.reason)
@@ -185,7 +185,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     else attempt.onAbort = (reason) => this.abort(reason)
   }
 
-  private unfollow(): void {
+  private stopListening(): void {
     if (this.attempt instanceof AttemptContext) this.attempt.onAbort = undefined
     else this.signal?.removeEventListener('abort', this.onSignal)
   }
@@ -196,7 +196,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
   }
 
   private fail(error: Error): void {
-    this.unfollow()
+    this.stopListening()
     if (this.isSettled) return
     this.isSettled = true
     if (!(error instanceof AlreadySentError)) this.state.lastOutcome = error

@@ -5,24 +5,24 @@ import { authenticate, isErrorResponse } from './authenticate.js'
 import type { ProxyHandlerContext } from './context.js'
 import { BROWSER_HEADERS, NOT_FOUND, sendError, UNAUTHORIZED, UNAUTHORIZED_PAGE } from './error-responses.js'
 
-/** What the proxy says of itself: counts, and nothing that names a proxy, a user or a target. */
+/** The status of the proxy: only counts, without the names of proxies, users or targets. */
 export interface ProxyStatus {
-  /** Plain requests that were let in, tunnels that stood, and what was refused or failed here, since the start. */
+  /** Accepted plain requests, opened tunnels, and rejected or failed ones, since the start. */
   readonly requests: number
   readonly tunnels: number
   readonly refused: number
-  /** Connections of clients that there are now, tunnels among them. */
+  /** Open connections of clients, tunnels included. */
   readonly connections: number
-  /** Tunnels that stand now. */
+  /** Open tunnels. */
   readonly openTunnels: number
-  /** The pool's id and how many of its members are in which state; absent without one. */
+  /** The id of the pool and the number of its members in each state; absent without a pool. */
   readonly pool?: { readonly id: string; readonly members: Readonly<Partial<Record<MemberStatus, number>>> }
 }
 
 export const createStatus = ({ settings, counts, tunnels, connections }: ProxyHandlerContext): ProxyStatus =>
   withPool({ ...counts, connections, openTunnels: tunnels.size }, settings.pool)
 
-/** Adds the state of the pool to what was counted. */
+/** Adds the state of the pool to a status. */
 export function withPool(status: ProxyStatus, pool: Pool | undefined): ProxyStatus {
   if (pool === undefined) return status
   const members: Partial<Record<MemberStatus, number>> = {}
@@ -36,11 +36,11 @@ export function withPool(status: ProxyStatus, pool: Pool | undefined): ProxyStat
 const formatRow = (name: string, value: number | string): string =>
   `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(String(value))}</td></tr>`
 
-/** Answers a request for the proxy itself, to users alone where there are any. */
+/** Answers a request for the proxy itself. With users it requires their credentials. */
 export function answerOwn(proxyContext: ProxyHandlerContext, res: ServerResponse): void {
   const { url, headers, socket } = res.req
-  const admitted = authenticate(proxyContext, headers.authorization ?? headers['proxy-authorization'], socket)
-  if (isErrorResponse(admitted)) sendError(res, admitted === UNAUTHORIZED ? UNAUTHORIZED_PAGE : admitted)
+  const caller = authenticate(proxyContext, headers.authorization ?? headers['proxy-authorization'], socket)
+  if (isErrorResponse(caller)) sendError(res, caller === UNAUTHORIZED ? UNAUTHORIZED_PAGE : caller)
   else if (url === '/' && proxyContext.readStatus !== undefined)
     proxyContext.readStatus().then(
       (status) => respondStatus(status, headers.accept, res),
@@ -50,24 +50,24 @@ export function answerOwn(proxyContext: ProxyHandlerContext, res: ServerResponse
   else sendError(res, NOT_FOUND)
 }
 
-/** Answers `/`: as JSON where that is asked for, else as a page. */
+/** Answers `/` as JSON or as an HTML page, depending on the Accept header. */
 function respondStatus(status: ProxyStatus, accept: string | undefined, res: ServerResponse): void {
-  const json = accept?.includes('application/json') === true
+  const isJson = accept?.includes('application/json') === true
   const { pool, openTunnels, ...counts } = status
   const rows = [
     ...Object.entries({ ...counts, 'open tunnels': openTunnels }).map(([name, value]) =>
       formatRow(name, value),
     ),
     ...(pool === undefined
-      ? [formatRow('pool', 'none: targets are connected to from here')]
+      ? [formatRow('pool', 'none: the proxy connects to targets directly')]
       : [formatRow('pool', pool.id)]),
     ...Object.entries(pool?.members ?? {}).map(([state, count]) => formatRow(`members ${state}`, count)),
   ]
-  const body = json
+  const body = isJson
     ? `${JSON.stringify(status)}\n`
     : `<!doctype html><meta charset="utf-8"><title>Holdfast proxy</title><h1>Holdfast forward proxy</h1><table>${rows.join('')}</table>\n`
   res.writeHead(200, {
-    'content-type': json ? 'application/json' : 'text/html; charset=utf-8',
+    'content-type': isJson ? 'application/json' : 'text/html; charset=utf-8',
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
     ...BROWSER_HEADERS,

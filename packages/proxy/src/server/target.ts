@@ -1,6 +1,6 @@
-/** Where a plain request goes. */
+/** The target of a plain request. */
 export interface RequestTarget {
-  /** Scheme, name and port, as the URL parser writes them. */
+  /** Scheme, name and port, as normalized by the URL parser. */
   readonly origin: string
   /** Name and port. */
   readonly host: string
@@ -8,7 +8,7 @@ export interface RequestTarget {
   readonly hostname: string
 }
 
-/** Authorities that were parsed lately: clients ask the same few servers again and again. */
+/** Recently parsed authorities, because clients repeatedly request the same few servers. */
 const parsedTargets = new Map<string, RequestTarget | undefined>()
 const MAX_PARSED_TARGETS = 1000
 
@@ -29,7 +29,7 @@ function cachedTarget(base: string): RequestTarget | undefined {
 
 const ABSOLUTE_URL_PATTERN = /^(https?:\/\/[^/?#\\\s]+)([^#\\\s]*)/i
 
-/** Takes an absolute URL apart; the path stays as it was written. Undefined where it is none. */
+/** Parses an absolute URL; the path is not normalized. Undefined where the URL is not valid. */
 export function parseAbsolute(url: string): { target: RequestTarget; path: string } | undefined {
   const match = ABSOLUTE_URL_PATTERN.exec(url)
   if (match === null || url.includes('\\')) return undefined
@@ -39,7 +39,7 @@ export function parseAbsolute(url: string): { target: RequestTarget; path: strin
   return { target, path: path.startsWith('/') ? path : `/${path}` }
 }
 
-/** Where a tunnel goes: `host:port`, every spelling of an address understood. Undefined where it is something else. */
+/** Parses the target of a tunnel, `host:port`, in every notation of an address. Undefined where it is not valid. */
 export function parseAuthority(text: string): { hostname: string; host: string; port: number } | undefined {
   const port = Number(/^[^/?#@\\\s]+:(\d{1,5})$/.exec(text)?.[1])
   if (!(port > 0 && port < 65_536)) return undefined

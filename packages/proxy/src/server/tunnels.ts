@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net'
 import type { Clock } from 'holdfast'
 
-/** Two connections that are one to those at their ends. */
+/** A pair of connected sockets. */
 interface Tunnel {
   readonly client: Socket
   readonly upstream: Socket
-  /** How much had come through at the last look. */
+  /** The number of transferred bytes at the last check. */
   lastByteCount: number
 }
 
 const noop = (): void => {}
 
-/** All tunnels that stand, and the clients that wait for one. One timer looks after those that fell silent. */
+/** The open tunnels, and the clients that wait for one. One timer closes idle tunnels. */
 export class TunnelRegistry {
   private readonly tunnels = new Set<Tunnel>()
   private readonly pendingClients = new Set<Socket>()
@@ -29,13 +29,13 @@ export class TunnelRegistry {
     return this.tunnels.size
   }
 
-  /** Remembers a client that waits for its tunnel. */
+  /** Adds a client that waits for its tunnel. */
   addPending(client: Socket): void {
     this.pendingClients.add(client)
     client.once('close', () => this.pendingClients.delete(client))
   }
 
-  /** Joins the two until either is closed. `head` is what the client sent too early. */
+  /** Connects two sockets until one of them is closed. `head` holds the bytes that the client sent before. */
   join(client: Socket, upstream: Socket, head: Buffer): void {
     const tunnel: Tunnel = { client, upstream, lastByteCount: -1 }
     this.pendingClients.delete(client)
@@ -43,15 +43,15 @@ export class TunnelRegistry {
     this.startTimer()
     client.setNoDelay(true)
     if (head.length > 0) upstream.write(head)
-    const leave = (): void => {
+    const onClose = (): void => {
       if (!this.tunnels.delete(tunnel)) return
       if (this.tunnels.size === 0) this.stopTimer()
     }
-    pipeSocket(client, upstream, leave)
-    pipeSocket(upstream, client, leave)
+    pipeSocket(client, upstream, onClose)
+    pipeSocket(upstream, client, onClose)
   }
 
-  /** Resolves when the last has gone. */
+  /** Resolves when no tunnel is open. */
   whenEmpty(): Promise<void> {
     return new Promise((resolve) => {
       if (this.tunnels.size === 0) resolve()
@@ -75,15 +75,15 @@ export class TunnelRegistry {
     }, this.idleTimeout)
   }
 
-  /** Those through which nothing has come since the last look are closed. */
+  /** Closes tunnels without traffic since the last check. */
   private closeIdle(): void {
     for (const tunnel of this.tunnels) {
       const { client, upstream } = tunnel
-      const through = client.bytesRead + upstream.bytesRead
-      if (through === tunnel.lastByteCount) {
+      const byteCount = client.bytesRead + upstream.bytesRead
+      if (byteCount === tunnel.lastByteCount) {
         client.destroy()
         upstream.destroy()
-      } else tunnel.lastByteCount = through
+      } else tunnel.lastByteCount = byteCount
     }
   }
 
@@ -94,8 +94,8 @@ export class TunnelRegistry {
   }
 }
 
-/** Passes on what comes from one side, as fast as the other takes it. */
-function pipeSocket(from: Socket, to: Socket, leave: () => void): void {
+/** Forwards the bytes of one socket to another, with backpressure. */
+function pipeSocket(from: Socket, to: Socket, onClose: () => void): void {
   from.on('data', (chunk) => {
     if (!to.write(chunk)) from.pause()
   })
@@ -103,9 +103,9 @@ function pipeSocket(from: Socket, to: Socket, leave: () => void): void {
   from.on('end', () => to.end())
   from.on('error', noop)
   from.on('close', () => {
-    // What is on its way to the other side still goes there.
+    // Buffered bytes are still sent to the other side.
     to.destroySoon()
-    leave()
+    onClose()
   })
   from.resume()
 }

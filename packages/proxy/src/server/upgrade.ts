@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { destroyOnAbort } from '../connect/connect-socket.js'
 import { ConnectDeadline } from '../connect/tunnel.js'
-import { type Begun, openClientTunnel } from './connect.js'
+import { openClientTunnel, type TunnelResult } from './connect.js'
 import type { ProxyHandlerContext } from './context.js'
 import { parseRequestHead, parseResponseHead } from './headers.js'
 import { closeGracefully } from './linger.js'
@@ -44,7 +44,7 @@ const UPGRADE_HEADERS = ['connection', 'upgrade', 'http2-settings']
  * request is parsed again as an ordinary one, so that only its own body is read as part of it.
  */
 export function removeUpgrade({ method, url, httpVersion, rawHeaders, headers }: IncomingMessage): Buffer {
-  // Headers that Connection names are for this hop alone.
+  // The headers that Connection lists are only for this hop.
   const named = (headers.connection ?? '').toLowerCase().split(',')
   const removed = new Set([...UPGRADE_HEADERS, ...named.map((name) => name.trim())])
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
@@ -62,7 +62,7 @@ async function performHandshake(
   { host }: RequestTarget,
   path: string,
   signal: AbortSignal,
-): Promise<Begun> {
+): Promise<TunnelResult> {
   const deadline = new ConnectDeadline({ connectTimeout: settings.responseTimeout, host }, signal)
   const release = destroyOnAbort(upstream, deadline.signal)
   const { headers } = parseRequestHead(req.rawHeaders)
@@ -81,12 +81,12 @@ async function performHandshake(
       handshake.on('socket', (socket) => socket.resume())
       handshake.on('upgrade', (response: IncomingMessage, _socket: Socket, early: Buffer) => {
         if (early.length > 0) upstream.unshift(early)
-        resolve({ switched: true, told: formatHead(response) })
+        resolve({ hasSwitched: true, head: formatHead(response) })
       })
       handshake.on('response', (response: IncomingMessage) =>
         resolve({
-          switched: false,
-          answer: (client) => forwardResponse(req, response, client, settings.idleTimeout),
+          hasSwitched: false,
+          respond: (client) => forwardResponse(req, response, client, settings.idleTimeout),
         }),
       )
       handshake.end()
@@ -114,7 +114,7 @@ function forwardResponse(
   const res = new ServerResponse(req)
   res.shouldKeepAlive = false
   res.assignSocket(client)
-  // The client may already send data of the other protocol, which is dropped.
+  // The client can already send data of the other protocol, which is dropped.
   client.on('error', () => {}).resume()
   client.setTimeout(idleTimeout, () => client.destroy())
   client.on('close', () => response.destroy())

@@ -3,21 +3,21 @@ import type { Dispatcher } from 'undici'
 import { canRespond } from './error-responses.js'
 import { type FlatHeaders, toHeaderObject } from './headers.js'
 
-/** The most of a body that is read before the answer counts as one, so that a torn one can be asked for again. */
+/** How much of a body is buffered before the response is delivered, so that an incomplete one can be requested again. */
 export const MAX_BUFFERED_BYTES = 65_536
 
 /**
- * An answer to a plain request: its head, and its body as a whole or as it comes. It is either delivered or discarded.
- * It has no property `status`, which would have every answer classified.
+ * The response to a plain request, with a complete or a streamed body. It is either delivered or discarded. It has no
+ * property `status`, because the pool would classify every response with one.
  */
 export class UpstreamResponse {
   readonly statusCode: number
   readonly statusMessage: string
   readonly headers: FlatHeaders
-  /** What was read of the body. */
+  /** The buffered part of the body. */
   chunks: Buffer[] = []
   size = 0
-  /** Whether that is all of it. */
+  /** Whether the body is complete. */
   isComplete = false
   private readonly controller: Dispatcher.DispatchController
   private client: ServerResponse | undefined = undefined
@@ -35,7 +35,7 @@ export class UpstreamResponse {
     this.controller = controller
   }
 
-  /** Takes a part of the body. */
+  /** Buffers a chunk of the body, or writes it to the client. */
   onChunk(chunk: Buffer): void {
     const { client } = this
     if (client === undefined) {
@@ -44,19 +44,19 @@ export class UpstreamResponse {
     } else if (!client.write(chunk)) this.controller.pause()
   }
 
-  /** The body is whole. */
+  /** Marks the body as complete. */
   onEnd(): void {
     this.isComplete = true
     this.client?.end()
   }
 
-  /** The body will never be whole: the client must not take what it has for all. */
+  /** Marks the body as incomplete and aborts the response, so that the client does not consider it complete. */
   onFailure(): void {
     this.isBroken = true
     this.client?.destroy()
   }
 
-  /** Hands the answer to the client. */
+  /** Sends the response to the client. */
   deliver(client: ServerResponse, idleTimeout: number): void {
     const { chunks, controller } = this
     if (this.isBroken || !canRespond(client)) {
@@ -65,12 +65,12 @@ export class UpstreamResponse {
       return
     }
     client.writeHead(this.statusCode, this.statusMessage, this.headers)
-    // A client that does not read must not hold on to it for ever.
+    // A client that does not read must not keep the response forever.
     client.req.socket.setTimeout(idleTimeout)
     if (this.isComplete) {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
       if (body.length > 0) {
-        // As a string the body is joined to the head, and uncorked it leaves at once: one write instead of a list of them.
+        // Node concatenates a string body with the head, and uncorking sends both at once: one write instead of several.
         client.write(body.toString('latin1'), 'latin1')
         client.socket?.uncork()
       }
@@ -80,13 +80,13 @@ export class UpstreamResponse {
     this.client = client
     client.on('drain', () => controller.resume()).on('close', () => this.discard())
     client.flushHeaders()
-    let flows = true
-    for (const chunk of chunks) flows = client.write(chunk)
+    let canContinue = true
+    for (const chunk of chunks) canContinue = client.write(chunk)
     this.chunks = []
-    if (flows) controller.resume()
+    if (canContinue) controller.resume()
   }
 
-  /** Nobody wants it: where something is still to come, the connection is given up. */
+  /** Discards the response. The connection is aborted if the body is not complete. */
   discard(): void {
     if (!this.isComplete && !this.isBroken) this.controller.abort(new Error('the response was discarded'))
     this.isBroken = true
@@ -94,7 +94,7 @@ export class UpstreamResponse {
   }
 }
 
-/** A response that a policy may take for a failure, wherever it is. */
+/** A response status that a policy can treat as a failure, in any process. */
 export class StatusFailure extends Error {
   readonly status: number
   readonly headers: Record<string, string>
@@ -106,7 +106,7 @@ export class StatusFailure extends Error {
   }
 }
 
-/** An answer that a policy may take for a failure. It is delivered where there is no better one in the end. */
+/** A response that a policy can treat as a failure. It is delivered if no attempt succeeds. */
 export class RetryableStatusError extends StatusFailure {
   readonly response: UpstreamResponse
 
@@ -116,7 +116,7 @@ export class RetryableStatusError extends StatusFailure {
   }
 }
 
-/** An answer of 400 and more that is not retried by its status, but may speak of the member. */
+/** A response from 400 that is not retried because of its status, but can be a fault of the member. */
 export class StatusResult {
   readonly status: number
   readonly headers: Record<string, string>

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ProxyContext, ProxyUser } from './options.js'
 
-/** Who calls, and with which parameters. */
+/** The user of a call and the parameters of its name. */
 export interface ProxyCaller {
   readonly user: string | undefined
   readonly context: ProxyContext
@@ -10,12 +10,12 @@ export interface ProxyCaller {
 const NO_CONTEXT: ProxyContext = Object.freeze({})
 const ANONYMOUS_CALLER: ProxyCaller = Object.freeze({ user: undefined, context: NO_CONTEXT })
 
-/** Where a parameter begins. Its value goes on to the next or to the end, so that it may have hyphens. */
+/** Matches the beginning of a parameter. Its value ends at the next parameter or at the end, so it can contain hyphens. */
 const PARAMETER_PATTERN = /-(session|region)-/
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** Reads `-session-X-region-Y`; undefined where it is something else. */
+/** Parses `-session-X-region-Y`; undefined where the text is not valid. */
 function parseParameters(text: string): ProxyContext | undefined {
   if (text === '') return NO_CONTEXT
   const [before, ...parts] = text.split(PARAMETER_PATTERN)
@@ -29,31 +29,31 @@ function parseParameters(text: string): ProxyContext | undefined {
   return context
 }
 
-/** The name and the password in `Basic` credentials; empty where there are none. */
-function decode(authorization: string): readonly [name: string, password: string] {
+/** The name and the password of `Basic` credentials; empty where they are not valid. */
+function decodeBasic(authorization: string): readonly [name: string, password: string] {
   const encoded = /^basic +([a-z0-9+/=_-]+) *$/i.exec(authorization)?.[1]
   const [, name = '', password = ''] =
     encoded === undefined ? [] : (/^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [])
   return [name, password]
 }
 
-/** Lets callers in by Proxy-Authorization, and reads the parameters in their names. */
+/** Authenticates callers by Proxy-Authorization, and parses the parameters in their names. */
 export class UserDirectory {
   private readonly passwords = new Map<string, Buffer>()
   private readonly namesByLength: string[]
 
   constructor(users: readonly ProxyUser[]) {
     for (const { name, password } of users) this.passwords.set(name, sha256(password))
-    // A name may begin like another one: the longer is meant.
+    // A name can be a prefix of another one: the longer name has precedence.
     this.namesByLength = [...this.passwords.keys()].sort((a, b) => b.length - a.length)
   }
 
-  /** The caller; undefined where it is not let in. Without users everybody is, whatever the password. */
+  /** The caller; undefined where the credentials are wrong. Without users every caller is accepted. */
   authenticate(authorization: string | undefined): ProxyCaller | undefined {
-    const open = this.passwords.size === 0
-    if (authorization === undefined) return open ? ANONYMOUS_CALLER : undefined
-    const [givenName, password] = decode(authorization)
-    if (open) {
+    const isOpen = this.passwords.size === 0
+    if (authorization === undefined) return isOpen ? ANONYMOUS_CALLER : undefined
+    const [givenName, password] = decodeBasic(authorization)
+    if (isOpen) {
       const at = givenName.search(PARAMETER_PATTERN)
       return {
         user: undefined,
@@ -62,15 +62,15 @@ export class UserDirectory {
     }
     const user = this.find(givenName)
     const context = user === undefined ? undefined : parseParameters(givenName.slice(user.length))
-    // The comparison takes its time whether the name is known or not.
+    // The comparison takes the same time for known and unknown names.
     const expected = user === undefined ? undefined : this.passwords.get(user)
-    const right = timingSafeEqual(sha256(password), expected ?? sha256(''))
-    return right && expected !== undefined && context !== undefined ? { user, context } : undefined
+    const isPasswordRight = timingSafeEqual(sha256(password), expected ?? sha256(''))
+    return isPasswordRight && expected !== undefined && context !== undefined ? { user, context } : undefined
   }
 
-  /** The user whose name is in the credentials, right or wrong; undefined if they name none of them. */
+  /** The user whose name is in the credentials, even if the password is wrong; undefined for an unknown name. */
   userIn(authorization: string): string | undefined {
-    return this.find(decode(authorization)[0])
+    return this.find(decodeBasic(authorization)[0])
   }
 
   private find(input: string): string | undefined {

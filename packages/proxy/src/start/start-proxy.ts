@@ -1,38 +1,38 @@
 import type { AddressInfo, Server } from 'node:net'
 import type { Duration } from 'holdfast'
 import { parseDuration } from 'holdfast/internal'
-import { createHouse } from '../server/context.js'
+import { createHandlerContext } from '../server/context.js'
 import { createHttpServer, shutdown } from '../server/http-server.js'
 import { type ProxyOptions, type ProxySettings, parseProxyOptions } from '../server/options.js'
 import { createStatus, type ProxyStatus } from '../server/status-page.js'
 import { startWorkers } from '../workers/primary.js'
 
-/** A forward proxy that runs. */
+/** A running forward proxy. */
 export interface ProxyServer {
-  /** Where it listens. */
+  /** The address it listens on. */
   readonly host: string
   /** The port it listens on. */
   readonly port: number
-  /** What a client is configured with: `http://host:port`. */
+  /** The URL for the configuration of clients: `http://host:port`. */
   readonly url: string
-  /** How much it has done, and how its pool stands. */
+  /** The counts of the proxy and the status of its pool. */
   status(): ProxyStatus
   /**
-   * Takes no more connections, lets requests and tunnels end for as long as `timeout` (10 s), and ends the rest. A second
-   * call waits for the first.
+   * Accepts no new connections, waits up to `timeout` (10 s) for requests and tunnels, and closes the others. A second call
+   * waits for the first.
    */
   close(options?: { readonly timeout?: Duration }): Promise<void>
 }
 
 /**
  * Starts a forward proxy that sends each request through a member of a pool of proxies. Plain HTTP is retried by the policy;
- * CONNECT goes on to other members until a tunnel stands. Without a pool it connects to targets itself.
+ * CONNECT is tried with other members until a tunnel is open. Without a pool it connects to targets directly.
  *
- * With `workers` above 1 that many processes serve connections; policies, breakers, the pool and sessions stay in this one.
+ * With `workers` above 1, that many processes serve connections; policies, breakers, the pool and sessions stay in this process.
  *
- * It listens on loopback unless there are users, and does not go to private targets unless it may.
+ * Without users it listens only on loopback. Private targets are rejected unless `allowPrivateTargets` is set.
  *
- * @throws INVALID_OPTIONS that lists everything wrong with the options; the error of `listen`, such as EADDRINUSE
+ * @throws INVALID_OPTIONS that lists every problem of the options; the error of `listen`, such as EADDRINUSE
  *
  * @example
  * ```ts
@@ -50,9 +50,9 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
   const settings = parseProxyOptions(options)
   if (settings.workers > 1) {
     const workers = await startWorkers(settings)
-    return runningProxy(settings, workers.server, workers.status, (timeout) => workers.close(timeout))
+    return createProxyServer(settings, workers.server, workers.status, (timeout) => workers.close(timeout))
   }
-  const proxyContext = createHouse(settings)
+  const proxyContext = createHandlerContext(settings)
   const server = createHttpServer(proxyContext)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -61,7 +61,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
       resolve()
     })
   })
-  return runningProxy(
+  return createProxyServer(
     settings,
     server,
     () => createStatus(proxyContext),
@@ -69,11 +69,11 @@ export async function startProxy(options: ProxyOptions = {}): Promise<ProxyServe
   )
 }
 
-function runningProxy(
+function createProxyServer(
   { host }: ProxySettings,
   server: Server,
   status: () => ProxyStatus,
-  end: (timeoutMs: number) => Promise<void>,
+  shutDown: (timeoutMs: number) => Promise<void>,
 ): ProxyServer {
   const { port } = server.address() as AddressInfo
   let closed: Promise<void> | undefined
@@ -83,7 +83,7 @@ function runningProxy(
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     status,
     close({ timeout = '10s' } = {}) {
-      closed ??= end(parseDuration(timeout))
+      closed ??= shutDown(parseDuration(timeout))
       return closed
     },
   }

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Not for the public: this network, private, shared, loopback, link-local (with the metadata services), tests, multicast. */
+/** IPv4 ranges that are not public: this network, private, shared, loopback, link-local (with metadata services), benchmarks, multicast. */
 const PRIVATE_V4_RANGES: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -15,7 +15,7 @@ const PRIVATE_V4_RANGES: readonly (readonly [string, number])[] = [
   ['224.0.0.0', 3],
 ]
 
-/** Unspecified and loopback, local NAT64, Teredo, unique local, link-local, site-local, multicast. */
+/** IPv6 ranges that are not public: unspecified and loopback, local NAT64, Teredo, unique local, link-local, site-local, multicast. */
 const PRIVATE_V6_RANGES: readonly (readonly [string, number])[] = [
   ['::', 127],
   ['64:ff9b:1::', 48],
@@ -30,7 +30,7 @@ const privateRanges = new BlockList()
 for (const [network, prefix] of PRIVATE_V4_RANGES) privateRanges.addSubnet(network, prefix, 'ipv4')
 for (const [network, prefix] of PRIVATE_V6_RANGES) privateRanges.addSubnet(network, prefix, 'ipv6')
 
-/** The first of the groups in which an IPv6 address of this kind holds an IPv4 address. */
+/** The kinds of IPv6 addresses that embed an IPv4 address, with the index of its first group. */
 const EMBEDDED_V4_PATTERNS: readonly (readonly [pattern: RegExp, group: number])[] = [
   [/^0:0:0:0:0:(ffff|0):/, 6], // mapped, compatible
   [/^0:0:0:0:ffff:0:/, 6], // translated
@@ -40,7 +40,7 @@ const EMBEDDED_V4_PATTERNS: readonly (readonly [pattern: RegExp, group: number])
 
 /** The eight groups of an IPv6 address, without leading zeros. */
 function expandV6(address: string): string[] {
-  // The URL parser writes every spelling in one way, a dotted end included.
+  // The URL parser normalizes every notation, including a dotted IPv4 suffix.
   const [head = '', tail] = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1).split('::')
   const left = head === '' ? [] : head.split(':')
   const right = tail === undefined || tail === '' ? [] : tail.split(':')
@@ -50,8 +50,8 @@ function expandV6(address: string): string[] {
 }
 
 /**
- * Whether an address is not for the public: private, loopback, link-local, metadata, multicast or reserved, whichever way it
- * is written, also inside an IPv6 address. What is no address is not.
+ * Whether an address is not public: private, loopback, link-local, metadata, multicast or reserved, in every notation, also
+ * embedded in an IPv6 address. False for a text that is not an address.
  *
  * @example
  * ```ts
@@ -77,12 +77,12 @@ export function isPrivateAddress(address: string): boolean {
   })
 }
 
-/** Names that mean this machine or a metadata service by definition, whatever a resolver here says: one behind us may know. */
+/** Names that denote this machine or a metadata service by definition. The local resolver may not know them, but that of an upstream proxy can. */
 const LOCAL_NAME_PATTERN =
   /^((.+\.)?localhost|(.+\.)?localhost\.localdomain|metadata|metadata\.google\.internal|metadata\.goog|instance-data(\..+)?)\.?$/i
 
 /**
- * Whether a name means this machine, or a metadata service, by definition. No resolver is asked.
+ * Whether a name denotes this machine or a metadata service by definition. It is not resolved.
  *
  * @example
  * ```ts

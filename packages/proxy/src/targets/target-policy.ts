@@ -4,7 +4,7 @@ import type { Clock } from 'holdfast'
 import { systemClock } from 'holdfast/internal'
 import { isLocalName, isPrivateAddress } from './address.js'
 
-/** An address as a resolver gives it. */
+/** An address of a resolver. */
 export interface ResolvedAddress {
   readonly address: string
   readonly family: number
@@ -13,52 +13,52 @@ export interface ResolvedAddress {
 /** Resolves a name to all its addresses. */
 export type Resolve = (name: string) => Promise<readonly ResolvedAddress[]>
 
-/** How long an answer of the resolver is believed, and of how many names. */
+/** How long results of the resolver are cached, and for how many names. */
 const DNS_CACHE_MS = 10_000
 const MAX_CACHED_NAMES = 10_000
 
-/** The operating system's resolver. */
+/** The resolver of the operating system. */
 export const resolveBySystem: Resolve = (name) =>
   new Promise((resolve, reject) =>
     lookupDns(name, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses))),
   )
 
-/** The target is one that this proxy does not go to. As a mistake of the caller's it is not tried again. */
+/** The target is private and not allowed. It is a TypeError, so that it is classified as a programming error and not retried. */
 export class PrivateTargetError extends TypeError {}
 
 interface CachedLookup {
   readonly expiresAt: number
   readonly addresses: Promise<readonly ResolvedAddress[]>
-  /** Set once the name is known to be fine. */
+  /** Set when all addresses of the name are known to be public. */
   isAllowed: boolean
 }
 
-/** What a {@link TargetPolicy} is made of. */
+/** The options of a {@link TargetPolicy}. */
 export interface TargetPolicyOptions {
   /** Whether private, loopback, link-local and metadata targets are allowed. @defaultValue false */
   allowPrivate?: boolean
-  /** Resolves names, to all their addresses. @defaultValue the operating system */
+  /** Resolves a name to all its addresses. @defaultValue the resolver of the operating system */
   resolve?: Resolve
-  /** Where it takes its time from. @defaultValue the machine's clock */
+  /** The source of time. @defaultValue the system clock */
   clock?: Clock
 }
 
 /**
- * The spellings under which a host is checked: as it is, and without final dots. A proxy behind us may drop those, and a
- * resolver here may know only one of the two.
+ * The spellings of a host that are checked: the given one, and the one without final dots. An upstream proxy can drop the
+ * dots, and the local resolver may know only one of the two.
  */
 function hostSpellings(host: string): readonly string[] {
   if (!host.endsWith('.')) return [host]
   const bare = host.replace(/\.+$/, '')
   if (bare === '') return [host]
-  // Without its dots it may be an address, in any of the ways to write one.
+  // Without its dots the name can be an address in any notation.
   const url = `http://${bare}`
   return [host, URL.canParse(url) ? new URL(url).hostname : bare]
 }
 
 /**
- * Decides which targets are allowed: those at public addresses, unless private ones are allowed too. Names are resolved, and
- * answers are remembered for ten seconds.
+ * Decides which targets are allowed: those with public addresses, unless private ones are allowed too. Names are resolved, and
+ * results are cached for ten seconds.
  *
  * @example
  * ```ts
@@ -87,8 +87,8 @@ export class TargetPolicy {
   }
 
   /**
-   * Whether a host, as the URL parser writes it, is allowed; a promise where it has to be resolved first. A name that does
-   * not resolve is allowed: a proxy behind us may know it, and without one the connection fails.
+   * Whether a host, as normalized by the URL parser, is allowed; a promise where it has to be resolved first. A name that
+   * does not resolve is allowed: an upstream proxy may know it, and without one the connection fails.
    */
   allows(hostname: string): boolean | Promise<boolean> {
     if (this.allowPrivate) return true
@@ -105,20 +105,20 @@ export class TargetPolicy {
   }
 
   /**
-   * Resolves for a connection that is made from here. It fails where any address is private, so that a name cannot be turned
-   * round between the check and the connection.
+   * Resolves the name of a direct connection. It fails where any address is private, so that the result of DNS cannot change
+   * between the check and the connection.
    */
-  readonly lookup: LookupFunction = (hostname, options, hand) => {
+  readonly lookup: LookupFunction = (hostname, options, callback) => {
     this.cachedLookup(hostname).addresses.then(
       (addresses) => {
         const first = addresses[0]
-        if (first === undefined) hand(createNotFoundError(hostname), '', 0)
+        if (first === undefined) callback(createNotFoundError(hostname), '', 0)
         else if (!this.allowPrivate && !areAllPublic(addresses))
-          hand(new PrivateTargetError(`${hostname} is at a private address`), '', 0)
-        else if (options.all === true) hand(null, [...addresses])
-        else hand(null, first.address, first.family)
+          callback(new PrivateTargetError(`${hostname} has a private address`), '', 0)
+        else if (options.all === true) callback(null, [...addresses])
+        else callback(null, first.address, first.family)
       },
-      (error: NodeJS.ErrnoException) => hand(error, '', 0),
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
     )
   }
 
@@ -127,7 +127,7 @@ export class TargetPolicy {
     const now = clock.now()
     const found = cache.get(name)
     if (found !== undefined && found.expiresAt > now) return found
-    // In order of their making: the oldest go first.
+    // The map is ordered by age: the oldest entries are removed first.
     cache.delete(name)
     for (const [old, { expiresAt }] of cache) {
       if (expiresAt > now && cache.size < MAX_CACHED_NAMES) break

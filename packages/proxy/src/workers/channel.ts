@@ -14,7 +14,7 @@ export interface ChannelEnd {
 
 const ignore = (): void => {}
 
-/** Sends messages in order. Those of one turn of the event loop go in one write, since each write costs a system call on both sides. */
+/** Sends messages in order. Those of one turn of the event loop go in one write, because each write costs a system call on both sides. */
 export class Channel<M> {
   private readonly end: ChannelEnd
   private waiting: M[] = []

@@ -27,14 +27,14 @@ const RESTART_DELAY_MS = 1000
 const MAX_RESTART_DELAY_MS = 30_000
 /** A worker that ends later than this after its start did not fail in a row with the one before it. */
 const STABLE_AFTER_MS = 10_000
-/** How long a worker may take to exit after the timeout of `close`, before it is killed. */
+/** How long a worker can take to exit after the timeout of `close` before it is killed. */
 const EXIT_GRACE_MS = 2000
 
-/** How long after its start a worker is replaced, by how many in a row have failed. */
+/** How long after its start a worker is replaced, by the number of consecutive failures. */
 const restartDelay = (failures: number): number =>
   failures === 0 ? 0 : Math.min(MAX_RESTART_DELAY_MS, RESTART_DELAY_MS * 2 ** (failures - 1))
 
-/** The program of a worker, as it is shipped. */
+/** The path of the program of a worker. */
 const findProgram = (): string => createRequire(import.meta.url).resolve('@holdfast/proxy/worker')
 
 /** The worker processes of one proxy. */
@@ -48,7 +48,7 @@ export interface Workers {
 const NO_COUNTS: WorkerCounts = { requests: 0, tunnels: 0, refused: 0, closed: 0, openTunnels: 0 }
 
 /**
- * Starts the workers of a proxy. They read requests and make attempts; this process accepts connections, hands them out in turn,
+ * Starts the workers of a proxy. They read requests and make attempts; this process accepts connections, distributes them,
  * and runs every call under its one guard, so that breakers, the pool, limits and records are those of one process.
  */
 export async function startWorkers(settings: ProxySettings): Promise<Workers> {
@@ -69,7 +69,7 @@ class Primary implements Workers {
   private readonly workers = new Set<WorkerProcess>()
   /** The counts of workers that have exited. */
   private past: ProxyCounts = { requests: 0, tunnels: 0, refused: 0 }
-  /** Connections that came while no worker was ready. */
+  /** Connections that arrived while no worker was ready. */
   private readonly waiting = new Set<Socket>()
   private isClosing = false
   /** Whether it was reported that workers fail to start. Reset when one is ready. */
@@ -111,12 +111,12 @@ class Primary implements Workers {
     this.isClosing = true
     for (const timer of this.restarts) clock.clearTimer(timer)
     for (const socket of this.waiting) socket.destroy()
-    // The connections that were handed over are closed by the workers.
+    // The workers close the connections that were sent to them.
     if (this.server.listening) this.server.close()
     await Promise.all([...this.workers].map((worker) => worker.close(timeoutMs)))
   }
 
-  /** Sends the other workers which credentials were right or wrong. */
+  /** Sends the result of an authentication to the other workers. */
   share(from: WorkerProcess, message: WorkerMessage & { type: 'credentials' }): void {
     for (const worker of this.workers) if (worker !== from) worker.channel.send(message)
   }
@@ -141,14 +141,14 @@ class Primary implements Workers {
     else least.acceptSocket(socket)
   }
 
-  /** Keeps a connection until a worker is ready, for as long as a client may take for the head of a request. */
+  /** Keeps a connection until a worker is ready, up to the timeout of a request head. */
   private hold(socket: Socket): void {
     this.waiting.add(socket)
     socket.once('close', () => this.waiting.delete(socket))
     socket.setTimeout(this.settings.headTimeout, () => socket.destroy())
   }
 
-  /** Hands out the connections that came while no worker was ready. */
+  /** Distributes the connections that arrived while no worker was ready. */
   private acceptWaiting(): void {
     for (const socket of this.waiting) {
       this.waiting.delete(socket)
@@ -158,8 +158,8 @@ class Primary implements Workers {
   }
 
   /**
-   * Starts a worker; `failures` of those in its place before it failed in a row. Rejects where it cannot be started, unless it
-   * replaces another one: then the next start is scheduled.
+   * Starts a worker; `failures` is the number of consecutive failures of its predecessors. Rejects where it cannot be
+   * started, unless it replaces another one: then the next start is scheduled.
    */
   private async add(failures = 0, isReplacement = false): Promise<void> {
     const startedAt = this.settings.clock.now()
@@ -210,16 +210,16 @@ class Primary implements Workers {
   }
 }
 
-/** The primary's side of a worker process. */
+/** A worker process, as the primary sees it. */
 class WorkerProcess {
   readonly channel: Channel<PrimaryMessage>
   readonly pid: number | undefined
-  /** Resolves when it takes connections; rejects where it ends before that. */
+  /** Resolves when the worker accepts connections; rejects where it exits before that. */
   readonly ready: Promise<void>
   isReady = false
   counts: WorkerCounts = NO_COUNTS
-  /** How many connections were handed to it. */
-  private taken = 0
+  /** How many connections were sent to it. */
+  private sentConnections = 0
   private readonly child: ChildProcess
   private readonly primary: Primary
   /** Resolves with how the process ended. */
@@ -227,7 +227,7 @@ class WorkerProcess {
   private readonly calls = new Map<number, RemoteCall>()
   private onReady = (): void => {}
 
-  /** @throws where the system cannot start another process */
+  /** @throws where the system cannot start a process */
   constructor(primary: Primary, onExit: (reason: string) => void) {
     this.primary = primary
     this.child = fork(findProgram(), { execArgv: [] })
@@ -237,7 +237,7 @@ class WorkerProcess {
       this.child.once('exit', (code, signal) =>
         resolve(signal === null ? `exited with code ${code}` : `was killed by ${signal}`),
       )
-      // A process that cannot be started has no id and never exits. Other errors, as of a message, do not end it.
+      // A process that cannot be started has no id and never exits. Other errors, such as of a message, do not end it.
       this.child.on('error', ({ message }) => this.pid === undefined && resolve(message))
     })
     this.ready = new Promise((resolve, reject) => {
@@ -260,15 +260,15 @@ class WorkerProcess {
 
   /** How many of its connections are open. */
   get connections(): number {
-    return this.taken - this.counts.closed
+    return this.sentConnections - this.counts.closed
   }
 
-  /** Hands a connection over. */
+  /** Sends a connection to the worker. */
   acceptSocket(socket: Socket): void {
-    this.taken++
+    this.sentConnections++
     this.child.send(CONNECTION, socket, { keepOpen: false }, (error) => {
       if (error === null) return
-      this.taken--
+      this.sentConnections--
       socket.destroy()
     })
   }
@@ -314,7 +314,7 @@ class WorkerProcess {
     }
   }
 
-  /** Answers whether a non-idempotent request may be repeated. An invalid call is reported when it runs. */
+  /** Answers whether a non-idempotent request can be repeated. An invalid call is reported when it runs. */
   private async answerRepeats(id: number, call: ProxyCall): Promise<void> {
     const { guardFor, settings } = this.primary
     let value: boolean = settings.retryNonIdempotent
@@ -376,8 +376,8 @@ class RemoteCall {
     }
   }
 
-  cancel(why: string): void {
-    this.controller.abort(new HoldfastError('CANCELLED', why))
+  cancel(reason: string): void {
+    this.controller.abort(new HoldfastError('CANCELLED', reason))
   }
 
   private attempt(attempt: Attempt): Promise<object> {

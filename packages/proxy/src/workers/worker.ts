@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net'
 import { CredentialThrottle, systemClock } from 'holdfast/internal'
-import { createHouse, type ProxyHandlerContext } from '../server/context.js'
+import { createHandlerContext, type ProxyHandlerContext } from '../server/context.js'
 import { createHttpServer, shutdown } from '../server/http-server.js'
 import type { ProxyStatus } from '../server/status-page.js'
 import { resolveBySystem } from '../targets/target-policy.js'
@@ -49,14 +49,14 @@ class SharedThrottle {
   }
 }
 
-/** Serves the connections that the primary hands over. */
+/** Serves the connections that the primary sends. */
 class Worker {
   private readonly channel = new Channel<WorkerMessage>(process as ChannelEnd)
   private readonly guards = new RemoteGuards(this.channel)
   private readonly throttle = new SharedThrottle(this.channel)
   private readonly statusRequests = new Map<number, (status: ProxyStatus) => void>()
   private statusId = 0
-  private house: ProxyHandlerContext | undefined
+  private handlerContext: ProxyHandlerContext | undefined
   private server: ReturnType<typeof createHttpServer> | undefined
   private closed = 0
   private reported = ''
@@ -71,9 +71,9 @@ class Worker {
     } else this.guards.handle(message)
   }
 
-  /** Takes a connection. */
+  /** Accepts a connection. */
   accept(socket: Socket): void {
-    // As Node's HTTP server sets it for its own sockets.
+    // The HTTP server of Node sets the same for its own sockets.
     socket.allowHalfOpen = true
     socket.setNoDelay(true)
     socket.once('close', () => this.disconnect())
@@ -81,7 +81,7 @@ class Worker {
     socket.resume()
   }
 
-  /** A connection that was handed over is closed. */
+  /** Counts a connection that is closed. */
   disconnect(): void {
     this.closed++
     this.report()
@@ -89,12 +89,12 @@ class Worker {
 
   private start(settings: WorkerSettings): void {
     const complete = { ...settings, policies: {}, clock: systemClock, resolve: resolveBySystem }
-    this.house = createHouse(complete, {
+    this.handlerContext = createHandlerContext(complete, {
       guardFor: (call) => this.guards.create(call),
       throttle: this.throttle,
       readStatus: () => this.readStatus(),
     })
-    this.server = createHttpServer(this.house)
+    this.server = createHttpServer(this.handlerContext)
     // The server never listens, but Node checks the timeouts of connections only after this event.
     this.server.emit('listening')
     this.channel.send({ type: 'ready' })
@@ -116,8 +116,8 @@ class Worker {
   }
 
   private report(): void {
-    if (this.house === undefined) return
-    const { counts, tunnels } = this.house
+    if (this.handlerContext === undefined) return
+    const { counts, tunnels } = this.handlerContext
     const now = { ...counts, closed: this.closed, openTunnels: tunnels.size }
     const text = JSON.stringify(now)
     if (text === this.reported) return
@@ -126,8 +126,8 @@ class Worker {
   }
 
   private async close(timeout: number): Promise<void> {
-    if (this.house !== undefined && this.server !== undefined)
-      await shutdown(this.house, this.server, timeout)
+    if (this.handlerContext !== undefined && this.server !== undefined)
+      await shutdown(this.handlerContext, this.server, timeout)
     this.report()
     setImmediate(() => setImmediate(() => process.exit(0)))
   }
@@ -136,10 +136,10 @@ class Worker {
 const worker = new Worker()
 process.on('message', (message, socket) => {
   if (message === CONNECTION) {
-    // The client disconnected while its connection was handed over.
+    // The client disconnected while its connection was sent to this worker.
     if (socket === undefined) worker.disconnect()
     else worker.accept(socket as Socket)
-  } else for (const one of message as unknown as PrimaryMessage[]) worker.handle(one)
+  } else for (const primaryMessage of message as unknown as PrimaryMessage[]) worker.handle(primaryMessage)
 })
 // A terminal signals every process of its group; workers end when the primary closes them.
 process.on('SIGINT', () => {})
