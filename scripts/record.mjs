@@ -20,8 +20,8 @@ const VIEWS = /** @type {const} */ ([
   ['dead-letters', '/dead-letters', 'page-3'],
   ['errors', '/errors', 'Context'],
   ['audit', '/audit', 'the provider asked for it'],
-  ['nodes', '/nodes', 'this one'],
-  ['settings', '/settings?operation=fetch', 'Configuration in force'],
+  ['nodes', '/nodes', 'this node'],
+  ['settings', '/settings?operation=fetch', 'Active configuration'],
 ])
 
 const browser = await launch()

@@ -1,13 +1,13 @@
 import { systemClock } from 'holdfast/internal'
 
-// The browser's own things under names of ours: a bare `name` or `status` would be one of its globals by accident.
+// Globals of the browser under explicit names, because a bare `name` or `status` would refer to a global by accident.
 export const { document: page, history: past, location: place, matchMedia } = globalThis
 
-/** Kept while the tab is open, and not longer. */
+/** Storage that lasts as long as the tab. */
 export const tabStorage = globalThis.sessionStorage
 
-/** Kept on this machine. */
+/** Storage that lasts on this machine. */
 export const localStore = globalThis.localStorage
 
-/** Where time comes from. */
+/** The source of time. */
 export const clock = systemClock

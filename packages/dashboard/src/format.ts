@@ -9,14 +9,14 @@ export const formatCount = (value: number): string => integerFormat.format(value
 export const formatPlural = (value: number, one: string, more: string): string =>
   `${formatCount(value)} ${value === 1 ? one : more}`
 
-/** A share of 1 as `98.4 %`; never 100 % where something is missing, and never 0 % where something is there. */
+/** A fraction as `98.4 %`; never rounded to 100 % or 0 %. */
 export function formatPercent(share: number): string {
   if (share > 0 && share < 0.001) return '< 0.1 %'
   if (share < 1 && share > 0.999) return '> 99.9 %'
   return `${decimalFormat.format(share * 100)} %`
 }
 
-/** Seconds as people say them: `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+/** Seconds with suitable units: `250 ms`, `1.5 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
 export function formatDuration(seconds: number): string {
   if (seconds === 0) return '0 s'
   if (seconds < 0.001) return '< 1 ms'
@@ -33,17 +33,17 @@ export function formatDuration(seconds: number): string {
   return two(86_400, 'd', 3600, 'h')
 }
 
-/** A point in time as seen from another, both in milliseconds: `12 s ago`, `in 3 min`, `now`. */
+/** A time relative to another, both in milliseconds: `12 s ago`, `in 3 min`, `now`. */
 export function formatRelative(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1000)
   if (Math.abs(seconds) < 2) return 'now'
   const size = Math.abs(seconds)
   const coarse = size < 60 ? size : size < 3600 ? size - (size % 60) : size - (size % 3600)
-  const said = size >= 86_400 ? `${Math.floor(size / 86_400)} d` : formatDuration(coarse)
-  return seconds < 0 ? `${said} ago` : `in ${said}`
+  const text = size >= 86_400 ? `${Math.floor(size / 86_400)} d` : formatDuration(coarse)
+  return seconds < 0 ? `${text} ago` : `in ${text}`
 }
 
-/** A point in time to the second, in the reader's time zone. */
+/** A time to the second, in the time zone of the user. */
 export const formatExactTime = (at: number): string => dateTimeFormat.format(at)
 
 /** `half_open` as `half open`. */

@@ -1,6 +1,6 @@
 /**
- * A browser may name a language that `Intl` does not take: one started without a locale says `en-US@posix`. What the page
- * is drawn with asks `Intl` for the browser's language as it loads, so this is loaded before it.
+ * A browser can have a language that `Intl` rejects: one that is started without a locale has `en-US@posix`. The chart
+ * library passes the language of the browser to `Intl` when it loads, so this module is loaded before it.
  */
 try {
   Intl.getCanonicalLocales(globalThis.navigator.language)

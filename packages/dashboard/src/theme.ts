@@ -8,23 +8,23 @@ const THEME_STORAGE_KEY = 'holdfast.theme'
 
 const storedTheme = localStore.getItem(THEME_STORAGE_KEY)
 
-/** What the reader wishes. */
+/** The theme that the user selected. */
 export const theme = signal<Theme>(THEMES.find((one) => one === storedTheme) ?? 'system')
 
 const darkQuery = matchMedia.call(globalThis, '(prefers-color-scheme: dark)')
 
-/** What that comes to. Charts read it, because they cannot read style sheets. */
+/** The resulting theme. Charts use it, because they cannot read style sheets. */
 export const effectiveTheme = signal<'light' | 'dark'>('light')
 
 export function startTheme(): void {
-  const follow = (): void => {
-    const wish = theme.value
-    effectiveTheme.value = wish === 'system' ? (darkQuery.matches ? 'dark' : 'light') : wish
+  const applyTheme = (): void => {
+    const selected = theme.value
+    effectiveTheme.value = selected === 'system' ? (darkQuery.matches ? 'dark' : 'light') : selected
     page.documentElement.dataset['theme'] = effectiveTheme.peek()
   }
-  darkQuery.addEventListener('change', follow)
+  darkQuery.addEventListener('change', applyTheme)
   effect(() => {
-    follow()
+    applyTheme()
     localStore.setItem(THEME_STORAGE_KEY, theme.value)
   })
 }

@@ -7,15 +7,15 @@ import { built } from './test-server.mjs'
 /** All that a first visit loads, gzipped. */
 const LIMIT = 120_000
 
-describe('what is shipped', () => {
-  it('is small', () => {
+describe('the built dashboard', () => {
+  it('is within its size limit', () => {
     const files = readdirSync(built, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
     const sizes = files.map((file) => gzipSync(readFileSync(join(file.parentPath, file.name))).length)
     expect(files.length).toBeGreaterThanOrEqual(3)
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(LIMIT)
   })
 
-  it('has no script of its own in the page, and nothing from elsewhere', () => {
+  it('has no inline script and no external resources', () => {
     const html = readFileSync(join(built, 'index.html'), 'utf8')
     expect(html).not.toMatch(/<script(?![^>]*\bsrc="\/)/)
     expect(html).not.toMatch(/\b(src|href)="(?!\/)/)

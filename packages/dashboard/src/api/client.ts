@@ -1,7 +1,7 @@
 import { type UrlQuery, urlFor } from '../route.js'
 import { onTokenRejected, token } from './token.js'
 
-/** A refusal of the server's, in its own words. */
+/** An error response of the server. */
 export class ApiClientError extends Error {
   readonly status: number
   readonly code: string
@@ -18,7 +18,7 @@ export class ApiClientError extends Error {
 export interface ApiRequestOptions {
   query?: UrlQuery
   body?: unknown
-  /** Why, for the audit trail. */
+  /** The reason for the audit trail. */
   reason?: string | undefined
   headers?: Record<string, string>
   signal?: AbortSignal
@@ -26,7 +26,7 @@ export interface ApiRequestOptions {
 
 type HttpMethod = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
-/** Asks the server, with the tab's token where there is one, and hands over the answer as it comes. */
+/** Sends a request with the token of the tab, if there is one. @throws ApiClientError for an error response */
 export async function sendRequest(
   method: HttpMethod,
   path: string,
@@ -48,14 +48,18 @@ export async function sendRequest(
     })
   } catch (error) {
     if (signal?.aborted === true) throw error
-    throw new ApiClientError(0, 'UNREACHABLE', 'The server cannot be reached. It is tried again by itself.')
+    throw new ApiClientError(
+      0,
+      'UNREACHABLE',
+      'The server cannot be reached. The page reconnects automatically.',
+    )
   }
   if (response.ok) return response
   if (response.status === 401 && currentToken === token.peek()) onTokenRejected(currentToken !== undefined)
   throw await parseError(response)
 }
 
-/** The same, for answers in JSON. An answer without a body is undefined. */
+/** Sends a request and parses the JSON of its response; undefined for a response without a body. */
 export async function callApi<T>(
   method: HttpMethod,
   path: string,
@@ -71,27 +75,27 @@ export const getJson = <T>(
   signal?: AbortSignal,
 ): Promise<T> => callApi<T>('GET', path, { ...(query && { query }), ...(signal && { signal }) })
 
-/** Headers hold Latin letters alone: what is beyond them is shown as a question mark rather than refused. */
+/** Headers are Latin-1. Other characters are replaced by a question mark, because the browser would reject them. */
 const encodeHeader = (text: string): string => text.replace(/[^\x20-\x7e\xa0-\xff]/g, '?').trim()
 
-async function parseError(answer: Response): Promise<ApiClientError> {
+async function parseError(response: Response): Promise<ApiClientError> {
   try {
-    const { error, message, details } = (await answer.json()) as {
+    const { error, message, details } = (await response.json()) as {
       error: string
       message: string
       details?: unknown[]
     }
-    return new ApiClientError(answer.status, error, message, details)
+    return new ApiClientError(response.status, error, message, details)
   } catch {
     return new ApiClientError(
-      answer.status,
+      response.status,
       'UNREADABLE',
-      `The server answered ${answer.status} without a reason.`,
+      `The server responded with status ${response.status} and no error message.`,
     )
   }
 }
 
-/** Every item of a list, a page at a time. */
+/** All items of a list, page by page. */
 export async function* fetchPages<T>(
   path: string,
   query: UrlQuery = {},

@@ -2,12 +2,12 @@ import { signal } from '@preact/signals'
 
 export type ConnectionState =
   | { state: 'connecting' | 'live' }
-  | { state: 'lost'; since: number; again: number }
+  | { state: 'lost'; since: number; reconnectAt: number }
 
-/** How the page stands with the server. */
+/** The connection of the page to the server. */
 export const connection = signal<ConnectionState>({ state: 'connecting' })
 
-/** Grows each time a lost connection is found again: what is shown is loaded anew then. */
+/** Increases with each recovered connection; queries depend on it and are loaded again. */
 export const recoveries = signal(0)
 
 export function markConnected(): void {

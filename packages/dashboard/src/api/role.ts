@@ -1,25 +1,15 @@
+import { hasRole as includesRole, type Role, type WireAccess } from '@holdfast/server/internal'
 import { signal } from '@preact/signals'
 import { getJson } from './client.js'
 
-const ROLES = ['viewer', 'operator', 'admin'] as const
-export type Role = (typeof ROLES)[number]
+/** The caller; undefined until it is loaded. */
+export const access = signal<WireAccess | undefined>(undefined)
 
-/** Who the caller is to the server. */
-interface Access {
-  readonly name: string
-  readonly role: Role
-  /** Whether it is a token that lets the caller in. */
-  readonly token: boolean
-}
-
-/** Undefined until it is known. */
-export const access = signal<Access | undefined>(undefined)
-
-/** Whether the caller's role suffices. Read while rendering, it follows the role. */
+/** Whether the role of the caller includes `required`. A component that calls it while rendering follows changes of the role. */
 export const hasRole = (required: Role): boolean =>
-  access.value !== undefined && ROLES.indexOf(access.value.role) >= ROLES.indexOf(required)
+  access.value !== undefined && includesRole(access.value.role, required)
 
-/** Asks who the caller is. With another token it is not known until the answer is there. */
+/** Loads the caller and its role. */
 export async function loadAccess(signal: AbortSignal): Promise<void> {
-  access.value = await getJson<Access>('/access', {}, signal)
+  access.value = await getJson<WireAccess>('/access', {}, signal)
 }

@@ -3,15 +3,15 @@ import { tabStorage } from '../browser.js'
 
 const TOKEN_STORAGE_KEY = 'holdfast.token'
 
-/** The token of this tab: gone when it is closed. */
+/** The token of this tab. It is deleted when the tab is closed. */
 export const token = signal<string | undefined>(tabStorage.getItem(TOKEN_STORAGE_KEY) ?? undefined)
 
-/** Whether the server asks for one: `wrong` where the one that was shown is not known. */
+/** Whether the server requires a token; `wrong` where the token is not known to the server. */
 export const tokenRequest = signal<'no' | 'missing' | 'wrong'>('no')
 
-/** Called when the server refuses for want of a token. */
-export const onTokenRejected = (shown: boolean): void => {
-  tokenRequest.value = shown ? 'wrong' : 'missing'
+/** Called when the server rejects a request because of its token. */
+export const onTokenRejected = (wasSent: boolean): void => {
+  tokenRequest.value = wasSent ? 'wrong' : 'missing'
 }
 
 export function setToken(value: string): void {

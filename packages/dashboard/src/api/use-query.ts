@@ -12,8 +12,8 @@ export interface QueryResult<T> {
 }
 
 /**
- * Loads something whenever `key` or the token changes, and every so often (ms) where that is wanted. What was loaded
- * before stays until the new is there, so that nothing flickers; a new key starts from nothing.
+ * Loads data whenever `key` or the token changes, and every `every` milliseconds. The previous data stays until the new data
+ * is loaded, so that the page does not flicker; a new key starts without data.
  */
 export function useQuery<T>(
   key: string,
@@ -21,22 +21,22 @@ export function useQuery<T>(
   every?: number,
 ): QueryResult<T> {
   const state = useSignal<{ key: string; data?: T; error?: Error; loading: boolean }>({ key, loading: true })
-  const again = useSignal(0)
+  const reloadCount = useSignal(0)
   const latest = useRef(load)
   latest.current = load
-  // Asked for again while it runs, it runs once more when it is done: events come quicker than answers.
-  const busy = useRef(false)
-  const due = useRef(false)
-  const shown = token.value
+  // A reload during a request is repeated when the request has ended: events can arrive faster than responses.
+  const isBusy = useRef(false)
+  const isReloadDue = useRef(false)
+  const currentToken = token.value
   const recovered = recoveries.value
 
   useEffect(() => {
     const stop = new AbortController()
     let timer: unknown
-    const kept = state.peek()
-    state.value = kept.key === key ? { ...kept, loading: true } : { key, loading: true }
+    const previous = state.peek()
+    state.value = previous.key === key ? { ...previous, loading: true } : { key, loading: true }
     const run = async (): Promise<void> => {
-      busy.current = true
+      isBusy.current = true
       try {
         const data = await latest.current(stop.signal)
         if (!stop.signal.aborted) state.value = { key, data, loading: false }
@@ -51,21 +51,21 @@ export function useQuery<T>(
           }
       }
       if (stop.signal.aborted) return
-      busy.current = false
-      if (due.current) again.value++
+      isBusy.current = false
+      if (isReloadDue.current) reloadCount.value++
       else if (every !== undefined) timer = clock.setTimer(() => void run(), every)
     }
-    due.current = false
+    isReloadDue.current = false
     void run()
     return () => {
       stop.abort()
       clock.clearTimer(timer)
     }
-  }, [key, shown, recovered, again.value, every])
+  }, [key, currentToken, recovered, reloadCount.value, every])
 
   const reload = useCallback(() => {
-    if (busy.current) due.current = true
-    else again.value++
+    if (isBusy.current) isReloadDue.current = true
+    else reloadCount.value++
   }, [])
   const { data, error, loading } = state.value.key === key ? state.value : { loading: true }
   return { data, error, isLoading: loading, reload } as QueryResult<T>

@@ -4,7 +4,7 @@ import type { QueryResult } from '../api/use-query.js'
 import { formatExactTime, formatName, formatRelative } from '../format.js'
 import { now } from '../now.js'
 
-/** A point in time as seen from now, with the exact one on hover. */
+/** A time relative to now, with the exact time as a tooltip. */
 export function Time({ at }: { at: string | number }) {
   const ms = typeof at === 'number' ? at : Date.parse(at)
   return (
@@ -14,7 +14,7 @@ export function Time({ at }: { at: string | number }) {
   )
 }
 
-/** Signs that tell states apart without colour. */
+/** Symbols that distinguish states without colour. */
 const SIGN_BY_STATE: Record<string, string> = {
   closed: '●',
   open: '▲',
@@ -60,7 +60,7 @@ const TONE_BY_STATE: Record<string, 'good' | 'bad' | 'warn' | 'plain'> = {
   circuit_open: 'warn',
 }
 
-/** A state by word, sign and colour. */
+/** A state as a word, a symbol and a colour. */
 export function StateLabel({ of }: { of: string }) {
   return (
     <span class={`state ${TONE_BY_STATE[of] ?? 'plain'}`}>
@@ -69,10 +69,10 @@ export function StateLabel({ of }: { of: string }) {
   )
 }
 
-/** What stands in a cell where there is nothing to say. */
+/** The content of a cell without a value. */
 export const NoValue = () => <span class="none">–</span>
 
-/** What stands where there is nothing, and what to do about it. */
+/** The message of an empty list, with a hint what to do. */
 export function EmptyState({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -90,7 +90,7 @@ export function ErrorMessage({ error }: { error: Error }) {
   )
 }
 
-/** What was loaded; until then, or where it failed, that. */
+/** Shows loaded data, the loading indicator or the error. */
 export function QueryView<T>({
   of,
   children,
@@ -107,7 +107,7 @@ export function QueryView<T>({
   )
 }
 
-/** The head of a view. */
+/** The header of a page. */
 export function PageHead({ title, children }: { title: string; children?: ComponentChildren }) {
   return (
     <header class="head">
@@ -117,7 +117,7 @@ export function PageHead({ title, children }: { title: string; children?: Compon
   )
 }
 
-/** A part of a view under a title of its own. */
+/** A section of a page with a title. */
 export function Panel(props: {
   title: string
   actions?: ComponentChildren
@@ -135,25 +135,25 @@ export function Panel(props: {
   )
 }
 
-/** The head of a column of numbers, which stands where they do. */
+/** The header of a numeric column, aligned like its numbers. */
 export const numericHead = (text: string) => <span class="number">{text}</span>
 
-/** A table that scrolls in itself where it is too wide. */
+/** A table that scrolls horizontally where it is too wide. */
 export function Table(props: {
   label: string
   head: readonly ComponentChildren[]
   children: ComponentChildren
 }) {
   const table = useRef<HTMLTableElement>(null)
-  // Where the screen is narrow a row is a card, and each cell of it says what it is.
+  // On a narrow screen a row is a card, whose cells show the names of their columns.
   useLayoutEffect(() => {
     const [head, ...rows] = table.current?.rows ?? []
-    const names = Array.from(head?.cells ?? [], ({ textContent }) => textContent || 'Choose')
+    const names = Array.from(head?.cells ?? [], ({ textContent }) => textContent || 'Select')
     for (const row of rows)
       for (const [index, cell] of Array.from(row.cells).entries()) cell.dataset['name'] = names[index] ?? ''
   })
   return (
-    // What scrolls must be reachable by keyboard.
+    // A scrollable region must be focusable for keyboard users.
     <div class="scroll" tabIndex={0} role="region" aria-label={props.label}>
       <table ref={table}>
         <thead>
@@ -169,23 +169,23 @@ export function Table(props: {
   )
 }
 
-/** Any value, readable. */
+/** A value as formatted JSON. */
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
-    // What scrolls must be reachable by keyboard.
+    // A scrollable region must be focusable for keyboard users.
     <pre class="json" tabIndex={0} role="region" aria-label={label}>
       {JSON.stringify(value, null, 2)}
     </pre>
   )
 }
 
-/** Values by name, as bars. */
+/** A bar chart of named values. */
 export function Bars(props: {
   label: string
   values: readonly (readonly [string, number])[]
   show: (n: number) => string
 }) {
-  const most = Math.max(...props.values.map(([, value]) => value), 1)
+  const maximum = Math.max(...props.values.map(([, value]) => value), 1)
   return (
     <ul class="bars" aria-label={props.label}>
       {props.values.map(([name, value]) => (
@@ -193,7 +193,7 @@ export function Bars(props: {
           <span class="bar-name">{name}</span>
           <span class="bar-value">{props.show(value)}</span>
           <span class="bar" aria-hidden="true">
-            <span style={{ width: `${(value / most) * 100}%` }} />
+            <span style={{ width: `${(value / maximum) * 100}%` }} />
           </span>
         </li>
       ))}

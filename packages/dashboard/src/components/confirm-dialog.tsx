@@ -2,38 +2,40 @@ import { signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** Something that is done only when it is confirmed. */
+/** An action that requires a confirmation. */
 export interface ConfirmRequest {
   title: string
   text: ComponentChildren
-  /** What the button that does it says. */
+  /** The text of the confirm button. */
   action: string
   isDangerous?: boolean
-  /** Whether a reason is asked for, which goes into the audit trail. @defaultValue true */
+  /** Whether the dialog has a field for the reason in the audit trail. @defaultValue true */
   needsReason?: boolean
   run(reason: string): Promise<unknown>
 }
 
-/** What is asked now, and the how manieth question it is: the end of one must not end the next. */
-const currentRequest = signal<{ asked: ConfirmRequest; turn: number } | undefined>(undefined)
+/** The current request and its number. The number prevents that closing one request closes the next. */
+const currentRequest = signal<{ request: ConfirmRequest; number: number } | undefined>(undefined)
 let requestCount = 0
 
-/** Asks before something is done. */
-export const confirm = (asked: ConfirmRequest): void => {
-  currentRequest.value = { asked, turn: ++requestCount }
+/** Opens the dialog for a request. */
+export const confirm = (request: ConfirmRequest): void => {
+  currentRequest.value = { request, number: ++requestCount }
 }
 
-/** The one dialog that questions are asked in. */
+/** The dialog of the current request. */
 export function ConfirmDialog() {
-  const now = currentRequest.value
-  return now === undefined ? null : <ConfirmForm key={now.turn} asked={now.asked} turn={now.turn} />
+  const current = currentRequest.value
+  return current === undefined ? null : (
+    <ConfirmForm key={current.number} request={current.request} number={current.number} />
+  )
 }
 
-function ConfirmForm({ asked, turn }: { asked: ConfirmRequest; turn: number }) {
+function ConfirmForm({ request, number }: { request: ConfirmRequest; number: number }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const reason = useSignal('')
-  const failed = useSignal('')
-  const busy = useSignal(false)
+  const errorText = useSignal('')
+  const isBusy = useSignal(false)
 
   useEffect(() => {
     const before = globalThis.document.activeElement
@@ -43,29 +45,29 @@ function ConfirmForm({ asked, turn }: { asked: ConfirmRequest; turn: number }) {
     }
   }, [])
 
-  const leave = (): void => {
-    if (currentRequest.peek()?.turn === turn) currentRequest.value = undefined
+  const close = (): void => {
+    if (currentRequest.peek()?.number === number) currentRequest.value = undefined
   }
   const confirm = async (submit: Event): Promise<void> => {
     submit.preventDefault()
-    busy.value = true
-    failed.value = ''
+    isBusy.value = true
+    errorText.value = ''
     try {
-      await asked.run(reason.value.trim())
-      leave()
+      await request.run(reason.value.trim())
+      close()
     } catch (error) {
-      failed.value = (error as Error).message
-      busy.value = false
+      errorText.value = (error as Error).message
+      isBusy.value = false
     }
   }
 
   return (
-    <dialog ref={dialog} aria-labelledby="ask-title" onClose={leave}>
+    <dialog ref={dialog} aria-labelledby="ask-title" onClose={close}>
       <article>
-        <h2 id="ask-title">{asked.title}</h2>
+        <h2 id="ask-title">{request.title}</h2>
         <form onSubmit={(submit) => void confirm(submit)}>
-          <div class="ask-text">{asked.text}</div>
-          {asked.needsReason !== false && (
+          <div class="ask-text">{request.text}</div>
+          {request.needsReason !== false && (
             <label>
               Reason, for the audit trail
               <input
@@ -80,22 +82,22 @@ function ConfirmForm({ asked, turn }: { asked: ConfirmRequest; turn: number }) {
               />
             </label>
           )}
-          {failed.value !== '' && (
+          {errorText.value !== '' && (
             <p class="problem" role="alert">
-              {failed.value}
+              {errorText.value}
             </p>
           )}
           <footer class="actions">
-            <button type="button" class="secondary" onClick={leave}>
+            <button type="button" class="secondary" onClick={close}>
               Cancel
             </button>
             <button
               type="submit"
-              class={asked.isDangerous === true ? 'danger' : ''}
-              aria-busy={busy.value}
-              disabled={busy.value}
+              class={request.isDangerous === true ? 'danger' : ''}
+              aria-busy={isBusy.value}
+              disabled={isBusy.value}
             >
-              {asked.action}
+              {request.action}
             </button>
           </footer>
         </form>

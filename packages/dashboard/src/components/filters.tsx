@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { route, updateQuery } from '../route.js'
 
-/** Fields that narrow a list down. What they hold is in the address. */
+/** The filters of a list. Their values are in the URL. */
 export function Filters({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     <form class="filters" aria-label={label} onSubmit={(submit) => submit.preventDefault()}>

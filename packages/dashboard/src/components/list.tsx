@@ -14,45 +14,45 @@ export interface ListResult<T> extends QueryResult<{ items: T[]; cursor?: string
   readonly isFetching: boolean
 }
 
-/** A stored list, its first page kept fresh; further ones come when they are asked for. */
+/** A paginated list. The first page is refreshed; further pages are loaded on request. */
 export function useList<T>(path: string, query: UrlQuery, every?: number): ListResult<T> {
   const key = `${path} ${JSON.stringify(query)}`
-  const older = useSignal<{ key: string; items: T[]; cursor?: string } | undefined>(undefined)
-  const fetching = useSignal(false)
-  const kept = older.value?.key === key ? older.value : undefined
-  // Where older ones were asked for, the list stands still, so that nothing moves under the reader's hand.
+  const furtherPages = useSignal<{ key: string; items: T[]; cursor?: string } | undefined>(undefined)
+  const isFetching = useSignal(false)
+  const further = furtherPages.value?.key === key ? furtherPages.value : undefined
+  // The list is not refreshed after further pages were loaded, so that rows do not move while the user reads.
   const loaded = useQuery(
     key,
     (signal) => getJson<WirePage<T>>(path, { limit: String(PAGE_SIZE), ...query }, signal),
-    kept === undefined ? every : undefined,
+    further === undefined ? every : undefined,
   )
   const { data } = loaded
-  const cursor = kept === undefined ? data?.cursor : kept.cursor
+  const cursor = further === undefined ? data?.cursor : further.cursor
   const loadMore = (): void => {
-    if (cursor === undefined || fetching.peek()) return
-    fetching.value = true
+    if (cursor === undefined || isFetching.peek()) return
+    isFetching.value = true
     void getJson<WirePage<T>>(path, { limit: String(PAGE_SIZE), ...query, cursor })
       .then((page) => {
-        const items = [...(kept?.items ?? []), ...page.items]
-        older.value = { key, items, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) }
+        const items = [...(further?.items ?? []), ...page.items]
+        furtherPages.value = { key, items, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) }
       })
       .catch(() => undefined)
       .finally(() => {
-        fetching.value = false
+        isFetching.value = false
       })
   }
   const whole = data && {
-    items: kept === undefined ? data.items : [...data.items, ...kept.items],
+    items: further === undefined ? data.items : [...data.items, ...further.items],
     ...(cursor === undefined ? {} : { cursor }),
   }
   const reload = (): void => {
-    older.value = undefined
+    furtherPages.value = undefined
     loaded.reload()
   }
-  return { ...loaded, data: whole, loadMore, reload, isFetching: fetching.value }
+  return { ...loaded, data: whole, loadMore, reload, isFetching: isFetching.value }
 }
 
-/** A list with its beginning, its end and what there is when it is empty. */
+/** Shows a list with its loading state, its error, its empty state and a button for more. */
 export function ListView<T>(props: {
   of: ListResult<T>
   empty: ComponentChildren

@@ -9,7 +9,7 @@ export interface WorkProgress {
   readonly note?: string | undefined
 }
 
-/** How far something is that takes a while. */
+/** The progress of a long operation. */
 export function ProgressPanel({
   work,
   onStop,

@@ -4,7 +4,7 @@ import { clock } from '../browser.js'
 const noticeText = signal('')
 let timer: unknown
 
-/** Says what was done, for a while; screen readers hear it. */
+/** Shows a message for a few seconds; screen readers announce it. */
 export function toast(text: string): void {
   noticeText.value = text
   clock.clearTimer(timer)

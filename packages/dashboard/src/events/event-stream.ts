@@ -1,3 +1,4 @@
+import { waitOrAbort } from '@holdfast/server/internal'
 import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ApiClientError, sendRequest } from '../api/client.js'
@@ -7,16 +8,16 @@ import type { WireEvent } from '../api/types.js'
 import { clock } from '../browser.js'
 import { createMessageParser } from './message-parser.js'
 
-/** How many events are kept for the feed. */
+/** How many events are kept for the live feed. */
 const MAX_RECENT_EVENTS = 200
 
-/** On arrival, so much (ms) of what has just happened is asked for. */
+/** How far back events are loaded when the page opens. */
 const CATCH_UP_MS = 120_000
 
-/** The server gives a sign of life every 15 s: so long (ms) without one, and the line is dead. */
+/** The connection counts as lost after this time without data. The server sends a heartbeat every 15 s. */
 const SILENCE_TIMEOUT_MS = 40_000
 
-/** Waits between attempts to connect, in ms. */
+/** The delays between attempts to reconnect. */
 const RECONNECT_DELAYS_MS = [500, 1000, 2000, 5000]
 
 /** The newest events, newest first. */
@@ -25,7 +26,7 @@ export const recentEvents = signal<readonly WireEvent[]>([])
 type FeedListener = (events: readonly WireEvent[]) => void
 const listeners = new Set<FeedListener>()
 
-/** Tells a view of events, some at a time. */
+/** Calls the listener with batches of new events while the component is mounted. */
 export function useEvents(listener: FeedListener, deps: readonly unknown[] = []): void {
   useEffect(() => {
     listeners.add(listener)
@@ -36,49 +37,40 @@ export function useEvents(listener: FeedListener, deps: readonly unknown[] = [])
 let pendingEvents: WireEvent[] = []
 let flushTimer: unknown
 
-/** Views hear of events four times a second at most, however many there are. */
+/** Collects events and notifies the listeners at most four times a second. */
 function onEvent(event: WireEvent): void {
   pendingEvents.push(event)
   flushTimer ??= clock.setTimer(() => {
     flushTimer = undefined
-    const heard = pendingEvents
+    const events = pendingEvents
     pendingEvents = []
-    recentEvents.value = [...heard.slice(-MAX_RECENT_EVENTS).toReversed(), ...recentEvents.peek()].slice(
+    recentEvents.value = [...events.slice(-MAX_RECENT_EVENTS).toReversed(), ...recentEvents.peek()].slice(
       0,
       MAX_RECENT_EVENTS,
     )
-    for (const listener of listeners) listener(heard)
+    for (const listener of listeners) listener(events)
   }, 250)
 }
 
-const waitOrAbort = (ms: number, stop: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = clock.setTimer(resolve, ms)
-    stop.addEventListener('abort', () => {
-      clock.clearTimer(timer)
-      resolve()
-    })
-  })
-
-/** Reads the stream until it ends, from the event after `last`. */
-async function readStream(last: string, stop: AbortSignal, heard: (id: string) => void): Promise<void> {
-  const quiet = new AbortController()
-  const signal = AbortSignal.any([stop, quiet.signal])
-  let timer = clock.setTimer(() => quiet.abort(), SILENCE_TIMEOUT_MS)
+/** Reads the stream until it ends, beginning after the event `last`. */
+async function readStream(last: string, stop: AbortSignal, onEventId: (id: string) => void): Promise<void> {
+  const silence = new AbortController()
+  const signal = AbortSignal.any([stop, silence.signal])
+  let timer = clock.setTimer(() => silence.abort(), SILENCE_TIMEOUT_MS)
   try {
-    const answer = await sendRequest('GET', '/events', { headers: { 'last-event-id': last }, signal })
-    const cut = createMessageParser()
+    const response = await sendRequest('GET', '/events', { headers: { 'last-event-id': last }, signal })
+    const parseMessages = createMessageParser()
     const decoder = new TextDecoder()
     markConnected()
-    const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     for (;;) {
       const { value, done } = await reader.read()
       if (done) return
       clock.clearTimer(timer)
-      timer = clock.setTimer(() => quiet.abort(), SILENCE_TIMEOUT_MS)
-      for (const { id, data } of cut(decoder.decode(value, { stream: true }))) {
+      timer = clock.setTimer(() => silence.abort(), SILENCE_TIMEOUT_MS)
+      for (const { id, data } of parseMessages(decoder.decode(value, { stream: true }))) {
         onEvent(JSON.parse(data) as WireEvent)
-        if (id !== undefined) heard(id)
+        if (id !== undefined) onEventId(id)
       }
     }
   } finally {
@@ -86,7 +78,7 @@ async function readStream(last: string, stop: AbortSignal, heard: (id: string) =
   }
 }
 
-/** Stays connected. What happens while the line is down is told when it is up again: nothing is missed or told twice. */
+/** Reads the stream and reconnects until it is stopped. After a reconnect it continues with the next event, so no event is missed or repeated. */
 async function stayConnected(stop: AbortSignal): Promise<void> {
   let last = `evt_${clock.wall() - CATCH_UP_MS}_`
   let since: number | undefined
@@ -99,18 +91,18 @@ async function stayConnected(stop: AbortSignal): Promise<void> {
       })
       if (connection.peek().state === 'live') tries = 0
     } catch (error) {
-      // Without a token there is nothing to try again: a new one starts this anew.
+      // Without a valid token a reconnect is useless; a new token starts the stream again.
       if (error instanceof ApiClientError && error.status === 401) return
     }
     if (stop.aborted) return
     since = connection.peek().state === 'live' ? clock.wall() : (since ?? clock.wall())
-    const pause = RECONNECT_DELAYS_MS[Math.min(Math.max(tries, 0), RECONNECT_DELAYS_MS.length - 1)] as number
-    connection.value = { state: 'lost', since, again: clock.wall() + pause }
-    await waitOrAbort(pause, stop)
+    const delay = RECONNECT_DELAYS_MS[Math.min(Math.max(tries, 0), RECONNECT_DELAYS_MS.length - 1)] as number
+    connection.value = { state: 'lost', since, reconnectAt: clock.wall() + delay }
+    await waitOrAbort(clock, delay, stop)
   }
 }
 
-/** Connects, and again with each new token. */
+/** Connects to the event stream, and reconnects with each new token. */
 export function startEventStream(): void {
   effect(() => {
     void token.value

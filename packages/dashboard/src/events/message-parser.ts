@@ -4,7 +4,7 @@ export interface StreamMessage {
   readonly data: string
 }
 
-/** Cuts a stream of text into the messages it carries, however it comes in pieces. Comments and other fields are left out. */
+/** Creates a parser of server-sent events. Chunks can end anywhere; comments and other fields are ignored. */
 export function createMessageParser(): (text: string) => StreamMessage[] {
   let rest = ''
   return (text) => {

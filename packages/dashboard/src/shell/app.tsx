@@ -15,7 +15,7 @@ import { TokenGate } from './token-gate.js'
 /**
  * Makes a link of the menu visible: on a narrow screen the list scrolls sideways, on a short one the menu scrolls down.
  * `scrollIntoView` would do it, but in current browsers it also moves the point from which Tab continues, so that the
- * first Tab on a new page would skip the link to the view and all of the menu up to here.
+ * first Tab on a new page would skip the link to the content and the menu up to this link.
  */
 function scrollMenuTo(link: Element): void {
   const target = link.getBoundingClientRect()
@@ -38,16 +38,16 @@ function Menu({ path }: { path: string }) {
     if (link) scrollMenuTo(link)
   }, [path])
   return (
-    <nav class="menu" aria-label="Views">
+    <nav class="menu" aria-label="Pages">
       <a class="brand" href="/">
         <img src="/icon.svg" alt="" width="22" height="22" />
         Holdfast
       </a>
       <ul ref={list}>
-        {PAGES.map((view) => (
-          <li key={view.path}>
-            <a href={view.path} aria-current={view.path === path ? 'page' : undefined}>
-              {view.title}
+        {PAGES.map((entry) => (
+          <li key={entry.path}>
+            <a href={entry.path} aria-current={entry.path === path ? 'page' : undefined}>
+              {entry.title}
             </a>
           </li>
         ))}
@@ -55,7 +55,7 @@ function Menu({ path }: { path: string }) {
       <p class="who">
         <ConnectionIndicator />
         {access.value !== undefined && (
-          <span class="role" title={access.value.token ? `as ${access.value.name}` : 'no token is needed'}>
+          <span class="role" title={access.value.token ? `as ${access.value.name}` : 'no token is required'}>
             {access.value.role}
           </span>
         )}
@@ -66,40 +66,40 @@ function Menu({ path }: { path: string }) {
 
 function NotFound() {
   return (
-    <EmptyState title="There is no such view">
-      Go to the <a href="/">overview</a>, or choose from the menu.
+    <EmptyState title="Page not found">
+      Go to the <a href="/">overview</a>, or select a page in the menu.
     </EmptyState>
   )
 }
 
-/** The page: the menu, the view that the address names, and what is asked and said beside it. */
+/** The application: the menu, the current page, the confirm dialog and messages. */
 export function App() {
   const { path } = route.value
-  const view = PAGES.find((one) => one.path === path)
-  const shown = token.value
+  const current = PAGES.find((entry) => entry.path === path)
+  const currentToken = token.value
   const recovered = recoveries.value
 
   useEffect(() => {
-    // What one token may do is not what the next may.
+    // Another token can have another role.
     access.value = undefined
-  }, [shown])
+  }, [currentToken])
   useEffect(() => {
     const stop = new AbortController()
-    // Where the server cannot be reached, the role is learnt when it can.
+    // If the server cannot be reached, the role is loaded after the connection has recovered.
     void loadAccess(stop.signal).catch(() => undefined)
     return () => stop.abort()
-  }, [shown, recovered])
+  }, [currentToken, recovered])
 
   useEffect(() => {
-    page.title = `${view?.title ?? 'Not found'} · Holdfast`
-  }, [view])
+    page.title = `${current?.title ?? 'Not found'} · Holdfast`
+  }, [current])
 
   if (tokenRequest.value !== 'no') return <TokenGate />
-  const Body = view?.Body ?? NotFound
+  const Body = current?.Body ?? NotFound
   return (
     <div class="shell">
       <a class="skip" href="#view">
-        Skip to the view
+        Skip to content
       </a>
       <Menu path={path} />
       <main id="view" tabIndex={-1}>

@@ -2,24 +2,25 @@ import { connection } from '../api/connection.js'
 import { formatDuration } from '../format.js'
 import { now } from '../now.js'
 
-/** Says when the server cannot be heard. */
+/** Shows that the connection to the server is lost. */
 export function ConnectionBanner() {
-  const line = connection.value
-  const wait = line.state === 'lost' ? Math.max(0, Math.round((line.again - now.value) / 1000)) : 0
-  const away = line.state === 'lost' ? Math.round((now.value - line.since) / 1000) : 0
+  const current = connection.value
+  const wait =
+    current.state === 'lost' ? Math.max(0, Math.round((current.reconnectAt - now.value) / 1000)) : 0
+  const seconds = current.state === 'lost' ? Math.round((now.value - current.since) / 1000) : 0
   return (
     <div class="line" role="status">
-      {line.state === 'lost' && (
+      {current.state === 'lost' && (
         <p>
-          <strong>Connection lost</strong> {away < 2 ? 'just now' : `${formatDuration(away)} ago`}. What is
-          shown may be old. {wait > 0 ? `Trying again in ${wait} s.` : 'Trying again…'}
+          <strong>Connection lost</strong> {seconds < 2 ? 'just now' : `${formatDuration(seconds)} ago`}. The
+          data may be outdated. {wait > 0 ? `Reconnecting in ${wait} s.` : 'Reconnecting…'}
         </p>
       )}
     </div>
   )
 }
 
-/** The same in a word, for the side of the page. */
+/** The state of the connection in one word, for the menu. */
 export function ConnectionIndicator() {
   const { state } = connection.value
   const text = { connecting: 'Connecting', live: 'Live', lost: 'Offline' }[state]

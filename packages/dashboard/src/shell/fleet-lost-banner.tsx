@@ -4,7 +4,7 @@ import { useQuery } from '../api/use-query.js'
 import { Time } from '../components/basics.js'
 import { useEvents } from '../events/event-stream.js'
 
-/** Says when the server has lost what it shares with the other nodes of its fleet. */
+/** Shows that the server cannot reach the shared state of its fleet. */
 export function FleetLostBanner() {
   const loaded = useQuery('shared', (signal) => getJson<WireFleet>('/nodes', {}, signal))
   useEvents((events) => {
@@ -15,14 +15,14 @@ export function FleetLostBanner() {
     <div class="line" role="status">
       {shared?.up === false && (
         <p>
-          <strong>Shared state is lost</strong>
+          <strong>The shared state cannot be reached</strong>
           {shared.lost_since != null && (
             <>
-              : it was last there <Time at={shared.lost_since} />
+              , connection lost <Time at={shared.lost_since} />
             </>
           )}
-          . Calls go on: this node decides alone, and joins the <a href="/nodes">others</a> by itself when it
-          can.
+          . Calls continue with the local state of this node, which reconnects to the{' '}
+          <a href="/nodes">fleet</a> automatically.
         </p>
       )}
     </div>

@@ -16,7 +16,7 @@ export interface PageDefinition {
   readonly Body: ComponentType
 }
 
-/** Every view there is, in the order of the menu. */
+/** All pages in the order of the menu. */
 export const PAGES: readonly PageDefinition[] = [
   { path: '/', title: 'Overview', Body: Overview },
   { path: '/breakers', title: 'Breakers', Body: Breakers },

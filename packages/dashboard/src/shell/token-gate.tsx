@@ -1,24 +1,23 @@
 import { useSignal } from '@preact/signals'
 import { setToken, tokenRequest } from '../api/token.js'
 
-/** Asks for a token, when the server does. */
+/** The form for the token, shown when the server requires one. */
 export function TokenGate() {
-  const typed = useSignal('')
-  const enter = (submit: Event): void => {
+  const input = useSignal('')
+  const onSubmit = (submit: Event): void => {
     submit.preventDefault()
-    const input = typed.value.trim()
-    if (input !== '') setToken(input)
+    const value = input.value.trim()
+    if (value !== '') setToken(value)
   }
   return (
     <main class="gate" tabIndex={-1}>
       <article>
-        <h1>A token is needed</h1>
+        <h1>A token is required</h1>
         <p>
-          This server asks who you are. A token is made with{' '}
-          <code>holdfast token create NAME --role viewer</code>; it is kept in this tab alone, until you close
-          it.
+          This server requires a token. Create one with <code>holdfast token create NAME --role viewer</code>.
+          The token is stored only in this tab, until you close it.
         </p>
-        <form onSubmit={enter}>
+        <form onSubmit={onSubmit}>
           <label>
             Token
             <input
@@ -28,14 +27,14 @@ export function TokenGate() {
               required
               aria-invalid={tokenRequest.value === 'wrong' ? 'true' : undefined}
               aria-describedby="token-problem"
-              value={typed.value}
-              onInput={(input) => {
-                typed.value = input.currentTarget.value
+              value={input.value}
+              onInput={(event) => {
+                input.value = event.currentTarget.value
               }}
             />
           </label>
           <p id="token-problem" class="problem" role="alert" hidden={tokenRequest.value !== 'wrong'}>
-            This token is not known: it may be revoked, or mistyped.
+            Unknown token: it may be revoked or mistyped.
           </p>
           <button type="submit">Continue</button>
         </form>

@@ -25,7 +25,7 @@ const tested = change('a', 2000, 'open', 'half_open')
 const closed = change('a', 3000, 'half_open', 'closed')
 
 describe('the changes of breakers', () => {
-  it('stand newest first, each once, however late they are told of', () => {
+  it('are sorted newest first without duplicates, even if they arrive late', () => {
     const loaded = mergeChanges([closed, tested])
     // The feed begins with what has just happened, some of which is older than what was loaded.
     const told = mergeChanges([opened, tested], loaded)
@@ -37,7 +37,7 @@ describe('the changes of breakers', () => {
     ])
   })
 
-  it('change what was known before them, and nothing that was heard of after them', () => {
+  it('update older states and do not change newer ones', () => {
     const list = [breaker('a', 'closed', 3000), breaker('b', 'closed', 100)]
     expect(applyChanges(list, [opened, tested])).toEqual(list)
     const [, b] = applyChanges(list, [
@@ -53,7 +53,7 @@ describe('the changes of breakers', () => {
     expect(applyChanges([b as never], [change('b', 5000, 'open', 'half_open')])[0]?.next_test_time).toBeNull()
   })
 
-  it('are known from a time on', () => {
+  it('have a time from which all of them are known', () => {
     expect(knownFrom(breaker('a', 'closed', 700), [], 500, 0)).toBe(700)
     expect(knownFrom(breaker('a', 'closed', 200), [], 500, 0)).toBe(500)
     expect(knownFrom(breaker('a', 'closed', 3000), [closed, tested], 500, 0)).toBe(500)

@@ -10,7 +10,7 @@ describe('the steps of the chart', () => {
     expect(stepLength({ from: 0, to: 3000 })).toBe(MINUTE_MS)
   })
 
-  it('cover a stretch of time without gaps, in sixty or so', () => {
+  it('cover a time range without gaps in at most about sixty steps', () => {
     const span = fc.tuple(fc.integer({ min: 1, max: 1e12 }), fc.integer({ min: 1, max: 24 * HOUR_MS }))
     fc.assert(
       fc.property(span, ([from, length]) => {

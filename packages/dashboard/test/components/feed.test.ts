@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createMessageParser } from '../../src/events/message-parser.js'
 
-describe('the event stream', () => {
-  it('is read the same however it is cut into pieces', () => {
+describe('the parser of the event stream', () => {
+  it('returns the same messages for every division into chunks', () => {
     const event = fc.record({ id: fc.stringMatching(/^[a-z0-9_]{1,20}$/), data: fc.json() })
     fc.assert(
       fc.property(
@@ -24,7 +24,7 @@ describe('the event stream', () => {
     )
   })
 
-  it('keeps lines of data together and leaves comments out', () => {
+  it('joins lines of data and ignores comments', () => {
     expect(createMessageParser()('retry: 1000\n: connected\n\ndata: a\ndata: b\n\n')).toEqual([
       { id: undefined, data: 'a\nb' },
     ])

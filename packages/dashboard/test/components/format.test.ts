@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { formatCount, formatDuration, formatPercent, formatRelative } from '../../src/format.js'
 
-describe('numbers and times as people say them', () => {
+describe('the formatting of numbers and times', () => {
   it.each([
     [0, '0 s'],
     [0.0002, '< 1 ms'],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { groupOpinions } from '../../src/pages/nodes/opinions.js'
 
-it('gathers what nodes think of each breaker, those that most see open first', () => {
+it('groups the states of nodes by breaker, with breakers that are open on most nodes first', () => {
   const nodes = [
     { id: 'n1', opinions: { a: 'open', b: 'half_open' } },
     { id: 'n2', opinions: { a: 'half_open', c: 'open' } },

@@ -6,7 +6,7 @@ import { FIELDS } from '../../src/pages/policies/fields.js'
 import { computeWaits } from '../../src/pages/policies/schedule.js'
 
 describe('the form of a policy', () => {
-  it('means what it shows, for every ready policy', async () => {
+  it('converts every built-in policy to the form and back', async () => {
     const hf = await Holdfast.open({ config: { version: '1.1.0' }, env: {}, watch: false })
     for (const policy of await hf.policies.list()) {
       const { id: _, schema: __, ...wire } = policyCodec.encode(policy) as Record<string, unknown>
@@ -15,7 +15,7 @@ describe('the form of a policy', () => {
     await hf.close()
   })
 
-  it('has a field for everything that a policy may say', () => {
+  it('has a field for every field of a policy', () => {
     const named = Object.entries(policySchema.shape).flatMap(([name, schema]) => {
       const inner = 'unwrap' in schema ? (schema.unwrap() as { unwrap?: () => unknown }) : schema
       const object = 'unwrap' in inner ? (inner.unwrap as () => unknown)() : inner
@@ -29,7 +29,7 @@ describe('the form of a policy', () => {
     )
   })
 
-  it('means what it shows where a policy has parts, and empty lists', () => {
+  it('converts nested fields and empty lists to the form and back', () => {
     const wire = {
       max_attempts: 3,
       retryable_exceptions: [],
@@ -40,7 +40,7 @@ describe('the form of a policy', () => {
     expect(toPolicy(wire as never, toDraft(wire as never))).toMatchObject(wire)
   })
 
-  it('fills in what is left out of a part, and leaves a part out of which nothing is said', () => {
+  it('fills in defaults of a nested object, and omits an empty one', () => {
     const draft = { ...toDraft({}), 'bulkhead.limit': '4', 'budget.shared': true }
     expect(toPolicy({}, draft)).toMatchObject({
       bulkhead: { limit: 4, queue: 0 },
@@ -51,7 +51,7 @@ describe('the form of a policy', () => {
     expect(toPolicy({}, { ...toDraft({}), 'hedge.max': '2' })['hedge']).toEqual({ max: 2 })
   })
 
-  it('says of what is emptied that it is not there, so that it does not come from the file again', () => {
+  it('sends null for an emptied field, so that its value does not come from the file', () => {
     const policy = { total_timeout: 60, bulkhead: { limit: 3, queue: 0 } } as never
     const draft = { ...toDraft(policy), total_timeout: '', 'bulkhead.limit': '', 'bulkhead.queue': ' ' }
     const meant = toPolicy(policy, draft)
@@ -59,14 +59,14 @@ describe('the form of a policy', () => {
     expect(meant).not.toHaveProperty('attempt_timeout')
   })
 
-  it('knows which field the server speaks of', () => {
+  it('finds the field of a path of the server', () => {
     expect(fieldOfPath('bulkhead.limit')).toBe('bulkhead.limit')
     expect(fieldOfPath('retry_status_codes[1]')).toBe('retry_status_codes')
     expect(fieldOfPath('retry_status_codes.1')).toBe('retry_status_codes')
     expect(fieldOfPath('')).toBe('')
   })
 
-  it('leaves what it cannot read to the server', () => {
+  it('sends invalid values unchanged, so that the server reports them', () => {
     const field = (name: string) => FIELDS.find((one) => one.name === name) as (typeof FIELDS)[number]
     expect(parseField(field('max_attempts'), 'many')).toBe('many')
     expect(parseField(field('max_attempts'), 'Infinity')).toBe('Infinity')
@@ -81,7 +81,7 @@ describe('the form of a policy', () => {
     ])
   })
 
-  it('tells what differs, and takes nothing and null for the same', () => {
+  it('lists differences and treats a missing value like null', () => {
     expect(diffRecords({ a: 1, b: null, c: [1] }, { a: 2, c: [1], d: 'x' })).toEqual([
       { name: 'a', before: 1, after: 2 },
       { name: 'd', before: undefined, after: 'x' },
@@ -92,7 +92,7 @@ describe('the form of a policy', () => {
   })
 })
 
-describe('the drawing of a schedule', () => {
+describe('the schedule chart of a policy', () => {
   const policies = fc.record({
     maxAttempts: fc.integer({ min: 1, max: 12 }),
     backoffType: fc.constantFrom('exponential', 'linear', 'fixed', 'immediate', 'fibonacci'),
@@ -105,7 +105,7 @@ describe('the drawing of a schedule', () => {
     jitterMax: fc.integer({ min: 100, max: 2000 }),
   })
 
-  it('is what the runtime explains', async () => {
+  it('shows the same waits as the runtime explains', async () => {
     await fc.assert(
       fc.asyncProperty(policies, async (policy) => {
         const hf = await Holdfast.open({
@@ -129,7 +129,7 @@ describe('the drawing of a schedule', () => {
     )
   })
 
-  it('is not there while the numbers make no sense', () => {
+  it('is hidden while the values are not valid', () => {
     const sound = {
       max_attempts: 3,
       backoff_type: 'fixed',

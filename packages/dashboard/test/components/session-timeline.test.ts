@@ -23,7 +23,7 @@ describe('the timeline of a session', () => {
     ])
   })
 
-  it('shows the wait that a running call is in', () => {
+  it('shows the current wait of a running call', () => {
     const attempts = [attempt(1, 0, 0, 1, 'timeout')]
     expect(timelineParts({ start_time: at(0), attempts, next_retry_time: at(5000) }, START + 2000)).toEqual([
       { kind: 'timeout', attempt: 1, from: 0, to: 0.2, length: 1 },
@@ -31,7 +31,7 @@ describe('the timeline of a session', () => {
     ])
   })
 
-  it('stays within its bounds when a clock was set back', () => {
+  it('stays within its bounds after the clock was set back', () => {
     const attempts = [attempt(1, 0, 0, 1, 'failure'), attempt(2, -5000, 1, 0, 'circuit_open')]
     for (const { from, to } of timelineParts({ start_time: at(0), attempts }, START)) {
       expect(from).toBeGreaterThanOrEqual(0)

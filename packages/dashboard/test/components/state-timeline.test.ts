@@ -5,12 +5,12 @@ import { summarizeSegments, timelineSegments } from '../../src/pages/breakers/st
 const change = (at: number, from_state: string, to_state: string) =>
   ({ from_state, to_state, timestamp: new Date(at).toISOString() }) as never
 
-describe('the strip of a breaker', () => {
-  it('is one piece where nothing changed', () => {
+describe('the state timeline of a breaker', () => {
+  it('has one segment without changes', () => {
     expect(timelineSegments('closed', [], 0, 1000)).toEqual([{ state: 'closed', from: 0, to: 1 }])
   })
 
-  it('shows each state for as long as it lasted', () => {
+  it('has a segment for the duration of each state', () => {
     const changes = [change(750, 'open', 'half_open'), change(250, 'closed', 'open')]
     expect(timelineSegments('half_open', changes, 0, 1000)).toEqual([
       { state: 'closed', from: 0, to: 0.25 },
@@ -19,7 +19,7 @@ describe('the strip of a breaker', () => {
     ])
   })
 
-  it('leaves out what was before its beginning', () => {
+  it('omits changes before its beginning', () => {
     const changes = [
       change(1500, 'open', 'closed'),
       change(500, 'closed', 'open'),
@@ -31,7 +31,7 @@ describe('the strip of a breaker', () => {
     ])
   })
 
-  it('says nothing of what was not kept', () => {
+  it('has no segment for the time that is not known', () => {
     expect(timelineSegments('open', [change(750, 'half_open', 'open')], 0, 1000, 500)).toEqual([
       { state: 'half_open', from: 0.5, to: 0.75 },
       { state: 'open', from: 0.75, to: 1 },
@@ -39,7 +39,7 @@ describe('the strip of a breaker', () => {
     expect(timelineSegments('closed', [], 0, 1000, 2000)).toEqual([])
   })
 
-  it('has no gaps and no overlaps, whatever happened', () => {
+  it('has no gaps and no overlaps for any history', () => {
     const states = fc.constantFrom('closed', 'open', 'half_open')
     const history = fc.array(fc.tuple(fc.integer({ min: -500, max: 1500 }), states, states), {
       maxLength: 12,
@@ -58,7 +58,7 @@ describe('the strip of a breaker', () => {
     )
   })
 
-  it('is said in words too', () => {
+  it('is summarized in words', () => {
     expect(summarizeSegments(timelineSegments('open', [change(750, 'closed', 'open')], 0, 1000))).toBe(
       'closed 75 %, open 25 %',
     )

@@ -2,13 +2,13 @@ import { revokeToken } from '@holdfast/server'
 import { expect, it } from 'vitest'
 import { inBrowser, openTab } from '../tab.js'
 
-inBrowser('access', () => {
-  it('asks for a token where one is needed, and keeps it for the tab alone', async () => {
+inBrowser('access to the dashboard', () => {
+  it('requires a token and stores it only in the tab', async () => {
     const { page, house, another } = await openTab('/breakers', { tokens: true })
-    await page.getByRole('heading', { name: 'A token is needed' }).waitFor()
+    await page.getByRole('heading', { name: 'A token is required' }).waitFor()
     await page.getByLabel('Token').fill('hft_wrong')
     await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByText('This token is not known').waitFor()
+    await page.getByText('Unknown token').waitFor()
     await page.getByLabel('Token').fill(house.tokens.viewer)
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('heading', { name: 'Breakers' }).waitFor()
@@ -17,10 +17,10 @@ inBrowser('access', () => {
     await page.getByText('service:gemini').waitFor()
     expect(page.url()).not.toContain(house.tokens.viewer)
     const second = await another('/')
-    await second.getByRole('heading', { name: 'A token is needed' }).waitFor()
+    await second.getByRole('heading', { name: 'A token is required' }).waitFor()
   })
 
-  it('shows each role only what it may do', async () => {
+  it('shows each role only the actions that it is allowed', async () => {
     const { house, another } = await openTab('/', { tokens: true })
     const as = async (role: 'viewer' | 'operator' | 'admin') => {
       const page = await another('/breakers')
@@ -31,19 +31,19 @@ inBrowser('access', () => {
       const resets = await page.getByRole('button', { name: /^Reset / }).count()
       await page.getByRole('link', { name: 'Policies' }).click()
       await page.getByRole('link', { name: 'gmail_fetch' }).waitFor()
-      const makes = await page.getByLabel('Id of a new policy').count()
+      const makes = await page.getByLabel('Id of the new policy').count()
       await page.getByRole('link', { name: 'gmail_fetch' }).click()
-      await page.getByLabel('Attempts, the first included').waitFor()
+      await page.getByLabel('Max attempts, including the first').waitFor()
       const saves = await page.getByRole('button', { name: 'Save' }).count()
       await page.getByRole('link', { name: 'Pools' }).click()
       await page.getByRole('link', { name: 'ams-1' }).waitFor()
       const drains = await page.getByRole('button', { name: /^(Drain|Remove|Add) / }).count()
       await page.getByRole('link', { name: 'Dead letters' }).click()
       await page.getByRole('link', { name: 'page-1' }).waitFor()
-      const replays = await page.getByRole('button', { name: /Replay|Purge/ }).count()
+      const replays = await page.getByRole('button', { name: /Replay|Delete/ }).count()
       await page.getByRole('link', { name: 'Settings' }).click()
       await page.getByText('"version"').waitFor()
-      const reloads = await page.getByRole('button', { name: 'Reload the file' }).count()
+      const reloads = await page.getByRole('button', { name: 'Reload file' }).count()
       const operator = [resets, drains, replays].map((buttons) => buttons > 0)
       return { operator, admin: [makes, saves, reloads].map((buttons) => buttons > 0) }
     }
@@ -53,26 +53,26 @@ inBrowser('access', () => {
     expect(await as('admin')).toEqual({ operator: yes, admin: yes })
   })
 
-  it('asks again when a token is revoked', async () => {
+  it('asks for a token again after the token was revoked', async () => {
     const { page, house } = await openTab('/audit', { tokens: true })
     await page.getByLabel('Token').fill(house.tokens.viewer)
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('heading', { name: 'Audit' }).waitFor()
     await revokeToken(house.hf, 'the-viewer')
-    // The page may learn of it from its event stream before the click, and then the link is gone.
-    const asked = page.getByText('This token is not known').waitFor()
+    // The event stream can report the revocation before the click, and then the link is gone.
+    const asked = page.getByText('Unknown token').waitFor()
     const clicked = page.getByRole('link', { name: 'Errors' }).click()
     await Promise.any([asked, clicked])
     clicked.catch(() => {})
     await asked
   })
 
-  it('asks again when a token is forgotten', async () => {
+  it('asks for a token again after it was deleted from the tab', async () => {
     const { page, house } = await openTab('/settings', { tokens: true })
     await page.getByLabel('Token').fill(house.tokens.admin)
     await page.getByRole('button', { name: 'Continue' }).click()
-    await page.getByRole('button', { name: 'Forget the token' }).click()
-    await page.getByRole('heading', { name: 'A token is needed' }).waitFor()
+    await page.getByRole('button', { name: 'Delete the token from this tab' }).click()
+    await page.getByRole('heading', { name: 'A token is required' }).waitFor()
     expect(await page.evaluate(() => JSON.stringify([sessionStorage, localStorage]))).not.toContain('hft_')
   })
 })

@@ -2,8 +2,8 @@ import type { Route } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { confirm, inBrowser, openTab } from '../tab.js'
 
-inBrowser('the breakers', () => {
-  it('are found by state and by name, and the address says so', async () => {
+inBrowser('the breakers page', () => {
+  it('filters breakers by state and name, and stores the filter in the URL', async () => {
     const { page } = await openTab('/breakers')
     await page.getByRole('button', { name: 'open 2', exact: true }).click()
     await page.getByText('service:notion').waitFor({ state: 'detached' })
@@ -20,16 +20,16 @@ inBrowser('the breakers', () => {
     await page.getByText('service:gemini').waitFor()
     expect(await page.getByLabel('Search').inputValue()).toBe('gem')
     await page.getByLabel('Search').fill('nothing like it')
-    await page.getByText('No breaker fits').waitFor()
+    await page.getByText('No matching breakers').waitFor()
   })
 
-  it('are tripped and reset with a reason, which the audit trail keeps', async () => {
+  it('trips and resets a breaker with a reason in the audit trail', async () => {
     const { page, house } = await openTab('/breakers?q=postgres')
     const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await page.getByRole('button', { name: 'Trip service:postgres' }).click()
     await confirm(page, 'Trip', 'moving the database')
     await row.locator('.state', { hasText: 'open' }).waitFor()
-    await row.getByText(/^test in \d+ s$/).waitFor()
+    await row.getByText(/^probe in \d+ s$/).waitFor()
     await page.getByRole('button', { name: 'Reset service:postgres' }).click()
     await confirm(page, 'Reset')
     await row.locator('.state', { hasText: 'closed' }).waitFor()
@@ -40,31 +40,31 @@ inBrowser('the breakers', () => {
     ])
   })
 
-  it('follow what happens elsewhere', async () => {
+  it('shows changes that other callers make', async () => {
     const { page, house } = await openTab('/breakers?q=postgres')
     const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await row.locator('.state', { hasText: 'closed' }).waitFor()
     await page.locator('.pulse.live').waitFor()
-    await house.hf.breakers.trip('service:postgres', { by: 'somebody' })
+    await house.hf.breakers.trip('service:postgres', { by: 'another' })
     await row.locator('.state', { hasText: 'open' }).waitFor()
     await row.getByRole('img', { name: /^Last 15 min: .*open \d+ %/ }).waitFor()
-    await row.getByText(/^test in \d+ s$/).waitFor()
+    await row.getByText(/^probe in \d+ s$/).waitFor()
   })
 
-  it('are as they were told, where an answer is older than that', async () => {
+  it('keeps the state of an event when an older response arrives', async () => {
     const { page, house } = await openTab('/audit', { quiet: true })
     await page.locator('.pulse.live').waitFor()
     const network = await page.context().newCDPSession(page)
     await network.send('Network.enable')
     let asked = 0
     const answerOlder = async (route: Route): Promise<void> => {
-      // What is asked for later is never answered.
+      // Later requests are never answered.
       if (asked++ > 0) return
       const older = await route.fetch()
       const heard = new Promise((resolve) => network.once('Network.dataReceived', resolve))
-      await house.hf.breakers.trip('service:postgres', { by: 'somebody' })
+      await house.hf.breakers.trip('service:postgres', { by: 'another' })
       await heard
-      // The page tells its views of events a few times a second.
+      // The page handles events in batches, a few times a second.
       await page.waitForTimeout(400)
       await route.fulfill({ response: older })
     }
@@ -72,11 +72,11 @@ inBrowser('the breakers', () => {
     await page.getByRole('link', { name: 'Breakers' }).click()
     const row = page.locator('.breaker', { hasText: 'service:postgres' })
     await row.locator('.state').waitFor()
-    await row.getByText(/^test in \d+ s$/).waitFor()
+    await row.getByText(/^probe in \d+ s$/).waitFor()
     await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 
-  it('are ten thousand and only those in sight are made', async () => {
+  it('renders only the visible rows of ten thousand breakers', async () => {
     const { page, house } = await openTab('/breakers', { breakers: 10_000, quiet: true })
     const list = page.getByRole('region', { name: '10,011 breakers' })
     await list.waitFor()
@@ -84,7 +84,7 @@ inBrowser('the breakers', () => {
     await list.evaluate((element) => element.scrollTo(0, element.scrollHeight))
     await page.getByText('service:postgres').waitFor()
     expect(await page.locator('.breaker').count()).toBeLessThan(80)
-    await house.hf.breakers.trip('pool:crowd:m09999', { by: 'somebody' })
+    await house.hf.breakers.trip('pool:crowd:m09999', { by: 'another' })
     await list.evaluate((element) => element.scrollTo(0, 0))
     await page.locator('.breaker.open', { hasText: 'pool:crowd:m09999' }).waitFor()
   })

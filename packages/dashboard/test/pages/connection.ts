@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { inBrowser, openTab } from '../tab.js'
 
 inBrowser('a lost connection', () => {
-  it('is shown, comes back by itself, and leaves no gap in the feed', async () => {
+  it('is shown, recovers automatically, and leaves no gap in the live feed', async () => {
     const { page, house } = await openTab('/')
     await page.locator('.pulse.live').waitFor()
     await page.getByText('item id mail-1').waitFor()
@@ -15,7 +15,7 @@ inBrowser('a lost connection', () => {
     expect(await page.getByText('Connection lost').count()).toBe(0)
     await house.call('gmail_fetch', 9, { itemId: 'back-1', payload: {} })
     await page.getByText('item id back-1').waitFor()
-    // Each once: nothing is missed, nothing told twice.
+    // Each event appears once: no event is missed or repeated.
     for (const name of ['away-1', 'away-2', 'away-3', 'back-1'])
       expect(await page.getByText(`item id ${name}`).count()).toBe(1)
   })

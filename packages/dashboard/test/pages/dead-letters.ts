@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { confirm, inBrowser, openTab } from '../tab.js'
 
-inBrowser('the dead letters', () => {
-  it('are looked at and replayed one by one', async () => {
+inBrowser('the dead letters page', () => {
+  it('shows one dead letter and replays it', async () => {
     const { page, house } = await openTab('/dead-letters')
     await page.getByRole('link', { name: 'page-2' }).click()
     expect(await page.getByRole('region', { name: 'Payload' }).last().textContent()).toContain(
@@ -16,7 +16,7 @@ inBrowser('the dead letters', () => {
     expect(items[0]?.reason).toBe('Notion is back')
   })
 
-  it('are replayed together, with progress, and what fails again stays', async () => {
+  it('replays all pending dead letters with progress and keeps those that fail again', async () => {
     const { page } = await openTab('/dead-letters?operation=notion_write')
     await page.getByRole('link', { name: 'page-0' }).waitFor()
     await page.getByRole('button', { name: 'Replay all pending' }).click()
@@ -29,10 +29,10 @@ inBrowser('the dead letters', () => {
     await page.getByText('the page is archived').waitFor()
   })
 
-  it('are chosen, and those that were chosen are replayed', async () => {
+  it('replays the selected dead letters', async () => {
     const { page, house } = await openTab('/dead-letters')
-    await page.getByLabel('Choose page-1').check()
-    await page.getByLabel('Choose page-3').check()
+    await page.getByLabel('Select page-1').check()
+    await page.getByLabel('Select page-3').check()
     await page.getByRole('button', { name: 'Replay 2' }).click()
     await confirm(page, 'Replay')
     await page.getByText('2 of 2 done. Finished.').waitFor()
@@ -40,7 +40,7 @@ inBrowser('the dead letters', () => {
     expect(items.map(({ itemId }) => itemId)).toEqual(['page-1', 'page-3'])
   })
 
-  it('are exported, then purged when that is confirmed', async () => {
+  it('exports dead letters and deletes them after a confirmation', async () => {
     const { page, house } = await openTab('/dead-letters')
     await page.getByRole('link', { name: 'page-0' }).waitFor()
     const [download] = await Promise.all([
@@ -51,12 +51,12 @@ inBrowser('the dead letters', () => {
     expect(lines.map((line) => JSON.parse(line).item_id)).toContain('mail-1')
     expect(lines).toHaveLength(7)
 
-    await page.getByRole('button', { name: 'Purge' }).click()
+    await page.getByRole('button', { name: 'Delete all' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     expect((await house.hf.deadLetters.stats()).total).toBe(7)
-    await page.getByRole('button', { name: 'Purge' }).click()
+    await page.getByRole('button', { name: 'Delete all' }).click()
     await confirm(page, 'Delete all', 'test data')
-    await page.getByText('No dead letters here').waitFor()
+    await page.getByText('No dead letters').waitFor()
     expect((await house.hf.deadLetters.stats()).total).toBe(0)
   })
 })

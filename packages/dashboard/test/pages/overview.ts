@@ -1,37 +1,35 @@
 import { expect, it } from 'vitest'
 import { inBrowser, openTab } from '../tab.js'
 
-inBrowser('the overview', () => {
-  it('shows how things stand, and what happens as it happens', async () => {
+inBrowser('the overview page', () => {
+  it('shows counts, and events as they happen', async () => {
     const { page, house, complaints } = await openTab('/', { past: true })
     await page.getByRole('img', { name: /^Chart from .* calls, .* retries$/ }).waitFor()
     await page.locator('.tiles:not(.blank)').waitFor()
     const tile = (name: string) => page.locator('.tile').filter({ hasText: name })
     expect(await tile('Dead letters').locator('.tile-value').textContent()).toBe('7')
     expect(await tile('Open breakers').locator('.tile-value').textContent()).toBe('2')
-    expect(
-      await page.getByRole('list', { name: 'Calls by the attempt that succeeded' }).textContent(),
-    ).toContain('Attempt 2')
-    expect(await page.getByRole('list', { name: 'Calls that failed, by kind' }).textContent()).toContain(
-      'timeout',
+    expect(await page.getByRole('list', { name: 'Calls by successful attempt' }).textContent()).toContain(
+      'Attempt 2',
     )
+    expect(await page.getByRole('list', { name: 'Failed calls by kind' }).textContent()).toContain('timeout')
 
     await house.call('gmail_fetch', 9, { itemId: 'mail-77', payload: { mail: 77 } })
     await page.getByText('item id mail-77').waitFor()
     expect(complaints).toEqual([])
   })
 
-  it('looks closer: at minutes, by a button and by drawing over the chart', async () => {
+  it('zooms in by a button and by dragging over the chart', async () => {
     const { page } = await openTab('/', { past: true })
-    await page.getByText('a point for each hour').waitFor()
+    await page.getByText('one point per hour').waitFor()
     await page.getByRole('button', { name: '1 h', exact: true }).click()
-    await page.getByText('a point for every 1 min').waitFor()
-    // What is looked at can be passed on.
+    await page.getByText('one point per 1 min').waitFor()
+    // The URL contains the range, so that it can be shared.
     expect(new URL(page.url()).search).toBe('?range=60')
     await page.reload()
-    await page.getByText('a point for every 1 min').waitFor()
+    await page.getByText('one point per 1 min').waitFor()
     await page.getByRole('button', { name: '24 h' }).click()
-    await page.getByText('a point for each hour').waitFor()
+    await page.getByText('one point per hour').waitFor()
     const over = page.locator('.chart .u-over')
     const box = await over.boundingBox()
     if (box === null) throw new Error('the chart is not drawn')
@@ -39,13 +37,13 @@ inBrowser('the overview', () => {
     await page.mouse.down()
     await page.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 4 })
     await page.mouse.up()
-    await page.getByText(/a point for every \d min/).waitFor()
+    await page.getByText(/one point per \d min/).waitFor()
   })
 
-  it('holds the feed while it is paused, and goes on from there', async () => {
+  it('pauses the live feed and resumes it', async () => {
     const { page, house } = await openTab('/')
     await page.getByText('item id mail-1').waitFor()
-    // All there is happened just now: more of it is to be seen from nearby.
+    // All events are recent, so that the default range is short.
     await page.getByRole('button', { name: '15 min', pressed: true }).waitFor()
     await page.getByRole('button', { name: 'Pause' }).click()
     await house.call('gmail_fetch', 9, { itemId: 'mail-88', payload: {} })
@@ -56,9 +54,9 @@ inBrowser('the overview', () => {
     await page.getByText('item id mail-88').waitFor()
   })
 
-  it('says what to do where nothing has happened yet', async () => {
+  it('shows hints while there is no data', async () => {
     const { page } = await openTab('/', { quiet: true })
-    await page.getByText('No calls in this time').waitFor()
-    await page.getByText('Retries, breakers and dead letters show here').waitFor()
+    await page.getByText('No calls in this time range').waitFor()
+    await page.getByText('Events of retries, breakers and dead letters').waitFor()
   })
 })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { confirm, inBrowser, openTab } from '../tab.js'
 
-inBrowser('the pools', () => {
-  it('are shown with how each member does, without its credentials', async () => {
+inBrowser('the pools page', () => {
+  it('shows the members without their credentials', async () => {
     const { page } = await openTab('/pools')
     await page.getByRole('link', { name: 'ams-1' }).waitFor()
     const table = page.getByRole('region', { name: 'Members of proxies' }).last()
@@ -12,16 +12,16 @@ inBrowser('the pools', () => {
     expect(await page.getByRole('row', { name: /syd-8/ }).textContent()).toContain('open')
   })
 
-  it('get members, drain them and let them go', async () => {
+  it('adds, drains, enables and removes a member', async () => {
     const { page, house } = await openTab('/pools?id=proxies')
     await page.getByRole('button', { name: 'Add a member' }).click()
-    await page.getByLabel('Url of a new member').fill('ftp://nowhere')
+    await page.getByLabel('URL of the new member').fill('ftp://nowhere')
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('alert').waitFor()
-    await page.getByLabel('Url of a new member').fill('http://user:hunter2@10.9.8.7:3128')
+    await page.getByLabel('URL of the new member').fill('http://user:hunter2@10.9.8.7:3128')
     await page.getByLabel('Id', { exact: true }).fill('new-9')
     await page.getByRole('button', { name: 'Add', exact: true }).click()
-    await page.getByText('new-9 is in the pool proxies.').waitFor()
+    await page.getByText('new-9 was added to proxies.').waitFor()
     expect(await page.content()).not.toContain('hunter2')
 
     await page.getByRole('button', { name: 'Drain new-9' }).click()

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { confirm, inBrowser, openTab } from '../tab.js'
 
-inBrowser('errors, audit and settings', () => {
-  it('lists errors by severity, each with its session', async () => {
+inBrowser('the errors, audit and settings pages', () => {
+  it('filters errors by severity and links each to its session', async () => {
     const { page } = await openTab('/errors')
     await page.getByLabel('Severity').selectOption('ERROR')
     await page.waitForURL(/severity=ERROR/)
@@ -11,7 +11,7 @@ inBrowser('errors, audit and settings', () => {
     await page.getByRole('list', { name: 'Timeline of attempts and waits' }).waitFor()
   })
 
-  it('lists who did what and why', async () => {
+  it('lists audit records with actor and reason', async () => {
     const { page } = await openTab('/audit?action=breaker.trip')
     const row = page.getByRole('row', { name: /breaker\.trip/ })
     expect(await row.textContent()).toContain('the provider asked for it')
@@ -19,20 +19,20 @@ inBrowser('errors, audit and settings', () => {
     await page.getByText('"before"').waitFor()
   })
 
-  it('explains an operation and goes back to an earlier version of the changes', async () => {
+  it('explains an operation and rolls back to an earlier version', async () => {
     const { page, house } = await openTab('/settings?operation=browser.navigation')
     await page.getByText('Failures of the kind timeout: policy gmail_fetch').waitFor()
-    await page.getByText('No changes: the file alone counts').waitFor()
+    await page.getByText('No changes through the API').waitFor()
     await house.hf.policies.put({ id: 'fetch', maxAttempts: 8 }, { by: 'ann', reason: 'first' })
     await house.hf.policies.put({ id: 'fetch', maxAttempts: 9 }, { by: 'ann', reason: 'second' })
     await page.reload()
-    await page.getByRole('button', { name: 'Go back to version 1' }).click()
-    await confirm(page, 'Go back')
+    await page.getByRole('button', { name: 'Roll back to version 1' }).click()
+    await confirm(page, 'Roll back')
     await page.getByText('"max_attempts": 8').waitFor()
     expect((await house.hf.policies.get('fetch')).maxAttempts).toBe(8)
   })
 
-  it('keeps the theme that was chosen', async () => {
+  it('stores the selected theme', async () => {
     const { page } = await openTab('/settings', { context: { colorScheme: 'light' } })
     const shade = () => page.evaluate(() => document.documentElement.dataset['theme'])
     expect(await shade()).toBe('light')
@@ -43,8 +43,8 @@ inBrowser('errors, audit and settings', () => {
     expect(await shade()).toBe('dark')
   })
 
-  it('says that there is no such view', async () => {
+  it('shows a message for an unknown page', async () => {
     const { page } = await openTab('/nowhere', { quiet: true })
-    await page.getByText('There is no such view').waitFor()
+    await page.getByText('Page not found').waitFor()
   })
 })

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { confirm, inBrowser, openTab } from '../tab.js'
 
-inBrowser('the sessions', () => {
-  it('are found by operation, and one is shown as attempts in time', async () => {
+inBrowser('the sessions page', () => {
+  it('filters sessions by operation and shows the timeline of one', async () => {
     const { page } = await openTab('/sessions')
     await page.getByLabel('Operation').fill('gemini')
     await page.getByLabel('Operation').press('Enter')
@@ -17,22 +17,22 @@ inBrowser('the sessions', () => {
     await timeline.waitFor()
   })
 
-  it('are cancelled while they run', async () => {
+  it('cancels a running call', async () => {
     const { page, house } = await openTab('/sessions?active=true')
     await page.getByRole('link', { name: 'patient' }).click()
     await page.getByText('wait before 2').waitFor()
     await page.getByRole('button', { name: 'Cancel the call' }).click()
     await confirm(page, 'Cancel the call', 'no longer needed')
-    await page.getByText('The call is cancelled.').waitFor()
+    await page.getByText('The call was cancelled.').waitFor()
     expect((await house.hf.sessions.list({ active: true })).items).toEqual([])
   })
 
-  it('says so where one is not kept', async () => {
+  it('shows that a session was not found', async () => {
     const { page } = await openTab('/sessions?id=gone.with_1_2')
-    await page.getByText('there is no session gone.with_1_2').waitFor()
+    await page.getByText('session gone.with_1_2 not found').waitFor()
   })
 
-  it('that failed by what was answered say so', async () => {
+  it('shows the status of a response that counted as a failure', async () => {
     const { page } = await openTab('/sessions?operation=gemini', {
       before: (opened) =>
         opened.route(/\/sessions\/gemini/, async (route) => {
@@ -48,7 +48,7 @@ inBrowser('the sessions', () => {
         }),
     })
     await page.getByRole('link', { name: 'gemini' }).first().click()
-    await page.getByText('The caller got the last answer as it was: answered 403.').waitFor()
+    await page.getByText('The caller received the last response: status 403.').waitFor()
     expect(await page.getByText('succeeded').count()).toBe(0)
   })
 })

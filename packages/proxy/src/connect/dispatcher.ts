@@ -77,29 +77,29 @@ export class UpstreamDispatcher extends Dispatcher {
     return flat
   }
 
-  private readonly connectToUpstream: ConnectFunction = (_options, callback) => {
+  private readonly connectToUpstream: ConnectFunction = (_options, onConnected) => {
     const deadline = new ConnectDeadline(this.upstream, undefined)
     connectToProxy(this.upstream, deadline.signal).then(
       (socket) => {
         deadline.end()
-        callback(null, socket)
+        onConnected(null, socket)
       },
       (error: Error) => {
         deadline.end()
-        callback(error, null)
+        onConnected(error, null)
       },
     )
   }
 
-  private readonly connectThroughTunnel: ConnectFunction = (options, callback) => {
+  private readonly connectThroughTunnel: ConnectFunction = (options, onConnected) => {
     const { hostname, protocol, port } = options
     const host = hostname.replace(/^\[|\]$/g, '')
     openTunnel(this.upstream, { host, port: Number(port || (protocol === 'https:' ? 443 : 80)) }).then(
       (socket) => {
-        if (protocol === 'https:') connectTls({ ...options, httpSocket: socket }, callback)
-        else callback(null, socket)
+        if (protocol === 'https:') connectTls({ ...options, httpSocket: socket }, onConnected)
+        else onConnected(null, socket)
       },
-      (error: Error) => callback(error, null),
+      (error: Error) => onConnected(error, null),
     )
   }
 }

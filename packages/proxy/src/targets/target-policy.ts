@@ -108,17 +108,17 @@ export class TargetPolicy {
    * Resolves the name of a direct connection. It fails where any address is private, so that the result of DNS cannot change
    * between the check and the connection.
    */
-  readonly lookup: LookupFunction = (hostname, options, callback) => {
+  readonly lookup: LookupFunction = (hostname, options, onResolved) => {
     this.cachedLookup(hostname).addresses.then(
       (addresses) => {
         const first = addresses[0]
-        if (first === undefined) callback(createNotFoundError(hostname), '', 0)
+        if (first === undefined) onResolved(createNotFoundError(hostname), '', 0)
         else if (!this.allowPrivate && !areAllPublic(addresses))
-          callback(new PrivateTargetError(`${hostname} has a private address`), '', 0)
-        else if (options.all === true) callback(null, [...addresses])
-        else callback(null, first.address, first.family)
+          onResolved(new PrivateTargetError(`${hostname} has a private address`), '', 0)
+        else if (options.all === true) onResolved(null, [...addresses])
+        else onResolved(null, first.address, first.family)
       },
-      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+      (error: NodeJS.ErrnoException) => onResolved(error, '', 0),
     )
   }
 

@@ -11,25 +11,25 @@ import { breakerStore, loadError, useBreakers } from './store.js'
 
 const STATES = ['open', 'half_open', 'closed'] as const
 
-/** Those that need a look come first. */
+/** Breakers that are not closed are listed first. */
 const STATE_RANK: Record<WireBreaker['state'], number> = { open: 0, half_open: 1, closed: 2 }
 
-/** Breakers that a reader asks for: those that refuse first, then by id. */
+/** Filters breakers by state and id, and sorts them by state and id. */
 function filterBreakers(
   list: readonly WireBreaker[],
   state: string | undefined,
   text: string,
 ): WireBreaker[] {
-  const wanted = text.trim().toLowerCase()
+  const search = text.trim().toLowerCase()
   return list
     .filter(
       (breaker) =>
-        (state === undefined || breaker.state === state) && breaker.id.toLowerCase().includes(wanted),
+        (state === undefined || breaker.state === state) && breaker.id.toLowerCase().includes(search),
     )
     .toSorted((a, b) => STATE_RANK[a.state] - STATE_RANK[b.state] || (a.id < b.id ? -1 : 1))
 }
 
-/** How high a row is (px), as the style sheet lays it out: in three lines, two or one. */
+/** The heights of a row in pixels, as in the style sheet: three lines, two or one. */
 const ROW_HEIGHTS = [
   [matchMedia.call(globalThis, '(max-width: 520px)'), 112],
   [matchMedia.call(globalThis, '(max-width: 800px)'), 80],
@@ -39,12 +39,12 @@ const currentRowHeight = (): number => ROW_HEIGHTS.find(([query]) => query.match
 function useRowHeight(): number {
   const height = useSignal(currentRowHeight())
   useEffect(() => {
-    const follow = () => {
+    const updateHeight = () => {
       height.value = currentRowHeight()
     }
-    for (const [query] of ROW_HEIGHTS) query.addEventListener('change', follow)
+    for (const [query] of ROW_HEIGHTS) query.addEventListener('change', updateHeight)
     return () => {
-      for (const [query] of ROW_HEIGHTS) query.removeEventListener('change', follow)
+      for (const [query] of ROW_HEIGHTS) query.removeEventListener('change', updateHeight)
     }
   }, [])
   return height.value
@@ -52,21 +52,21 @@ function useRowHeight(): number {
 
 const NO_CHANGES: readonly never[] = []
 
-/** Every breaker: how it stands, how it came there, and putting it right. */
+/** The page of breakers: states, recent changes, reset and trip. */
 export function Breakers() {
   useBreakers()
   const height = useRowHeight()
-  const chosen = useComputed(() =>
+  const selected = useComputed(() =>
     filterBreakers(breakerStore.value?.list ?? [], route.value.query['state'], route.value.query['q'] ?? ''),
   )
   const { state, q = '' } = route.value.query
   const all = breakerStore.value
-  const tally = (of: string) => all?.list.filter((breaker) => breaker.state === of).length ?? 0
+  const countIn = (counted: string) => all?.list.filter((breaker) => breaker.state === counted).length ?? 0
   return (
     <>
       <PageHead title="Breakers" />
       {loadError.value !== undefined && <ErrorMessage error={loadError.value} />}
-      <form class="filters" aria-label="Choose breakers" onSubmit={(submit) => submit.preventDefault()}>
+      <form class="filters" aria-label="Filter breakers" onSubmit={(submit) => submit.preventDefault()}>
         <label>
           Search
           <input
@@ -86,30 +86,30 @@ export function Breakers() {
             >
               {one === undefined
                 ? `All ${formatCount(all?.list.length ?? 0)}`
-                : `${one.replace('_', ' ')} ${formatCount(tally(one))}`}
+                : `${one.replace('_', ' ')} ${formatCount(countIn(one))}`}
             </button>
           ))}
         </div>
       </form>
       {all === undefined && loadError.value === undefined && <p aria-busy="true">Loading…</p>}
       {all !== undefined && all.list.length === 0 && (
-        <EmptyState title="There are no breakers yet">
-          Name one under <code>circuit_breakers</code> in the file, or say{' '}
-          <code>enable_circuit_breaker: true</code> in a policy. Each member of a pool has one of its own.
+        <EmptyState title="No breakers yet">
+          Add one under <code>circuit_breakers</code> in the config file, or set{' '}
+          <code>enable_circuit_breaker: true</code> in a policy. Each pool member has its own breaker.
         </EmptyState>
       )}
-      {all !== undefined && all.list.length > 0 && chosen.value.length === 0 && (
-        <EmptyState title="No breaker fits">
+      {all !== undefined && all.list.length > 0 && selected.value.length === 0 && (
+        <EmptyState title="No matching breakers">
           <button type="button" class="link" onClick={() => updateQuery({ state: undefined, q: undefined })}>
             Show all {formatCount(all.list.length)}
           </button>
         </EmptyState>
       )}
-      {all !== undefined && chosen.value.length > 0 && (
+      {all !== undefined && selected.value.length > 0 && (
         <VirtualRows
           head={<BreakerHead />}
-          label={`${formatCount(chosen.value.length)} breakers`}
-          items={chosen.value}
+          label={`${formatCount(selected.value.length)} breakers`}
+          items={selected.value}
           height={height}
           keyOf={({ id }) => id}
         >

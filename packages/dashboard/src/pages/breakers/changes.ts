@@ -1,15 +1,15 @@
 import type { WireBreaker, WireBreakerChange, WireEvent } from '../../api/types.js'
 import type { TimelineState } from './state-timeline.js'
 
-/** So many changes of one breaker are kept. */
+/** How many changes of one breaker are kept. */
 const MAX_CHANGES = 400
 
 /** The changes of each breaker, newest first. */
 export type ChangesByBreaker = ReadonlyMap<string, readonly WireBreakerChange[]>
 
 /**
- * From when on a breaker's state is known, where all changes are from `since` on, and the first process began at `begun`:
- * before that there was no breaker, unless one is remembered to have changed.
+ * The time from which the state of a breaker is known. All changes after `since` are loaded. The oldest process started at
+ * `begun`: before that there was no breaker, unless an older change is stored.
  */
 export function knownFrom(
   { last_state_change }: Pick<WireBreaker, 'last_state_change'>,
@@ -17,7 +17,7 @@ export function knownFrom(
   since: number,
   begun: number,
 ): number {
-  // One that never changed is as old as its state.
+  // A breaker without changes has had its state since it was created.
   if (changes.length === 0) return Math.max(since, Date.parse(last_state_change))
   const oldest = Date.parse((changes.at(-1) as WireBreakerChange).timestamp)
   return changes.length < MAX_CHANGES ? Math.max(since, Math.min(begun, oldest)) : oldest
@@ -25,7 +25,7 @@ export function knownFrom(
 
 export const isChange = ({ event_type }: WireEvent): boolean => event_type.startsWith('circuit_breaker_')
 
-/** A change of state as the feed tells it. */
+/** The change of state of an event. */
 export function toBreakerChange({ timestamp, context }: WireEvent): WireBreakerChange {
   const { id, fromState, toState, failureCount } = context as {
     id: string
@@ -44,8 +44,8 @@ export function toBreakerChange({ timestamp, context }: WireEvent): WireBreakerC
 }
 
 /**
- * What was known and what is told now, by breaker. What is told may be known already, or be older than what is known: the
- * feed begins with what has just happened.
+ * Adds received changes to the known ones, by breaker. Received changes can be known already, or be older than known ones,
+ * because the event stream begins with recent events.
  */
 export function mergeChanges(
   received: Iterable<WireBreakerChange>,
@@ -69,7 +69,7 @@ export function mergeChanges(
   return result
 }
 
-/** Breakers after what was told of them. What happened before a breaker was last heard of changes nothing. */
+/** Applies changes to breakers. A change that is older than the state of a breaker is ignored. */
 export function applyChanges(
   list: readonly WireBreaker[],
   received: readonly WireBreakerChange[],
@@ -88,7 +88,7 @@ export function applyChanges(
   })
 }
 
-/** Until it is loaded anew, an open one is taken to be tested after its usual time. */
+/** Applies a change to a breaker. The next probe is estimated from the configured duration until the breaker is loaded again. */
 function applyChange(
   breaker: WireBreaker,
   { to_state, timestamp, failure_count }: WireBreakerChange,

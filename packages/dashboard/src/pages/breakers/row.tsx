@@ -10,22 +10,22 @@ import { knownFrom } from './changes.js'
 import { summarizeSegments, timelineSegments } from './state-timeline.js'
 import { replaceBreakers } from './store.js'
 
-/** How much of the past a strip shows (ms). */
+/** The time that the timeline covers. */
 const TIMELINE_MS = 15 * 60_000
 
 interface BreakerRowProps {
   readonly breaker: WireBreaker
   /** Newest first. */
   readonly changes: readonly WireBreakerChange[]
-  /** From when on all changes are known. */
+  /** All changes after this time are known. */
   readonly since: number
-  /** When the oldest process that tells of breakers began. */
+  /** The start of the oldest process. */
   readonly begun: number
 }
 
-/** The last minutes of a breaker, as a strip. */
+/** The states of a breaker in the last minutes, as a timeline. */
 function StateTimeline({ breaker, changes, since, begun }: BreakerRowProps) {
-  // To the quarter of a minute: a strip is the same for a while.
+  // Rounded to 15 seconds, so that the timeline is not rendered every second.
   const to = Math.ceil(now.value / 15_000) * 15_000
   const known = knownFrom(breaker, changes, since, begun)
   const segments = timelineSegments(breaker.state, changes, to - TIMELINE_MS, to, known)
@@ -46,32 +46,32 @@ function StateTimeline({ breaker, changes, since, begun }: BreakerRowProps) {
   )
 }
 
-/** When an open breaker lets a test through. */
-function NextTest({ breaker: { state, next_test_time, last_state_change } }: { breaker: WireBreaker }) {
+/** The time of the next probe of an open breaker, or of the last change. */
+function NextProbe({ breaker: { state, next_test_time, last_state_change } }: { breaker: WireBreaker }) {
   if (state === 'open' && next_test_time != null) {
     const left = (Date.parse(next_test_time) - now.value) / 1000
     return (
       <span title={formatExactTime(Date.parse(next_test_time))}>
-        {left > 0 ? `test in ${formatDuration(Math.ceil(left))}` : 'test at the next call'}
+        {left > 0 ? `probe in ${formatDuration(Math.ceil(left))}` : 'probe with the next call'}
       </span>
     )
   }
   return (
     <span>
-      {state === 'half_open' && 'testing, '}changed <Time at={last_state_change} />
+      {state === 'half_open' && 'probing, '}changed <Time at={last_state_change} />
     </span>
   )
 }
 
 function confirmAction(id: string, action: 'reset' | 'trip'): void {
-  const reset = action === 'reset'
+  const isReset = action === 'reset'
   confirm({
-    title: `${reset ? 'Reset' : 'Trip'} ${id}?`,
-    text: reset
-      ? 'It closes at once and forgets its failures: calls go through again.'
-      : 'It opens at once: calls are refused until its time is up and a test succeeds.',
-    action: reset ? 'Reset' : 'Trip',
-    isDangerous: !reset,
+    title: `${isReset ? 'Reset' : 'Trip'} ${id}?`,
+    text: isReset
+      ? 'The breaker closes at once and clears its failures: calls are allowed again.'
+      : 'The breaker opens at once: calls are rejected until the open duration has passed and a probe succeeds.',
+    action: isReset ? 'Reset' : 'Trip',
+    isDangerous: !isReset,
     async run(reason) {
       const breaker = await callApi<WireBreaker>(
         'POST',
@@ -86,12 +86,12 @@ function confirmAction(id: string, action: 'reset' | 'trip'): void {
   })
 }
 
-/** What the columns are, where there is room to say it. The rows say it themselves to those who cannot see them. */
+/** The header of the columns on wide screens. It is hidden from screen readers, because the rows describe themselves. */
 export const BreakerHead = () => (
   <div class="breaker breaker-head" aria-hidden="true">
     <span>State</span>
     <span>Breaker</span>
-    <span>In its window</span>
+    <span>Failures</span>
     <span>Next</span>
     <span>Last 15 min</span>
   </div>
@@ -99,7 +99,8 @@ export const BreakerHead = () => (
 
 export function BreakerRow({ breaker, changes, since, begun }: BreakerRowProps) {
   const { id, state, failure_count, failure_threshold, window_type } = breaker
-  const opens = window_type === 'rate' ? 'opens by their share' : `opens at ${formatCount(failure_threshold)}`
+  const opens =
+    window_type === 'rate' ? 'opens by failure rate' : `opens at ${formatCount(failure_threshold)}`
   return (
     <div class={`breaker ${state}`}>
       <StateLabel of={state} />
@@ -111,7 +112,7 @@ export function BreakerRow({ breaker, changes, since, begun }: BreakerRowProps) 
         {state === 'closed' && `, ${opens}`}
       </span>
       <span class="breaker-next">
-        <NextTest breaker={breaker} />
+        <NextProbe breaker={breaker} />
       </span>
       <StateTimeline breaker={breaker} changes={changes} since={since} begun={begun} />
       {hasRole('operator') && (

@@ -8,26 +8,26 @@ import { clock } from '../../browser.js'
 import { useEvents } from '../../events/event-stream.js'
 import { applyChanges, type ChangesByBreaker, isChange, mergeChanges, toBreakerChange } from './changes.js'
 
-/** So many that changed are loaded anew at once; the others, where more did, when all are. */
+/** How many changed breakers are loaded again at once; the others are loaded with the next refresh of all. */
 const MAX_REFRESHED = 25
 
-/** How often all are loaded anew (ms), for counts that change without an event: rarely where there are many. */
+/** The refresh interval of all breakers in milliseconds, for counts that change without an event. It is longer for many breakers. */
 const refreshIntervalFor = (size: number): number => (size > 1000 ? 60_000 : 5000)
 
 interface LoadedBreakers {
   readonly list: readonly WireBreaker[]
   readonly changes: ChangesByBreaker
-  /** From when on all changes are known (epoch ms). */
+  /** All changes after this time are known (epoch ms). */
   readonly since: number
-  /** When the oldest process that tells of breakers began (epoch ms). */
+  /** The start of the oldest process (epoch ms). */
   readonly begun: number
 }
 
-/** All breakers as last heard of; undefined until they are. */
+/** All breakers; undefined until they are loaded. */
 export const breakerStore = signal<LoadedBreakers | undefined>(undefined)
 export const loadError = signal<Error | undefined>(undefined)
 
-/** Puts breakers in the place of what was known of them. */
+/** Replaces breakers by newer versions. */
 export function replaceBreakers(fresh: readonly WireBreaker[]): void {
   const known = breakerStore.peek()
   if (known === undefined || fresh.length === 0) return
@@ -37,7 +37,7 @@ export function replaceBreakers(fresh: readonly WireBreaker[]): void {
   breakerStore.value = { ...known, list: [...list, ...by.values()] }
 }
 
-/** What was told while all are being loaded: their answers may be older. */
+/** Changes that arrive while all breakers are loaded: the responses can be older. */
 let changesWhileLoading: WireBreakerChange[] = []
 
 async function loadAll(stop: AbortSignal): Promise<void> {
@@ -45,7 +45,7 @@ async function loadAll(stop: AbortSignal): Promise<void> {
   const list: WireBreaker[] = []
   for await (const page of fetchPages<WireBreaker>('/circuit-breakers', {}, 'circuit_breakers', stop)) {
     list.push(...page)
-    // Of many, those that come first are shown while the others are on their way.
+    // The first page is shown while the others are loaded.
     if (list.length === page.length && breakerStore.peek() === undefined)
       breakerStore.value = { list: page, changes: new Map(), since: clock.wall(), begun: 0 }
   }
@@ -64,9 +64,9 @@ async function loadAll(stop: AbortSignal): Promise<void> {
   void refreshChanged()
 }
 
-/** Loads breakers and keeps them as they are: each change is heard of as an event. */
+/** Loads breakers and updates them with events. */
 export function useBreakers(): void {
-  const shown = token.value
+  const currentToken = token.value
   const recovered = recoveries.value
 
   useEffect(() => {
@@ -87,19 +87,19 @@ export function useBreakers(): void {
       stop.abort()
       clock.clearTimer(timer)
     }
-  }, [shown, recovered])
+  }, [currentToken, recovered])
 
   useEvents((events) => {
     const known = breakerStore.peek()
-    const told = events.filter(isChange).map(toBreakerChange)
-    changesWhileLoading.push(...told)
-    if (known === undefined || told.length === 0) return
+    const changes = events.filter(isChange).map(toBreakerChange)
+    changesWhileLoading.push(...changes)
+    if (known === undefined || changes.length === 0) return
     breakerStore.value = {
       ...known,
-      changes: mergeChanges(told, known.changes),
-      list: applyChanges(known.list, told),
+      changes: mergeChanges(changes, known.changes),
+      list: applyChanges(known.list, changes),
     }
-    for (const { id } of told) changedIds.add(id)
+    for (const { id } of changes) changedIds.add(id)
     void refreshChanged()
   })
 }
@@ -107,7 +107,7 @@ export function useBreakers(): void {
 const changedIds = new Set<string>()
 let isRefreshing = false
 
-/** Loads those that changed anew, some at a time. What fails, or is too much, is loaded with all the others soon. */
+/** Loads changed breakers again, in batches. Breakers whose request fails are loaded with the next refresh of all. */
 async function refreshChanged(): Promise<void> {
   if (isRefreshing || changedIds.size === 0) return
   isRefreshing = true

@@ -24,11 +24,11 @@ import {
 import { DeadLetterPage } from './entry.js'
 import { DeadLetterStatsTable } from './stats.js'
 
-/** Those that are not done with. */
+/** The statuses of dead letters that are not completed. */
 const OPEN_STATUSES = ['pending', 'replaying', 'failed'] as const
 
 const STATUSES = [
-  ['', 'waiting or failed'],
+  ['', 'not completed'],
   ['any', 'any'],
   ['pending', 'pending'],
   ['failed', 'failed'],
@@ -36,10 +36,10 @@ const STATUSES = [
   ['completed', 'completed'],
 ] as const
 
-/** The last error: that of the last replay, else that of the call itself. */
+/** The error of the last replay, else that of the call. */
 const latestError = (details: WireDeadLetter['error_details']) => details.history?.at(-1) ?? details
 
-/** What could not be saved, and its second chance. */
+/** The page of dead letters. */
 export function DeadLetters() {
   const { id } = route.value.query
   return id === undefined ? <AllDeadLetters /> : <DeadLetterPage key={id} id={id} />
@@ -47,17 +47,17 @@ export function DeadLetters() {
 
 function AllDeadLetters() {
   const { operation, status, item_id, order } = route.value.query
-  const wanted = status === undefined ? OPEN_STATUSES : status === 'any' ? undefined : status
-  const query = { operation, status: wanted, item_id, order }
+  const statuses = status === undefined ? OPEN_STATUSES : status === 'any' ? undefined : status
+  const query = { operation, status: statuses, item_id, order }
   const stats = useQuery(
     'stats',
     (signal) => getJson<WireDeadLetterStats>('/dead-letters/stats', {}, signal),
     10_000,
   )
   const list = useList<WireDeadLetter>('/dead-letters', query, 10_000)
-  const chosen = useSignal<ReadonlySet<string>>(new Set())
+  const selection = useSignal<ReadonlySet<string>>(new Set())
   const reload = (): void => {
-    chosen.value = new Set()
+    selection.value = new Set()
     stats.reload()
     list.reload()
   }
@@ -71,53 +71,53 @@ function AllDeadLetters() {
     }
   })
   const toggle = (id: string): void => {
-    const next = new Set(chosen.peek())
+    const next = new Set(selection.peek())
     if (!next.delete(id)) next.add(id)
-    chosen.value = next
+    selection.value = next
   }
   const items = list.data?.items ?? []
-  const ids = items.filter(({ dlq_id }) => chosen.value.has(dlq_id)).map(({ dlq_id }) => dlq_id)
-  // Work goes on when the question is answered, and is watched as it does.
-  const start = (doing: Promise<void>): void =>
-    void doing.catch((error: Error) => toast(error.message)).finally(reload)
+  const ids = items.filter(({ dlq_id }) => selection.value.has(dlq_id)).map(({ dlq_id }) => dlq_id)
+  // The action continues after the dialog is closed, and its progress is shown.
+  const start = (work: Promise<void>): void =>
+    void work.catch((error: Error) => toast(error.message)).finally(reload)
 
-  const replayChosen = (): void =>
+  const confirmReplaySelected = (): void =>
     confirm({
       title: `Replay ${formatCount(ids.length)} ${ids.length === 1 ? 'entry' : 'entries'}?`,
-      text: 'Handlers are called one after the other, each with the payload and the same idempotency key.',
+      text: 'The handlers are called in sequence, each with the payload and the same idempotency key.',
       action: 'Replay',
       run: async (reason) => start(replaySelected(ids, reason)),
     })
-  const replayEverything = (): void =>
+  const confirmReplayAll = (): void =>
     confirm({
       title: `Replay all pending${operation ? ` of ${operation}` : ''}?`,
       text:
         status === 'failed'
-          ? 'Those that failed before are tried once more too.'
-          : 'Oldest first, as a job of the server’s.',
+          ? 'Dead letters whose last replay failed are replayed too.'
+          : 'The server replays them in a background job, oldest first.',
       action: 'Replay all',
       run: async (reason) => start(replayAll({ operation, retryFailed: status === 'failed' }, reason)),
     })
-  const purgeChosen = (): void =>
+  const confirmDeleteSelected = (): void =>
     confirm({
-      title: `Delete ${formatCount(ids.length)} ${ids.length === 1 ? 'entry' : 'entries'} for good?`,
-      text: 'Their payloads cannot be had back. Export them first where they may be needed.',
+      title: `Delete ${formatCount(ids.length)} ${ids.length === 1 ? 'entry' : 'entries'} permanently?`,
+      text: 'The payloads cannot be restored. Export them first if you may need them.',
       action: 'Delete',
       isDangerous: true,
       run: async (reason) => start(purgeSelected(ids, reason)),
     })
-  const purgeEverything = (): void =>
+  const confirmDeleteAll = (): void =>
     confirm({
-      title: 'Delete everything that the filter finds?',
-      text: `This deletes for good every entry${operation ? ` of ${operation}` : ''}${status === undefined ? ' that waits or failed' : status === 'any' ? ', whatever its state' : ` that is ${status}`}. Export them first where they may be needed.`,
+      title: 'Delete all entries that match the filter?',
+      text: `This permanently deletes every entry${operation ? ` of ${operation}` : ''}${status === undefined ? ' that is not completed' : status === 'any' ? ' in every status' : ` with the status ${status}`}. Export them first where they may be needed.`,
       action: 'Delete all',
       isDangerous: true,
       run: async (reason) => start(fetchIds(query).then((found) => purgeSelected(found, reason))),
     })
 
-  const many = ids.length > 0
+  const hasSelection = ids.length > 0
   const { pending = 0, failed = 0 } = stats.data?.by_status ?? {}
-  const waiting = status === 'failed' ? pending + failed : pending
+  const replayable = status === 'failed' ? pending + failed : pending
   return (
     <>
       <PageHead title="Dead letters">
@@ -125,18 +125,18 @@ function AllDeadLetters() {
           <>
             <button
               type="button"
-              onClick={many ? replayChosen : replayEverything}
-              disabled={items.length === 0 || (!many && waiting === 0)}
+              onClick={hasSelection ? confirmReplaySelected : confirmReplayAll}
+              disabled={items.length === 0 || (!hasSelection && replayable === 0)}
             >
-              {many ? `Replay ${formatCount(ids.length)}` : 'Replay all pending'}
+              {hasSelection ? `Replay ${formatCount(ids.length)}` : 'Replay all pending'}
             </button>
             <button
               type="button"
               class="danger"
-              onClick={many ? purgeChosen : purgeEverything}
+              onClick={hasSelection ? confirmDeleteSelected : confirmDeleteAll}
               disabled={items.length === 0}
             >
-              {many ? `Delete ${formatCount(ids.length)}` : 'Purge'}
+              {hasSelection ? `Delete ${formatCount(ids.length)}` : 'Delete all'}
             </button>
           </>
         )}
@@ -166,7 +166,7 @@ function AllDeadLetters() {
       <QueryView of={stats}>
         {(counted) => counted.total > 0 && <DeadLetterStatsTable stats={counted} />}
       </QueryView>
-      <Filters label="Choose dead letters">
+      <Filters label="Filter dead letters">
         <TextFilter name="operation" label="Operation" />
         <ChoiceFilter name="status" label="Status" options={STATUSES} />
         <TextFilter name="item_id" label="Item" />
@@ -182,13 +182,13 @@ function AllDeadLetters() {
       <ListView
         of={list}
         empty={
-          <EmptyState title="No dead letters here">
-            A call that is given a <code>payload</code> and ends in failure is kept here until it is replayed.
+          <EmptyState title="No dead letters">
+            A call with a <code>payload</code> that fails for good is listed here until it is replayed.
             {status === undefined && (stats.data?.by_status.completed ?? 0) > 0 && (
               <>
                 {' '}
                 <a href={urlFor('/dead-letters', { operation, status: 'completed' })}>
-                  Show those that were replayed
+                  Show completed dead letters
                 </a>
                 .
               </>
@@ -202,10 +202,10 @@ function AllDeadLetters() {
             head={[
               <input
                 type="checkbox"
-                aria-label="Choose all that are shown"
-                checked={shown.every(({ dlq_id }) => chosen.value.has(dlq_id))}
+                aria-label="Select all rows"
+                checked={shown.every(({ dlq_id }) => selection.value.has(dlq_id))}
                 onChange={(change) => {
-                  chosen.value = new Set(
+                  selection.value = new Set(
                     change.currentTarget.checked ? shown.map(({ dlq_id }) => dlq_id) : [],
                   )
                 }}
@@ -218,12 +218,12 @@ function AllDeadLetters() {
             ]}
           >
             {shown.map((entry) => (
-              <tr key={entry.dlq_id} aria-selected={chosen.value.has(entry.dlq_id)}>
+              <tr key={entry.dlq_id} aria-selected={selection.value.has(entry.dlq_id)}>
                 <td>
                   <input
                     type="checkbox"
-                    aria-label={`Choose ${entry.item_id}`}
-                    checked={chosen.value.has(entry.dlq_id)}
+                    aria-label={`Select ${entry.item_id}`}
+                    checked={selection.value.has(entry.dlq_id)}
                     onChange={() => toggle(entry.dlq_id)}
                   />
                 </td>

@@ -6,13 +6,13 @@ import { formatPlural } from '../../format.js'
 import { navigate, urlFor } from '../../route.js'
 import { fetchDeadLetter, purgeSelected, replaySelected } from './bulk-actions.js'
 
-/** One dead letter: what was to be done, why it could not be, and its second chance. */
+/** The page of one dead letter: payload, errors, replay and delete. */
 export function DeadLetterPage({ id }: { id: string }) {
   const loaded = useQuery(id, (stop) => fetchDeadLetter(id, stop))
   const replay = (): void =>
     confirm({
       title: 'Replay this entry?',
-      text: 'Its handler is called with the payload and the same idempotency key.',
+      text: 'The handler is called with the payload and the same idempotency key.',
       action: 'Replay',
       async run(reason) {
         await replaySelected([id], reason)
@@ -21,8 +21,8 @@ export function DeadLetterPage({ id }: { id: string }) {
     })
   const purge = (): void =>
     confirm({
-      title: 'Delete this entry for good?',
-      text: 'Its payload cannot be had back. Export it first where it may be needed.',
+      title: 'Delete this entry permanently?',
+      text: 'The payload cannot be restored. Export it first if you may need it.',
       action: 'Delete',
       isDangerous: true,
       async run(reason) {
@@ -71,9 +71,9 @@ export function DeadLetterPage({ id }: { id: string }) {
                   </dd>
                   {entry.replay_requested_at != null && (
                     <>
-                      <dt>Replay asked for</dt>
+                      <dt>Replay requested</dt>
                       <dd>
-                        <Time at={entry.replay_requested_at} />, and left to a process that has the handler
+                        <Time at={entry.replay_requested_at} />, waiting for a process with the handler
                       </dd>
                     </>
                   )}

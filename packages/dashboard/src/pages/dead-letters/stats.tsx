@@ -5,7 +5,7 @@ import { urlFor } from '../../route.js'
 
 const STATUSES = ['pending', 'replaying', 'failed', 'completed'] as const
 
-/** How many there are, by operation and state; each number leads to those it counts. */
+/** The number of dead letters by operation and status; each number links to its dead letters. */
 export function DeadLetterStatsTable({ stats }: { stats: WireDeadLetterStats }) {
   const operations = Object.entries(stats.by_operation).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return (
@@ -14,7 +14,7 @@ export function DeadLetterStatsTable({ stats }: { stats: WireDeadLetterStats }) 
       actions={
         stats.oldest != null && (
           <span class="hint">
-            the oldest that waits: <Time at={stats.oldest} />
+            oldest open entry: <Time at={stats.oldest} />
           </span>
         )
       }

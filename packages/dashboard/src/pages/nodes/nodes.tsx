@@ -16,13 +16,13 @@ import { formatCount, formatPlural } from '../../format.js'
 import { urlFor } from '../../route.js'
 import { type BreakerOpinion, groupOpinions } from './opinions.js'
 
-/** So many breakers are listed. */
+/** The maximum number of listed breakers. */
 const MAX_BREAKERS_SHOWN = 200
 
 const countOpinions = ({ opinions }: WireNode, state: string): number =>
   Object.values(opinions).filter((one) => one === state).length
 
-/** The processes that share what they know, and what each thinks of breakers. */
+/** The page of the fleet: its processes and the states of their breakers. */
 export function Nodes() {
   const loaded = useQuery('nodes', (signal) => getJson<WireFleet>('/nodes', {}, signal), 5000)
   useEvents((events) => {
@@ -51,7 +51,7 @@ export function Nodes() {
                   <tr key={node.id}>
                     <th scope="row">
                       {node.id}
-                      {node.self && <span class="hint"> this one</span>}
+                      {node.self && <span class="hint"> this node</span>}
                     </th>
                     <td>
                       <Time at={node.last_seen} />
@@ -67,8 +67,8 @@ export function Nodes() {
               </Table>
               {shared === undefined && (
                 <p class="hint">
-                  This process shares nothing. With <code>shared: redis://…</code> in the file, all that name
-                  the same Redis hold one opinion of what is broken, and show here.
+                  This process does not share state. With <code>shared: redis://…</code> in the config file,
+                  all processes with the same Redis share the states of breakers and are listed here.
                 </p>
               )}
             </Panel>
@@ -87,15 +87,15 @@ function Versions({ nodes }: { nodes: readonly WireNode[] }) {
 
 function Opinions({ opinions, nodes }: { opinions: readonly BreakerOpinion[]; nodes: number }) {
   return (
-    <Panel title="What they think of breakers">
+    <Panel title="Breakers that are not closed">
       {opinions.length === 0 ? (
-        <EmptyState title="All breakers are closed, everywhere">
-          One that a node sees failing shows here, with who thinks so.
+        <EmptyState title="All breakers are closed on all nodes">
+          A breaker that is open or half open on a node is listed here.
         </EmptyState>
       ) : (
         <>
           <Table
-            label="Opinions of breakers"
+            label="Breakers that are not closed"
             head={[
               'Breaker',
               <span class="number">
@@ -104,7 +104,7 @@ function Opinions({ opinions, nodes }: { opinions: readonly BreakerOpinion[]; no
               <span class="number">
                 <StateLabel of="half_open" />
               </span>,
-              'Seen by',
+              'Nodes',
             ]}
           >
             {opinions.slice(0, MAX_BREAKERS_SHOWN).map(({ breaker, open, halfOpen }) => (
@@ -124,8 +124,8 @@ function Opinions({ opinions, nodes }: { opinions: readonly BreakerOpinion[]; no
           </Table>
           {opinions.length > MAX_BREAKERS_SHOWN && (
             <p class="hint">
-              {formatCount(MAX_BREAKERS_SHOWN)} of {formatCount(opinions.length)} are shown: those that most
-              nodes see open.
+              {formatCount(MAX_BREAKERS_SHOWN)} of {formatCount(opinions.length)} shown: those that are open
+              on most nodes.
             </p>
           )}
         </>

@@ -1,13 +1,13 @@
 import type { WireNode } from '../../api/types.js'
 
-/** What the nodes think of one breaker that is not closed everywhere. */
+/** The nodes on which a breaker is open or half open. */
 export interface BreakerOpinion {
   readonly breaker: string
   readonly open: readonly string[]
   readonly halfOpen: readonly string[]
 }
 
-/** By breaker: those that most nodes see open come first. */
+/** Groups the states of nodes by breaker; breakers that are open on most nodes come first. */
 export function groupOpinions(nodes: readonly Pick<WireNode, 'id' | 'opinions'>[]): BreakerOpinion[] {
   const found = new Map<string, { open: string[]; halfOpen: string[] }>()
   for (const { id, opinions } of nodes)

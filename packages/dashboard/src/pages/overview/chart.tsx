@@ -12,7 +12,7 @@ const COLOURS = {
 
 const HEIGHT = 240
 
-/** Bars beside each other: calls end in the middle of their step, retries begin there. */
+/** Two bars per step: calls on the left of its centre, retries on the right. */
 const barPaths = (side: -1 | 1) =>
   (uPlot.paths.bars as uPlot.Series.BarsPathBuilderFactory)({
     size: [0.42, 40, 1],
@@ -20,23 +20,23 @@ const barPaths = (side: -1 | 1) =>
     radius: 0.15,
   })
 
-/** How the axis says times: by the smallest step between two of them (s), with the day where it changes. */
+/** The time formats of the axis by the smallest step in seconds, with the date where it changes. */
 const TIME_AXIS_FORMAT: uPlot.Axis.Values = [
   [3600, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
   [60, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
   [1, '{HH}:{mm}:{ss}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
 ]
 
-/** Calls and retries as bars, success as a line. A stretch that is drawn with the mouse is looked at closer. */
+/** The chart of calls, retries and success rate. Dragging with the mouse zooms in. */
 export function Chart(props: {
   points: readonly SeriesPoint[]
   span: TimeSpan
   onZoom: (span: TimeSpan) => void
 }) {
   const half = stepLength(props.span) / 2
-  // The hooks below outlive a change of the range.
-  const reach = useRef({ from: 0, to: 1, half })
-  reach.current = {
+  // The hooks of the chart are created once, but the range can change.
+  const range = useRef({ from: 0, to: 1, half })
+  range.current = {
     from: (props.points[0]?.at ?? 0) / 1000,
     to: ((props.points.at(-1)?.at ?? 0) + 2 * half) / 1000,
     half,
@@ -45,32 +45,32 @@ export function Chart(props: {
   const plot = useRef<uPlot | undefined>(undefined)
   const zoom = useRef(props.onZoom)
   zoom.current = props.onZoom
-  const look = effectiveTheme.value
+  const currentTheme = effectiveTheme.value
 
   useEffect(() => {
     const element = host.current as HTMLDivElement
-    const colour = COLOURS[look]
+    const colour = COLOURS[currentTheme]
     const axis = {
       stroke: colour.text,
       grid: { stroke: colour.grid, width: 1 },
       ticks: { stroke: colour.grid },
     }
-    const created = new uPlot(
+    const chart = new uPlot(
       {
         width: element.clientWidth,
         height: HEIGHT,
         cursor: { drag: { x: true, y: false, setScale: false } },
         scales: {
-          x: { range: () => [reach.current.from, reach.current.to] },
-          y: { range: (_, __, most) => [0, Math.max(4, most * 1.1)] },
+          x: { range: () => [range.current.from, range.current.to] },
+          y: { range: (_, __, maximum) => [0, Math.max(4, maximum * 1.1)] },
           share: { range: () => [0, 1.05] },
         },
         axes: [
           { ...axis, space: 70, values: TIME_AXIS_FORMAT },
           {
             ...axis,
-            // As wide as the longest number needs.
-            size: (_, said) => 24 + 7.5 * Math.max(2, ...(said ?? []).map((text) => text.length)),
+            // The width depends on the longest number.
+            size: (_, labels) => 24 + 7.5 * Math.max(2, ...(labels ?? []).map((text) => text.length)),
             values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? formatCount(tick) : '')),
           },
           {
@@ -86,7 +86,7 @@ export function Chart(props: {
         series: [
           {
             label: 'From',
-            value: (_, at) => (at == null ? '' : formatExactTime(at * 1000 - reach.current.half)),
+            value: (_, at) => (at == null ? '' : formatExactTime(at * 1000 - range.current.half)),
           },
           {
             label: 'Calls',
@@ -115,12 +115,12 @@ export function Chart(props: {
         ],
         hooks: {
           setSelect: [
-            (drawn) => {
-              const { left, width } = drawn.select
+            (chart) => {
+              const { left, width } = chart.select
               if (width < 8) return
-              const at = (x: number) => drawn.posToVal(x, 'x') * 1000
+              const at = (x: number) => chart.posToVal(x, 'x') * 1000
               zoom.current({ from: at(left), to: at(left + width) })
-              drawn.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+              chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
             },
           ],
         },
@@ -128,14 +128,14 @@ export function Chart(props: {
       [[], [], [], []],
       element,
     )
-    plot.current = created
-    const watch = new ResizeObserver(() => created.setSize({ width: element.clientWidth, height: HEIGHT }))
-    watch.observe(element)
+    plot.current = chart
+    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }))
+    observer.observe(element)
     return () => {
-      watch.disconnect()
-      created.destroy()
+      observer.disconnect()
+      chart.destroy()
     }
-  }, [look])
+  }, [currentTheme])
 
   useEffect(() => {
     const { points } = props
@@ -145,7 +145,7 @@ export function Chart(props: {
       points.map(({ retries }) => retries),
       points.map(({ success }) => success ?? null),
     ] as uPlot.AlignedData)
-  }, [props.points, look])
+  }, [props.points, currentTheme])
 
   const sum = (key: 'calls' | 'retries') => props.points.reduce((total, point) => total + point[key], 0)
   const label = `Chart from ${formatExactTime(props.span.from)} to ${formatExactTime(props.span.to)}: ${formatCount(sum('calls'))} calls, ${formatCount(sum('retries'))} retries`

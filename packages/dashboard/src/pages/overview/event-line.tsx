@@ -19,7 +19,7 @@ const TONES: Record<string, string> = {
   events_dropped: 'bad',
 }
 
-/** Where more about an event is to be seen. */
+/** The page with more details about an event. */
 function linkOf({ event_type, session_id, context }: WireEvent): string | undefined {
   if (event_type.startsWith('circuit_breaker_'))
     return urlFor('/breakers', { q: formatInline(context?.['id']) })
@@ -31,23 +31,23 @@ function linkOf({ event_type, session_id, context }: WireEvent): string | undefi
 
 function detailOf({ event_type, attempt, max_attempts, delay, error, context }: WireEvent): string {
   if (event_type === 'retry_attempt')
-    return `attempt ${attempt} of ${max_attempts ?? '?'} ${delay ? `in ${formatDuration(delay)}` : 'at once'}${error ? `: ${error.message}` : ''}`
+    return `attempt ${attempt} of ${max_attempts ?? '?'} ${delay ? `in ${formatDuration(delay)}` : 'immediately'}${error ? `: ${error.message}` : ''}`
   if (event_type.startsWith('circuit_breaker_'))
     return `was ${formatName(formatInline(context?.['fromState']))}, ${formatInline(context?.['failureCount'])} failures`
   if (error != null) return `${error.type}: ${error.message}`
-  const facts = Object.entries(context ?? {}).filter(([key]) => !['id', 'dlq_id'].includes(key))
-  return facts.map(([key, value]) => `${formatName(key)} ${formatInline(value)}`).join(', ')
+  const fields = Object.entries(context ?? {}).filter(([key]) => !['id', 'dlq_id'].includes(key))
+  return fields.map(([key, value]) => `${formatName(key)} ${formatInline(value)}`).join(', ')
 }
 
-/** One event of the feed. */
+/** One event of the live feed. */
 export function EventLine({ event }: { event: WireEvent }) {
   const link = linkOf(event)
-  const about = event.operation ?? (event.context?.['id'] as string | undefined) ?? event.component
+  const subject = event.operation ?? (event.context?.['id'] as string | undefined) ?? event.component
   return (
     <li class={TONES[event.event_type] ?? 'plain'}>
       <Time at={event.timestamp} />
       <strong>{formatName(event.event_type)}</strong>
-      {link === undefined ? <span>{formatName(about)}</span> : <a href={link}>{about}</a>}
+      {link === undefined ? <span>{formatName(subject)}</span> : <a href={link}>{subject}</a>}
       <span class="detail">{detailOf(event)}</span>
     </li>
   )

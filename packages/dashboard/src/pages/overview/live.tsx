@@ -7,30 +7,30 @@ import { EventLine } from './event-line.js'
 
 const MAX_EVENTS_SHOWN = 60
 
-/** What happens, as it happens. Paused, it stays as it is; nothing is lost meanwhile but what is older than is kept. */
+/** The live feed. While it is paused, new events are still collected up to the limit of kept events. */
 export function LiveEvents() {
-  const held = useSignal<readonly WireEvent[] | undefined>(undefined)
-  const events = held.value ?? recentEvents.value
-  const first = held.value?.[0]
-  const missed =
+  const paused = useSignal<readonly WireEvent[] | undefined>(undefined)
+  const events = paused.value ?? recentEvents.value
+  const first = paused.value?.[0]
+  const newCount =
     first === undefined ? 0 : recentEvents.value.findIndex(({ event_id }) => event_id === first.event_id)
   const pause = (
     <button
       type="button"
       class="small secondary"
-      aria-pressed={held.value !== undefined}
+      aria-pressed={paused.value !== undefined}
       onClick={() => {
-        held.value = held.value === undefined ? recentEvents.peek() : undefined
+        paused.value = paused.value === undefined ? recentEvents.peek() : undefined
       }}
     >
-      {held.value === undefined ? 'Pause' : `Resume${missed > 0 ? ` (${missed} new)` : ''}`}
+      {paused.value === undefined ? 'Pause' : `Resume${newCount > 0 ? ` (${newCount} new)` : ''}`}
     </button>
   )
   return (
     <Panel title="Live feed" actions={pause} class="wide">
       {events.length === 0 ? (
-        <EmptyState title={connection.value.state === 'connecting' ? 'Connecting…' : 'Quiet'}>
-          Retries, breakers and dead letters show here the moment they happen.
+        <EmptyState title={connection.value.state === 'connecting' ? 'Connecting…' : 'No events yet'}>
+          Events of retries, breakers and dead letters are listed here as they happen.
         </EmptyState>
       ) : (
         <ol class="feed">

@@ -48,12 +48,12 @@ function Tile(props: { name: string; value: string; note: ComponentChildren; hre
 
 function Tiles({ data }: { data: Awaited<ReturnType<typeof loadOverview>> }) {
   const { counted, summary, letters, open, active } = data
-  const saved = Object.entries(summary.success_by_attempt).reduce(
+  const recovered = Object.entries(summary.success_by_attempt).reduce(
     (total, [attempt, times]) => (attempt === '1' ? total : total + times),
     0,
   )
   const calls = counted.total_sessions
-  const waiting = letters.by_status.pending + letters.by_status.failed
+  const openLetters = letters.by_status.pending + letters.by_status.failed
   const opened = open.circuit_breakers.length
   return (
     <ul class="tiles">
@@ -71,35 +71,35 @@ function Tiles({ data }: { data: Awaited<ReturnType<typeof loadOverview>> }) {
       />
       <Tile
         name="Success after retry"
-        value={formatCount(saved)}
-        note="calls saved, that failed first"
-        tone={saved > 0 ? 'good' : ''}
+        value={formatCount(recovered)}
+        note="calls that failed at first"
+        tone={recovered > 0 ? 'good' : ''}
       />
       <Tile
         name="Dead letters"
         href="/dead-letters"
-        value={formatCount(waiting)}
+        value={formatCount(openLetters)}
         note={`${formatCount(letters.by_status.completed)} replayed`}
-        tone={waiting > 0 ? 'warn' : ''}
+        tone={openLetters > 0 ? 'warn' : ''}
       />
       <Tile
         name="Open breakers"
         href="/breakers?state=open"
         value={`${formatCount(opened)}${open.cursor === undefined ? '' : '+'}`}
-        note={opened === 0 ? 'all let calls through' : 'refusing calls now'}
+        note={opened === 0 ? 'no calls are rejected' : 'calls are rejected'}
         tone={opened > 0 ? 'bad' : ''}
       />
       <Tile
         name="Retrying now"
         href="/sessions?active=true"
         value={`${formatCount(active.items.length)}${active.cursor === undefined ? '' : '+'}`}
-        note={`95 % of calls end in ${formatDuration(counted.latency.p95)}`}
+        note={`95 % of calls take at most ${formatDuration(counted.latency.p95)}`}
       />
     </ul>
   )
 }
 
-/** What stands where the numbers will, so that nothing jumps when they come. */
+/** Placeholders with the size of the tiles, so that the layout does not shift when the numbers are loaded. */
 const TilePlaceholders = () => (
   <ul class="tiles blank">
     {['Calls', 'Retries', 'Success after retry', 'Dead letters', 'Open breakers', 'Retrying now'].map(
@@ -110,7 +110,7 @@ const TilePlaceholders = () => (
   </ul>
 )
 
-/** How everything stands, at a glance. */
+/** The overview page. */
 export function Overview() {
   const loaded = useQuery('overview', loadOverview, 5000)
   return (
@@ -134,10 +134,10 @@ function Distribution({ data }: { data: Awaited<ReturnType<typeof loadOverview>>
     <>
       <Panel title="Success by attempt" class="spread">
         {data === undefined ? null : attempts.length === 0 ? (
-          <EmptyState title="Nothing has succeeded yet" />
+          <EmptyState title="No successful calls yet" />
         ) : (
           <Bars
-            label="Calls by the attempt that succeeded"
+            label="Calls by successful attempt"
             values={attempts.map(([attempt, times]) => [`Attempt ${attempt}`, times])}
             show={formatCount}
           />
@@ -148,7 +148,7 @@ function Distribution({ data }: { data: Awaited<ReturnType<typeof loadOverview>>
           <EmptyState title="No failures in 24 h" />
         ) : (
           <Bars
-            label="Calls that failed, by kind"
+            label="Failed calls by kind"
             values={kinds.slice(0, 8).map(([kind, times]) => [formatName(kind), times])}
             show={formatCount}
           />

@@ -2,12 +2,12 @@ import { getJson } from '../../api/client.js'
 import type { WireMetricsWindow, WireSeries } from '../../api/types.js'
 import { HOUR_MS, MINUTE_MS, stepLength, type TimeSpan, timeSteps } from './steps.js'
 
-/** What was counted from a point in time on. */
+/** The counts of one step of the chart, which begins at `at`. */
 export interface SeriesPoint {
   readonly at: number
   readonly calls: number
   readonly retries: number
-  /** From 0 to 1; undefined where nothing was called. */
+  /** From 0 to 1; undefined without calls. */
   readonly success: number | undefined
 }
 
@@ -18,7 +18,7 @@ const toPoint = (at: number, counted: WireMetricsWindow): SeriesPoint => ({
   success: counted.total_sessions === 0 ? undefined : counted.successful_sessions / counted.total_sessions,
 })
 
-/** Steps that are over do not change any more. */
+/** The cache of past steps, which do not change any more. */
 const finishedSteps = new Map<string, SeriesPoint>()
 
 async function loadMinutes(span: TimeSpan, now: number, signal: AbortSignal): Promise<SeriesPoint[]> {
@@ -51,13 +51,13 @@ async function loadHours(span: TimeSpan, signal: AbortSignal): Promise<SeriesPoi
   })
 }
 
-/** Calls, retries and success of a stretch of time: by the hour, or by minutes where it is short. */
+/** Loads the calls, retries and success rate of a time range: by hour, or by minutes for a short range. */
 export const loadSeries = (span: TimeSpan, now: number, signal: AbortSignal): Promise<SeriesPoint[]> =>
   stepLength(span) === HOUR_MS ? loadHours(span, signal) : loadMinutes(span, now, signal)
 
 /**
- * How many minutes are looked at where nobody says: a day; an hour or a quarter of one where there was nothing before that,
- * so that the first calls are more than one bar at the edge.
+ * The default range in minutes: a day; an hour or a quarter of an hour if there were no calls before that, so that the first
+ * calls are more than one bar at the edge.
  */
 export async function defaultMinutes(now: number, signal: AbortSignal): Promise<number> {
   const calls = async (from: number, to: number): Promise<number> => {

@@ -1,4 +1,4 @@
-/** A stretch of time in epoch milliseconds. */
+/** A time range in epoch milliseconds. */
 export interface TimeSpan {
   readonly from: number
   readonly to: number
@@ -7,11 +7,11 @@ export interface TimeSpan {
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 
-/** How long a step of the chart is (ms), so that it has at most sixty: an hour, or whole minutes below that. */
+/** The length of a step of the chart in milliseconds: an hour, or whole minutes for a short range, with at most sixty steps. */
 export const stepLength = ({ from, to }: TimeSpan): number =>
   to - from > 6 * HOUR_MS ? HOUR_MS : Math.max(MINUTE_MS, Math.ceil((to - from) / 60 / MINUTE_MS) * MINUTE_MS)
 
-/** The steps of a stretch of time, on whole minutes. */
+/** The steps of a time range, aligned to their length. */
 export function timeSteps(span: TimeSpan): TimeSpan[] {
   const step = stepLength(span)
   const first = Math.floor(span.from / step) * step

@@ -14,34 +14,34 @@ const RANGES = [
   ['15 min', 15],
 ] as const
 
-/** A range that ends now, in minutes, or one that was drawn. */
+/** A range in minutes that ends now, or a selected time range. */
 type RangeChoice = { readonly minutes: number } | TimeSpan
 
-/** What the address asks for; undefined where it asks for nothing that makes sense. */
+/** The range in the URL; undefined where it is missing or not valid. */
 function parseRange({ range, from, to }: Readonly<Record<string, string>>): RangeChoice | undefined {
   const [minutes, begin, end] = [Number(range), Number(from), Number(to)]
   if (begin > 0 && end > begin) return { from: begin, to: end }
-  const named = RANGES.find(([, one]) => one === minutes)
-  return named && { minutes: named[1] }
+  const preset = RANGES.find(([, length]) => length === minutes)
+  return preset && { minutes: preset[1] }
 }
 
 const toTimeSpan = (choice: RangeChoice, to: number): TimeSpan =>
   'from' in choice ? choice : { from: to - choice.minutes * MINUTE_MS, to }
 
-/** Calls, retries and success over time. */
+/** The panel with the chart of calls, retries and success rate. */
 export function Traffic() {
-  const chosen = parseRange(route.value.query)
+  const selected = parseRange(route.value.query)
   const loaded = useQuery(
-    JSON.stringify(chosen ?? 'usual'),
+    JSON.stringify(selected ?? 'default'),
     async (signal) => {
       const now = clock.wall()
-      const choice = chosen ?? { minutes: await defaultMinutes(now, signal) }
+      const choice = selected ?? { minutes: await defaultMinutes(now, signal) }
       const span = toTimeSpan(choice, now)
       return { choice, span, points: await loadSeries(span, now, signal) }
     },
     10_000,
   )
-  const shown = chosen ?? loaded.data?.choice
+  const shown = selected ?? loaded.data?.choice
   const buttons = RANGES.map(([name, minutes]) => (
     <button
       type="button"
@@ -78,16 +78,14 @@ export function Traffic() {
                   }}
                 />
               ) : (
-                <EmptyState title="No calls in this time">
-                  Calls show here as soon as a process runs them with <code>hf.run(operation, fn)</code>.
+                <EmptyState title="No calls in this time range">
+                  Calls that a process runs with <code>hf.run(operation, fn)</code> are shown here.
                 </EmptyState>
               )}
               <p class="hint">
-                {formatExactTime(span.from)} to {formatExactTime(span.to)}, a point for{' '}
-                {stepLength(span) === 60 * MINUTE_MS
-                  ? 'each hour'
-                  : `every ${stepLength(span) / MINUTE_MS} min`}
-                . Draw over the chart to look closer.
+                {formatExactTime(span.from)} to {formatExactTime(span.to)}, one point per{' '}
+                {stepLength(span) === 60 * MINUTE_MS ? 'hour' : `${stepLength(span) / MINUTE_MS} min`}. Drag
+                over the chart to zoom in.
               </p>
             </>
           )}

@@ -5,7 +5,7 @@ import { DURATIONS } from './fields.js'
 const formatField = (name: string, value: unknown): string =>
   DURATIONS.has(name) && typeof value === 'number' ? formatDuration(value) : formatInline(value)
 
-/** What a change changes. */
+/** The differences of a change. */
 export function PolicyDiff({ of, label }: { of: readonly FieldDifference[]; label: string }) {
   return (
     <ul class="diff" aria-label={label}>

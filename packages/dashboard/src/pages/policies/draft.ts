@@ -3,10 +3,10 @@ import type { WirePolicy } from '../../api/types.js'
 import { formatName } from '../../format.js'
 import { FIELDS, type FieldName, PARTS, type PolicyField, splitName } from './fields.js'
 
-/** A policy as it stands in the form: text, or yes and no. */
+/** The values of the form: strings, and booleans for switches. */
 export type PolicyDraft = Readonly<Record<string, string | boolean>>
 
-/** How a list without anything is written, which is not the same as no list. */
+/** The notation of an empty list, which differs from no list. */
 const EMPTY_LIST = '[]'
 
 function toFormValue(value: unknown): string | boolean {
@@ -25,7 +25,7 @@ function fieldValue(policy: Partial<WirePolicy>, name: FieldName): unknown {
   return (part === undefined ? whole : asRecord(whole[part]))[key]
 }
 
-/** A policy as the form shows it. */
+/** The form values of a policy. */
 export const toDraft = (policy: Partial<WirePolicy>): PolicyDraft =>
   Object.fromEntries(
     FIELDS.map(({ name, kind }) => {
@@ -34,16 +34,16 @@ export const toDraft = (policy: Partial<WirePolicy>): PolicyDraft =>
     }),
   )
 
-/** What cannot be read stays as it was written, for the server to say what is wrong with it. */
+/** A text that is not a number is kept, so that the server reports the problem. */
 const parseNumber = (text: string): unknown => {
   const read = Number(text)
   return text === '' ? null : text === 'Infinity' || Number.isNaN(read) ? text : read
 }
 
-/** A time with its unit, as files have it; the API takes seconds. */
+/** A duration with a unit, as in config files. The API expects seconds. */
 const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
 
-/** What a field of the form means on the wire: null where it is left empty. */
+/** The wire value of a form field: null where it is empty. */
 export function parseField({ kind }: PolicyField, value: string | boolean): unknown {
   if (typeof value === 'boolean') return value
   const text = value.trim()
@@ -59,22 +59,22 @@ export function parseField({ kind }: PolicyField, value: string | boolean): unkn
   return kind === 'codes' ? parts.map(parseNumber) : parts
 }
 
-/** What the fields of one part mean together: null where nothing is written in any of them. */
+/** The wire value of a nested object: null where all its fields are empty. */
 function parsePart(part: string, draft: PolicyDraft): Record<string, unknown> | null {
-  const said = FIELDS.filter(({ name }) => splitName(name)[0] === part).map(
+  const values = FIELDS.filter(({ name }) => splitName(name)[0] === part).map(
     (field) => [field, parseField(field, draft[field.name] ?? '')] as const,
   )
-  if (said.every(([, value]) => value === null || value === false)) return null
+  if (values.every(([, value]) => value === null || value === false)) return null
   return Object.fromEntries(
-    said
+    values
       .map(([{ name, defaultValue }, value]) => [splitName(name)[1], value ?? defaultValue] as const)
       .filter(([, value]) => value !== undefined && value !== false),
   )
 }
 
 /**
- * The whole policy that a form means. What the policy has and the form leaves empty is null: left out, it would come
- * from the file again.
+ * The complete policy of a form. A field that the policy has and that is empty in the form is null: without it, the value
+ * would come from the file again.
  */
 export function toPolicy(policy: Partial<WirePolicy>, draft: PolicyDraft): Record<string, unknown> {
   const { schema: _, id: __, ...rest } = policy
@@ -82,15 +82,15 @@ export function toPolicy(policy: Partial<WirePolicy>, draft: PolicyDraft): Recor
     (field) => [field.name, parseField(field, draft[field.name] ?? '')] as const,
   )
   const parts = PARTS.map((part) => [part, parsePart(part, draft)] as const)
-  const had = asRecord(policy)
+  const previous = asRecord(policy)
   return Object.fromEntries(
     [...Object.entries(rest), ...own, ...parts].filter(
-      ([name, value]) => value !== undefined && (value !== null || had[name] != null),
+      ([name, value]) => value !== undefined && (value !== null || previous[name] != null),
     ),
   )
 }
 
-/** The field that the server's path within a policy is about: the policy itself where it is about none. */
+/** The form field of a path within a policy; empty where the path belongs to no field. */
 export const fieldOfPath = (path: string): string => {
   const [first = '', second = ''] = path.split(/[.[]/)
   return [`${first}.${second}`, first].find((name) => FIELDS.some((field) => field.name === name)) ?? ''
@@ -106,7 +106,7 @@ export interface FieldDifference {
   readonly after: unknown
 }
 
-/** A record with the fields of its parts beside its own. */
+/** Flattens the nested objects of a record. */
 const flattenRecord = (input: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(input).flatMap(([name, value]) =>
@@ -116,7 +116,7 @@ const flattenRecord = (input: Record<string, unknown>): Record<string, unknown> 
     ),
   )
 
-/** What differs between two records, in the order of the fields. */
+/** The differences of two records, in the order of their fields. */
 export function diffRecords(
   before: Record<string, unknown>,
   after: Record<string, unknown>,

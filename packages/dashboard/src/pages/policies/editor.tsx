@@ -20,25 +20,25 @@ interface LoadedPolicy {
   readonly policy: WirePolicy
   readonly etag: string | undefined
   readonly breakers: unknown
-  readonly origins: Record<string, { origin: string; where?: string | null }>
+  readonly origins: WireExplanation['policies'][number]['values']
 }
 
 async function loadPolicy(id: string, fresh: boolean, signal: AbortSignal): Promise<LoadedPolicy> {
-  const [answer, config, explained] = await Promise.all([
+  const [response, config, explained] = await Promise.all([
     sendRequest('GET', `/policies/${encodeURIComponent(fresh ? 'default' : id)}`, { signal }),
     getJson<{ circuit_breakers?: unknown }>('/config', {}, signal),
     getJson<WireExplanation>('/config/explain', { operation: fresh ? 'default' : id }, signal),
   ])
-  const policy = (await answer.json()) as WirePolicy
+  const policy = (await response.json()) as WirePolicy
   return {
     policy: fresh ? { ...policy, id, name: id, description: null } : policy,
-    etag: fresh ? undefined : (answer.headers.get('etag') ?? undefined),
+    etag: fresh ? undefined : (response.headers.get('etag') ?? undefined),
     breakers: config.circuit_breakers,
     origins: fresh ? {} : (explained.policies.find(({ policy_id }) => policy_id === id)?.values ?? {}),
   }
 }
 
-/** One policy: what it says, what that means, where it comes from; changed here, checked by the server as one writes. */
+/** The page of one policy: values, origins, schedule and history. The server validates changes while the user types. */
 export function PolicyEditor({ id, fresh }: { id: string; fresh: boolean }) {
   const saved = useSignal(0)
   const loaded = useQuery(`${id} ${fresh}`, (signal) => loadPolicy(id, fresh, signal))
@@ -70,10 +70,10 @@ function PolicyForm({ found, fresh, onSaved }: { found: LoadedPolicy; fresh: boo
   const { policy, etag, origins } = found
   const before = toDraft(policy)
   const draft = useSignal<PolicyDraft>(before)
-  const meant = toPolicy(policy, draft.value)
-  const changes = diffRecords(fresh ? {} : toPolicy(policy, before), meant)
-  const problems = useValidation(meant, found.breakers)
-  const admin = hasRole('admin')
+  const changed = toPolicy(policy, draft.value)
+  const changes = diffRecords(fresh ? {} : toPolicy(policy, before), changed)
+  const problems = useValidation(changed, found.breakers)
+  const isAdmin = hasRole('admin')
   const path = `/policies/${encodeURIComponent(policy.id)}`
 
   const save = (): void =>
@@ -81,8 +81,8 @@ function PolicyForm({ found, fresh, onSaved }: { found: LoadedPolicy; fresh: boo
       title: fresh ? `Create ${policy.id}?` : `Save ${policy.id}?`,
       text: (
         <>
-          <p>Calls follow it at once.</p>
-          <PolicyDiff of={changes} label="What will change" />
+          <p>The policy is in force at once.</p>
+          <PolicyDiff of={changes} label="Changes to save" />
         </>
       ),
       action: 'Save',
@@ -90,19 +90,19 @@ function PolicyForm({ found, fresh, onSaved }: { found: LoadedPolicy; fresh: boo
         const headers: Record<string, string> =
           etag === undefined ? { 'if-none-match': '*' } : { 'if-match': etag }
         try {
-          await callApi('PUT', path, { body: meant, reason, headers })
+          await callApi('PUT', path, { body: changed, reason, headers })
         } catch (error) {
           if (!(error instanceof ApiClientError) || error.status !== 412) throw error
-          throw new Error('Somebody changed it meanwhile. Load the page again, and repeat your change.')
+          throw new Error('The policy was changed in the meantime. Reload the page and repeat your change.')
         }
-        toast(`${policy.id} is saved.`)
+        toast(`${policy.id} was saved.`)
         onSaved()
       },
     })
   const remove = (): void =>
     confirm({
       title: `Delete ${policy.id}?`,
-      text: 'Operations that name it get the default policy. One that something is mapped to is not deleted.',
+      text: 'Operations with this name get the default policy. A policy that operations are mapped to cannot be deleted.',
       action: 'Delete',
       isDangerous: true,
       async run(reason) {
@@ -110,7 +110,7 @@ function PolicyForm({ found, fresh, onSaved }: { found: LoadedPolicy; fresh: boo
           reason,
           ...(etag === undefined ? {} : { headers: { 'if-match': etag } }),
         })
-        toast(`${policy.id} is deleted.`)
+        toast(`${policy.id} was deleted.`)
         navigate('/policies')
       },
     })
@@ -123,7 +123,7 @@ function PolicyForm({ found, fresh, onSaved }: { found: LoadedPolicy; fresh: boo
       }}
     >
       <PageHead title={fresh ? `New policy ${policy.id}` : policy.id}>
-        {admin && (
+        {isAdmin && (
           <>
             <button type="submit" disabled={changes.length === 0 || problems.size > 0}>
               {fresh ? 'Create' : 'Save'}
@@ -146,7 +146,7 @@ function PolicyForm({ found, fresh, onSaved }: { found: LoadedPolicy; fresh: boo
           </>
         )}
       </PageHead>
-      {!admin && <p class="hint">You may look and try out here; saving takes the role admin.</p>}
+      {!isAdmin && <p class="hint">You can try out changes here; saving requires the role admin.</p>}
       {problems.has('') && (
         <p class="problem" role="alert">
           {problems.get('')}
@@ -154,19 +154,18 @@ function PolicyForm({ found, fresh, onSaved }: { found: LoadedPolicy; fresh: boo
       )}
       <div class="panels">
         <Panel title="Schedule">
-          <ScheduleChart waits={computeWaits(meant)} />
+          <ScheduleChart waits={computeWaits(changed)} />
         </Panel>
         <Panel title="Changes">
           {changes.length === 0 || fresh ? (
             <p class="hint">
-              {fresh ? 'A new policy starts from the default one.' : 'None yet. Write in the fields below.'}
+              {fresh ? 'A new policy starts with the default values.' : 'No changes. Edit the fields below.'}
             </p>
           ) : (
-            <PolicyDiff of={changes} label="Changes not saved yet" />
+            <PolicyDiff of={changes} label="Unsaved changes" />
           )}
           <p role="status" class="hint">
-            {problems.size > 0 &&
-              `The server would not take ${[...problems.keys()].map(formatFieldName).join(', ')}.`}
+            {problems.size > 0 && `Not valid: ${[...problems.keys()].map(formatFieldName).join(', ')}.`}
           </p>
         </Panel>
         {GROUPS.map(([title, fields]) => (
@@ -200,10 +199,10 @@ const ORIGIN_NAMES: Record<string, string> = {
   api: 'a change through the API',
 }
 
-/** Where a value comes from: the file by its name, and by its whole path on hover. */
-function formatOrigin(input: { origin: string; where?: string | null } | undefined): OriginLabel | undefined {
+/** The origin of a value, with the name of the file, and its path as a tooltip. */
+function formatOrigin(input: LoadedPolicy['origins'][string] | undefined): OriginLabel | undefined {
   if (input === undefined) return undefined
-  const place = ORIGIN_NAMES[input.origin] ?? input.origin
-  if (input.where == null) return { text: place }
-  return { text: `${place} (${input.where.replace(/^.*[\\/]/, '')})`, exact: input.where }
+  const name = ORIGIN_NAMES[input.origin] ?? input.origin
+  if (input.where == null) return { text: name }
+  return { text: `${name} (${input.where.replace(/^.*[\\/]/, '')})`, exact: input.where }
 }

@@ -8,7 +8,7 @@ import { diffRecords } from './draft.js'
 const asRecord = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
-/** Who changed a policy, when, why and how. */
+/** The changes of a policy with their actors, times and reasons. */
 export function PolicyHistory({ id, version }: { id: string; version: number }) {
   const loaded = useQuery(`${id} ${version}`, (signal) =>
     getJson<WirePage<WireAudit>>('/audit', { target: id, action: 'policy.put', limit: '20' }, signal),
@@ -18,7 +18,9 @@ export function PolicyHistory({ id, version }: { id: string; version: number }) 
       <QueryView of={loaded}>
         {({ items }) =>
           items.length === 0 ? (
-            <p class="hint">Not changed through this page or the API yet: it is as the file says.</p>
+            <p class="hint">
+              Not changed through the dashboard or the API: the values are those of the file.
+            </p>
           ) : (
             <ol class="history">
               {items.map((record) => (
@@ -28,7 +30,7 @@ export function PolicyHistory({ id, version }: { id: string; version: number }) 
                     {record.reason != null && `: ${record.reason}`}
                   </p>
                   <PolicyDiff
-                    label="What changed"
+                    label="Changed fields"
                     of={diffRecords(asRecord(record.before), asRecord(record.after))}
                   />
                 </li>

@@ -2,13 +2,13 @@ import type { PolicyField } from './fields.js'
 
 export interface OriginLabel {
   readonly text: string
-  /** The whole of it, where the text is short. */
+  /** The full text, where `text` is shortened. */
   readonly exact?: string
 }
 
 const PLACEHOLDERS: Record<string, string> = { list: 'names; [] for none', codes: '502, 503' }
 
-/** One field of the editor, with where its value comes from and what is wrong with it. */
+/** One field of the editor, with the origin of its value and its problem. */
 export function FieldInput(props: {
   field: PolicyField
   value: string | boolean
@@ -26,7 +26,7 @@ export function FieldInput(props: {
     'aria-describedby': notes,
     ...(problem === undefined ? {} : { 'aria-invalid': 'true' as const }),
   }
-  const from = changed ? 'changed, not saved' : origin === undefined ? '' : `from ${origin.text}`
+  const from = changed ? 'not saved' : origin === undefined ? '' : `from ${origin.text}`
   return (
     <div class={`field ${changed ? 'changed' : ''}`}>
       {kind === 'flag' ? (

@@ -9,7 +9,7 @@ import { formatDuration } from '../../format.js'
 import { navigate, route, urlFor } from '../../route.js'
 import { PolicyEditor } from './editor.js'
 
-/** The rules: how often, how long and when not. */
+/** The page of policies. */
 export function Policies() {
   const { id, fresh } = route.value.query
   return id === undefined ? (
@@ -25,7 +25,7 @@ async function loadPolicies(signal: AbortSignal): Promise<WirePolicy[]> {
   return all
 }
 
-/** A time that is not broken between its number and its unit. */
+/** A duration without a line break between its number and its unit. */
 const formatUnbroken = (seconds: number): string => formatDuration(seconds).replaceAll(' ', '\u00a0')
 
 const formatWaits = ({ backoff_type, base_delay, max_delay }: WirePolicy): string =>
@@ -34,11 +34,11 @@ const formatWaits = ({ backoff_type, base_delay, max_delay }: WirePolicy): strin
     : `${backoff_type}, ${formatUnbroken(base_delay)}${backoff_type === 'fixed' ? '' : ` to ${formatUnbroken(max_delay)}`}`
 
 function formatDeadlines({ attempt_timeout, total_timeout }: WirePolicy): string | undefined {
-  const said = [
-    ...(attempt_timeout == null ? [] : [`${formatUnbroken(attempt_timeout)} an attempt`]),
-    ...(total_timeout == null ? [] : [`${formatUnbroken(total_timeout)} a call`]),
+  const parts = [
+    ...(attempt_timeout == null ? [] : [`${formatUnbroken(attempt_timeout)} per attempt`]),
+    ...(total_timeout == null ? [] : [`${formatUnbroken(total_timeout)} per call`]),
   ]
-  return said.length === 0 ? undefined : said.join(', ')
+  return parts.length === 0 ? undefined : parts.join(', ')
 }
 
 function NewPolicyForm() {
@@ -53,7 +53,7 @@ function NewPolicyForm() {
       }}
     >
       <label>
-        Id of a new policy
+        Id of the new policy
         <input
           type="text"
           required
@@ -65,7 +65,7 @@ function NewPolicyForm() {
         />
       </label>
       <button type="submit" class="small">
-        Make it
+        Create
       </button>
     </form>
   )
@@ -84,7 +84,7 @@ function PolicyList() {
         {(policies) => (
           <Table
             label="Policies"
-            head={['Id', 'Name', numericHead('Attempts'), 'Waits', 'Jitter', 'Deadlines', 'Breaker', 'State']}
+            head={['Id', 'Name', numericHead('Attempts'), 'Delays', 'Jitter', 'Timeouts', 'Breaker', 'State']}
           >
             {policies.map((policy) => (
               <tr key={policy.id}>
@@ -92,11 +92,13 @@ function PolicyList() {
                   <a href={urlFor('/policies', { id: policy.id })}>{policy.id}</a>
                 </th>
                 <td>{policy.name}</td>
-                <td class="number">{policy.max_attempts === 'Infinity' ? 'no end' : policy.max_attempts}</td>
+                <td class="number">
+                  {policy.max_attempts === 'Infinity' ? 'unlimited' : policy.max_attempts}
+                </td>
                 <td class="line-long">{formatWaits(policy)}</td>
                 <td>{policy.jitter_type}</td>
                 <td class="line-long">{formatDeadlines(policy) ?? <NoValue />}</td>
-                <td>{policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'its own' : <NoValue />)}</td>
+                <td>{policy.circuit_breaker ?? (policy.enable_circuit_breaker ? 'own' : <NoValue />)}</td>
                 <td>
                   <StateLabel of={policy.enabled ? (policy.shadow ? 'shadow' : 'enabled') : 'disabled'} />
                 </td>

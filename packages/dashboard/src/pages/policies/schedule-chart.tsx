@@ -9,10 +9,10 @@ const CHART_BOTTOM = 26
 const totalOf = (waits: readonly PolicyWait[], key: 'base' | 'least' | 'most') =>
   waits.reduce((sum, wait) => sum + wait[key], 0)
 
-/** The waits between attempts: a line for what is planned, a band for what chance makes of it. */
+/** The chart of the waits between attempts: a line without jitter, a band with jitter. */
 export function ScheduleChart({ waits }: { waits: readonly PolicyWait[] | undefined }) {
-  if (waits === undefined) return <p class="hint">What is written so far makes no schedule.</p>
-  if (waits.length === 0) return <p class="hint">One attempt, and no wait.</p>
+  if (waits === undefined) return <p class="hint">The values are not complete or not valid.</p>
+  if (waits.length === 0) return <p class="hint">One attempt without a wait.</p>
   const top = Math.max(...waits.map(({ base, most }) => Math.max(base, most)), 0.001)
   const step = (CHART_WIDTH - CHART_LEFT) / waits.length
   const y = (seconds: number) => 8 + (1 - seconds / top) * (CHART_HEIGHT - CHART_BOTTOM - 8)
@@ -22,7 +22,7 @@ export function ScheduleChart({ waits }: { waits: readonly PolicyWait[] | undefi
         `before attempt ${attempt} ${formatDuration(least)} to ${formatDuration(most)}`,
     )
     .join(', ')
-  const spread = totalOf(waits, 'least') !== totalOf(waits, 'most')
+  const hasJitter = totalOf(waits, 'least') !== totalOf(waits, 'most')
   return (
     <figure class="drawing">
       <svg viewBox={`0 0 ${CHART_WIDTH} ${CHART_HEIGHT}`} role="img" aria-label={`Waits: ${label}`}>
@@ -56,9 +56,9 @@ export function ScheduleChart({ waits }: { waits: readonly PolicyWait[] | undefi
         })}
       </svg>
       <figcaption class="hint">
-        The wait before each attempt. Together {formatDuration(totalOf(waits, 'base'))}
-        {spread &&
-          `, with chance ${formatDuration(totalOf(waits, 'least'))} to ${formatDuration(totalOf(waits, 'most'))}`}
+        The wait before each attempt. Total {formatDuration(totalOf(waits, 'base'))}
+        {hasJitter &&
+          `, with jitter ${formatDuration(totalOf(waits, 'least'))} to ${formatDuration(totalOf(waits, 'most'))}`}
         .
       </figcaption>
     </figure>

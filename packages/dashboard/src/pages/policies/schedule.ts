@@ -1,6 +1,6 @@
 import { type CompiledRetryPolicy, computeDelay } from 'holdfast/internal'
 
-/** A wait in seconds: without chance, and the least and most that chance makes of it. */
+/** A wait in seconds: without jitter, and its range with jitter. */
 export interface PolicyWait {
   readonly attempt: number
   readonly base: number
@@ -8,18 +8,17 @@ export interface PolicyWait {
   readonly most: number
 }
 
-/** So many waits are drawn. */
+/** The maximum number of waits in the chart. */
 const MAX_WAITS = 20
 
-/** The most that chance gives: it never gives 1 itself. */
+/** The largest result of a random function, which is always below 1. */
 const MAX_RANDOM = 1 - 2 ** -53
 
 const toMs = (seconds: unknown): number =>
   typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : Number.NaN
 
 /**
- * The waits that a policy on the wire means, worked out by the engine itself. Undefined while what is written so far makes
- * no sense.
+ * The waits of a policy on the wire, computed by the engine. Undefined while the values are not complete or not valid.
  */
 export function computeWaits(wire: Record<string, unknown>): PolicyWait[] | undefined {
   const attempts =

@@ -5,10 +5,10 @@ import type { WireValidation } from '../../api/types.js'
 import { clock } from '../../browser.js'
 import { fieldOfPath } from './draft.js'
 
-/** A name for the policy that is checked; the id itself might have a dot in it. */
+/** The id of the validated policy. The real id could contain a dot, which would change the paths of problems. */
 const DRAFT_POLICY_ID = 'draft'
 
-/** What the server says of a policy, by field, while it is written. */
+/** Validates a policy on the server while the user types. Returns the problems by field. */
 export function useValidation(
   policy: Record<string, unknown>,
   breakers: unknown,
@@ -32,7 +32,7 @@ export function useValidation(
             ]),
           )
         },
-        // What cannot be checked now is checked when it is saved.
+        // The server validates the policy again when it is saved.
         () => undefined,
       )
     }, 200)

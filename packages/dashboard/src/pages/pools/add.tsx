@@ -3,9 +3,9 @@ import { callApi } from '../../api/client.js'
 import type { WireMember } from '../../api/types.js'
 import { toast } from '../../components/toast.js'
 
-/** Adds a member to a pool. */
+/** The form that adds a member to a pool. */
 export function AddMemberForm({ pool, onAdded }: { pool: string; onAdded: () => void }) {
-  const failed = useSignal('')
+  const errorText = useSignal('')
   const submit = async (form: HTMLFormElement): Promise<void> => {
     const input = new FormData(form)
     const text = (name: string) => ((input.get(name) as string | null) ?? '').trim()
@@ -19,12 +19,12 @@ export function AddMemberForm({ pool, onAdded }: { pool: string; onAdded: () => 
           ...(weight && { weight: Number(weight) }),
         },
       })
-      failed.value = ''
+      errorText.value = ''
       form.reset()
-      toast(`${member.id} is in the pool ${pool}.`)
+      toast(`${member.id} was added to ${pool}.`)
       onAdded()
     } catch (error) {
-      failed.value = (error as Error).message
+      errorText.value = (error as Error).message
     }
   }
   return (
@@ -37,7 +37,7 @@ export function AddMemberForm({ pool, onAdded }: { pool: string; onAdded: () => 
       }}
     >
       <label>
-        Url of a new member
+        URL of the new member
         <input name="url" type="text" required placeholder="http://proxy.example:8080" autocomplete="off" />
       </label>
       <label>
@@ -55,9 +55,9 @@ export function AddMemberForm({ pool, onAdded }: { pool: string; onAdded: () => 
       <button type="submit" class="small">
         Add
       </button>
-      {failed.value !== '' && (
+      {errorText.value !== '' && (
         <p class="problem" role="alert">
-          {failed.value}
+          {errorText.value}
         </p>
       )}
     </form>

@@ -12,61 +12,61 @@ import { urlFor } from '../../route.js'
 import { AddMemberForm } from './add.js'
 
 /** Whether a member gets no calls until it is enabled. */
-const isOut = ({ status }: WireMember): boolean => status === 'drained' || status === 'disabled'
+const isExcluded = ({ status }: WireMember): boolean => status === 'drained' || status === 'disabled'
 
-/** The members of a pool, and how each does. */
+/** The members of a pool with their status and statistics. */
 export function MemberTable({ pool, onChange }: { pool: string; onChange: () => void }) {
   const path = `/pools/${encodeURIComponent(pool)}/members`
   const list = useList<WireMember>(path, {}, 5000)
-  const adding = useSignal(false)
-  const changed = (): void => {
+  const isAdding = useSignal(false)
+  const onChanged = (): void => {
     list.reload()
     onChange()
   }
   useEvents(
     (events) => {
-      if (events.some(({ component }) => component === 'pool')) changed()
+      if (events.some(({ component }) => component === 'pool')) onChanged()
     },
     [pool],
   )
-  const at = (id: string): string => `${path}/${encodeURIComponent(id)}`
+  const memberPath = (id: string): string => `${path}/${encodeURIComponent(id)}`
   const drain = (id: string, draining: boolean): void =>
     confirm({
-      title: draining ? `Drain ${id}?` : `Use ${id} again?`,
+      title: draining ? `Drain ${id}?` : `Enable ${id}?`,
       text: draining
-        ? 'It gets no new attempts; those that run end as they will.'
-        : 'It gets attempts again at once.',
+        ? 'The member gets no new attempts; running attempts continue.'
+        : 'The member gets attempts again at once.',
       action: draining ? 'Drain' : 'Enable',
       async run(reason) {
-        await callApi('PATCH', at(id), { body: draining ? { draining } : { enabled: true }, reason })
-        toast(draining ? `${id} is drained.` : `${id} is in use again.`)
-        changed()
+        await callApi('PATCH', memberPath(id), { body: draining ? { draining } : { enabled: true }, reason })
+        toast(draining ? `${id} is draining.` : `${id} is enabled.`)
+        onChanged()
       },
     })
   const remove = (id: string): void =>
     confirm({
       title: `Remove ${id} from ${pool}?`,
-      text: 'It gets no more attempts; those that run end as they will.',
+      text: 'The member gets no new attempts; running attempts continue.',
       action: 'Remove',
       isDangerous: true,
       async run(reason) {
-        await callApi('DELETE', at(id), { reason })
-        toast(`${id} is removed.`)
-        changed()
+        await callApi('DELETE', memberPath(id), { reason })
+        toast(`${id} was removed.`)
+        onChanged()
       },
     })
-  const operator = hasRole('operator')
+  const isOperator = hasRole('operator')
   return (
     <Panel
       title={`Members of ${pool}`}
       actions={
-        operator && (
+        isOperator && (
           <button
             type="button"
             class="small secondary"
-            aria-expanded={adding.value}
+            aria-expanded={isAdding.value}
             onClick={() => {
-              adding.value = !adding.value
+              isAdding.value = !isAdding.value
             }}
           >
             Add a member
@@ -74,7 +74,7 @@ export function MemberTable({ pool, onChange }: { pool: string; onChange: () => 
         )
       }
     >
-      {operator && adding.value && <AddMemberForm pool={pool} onAdded={changed} />}
+      {isOperator && isAdding.value && <AddMemberForm pool={pool} onAdded={onChanged} />}
       <ListView of={list} empty={<EmptyState title="This pool is empty">Add a member above.</EmptyState>}>
         {(members) => (
           <Table
@@ -89,7 +89,7 @@ export function MemberTable({ pool, onChange }: { pool: string; onChange: () => 
               numericHead('Attempts'),
               numericHead('Openings'),
               numericHead('Weight'),
-              ...(operator ? ['Actions'] : []),
+              ...(isOperator ? ['Actions'] : []),
             ]}
           >
             {members.map((member) => (
@@ -118,16 +118,16 @@ export function MemberTable({ pool, onChange }: { pool: string; onChange: () => 
                 <td class="number">{formatCount(member.total_attempts)}</td>
                 <td class="number">{formatCount(member.circuit_breaker_opens)}</td>
                 <td class="number">{member.weight}</td>
-                {operator && (
+                {isOperator && (
                   <td>
                     <span class="actions">
                       <button
                         type="button"
                         class="small secondary"
-                        aria-label={`${isOut(member) ? 'Enable' : 'Drain'} ${member.id}`}
-                        onClick={() => drain(member.id, !isOut(member))}
+                        aria-label={`${isExcluded(member) ? 'Enable' : 'Drain'} ${member.id}`}
+                        onClick={() => drain(member.id, !isExcluded(member))}
                       >
-                        {isOut(member) ? 'Enable' : 'Drain'}
+                        {isExcluded(member) ? 'Enable' : 'Drain'}
                       </button>
                       <button
                         type="button"

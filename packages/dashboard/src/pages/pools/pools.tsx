@@ -1,16 +1,16 @@
 import { getJson } from '../../api/client.js'
-import type { WirePage, WirePoolSummary } from '../../api/types.js'
+import type { WirePage, WirePool } from '../../api/types.js'
 import { useQuery } from '../../api/use-query.js'
 import { EmptyState, PageHead, QueryView, StateLabel } from '../../components/basics.js'
 import { formatCount } from '../../format.js'
 import { route, urlFor } from '../../route.js'
 import { MemberTable } from './members.js'
 
-/** Which of several each attempt goes to, and how they do. */
+/** The page of pools and their members. */
 export function Pools() {
   const loaded = useQuery(
     'pools',
-    (signal) => getJson<WirePage<WirePoolSummary>>('/pools', { limit: '1000' }, signal),
+    (signal) => getJson<WirePage<WirePool>>('/pools', { limit: '1000' }, signal),
     5000,
   )
   return (
@@ -18,20 +18,20 @@ export function Pools() {
       <PageHead title="Pools" />
       <QueryView of={loaded}>
         {({ items }) => {
-          const chosen = items.find(({ id }) => id === route.value.query['id']) ?? items[0]
-          return chosen === undefined ? (
-            <EmptyState title="There are no pools">
-              Name one under <code>pools</code> in the file, with members that have a <code>url</code> each.
+          const selected = items.find(({ id }) => id === route.value.query['id']) ?? items[0]
+          return selected === undefined ? (
+            <EmptyState title="No pools">
+              Add one under <code>pools</code> in the config file, with members that have a <code>url</code>.
             </EmptyState>
           ) : (
             <>
               <ul class="tiles few">
                 {items.map((pool) => (
-                  <li class={`tile ${pool.id === chosen.id ? 'chosen' : ''}`} key={pool.id}>
+                  <li class={`tile ${pool.id === selected.id ? 'chosen' : ''}`} key={pool.id}>
                     <span class="tile-name">
                       <a
                         href={urlFor('/pools', { id: pool.id })}
-                        aria-current={pool.id === chosen.id ? 'true' : undefined}
+                        aria-current={pool.id === selected.id ? 'true' : undefined}
                       >
                         {pool.id}
                       </a>
@@ -49,7 +49,7 @@ export function Pools() {
                   </li>
                 ))}
               </ul>
-              <MemberTable key={chosen.id} pool={chosen.id} onChange={loaded.reload} />
+              <MemberTable key={selected.id} pool={selected.id} onChange={loaded.reload} />
             </>
           )
         }}

@@ -29,30 +29,30 @@ const ACTIONS = [
   ].map((action) => [action, action] as const),
 ] as const
 
-/** Who did what, when and why. */
+/** The page of the audit trail. */
 export function Audit() {
   const { actor, action, target } = route.value.query
   const list = useList<AuditRecord>('/audit', { actor, action, target }, 5000)
   return (
     <>
       <PageHead title="Audit" />
-      <Filters label="Choose audit records">
-        <TextFilter name="actor" label="Who" />
+      <Filters label="Filter audit records">
+        <TextFilter name="actor" label="Actor" />
         <ChoiceFilter name="action" label="Action" options={ACTIONS} />
         <TextFilter name="target" label="Target" />
       </Filters>
       <ListView
         of={list}
         empty={
-          <EmptyState title="Nothing here">
-            Every change through this page, the API and the command is written down here.
+          <EmptyState title="No audit records">
+            Every change through the dashboard, the API and the command line is recorded here.
           </EmptyState>
         }
       >
         {(records) => (
           <Table
             label="Audit records"
-            head={['When', 'Who', 'Action', 'Target', 'Reason', 'Before and after']}
+            head={['Time', 'Actor', 'Action', 'Target', 'Reason', 'Before and after']}
           >
             {records.map((record) => (
               <tr key={record.audit_id}>

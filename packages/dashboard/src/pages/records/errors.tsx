@@ -10,14 +10,14 @@ const options = (...names: string[]) => [
   ...names.map((name) => [name, name.toLowerCase()] as const),
 ]
 
-/** Failed attempts and openings of breakers, newest first. */
+/** The page of error records, newest first. */
 export function Errors() {
   const { severity, category, operation } = route.value.query
   const list = useList<WireErrorRecord>('/errors', { severity, category, operation }, 5000)
   return (
     <>
       <PageHead title="Errors" />
-      <Filters label="Choose errors">
+      <Filters label="Filter errors">
         <ChoiceFilter name="severity" label="Severity" options={options('WARNING', 'ERROR', 'CRITICAL')} />
         <ChoiceFilter
           name="category"
@@ -29,15 +29,15 @@ export function Errors() {
       <ListView
         of={list}
         empty={
-          <EmptyState title="No errors here">
-            One is recorded for each failed attempt, and for each breaker that opens.
+          <EmptyState title="No errors">
+            An error is recorded for each failed attempt and for each breaker that opens.
           </EmptyState>
         }
       >
         {(errors) => (
           <Table
             label="Errors"
-            head={['When', 'Severity', 'Operation', 'Kind', 'Message', numericHead('Retries'), 'Context']}
+            head={['Time', 'Severity', 'Operation', 'Kind', 'Message', numericHead('Retries'), 'Context']}
           >
             {errors.map((error) => (
               <tr>

@@ -43,14 +43,14 @@ function Timeline({ session }: { session: WireSession }) {
   )
 }
 
-/** What an attempt failed with: its error, and the status of the answer where the error does not say it already. */
+/** The error of an attempt, with the status of the response if the message does not contain it. */
 function formatFailure({ status_code, error, success }: WireSession['attempts'][number]): string {
-  if (error == null) return status_code == null || success ? '' : `answered ${status_code}`
-  const told = status_code == null || error.message.includes(String(status_code))
-  return `${error.type}: ${error.message}${told ? '' : ` (${status_code})`}`
+  if (error == null) return status_code == null || success ? '' : `status ${status_code}`
+  const hasStatus = status_code == null || error.message.includes(String(status_code))
+  return `${error.type}: ${error.message}${hasStatus ? '' : ` (${status_code})`}`
 }
 
-/** What a call ended with, in words. */
+/** The result of a call. */
 function SessionEnd({ session }: { session: WireSession }) {
   const { final_error: error, end_time, success } = session
   if (error != null)
@@ -59,29 +59,29 @@ function SessionEnd({ session }: { session: WireSession }) {
         <strong>{error.type}</strong>: {error.message}
       </p>
     )
-  if (end_time == null) return <p class="hint">It is not over yet.</p>
-  if (success) return <p class="hint">It succeeded in the end.</p>
+  if (end_time == null) return <p class="hint">The call is still running.</p>
+  if (success) return <p class="hint">The call succeeded.</p>
   const last = session.attempts.at(-1)
-  const answer = last === undefined ? '' : formatFailure(last)
-  return <p>The caller got the last answer as it was{answer === '' ? '' : `: ${answer}`}.</p>
+  const failure = last === undefined ? '' : formatFailure(last)
+  return <p>The caller received the last response{failure === '' ? '' : `: ${failure}`}.</p>
 }
 
-/** One call: its attempts and waits in time, and what each of them said. */
+/** The page of one call: the timeline of its attempts and waits, and their errors. */
 export function SessionPage({ id }: { id: string }) {
-  const running = useSignal(false)
+  const isRunning = useSignal(false)
   const loaded = useQuery(
     id,
     async (signal) => {
       const session = await getJson<WireSession>(`/sessions/${encodeURIComponent(id)}`, {}, signal)
-      running.value = session.end_time == null
+      isRunning.value = session.end_time == null
       return session
     },
-    running.value ? 2000 : undefined,
+    isRunning.value ? 2000 : undefined,
   )
   const cancel = (): void =>
     confirm({
       title: 'Cancel this call?',
-      text: 'It rejects with CANCELLED at once. A call with a payload is kept as a dead letter.',
+      text: 'The call rejects with CANCELLED at once. A call with a payload becomes a dead letter.',
       action: 'Cancel the call',
       isDangerous: true,
       async run(reason) {
@@ -90,7 +90,7 @@ export function SessionPage({ id }: { id: string }) {
           `/sessions/${encodeURIComponent(id)}/cancel`,
           { reason },
         )
-        toast(cancelled ? 'The call is cancelled.' : 'The call had ended already.')
+        toast(cancelled ? 'The call was cancelled.' : 'The call had already ended.')
         loaded.reload()
       },
     })
@@ -101,11 +101,11 @@ export function SessionPage({ id }: { id: string }) {
       </p>
       <QueryView of={loaded}>
         {(session) => {
-          const active = session.end_time == null
+          const isActive = session.end_time == null
           return (
             <>
               <PageHead title={session.operation}>
-                {active && hasRole('operator') && (
+                {isActive && hasRole('operator') && (
                   <button type="button" class="danger" onClick={cancel}>
                     Cancel the call
                   </button>
@@ -119,7 +119,7 @@ export function SessionPage({ id }: { id: string }) {
                   <dl class="facts">
                     <dt>Outcome</dt>
                     <dd>
-                      <StateLabel of={active ? 'running' : session.success ? 'succeeded' : 'failed'} />
+                      <StateLabel of={isActive ? 'running' : session.success ? 'succeeded' : 'failed'} />
                       {session.stopped != null &&
                         session.stopped !== 'succeeded' &&
                         ` (${formatName(session.stopped)})`}
@@ -136,7 +136,7 @@ export function SessionPage({ id }: { id: string }) {
                         </dd>
                       </>
                     )}
-                    <dt>Took</dt>
+                    <dt>Duration</dt>
                     <dd>
                       {formatDuration(session.total_duration)},{' '}
                       {formatPlural(session.total_attempts, 'attempt', 'attempts')}
@@ -155,7 +155,7 @@ export function SessionPage({ id }: { id: string }) {
                     </dd>
                   </dl>
                 </Panel>
-                <Panel title="What it said">
+                <Panel title="Result">
                   <SessionEnd session={session} />
                   {session.context != null && (
                     <>
@@ -171,11 +171,11 @@ export function SessionPage({ id }: { id: string }) {
                   head={[
                     'No.',
                     'Outcome',
-                    numericHead('Waited'),
-                    numericHead('Took'),
+                    numericHead('Delay'),
+                    numericHead('Duration'),
                     'Member',
                     'Error',
-                    'When',
+                    'Time',
                   ]}
                 >
                   {session.attempts.map((attempt) => (

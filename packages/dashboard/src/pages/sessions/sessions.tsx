@@ -14,16 +14,16 @@ import { formatDuration, formatName } from '../../format.js'
 import { route, urlFor } from '../../route.js'
 import { SessionPage } from './session.js'
 
-/** Calls that failed at least once. */
+/** The page of sessions: calls with at least one failed attempt. */
 export function Sessions() {
   const { id } = route.value.query
   return id === undefined ? <SessionList /> : <SessionPage key={id} id={id} />
 }
 
-/** What the last attempt that failed said. */
+/** The message of the last failed attempt. */
 function lastError({ attempts }: WireSession): string {
   const failed = attempts.findLast(({ success }) => !success)
-  return failed?.error?.message ?? (failed?.status_code == null ? '' : `answered ${failed.status_code}`)
+  return failed?.error?.message ?? (failed?.status_code == null ? '' : `status ${failed.status_code}`)
 }
 
 function SessionList() {
@@ -36,7 +36,7 @@ function SessionList() {
   return (
     <>
       <PageHead title="Sessions" />
-      <Filters label="Choose sessions">
+      <Filters label="Filter sessions">
         <TextFilter name="operation" label="Operation" />
         <TextFilter name="policy_id" label="Policy" />
         <TextFilter name="correlation_id" label="Correlation id" />
@@ -51,18 +51,19 @@ function SessionList() {
         />
         <ChoiceFilter
           name="active"
-          label="Which"
+          label="State"
           options={[
             ['', 'ended'],
-            ['true', 'running now'],
+            ['true', 'running'],
           ]}
         />
       </Filters>
       <ListView
         of={list}
         empty={
-          <EmptyState title={active === 'true' ? 'Nothing is being retried' : 'No sessions here'}>
-            Calls that failed at least once are recorded here. Those that succeed at once are only counted.
+          <EmptyState title={active === 'true' ? 'No running calls' : 'No sessions'}>
+            Calls with at least one failed attempt are recorded here. Calls that succeed at the first attempt
+            are only counted.
           </EmptyState>
         }
       >
@@ -73,7 +74,7 @@ function SessionList() {
               'Operation',
               'Outcome',
               numericHead('Attempts'),
-              numericHead('Took'),
+              numericHead('Duration'),
               'Policy',
               'Last error',
               active === 'true' ? 'Started' : 'Ended',

@@ -1,6 +1,6 @@
 import type { WireSession } from '../../api/types.js'
 
-/** A part of a session's time, as shares of the whole. */
+/** A part of the timeline of a session, as fractions of its length. */
 export interface TimelinePart {
   /** `wait`, or the outcome of an attempt. */
   readonly kind: string
@@ -12,7 +12,7 @@ export interface TimelinePart {
   readonly length: number
 }
 
-/** The attempts and waits of a session in their order. One that still waits shows its wait until the next attempt. */
+/** The attempts and waits of a session in order. A running session that waits includes the wait for the next attempt. */
 export function timelineParts(
   session: Pick<WireSession, 'start_time' | 'attempts' | 'next_retry_time'>,
   now: number,
@@ -21,16 +21,16 @@ export function timelineParts(
   const parts: { kind: TimelinePart['kind']; attempt: number; from: number; to: number }[] = []
   let at = start
   for (const { attempt_number, timestamp, delay, duration, outcome } of session.attempts) {
-    const begun = Math.max(at, Date.parse(timestamp))
+    const startedAt = Math.max(at, Date.parse(timestamp))
     if (delay > 0)
       parts.push({
         kind: 'wait',
         attempt: attempt_number,
-        from: Math.max(at, begun - delay * 1000),
-        to: begun,
+        from: Math.max(at, startedAt - delay * 1000),
+        to: startedAt,
       })
-    parts.push({ kind: outcome, attempt: attempt_number, from: begun, to: begun + duration * 1000 })
-    at = begun + duration * 1000
+    parts.push({ kind: outcome, attempt: attempt_number, from: startedAt, to: startedAt + duration * 1000 })
+    at = startedAt + duration * 1000
   }
   if (session.next_retry_time != null) {
     const next = Date.parse(session.next_retry_time)

@@ -6,13 +6,19 @@ import { EmptyState, Panel, QueryView, Table, Time } from '../../components/basi
 import { confirm } from '../../components/confirm-dialog.js'
 import { toast } from '../../components/toast.js'
 
-/** The versions of what was changed on top of the file, and the way back. */
+/** The versions of the changes made through the API, with rollback. */
 export function ConfigChanges({ onChange }: { onChange: () => void }) {
   const loaded = useQuery('history', (signal) =>
     getJson<WirePage<WireConfigVersion>>('/config/history', { limit: '100' }, signal),
   )
-  const admin = hasRole('admin')
-  const act = (path: string, title: string, text: string, action: string, body: object = {}): void =>
+  const isAdmin = hasRole('admin')
+  const confirmChange = (
+    path: string,
+    title: string,
+    text: string,
+    action: string,
+    body: object = {},
+  ): void =>
     confirm({
       title,
       text,
@@ -20,45 +26,45 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
       isDangerous: path !== 'reload',
       async run(reason) {
         await callApi('POST', `/config/${path}`, { body: { ...body, ...(reason && { reason }) } })
-        toast('Done. The configuration in force is below.')
+        toast('Done. The active configuration is shown below.')
         loaded.reload()
         onChange()
       },
     })
   return (
     <Panel
-      title="Changes on top of the file"
+      title="Changes through the API"
       class="wide"
       actions={
-        admin && (
+        isAdmin && (
           <>
             <button
               type="button"
               class="small secondary"
               onClick={() =>
-                act(
+                confirmChange(
                   'reload',
-                  'Read the file again?',
-                  'A file with mistakes is refused, and nothing changes.',
+                  'Reload the config file?',
+                  'An invalid file is rejected, and nothing changes.',
                   'Reload',
                 )
               }
             >
-              Reload the file
+              Reload file
             </button>
             <button
               type="button"
               class="small secondary"
               onClick={() =>
-                act(
+                confirmChange(
                   'clear',
-                  'Drop all changes?',
-                  'The file alone counts then. The versions stay, to go back to.',
-                  'Drop them',
+                  'Delete all changes?',
+                  'Only the config file applies then. The versions are kept for a rollback.',
+                  'Delete all',
                 )
               }
             >
-              Drop all changes
+              Delete all changes
             </button>
           </>
         )
@@ -67,43 +73,43 @@ export function ConfigChanges({ onChange }: { onChange: () => void }) {
       <QueryView of={loaded}>
         {({ items }) =>
           items.length === 0 ? (
-            <EmptyState title="No changes: the file alone counts">
-              A policy that is saved under <a href="/policies">Policies</a> shows here as a version.
+            <EmptyState title="No changes through the API">
+              Each change of a <a href="/policies">policy</a> creates a version here.
             </EmptyState>
           ) : (
             <Table
               label="Versions"
-              head={['Version', 'Who', 'When', 'Reason', ...(admin ? ['Actions'] : [])]}
+              head={['Version', 'Actor', 'Time', 'Reason', ...(isAdmin ? ['Actions'] : [])]}
             >
               {items.map(({ version, by, at, reason }, index) => (
                 <tr key={version}>
                   <th scope="row">
                     {version}
-                    {index === 0 && ' (now)'}
+                    {index === 0 && ' (current)'}
                   </th>
                   <td>{by}</td>
                   <td>
                     <Time at={at} />
                   </td>
                   <td>{reason ?? ''}</td>
-                  {admin && (
+                  {isAdmin && (
                     <td>
                       {index > 0 && (
                         <button
                           type="button"
                           class="small secondary"
-                          aria-label={`Go back to version ${version}`}
+                          aria-label={`Roll back to version ${version}`}
                           onClick={() =>
-                            act(
+                            confirmChange(
                               'rollback',
-                              `Go back to version ${version}?`,
-                              'What was changed after it is undone, as a new version.',
-                              'Go back',
+                              `Roll back to version ${version}?`,
+                              'Later changes are undone. The rollback creates a new version.',
+                              'Roll back',
                               { version },
                             )
                           }
                         >
-                          Go back
+                          Roll back
                         </button>
                       )}
                     </td>

@@ -7,7 +7,7 @@ import { formatDuration, formatInline, formatName } from '../../format.js'
 import { route, urlFor } from '../../route.js'
 import { DURATIONS } from '../policies/fields.js'
 
-/** A value with its unit; one that has parts, part by part. */
+/** A value with its unit; a nested object field by field. */
 function formatExplainedValue(name: string, value: unknown): string {
   if (DURATIONS.has(name) && typeof value === 'number') return formatDuration(value)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return formatInline(value)
@@ -24,21 +24,21 @@ function ExplanationView({ operation }: { operation: string }) {
     <QueryView of={loaded}>
       {({ policies, notes, enabled }) => (
         <>
-          {!enabled && <p class="hint">It is switched off: calls go straight through.</p>}
+          {!enabled && <p class="hint">Disabled: calls run without retries and breakers.</p>}
           {notes.map((note) => (
             <p class="hint note">{note}</p>
           ))}
           {policies.map(({ kind, policy_id, values, breaker }) => (
             <details key={kind} open={policies.length === 1}>
               <summary>
-                {kind === 'default' ? 'Every failure' : `Failures of the kind ${formatName(kind)}`}: policy{' '}
-                {policy_id}
+                {kind === 'default' ? 'All other failures' : `Failures of the kind ${formatName(kind)}`}:
+                policy {policy_id}
                 {breaker != null && `, breaker ${breaker}`}
               </summary>
               <p>
                 <a href={urlFor('/policies', { id: policy_id })}>Open the policy</a>
               </p>
-              <Table label={`Values of ${policy_id}`} head={['Field', 'Value', 'From']}>
+              <Table label={`Values of ${policy_id}`} head={['Field', 'Value', 'Origin']}>
                 {Object.entries(values).map(([name, { value, origin, where }]) => (
                   <tr key={name}>
                     <th scope="row">{name}</th>
@@ -60,16 +60,16 @@ function ExplanationView({ operation }: { operation: string }) {
   )
 }
 
-/** What applies to an operation, and where each value comes from. */
+/** Shows the effective values of an operation and their origins. */
 export function ExplainForm() {
   const { operation } = route.value.query
   return (
-    <Panel title="What applies to an operation" class="wide">
+    <Panel title="Effective values of an operation" class="wide">
       <form class="filters" aria-label="Explain an operation" onSubmit={(submit) => submit.preventDefault()}>
         <TextFilter name="operation" label="Operation" placeholder="browser.navigation" />
       </form>
       {operation === undefined ? (
-        <p class="hint">Write the name of an operation, as in hf.run(…).</p>
+        <p class="hint">Enter the name of an operation, as in hf.run(…).</p>
       ) : (
         <ExplanationView key={operation} operation={operation} />
       )}

@@ -8,13 +8,13 @@ import { ConfigChanges } from './changes.js'
 import { ExplainForm } from './explain.js'
 
 const ROLE_DESCRIPTIONS = {
-  viewer: 'You may look at everything and change nothing.',
+  viewer: 'You can view everything and change nothing.',
   operator:
-    'You may look, reset and trip breakers, replay and delete dead letters, cancel calls and change pools.',
-  admin: 'You may do everything, policies and the configuration included.',
+    'You can view everything, reset and trip breakers, replay and delete dead letters, cancel calls and change pools.',
+  admin: 'You can do everything, including changes of policies and of the configuration.',
 }
 
-/** How the page looks, who the reader is, and the configuration in force. */
+/** The page of the theme, the caller and the active configuration. */
 export function Settings() {
   const config = useQuery('config', (signal) => getJson<object>('/config', {}, signal))
   return (
@@ -37,24 +37,24 @@ export function Settings() {
             ))}
           </div>
         </Panel>
-        <Panel title="You">
+        <Panel title="Your access">
           <p>
             {access.value === undefined
-              ? 'What you may do is not known yet.'
+              ? 'Your role is not known yet.'
               : ROLE_DESCRIPTIONS[access.value.role]}
           </p>
           {token.value === undefined ? (
-            <p class="hint">No token is needed on this machine, as long as none was made.</p>
+            <p class="hint">No token is required on this machine as long as none exists.</p>
           ) : (
             <>
               {access.value?.token === true && (
                 <p class="hint">
-                  Your token is called {access.value.name}: what you change is written down under that name.
+                  Your token is {access.value.name}. Your changes are recorded under this name.
                 </p>
               )}
               <p>
                 <button type="button" class="small secondary" onClick={clearToken}>
-                  Forget the token
+                  Delete the token from this tab
                 </button>
               </p>
             </>
@@ -62,12 +62,12 @@ export function Settings() {
         </Panel>
         <ConfigChanges onChange={config.reload} />
         <ExplainForm />
-        <Panel title="Configuration in force" class="wide">
-          <QueryView of={config}>{(data) => <Json value={data} label="Configuration in force" />}</QueryView>
+        <Panel title="Active configuration" class="wide">
+          <QueryView of={config}>{(data) => <Json value={data} label="Active configuration" />}</QueryView>
         </Panel>
         <Panel title="More" class="wide">
           <p>
-            <a href="/docs">The REST interface</a>, <a href="/openapi.json">as OpenAPI</a>,{' '}
+            <a href="/docs">REST API reference</a>, <a href="/openapi.json">OpenAPI document</a>,{' '}
             <a href="/health/ready">health</a>.
           </p>
         </Panel>

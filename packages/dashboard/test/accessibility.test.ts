@@ -4,19 +4,19 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { inBrowser, openTab, type TestServer } from './tab.js'
 import { openTestServer } from './test-server.mjs'
 
-/** Every view as people come to it, and something to wait for. */
+/** Every page with a text to wait for. */
 const VIEWS = [
   ['/', 'Live feed'],
   ['/breakers', 'service:gemini'],
   ['/pools', 'ams-1'],
   ['/policies', 'gmail_fetch'],
-  ['/policies?id=fetch', 'Attempts, the first included'],
+  ['/policies?id=fetch', 'Max attempts, including the first'],
   ['/sessions?operation=gemini', 'Last error'],
   ['/sessions?active=true', 'patient'],
   ['/dead-letters', 'page-1'],
   ['/errors?operation=gemini', 'Context'],
   ['/audit', 'the provider asked for it'],
-  ['/nodes', 'this one'],
+  ['/nodes', 'this node'],
   ['/settings', '"version"'],
 ] as const
 
@@ -26,15 +26,15 @@ interface Violation {
   nodes: { html: string; failureSummary: string }[]
 }
 
-/** What axe finds that is serious, in both themes, once a text is there. */
+/** The serious violations that axe finds in both themes, after a text is shown. */
 async function violationsIn(page: Page, text: string): Promise<string[]> {
   const found: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
-    // Without motion, so that no colour is looked at halfway from one theme to the other.
+    // Without motion, so that no colour is checked during the transition from one theme to the other.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.locator(`[data-theme=${colorScheme}]`).waitFor()
     await page.getByText(text).first().waitFor()
-    // Run as a debugger would: the page's policy lets no script in from elsewhere.
+    // Evaluated by the debugger, because the content security policy blocks other scripts.
     if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
     const violations = (await page.evaluate(
       `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`,
@@ -45,19 +45,19 @@ async function violationsIn(page: Page, text: string): Promise<string[]> {
   return found
 }
 
-inBrowser('everybody', () => {
+inBrowser('the accessibility of the dashboard', () => {
   let house: TestServer
   beforeAll(async () => {
     house = await openTestServer({ past: true })
   })
   afterAll(() => house.close())
 
-  it.each(VIEWS)('can read %s in both themes', async (path, text) => {
+  it.each(VIEWS)('has no serious violations on %s in both themes', async (path, text) => {
     const { page } = await openTab(path, { house })
     expect(await violationsIn(page, text)).toEqual([])
   })
 
-  it('can read what opens from there', async () => {
+  it('has no serious violations in details, forms and dialogs', async () => {
     const { page } = await openTab('/dead-letters', { house })
     await page.getByRole('link', { name: 'page-1' }).click()
     expect(await violationsIn(page, 'Idempotency key')).toEqual([])
@@ -65,19 +65,19 @@ inBrowser('everybody', () => {
     expect(await violationsIn(page, 'Timeline')).toEqual([])
     await page.getByRole('link', { name: 'Pools' }).click()
     await page.getByRole('button', { name: 'Add a member' }).click()
-    expect(await violationsIn(page, 'Url of a new member')).toEqual([])
+    expect(await violationsIn(page, 'URL of the new member')).toEqual([])
     await page.getByRole('button', { name: 'Drain ams-1' }).click()
     expect(await violationsIn(page, 'Reason, for the audit trail')).toEqual([])
   })
 
-  it('can read the question for a token', async () => {
+  it('has no serious violations in the token form', async () => {
     const { page } = await openTab('/', { tokens: true, quiet: true })
     await page.getByLabel('Token').fill('hft_wrong')
     await page.getByRole('button', { name: 'Continue' }).click()
-    expect(await violationsIn(page, 'This token is not known')).toEqual([])
+    expect(await violationsIn(page, 'Unknown token')).toEqual([])
   })
 
-  it.each([375, 768])('has room on a screen of %i pixels', async (width) => {
+  it.each([375, 768])('fits all pages into a screen of %i pixels', async (width) => {
     const { page } = await openTab('/', { house })
     await page.setViewportSize({ width, height: 812 })
     for (const [path, text] of VIEWS) {
@@ -90,7 +90,7 @@ inBrowser('everybody', () => {
   it.each([
     ['narrow', 375, 812],
     ['short', 1280, 240],
-  ])('sees the current view in the menu of a %s screen', async (_, width, height) => {
+  ])('shows the current page in the menu of a %s screen', async (_, width, height) => {
     const { page } = await openTab('/', { house, context: { viewport: { width, height } } })
     for (const path of ['/settings', '/breakers']) {
       await page.goto(house.url + path)
@@ -106,12 +106,12 @@ inBrowser('everybody', () => {
     }
   })
 
-  it('gets everywhere with the keyboard', async () => {
+  it('supports the keyboard for menu, buttons and dialogs', async () => {
     const { page } = await openTab('/breakers?q=gemini', { house })
     await page.getByRole('button', { name: 'Reset service:gemini' }).waitFor()
     await page.keyboard.press('Tab')
     const focused = () => page.evaluate(() => document.activeElement?.textContent)
-    expect(await focused()).toBe('Skip to the view')
+    expect(await focused()).toBe('Skip to content')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Tab')
     expect(await focused()).toBe('Overview')
@@ -127,7 +127,7 @@ inBrowser('everybody', () => {
     await page.getByText('service:gemini is closed.').waitFor()
   })
 
-  it('whose browser names a language that it does not take itself sees the page', async () => {
+  it('renders in a browser whose language Intl rejects', async () => {
     const { page, complaints } = await openTab('/', {
       house,
       before: (opened) =>

@@ -1,4 +1,4 @@
-// Each view's main task, as a person does it. One file, so that all share a browser and what they load.
+// The main tasks of each page. One test file, so that all share a browser and its cache.
 import './pages/access.js'
 import './pages/breakers.js'
 import './pages/connection.js'
