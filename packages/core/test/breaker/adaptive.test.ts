@@ -32,21 +32,21 @@ async function patience(options: CircuitBreakerOptions, ...history: [successes: 
 }
 
 describe('an adaptive breaker', () => {
-  it('has the plain threshold until it knows 50 results', async () => {
+  it('has the configured threshold until it has 50 results', async () => {
     expect(await patience({ failureThreshold: 10 })).toBe(10)
     // The fifth failure is the 50th result, of which none was a success: the threshold falls to 10 · 0.4.
     expect(await patience({ failureThreshold: 10 }, [0, 45])).toBe(5)
     expect(await patience({ failureThreshold: 10 }, [0, 46])).toBe(4)
   })
 
-  it('has all its patience with a target that succeeds nine times in ten', async () => {
+  it('keeps the threshold for a target that succeeds nine times in ten', async () => {
     // 190 of 200 when the tenth failure comes.
     expect(await patience({ failureThreshold: 10 }, [200, 0])).toBe(10)
     // 90 of 100, exactly.
     expect(await patience({ failureThreshold: 10 }, [90, 0])).toBe(10)
   })
 
-  it('scales its patience by the success rate divided by 0.9', async () => {
+  it('scales the threshold by the success rate divided by 0.9', async () => {
     // 144 of 200 is 0.72, and 0.72 / 0.9 is 0.8.
     expect(await patience({ failureThreshold: 10 }, [144, 48])).toBe(8)
     // 108 of 200 is 0.54, and 0.54 / 0.9 is 0.6.
@@ -59,7 +59,7 @@ describe('an adaptive breaker', () => {
     expect(await patience({ failureThreshold: 7 }, [144, 50])).toBe(6)
   })
 
-  it('loses no more than six tenths of its patience', async () => {
+  it('never lowers the threshold by more than six tenths', async () => {
     expect(await patience({ failureThreshold: 100 }, [0, 200])).toBe(40)
     // 72 of 200 is 0.36, and 0.36 / 0.9 is 0.4: the bound itself.
     expect(await patience({ failureThreshold: 100 }, [72, 88])).toBe(40)
@@ -71,7 +71,7 @@ describe('an adaptive breaker', () => {
     expect(await patience({ failureThreshold: 1 }, [200, 0])).toBe(2)
   })
 
-  it('looks back over 200 results and no further', async () => {
+  it('uses the last 200 results and no more', async () => {
     expect(await patience({ failureThreshold: 10 }, [0, 1000], [200, 0])).toBe(10)
     expect(await patience({ failureThreshold: 10 }, [1000, 0], [0, 200])).toBe(4)
     // One failure more than nine tenths allow, at the very edge of the 200.
@@ -80,7 +80,7 @@ describe('an adaptive breaker', () => {
     )
   })
 
-  it('agrees with the formula, worked out anew for every result', async () => {
+  it('agrees with the formula, computed again for every result', async () => {
     const random = seededRandom(7)
     for (let round = 0; round < 40; round++) {
       const failureThreshold = 1 + Math.floor(random() * 20)
@@ -117,7 +117,7 @@ describe('an adaptive breaker', () => {
     }
   })
 
-  it('learns from tests while it is half open', async () => {
+  it('counts probes while it is half open', async () => {
     const { breaker, clock } = await withHistory({ failureThreshold: 10, timeoutDuration: 1 }, [0, 45])
     breaker.trip()
     for (let i = 0; i < 4; i++) {
@@ -133,7 +133,7 @@ describe('an adaptive breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('learns nothing from calls that say nothing, nor while it is disabled', async () => {
+  it('does not count ignored calls, nor calls while it is disabled', async () => {
     const { breaker } = await withHistory({ failureThreshold: 10 }, [0, 40])
     for (let i = 0; i < 50; i++) admitted(breaker).ignore()
     breaker.disable()
@@ -145,7 +145,7 @@ describe('an adaptive breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('does not forget what it learnt when it is reset', async () => {
+  it('keeps its results when it is reset', async () => {
     const { breaker } = await withHistory({ failureThreshold: 10 }, [0, 60])
     breaker.reset()
     fail(breaker, 3)
@@ -167,7 +167,7 @@ describe('an adaptive breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('leaves a rate window alone', () => {
+  it('does not change a rate window', () => {
     const { breaker } = made({ adaptive: true, failureRate: 0.9, minimumCalls: 10 })
     succeed(breaker, 30)
     fail(breaker, 60)
@@ -176,7 +176,7 @@ describe('an adaptive breaker', () => {
 })
 
 describe('a breaker that is not adaptive', () => {
-  it('has the same threshold whatever its history', async () => {
+  it('has the same threshold for any history', async () => {
     expect(await patience({ failureThreshold: 10, adaptive: false }, [0, 200])).toBe(10)
   })
 })

@@ -10,7 +10,7 @@ class Later {
 }
 
 describe('a closed breaker', () => {
-  it('is how a breaker begins', () => {
+  it('is the initial state', () => {
     const { breaker } = made()
     expect(breaker.state).toBe('closed')
     expect(breaker.failureCount).toBe(0)
@@ -18,14 +18,14 @@ describe('a closed breaker', () => {
     expect(breaker.disabled).toBe(false)
   })
 
-  it('works on the clock of the machine and without an id when it is given nothing', () => {
+  it('uses the system clock and has no id without options', () => {
     const breaker = new CircuitBreaker()
     expect(breaker.id).toBe('')
     fail(breaker, 5)
     expect(breaker.state).toBe('open')
   })
 
-  it('lets any number of calls through at a time', () => {
+  it('admits any number of parallel calls', () => {
     const { breaker } = made()
     const permits = Array.from({ length: 1000 }, () => breaker.admit())
     expect(permits).not.toContain(undefined)
@@ -69,7 +69,7 @@ describe('a closed breaker', () => {
     expect(breaker.failureCount).toBe(2)
   })
 
-  it('forgets its failures when it is reset, and stays closed', () => {
+  it('clears its failures when it is reset, and stays closed', () => {
     const { breaker } = made({ failureThreshold: 3 })
     fail(breaker, 2)
     breaker.reset()
@@ -78,7 +78,7 @@ describe('a closed breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('takes no notice of successes beyond counting them', () => {
+  it('is not changed by successes', () => {
     const { breaker } = made()
     succeed(breaker, 100)
     expect(breaker.state).toBe('closed')
@@ -86,14 +86,14 @@ describe('a closed breaker', () => {
   })
 
   describe('running a function', () => {
-    it('returns what the function returns', async () => {
+    it("returns the function's result", async () => {
       const { breaker } = made()
       await expect(breaker.run(async () => 'sent')).resolves.toBe('sent')
       await expect(breaker.run(() => 'plain')).resolves.toBe('plain')
       await expect(breaker.run(() => new Later() as PromiseLike<string>)).resolves.toBe('later')
     })
 
-    it('throws what the function throws, untouched, and counts it', async () => {
+    it("rejects with the function's unchanged error, and counts it", async () => {
       const { breaker } = made()
       const down = new Error('down')
       await expect(breaker.run(() => Promise.reject(down))).rejects.toBe(down)
@@ -110,7 +110,7 @@ describe('a closed breaker', () => {
       expect(breaker.failureCount).toBe(1)
     })
 
-    it('counts a success when the function has ended, not when it begins', async () => {
+    it('counts a success when the function has ended, not when it starts', async () => {
       const { breaker } = made({ windowType: 'consecutive', failureThreshold: 3 })
       const { promise, resolve } = held<string>()
       const running = breaker.run(() => promise)

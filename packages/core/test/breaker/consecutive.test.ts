@@ -4,7 +4,7 @@ import { admitted, fail, made, succeed } from './setup.js'
 const windowType = 'consecutive'
 
 describe('a consecutive window', () => {
-  it('opens with as many failures in a row as the threshold says', () => {
+  it('opens with failureThreshold failures in a row', () => {
     const { breaker } = made({ windowType, failureThreshold: 3 })
     fail(breaker, 2)
     expect(breaker.state).toBe('closed')
@@ -13,7 +13,7 @@ describe('a consecutive window', () => {
     expect(breaker.failureCount).toBe(3)
   })
 
-  it('begins again with every success', () => {
+  it('is cleared by every success', () => {
     const { breaker } = made({ windowType, failureThreshold: 3 })
     fail(breaker, 2)
     expect(breaker.failureCount).toBe(2)
@@ -25,7 +25,7 @@ describe('a consecutive window', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('begins again with the first success after failures and stays empty with the next', () => {
+  it('is cleared by the first success after failures and stays empty with the next', () => {
     const { breaker } = made({ windowType, failureThreshold: 5 })
     fail(breaker, 4)
     succeed(breaker, 3)
@@ -34,7 +34,7 @@ describe('a consecutive window', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('is not interrupted by a call that says nothing', () => {
+  it('is not interrupted by an ignored call', () => {
     const { breaker } = made({ windowType, failureThreshold: 3 })
     fail(breaker, 2)
     admitted(breaker).ignore()
@@ -43,7 +43,7 @@ describe('a consecutive window', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('goes by the order in which calls end, not in which they began', () => {
+  it('uses the order in which calls end, not in which they started', () => {
     const { breaker } = made({ windowType, failureThreshold: 2 })
     const good = admitted(breaker)
     fail(breaker)
@@ -52,7 +52,7 @@ describe('a consecutive window', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('never forgets a failure because of its age', async () => {
+  it('never removes a failure because of its age', async () => {
     const { breaker, clock } = made({ windowType, failureThreshold: 3, windowDuration: 1000 })
     for (let i = 0; i < 3; i++) {
       fail(breaker)
@@ -61,7 +61,7 @@ describe('a consecutive window', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('begins empty after the breaker has closed', async () => {
+  it('is empty after the breaker has closed', async () => {
     const { breaker, clock } = made({ windowType, failureThreshold: 3, timeoutDuration: 1000 })
     fail(breaker, 3)
     await clock.advance(1000)

@@ -32,8 +32,8 @@ const open = async (options: CircuitBreakerOptions = {}) => {
   return all
 }
 
-describe('a breaker with a link', () => {
-  it('tells of each result, with the state it was counted in', () => {
+describe('a breaker with a coordinator', () => {
+  it('reports each result, with the state it was counted in', () => {
     const { breaker, link } = linked(made({ failureThreshold: 2 }))
     succeed(breaker)
     fail(breaker, 2)
@@ -45,7 +45,7 @@ describe('a breaker with a link', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('tells nothing of results while it is off, or that say nothing', () => {
+  it('does not report results while it is disabled, nor ignored ones', () => {
     const { breaker, link } = linked(made())
     admitted(breaker).ignore()
     breaker.disable()
@@ -54,7 +54,7 @@ describe('a breaker with a link', () => {
     expect(link.take()).toEqual([])
   })
 
-  it('tells what operators do, once it is done, and nothing of what changes nothing', () => {
+  it('reports operator commands after they were applied, and not those without effect', () => {
     const { breaker, link } = linked(made())
     breaker.enable()
     breaker.trip()
@@ -67,7 +67,7 @@ describe('a breaker with a link', () => {
     expect(link.take().map(([, order]) => order)).toEqual(['trip', 'trip', 'reset', 'disable', 'enable'])
   })
 
-  it('wants a test as soon as somebody was refused', () => {
+  it('wants a probe as soon as a call was rejected', () => {
     const { breaker, link } = linked(opened())
     expect(link.isProbeWanted).toBe(false)
     expect(breaker.admit()).toBeUndefined()
@@ -75,7 +75,7 @@ describe('a breaker with a link', () => {
     expect(link.take()).toEqual([])
   })
 
-  it('asks for its turn with the lease, tells of the test and of how it ended', async () => {
+  it('requests a probe with its lease, and reports its start and its outcome', async () => {
     const { breaker, link, clock } = await open({ probeLease: 300 })
     const test = admitted(breaker)
     const now = clock.now()
@@ -93,7 +93,7 @@ describe('a breaker with a link', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('tells of a failed test, of one that was too slow as failed, and of a late one as saying nothing', async () => {
+  it('reports a failed probe, a slow one as failed, and a late one without an outcome', async () => {
     const failed = await open()
     admitted(failed.breaker).failure()
     expect(failed.link.take().slice(-2)).toEqual([
@@ -117,7 +117,7 @@ describe('a breaker with a link', () => {
     expect(late.breaker.state).toBe('half_open')
   })
 
-  it('tells a slow success while it is closed as none that failed', async () => {
+  it('does not report a slow success as a failure while it is closed', async () => {
     const { breaker, link, clock } = linked(
       made({ windowType: 'rate', failureRate: 0.9, slowCallRate: 0.9, slowCallDuration: 10 }),
     )
@@ -127,7 +127,7 @@ describe('a breaker with a link', () => {
     expect(link.take()).toEqual([['counted', 'closed', false]])
   })
 
-  it('stays open where it is not its turn, and asks no more until then', async () => {
+  it('stays open where a probe is not allowed, and does not request another before that time', async () => {
     const { breaker, link, clock } = await open()
     link.until = clock.now() + 70
     expect(breaker.admit()).toBeUndefined()
@@ -141,13 +141,13 @@ describe('a breaker with a link', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('begins where its turn is now', async () => {
+  it('starts a probe where it is allowed now', async () => {
     const { breaker, link, clock } = await open()
     link.until = clock.now()
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('leaves the other places for tests to those elsewhere, as long as they hold them', async () => {
+  it('leaves the other probe permits to other nodes while they hold them', async () => {
     const { breaker, link, clock } = await open({ halfOpenMax: 3, successThreshold: 3, probeLease: 1000 })
     const test = admitted(breaker)
     link.until = clock.now() + 70
@@ -162,7 +162,7 @@ describe('a breaker with a link', () => {
     expect(link.take().at(-1)).toEqual(['counted', 'half_open', false])
   })
 
-  it('gives those places back when it is told that its turn has come', async () => {
+  it('releases those permits when a probe is scheduled', async () => {
     const { breaker, link, clock } = await open({ halfOpenMax: 3, successThreshold: 3, probeLease: 1000 })
     const test = admitted(breaker)
     link.until = clock.now() + 70
@@ -178,7 +178,7 @@ describe('a breaker with a link', () => {
   })
 })
 
-describe('news from elsewhere', () => {
+describe('the state of other nodes', () => {
   const news = (more: Partial<RemoteBreakerState>): RemoteBreakerState => ({
     state: 'open',
     left: 400,
@@ -189,7 +189,7 @@ describe('news from elsewhere', () => {
     ...more,
   })
 
-  it('open it for what is left', async () => {
+  it('opens the breaker for the rest of the open time', async () => {
     const { breaker, clock } = made({ timeoutDuration: 1000 })
     breaker.applyRemoteState(news({}))
     expect(breaker).toMatchObject({ state: 'open', failureCount: 7, disabled: false })
@@ -199,13 +199,13 @@ describe('news from elsewhere', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('open it no longer than its settings allow', () => {
+  it('opens the breaker no longer than its settings allow', () => {
     const { breaker, clock } = made({ timeoutDuration: 100, maxTimeoutDuration: 300 })
     breaker.applyRemoteState(news({ left: 9000, openFor: 9000 }))
     expect(breaker.nextTestTime).toBe(clock.wall() + 300)
   })
 
-  it('close it, or switch it off and on', () => {
+  it('closes, disables or enables the breaker', () => {
     const { breaker } = opened()
     breaker.applyRemoteState(news({ state: 'closed' }))
     expect(breaker).toMatchObject({ state: 'closed', disabled: false, failureCount: 0 })
@@ -216,7 +216,7 @@ describe('news from elsewhere', () => {
     expect(breaker).toMatchObject({ state: 'open', disabled: false })
   })
 
-  it('are nothing to tell of: whoever sent them knows', () => {
+  it('is not reported back to the coordinator', () => {
     const { breaker, link } = linked(made())
     breaker.applyRemoteState(news({}))
     breaker.applyRemoteState(news({ state: 'closed' }))

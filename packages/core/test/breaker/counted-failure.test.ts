@@ -33,20 +33,20 @@ const NOT_COUNTED: [string, unknown][] = [
   ['the refusal of a breaker', new HoldfastError('CIRCUIT_OPEN', 'resting', { retryAfter: 5 })],
 ]
 
-describe('what a breaker counts', () => {
-  it.each(COUNTED)('%s does', async (_, error) => {
+describe('whether a breaker counts a failure', () => {
+  it.each(COUNTED)('%s counts', async (_, error) => {
     const { breaker } = made()
     await expect(breaker.run(() => Promise.reject(error))).rejects.toBe(error)
     expect(breaker.failureCount).toBe(1)
   })
 
-  it.each(NOT_COUNTED)('%s does not', async (_, error) => {
+  it.each(NOT_COUNTED)('%s does not count', async (_, error) => {
     const { breaker } = made()
     await expect(breaker.run(() => Promise.reject(error))).rejects.toBe(error)
     expect(breaker.failureCount).toBe(0)
   })
 
-  it.each(NOT_COUNTED)('%s is no success either', async (_, error) => {
+  it.each(NOT_COUNTED)('%s does not count as a success either', async (_, error) => {
     const { breaker } = made({ windowType: 'consecutive' })
     admitted(breaker).failure()
     await breaker.run(() => Promise.reject(error)).catch(() => {})
@@ -54,18 +54,18 @@ describe('what a breaker counts', () => {
   })
 })
 
-describe('what the breaker of a guard counts', () => {
+describe('whether the breaker of a guard counts a failure', () => {
   const failures = async (error: unknown) => {
     const kept = guard({ clock: fakeClock(), retry: false, breaker: {} })
     await kept.run(() => Promise.reject(error)).catch(() => {})
     return kept.breaker?.failureCount
   }
 
-  it.each(COUNTED)('%s does', async (_, error) => expect(await failures(error)).toBe(1))
+  it.each(COUNTED)('%s counts', async (_, error) => expect(await failures(error)).toBe(1))
 
-  it.each(NOT_COUNTED)('%s does not', async (_, error) => expect(await failures(error)).toBe(0))
+  it.each(NOT_COUNTED)('%s does not count', async (_, error) => expect(await failures(error)).toBe(0))
 
-  it('an attempt that its own deadline ended does', async () => {
+  it('an attempt that ended with its timeout counts', async () => {
     const clock = fakeClock()
     const kept = guard({ clock, retry: false, breaker: {}, timeout: { attempt: 100 } })
     const call = kept.run(() => new Promise<never>(() => {})).catch(() => 'timed out')
@@ -74,7 +74,7 @@ describe('what the breaker of a guard counts', () => {
     expect(kept.breaker?.failureCount).toBe(1)
   })
 
-  it('a call whose signal was aborted does not, whatever failureOn says', async () => {
+  it('a call whose signal was aborted does not count, regardless of failureOn', async () => {
     const kept = guard({ clock: fakeClock(), retry: false, breaker: { failureOn: [Error, () => true] } })
     const controller = new AbortController()
     const call = kept
@@ -85,13 +85,13 @@ describe('what the breaker of a guard counts', () => {
     expect(kept.breaker?.failureCount).toBe(0)
   })
 
-  it('its own refusal does not', async () => {
+  it('its own rejection does not count', async () => {
     const kept = guard({ clock: fakeClock(), retry: false, breaker: { failureThreshold: 1 } })
     for (let i = 0; i < 5; i++) await kept.run(() => Promise.reject(new Error('down'))).catch(() => {})
     expect(kept.breaker?.failureCount).toBe(1)
   })
 
-  it('every failed attempt does, not only the last', async () => {
+  it('every failed attempt counts, not only the last', async () => {
     const kept = guard({
       clock: fakeClock(),
       retry: { maxAttempts: 3, backoffType: 'immediate' },
@@ -125,30 +125,30 @@ describe('failureOn', () => {
     ['a category', 'permanent', withStatus(404)],
     ['a predicate', (error) => error === 'boom', 'boom'],
     ['a cause', Flaky, new Error('outer', { cause: new Flaky() })],
-  ])('counts what matches %s', (_, matcher, error) => {
+  ])('counts errors that match %s', (_, matcher, error) => {
     expect(failures([matcher], error)).toBe(1)
   })
 
-  it('counts nothing that no entry matches, transient or not', () => {
+  it('does not count errors that no entry matches, transient or not', () => {
     expect(failures([Flaky, 'rate_limited'], withStatus(503))).toBe(0)
     expect(failures([Flaky, 'rate_limited'], new Error('boom'))).toBe(0)
   })
 
-  it('counts what any of its entries matches', () => {
+  it('counts errors that any of its entries matches', () => {
     expect(failures(['nothing_like_it', Flaky], new Flaky())).toBe(1)
   })
 
-  it('counts no error at all where it is empty', () => {
+  it('counts no error where it is empty', () => {
     expect(failures([], withStatus(503))).toBe(0)
   })
 
-  it('does not decide over a failure without an error', () => {
+  it('does not apply to a failure without an error', () => {
     const { breaker } = made({ failureOn: [] })
     admitted(breaker).failure()
     expect(breaker.failureCount).toBe(1)
   })
 
-  it('with a predicate that throws counts nothing, and says so once', () => {
+  it('with a predicate that throws counts nothing, and reports it once', () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const oops = new Error('oops')
     const { breaker } = made({
@@ -165,14 +165,14 @@ describe('failureOn', () => {
     expect(said.mock.lastCall?.[1]).toBe(oops)
   })
 
-  it('holds for the breaker of a guard', async () => {
+  it('applies to the breaker of a guard', async () => {
     const kept = guard({ clock: fakeClock(), retry: false, breaker: { failureOn: ['not_found'] } })
     await kept.run(() => Promise.reject(withStatus(404))).catch(() => {})
     await kept.run(() => Promise.reject(withStatus(503))).catch(() => {})
     expect(kept.breaker?.failureCount).toBe(1)
   })
 
-  it('is copied: changing the array later changes nothing', () => {
+  it('is copied, so that a later change of the array has no effect', () => {
     const failureOn: Matcher[] = []
     const { breaker } = made({ failureOn })
     failureOn.push(Error)
@@ -202,7 +202,7 @@ describe('a permit', () => {
 
   const ENDS = ['success', 'failure', 'ignore'] as const
 
-  it.each(ENDS)('that ended with %s takes no other result', (end) => {
+  it.each(ENDS)('that ended with %s ignores further outcomes', (end) => {
     const { breaker } = made({ windowType: 'consecutive', failureThreshold: 9 })
     admitted(breaker).failure()
     const permit = admitted(breaker)
@@ -212,7 +212,7 @@ describe('a permit', () => {
     expect(breaker.failureCount).toBe(count)
   })
 
-  it.each(ENDS)('that ended with %s counts a test once', async (end) => {
+  it.each(ENDS)('that ended with %s counts a probe once', async (end) => {
     const { breaker, clock } = made({ timeoutDuration: 1000, successThreshold: 2, halfOpenMax: 2 })
     breaker.trip()
     await clock.advance(1000)
@@ -223,7 +223,7 @@ describe('a permit', () => {
     expect(breaker.snapshot()).toEqual(before)
   })
 
-  it('knows no error of another realm of time: an ignored one is no failure', () => {
+  it('that was ignored does not count as a failure', () => {
     const { breaker } = made({ failureThreshold: 1 })
     admitted(breaker).ignore()
     expect(breaker.state).toBe('closed')
@@ -250,7 +250,7 @@ describe('a breaker that opens during a call', () => {
     expect(calls).toBe(2)
   })
 
-  it('may be shared between guards', async () => {
+  it('can be shared between guards', async () => {
     const clock = fakeClock()
     const breaker = new CircuitBreaker({ clock, failureThreshold: 1 })
     const [a, b] = [guard({ clock, retry: false, breaker }), guard({ clock, retry: false, breaker })]

@@ -3,7 +3,7 @@ import type { BreakerEvent } from '../../src/index.js'
 import { admitted, fail, made, opened, refusalOf, succeed } from './setup.js'
 
 describe('a disabled breaker', () => {
-  it('reads as closed and says that it is disabled', () => {
+  it('is closed and reports that it is disabled', () => {
     const { breaker } = opened()
     breaker.disable()
     expect(breaker.state).toBe('closed')
@@ -12,7 +12,7 @@ describe('a disabled breaker', () => {
     expect(breaker.nextTestTime).toBeUndefined()
   })
 
-  it('lets every call pass and counts nothing', async () => {
+  it('admits every call and counts nothing', async () => {
     const { breaker } = opened()
     breaker.disable()
     fail(breaker, 100)
@@ -40,7 +40,7 @@ describe('a disabled breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('takes no notice of calls from before', () => {
+  it('ignores results of calls from before', () => {
     const { breaker } = made({ failureThreshold: 1 })
     const late = admitted(breaker)
     breaker.disable()
@@ -59,7 +59,7 @@ describe('a disabled breaker', () => {
     expect(breaker.disabled).toBe(false)
   })
 
-  it('tells its listeners that it closed, where it was open, and nothing where it was closed', () => {
+  it('emits an event where it was open, and none where it was closed', () => {
     const { breaker } = opened()
     const events: BreakerEvent[] = []
     breaker.on((event) => events.push(event))
@@ -71,7 +71,7 @@ describe('a disabled breaker', () => {
 })
 
 describe('an enabled breaker', () => {
-  it('counts from nothing', () => {
+  it('starts with an empty window', () => {
     const { breaker } = made({ failureThreshold: 3 })
     fail(breaker, 2)
     breaker.disable()
@@ -84,7 +84,7 @@ describe('an enabled breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('remembers how its open time had grown', async () => {
+  it('keeps its grown open time', async () => {
     const { breaker } = opened({ timeoutMultiplier: 2 })
     breaker.disable()
     breaker.enable()
@@ -92,7 +92,7 @@ describe('an enabled breaker', () => {
     expect((await refusalOf(breaker)).retryAfter).toBe(2000)
   })
 
-  it('takes the time it was disabled for time closed', async () => {
+  it('counts the time it was disabled as closed time', async () => {
     const { breaker, clock } = opened({ timeoutMultiplier: 2 })
     breaker.disable()
     await clock.advance(1000)
@@ -101,7 +101,7 @@ describe('an enabled breaker', () => {
     expect((await refusalOf(breaker)).retryAfter).toBe(1000)
   })
 
-  it('is not closed by being enabled again', async () => {
+  it('is not closed by a second enable', async () => {
     const { breaker, clock } = opened()
     breaker.enable()
     expect(breaker.state).toBe('open')
@@ -113,7 +113,7 @@ describe('an enabled breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('does not lose its window by being enabled again', () => {
+  it('does not lose its window by a second enable', () => {
     const { breaker } = made({ failureThreshold: 3 })
     fail(breaker, 2)
     breaker.enable()

@@ -15,7 +15,7 @@ describe('a result that comes late', () => {
     expect(breaker.nextTestTime).toBe(due)
   })
 
-  it.each(ENDS)('as a %s while the breaker is half open is no test', async (end) => {
+  it.each(ENDS)('as a %s while the breaker is half open does not count as a probe', async (end) => {
     const { breaker, clock } = made({ failureThreshold: 3, timeoutDuration: 1000, halfOpenMax: 2 })
     const late = admitted(breaker)
     fail(breaker, 3)
@@ -50,7 +50,7 @@ describe('a result that comes late', () => {
     expect(breaker.failureCount).toBe(2)
   })
 
-  it('from one half-open time is no test of the next', async () => {
+  it('from one half-open period does not count in the next', async () => {
     const { breaker, clock } = opened({ halfOpenMax: 2, successThreshold: 1, probeLease: '1h' })
     await clock.advance(1000)
     const late = admitted(breaker)
@@ -72,7 +72,7 @@ describe('a result that comes late', () => {
     expect(breaker.failureCount).toBe(0)
   })
 
-  it('from while the breaker was disabled counts nothing once it is enabled', () => {
+  it('from a call while the breaker was disabled does not count once it is enabled', () => {
     const { breaker } = made({ failureThreshold: 1 })
     breaker.disable()
     const late = admitted(breaker)
@@ -81,7 +81,7 @@ describe('a result that comes late', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('counts where the breaker stayed closed, however long it took', async () => {
+  it('counts where the breaker stayed closed, regardless of its duration', async () => {
     const { breaker, clock } = made({ failureThreshold: 1 })
     const late = admitted(breaker)
     await clock.advance(86_400_000)
@@ -89,7 +89,7 @@ describe('a result that comes late', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('is in the window from when it came, not from when its call began', async () => {
+  it('is in the window from when it arrived, not from when its call started', async () => {
     const { breaker, clock } = made({ failureThreshold: 3, windowDuration: 1000 })
     const permits = [admitted(breaker), admitted(breaker)]
     await clock.advance(5000)

@@ -13,7 +13,7 @@ function changesOf(breaker: CircuitBreaker): string[] {
 }
 
 describe('the events of a breaker', () => {
-  it('tell each change of state in order', async () => {
+  it('report each state change in order', async () => {
     const { breaker, clock } = made({ failureThreshold: 1, timeoutDuration: 1000 })
     const changes = changesOf(breaker)
     fail(breaker)
@@ -34,7 +34,7 @@ describe('the events of a breaker', () => {
     ])
   })
 
-  it('carry the id, the wall time and the failures that led there', async () => {
+  it('have the id, the wall time and the number of failures', async () => {
     const { breaker, clock } = made({ id: 'mail', failureThreshold: 2, timeoutDuration: 1000 })
     const events: BreakerEvent[] = []
     breaker.on((event) => events.push(event))
@@ -54,7 +54,7 @@ describe('the events of a breaker', () => {
     ])
   })
 
-  it('come when the state is already the new one', () => {
+  it('are emitted when the state is already the new one', () => {
     const { breaker } = made()
     let seen: unknown
     breaker.on(() => (seen = [breaker.state, breaker.admit()]))
@@ -62,7 +62,7 @@ describe('the events of a breaker', () => {
     expect(seen).toEqual(['open', undefined])
   })
 
-  it('are not sent where the state does not change', () => {
+  it('are not emitted where the state does not change', () => {
     const { breaker } = made()
     const changes = changesOf(breaker)
     fail(breaker)
@@ -72,7 +72,7 @@ describe('the events of a breaker', () => {
     expect(changes).toEqual(['closed>open'])
   })
 
-  it('go to every listener, in the order in which they came', () => {
+  it('go to every listener, in the order in which they were added', () => {
     const { breaker } = made()
     const told: number[] = []
     for (let i = 0; i < 3; i++) breaker.on(() => told.push(i))
@@ -80,7 +80,7 @@ describe('the events of a breaker', () => {
     expect(told).toEqual([0, 1, 2])
   })
 
-  it('no longer go to a listener that has left, and still to the others', () => {
+  it('no longer go to a listener that was removed, and still to the others', () => {
     const { breaker } = made()
     const told: string[] = []
     const off = breaker.on(() => told.push('first'))
@@ -91,7 +91,7 @@ describe('the events of a breaker', () => {
     expect(told).toEqual(['second'])
   })
 
-  it('go twice to a listener that came twice, until each time is taken back', () => {
+  it('go twice to a listener that was added twice, until each is removed', () => {
     const { breaker } = made()
     let told = 0
     const listener = () => told++
@@ -142,7 +142,7 @@ describe('a listener that throws', () => {
     expect(said.mock.lastCall?.[1]).toBe(oops)
   })
 
-  it('keeps no event from the others', () => {
+  it('does not keep events from other listeners', () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { breaker } = made()
     breaker.on(throwing())
@@ -153,7 +153,7 @@ describe('a listener that throws', () => {
     expect(changes).toEqual(['closed>open', 'open>closed'])
   })
 
-  it('loses neither the result of a call nor its count', async () => {
+  it('loses neither the result of a call nor its outcome', async () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const { breaker, clock } = opened()
     breaker.on(throwing())
@@ -185,7 +185,7 @@ describe('a listener that changes the breaker', () => {
     expect(breaker.admit()).toBeUndefined()
   })
 
-  it('can trip one that half-opens, and the caller is refused', async () => {
+  it('can trip one that half-opens, and the call is rejected', async () => {
     const { breaker, clock } = opened()
     const off = breaker.on(({ toState }) => toState === 'half_open' && breaker.trip())
     await clock.advance(1000)
@@ -196,7 +196,7 @@ describe('a listener that changes the breaker', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('can reset one that half-opens, and the caller is admitted to a closed one', async () => {
+  it('can reset one that half-opens, and the call is admitted by a closed one', async () => {
     const { breaker, clock } = opened({ failureThreshold: 3 })
     breaker.on(({ toState }) => toState === 'half_open' && breaker.reset())
     await clock.advance(1000)
@@ -206,7 +206,7 @@ describe('a listener that changes the breaker', () => {
     expect(breaker.failureCount).toBe(1)
   })
 
-  it('can test one that half-opens, and takes the place of the caller', async () => {
+  it('can start a probe of one that half-opens, in place of the call', async () => {
     const { breaker, clock } = opened()
     let own: unknown
     breaker.on(({ toState }) => toState === 'half_open' && (own = breaker.admit()))
@@ -224,7 +224,7 @@ describe('a listener that changes the breaker', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('does not turn the order of events around for the listeners after it', () => {
+  it('does not change the order of events for later listeners', () => {
     const { breaker } = made({ failureThreshold: 1 })
     breaker.on(({ toState }) => toState === 'open' && breaker.reset())
     const changes = changesOf(breaker)

@@ -36,7 +36,7 @@ describe('the open time', () => {
     }
   })
 
-  it('grows no further than maxTimeoutDuration', async () => {
+  it('does not grow beyond maxTimeoutDuration', async () => {
     const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2, maxTimeoutDuration: 5000 })
     breaker.trip()
     for (const time of [1000, 2000, 4000, 5000, 5000]) {
@@ -45,20 +45,20 @@ describe('the open time', () => {
     }
   })
 
-  it('grows no further than a year by default, after any number of openings', async () => {
+  it('does not grow beyond a year by default, after any number of openings', async () => {
     const { breaker, clock } = made({ timeoutDuration: '1d', timeoutMultiplier: 10 })
     breaker.trip()
     for (let i = 0; i < 400; i++) await failTest(breaker, clock)
     expect(await openTime(breaker)).toBe(365 * 86_400_000)
   })
 
-  it('is the first one with the first opening, however early that is', async () => {
+  it('is timeoutDuration for the first opening, however early that is', async () => {
     const { breaker } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
     fail(breaker, 5)
     expect(await openTime(breaker)).toBe(1000)
   })
 
-  it('goes on growing where it closed for less than it was last open', async () => {
+  it('keeps growing where the breaker was closed for less time than it was last open', async () => {
     const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
     breaker.trip()
     await failTest(breaker, clock)
@@ -69,7 +69,7 @@ describe('the open time', () => {
     expect(await openTime(breaker)).toBe(4000)
   })
 
-  it('goes back to the first where it stayed closed as long as it was last open', async () => {
+  it('is timeoutDuration again where the breaker was closed for as long as it was last open', async () => {
     const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
     breaker.trip()
     await failTest(breaker, clock)
@@ -82,7 +82,7 @@ describe('the open time', () => {
     expect(await openTime(breaker)).toBe(2000)
   })
 
-  it('counts the time closed from the last closing, not from the first', async () => {
+  it('depends on the time since the last closing, not the first', async () => {
     const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
     breaker.trip()
     await passTest(breaker, clock)
@@ -95,7 +95,7 @@ describe('the open time', () => {
     expect(await openTime(breaker)).toBe(4000)
   })
 
-  it('does not take the time it was open for time closed', async () => {
+  it('does not count open time as closed time', async () => {
     const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
     breaker.trip()
     await passTest(breaker, clock)
@@ -105,7 +105,7 @@ describe('the open time', () => {
     expect(await openTime(breaker)).toBe(4000)
   })
 
-  it('goes on growing after a reset, because a reset is no rest', async () => {
+  it('keeps growing after a reset, because a reset does not count as closed time', async () => {
     const { breaker, clock } = made({ timeoutDuration: 1000, timeoutMultiplier: 2 })
     breaker.trip()
     breaker.reset()

@@ -10,19 +10,19 @@ async function rested(options: CircuitBreakerOptions = {}) {
 }
 
 describe('a half-open breaker', () => {
-  it('lets one test through at a time', async () => {
+  it('admits one probe at a time', async () => {
     const { breaker } = await rested()
     expect(breaker.admit()).toBeDefined()
     expect(breaker.admit()).toBeUndefined()
   })
 
-  it('lets as many tests through at a time as halfOpenMax says', async () => {
+  it('admits halfOpenMax probes at a time', async () => {
     const { breaker } = await rested({ halfOpenMax: 3 })
     const permits = Array.from({ length: 10 }, () => breaker.admit())
     expect(permits.filter((permit) => permit !== undefined)).toHaveLength(3)
   })
 
-  it('refuses the others until the first test must have ended', async () => {
+  it('rejects other calls until the lease of the first probe ends', async () => {
     const { breaker, clock } = await rested({ halfOpenMax: 2, probeLease: 200, id: 'mail' })
     admitted(breaker)
     await clock.advance(50)
@@ -33,7 +33,7 @@ describe('a half-open breaker', () => {
     expect(error.message).toContain('mail is half_open')
   })
 
-  it('has no next test time', async () => {
+  it('has no nextTestTime', async () => {
     const { breaker } = await rested()
     admitted(breaker)
     expect(breaker.nextTestTime).toBeUndefined()
@@ -59,7 +59,7 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('takes as many successes to close as successThreshold says', async () => {
+  it('closes after successThreshold successes', async () => {
     const { breaker } = await rested({ successThreshold: 3 })
     succeed(breaker, 2)
     expect(breaker.state).toBe('half_open')
@@ -67,7 +67,7 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('may be tested by more calls than halfOpenMax, one after the other', async () => {
+  it('admits more probes than halfOpenMax, one after the other', async () => {
     const { breaker } = await rested({ successThreshold: 5, halfOpenMax: 2 })
     succeed(breaker, 4)
     expect(breaker.state).toBe('half_open')
@@ -82,13 +82,13 @@ describe('a half-open breaker', () => {
     expect((await refusalOf(breaker)).retryAfter).toBe(1000)
   })
 
-  it('counts the failed test among those that opened it', async () => {
+  it('counts the failed probe among the failures that opened it', async () => {
     const { breaker } = await rested()
     fail(breaker)
     expect(breaker.failureCount).toBe(4)
   })
 
-  it('forgets its successes when a test fails', async () => {
+  it('clears its successes when a probe fails', async () => {
     const { breaker, clock } = await rested({ successThreshold: 2 })
     succeed(breaker)
     fail(breaker)
@@ -97,7 +97,7 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('half_open')
   })
 
-  it('forgets its successes when it is tripped', async () => {
+  it('clears its successes when it is tripped', async () => {
     const { breaker, clock } = await rested({ successThreshold: 2 })
     succeed(breaker)
     breaker.trip()
@@ -107,7 +107,7 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('half_open')
   })
 
-  it('forgets its successes when it closes', async () => {
+  it('clears its successes when it closes', async () => {
     const { breaker, clock } = await rested({ successThreshold: 2 })
     succeed(breaker, 2)
     fail(breaker, 3)
@@ -116,7 +116,7 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('half_open')
   })
 
-  it('closes when it is reset, and its tests no longer matter', async () => {
+  it('closes when it is reset, and ignores its probes', async () => {
     const { breaker } = await rested()
     const probe = admitted(breaker)
     breaker.reset()
@@ -132,7 +132,7 @@ describe('a half-open breaker', () => {
     expect(breaker.failureCount).toBe(3)
   })
 
-  it('frees the place of a test as soon as that has succeeded', async () => {
+  it('releases the permit of a probe as soon as that has succeeded', async () => {
     const { breaker } = await rested({ successThreshold: 2 })
     const probe = admitted(breaker)
     expect(breaker.admit()).toBeUndefined()
@@ -140,7 +140,7 @@ describe('a half-open breaker', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('frees the place of the test that ended and not that of another', async () => {
+  it('releases the permit of the probe that ended and not that of another', async () => {
     const { breaker, clock } = await rested({ halfOpenMax: 2, successThreshold: 9, probeLease: 100 })
     const first = admitted(breaker)
     await clock.advance(50)
@@ -154,7 +154,7 @@ describe('a half-open breaker', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('lets the tests that were in flight when it opened again change nothing', async () => {
+  it('ignores probes that were running when it opened again', async () => {
     const { breaker, clock } = await rested({ halfOpenMax: 2 })
     const first = admitted(breaker)
     const second = admitted(breaker)
@@ -167,7 +167,7 @@ describe('a half-open breaker', () => {
     expect(breaker.admit()).toBeUndefined()
   })
 
-  it('opens again with a test that succeeds too slowly', async () => {
+  it('opens again with a probe that succeeds too slowly', async () => {
     const { breaker, clock } = await rested({
       slowCallDuration: 100,
       slowCallRate: 0.5,
@@ -180,7 +180,7 @@ describe('a half-open breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('closes with a test that succeeds just in time', async () => {
+  it('closes with a probe that succeeds just in time', async () => {
     const { breaker, clock } = await rested({
       slowCallDuration: 100,
       slowCallRate: 0.5,

@@ -31,7 +31,7 @@ function perHost(options: Partial<KeyedBreakerOptions> = {}, name?: string) {
 }
 
 describe('keyed breakers', () => {
-  it('are one for each key, made when it is first used', async () => {
+  it('are one for each key, created when the key is first used', async () => {
     const { call, keys } = perHost()
     expect(keys()).toEqual([])
     await call('a', up)
@@ -40,7 +40,7 @@ describe('keyed breakers', () => {
     expect(keys().sort()).toEqual(['a', 'b'])
   })
 
-  it('open each for itself', async () => {
+  it('open independently', async () => {
     const { call, of } = perHost()
     await call('a', down)
     expect(of('a').state).toBe('open')
@@ -48,7 +48,7 @@ describe('keyed breakers', () => {
     expect(await call('b', up)).toBe('up')
   })
 
-  it('are told apart by what the key function makes of the context', async () => {
+  it('are selected by the key function from the context', async () => {
     const { call, keys } = perHost({ key: (context) => (context as { tenant: string }).tenant })
     await call({ tenant: 'acme', user: 1 }, up)
     await call({ tenant: 'acme', user: 2 }, up)
@@ -56,7 +56,7 @@ describe('keyed breakers', () => {
     expect(keys()).toEqual(['acme', 'umbrella'])
   })
 
-  it('stay the same for the whole of a call, with all its attempts', async () => {
+  it('stay the same for all attempts of a call', async () => {
     const clock = fakeClock()
     let asked = 0
     const kept = guard({
@@ -69,7 +69,7 @@ describe('keyed breakers', () => {
     expect(kept.breakers?.get('0')?.failureCount).toBe(3)
   })
 
-  it('take the place of one breaker for all', () => {
+  it('replace the one breaker of the guard', () => {
     const { kept } = perHost()
     expect(kept.breaker).toBeUndefined()
     expect(guard({ breaker: {} }).breakers).toBeUndefined()
@@ -101,7 +101,7 @@ describe('keyed breakers', () => {
     expect(of('a').state).toBe('closed')
   })
 
-  it('tell the listeners of the guard of every change, with their id', async () => {
+  it('emit their state changes to the listeners of the guard, with their id', async () => {
     const { kept, call } = perHost({}, 'api')
     const events: GuardEvent[] = []
     await call('a', up)
@@ -124,7 +124,7 @@ describe('keyed breakers', () => {
       expect(keys()).toEqual(['a', 'b', 'c'])
     })
 
-    it('retire the least recently used one', async () => {
+    it('evict the least recently used one', async () => {
       const { call, keys } = perHost({ maxKeys: 3 })
       for (const host of ['a', 'b', 'c', 'a', 'd']) await call(host, up)
       expect(keys()).toEqual(['c', 'a', 'd'])
@@ -135,7 +135,7 @@ describe('keyed breakers', () => {
       expect(keys()).toEqual(['97', '98', '99'])
     })
 
-    it('make a new one for a key that was retired', async () => {
+    it('create a new one for a key that was evicted', async () => {
       const { call, of } = perHost({ maxKeys: 1, failureThreshold: 2 })
       await call('a', down)
       const before = of('a')
@@ -145,7 +145,7 @@ describe('keyed breakers', () => {
       expect(of('a').failureCount).toBe(0)
     })
 
-    it('never retire an open one', async () => {
+    it('never evict an open one', async () => {
       const { call, keys, of } = perHost({ maxKeys: 2 })
       await call('bad', down)
       for (let i = 0; i < 100; i++) await call(`${i}`, up)
@@ -154,7 +154,7 @@ describe('keyed breakers', () => {
       expect(keys()).toContain('99')
     })
 
-    it('never retire a half-open one', async () => {
+    it('never evict a half-open one', async () => {
       const { kept, call, of, clock } = perHost({ maxKeys: 2 })
       await call('bad', down)
       await clock.advance(1000)
@@ -164,7 +164,7 @@ describe('keyed breakers', () => {
       expect(of('bad').state).toBe('half_open')
     })
 
-    it('never retire a disabled one', async () => {
+    it('never evict a disabled one', async () => {
       const { call, of } = perHost({ maxKeys: 2 })
       await call('off', up)
       of('off').disable()
@@ -172,7 +172,7 @@ describe('keyed breakers', () => {
       expect(of('off').disabled).toBe(true)
     })
 
-    it('are kept while all of them are open, and retired once they close', async () => {
+    it('are kept while all of them are open, and evicted once they close', async () => {
       const { call, keys, clock } = perHost({ maxKeys: 3 })
       const hosts = Array.from({ length: 40 }, (_, i) => `${i}`)
       for (const host of hosts) await call(host, down)
@@ -182,7 +182,7 @@ describe('keyed breakers', () => {
       expect(keys()).toHaveLength(3)
     })
 
-    it('never retire the one just used', async () => {
+    it('never evict the one just used', async () => {
       const { call, keys } = perHost({ maxKeys: 1 })
       await call('bad', down)
       for (const host of ['a', 'b', 'a', 'c']) {
@@ -200,7 +200,7 @@ describe('keyed breakers', () => {
       expect(keys().length).toBeLessThanOrEqual(24)
     })
 
-    it('let a call go on whose breaker is retired meanwhile', async () => {
+    it('do not interrupt a call whose breaker is evicted meanwhile', async () => {
       const { kept, call, keys } = perHost({ maxKeys: 1 })
       const { promise, resolve } = held<string>()
       const running = kept.run(() => promise, { context: 'a' })
@@ -212,7 +212,7 @@ describe('keyed breakers', () => {
   })
 
   describe('whose key function throws', () => {
-    it('let the call go on, and say so once', async () => {
+    it('continue the call, and report the error once', async () => {
       const said = vi.spyOn(console, 'error').mockImplementation(() => {})
       const oops = new Error('no host')
       const { call } = perHost({
@@ -240,7 +240,7 @@ describe('keyed breakers', () => {
       expect(isHoldfastError(await call('b', up), 'CIRCUIT_OPEN')).toBe(true)
     })
 
-    it('are the same where the key cannot be made a string', async () => {
+    it('do the same where the key cannot be converted to a string', async () => {
       const said = vi.spyOn(console, 'error').mockImplementation(() => {})
       const { call, keys } = perHost({ key: () => Object.create(null) as string })
       expect(await call('a', up)).toBe('up')

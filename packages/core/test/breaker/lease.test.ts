@@ -10,8 +10,8 @@ async function rested(options: CircuitBreakerOptions = {}) {
   return { breaker, clock }
 }
 
-describe('the lease of a test', () => {
-  it('frees the place of one that hangs, when it ends', async () => {
+describe('the lease of a probe', () => {
+  it('releases the permit of a hung probe when it ends', async () => {
     const { breaker, clock } = await rested({ probeLease: 200 })
     admitted(breaker)
     await clock.advance(199)
@@ -39,7 +39,7 @@ describe('the lease of a test', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('belongs to each test by itself', async () => {
+  it('is separate for each probe', async () => {
     const { breaker, clock } = await rested({ probeLease: 200, halfOpenMax: 2 })
     admitted(breaker)
     await clock.advance(150)
@@ -50,7 +50,7 @@ describe('the lease of a test', () => {
     expect((await refusalOf(breaker)).retryAfter).toBe(150)
   })
 
-  it('lets one hung test after the other hold the place, and never more than one', async () => {
+  it('admits one hung probe after the other, and never more than one at a time', async () => {
     const { breaker, clock } = await rested({ probeLease: 200 })
     for (let i = 0; i < 50; i++) {
       expect(breaker.admit()).toBeDefined()
@@ -62,7 +62,7 @@ describe('the lease of a test', () => {
   })
 
   it.each(['success', 'failure'] as const)(
-    'makes a late %s change nothing where another took the place',
+    'causes a late %s to be ignored where another probe holds the permit',
     async (end) => {
       const { breaker, clock } = await rested({ probeLease: 200 })
       const late = admitted(breaker)
@@ -77,7 +77,7 @@ describe('the lease of a test', () => {
   )
 
   it.each(['success', 'failure'] as const)(
-    'makes a late %s change nothing where nobody took the place',
+    'causes a late %s to be ignored where no other probe holds the permit',
     async (end) => {
       const { breaker, clock } = await rested({ probeLease: 200 })
       const late = admitted(breaker)
@@ -92,7 +92,7 @@ describe('the lease of a test', () => {
   it.each([
     ['success', 'closed'],
     ['failure', 'open'],
-  ] as const)('counts a %s that comes with its last moment', async (end, state) => {
+  ] as const)('counts a %s that comes exactly at its end', async (end, state) => {
     const { breaker, clock } = await rested({ probeLease: 200 })
     const probe = admitted(breaker)
     await clock.advance(200)
@@ -100,7 +100,7 @@ describe('the lease of a test', () => {
     expect(breaker.state).toBe(state)
   })
 
-  it('frees the place of a test that is ignored at once, and counts nothing', async () => {
+  it('ends at once with a probe that is ignored, and counts nothing', async () => {
     const { breaker } = await rested()
     admitted(breaker).ignore()
     expect(breaker.state).toBe('half_open')
@@ -110,7 +110,7 @@ describe('the lease of a test', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('frees the place of a test whose error does not count, and counts nothing', async () => {
+  it('ends at once with a probe whose error does not count, and counts nothing', async () => {
     const { breaker } = await rested()
     admitted(breaker).failure(Object.assign(new Error('no such page'), { status: 404 }))
     expect(breaker.state).toBe('half_open')
@@ -118,7 +118,7 @@ describe('the lease of a test', () => {
   })
 })
 
-describe("the lease of a guard's test", () => {
+describe("the lease of a guard's probe", () => {
   const hang = () => new Promise<never>(() => {})
 
   /** A guard whose breaker may be tested now. */
@@ -132,7 +132,7 @@ describe("the lease of a guard's test", () => {
     return { kept, clock, breaker: own }
   }
 
-  it('is its attempt timeout, and a test that takes longer has failed', async () => {
+  it('is its attempt timeout, and a probe that takes longer has failed', async () => {
     const { kept, clock, breaker } = await restedGuard({ timeout: { attempt: 300 } })
     const test = kept.run(hang).catch((error: unknown) => error)
     await clock.advance(299)
@@ -177,7 +177,7 @@ describe("the lease of a guard's test", () => {
     expect(breaker.state).toBe('half_open')
   })
 
-  it('ends at once with a test whose caller aborts, and counts nothing', async () => {
+  it('ends at once with a probe whose caller aborts, and counts nothing', async () => {
     const { kept, breaker } = await restedGuard({})
     const controller = new AbortController()
     const test = kept.run(hang, { signal: controller.signal }).catch(() => 'aborted')
@@ -189,7 +189,7 @@ describe("the lease of a guard's test", () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('counts a test that succeeds in time', async () => {
+  it('counts a probe that succeeds in time', async () => {
     const { kept, clock, breaker } = await restedGuard({ timeout: { attempt: 300 } })
     const { promise, resolve } = held<string>()
     const test = kept.run(() => promise)

@@ -3,7 +3,7 @@ import { isHoldfastError } from '../../src/index.js'
 import { admitted, fail, made, opened, refusalOf } from './setup.js'
 
 describe('an open breaker', () => {
-  it('refuses every call', () => {
+  it('rejects every call', () => {
     const { breaker } = opened()
     for (let i = 0; i < 10; i++) expect(breaker.admit()).toBeUndefined()
   })
@@ -15,7 +15,7 @@ describe('an open breaker', () => {
     expect(calls).toBe(0)
   })
 
-  it('refuses with CIRCUIT_OPEN, the time that is left and its own name', async () => {
+  it('rejects with CIRCUIT_OPEN, the time left and its id', async () => {
     const { breaker, clock } = opened({ id: 'mail' })
     await clock.advance(400)
     const error = await refusalOf(breaker)
@@ -26,7 +26,7 @@ describe('an open breaker', () => {
     expect(error.message).toContain('600 ms')
   })
 
-  it('says a part of a millisecond as a whole one', async () => {
+  it('rounds the time in its message up to whole milliseconds', async () => {
     const { breaker, clock } = opened()
     await clock.advance(999.5)
     const error = await refusalOf(breaker)
@@ -34,26 +34,26 @@ describe('an open breaker', () => {
     expect(error.message).toContain(' 1 ms')
   })
 
-  it('refuses each caller with an error of its own', async () => {
+  it('rejects each caller with a new error', async () => {
     const { breaker } = opened()
     expect(await refusalOf(breaker)).not.toBe(await refusalOf(breaker))
   })
 
-  it('still refuses a millisecond before its time is up', async () => {
+  it('still rejects a millisecond before its open time is over', async () => {
     const { breaker, clock } = opened()
     await clock.advance(999)
     expect(breaker.admit()).toBeUndefined()
     expect(breaker.state).toBe('open')
   })
 
-  it('lets a caller test it at the very moment its time is up', async () => {
+  it('admits a probe at the moment its open time is over', async () => {
     const { breaker, clock } = opened()
     await clock.advance(1000)
     expect(breaker.admit()).toBeDefined()
     expect(breaker.state).toBe('half_open')
   })
 
-  it('reads open, however long ago its time was up, until a caller is admitted', async () => {
+  it('stays open after its open time until a probe is admitted', async () => {
     const { breaker, clock } = opened()
     await clock.advance(3_600_000)
     expect(breaker.state).toBe('open')
@@ -62,7 +62,7 @@ describe('an open breaker', () => {
     expect(breaker.state).toBe('half_open')
   })
 
-  it('tells in epoch milliseconds when it may be tested', async () => {
+  it('has its nextTestTime in epoch milliseconds', async () => {
     const { breaker, clock } = opened()
     const due = clock.wall() + 1000
     expect(breaker.nextTestTime).toBe(due)
@@ -70,7 +70,7 @@ describe('an open breaker', () => {
     expect(breaker.nextTestTime).toBe(due)
   })
 
-  it('goes on telling when it might have been tested, once its time is up', async () => {
+  it('keeps its nextTestTime after its open time', async () => {
     const { breaker, clock } = opened()
     const { nextTestTime } = breaker
     expect(nextTestTime).toBe(clock.wall() + 1000)
@@ -79,7 +79,7 @@ describe('an open breaker', () => {
     expect(breaker.snapshot().nextTestTime).toBe(nextTestTime)
   })
 
-  it('moves the time it tells with the wall clock, and keeps to the time that is left', () => {
+  it('moves its nextTestTime with the wall clock, and keeps the time left', () => {
     const { breaker, clock } = opened()
     clock.stepWall(3_600_000)
     expect(breaker.nextTestTime).toBe(clock.wall() + 1000)
@@ -91,7 +91,7 @@ describe('an open breaker', () => {
     expect(breaker.failureCount).toBe(3)
   })
 
-  it('starts its time anew when it is tripped again', async () => {
+  it('starts its open time again when it is tripped again', async () => {
     const { breaker, clock } = opened()
     await clock.advance(900)
     breaker.trip()
@@ -101,14 +101,14 @@ describe('an open breaker', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('does not grow its time when it is tripped again', async () => {
+  it('does not grow its open time when it is tripped again', async () => {
     const { breaker } = opened({ timeoutMultiplier: 2 })
     breaker.trip()
     breaker.trip()
     expect((await refusalOf(breaker)).retryAfter).toBe(1000)
   })
 
-  it('closes when it is reset, with nothing counted', () => {
+  it('closes when it is reset, with an empty window', () => {
     const { breaker } = opened()
     breaker.reset()
     expect(breaker.state).toBe('closed')
@@ -118,7 +118,7 @@ describe('an open breaker', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('rests for 30 seconds by default', async () => {
+  it('stays open for 30 seconds by default', async () => {
     const { breaker, clock } = made()
     breaker.trip()
     await clock.advance(29_999)

@@ -36,13 +36,13 @@ describe('the defaults of a breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('failureRate is not judged where only slowCallRate is given', () => {
+  it('failureRate has no default where only slowCallRate is given', () => {
     const { breaker } = made({ slowCallRate: 1, slowCallDuration: 1 })
     fail(breaker, 100)
     expect(breaker.state).toBe('closed')
   })
 
-  it('slow calls are not judged', async () => {
+  it('slow calls do not count', async () => {
     const { breaker, clock } = made({ failureRate: 0.5 })
     for (let i = 0; i < 20; i++) {
       const permit = admitted(breaker)
@@ -94,7 +94,7 @@ describe('the defaults of a breaker', () => {
     expect(made().breaker.snapshot().results).toBeUndefined()
   })
 
-  it('failureOn is what is transient or critical and no rate limit', () => {
+  it('failureOn matches transient and critical errors except rate limits', () => {
     const { breaker } = made()
     for (const status of [503, 401, 429, 404])
       admitted(breaker).failure(Object.assign(new Error(), { status }))
@@ -106,7 +106,7 @@ describe('the defaults of a breaker', () => {
     expect(new CircuitBreaker({ id: 'mail' }).id).toBe('mail')
   })
 
-  it('are shared by all that have nothing but an id, so that thousands cost little', () => {
+  it('are shared by all breakers that have only an id', () => {
     const { settings } = new CircuitBreaker({ id: 'a' })
     expect(new CircuitBreaker({ id: 'b' }).settings).toBe(settings)
     expect(new CircuitBreaker().settings).toBe(settings)
@@ -166,8 +166,8 @@ describe.each<[string, RegExp, unknown[]]>([
   })
 })
 
-describe('options that are wrong', () => {
-  it('say what they got', () => {
+describe('invalid options', () => {
+  it('report the value', () => {
     const got = (value: unknown) =>
       /, got (.*)$/.exec(problems({ failureThreshold: value })[0] as string)?.[1]
     expect(got(0)).toBe('0')
@@ -179,14 +179,14 @@ describe('options that are wrong', () => {
     expect(got(() => 0)).toBe('a function')
   })
 
-  it('are each entry of failureOn that is no matcher', () => {
+  it('include each entry of failureOn that is not a matcher', () => {
     const found = problems({ failureOn: [Error, 5, 'timeout', 'no name!'] })
     expect(found).toHaveLength(2)
     expect(found[0]).toMatch(/^failureOn\[1\]: expected .*, got 5$/)
     expect(found[1]).toMatch(/^failureOn\[3\]: expected .*, got "no name!"$/)
   })
 
-  it('are slowCallRate and slowCallDuration, where one comes without the other', () => {
+  it('include slowCallRate or slowCallDuration without the other', () => {
     for (const options of [{ slowCallRate: 0.5 }, { slowCallDuration: 100 }]) {
       const found = problems(options)
       expect(found).toHaveLength(1)
@@ -195,37 +195,37 @@ describe('options that are wrong', () => {
     }
   })
 
-  it.each(RATE)('are a slowCallRate of %s', (slowCallRate) => {
+  it.each(RATE)('include a slowCallRate of %s', (slowCallRate) => {
     expect(problems({ slowCallRate, slowCallDuration: 100 })[0]).toMatch(
       /^slowCallRate: expected a number above 0, .*, got /,
     )
   })
 
-  it.each(SPAN)('are a slowCallDuration of %s', (slowCallDuration) => {
+  it.each(SPAN)('include a slowCallDuration of %s', (slowCallDuration) => {
     expect(problems({ slowCallRate: 1, slowCallDuration })[0]).toMatch(
       /^slowCallDuration: expected a duration .*, got /,
     )
   })
 
-  it('are a maxTimeoutDuration below timeoutDuration', () => {
+  it('include a maxTimeoutDuration below timeoutDuration', () => {
     expect(problems({ timeoutDuration: 2000, maxTimeoutDuration: 1999 })).toEqual([
       'maxTimeoutDuration: expected at least timeoutDuration (2000), got 1999',
     ])
     expect(problems({ timeoutDuration: 2000, maxTimeoutDuration: 2000 })).toEqual([])
   })
 
-  it('are names that no option has', () => {
+  it('include unknown names', () => {
     const found = problems({ failureTreshold: 5, toString: 1 })
     expect(found).toHaveLength(2)
     expect(found[0]).toMatch(/^failureTreshold: expected one of failureThreshold, .*, got an unknown option$/)
     expect(found[1]).toMatch(/^toString: expected one of /)
   })
 
-  it('are no object at all', () => {
+  it('include a value that is not an object', () => {
     for (const options of [null, 5, 'mail', [], true]) expect(problems(options).length).toBeGreaterThan(0)
   })
 
-  it('are told all at once', () => {
+  it('are reported all at once', () => {
     const wrong = {
       failureThreshold: 0,
       windowType: 'sliding',
@@ -283,14 +283,14 @@ describe('the breaker options of a guard', () => {
     expect(wrong({ key: () => '', maxKeys: 1 })).toEqual([])
   })
 
-  it('are told together with what else is wrong with the guard', () => {
+  it('are reported together with other problems of the guard', () => {
     const found = problemsOf(() =>
       guard({ breaker: { failureThreshold: 0, key: 5 }, retry: { maxAttempts: 0 } } as never),
     )
     expect(found).toHaveLength(3)
   })
 
-  it('give the breaker the name and the clock of the guard', async () => {
+  it('are completed with the name and the clock of the guard', async () => {
     const clock = fakeClock({ wall: 0 })
     const { breaker } = guard({ name: 'api', clock, breaker: { timeoutDuration: 500 } })
     breaker?.trip()
@@ -298,7 +298,7 @@ describe('the breaker options of a guard', () => {
     expect(breaker?.nextTestTime).toBe(500)
   })
 
-  it('are not looked at again: changing them later changes nothing', () => {
+  it('are copied, so that a later change has no effect', () => {
     const options = { failureThreshold: 2 }
     const breaker = new CircuitBreaker(options)
     options.failureThreshold = 1

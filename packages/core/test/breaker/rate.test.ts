@@ -6,7 +6,7 @@ import { admitted, fail, kept, made, succeed } from './setup.js'
 const NEVER = 1_000_000
 
 describe('a rate window', () => {
-  it('is judged when the tenth call is in it, by default', () => {
+  it('can open with the tenth call by default', () => {
     const { breaker } = made({ failureRate: 0.5 })
     fail(breaker, 9)
     expect(breaker.state).toBe('closed')
@@ -15,7 +15,7 @@ describe('a rate window', () => {
     expect(breaker.failureCount).toBe(10)
   })
 
-  it('is judged when minimumCalls are in it', () => {
+  it('can open with minimumCalls calls', () => {
     const { breaker } = made({ failureRate: 0.5, minimumCalls: 3 })
     fail(breaker, 2)
     expect(breaker.state).toBe('closed')
@@ -48,7 +48,7 @@ describe('a rate window', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('is judged on a success too', () => {
+  it('can open with a success too', () => {
     const { breaker } = made({ failureRate: 0.5, minimumCalls: 4 })
     fail(breaker, 3)
     succeed(breaker)
@@ -56,7 +56,7 @@ describe('a rate window', () => {
     expect(breaker.failureCount).toBe(3)
   })
 
-  it('takes no notice of failureThreshold', () => {
+  it('ignores failureThreshold', () => {
     const { breaker } = made({ failureRate: 0.5, failureThreshold: 1, minimumCalls: 20 })
     fail(breaker, 19)
     expect(breaker.state).toBe('closed')
@@ -72,14 +72,14 @@ describe('a rate window', () => {
   })
 
   it.each(['rolling', 'consecutive'] as const)(
-    'is meant by failureRate even where %s is asked for',
+    'is implied by failureRate even where windowType is %s',
     (windowType) => {
       const { breaker } = made({ windowType, failureRate: 0.5 })
       expect(breaker.snapshot().windowType).toBe('rate')
     },
   )
 
-  it('does not count a call that says nothing', () => {
+  it('does not count an ignored call', () => {
     const { breaker } = made({ failureRate: 0.5, minimumCalls: 4 })
     fail(breaker, 3)
     for (let i = 0; i < 10; i++) admitted(breaker).ignore()
@@ -97,7 +97,7 @@ describe('a rate window', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('is judged by what is left in it: calls that grew old no longer make up minimumCalls', async () => {
+  it('does not count expired calls for minimumCalls', async () => {
     const { breaker, clock } = made({ failureRate: 0.5, minimumCalls: 4, windowDuration: 1000 })
     succeed(breaker, 3)
     await clock.advance(1001)
@@ -107,7 +107,7 @@ describe('a rate window', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('is judged by what is left in it: old successes no longer hide failures', async () => {
+  it('does not count expired successes in the rate', async () => {
     const { breaker, clock } = made({ failureRate: 0.5, minimumCalls: 4, windowDuration: 1000 })
     succeed(breaker, 96)
     await clock.advance(500)
@@ -119,7 +119,7 @@ describe('a rate window', () => {
     expect(breaker.failureCount).toBe(5)
   })
 
-  it('is not judged by time alone: it takes a result', async () => {
+  it('does not open by time alone, only with a result', async () => {
     const { breaker, clock } = made({ failureRate: 0.5, minimumCalls: 4, windowDuration: 1000 })
     succeed(breaker, 96)
     await clock.advance(500)
@@ -151,7 +151,7 @@ describe('slow calls', () => {
     permit[end]()
   }
 
-  it('open the breaker when their share is reached', async () => {
+  it('open the breaker when slowCallRate is reached', async () => {
     const it = made({ slowCallDuration: 100, slowCallRate: 0.5, minimumCalls: 4 })
     succeed(it.breaker, 2)
     await slowly(it, 100, 'success')
@@ -176,7 +176,7 @@ describe('slow calls', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('and failed ones are judged each by their own rate', async () => {
+  it('and failed calls each have their own rate', async () => {
     const options = { slowCallDuration: 100, slowCallRate: 0.9, failureRate: 0.5, minimumCalls: 4 } as const
     const failing = made(options)
     succeed(failing.breaker, 2)
@@ -197,7 +197,7 @@ describe('slow calls', () => {
     expect(it.breaker.failureCount).toBe(2)
   })
 
-  it('grow old like the others', async () => {
+  it('expire like other calls', async () => {
     const it = made({ slowCallDuration: 100, slowCallRate: 0.5, minimumCalls: 2, windowDuration: 1000 })
     await slowly(it, 100, 'success')
     await it.clock.advance(1001)
@@ -245,7 +245,7 @@ describe('a rate window under heavy traffic', () => {
     expect(breaker.failureCount).toBe(257)
   })
 
-  it('makes one entry of calls that are closer, and of two a 256th apart makes two', async () => {
+  it('joins calls that are closer into one entry, and not two that are a 256th apart', async () => {
     const { breaker, clock } = made({ failureRate: 1, minimumCalls: NEVER, windowDuration: 2560 })
     fail(breaker)
     await clock.advance(9)
@@ -257,7 +257,7 @@ describe('a rate window under heavy traffic', () => {
     expect(breaker.failureCount).toBe(3)
   })
 
-  it('is exact but for calls that a 256th of the window would make too old', async () => {
+  it('is exact except for calls in the oldest 256th of the window', async () => {
     const windowDuration = 2560
     const random = seededRandom(20_260_101)
     const { breaker, clock } = made({ failureRate: 1, minimumCalls: NEVER, windowDuration })

@@ -17,7 +17,7 @@ function made(options: BreakerOptions) {
   return { clock, breaker, fail, to }
 }
 
-describe('a breaker that takes other settings', () => {
+describe('a breaker with changed settings', () => {
   it('keeps the failures in its window', () => {
     const { breaker, fail, to } = made({ failureThreshold: 5 })
     fail(2)
@@ -27,7 +27,7 @@ describe('a breaker that takes other settings', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('keeps only as many as the new threshold needs, and opens with the next', () => {
+  it('keeps only as many failures as the new threshold needs, and opens with the next', () => {
     const { breaker, fail, to } = made({ failureThreshold: 9 })
     fail(6)
     to({ failureThreshold: 2 })
@@ -36,7 +36,7 @@ describe('a breaker that takes other settings', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('goes by the new window duration', async () => {
+  it('uses the new window duration', async () => {
     const { breaker, clock, fail, to } = made({ failureThreshold: 3, windowDuration: 60_000 })
     fail(2)
     await clock.advance(20_000)
@@ -46,14 +46,14 @@ describe('a breaker that takes other settings', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('begins an empty window where it is of another kind', () => {
+  it('starts an empty window where the type changed', () => {
     const { breaker, fail, to } = made({ failureThreshold: 5 })
     fail(4)
     to({ failureThreshold: 5, windowType: 'consecutive' })
     expect(breaker.failureCount).toBe(0)
   })
 
-  it('stays open, for no longer than the new settings say', async () => {
+  it('stays open no longer than the new settings allow', async () => {
     const { breaker, clock, fail, to } = made({ failureThreshold: 1, timeoutDuration: 60_000 })
     fail()
     to({ failureThreshold: 1, timeoutDuration: 5000 })
@@ -71,7 +71,7 @@ describe('a breaker that takes other settings', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('takes the result of a test that was in flight', async () => {
+  it('counts the result of a probe that was running', async () => {
     const { breaker, clock, fail, to } = made({ failureThreshold: 1, timeoutDuration: 1000 })
     fail()
     await clock.advance(1000)
@@ -82,7 +82,7 @@ describe('a breaker that takes other settings', () => {
     expect(breaker.state).toBe('closed')
   })
 
-  it('begins to adapt, and ceases to', () => {
+  it('starts and stops adapting', () => {
     const { breaker, to } = made({})
     to({ adaptive: true })
     breaker.admit()?.success()
@@ -91,7 +91,7 @@ describe('a breaker that takes other settings', () => {
     expect(breaker.snapshot().results).toBeUndefined()
   })
 
-  it('stays open for as long as they say when it is tripped again', async () => {
+  it('uses the new open time when it is tripped again', async () => {
     const { breaker, clock, to } = made({ timeoutDuration: 800 })
     breaker.trip()
     to({ timeoutDuration: 60_000 })

@@ -27,7 +27,7 @@ describe('a rolling window', () => {
     expect(breaker.failureCount).toBe(1)
   })
 
-  it('looks back a minute by default', async () => {
+  it('has a duration of a minute by default', async () => {
     const { breaker, clock } = made()
     fail(breaker)
     await clock.advance(60_000)
@@ -36,7 +36,7 @@ describe('a rolling window', () => {
     expect(breaker.failureCount).toBe(0)
   })
 
-  it('forgets failures one by one as they grow old', async () => {
+  it('removes failures one by one as they expire', async () => {
     const { breaker, clock } = made({ failureThreshold: 9, windowDuration: 1000 })
     for (let i = 0; i < 5; i++) {
       fail(breaker)
@@ -70,7 +70,7 @@ describe('a rolling window', () => {
     expect(full.state).toBe('open')
   })
 
-  it('opens when failures that trickle in are dense enough, wherever the window begins', async () => {
+  it('opens when enough failures are within one window, wherever it begins', async () => {
     const { breaker, clock } = made({ failureThreshold: 3, windowDuration: 1000 })
     for (let i = 0; i < 50; i++) {
       fail(breaker)
@@ -94,7 +94,7 @@ describe('a rolling window', () => {
   })
 
   it.each([334, 500, 1000, 1001])(
-    'has a memory fixed by the threshold where it fails every %i ms',
+    'has memory limited by the threshold where it fails every %i ms',
     async (pause) => {
       const { breaker, clock } = made({ failureThreshold: 4, windowDuration: 1000 })
       for (let i = 0; i < 300; i++) {
@@ -108,7 +108,7 @@ describe('a rolling window', () => {
     },
   )
 
-  it('takes no memory before the first failure', () => {
+  it('uses no memory before the first failure', () => {
     const { breaker } = made()
     succeed(breaker, 100)
     admitted(breaker).ignore()

@@ -49,7 +49,7 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     expect(breaker.snapshot()).toMatchObject({ id: 'b', state: 'closed', failureCount: 3, windowType })
   })
 
-  it('brings a closed one back as it was', async () => {
+  it('restores a closed breaker', async () => {
     const before = await lived()
     const after = reborn(before, options)
     expect(after.breaker.snapshot()).toEqual(before.breaker.snapshot())
@@ -57,12 +57,12 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     expect(after.breaker.failureCount).toBe(3)
   })
 
-  it('brings one back as it was that nothing has happened to', () => {
+  it('restores an unused breaker', () => {
     const snapshot = new CircuitBreaker({ id: 'b', ...window }).snapshot()
     expect(CircuitBreaker.restore(snapshot, window).snapshot()).toEqual(snapshot)
   })
 
-  it('brings an open one back as it was', async () => {
+  it('restores an open breaker', async () => {
     const before = await lived()
     before.breaker.trip()
     await before.clock.advance(300)
@@ -73,7 +73,7 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     expect((await refusalOf(after.breaker)).retryAfter).toBe(1700)
   })
 
-  it('brings a half-open one back open with its time up, its successes counted', async () => {
+  it('restores a half-open breaker as open with its open time over and its successes', async () => {
     const before = await lived()
     before.breaker.trip()
     await before.clock.advance(2000)
@@ -87,7 +87,7 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     expect(breaker.state).toBe('closed')
   })
 
-  it('keeps how the open time had grown', async () => {
+  it('keeps the grown open time', async () => {
     const before = await lived()
     before.breaker.trip()
     await before.clock.advance(2000)
@@ -97,7 +97,7 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     expect((await refusalOf(breaker)).retryAfter).toBe(4000)
   })
 
-  it('keeps how long it has been closed', async () => {
+  it('keeps the closed time', async () => {
     const before = await lived()
     const early = reborn(before, options, 599)
     early.breaker.trip()
@@ -107,7 +107,7 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     expect((await refusalOf(late.breaker)).retryAfter).toBe(1000)
   })
 
-  it('brings a new one back as a new one', async () => {
+  it('restores a new breaker', async () => {
     const { breaker } = reborn(made(options), options)
     expect(breaker.state).toBe('closed')
     expect(breaker.failureCount).toBe(0)
@@ -115,7 +115,7 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
     expect((await refusalOf(breaker)).retryAfter).toBe(1000)
   })
 
-  it('brings a disabled one back disabled', () => {
+  it('restores a disabled breaker', () => {
     const before = made(options)
     before.breaker.disable()
     const { breaker } = reborn(before, options)
@@ -127,20 +127,23 @@ describe.each(WINDOWS)('a snapshot of a breaker with a %s window', (windowType, 
   })
 })
 
-describe('a snapshot that says disabled and not closed', () => {
-  it.each(['open', 'half_open'] as const)('brings one back that lets every call pass, not %s', (state) => {
-    const before = opened()
-    const snapshot: BreakerSnapshot = { ...before.breaker.snapshot(), state, disabled: true }
-    const breaker = CircuitBreaker.restore(snapshot, { clock: before.clock })
-    expect(breaker.disabled).toBe(true)
-    expect(breaker.state).toBe('closed')
-    expect(breaker.admit()).toBeDefined()
-    expect(breaker.admit()).toBeDefined()
-  })
+describe('a snapshot that is disabled and not closed', () => {
+  it.each(['open', 'half_open'] as const)(
+    'restores a breaker that admits every call, not one that is %s',
+    (state) => {
+      const before = opened()
+      const snapshot: BreakerSnapshot = { ...before.breaker.snapshot(), state, disabled: true }
+      const breaker = CircuitBreaker.restore(snapshot, { clock: before.clock })
+      expect(breaker.disabled).toBe(true)
+      expect(breaker.state).toBe('closed')
+      expect(breaker.admit()).toBeDefined()
+      expect(breaker.admit()).toBeDefined()
+    },
+  )
 })
 
 describe('the window of a restored breaker', () => {
-  it('goes on counting where it was', async () => {
+  it('continues counting', async () => {
     const options = { failureThreshold: 3, windowDuration: 1000 }
     const before = made(options)
     fail(before.breaker, 2)
@@ -149,7 +152,7 @@ describe('the window of a restored breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('has lost what grew old meanwhile', async () => {
+  it('has lost entries that expired meanwhile', async () => {
     const options = { failureThreshold: 3, windowDuration: 1000 }
     const before = made(options)
     fail(before.breaker, 2)
@@ -157,7 +160,7 @@ describe('the window of a restored breaker', () => {
     expect(breaker.failureCount).toBe(0)
   })
 
-  it('lets what it holds grow old from when it happened', async () => {
+  it('expires entries from when they happened', async () => {
     const options = { failureThreshold: 9, windowDuration: 1000 }
     const before = made(options)
     fail(before.breaker, 2)
@@ -190,14 +193,14 @@ describe('the window of a restored breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('is empty where the breaker counts another way now', async () => {
+  it('is empty where the window type changed', async () => {
     const before = made({ failureThreshold: 3 })
     fail(before.breaker, 2)
     const { breaker } = reborn(before, { failureThreshold: 3, windowType: 'consecutive' })
     expect(breaker.failureCount).toBe(0)
   })
 
-  it('holds no more than a lower threshold needs, and opens with the next failure', () => {
+  it('keeps no more than a lower threshold needs, and opens with the next failure', () => {
     const before = made({ failureThreshold: 9 })
     fail(before.breaker, 8)
     const { breaker } = reborn(before, { failureThreshold: 3 })
@@ -208,7 +211,7 @@ describe('the window of a restored breaker', () => {
     expect(breaker.failureCount).toBe(3)
   })
 
-  it('remembers what an adaptive breaker has learnt', async () => {
+  it('keeps the results of an adaptive breaker', async () => {
     const options = { adaptive: true, failureThreshold: 10, windowDuration: 1 }
     const before = made(options)
     for (let i = 0; i < 60; i++) {
@@ -223,7 +226,7 @@ describe('the window of a restored breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  it('tells successes and failures apart in what was learnt, oldest first', () => {
+  it('keeps successes and failures of an adaptive breaker, oldest first', () => {
     const { breaker } = made({ adaptive: true })
     succeed(breaker, 2)
     fail(breaker)
@@ -231,15 +234,15 @@ describe('the window of a restored breaker', () => {
     expect(made().breaker.snapshot().results).toBeUndefined()
   })
 
-  it('forgets what was learnt where it is not adaptive any more', () => {
+  it('drops the results where the breaker is no longer adaptive', () => {
     const before = made({ adaptive: true })
     succeed(before.breaker)
     expect(reborn(before, {}).breaker.snapshot().results).toBeUndefined()
   })
 })
 
-describe('what a snapshot tells', () => {
-  it('is nothing but zeros for a new breaker', () => {
+describe('the contents of a snapshot', () => {
+  it('are zeros for a new breaker', () => {
     expect(made({ id: 'new' }).breaker.snapshot()).toEqual({
       id: 'new',
       state: 'closed',
@@ -259,7 +262,7 @@ describe('what a snapshot tells', () => {
     })
   })
 
-  it('is the whole story of one that has lived, in wall time', async () => {
+  it('are the whole state of a used breaker, in wall time', async () => {
     const { breaker, clock } = made({ failureThreshold: 2, timeoutDuration: 1000, timeoutMultiplier: 2 })
     const start = clock.wall()
     fail(breaker)
@@ -298,14 +301,14 @@ describe('what a snapshot tells', () => {
     })
   })
 
-  it('is the successes of a half-open one', async () => {
+  it('include the successes of a half-open breaker', async () => {
     const { breaker, clock } = opened({ successThreshold: 3 })
     await clock.advance(1000)
     succeed(breaker, 2)
     expect(breaker.snapshot()).toMatchObject({ state: 'half_open', successCount: 2, failureCount: 3 })
   })
 
-  it('does not change the breaker, and is not changed by it', () => {
+  it('do not change the breaker, and are not changed by it', () => {
     const { breaker } = made()
     fail(breaker, 2)
     const first = breaker.snapshot()
@@ -316,23 +319,23 @@ describe('what a snapshot tells', () => {
     expect(breaker.failureCount).toBe(4)
   })
 
-  it('names the breaker again, unless the options name it otherwise', () => {
+  it('include the id, unless the options give another', () => {
     const before = made({ id: 'mail' })
     expect(reborn(before, {}).breaker.id).toBe('mail')
     expect(reborn(before, { id: 'post' }).breaker.id).toBe('post')
   })
 
-  it('is enough without options', () => {
+  it('are sufficient without options', () => {
     const restored = CircuitBreaker.restore(opened({ id: 'mail' }).breaker.snapshot())
     expect(restored.id).toBe('mail')
     fail(new CircuitBreaker(), 1)
   })
 })
 
-describe('the deadline of a restored breaker', () => {
+describe('the open time of a restored breaker', () => {
   const options = { timeoutDuration: 1000 }
 
-  it('is when it would have been', async () => {
+  it('ends when it would have ended', async () => {
     const before = opened(options)
     const { breaker, clock } = reborn(before, options, 600)
     await clock.advance(399)
@@ -341,7 +344,7 @@ describe('the deadline of a restored breaker', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('is up where it passed meanwhile', () => {
+  it('is over where it passed meanwhile', () => {
     const before = opened(options)
     const { breaker } = reborn(before, options, HOUR)
     expect(breaker.state).toBe('open')
@@ -349,20 +352,20 @@ describe('the deadline of a restored breaker', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('is no longer away than configured where the wall clock was set back', async () => {
+  it('is not longer than configured where the wall clock was set back', async () => {
     const { breaker, clock } = reborn(opened(options), options, -HOUR)
     expect((await refusalOf(breaker)).retryAfter).toBe(1000)
     await clock.advance(1000)
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('is no longer away than configured where the options have changed', async () => {
+  it('is not longer than configured where the options have changed', async () => {
     const before = opened({ timeoutDuration: HOUR })
     const { breaker } = reborn(before, { timeoutDuration: 1000 })
     expect((await refusalOf(breaker)).retryAfter).toBe(1000)
   })
 
-  it('is no longer away than growth may reach now', async () => {
+  it('is not longer than growth allows now', async () => {
     const grown = { timeoutDuration: 1000, timeoutMultiplier: 10 }
     const before = opened(grown)
     await before.clock.advance(1000)
@@ -375,14 +378,14 @@ describe('the deadline of a restored breaker', () => {
     )
   })
 
-  it('is kept where the snapshot does not say how long it was open', async () => {
+  it('is kept where the snapshot has no openDuration', async () => {
     const { openDuration: _, ...snapshot } = opened(options).breaker.snapshot()
     const clock = fakeClock()
     const breaker = CircuitBreaker.restore(snapshot as BreakerSnapshot, { clock, timeoutDuration: 700 })
     expect((await refusalOf(breaker)).retryAfter).toBe(700)
   })
 
-  it('leaves the rest that undoes growth as long as it was open, though the options give more time now', async () => {
+  it("requires closed time as long as the snapshot's open time to reset growth, although the options allow more now", async () => {
     const before = opened({ ...options, timeoutMultiplier: 2 })
     before.breaker.reset()
     const { breaker, clock } = reborn(before, { timeoutDuration: HOUR, timeoutMultiplier: 2 })
@@ -391,12 +394,12 @@ describe('the deadline of a restored breaker', () => {
     expect((await refusalOf(breaker)).retryAfter).toBe(HOUR)
   })
 
-  it('is no later than it was where the options give more time now', async () => {
+  it('does not end later where the options allow more now', async () => {
     const { breaker } = reborn(opened(options), { timeoutDuration: HOUR }, 100)
     expect((await refusalOf(breaker)).retryAfter).toBe(900)
   })
 
-  it('starts anew when it is tripped', async () => {
+  it('starts again when it is tripped', async () => {
     const { breaker, clock } = reborn(opened(options), options, 900)
     breaker.trip()
     await clock.advance(999)
@@ -405,7 +408,7 @@ describe('the deadline of a restored breaker', () => {
     expect(breaker.admit()).toBeDefined()
   })
 
-  it('is a new time with no success counted where a half-open one is tripped', async () => {
+  it('starts again without successes where a half-open breaker is tripped', async () => {
     const two = { ...options, successThreshold: 2 }
     const before = opened(two)
     await before.clock.advance(1000)
@@ -430,7 +433,7 @@ describe('the window of a breaker restored on another wall clock', () => {
   it.each([
     ['rolling', { failureThreshold: 3, windowDuration: 1000 }],
     ['rate', { failureRate: 0.5, minimumCalls: 3, windowDuration: 1000 }],
-  ] as const)('that is an hour back takes its %s failures for fresh ones, no more', async (_, options) => {
+  ] as const)('that is an hour back counts its %s failures as new, and no more', async (_, options) => {
     const before = made(options)
     fail(before.breaker)
     await before.clock.advance(500)
@@ -442,7 +445,7 @@ describe('the window of a breaker restored on another wall clock', () => {
     expect(breaker.failureCount).toBe(0)
   })
 
-  it('that is an hour ahead has lost them, and opens nothing', () => {
+  it('that is an hour ahead has lost its failures, and does not open', () => {
     const options = { failureThreshold: 3, windowDuration: 1000 }
     const before = made(options)
     fail(before.breaker, 2)
@@ -452,7 +455,7 @@ describe('the window of a breaker restored on another wall clock', () => {
     expect(breaker.failureCount).toBe(1)
   })
 
-  it('that is an hour back takes a closing to come for one just now', async () => {
+  it('that is an hour back counts a future closing as one just now', async () => {
     const options = { timeoutDuration: 1000, timeoutMultiplier: 2 }
     const before = made(options)
     before.breaker.trip()
@@ -464,12 +467,12 @@ describe('the window of a breaker restored on another wall clock', () => {
   })
 })
 
-describe('a damaged snapshot', () => {
+describe('an invalid snapshot', () => {
   const good = () => ({ ...opened().breaker.snapshot(), results: '0110' })
   const problems = (snapshot: unknown, options: CircuitBreakerOptions = { adaptive: true }) =>
     problemsOf(() => CircuitBreaker.restore(snapshot as BreakerSnapshot, { clock: fakeClock(), ...options }))
 
-  it('is not what is taken from a breaker', () => {
+  it('is never the snapshot of a breaker', () => {
     expect(problems(good())).toEqual([])
   })
 
@@ -523,7 +526,7 @@ describe('a damaged snapshot', () => {
     expect(problems(snapshot).length).toBeGreaterThan(0)
   })
 
-  it('is an open one that does not say until when', () => {
+  it('is an open one without nextTestTime', () => {
     const { nextTestTime: _, ...rest } = good()
     expect(problems(rest).join()).toContain('nextTestTime')
   })
@@ -533,13 +536,13 @@ describe('a damaged snapshot', () => {
     expect(problems(rest).join()).toContain('state')
   })
 
-  it('is refused with every problem at once', () => {
+  it('is rejected with every problem at once', () => {
     const found = problems({ ...good(), id: 5, state: 'ajar', epoch: -1, results: 'x', disabled: 0 })
     for (const field of ['id', 'state', 'epoch', 'results', 'disabled'])
       expect(found.some((problem) => problem.startsWith(`snapshot.${field}: `))).toBe(true)
   })
 
-  it('is said to be one of a circuit breaker', () => {
+  it('is reported as that of a circuit breaker', () => {
     const restore = () => CircuitBreaker.restore({ ...good(), epoch: -1 })
     expect(restore).toThrow(
       /^invalid options of a circuit breaker: snapshot\.epoch: expected a whole number from 0, got -1$/,

@@ -7,19 +7,19 @@ const NETWORK = { category: 'transient', kind: 'network_error' }
 const UNKNOWN = { category: 'transient', kind: 'unknown' }
 
 describe('causes', () => {
-  it('are asked when an error says nothing, the nearest first', () => {
+  it('are classified when an error has no classification, the nearest first', () => {
     expect(classify(new Error('a', { cause: new Error('b', { cause: refused() }) }))).toEqual(NETWORK)
     expect(classify(shaped({ status: 404 }, 'a', { cause: refused() })).kind).toBe('not_found')
   })
 
-  it('that say nothing, or are no errors, change nothing', () => {
+  it('without a classification, or that are not errors, change nothing', () => {
     for (const cause of ['text', 3, null, undefined, {}, [], new Error('b')]) {
       expect(classify(new Error('a', { cause }))).toEqual(UNKNOWN)
       expect(classify({ cause })).toEqual({ category: 'permanent', kind: 'unknown' })
     }
   })
 
-  it('may go round in circles', () => {
+  it('can be circular', () => {
     const a = new Error('a')
     const b = new Error('b', { cause: a })
     a.cause = b
@@ -29,7 +29,7 @@ describe('causes', () => {
     expect(classify(self).category).toBe('permanent')
   })
 
-  it('may be many, but not without end', () => {
+  it('are read up to a limit', () => {
     const wrap = (levels: number) => {
       let error = refused()
       for (let i = 0; i < levels; i++) error = new Error('wrap', { cause: error })
@@ -40,7 +40,7 @@ describe('causes', () => {
     expect(classify(wrap(99))).toEqual(NETWORK)
   })
 
-  it('may be made anew each time they are read', () => {
+  it('can be new objects each time they are read', () => {
     class Endless extends Error {
       override get cause(): unknown {
         return new Endless()
@@ -49,7 +49,7 @@ describe('causes', () => {
     expect(classify(new Endless())).toEqual(UNKNOWN)
   })
 
-  it('lend their pause, unless the outer error has one', () => {
+  it('provide retryAfter, unless the outer error has one', () => {
     const cause = shaped({ status: 429, retryAfter: 20 })
     expect(classify(new Error('a', { cause }))).toEqual({
       category: 'transient',
@@ -69,7 +69,7 @@ describe('causes', () => {
 describe('aborts', () => {
   const late = new DOMException('late', 'TimeoutError')
 
-  it('for which a timeout is the reason are timeouts', () => {
+  it('with a timeout as reason are timeouts', () => {
     expect(classify(named('AbortError', { cause: late }))).toEqual({ category: 'transient', kind: 'timeout' })
     expect(classify(shaped({ code: 'ERR_CANCELED', config: { signal: { reason: late } } })).kind).toBe(
       'timeout',
@@ -78,7 +78,7 @@ describe('aborts', () => {
     expect(classify(shaped({ config }, 'gaxios', { cause: named('AbortError') })).kind).toBe('timeout')
   })
 
-  it('for which there is another reason, or none, are not', () => {
+  it('with another reason, or none, are not timeouts', () => {
     const cancelled = { category: 'permanent', kind: 'cancelled' }
     expect(classify(named('AbortError', { cause: new Error('stop') }))).toEqual(cancelled)
     expect(classify(named('AbortError', { cause: 'timeout' }))).toEqual(cancelled)
@@ -90,7 +90,7 @@ describe('aborts', () => {
     expect(classify(shaped({ code: 'ERR_CANCELED', config: null }))).toEqual(cancelled)
   })
 
-  it('do not make a timeout of an error that is something else', () => {
+  it('do not turn an error of another kind into a timeout', () => {
     expect(classify(shaped({ status: 404, config: { signal: { reason: late } } })).kind).toBe('not_found')
   })
 })
@@ -98,7 +98,7 @@ describe('aborts', () => {
 describe('an AggregateError', () => {
   const of = (...errors: unknown[]) => classify(new AggregateError(errors))
 
-  it('says what its members agree on', () => {
+  it('has the classification that its members agree on', () => {
     expect(of(refused(), shaped({ code: 'ENETUNREACH' }))).toEqual(NETWORK)
     expect(of(shaped({ status: 404 }), shaped({ status: 404 }))).toEqual({
       category: 'permanent',
@@ -107,7 +107,7 @@ describe('an AggregateError', () => {
     })
   })
 
-  it('says what the most hopeful says: known and transient, transient, critical, permanent', () => {
+  it('has the classification that is most likely to be retryable: known and transient, transient, critical, permanent', () => {
     const [notFound, auth, odd] = [shaped({ status: 404 }), shaped({ status: 401 }), new Error('odd')]
     expect(of(notFound, auth, odd, refused())).toEqual(NETWORK)
     expect(of(refused(), odd, auth, notFound)).toEqual(NETWORK)
@@ -118,35 +118,35 @@ describe('an AggregateError', () => {
     expect(of(shaped({ status: 503 }), refused()).kind).toBe('server_error')
   })
 
-  it('with a code of its own, as of a host with two addresses, says that', () => {
+  it('with a code of its own, as of a host with two addresses, is classified by that', () => {
     expect(
       classify(Object.assign(new AggregateError([new TypeError('x')]), { code: 'ECONNREFUSED' })),
     ).toEqual(NETWORK)
   })
 
-  it('of nothing, or of itself, says nothing', () => {
+  it('without members, or with itself as member, has no classification', () => {
     expect(of()).toEqual(UNKNOWN)
     const self = new AggregateError([])
     self.errors.push(self, self)
     expect(classify(self)).toEqual(UNKNOWN)
   })
 
-  it('of what are no errors is permanent', () => {
+  it('of values that are not errors is permanent', () => {
     expect(of('a', 'b')).toEqual({ category: 'permanent', kind: 'unknown' })
   })
 
-  it('may be any error with a list of errors', () => {
+  it('can be any error with a list of errors', () => {
     expect(classify(shaped({ errors: [refused()] }))).toEqual(NETWORK)
     expect(classify(shaped({ errors: ['text'] }))).toEqual(UNKNOWN)
     expect(classify(shaped({ errors: 'text' }))).toEqual(UNKNOWN)
   })
 
-  it('may be a cause, and have members with causes', () => {
+  it('can be a cause, and have members with causes', () => {
     const many = new AggregateError([new Error('a', { cause: refused() })])
     expect(classify(new Error('outer', { cause: many }))).toEqual(NETWORK)
   })
 
-  it("lends its member's pause, or else has its own", () => {
+  it('has the retryAfter of its member, or else its own', () => {
     const limited = shaped({ status: 429, retryAfter: 20 })
     expect(of(limited).retryAfter).toBe(20)
     expect(classify(Object.assign(new AggregateError([limited]), { retryAfter: 30 })).retryAfter).toBe(20)
@@ -156,7 +156,7 @@ describe('an AggregateError', () => {
     })
   })
 
-  it('with a million members is answered from the first', () => {
+  it('with a million members is classified by the first ones', () => {
     expect(classify(new AggregateError(Array(1_000_000).fill(refused())))).toEqual(NETWORK)
   })
 })

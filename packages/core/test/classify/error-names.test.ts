@@ -27,14 +27,14 @@ describe('names of errors and of their classes', () => {
     })
   }
 
-  it('are heard name first, then class', () => {
+  it('are checked name first, then class', () => {
     class TimeoutError extends Error {
       override name = 'AbortError'
     }
     expect(classify(new TimeoutError()).kind).toBe('cancelled')
   })
 
-  it('an exception of the DOM is told by its name, not by its number', () => {
+  it('a DOMException is classified by its name, not by its number', () => {
     expect(classify(new DOMException('late', 'TimeoutError'))).toEqual({
       category: 'transient',
       kind: 'timeout',
@@ -59,7 +59,7 @@ describe('programming errors', () => {
     },
   )
 
-  it('give way to a cause that tells more', () => {
+  it('are classified by a cause that is more specific', () => {
     const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
     expect(classify(new TypeError('fetch failed', { cause: refused })).kind).toBe('network_error')
     expect(classify(new TypeError('bad', { cause: new Error('unknown scheme') }))).toEqual({
@@ -70,7 +70,7 @@ describe('programming errors', () => {
   })
 })
 
-describe('messages, where nothing else tells', () => {
+describe('messages of errors without other properties', () => {
   it.each([
     'fetch failed',
     'Failed to fetch',
@@ -105,19 +105,19 @@ describe('messages, where nothing else tells', () => {
     },
   )
 
-  it('gives way to a cause', () => {
+  it('is less important than a cause', () => {
     expect(
       classify(new TypeError('fetch failed', { cause: new Error('redirect count exceeded') })).category,
     ).toBe('permanent')
     expect(classify(new TypeError('fetch failed', { cause: null })).kind).toBe('network_error')
   })
 
-  it('is text', () => {
+  it('must be a string', () => {
     expect(classify(Object.assign(new Error(), { message: ['fetch failed'] })).kind).toBe('unknown')
   })
 })
 
-describe('what was thrown and is no error', () => {
+describe('a thrown value that is not an error', () => {
   it.each([
     undefined,
     null,
@@ -138,19 +138,19 @@ describe('what was thrown and is no error', () => {
     expect(classify(thrown)).toEqual({ category: 'permanent', kind: 'unknown' })
   })
 
-  it('but it is heard when it speaks like one', () => {
+  it('is classified when it has the properties of an error', () => {
     expect(classify({ code: 'ECONNREFUSED' })).toEqual({ category: 'transient', kind: 'network_error' })
     expect(classify(Object.assign(Object.create(null), { code: 'EPIPE' })).kind).toBe('network_error')
     expect(classify({ name: 'AbortError' }).kind).toBe('cancelled')
   })
 
-  it('an error of another realm is one', () => {
+  it('does not include an error of another realm', () => {
     expect(runInNewContext('new Error("x")') instanceof Error).toBe(false)
     expect(classify(runInNewContext('new Error("x")'))).toEqual({ category: 'transient', kind: 'unknown' })
     expect(classify(runInNewContext('new TypeError("x")')).category).toBe('permanent')
   })
 
-  it('an error that is frozen, or has no stack, is one', () => {
+  it('does not include an error that is frozen or has no stack', () => {
     expect(classify(Object.freeze(new Error('x')))).toEqual({ category: 'transient', kind: 'unknown' })
     expect(classify(Object.create(Error.prototype))).toEqual({ category: 'transient', kind: 'unknown' })
   })

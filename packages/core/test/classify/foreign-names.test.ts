@@ -54,7 +54,7 @@ describe('names of other languages', () => {
     })
   }
 
-  it('match behind a cause', () => {
+  it('match a cause', () => {
     expect(
       matches(new Error('x', { cause: SAMPLES.duplicate }), 'SQLIntegrityConstraintViolationException'),
     ).toBe(true)
@@ -68,7 +68,7 @@ describe('names of other languages', () => {
     expect(matches(named('HttpError'), 'HttpError')).toBe(true)
   })
 
-  it('a class called APIResponseError is meant only when its answer is worth another try', () => {
+  it('APIResponseError matches a class of that name only when its response is retryable', () => {
     const answer = (status: number) => shaped({ name: 'APIResponseError', status })
     expect(matches(answer(503), 'APIResponseError')).toBe(true)
     expect(matches(answer(429), 'APIResponseError')).toBe(true)
@@ -76,14 +76,14 @@ describe('names of other languages', () => {
     expect(matches(answer(401), 'APIResponseError')).toBe(false)
   })
 
-  it('a system error has a code of its system', () => {
+  it('OSError matches an error with a system code', () => {
     expect(matches(shaped({ code: 'ERR_INVALID_URL' }), 'OSError')).toBe(false)
     expect(matches(shaped({ code: 'E' }), 'OSError')).toBe(false)
     expect(matches(shaped({ code: 'XEBUSY' }), 'OSError')).toBe(false)
     expect(matches(shaped({ code: 5 }), 'OSError')).toBe(false)
   })
 
-  it('a mistake with a cause that may pass is no illegal argument', () => {
+  it('IllegalArgumentException does not match a programming error with a transient cause', () => {
     expect(matches(SAMPLES.fetch, 'IllegalArgumentException')).toBe(false)
   })
 })

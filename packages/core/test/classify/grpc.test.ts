@@ -26,7 +26,7 @@ describe('gRPC statuses', () => {
     expect(classify(shaped({ code, details: [], metadata: new Headers() }))).toEqual({ category, kind })
   })
 
-  it('UNAVAILABLE for want of a connection is a network error', () => {
+  it('UNAVAILABLE without a connection is a network error', () => {
     const details = 'No connection established. Last error: connect ECONNREFUSED'
     expect(classify(shaped({ code: 14, details }))).toEqual({ category: 'transient', kind: 'network_error' })
     expect(classify(shaped({ code: 13, details })).kind).toBe('server_error')

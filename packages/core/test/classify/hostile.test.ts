@@ -17,7 +17,7 @@ const WORDS = [
   'ERR_CANCELED',
 ]
 
-const boobyTrap = (): never => {
+const throwError = (): never => {
   throw new Error('trap')
 }
 const TRAPS = ['get', 'has', 'getPrototypeOf', 'ownKeys', 'getOwnPropertyDescriptor'] as const
@@ -35,9 +35,11 @@ const hostile: fc.Arbitrary<Make> = fc.oneof(
   fc
     .subarray([...TRAPS], { minLength: 1 })
     .map(
-      (traps) => () => new Proxy(new Error('x'), Object.fromEntries(traps.map((trap) => [trap, boobyTrap]))),
+      (traps) => () => new Proxy(new Error('x'), Object.fromEntries(traps.map((trap) => [trap, throwError]))),
     ),
-  fc.constantFrom(...KEYS).map((key) => () => Object.defineProperty(new Error('x'), key, { get: boobyTrap })),
+  fc
+    .constantFrom(...KEYS)
+    .map((key) => () => Object.defineProperty(new Error('x'), key, { get: throwError })),
   fc.constant(revoked),
 )
 
@@ -83,8 +85,8 @@ function expectSound(answer: Classification): void {
   expect(retryAfter >= 0 && retryAfter < Infinity).toBe(true)
 }
 
-describe('whatever is thrown', () => {
-  it('is classified, and in one of the words there are', () => {
+describe('any thrown value', () => {
+  it('is classified with a known category and kind', () => {
     fc.assert(
       fc.property(anything, (make) => expectSound(classify(make(), 0))),
       { numRuns: 2000 },
@@ -100,7 +102,7 @@ describe('whatever is thrown', () => {
     )
   })
 
-  it('is matched or not, and nothing breaks', () => {
+  it('is matched or not, without an error', () => {
     class Mine extends Error {}
     const names = [
       'Error',
@@ -112,7 +114,7 @@ describe('whatever is thrown', () => {
       'SQLException',
       'HttpError',
     ]
-    const match = compileMatchers([...names, 'IllegalArgumentException', Mine, () => false], boobyTrap)
+    const match = compileMatchers([...names, 'IllegalArgumentException', Mine, () => false], throwError)
     fc.assert(
       fc.property(anything, (make) => {
         const thrown = make()
@@ -122,31 +124,31 @@ describe('whatever is thrown', () => {
     )
   })
 
-  it('is a transient error of a database or not', () => {
+  it('is a transient SQL error or not, without an error', () => {
     fc.assert(
       fc.property(anything, (make) => typeof isTransientSqlError(make()) === 'boolean'),
       { numRuns: 1000 },
     )
   })
 
-  it('given as matchers, is told to be wrong', () => {
+  it('is rejected as a matcher', () => {
     fc.assert(fc.property(fc.anything(), (value) => Array.isArray(matcherProblems('retryOn', value))))
   })
 
-  it.each(TRAPS)('as a Proxy that throws on %s is nothing we know', (trap) => {
-    const proxy = new Proxy(Object.assign(new Error('x'), { code: 'ECONNRESET' }), { [trap]: boobyTrap })
+  it.each(TRAPS)('as a Proxy that throws on %s has no classification', (trap) => {
+    const proxy = new Proxy(Object.assign(new Error('x'), { code: 'ECONNRESET' }), { [trap]: throwError })
     expect(() => classify(proxy)).not.toThrow()
-    expect(classify(new Proxy({}, { get: boobyTrap }))).toEqual({ category: 'permanent', kind: 'unknown' })
-    expect(classify(new Proxy({}, { get: boobyTrap, getPrototypeOf: boobyTrap }))).toEqual({
+    expect(classify(new Proxy({}, { get: throwError }))).toEqual({ category: 'permanent', kind: 'unknown' })
+    expect(classify(new Proxy({}, { get: throwError, getPrototypeOf: throwError }))).toEqual({
       category: 'permanent',
       kind: 'unknown',
     })
   })
 
-  it('may have a property that throws: what was learnt before it stands', () => {
-    const trapped = Object.defineProperty(new Error('x'), 'status', { get: boobyTrap })
+  it('with a property that throws is classified by the properties before it', () => {
+    const trapped = Object.defineProperty(new Error('x'), 'status', { get: throwError })
     expect(classify(trapped)).toEqual({ category: 'transient', kind: 'unknown' })
-    const inner = Object.defineProperty(new Error('x'), 'code', { get: boobyTrap })
+    const inner = Object.defineProperty(new Error('x'), 'code', { get: throwError })
     expect(classify(shaped({ retryAfter: 5 }, 'x', { cause: inner }))).toEqual({
       category: 'transient',
       kind: 'unknown',
@@ -155,8 +157,8 @@ describe('whatever is thrown', () => {
     expect(classify(new TypeError('x', { cause: inner })).category).toBe('permanent')
   })
 
-  it('may hide its cause: what can be seen is matched', () => {
-    const hidden = Object.defineProperty(shaped({ code: 'MINE' }), 'cause', { get: boobyTrap })
+  it('with a cause that throws is matched by its other properties', () => {
+    const hidden = Object.defineProperty(shaped({ code: 'MINE' }), 'cause', { get: throwError })
     expect(compileMatchers(['MINE'])(hidden, classify(hidden))).toBe(true)
     expect(compileMatchers(['YOURS'])(hidden, classify(hidden))).toBe(false)
   })

@@ -46,7 +46,7 @@ describe('HTTP statuses', () => {
     expect(classify(shaped({ status }))).toEqual({ category: 'transient', kind: 'unknown' })
   })
 
-  it('below 400 on an error says nothing', () => {
+  it('below 400 on an error are ignored', () => {
     expect(classify(shaped({ response: { statusCode: 200 } }))).toEqual({
       category: 'transient',
       kind: 'unknown',
@@ -56,7 +56,7 @@ describe('HTTP statuses', () => {
     expect(classify({ status: 100 })).toEqual({ category: 'permanent', kind: 'unknown', httpStatus: 100 })
   })
 
-  it('of a Response is classified, and one that succeeded is nothing to try again', () => {
+  it('of a Response are classified, and a success is not retryable', () => {
     expect(classify(new Response(null, { status: 503 }))).toEqual({
       category: 'transient',
       kind: 'server_error',
@@ -71,7 +71,7 @@ describe('HTTP statuses', () => {
     expect(classify({ status: 429, headers: { get: () => null } }).kind).toBe('rate_limited')
   })
 
-  it('carries the pause that the server asks for', () => {
+  it('have the retryAfter of the server', () => {
     const headers = new Headers({ 'Retry-After': '3' })
     expect(classify(new Response(null, { status: 429, headers }))).toEqual({
       category: 'transient',
@@ -82,7 +82,7 @@ describe('HTTP statuses', () => {
     expect(classify(shaped({ status: 404 })).retryAfter).toBeUndefined()
   })
 
-  it('of an outer error gives way to the code of a broken connection', () => {
+  it('of an outer error are less important than the code of a broken connection', () => {
     expect(classify(shaped({ status: 503, code: 'ECONNRESET' })).httpStatus).toBeUndefined()
   })
 })
@@ -103,11 +103,11 @@ describe('errors of the AWS SDK', () => {
     'RequestLimitExceeded',
     'LimitExceededException',
     'SlowDown',
-  ])('%s is a rate limit, though its status is 400', (name) => {
+  ])('%s is a rate limit, although its status is 400', (name) => {
     expect(aws(name, 400)).toEqual({ category: 'transient', kind: 'rate_limited', httpStatus: 400 })
   })
 
-  it('RequestTimeout is a timeout, though its status is 400', () => {
+  it('RequestTimeout is a timeout, although its status is 400', () => {
     expect(aws('RequestTimeout', 400)).toEqual({ category: 'transient', kind: 'timeout', httpStatus: 400 })
     expect(aws('RequestTimeoutException', 408)).toEqual({
       category: 'transient',
@@ -116,7 +116,7 @@ describe('errors of the AWS SDK', () => {
     })
   })
 
-  it('other names leave the status in force', () => {
+  it('other names are classified by their status', () => {
     expect(aws('ValidationException', 400)).toEqual({
       category: 'permanent',
       kind: 'validation',
@@ -131,7 +131,7 @@ describe('errors of the AWS SDK', () => {
     })
   })
 
-  it('what the service marks as retryable is', () => {
+  it('an error that the service marks as retryable is transient', () => {
     expect(aws('Odd', 400, { $retryable: { throttling: true } })).toEqual({
       category: 'transient',
       kind: 'rate_limited',
@@ -145,11 +145,11 @@ describe('errors of the AWS SDK', () => {
     expect(aws('Odd', 409, { $retryable: undefined }).kind).toBe('conflict')
   })
 
-  it('the name of an error of anybody else does not outweigh its status', () => {
+  it('an error of another library is classified by its status, not by its name', () => {
     expect(classify(shaped({ name: 'ThrottlingException', status: 400 })).kind).toBe('validation')
   })
 
-  it('without an answer, the name alone tells', () => {
+  it('without a response, the name is classified', () => {
     expect(classify(shaped({ name: 'ThrottlingException' })).kind).toBe('rate_limited')
     expect(classify(shaped({ name: 'TimeoutError', $metadata: {} })).kind).toBe('timeout')
   })

@@ -4,7 +4,7 @@ import { matcherProblems } from '../../src/classify/index.js'
 const TAKES = "an error class, a predicate or a name such as 'timeout', 'sql:40', 'grpc:ABORTED'"
 
 describe('a list of matchers', () => {
-  it('is in order with classes, predicates and names', () => {
+  it('accepts classes, predicates and names', () => {
     const list = [
       Error,
       class Mine {},
@@ -31,7 +31,7 @@ describe('a list of matchers', () => {
     ['ECONNRESET', '"ECONNRESET"'],
     [Error, 'a function'],
     [{ 0: 'x' }, 'an object'],
-  ])('is no %o', (value, got) => {
+  ])('is not %o', (value, got) => {
     expect(matcherProblems('retry.retryOn', value)).toEqual([
       `retry.retryOn: expected an array, each entry ${TAKES}, got ${got}`,
     ])
@@ -59,13 +59,13 @@ describe('a list of matchers', () => {
     'Xgrpc:ABORTED',
     'grpc:ABORTED ',
     'http:503',
-  ])('has no entry %j', (entry) => {
+  ])('rejects the entry %j', (entry) => {
     expect(matcherProblems('retry.abortOn', [entry])).toEqual([
       `retry.abortOn[0]: expected ${TAKES}, got ${JSON.stringify(entry)}`,
     ])
   })
 
-  it('has every wrong entry named', () => {
+  it('reports every invalid entry', () => {
     expect(matcherProblems('failureOn', ['ok', 3, null, Error, Symbol('s'), ['x'], {}])).toEqual([
       `failureOn[1]: expected ${TAKES}, got 3`,
       `failureOn[2]: expected ${TAKES}, got null`,
@@ -75,7 +75,7 @@ describe('a list of matchers', () => {
     ])
   })
 
-  it('is read quickly, whatever is in it', () => {
+  it('is checked quickly for any contents', () => {
     expect(matcherProblems('x', [`${'a.'.repeat(50_000)}!`])).toHaveLength(1)
   })
 })

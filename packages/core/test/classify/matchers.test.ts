@@ -19,7 +19,7 @@ describe('a class', () => {
     expect(matches(new DOMException('x'), DOMException)).toBe(true)
   })
 
-  it('may be abstract, of an older kind, or none of Error', () => {
+  it('can be abstract, a constructor function, or not derived from Error', () => {
     abstract class Base extends Error {}
     class Leaf extends Base {}
     function Old(this: Error) {}
@@ -43,7 +43,7 @@ describe('a class', () => {
     expect(Spy).not.toHaveBeenCalled()
   })
 
-  it('matches behind causes and in an AggregateError', () => {
+  it('matches causes and members of an AggregateError', () => {
     expect(matches(new Error('a', { cause: new Error('b', { cause: new PaymentError() }) }), AppError)).toBe(
       true,
     )
@@ -52,7 +52,7 @@ describe('a class', () => {
     expect(matches(shaped({ errors: 'none' }), AppError)).toBe(false)
   })
 
-  it('that throws when asked matches nothing', () => {
+  it('whose instanceof check throws matches nothing', () => {
     class Odd {
       static [Symbol.hasInstance](): never {
         throw new Error('no')
@@ -64,7 +64,7 @@ describe('a class', () => {
 })
 
 describe('a predicate', () => {
-  it('is asked about the error itself, and must say true', () => {
+  it('gets the error itself, and must return true', () => {
     const error = new Error('a', { cause: new PaymentError() })
     const asked = vi.fn(() => true)
     expect(matches(error, asked)).toBe(true)
@@ -75,7 +75,7 @@ describe('a predicate', () => {
     expect(matches('text', (thrown: unknown) => thrown === 'text')).toBe(true)
   })
 
-  it('may be a plain function, a bound one or a method', () => {
+  it('can be a plain function, a bound one or a method', () => {
     function plain() {
       return true
     }
@@ -90,7 +90,7 @@ describe('a predicate', () => {
     ).toBe(true)
   })
 
-  it('that throws matches nothing and is reported, and the next is asked', () => {
+  it('that throws matches nothing and is reported, and the next one is called', () => {
     const oops = new Error('oops')
     const bad = () => {
       throw oops
@@ -107,7 +107,7 @@ describe('a predicate', () => {
     expect(compileMatchers([bad])(1, classify(1))).toBe(false)
   })
 
-  it('is not asked once an earlier matcher matched', () => {
+  it('is not called once an earlier matcher matched', () => {
     const asked = vi.fn(() => true)
     expect(matches(new Error('x'), 'Error', asked)).toBe(true)
     expect(asked).not.toHaveBeenCalled()
@@ -119,7 +119,7 @@ describe('a list', () => {
     expect(matches(new Error('x'))).toBe(false)
   })
 
-  it('is heard as it was when compiled', () => {
+  it('is copied when it is compiled', () => {
     const list: Matcher[] = ['ECONNRESET', () => true]
     const match = compileMatchers(list)
     list.length = 0
@@ -138,7 +138,7 @@ describe('a name', () => {
     expect(matches(runInNewContext('new RangeError("x")'), 'RangeError')).toBe(true)
   })
 
-  it('is the name of an HTTP error too, whatever was answered', () => {
+  it('is the name of an HTTP error too, regardless of the response', () => {
     expect(matches(shaped({ name: 'MyHttpError', status: 404 }), 'MyHttpError')).toBe(true)
   })
 
@@ -158,7 +158,7 @@ describe('a name', () => {
     expect(matches('text', 'permanent')).toBe(true)
   })
 
-  it('goes by the classification it is given', () => {
+  it('uses the given classification', () => {
     const match = compileMatchers(['auth', 'critical'])
     expect(match(new Error('x'), { category: 'permanent', kind: 'auth' })).toBe(true)
     expect(match(new Error('x'), { category: 'critical', kind: 'unknown' })).toBe(true)
@@ -185,7 +185,7 @@ describe('a name', () => {
     expect(matches(shaped({ code: 14 }), 'grpc:UNAVAILABLE')).toBe(false)
   })
 
-  it('matches behind causes that go round in circles', () => {
+  it('matches circular causes', () => {
     const a = new Error('a')
     const b = shaped({ code: 'ECONNRESET' }, 'b', { cause: a })
     a.cause = b
@@ -193,20 +193,20 @@ describe('a name', () => {
     expect(matches(a, 'EPIPE')).toBe(false)
   })
 
-  it('is looked for behind a hundred errors and no more', () => {
+  it('is searched in a hundred errors and no more', () => {
     let error = shaped({ code: 'MINE' })
     for (let i = 0; i < 99; i++) error = new Error('wrap', { cause: error })
     expect(matches(error, 'MINE')).toBe(true)
     expect(matches(new Error('one more', { cause: error }), 'MINE')).toBe(false)
   })
 
-  it('of an object without a prototype is its own', () => {
+  it('of an object without a prototype is its own property', () => {
     expect(matches(Object.assign(Object.create(null), { name: 'Odd' }), 'Odd')).toBe(true)
     expect(matches(Object.create(null), 'Odd')).toBe(false)
   })
 })
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   const refused = shaped({ code: 'ECONNREFUSED' })
   const codes = [
     'CIRCUIT_OPEN',
@@ -217,14 +217,14 @@ describe('a refusal', () => {
     'CANCELLED',
   ] as const
 
-  it.each(codes)('%s hides what lies behind it', (code) => {
+  it.each(codes)('%s hides its causes', (code) => {
     const error = new HoldfastError(code, 'no', { cause: refused })
     expect(matches(error, 'ECONNREFUSED', 'network_error', 'ConnectionError', 'OSError')).toBe(false)
     expect(matches(new Error('x', { cause: error }), 'ECONNREFUSED')).toBe(false)
     expect(matches(new AggregateError([error]), 'ECONNREFUSED')).toBe(false)
   })
 
-  it.each(codes)('%s matches when it is meant', (code) => {
+  it.each(codes)('%s matches by its code and class', (code) => {
     const error = new HoldfastError(code, 'no')
     expect(matches(error, code)).toBe(true)
     expect(matches(error, 'HoldfastError')).toBe(true)
@@ -233,7 +233,7 @@ describe('a refusal', () => {
     expect(matches(new Error('x', { cause: error }), code)).toBe(true)
   })
 
-  it.each(codes)('%s does not match what means every error', (code) => {
+  it.each(codes)('%s does not match Error or a category', (code) => {
     const error = new HoldfastError(code, 'no')
     expect(
       matches(error, Error, 'Error', 'Object', 'unknown', 'permanent', 'cancelled', 'network_error'),
@@ -241,7 +241,7 @@ describe('a refusal', () => {
     expect(matches(error, Object)).toBe(false)
   })
 
-  it('leaves the error around it to be matched', () => {
+  it('does not keep its outer error from matching', () => {
     const around = new PaymentError('x', { cause: new HoldfastError('CIRCUIT_OPEN', 'no') })
     expect(matches(around, 'PaymentError')).toBe(true)
     expect(matches(around, PaymentError)).toBe(true)
@@ -249,7 +249,7 @@ describe('a refusal', () => {
     expect(matches(around, 'permanent')).toBe(false)
   })
 
-  it('is no other error of ours: behind those one may look', () => {
+  it('does not include other Holdfast errors, whose causes are matched', () => {
     const store = new HoldfastError('STORE_UNAVAILABLE', 'no', { cause: refused })
     expect(matches(store, 'ECONNREFUSED')).toBe(true)
     expect(matches(store, 'transient')).toBe(true)

@@ -74,7 +74,7 @@ describe('errors of MongoDB', () => {
     expect(classify(new Error('could not save', { cause: error }))).toMatchObject({ category, kind })
   })
 
-  it('a number that means a duplicate key to MongoDB means nothing elsewhere', () => {
+  it('a number that means a duplicate key to MongoDB is ignored in other errors', () => {
     expect(classify(Object.assign(new Error('x'), { code: 11000 }))).toMatchObject({ kind: 'unknown' })
   })
 

@@ -30,7 +30,7 @@ describe('codes of systems, sockets and HTTP clients', () => {
     })
   }
 
-  it('asks a network code before everything else that the error carries', () => {
+  it('classifies a network code before all other properties', () => {
     expect(classify(shaped({ code: 'ECONNREFUSED', sqlState: 'HY000', errno: -111 }))).toEqual({
       category: 'transient',
       kind: 'network_error',
@@ -38,7 +38,7 @@ describe('codes of systems, sockets and HTTP clients', () => {
     expect(classify(shaped({ code: 'ECONNRESET', response: { statusCode: 200 } })).kind).toBe('network_error')
   })
 
-  it('tells a timeout of axios from a connection that was aborted', () => {
+  it('distinguishes a timeout of axios from an aborted connection', () => {
     expect(classify(shaped({ code: 'ECONNABORTED' }, 'timeout of 30ms exceeded')).kind).toBe('timeout')
     expect(classify(shaped({ code: 'ECONNABORTED' }, 'Request aborted; no timeout')).kind).toBe(
       'network_error',
@@ -47,12 +47,12 @@ describe('codes of systems, sockets and HTTP clients', () => {
     expect(classify({ code: 'ECONNABORTED' }).kind).toBe('network_error')
   })
 
-  it('takes the code of a mistake for one', () => {
+  it('classifies the code of a programming error as permanent', () => {
     const range = Object.assign(new RangeError('port'), { code: 'ERR_SOCKET_BAD_PORT' })
     expect(classify(range)).toEqual({ category: 'permanent', kind: 'unknown' })
   })
 
-  it('gives errors that say the same the same frozen answer', () => {
+  it('returns the same frozen classification for equal codes', () => {
     const first = classify(shaped({ code: 'ECONNREFUSED' }))
     expect(classify(shaped({ code: 'EPIPE' }))).toBe(first)
     expect(Object.isFrozen(first)).toBe(true)
@@ -60,7 +60,7 @@ describe('codes of systems, sockets and HTTP clients', () => {
     expect(Object.isFrozen(classify(new Error('x')))).toBe(true)
   })
 
-  it('still knows codes after having met thousands of others', () => {
+  it('still classifies codes after thousands of others', () => {
     for (let i = 0; i < 3000; i++) classify(shaped({ code: `MY_CODE_${i}` }))
     expect(classify(shaped({ code: 'MY_CODE_2999' })).kind).toBe('unknown')
     expect(classify(shaped({ code: 'EAI_OVERFLOW' })).kind).toBe('network_error')

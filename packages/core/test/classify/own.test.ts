@@ -37,12 +37,12 @@ describe("Holdfast's own errors", () => {
     })
   }
 
-  it('hide a timeout behind a cancellation', () => {
+  it('hide a timeout that is the cause of a cancellation', () => {
     const cause = new DOMException('late', 'TimeoutError')
     expect(classify(new HoldfastError('CANCELLED', 'no', { cause })).kind).toBe('cancelled')
   })
 
-  it('are found behind an error that says nothing', () => {
+  it('are found as the cause of an error without a classification', () => {
     const open = new HoldfastError('CIRCUIT_OPEN', 'resting', {
       retryAfter: 9,
       cause: shaped({ status: 503 }),
@@ -54,7 +54,7 @@ describe("Holdfast's own errors", () => {
     })
   })
 
-  it('share no meaning with the codes of others', () => {
+  it('are not classified like equal codes of other libraries', () => {
     for (const code of ['CIRCUIT_OPEN', 'CANCELLED', 'CONFIG_INVALID', 'POLICY_NOT_FOUND']) {
       expect(classify(shaped({ code }))).toEqual({ category: 'transient', kind: 'unknown' })
     }

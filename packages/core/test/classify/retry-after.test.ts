@@ -69,7 +69,7 @@ describe('Retry-After', () => {
     expect(of({ 'retry-after': value })).toBeUndefined()
   })
 
-  it('of any length is read quickly', () => {
+  it('of any length is parsed quickly', () => {
     expect(of({ 'retry-after': `Mon ${': '.repeat(50_000)}` })).toBeUndefined()
     expect(of({ 'retry-after': `Mon${' '.repeat(100_000)}` })).toBeUndefined()
     expect(of({ 'retry-after': '1'.repeat(100_000) })).toBeUndefined()
@@ -107,7 +107,7 @@ describe('x-ratelimit-reset', () => {
     expect(of({ 'x-ratelimit-reset': 'later' })).toBeUndefined()
   })
 
-  it('says nothing while the window has room', () => {
+  it('is ignored while calls remain in the window', () => {
     const reset = { 'x-ratelimit-reset': '30' }
     expect(of({ ...reset, 'x-ratelimit-remaining': '4999' })).toBeUndefined()
     expect(of({ ...reset, 'x-ratelimit-remaining': '0' })).toBe(30_000)
@@ -162,7 +162,7 @@ describe('where it is read', () => {
     expect(parseRetryAfter(bad, NOW)).toBeUndefined()
   })
 
-  it('asks a clock only for dates', () => {
+  it('reads a clock only for dates', () => {
     let asked = 0
     const clock = () => {
       asked++
@@ -174,7 +174,7 @@ describe('where it is read', () => {
     expect(asked).toBe(1)
   })
 
-  it('in classify goes by the time given, or else by the machine', () => {
+  it('uses the time passed to classify, or else the system clock', () => {
     const error = shaped({ status: 503, headers: { 'retry-after': 'Thu, 06 Nov 2025 10:00:07 GMT' } })
     expect(classify(error, NOW).retryAfter).toBe(7000)
     expect(classify(error, NOW + 7000).retryAfter).toBe(0)
@@ -184,7 +184,7 @@ describe('where it is read', () => {
 })
 
 describe('any header', () => {
-  it('gives nothing, or a finite wait of whole milliseconds', () => {
+  it('is ignored, or a finite delay of whole milliseconds', () => {
     const value = fc.oneof(
       fc.string(),
       fc.double(),

@@ -46,7 +46,7 @@ describe('SQLSTATE', () => {
     expect(classify(shaped({ code }))).toEqual({ category: 'transient', kind: 'unknown' })
   })
 
-  it('in sqlState needs two characters, which say as much as five', () => {
+  it('in sqlState needs at least two characters', () => {
     expect(classify(shaped({ sqlState: '4' }))).toEqual({ category: 'transient', kind: 'unknown' })
     expect(classify(shaped({ sqlState: '40' }))).toEqual({
       category: 'transient',
@@ -70,7 +70,7 @@ describe('MySQL and MariaDB', () => {
     expect(classify(shaped({ errno }))).toStrictEqual({ category: 'transient', kind })
   })
 
-  it('goes by SQLSTATE otherwise', () => {
+  it('are classified by SQLSTATE otherwise', () => {
     expect(classify(shaped({ code: 'ER_DUP_ENTRY', errno: 1062, sqlState: '23000' }))).toEqual({
       category: 'permanent',
       kind: 'conflict',
@@ -100,7 +100,7 @@ describe('SQLite', () => {
     expect(classify(shaped({ code: 'ERR_SQLITE_ERROR', errcode }))).toEqual({ category, kind })
   })
 
-  it('needs the whole word', () => {
+  it('needs the whole prefix', () => {
     expect(classify(shaped({ code: 'MY_SQLITE_BUSY' }))).toEqual({ category: 'transient', kind: 'unknown' })
     expect(classify(shaped({ code: 'ERR_SQLITE_ERROR' }))).toEqual({ category: 'permanent', kind: 'unknown' })
     expect(classify(shaped({ code: 5, errcode: 5 }))).toEqual({ category: 'transient', kind: 'unknown' })

@@ -4,7 +4,7 @@ import { classify } from '../../src/classify/index.js'
 import { shaped } from './shapes.js'
 
 describe('validation errors', () => {
-  it('of zod name the fields they complain of, each once', () => {
+  it('of zod list their fields, each once', () => {
     const schema = z.object({
       name: z.string(),
       items: z.array(z.object({ price: z.number().min(1).int() })),
@@ -17,7 +17,7 @@ describe('validation errors', () => {
     })
   })
 
-  it('that concern the whole name no field', () => {
+  it('of the whole value list no field', () => {
     expect(classify(z.string().safeParse(1).error)).toEqual({
       category: 'permanent',
       kind: 'validation',
@@ -33,7 +33,7 @@ describe('validation errors', () => {
     expect(classify(shaped({ issues: 3, errors: list }))).toEqual(answer)
   })
 
-  it('write a path as text, as keys, or as objects that hold keys', () => {
+  it('have a path as a string, as keys, or as objects with keys', () => {
     const issues = [
       { message: 'bad', path: 'a.b' },
       { message: 'bad', path: [{ key: 'c' }, { key: 0 }] },
@@ -42,7 +42,7 @@ describe('validation errors', () => {
     expect(classify(shaped({ issues })).fields).toEqual(['a.b', 'c.0', 'Symbol(d)'])
   })
 
-  it('without a list are known by their name', () => {
+  it('without a list are classified by their name', () => {
     expect(classify(shaped({ name: 'ValidationError', errors: ['a is bad'] }))).toEqual({
       category: 'permanent',
       kind: 'validation',

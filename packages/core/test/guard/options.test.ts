@@ -74,7 +74,7 @@ describe('a guard is rejected', () => {
   it.each([
     ['key', 'host'],
     ['maxKeys', 0],
-  ])('for a wrong option of its keyed breakers: %s', (name, value) => {
+  ])('for an invalid option of its keyed breakers: %s', (name, value) => {
     const breaker = { key: () => 'a', [name]: value }
     expect(problemsOf({ breaker })).toEqual([expect.stringContaining(`breaker.${name}: expected `)])
   })
@@ -91,7 +91,7 @@ describe('a guard is rejected', () => {
     expect(details).toEqual([expect.stringMatching(/^options: expected an object, got /)])
   })
 
-  it('for everything wrong at once, each named by its path', () => {
+  it('for every problem at once, each with its path', () => {
     const wrong = {
       name: 1,
       retry: { maxAttempts: 0, baseDelay: -1 },
@@ -133,7 +133,7 @@ describe('a guard is rejected', () => {
   })
 })
 
-describe('a guard is made', () => {
+describe('a guard is created', () => {
   it.each([
     ['without options', undefined],
     ['with none', {}],
@@ -150,7 +150,7 @@ describe('a guard is made', () => {
     expect(() => guard(options as GuardOptions)).not.toThrow()
   })
 
-  it('with options that nobody can change afterwards', async () => {
+  it('with a copy of its options, so that a later change has no effect', async () => {
     const clock = fakeClock()
     const options = { clock, retry: false, timeout: { attempt: 100 } } as const
     const changing: { -readonly [K in keyof typeof options]: unknown } = {
@@ -177,7 +177,7 @@ describe('a guard is made', () => {
   })
 })
 
-it('misses an option that must be given and is undefined', () => {
+it('a guard is rejected for a required option that is undefined', () => {
   const given = { hedge: { delay: undefined }, bulkhead: { limit: undefined } }
   expect(problemsOf(given)).toEqual([
     expect.stringMatching(/^bulkhead\.limit: expected .*, got undefined$/),

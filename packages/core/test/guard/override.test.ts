@@ -22,13 +22,13 @@ async function beginnings(given: RetryOptions | false, retry: RetryOptions | fal
   return began
 }
 
-describe("one call's own retrying", () => {
-  it('changes what it names and leaves the rest', async () => {
+describe('the retry option of one call', () => {
+  it('changes the given options and keeps the others', async () => {
     const given: RetryOptions = { maxAttempts: 2, backoffType: 'linear', baseDelay: 100 }
     expect(await beginnings(given, { maxAttempts: 4 })).toEqual([0, 100, 300, 600])
   })
 
-  it('changes nothing when it is undefined, or names nothing', async () => {
+  it('changes nothing when it is undefined or empty', async () => {
     expect(await beginnings({ maxAttempts: 2, baseDelay: 100 }, undefined)).toEqual([0, 100])
     expect(await beginnings({ maxAttempts: 2, baseDelay: 100 }, {})).toEqual([0, 100])
     expect(
@@ -36,15 +36,15 @@ describe("one call's own retrying", () => {
     ).toEqual([0, 100])
   })
 
-  it('is one attempt when it is false', async () => {
+  it('allows one attempt when it is false', async () => {
     expect(await beginnings({ maxAttempts: 5 }, false)).toEqual([0])
   })
 
-  it('gives retries to a guard that has none', async () => {
+  it('adds retries to a guard that has none', async () => {
     expect(await beginnings(false, { maxAttempts: 2, baseDelay: 70 })).toEqual([0, 70])
   })
 
-  it('holds for one call', async () => {
+  it('applies to one call only', async () => {
     const clock = fakeClock()
     const api = guard({ clock, retry: { maxAttempts: 2, backoffType: 'immediate' } })
     const fn = vi.fn(down)
@@ -54,7 +54,7 @@ describe("one call's own retrying", () => {
     expect(fn).toHaveBeenCalledTimes(7)
   })
 
-  it('shows in the events', async () => {
+  it('is shown in the events', async () => {
     const api = guard({ clock: fakeClock(), retry: { maxAttempts: 2, backoffType: 'immediate' } })
     const events = eventsOf(api)
     await rejection(api.run(down, { retry: { maxAttempts: 4 } }))
@@ -66,25 +66,25 @@ describe("one call's own retrying", () => {
     expect(await beginnings({ baseDelay: 10 }, { retryOn: [] })).toHaveLength(1)
   })
 
-  it("keeps the guard's lists where it does not name them", async () => {
+  it("keeps the guard's lists where it does not give them", async () => {
     expect(await beginnings({ abortOn: ['Error'] }, { maxAttempts: 5 })).toHaveLength(1)
     expect(await beginnings({ retryOn: [] }, { maxAttempts: 5 })).toHaveLength(1)
   })
 
-  it('may bring a retryIf', async () => {
+  it('can add a retryIf', async () => {
     const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
     const value = await api.run(({ number }) => number, { retry: { retryIf: ({ value }) => value !== 3 } })
     expect(value).toBe(3)
   })
 
-  it('that is false asks no retryIf of the guard', async () => {
+  it("that is false does not call the guard's retryIf", async () => {
     const retryIf = vi.fn(() => true)
     const api = guard({ clock: fakeClock(), retry: { retryIf } })
     expect(await api.run(() => 'meh', { retry: false })).toBe('meh')
     expect(retryIf).not.toHaveBeenCalled()
   })
 
-  it('may be given again with the same object, whatever happens to that in between', async () => {
+  it('can be the same object again, which can be changed in between', async () => {
     const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
     const retry: RetryOptions = { maxAttempts: 2 }
     const fn = vi.fn(down)
@@ -95,7 +95,7 @@ describe("one call's own retrying", () => {
   })
 })
 
-describe("one call's own retrying that is wrong", () => {
+describe('an invalid retry option of one call', () => {
   it.each([
     ['a wrong value', { maxAttempts: 0 }, /retry\.maxAttempts: expected .*, got 0/],
     ['an unknown option', { retries: 3 }, /retry\.retries: expected one of .*, got an unknown option/],

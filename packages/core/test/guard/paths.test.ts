@@ -134,8 +134,8 @@ async function seen(path: string, { calls, breaker, ...retry }: History): Promis
   return results
 }
 
-describe('a history of calls', () => {
-  it.each(Object.keys(PATHS).slice(1))('comes to the same by %s as by the quick path', async (path) => {
+describe('a sequence of calls', () => {
+  it.each(Object.keys(PATHS).slice(1))('has the same results by %s as by the fast path', async (path) => {
     await fc.assert(
       fc.asyncProperty(history, async (given) => {
         expect(await seen(path, given)).toEqual(await seen('run', given))

@@ -23,11 +23,11 @@ describe.each(PATHS)('run, %s', (_, options) => {
     ['null', async () => null, null],
     ['false', () => false, false],
     ['an Error that is returned, not thrown', () => RangeError, RangeError],
-  ])('gives back %s', async (_what, fn, value) => {
+  ])('returns %s', async (_what, fn, value) => {
     expect(await make().run<unknown>(fn)).toBe(value)
   })
 
-  it('always returns a promise of its own', () => {
+  it('always returns a new promise', () => {
     expect(make().run(() => 1)).toBeInstanceOf(Promise)
   })
 
@@ -39,7 +39,7 @@ describe.each(PATHS)('run, %s', (_, options) => {
     ['undefined', undefined],
     ['an object', { status: 404 }],
     ['a symbol', Symbol('x')],
-  ])('throws %s as it came', async (_what, thrown) => {
+  ])('rejects with the thrown %s unchanged', async (_what, thrown) => {
     const call = fate(
       make().run(() => {
         throw thrown
@@ -53,18 +53,18 @@ describe.each(PATHS)('run, %s', (_, options) => {
     ['a permanent error', new TypeError('bug')],
     ['a string', 'down'],
     ['undefined', undefined],
-  ])('rejects with %s as it came', async (_what, reason) => {
+  ])('rejects with %s unchanged', async (_what, reason) => {
     const call = fate(make().run(() => Promise.reject(reason)))
     await fakeClock().advance(0)
     expect(call).toEqual({ state: 'rejected', error: reason })
   })
 
-  it('throws what a thenable rejects with', async () => {
+  it('rejects with the error of a thenable', async () => {
     const reason = new TypeError('bug')
     await expect(make().run(() => thenable((_, reject) => reject(reason)))).rejects.toBe(reason)
   })
 
-  it('throws what reading `then` throws', async () => {
+  it('rejects with the error of a throwing `then` getter', async () => {
     const reason = new TypeError('bug')
     // oxlint-disable-next-line unicorn/no-thenable -- that is what this is about
     const trap = Object.defineProperty({}, 'then', {
@@ -83,7 +83,7 @@ describe.each(PATHS)('run, %s', (_, options) => {
     expect(called).toBe(true)
   })
 
-  it('hands the function one attempt, number 1, whose signal is not aborted', async () => {
+  it('passes the function one attempt, number 1, whose signal is not aborted', async () => {
     let given: unknown[] = []
     await make().run((...args: Attempt[]) => {
       given = args
@@ -98,7 +98,7 @@ describe.each(PATHS)('run, %s', (_, options) => {
 })
 
 describe('a retried run', () => {
-  it('numbers attempts from 1 and gives each an attempt of its own', async () => {
+  it('numbers attempts from 1 and passes each a new attempt object', async () => {
     const attempts: Attempt[] = []
     await guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } }).run((attempt) => {
       attempts.push(attempt)
@@ -108,20 +108,20 @@ describe('a retried run', () => {
     expect(new Set(attempts.map(({ signal }) => signal)).size).toBe(3)
   })
 
-  it('gives back the value of the attempt that succeeded', async () => {
+  it('returns the value of the attempt that succeeded', async () => {
     const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
     const value = await api.run(({ number }) => (number < 2 ? Promise.reject(new Error('down')) : { number }))
     expect(value).toEqual({ number: 2 })
   })
 
-  it('throws the error of the last attempt, not of the first', async () => {
+  it('rejects with the error of the last attempt, not of the first', async () => {
     const api = guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
     await expect(api.run(({ number }) => Promise.reject(new Error(`down ${number}`)))).rejects.toThrow(
       'down 3',
     )
   })
 
-  it('leaves the error untouched', async () => {
+  it('does not change the error', async () => {
     const error = new Error('down')
     const before = Object.getOwnPropertyNames(error)
     await guard({ clock: fakeClock(), retry: { backoffType: 'immediate' } })
@@ -131,7 +131,7 @@ describe('a retried run', () => {
     expect(Object.getOwnPropertySymbols(error)).toEqual([])
   })
 
-  it('has an attempt that nobody waits for any more tell nothing', async () => {
+  it('ignores the result of an attempt that is no longer awaited', async () => {
     const clock = fakeClock()
     const api = guard({
       clock,
@@ -151,7 +151,7 @@ describe('a guard', () => {
     expect([guard({ name: 'mail' }).name, guard().name]).toEqual(['mail', undefined])
   })
 
-  it('has no breaker unless it is given one', () => {
+  it('has no breaker by default', () => {
     expect([guard().breaker, guard().breakers, guard({ breaker: false }).breaker]).toEqual([
       undefined,
       undefined,
@@ -173,7 +173,7 @@ describe('a guard', () => {
     expect(began).toEqual([0, 1000, 3000])
   })
 
-  it('that is disabled does not retry, refuse, wait or keep a session', async () => {
+  it('that is disabled does not retry, reject, wait or attach a session', async () => {
     const clock = fakeClock()
     const error = new Error('down')
     let calls = 0
@@ -197,7 +197,7 @@ describe('a guard', () => {
     expect(sessionOf(error)).toBeUndefined()
   })
 
-  it('that is disabled tells its listeners nothing', async () => {
+  it('that is disabled emits no events', async () => {
     const off = guard({ enabled: false })
     const events: unknown[] = []
     off.on((event) => events.push(event))

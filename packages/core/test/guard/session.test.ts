@@ -7,7 +7,7 @@ const WALL = Date.UTC(2026, 0, 1)
 const immediate = { backoffType: 'immediate' } as const
 
 describe('the session of a call that failed', () => {
-  it('has every attempt with its time, wait, duration, outcome and error', async () => {
+  it('has every attempt with its time, delay, duration, outcome and error', async () => {
     const clock = fakeClock()
     const errors = [new Error('one'), new Error('two'), new Error('three')]
     const api = guard({ clock, name: 'mail' })
@@ -50,19 +50,19 @@ describe('the session of a call that failed', () => {
     expect(sessionOf(error)).not.toHaveProperty('operation')
   })
 
-  it('has the HTTP status behind an attempt', async () => {
+  it('has the HTTP status of an attempt', async () => {
     const error = errorWith({ status: 404 })
     await rejection(guard({ clock: fakeClock() }).run(() => Promise.reject(error)))
     expect(sessionOf(error)?.attempts).toMatchObject([{ statusCode: 404, outcome: 'failure' }])
   })
 
-  it('tells a timeout of the other side from a failure', async () => {
+  it('distinguishes a timeout reported by the server from a failure', async () => {
     const error = errorWith({ code: 'ETIMEDOUT' })
     await rejection(guard({ clock: fakeClock(), retry: false }).run(() => Promise.reject(error)))
     expect(sessionOf(error)?.attempts).toMatchObject([{ outcome: 'timeout' }])
   })
 
-  it('has attempts that brought an unwanted value, without an error', async () => {
+  it('has attempts with an unwanted value, without an error', async () => {
     const error = new Error('down')
     const retry = { ...immediate, retryIf: ({ value }: { value?: unknown }) => value === 'meh' }
     const api = guard({ clock: fakeClock(), retry })
@@ -72,7 +72,7 @@ describe('the session of a call that failed', () => {
     expect(second).toMatchObject({ number: 2, error })
   })
 
-  it('keeps to one wall clock though that is set in between', async () => {
+  it('uses one wall clock offset although the clock is set in between', async () => {
     const clock = fakeClock()
     const error = new Error('down')
     fate(guard({ clock, retry: { maxAttempts: 2 } }).run(() => Promise.reject(error)))
@@ -85,7 +85,7 @@ describe('the session of a call that failed', () => {
   it.each([
     ['on the quick path', {}],
     ['when watched', { timeout: { attempt: 1000 } }],
-  ])('has what each attempt noted, %s', async (_, options: GuardOptions) => {
+  ])('has the notes of each attempt, %s', async (_, options: GuardOptions) => {
     const error = new Error('down')
     const api = guard({ clock: fakeClock(), retry: { ...immediate, maxAttempts: 2 }, ...options })
     await rejection(
@@ -137,11 +137,11 @@ describe('the reason why a call stopped', () => {
     expect(await stoppedBy({ timeout: { total: 10 } }, never)).toBe('deadline')
   })
 
-  it('is deadline when there was no time left to wait', async () => {
+  it('is deadline when no time was left for the delay', async () => {
     expect(await stoppedBy({ timeout: { total: 10 } }, down)).toBe('deadline')
   })
 
-  it('is circuit_open when the breaker refused the call', async () => {
+  it('is circuit_open when the breaker rejected the call', async () => {
     const opened = guard({ breaker: {} }).breaker
     opened?.trip()
     expect(await stoppedBy({ breaker: opened ?? false }, down)).toBe('circuit_open')
@@ -168,7 +168,7 @@ describe('there is no session', () => {
     expect(sessionOf(error)).toBeUndefined()
   })
 
-  it('for a thrown value that is no object', async () => {
+  it('for a thrown value that is not an object', async () => {
     await rejection(guard().run(() => Promise.reject('down')))
     expect(sessionOf('down')).toBeUndefined()
   })
@@ -182,26 +182,26 @@ describe('there is no session', () => {
   })
 })
 
-describe('a session is kept', () => {
-  it('for a frozen error', async () => {
+describe('a session is attached', () => {
+  it('to a frozen error', async () => {
     const error = Object.freeze(new Error('down'))
     await rejection(guard({ retry: false }).run(() => Promise.reject(error)))
     expect(sessionOf(error)?.attempts).toHaveLength(1)
   })
 
-  it('for a thrown object that is no error', async () => {
+  it('to a thrown object that is not an error', async () => {
     const thrown = { status: 404 }
     await rejection(guard().run(() => Promise.reject(thrown)))
     expect(sessionOf(thrown)?.stopped).toBe('not_retryable')
   })
 
-  it('for one of our own errors', async () => {
+  it('to a HoldfastError', async () => {
     const error = new HoldfastError('CANCELLED', 'stopped')
     await rejection(guard().run(() => Promise.reject(error)))
     expect(sessionOf(error)?.stopped).toBe('not_retryable')
   })
 
-  it('for one of our own errors that is frozen', async () => {
+  it('to a frozen HoldfastError', async () => {
     const error = Object.freeze(new HoldfastError('CANCELLED', 'stopped'))
     await rejection(guard().run(() => Promise.reject(error)))
     expect(sessionOf(error)?.stopped).toBe('not_retryable')
@@ -218,7 +218,7 @@ describe('a session is kept', () => {
     expect(sessionOf(call.error)).toMatchObject({ operation: 'mail', attempts: { length: 1 } })
   })
 
-  it('of a refusal with one attempt, which took no time', async () => {
+  it('to a rejection, with one attempt of duration 0', async () => {
     const api = guard({ clock: fakeClock(), breaker: {} })
     api.breaker?.trip()
     const error = await rejection(api.run(never))
@@ -244,7 +244,7 @@ describe('one error object thrown by two calls', () => {
     },
   )
 
-  it('at the same time in one guard is not taken as one inside the other', async () => {
+  it('at the same time in one guard is not listed as an inner session', async () => {
     const clock = fakeClock()
     const error = new Error('shared')
     const api = guard({ clock })
@@ -256,7 +256,7 @@ describe('one error object thrown by two calls', () => {
   })
 })
 
-describe('of nested guards', () => {
+describe('with nested guards', () => {
   const nested = async (error: unknown, outerOptions: GuardOptions = {}) => {
     const inner = guard({ name: 'inner', clock: fakeClock(), retry: { ...immediate, maxAttempts: 2 } })
     const outer = guard({
@@ -284,7 +284,7 @@ describe('of nested guards', () => {
     )
   })
 
-  it('the inner sessions may have inner ones of their own', async () => {
+  it('inner sessions can have inner sessions', async () => {
     const error = new Error('down')
     const level = (name: string) =>
       guard({ name, clock: fakeClock(), retry: { ...immediate, maxAttempts: 2 } })
@@ -299,7 +299,7 @@ describe('of nested guards', () => {
     })
   })
 
-  it('an inner one is listed where its error is the cause of what the attempt threw', async () => {
+  it("an inner session is listed where its error is the cause of the attempt's error", async () => {
     const inner = guard({ name: 'inner', retry: { ...immediate, maxAttempts: 2 } })
     const load = async () => {
       const cause = await rejection(inner.run(() => Promise.reject(new Error('down'))))
@@ -325,7 +325,7 @@ describe('of nested guards', () => {
     expect(sessionOf(error)).not.toHaveProperty('inner')
   })
 
-  it('an inner refusal is listed', async () => {
+  it('an inner rejection is listed', async () => {
     const inner = guard({ name: 'inner', clock: fakeClock(), breaker: {} })
     inner.breaker?.trip()
     const error = await rejection(guard({ name: 'outer' }).run(() => inner.run(never)))
@@ -337,7 +337,7 @@ describe('of nested guards', () => {
   })
 })
 
-it('a note can be made by a function that took `note` out of its attempt', async () => {
+it('note works when it is destructured from the attempt', async () => {
   const error = await guard({ retry: false })
     .run(({ note }) => {
       note({ step: 1 })

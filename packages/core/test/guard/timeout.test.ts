@@ -41,14 +41,14 @@ describe('an attempt that takes too long', () => {
     expect(call).toMatchObject({ state: 'rejected', error: { code: 'ATTEMPT_TIMEOUT' } })
   })
 
-  it('says which attempt of what took how long', async () => {
+  it('names the attempt, the guard and the timeout in its message', async () => {
     const clock = fakeClock()
     const call = fate(guard({ clock, name: 'mail', retry: false, timeout: { attempt: '2s' } }).run(never))
     await clock.advance(2000)
     expect((call.error as Error).message).toMatch(/attempt 1 of mail.*2000 ms/)
   })
 
-  it('is tried again, because a timeout is transient', async () => {
+  it('is retried, because a timeout is transient', async () => {
     const clock = fakeClock()
     const began: number[] = []
     const api = guard({ clock, timeout: { attempt: 100 }, retry: { baseDelay: 50 } })
@@ -68,7 +68,7 @@ describe('an attempt that takes too long', () => {
     ])
   })
 
-  it('is not tried again where abortOn says so', async () => {
+  it('is not retried where abortOn lists it', async () => {
     const clock = fakeClock()
     const api = guard({ clock, timeout: { attempt: 100 }, retry: { abortOn: ['ATTEMPT_TIMEOUT'] } })
     const call = fate(api.run(never))
@@ -90,7 +90,7 @@ describe('an attempt that takes too long', () => {
     expect(attempts[0]?.signal.reason).toBe(call.error)
   })
 
-  it('finds its signal aborted though it first looks when it is too late', async () => {
+  it('has an aborted signal although it reads it only after the deadline', async () => {
     const clock = fakeClock()
     let aborted: boolean | undefined
     fate(
@@ -103,7 +103,7 @@ describe('an attempt that takes too long', () => {
     expect(aborted).toBe(true)
   })
 
-  it('leaves the signals of the other attempts alone', async () => {
+  it('does not abort the signals of other attempts', async () => {
     const clock = fakeClock()
     const attempts: Attempt[] = []
     const api = guard({ clock, timeout: { attempt: 100 }, retry: { backoffType: 'immediate' } })
@@ -121,7 +121,7 @@ describe('an attempt that takes too long', () => {
   it.each([
     ['value', 'late'],
     ['error', new Error('late')],
-  ])('changes nothing with a late %s', async (_, outcome) => {
+  ])('changes nothing by a late %s', async (_, outcome) => {
     const clock = fakeClock()
     const call = fate(
       guard({ clock, retry: false, timeout: { attempt: 100 } }).run(after(clock, 101, outcome)),
@@ -177,7 +177,7 @@ describe('a call that takes too long', () => {
     expect(call.error).toMatchObject({ code: 'TOTAL_TIMEOUT', cause: { message: 'down 2' } })
   })
 
-  it('has the last earlier error as cause though a value that was not wanted came after it', async () => {
+  it('has the last earlier error as cause although an unwanted value came after it', async () => {
     const clock = fakeClock()
     const retryIf = ({ value }: { value?: unknown }) => value === 'meh'
     const api = guard({ clock, timeout: { total: 1000 }, retry: { backoffType: 'immediate', retryIf } })
@@ -212,7 +212,7 @@ describe('a call that takes too long', () => {
     expect(attempts[0]?.signal.reason).toBe(call.error)
   })
 
-  it('is not tried again, whatever retryOn and retryIf say', async () => {
+  it('is not retried, regardless of retryOn and retryIf', async () => {
     const clock = fakeClock()
     let calls = 0
     const api = guard({ clock, timeout: { total: 100 }, retry: { retryOn: [Error], retryIf: () => true } })
@@ -226,7 +226,7 @@ describe('a call that takes too long', () => {
     expect(calls).toBe(1)
   })
 
-  it('counts waits and every attempt', async () => {
+  it('counts delays and every attempt', async () => {
     const clock = fakeClock()
     const api = guard({
       clock,
@@ -241,7 +241,7 @@ describe('a call that takes too long', () => {
     expect(sessionOf(call.error)?.attempts.map(({ duration }) => duration)).toEqual([100, 90])
   })
 
-  it('ends with ATTEMPT_TIMEOUT where there is no time left to wait after it', async () => {
+  it('ends with ATTEMPT_TIMEOUT where no time is left for another delay', async () => {
     const clock = fakeClock()
     const api = guard({
       clock,
@@ -255,7 +255,7 @@ describe('a call that takes too long', () => {
   })
 })
 
-describe('a wait', () => {
+describe('a delay', () => {
   const failing = (wait: number, total: number) => {
     const clock = fakeClock()
     const error = new Error('down')
@@ -273,20 +273,20 @@ describe('a wait', () => {
   it.each([
     ['past', 101],
     ['just until', 100],
-  ])('that would last %s the total deadline is not begun: the call ends at once', async (_, wait) => {
+  ])('that would last %s the total deadline is not started: the call ends at once', async (_, wait) => {
     const { clock, error, call } = failing(wait, 100)
     await clock.advance(0)
     expect(call).toEqual({ state: 'rejected', error })
     expect(sessionOf(error)?.stopped).toBe('deadline')
   })
 
-  it('that ends before the total deadline is waited out', async () => {
+  it('that ends before the total deadline is kept', async () => {
     const { clock, began } = failing(99, 100)
     await clock.advance(200)
     expect(began).toEqual([0, 99])
   })
 
-  it('is measured against what is left of the total deadline', async () => {
+  it('is compared with the time left until the total deadline', async () => {
     const { clock, began, error } = failing(40, 100)
     await clock.advance(200)
     expect(began).toEqual([0, 40, 80])
@@ -303,7 +303,7 @@ describe('a wait', () => {
 })
 
 describe('deadlines at the same time', () => {
-  it('end the call: TOTAL_TIMEOUT goes before ATTEMPT_TIMEOUT', async () => {
+  it('end the call: TOTAL_TIMEOUT takes precedence over ATTEMPT_TIMEOUT', async () => {
     const clock = fakeClock()
     const call = fate(guard({ clock, timeout: { attempt: 100, total: 100 } }).run(never))
     await clock.advance(100)
@@ -355,7 +355,7 @@ describe('Infinity', () => {
   it.each([
     ['attempt', 'TOTAL_TIMEOUT', { attempt: Number.POSITIVE_INFINITY, total: 100 }],
     ['total', 'ATTEMPT_TIMEOUT', { attempt: 100, total: Number.POSITIVE_INFINITY }],
-  ])('for the %s leaves the other deadline', async (_, code, timeout) => {
+  ])('for the %s keeps the other deadline', async (_, code, timeout) => {
     const clock = fakeClock()
     const call = fate(guard({ clock, retry: false, timeout }).run(never))
     await clock.advance(100)
@@ -376,7 +376,7 @@ describe('10,000 calls in flight', () => {
     expect(expired).toEqual(Array.from({ length: 10_000 }, (_, i) => [i, Math.floor(i / 100) * 3 + 1000]))
   })
 
-  it('that end out of order leave the others their deadlines', async () => {
+  it('that end out of order do not change the deadlines of others', async () => {
     const clock = countingClock()
     const api = guard({ clock, retry: false, timeout: { attempt: 1000, total: 1500 } })
     const fates = Array.from({ length: 10_000 }, (_, i) =>
@@ -394,7 +394,7 @@ describe('10,000 calls in flight', () => {
 describe('timers', () => {
   const timeout = { attempt: '30s', total: '60s' } as const
 
-  it('are gone 5 ms after the last call ended', async () => {
+  it('are cleared 5 ms after the last call ended', async () => {
     const clock = countingClock()
     const api = guard({ clock, timeout })
     await Promise.all(Array.from({ length: 100 }, () => api.run(async () => 'up')))
@@ -402,7 +402,7 @@ describe('timers', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('are gone at once when a long call ends', async () => {
+  it('are cleared at once when a long call ends', async () => {
     const clock = countingClock()
     const call = fate(guard({ clock, timeout }).run(after(clock, 10_000, 'up')))
     await clock.advance(10_000)
@@ -410,7 +410,7 @@ describe('timers', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('are gone when a call gave up after waits', async () => {
+  it('are cleared when a call gave up after delays', async () => {
     const clock = countingClock()
     const call = fate(guard({ clock, timeout }).run(() => Promise.reject(errorWith({ code: 'ECONNRESET' }))))
     await clock.advance(3005)
@@ -418,7 +418,7 @@ describe('timers', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('are gone when a call is aborted', async () => {
+  it('are cleared when a call is aborted', async () => {
     const clock = countingClock()
     const controller = new AbortController()
     fate(guard({ clock, timeout }).run(never, { signal: controller.signal }))
@@ -427,7 +427,7 @@ describe('timers', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('are gone when a call is aborted in a wait', async () => {
+  it('are cleared when a call is aborted during a delay', async () => {
     const clock = countingClock()
     const controller = new AbortController()
     fate(
@@ -438,7 +438,7 @@ describe('timers', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('are one for all calls in flight, not one for each', async () => {
+  it('are one for all running calls, not one for each', async () => {
     const clock = countingClock()
     const api = guard({ clock, timeout: { attempt: '30s' } })
     for (let i = 0; i < 1000; i++) fate(api.run(never))

@@ -10,13 +10,13 @@ const unwanted = (retry: RetryOptions = {}): RetryOptions => ({
   ...retry,
 })
 
-describe('a value that retryIf does not want', () => {
-  it('is tried again, and the wanted one returned', async () => {
+describe('a value that retryIf rejects', () => {
+  it('is retried, and the accepted value is returned', async () => {
     const api = guard({ clock: fakeClock(), retry: unwanted() })
     expect(await api.run(({ number }) => ({ ok: number === 3, number }))).toEqual({ ok: true, number: 3 })
   })
 
-  it('is returned when attempts are spent: the last one', async () => {
+  it('is returned when no attempts are left: the last one', async () => {
     const api = guard({ clock: fakeClock(), retry: unwanted() })
     expect(await api.run(({ number }) => ({ ok: false, number }))).toEqual({ ok: false, number: 3 })
   })
@@ -66,7 +66,7 @@ describe('a value that retryIf does not want', () => {
     expect(fn).toHaveBeenCalledTimes(1)
   })
 
-  it('is one attempt when retries are off', async () => {
+  it('is returned after one attempt when retries are off', async () => {
     const api = guard({ clock: fakeClock(), retry: false })
     expect(await api.run(() => ({ ok: false }))).toEqual({ ok: false })
   })
@@ -122,7 +122,7 @@ describe('a retryIf that throws', () => {
   })
 })
 
-describe('to the breaker an unwanted value', () => {
+describe('for the breaker an unwanted value', () => {
   const after = async (value: unknown, times = 3) => {
     const clock = fakeClock()
     const api = guard({

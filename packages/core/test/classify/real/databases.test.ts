@@ -28,28 +28,28 @@ describe('pg', () => {
     ['53300', 'transient', 'server_error'],
     ['28P01', 'critical', 'auth'],
     ['3D000', 'permanent', 'unknown'],
-  ])('told %s: %s %s', async (sqlState, category, kind) => {
+  ])('with %s: %s %s', async (sqlState, category, kind) => {
     const port = await tcpServer(refusal(sqlState), 'data', true)
     const error = await failure(() => connect(port))
     expect(classify(error)).toEqual({ category, kind, sqlState })
     expect(isTransientSqlError(error)).toBe(category === 'transient')
   })
 
-  it('refused a connection: network_error', async () => {
+  it('with a refused connection: network_error', async () => {
     const port = await closedPort()
     const error = await failure(() => connect(port))
     expect(classify(error)).toEqual(NETWORK)
     expect(isTransientSqlError(error)).toBe(true)
   })
 
-  it('cut off: network_error', async () => {
+  it('with a closed connection: network_error', async () => {
     const port = await tcpServer(undefined, 'data', true)
     const error = await failure(() => connect(port))
     expect(classify(error)).toEqual(NETWORK)
     expect(isTransientSqlError(error)).toBe(true)
   })
 
-  it('left without an answer: timeout', async () => {
+  it('without a response: timeout', async () => {
     const port = await tcpServer(undefined, 'data', false)
     const error = await failure(() => connect(port, 1))
     expect(classify(error)).toEqual({ category: 'transient', kind: 'timeout' })
@@ -67,28 +67,28 @@ describe('mysql2', () => {
     return Buffer.concat([Buffer.from([body.length, 0, 0, 0]), body])
   }
 
-  it('told that there are too many connections: transient', async () => {
+  it('with too many connections: transient', async () => {
     const port = await tcpServer(refusal(1040, '#08004Too many connections'), 'connect', true)
     const error = await failure(() => connect(port))
     expect(classify(error)).toMatchObject({ category: 'transient', kind: 'server_error' })
     expect(isTransientSqlError(error)).toBe(true)
   })
 
-  it('told that its host is not welcome: permanent', async () => {
+  it('with a host that is not allowed: permanent', async () => {
     const port = await tcpServer(refusal(1130, '#HY000Host is not allowed to connect'), 'connect', true)
     const error = await failure(() => connect(port))
     expect(classify(error)).toMatchObject({ category: 'permanent', kind: 'unknown' })
     expect(isTransientSqlError(error)).toBe(false)
   })
 
-  it('refused a connection, or cut off: network_error', async () => {
+  it('with a refused or closed connection: network_error', async () => {
     const closed = await closedPort()
     expect(classify(await failure(() => connect(closed)))).toEqual(NETWORK)
     const rude = await tcpServer(undefined, 'connect', true)
     expect(classify(await failure(() => connect(rude)))).toEqual(NETWORK)
   })
 
-  it('left without an answer: timeout', async () => {
+  it('without a response: timeout', async () => {
     const port = await tcpServer(undefined, 'data', false)
     expect(classify(await failure(() => connect(port, 1)))).toEqual({
       category: 'transient',
@@ -111,7 +111,7 @@ describe('libsql', () => {
     return { one, other }
   }
 
-  it('locked out by another: transient', async () => {
+  it('locked by another connection: transient', async () => {
     const { one, other } = twoConnections()
     one.exec('begin immediate')
     const error = await failure(() => other.exec('begin immediate'))
@@ -123,7 +123,7 @@ describe('libsql', () => {
     ['insert into things values (1, null)', 'conflict'],
     ['insert into things values (1, 1), (1, 2)', 'conflict'],
     ['nonsense', 'unknown'],
-  ])('asked to %s: permanent', async (sql, kind) => {
+  ])('running %s: permanent', async (sql, kind) => {
     const { one } = twoConnections()
     const error = await failure(() => one.exec(sql))
     expect(classify(error)).toEqual({ category: 'permanent', kind })

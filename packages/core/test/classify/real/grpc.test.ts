@@ -68,7 +68,7 @@ describe('grpc-js', () => {
     ['NOT_FOUND', 'permanent', 'not_found'],
     ['INVALID_ARGUMENT', 'permanent', 'validation'],
     ['INTERNAL', 'permanent', 'server_error'],
-  ] as const)('told %s: %s %s', async (name, category, kind) => {
+  ] as const)('with %s: %s %s', async (name, category, kind) => {
     const port = await serverThatSays(status[name])
     const error = await failure(() => call(port))
     expect(classify(error)).toEqual({ category, kind })
@@ -76,7 +76,7 @@ describe('grpc-js', () => {
     expect(compileMatchers(['grpc:UNKNOWN'])(error, classify(error))).toBe(false)
   })
 
-  it('refused a connection: network_error', async () => {
+  it('with a refused connection: network_error', async () => {
     const port = await closedPort()
     expect(classify(await failure(() => call(port)))).toEqual({
       category: 'transient',
@@ -84,7 +84,7 @@ describe('grpc-js', () => {
     })
   })
 
-  it('left without an answer: timeout', async () => {
+  it('without a response: timeout', async () => {
     const port = await serverThatSays(undefined)
     expect(classify(await failure(() => call(port, 1)))).toEqual({ category: 'transient', kind: 'timeout' })
   })

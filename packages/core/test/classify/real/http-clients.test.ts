@@ -62,19 +62,19 @@ describe.each(Object.entries(CLIENTS))('%s', (_, client) => {
     [404, 'permanent', 'not_found'],
     [409, 'permanent', 'conflict'],
     [501, 'permanent', 'server_error'],
-  ])('told %i: %s %s, with the pause it was asked for', async (status, category, kind) => {
+  ])('with %i: %s %s, with its retryAfter', async (status, category, kind) => {
     const url = await httpServer({ status, headers: { 'Retry-After': '2' } })
     const error = await failure(() => client.get(url))
     expect(classify(error)).toEqual({ category, kind, httpStatus: status, retryAfter: 2000 })
   })
 
-  it('refused a connection: network_error', async () => {
+  it('with a refused connection: network_error', async () => {
     const port = await closedPort()
     const error = await failure(() => client.get(`http://127.0.0.1:${port}/`))
     expect(classify(error)).toEqual({ category: 'transient', kind: 'network_error' })
   })
 
-  it('cut off: network_error', async () => {
+  it('with a closed connection: network_error', async () => {
     const url = await httpServer('broken')
     expect(classify(await failure(() => client.get(url)))).toEqual({
       category: 'transient',
@@ -82,7 +82,7 @@ describe.each(Object.entries(CLIENTS))('%s', (_, client) => {
     })
   })
 
-  it('left without an answer: timeout', async () => {
+  it('without a response: timeout', async () => {
     const url = await httpServer('silent')
     expect(classify(await failure(() => client.hurried(url)))).toEqual({
       category: 'transient',

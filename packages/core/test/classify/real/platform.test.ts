@@ -8,7 +8,7 @@ import { classify } from '../../../src/classify/index.js'
 import { closedPort, failure } from './servers.js'
 
 describe('Node.js', () => {
-  it('tells of files', async () => {
+  it('classifies errors of files', async () => {
     expect(classify(await failure(() => readFileSync('/no/such/file')))).toEqual({
       category: 'permanent',
       kind: 'not_found',
@@ -19,7 +19,7 @@ describe('Node.js', () => {
     })
   })
 
-  it('tells of sockets, with one address or two', async () => {
+  it('classifies errors of sockets, with one address or two', async () => {
     const port = await closedPort()
     const refused = (host: string, lookup?: object) =>
       failure(() => once(connect({ host, port, autoSelectFamily: true, ...lookup }), 'connect'))
@@ -37,7 +37,7 @@ describe('Node.js', () => {
     expect(classify(new AggregateError((error as AggregateError).errors))).toEqual(network)
   })
 
-  it('tells of mistakes', async () => {
+  it('classifies programming errors', async () => {
     expect(classify(await failure(() => assert.equal(1, 2)))).toEqual({
       category: 'permanent',
       kind: 'unknown',
@@ -48,7 +48,7 @@ describe('Node.js', () => {
     expect(classify(await failure(() => fetch('odd://scheme'))).category).toBe('permanent')
   })
 
-  it('tells an abort from a timeout by the reason', async () => {
+  it('distinguishes an abort from a timeout by the reason', async () => {
     const waiting = (signal: AbortSignal) => failure(() => once(new EventEmitter(), 'never', { signal }))
     expect(classify(await waiting(AbortSignal.abort()))).toEqual({ category: 'permanent', kind: 'cancelled' })
     expect(classify(await waiting(AbortSignal.abort(new DOMException('late', 'TimeoutError'))))).toEqual({

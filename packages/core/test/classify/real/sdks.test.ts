@@ -40,32 +40,32 @@ describe.each(Object.entries(SDKS))('the SDK of %s', (_, call) => {
     [404, 'object_not_found', 'permanent', 'not_found'],
     [409, 'conflict_error', 'permanent', 'conflict'],
     [400, 'validation_error', 'permanent', 'validation'],
-  ])('told %i %s: %s %s', async (status, code, category, kind) => {
+  ])('with %i %s: %s %s', async (status, code, category, kind) => {
     const body = { object: 'error', status, code, message: 'no', error: { type: code, message: 'no' } }
     const url = await httpServer({ status, headers: { 'retry-after': '3' }, body })
     const error = await failure(() => call(url))
     expect(classify(error)).toEqual({ category, kind, httpStatus: status, retryAfter: 3000 })
   })
 
-  it('refused a connection: network_error', async () => {
+  it('with a refused connection: network_error', async () => {
     const port = await closedPort()
     const error = await failure(() => call(`http://127.0.0.1:${port}`))
     expect(classify(error)).toEqual({ category: 'transient', kind: 'network_error' })
   })
 
-  it('left without an answer: timeout', async () => {
+  it('without a response: timeout', async () => {
     const url = await httpServer('silent')
     expect(classify(await failure(() => call(url, 1)))).toEqual({ category: 'transient', kind: 'timeout' })
   })
 })
 
-describe('what only one of them does', () => {
-  it('OpenAI asks for a pause in milliseconds', async () => {
+describe('specifics of one SDK', () => {
+  it('OpenAI sends retry-after-ms', async () => {
     const url = await httpServer({ status: 429, headers: { 'retry-after-ms': '120', 'retry-after': '9' } })
     expect(classify(await failure(() => SDKS.openai?.(url))).retryAfter).toBe(120)
   })
 
-  it('Anthropic answers 529 when overloaded', async () => {
+  it('Anthropic responds with 529 when overloaded', async () => {
     const url = await httpServer({ status: 529 })
     expect(classify(await failure(() => SDKS.anthropic?.(url)))).toEqual({
       category: 'transient',
@@ -84,7 +84,7 @@ describe('what only one of them does', () => {
       (url: string, signal: AbortSignal) =>
         new Anthropic({ apiKey: 'k', baseURL: url }).models.list({}, { signal }),
     ],
-  ])('%s tells an abort by the name of its class', async (_, call) => {
+  ])('%s names an abort by its class', async (_, call) => {
     const url = await httpServer('silent')
     const controller = new AbortController()
     const aborted = failure(() => call(url, controller.signal))
@@ -96,7 +96,7 @@ describe('what only one of them does', () => {
     ['ThrottlingException', 'rate_limited'],
     ['RequestThrottled', 'rate_limited'],
     ['RequestTimeout', 'timeout'],
-  ])('AWS answers 400 to what is %s', async (type, kind) => {
+  ])('AWS responds with 400 where the error is %s', async (type, kind) => {
     const url = await httpServer({
       status: 400,
       body: { __type: `com.amazonaws#${type}`, message: 'slower' },
@@ -104,7 +104,7 @@ describe('what only one of them does', () => {
     expect(classify(await failure(() => sqs(url)))).toEqual({ category: 'transient', kind, httpStatus: 400 })
   })
 
-  it('Notion has the class that the presets name, of which only what may pass is meant', async () => {
+  it('Notion has the class that the presets list, of which only retryable errors match', async () => {
     const match = compileMatchers(['APIResponseError'])
     const answered = async (status: number, code: string) => {
       const url = await httpServer({ status, body: { object: 'error', status, code, message: 'no' } })
