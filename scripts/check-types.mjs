@@ -1,5 +1,7 @@
 // Checks the published declarations as a user with `skipLibCheck: false` compiles them: no errors, and no import of a package
 // that its importer does not declare, because such a package is there only by chance.
+// `node scripts/check-types.mjs typescript-5.4` checks with an older compiler that the declarations themselves have no errors;
+// those of dependencies may need a newer one.
 import { existsSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, relative } from 'node:path'
@@ -54,17 +56,38 @@ function isDeclared(manifest, name) {
   return name === manifest?.name || name in declared || types in declared
 }
 
+/** @param {ts.Diagnostic} diagnostic */
+function describe({ file, start, messageText }) {
+  const place =
+    file && `${relative(root, file.fileName)}:${file.getLineAndCharacterOfPosition(start ?? 0).line + 1}`
+  return `${place}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
+}
+
+/**
+ * The errors that another compiler finds in the declarations of some entries, not in those of their dependencies.
+ * @param {readonly string[]} entries
+ * @param {typeof ts} compiler
+ */
+export function ownTypeErrors(entries, compiler) {
+  const program = compiler.createProgram(entries, OPTIONS)
+  const own = program.getSourceFiles().filter(({ fileName }) => !fileName.includes('/node_modules/'))
+  return [
+    ...program.getOptionsDiagnostics(),
+    ...program.getGlobalDiagnostics(),
+    ...own.flatMap((file) => [
+      ...program.getSyntacticDiagnostics(file),
+      ...program.getSemanticDiagnostics(file),
+    ]),
+  ].map(describe)
+}
+
 /**
  * What is wrong with the declarations of some entries, a sentence each.
  * @param {readonly string[]} entries
  */
 export function typeProblems(entries) {
   const program = ts.createProgram(entries, OPTIONS)
-  const problems = ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
-    const place =
-      file && `${relative(root, file.fileName)}:${file.getLineAndCharacterOfPosition(start ?? 0).line + 1}`
-    return `${place}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
-  })
+  const problems = ts.getPreEmitDiagnostics(program).map(describe)
   for (const file of program.getSourceFiles()) {
     if (program.isSourceFileDefaultLibrary(file)) continue
     const manifest = manifestOf(dirname(file.fileName))
@@ -84,7 +107,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const entries = packages()
     .filter((each) => !each.private)
     .flatMap((each) => each.entries.map(({ types }) => types))
-  const problems = typeProblems(entries)
+  const compiler = process.argv[2]
+  const problems =
+    compiler === undefined ? typeProblems(entries) : ownTypeErrors(entries, (await import(compiler)).default)
   for (const problem of problems) console.error(problem)
   process.exitCode = problems.length > 0 ? 1 : 0
 }

@@ -27,6 +27,11 @@ const steps = [
   { name: 'api', command: ['node', 'scripts/api.mjs'], needs: ['build'] },
   { name: 'package', command: ['node', 'scripts/check-package.mjs'], needs: ['build'] },
   { name: 'published types', command: ['node', 'scripts/check-types.mjs'], needs: ['build'] },
+  {
+    name: 'published types, TypeScript 5.4',
+    command: ['node', 'scripts/check-types.mjs', 'typescript-5.4'],
+    needs: ['build'],
+  },
   { name: 'size', command: ['size-limit'], needs: ['build'] },
   { name: 'unused', command: ['knip'] },
   { name: 'folders', command: ['depcruise', 'packages', '--config', '.dependency-cruiser.mjs'] },

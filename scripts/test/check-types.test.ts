@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { typeProblems } from '../check-types.mjs'
+import { ownTypeErrors, typeProblems } from '../check-types.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -32,5 +32,18 @@ it('the check of published declarations finds undeclared packages and errors tha
   expect(typeProblems([undeclared, wrong, sound])).toEqual([
     expect.stringContaining("Cannot find name 'Missing'"),
     expect.stringContaining('imports zod, which careless does not declare'),
+  ])
+})
+
+it('the check with TypeScript 5.4 finds declarations that need a newer compiler', {
+  timeout: 300_000,
+}, async () => {
+  const generic = declarations({ name: 'generic' }, 'export declare const a: Uint8Array<ArrayBuffer>\n')
+  const plain = declarations({ name: 'plain' }, 'export declare const a: Uint8Array\n')
+  const name = 'typescript-5.4'
+  const { default: compiler } = await import(name)
+  expect(compiler.version).toMatch(/^5\.4\./)
+  expect(ownTypeErrors([generic, plain], compiler)).toEqual([
+    expect.stringContaining("Type 'Uint8Array' is not generic"),
   ])
 })
