@@ -1,20 +1,20 @@
 import { HoldfastError } from 'holdfast'
 
-/** A place in a text: both count from 1. */
+/** A position in a text. Line and column start at 1. */
 export interface TextPosition {
   readonly line: number
   readonly column: number
 }
 
-/** One thing that is wrong with a config, or worth knowing of it. */
+/** A problem of a config, or a warning about it. */
 export interface Problem extends Partial<TextPosition> {
-  /** The keys that lead there, with dots between them; the name of a variable where it came from the environment. */
+  /** The keys that lead to the value, separated by dots, or the name of the environment variable that set it. */
   readonly path: string
-  /** What it got, and what it takes. */
+  /** What was expected and what was found. */
   readonly message: string
 }
 
-/** A path in one string. Keys that hold dots or the like are put in brackets. */
+/** Formats a path as one string. Keys with dots and other special characters are put in brackets. */
 export function formatPath(path: readonly string[]): string {
   let result = ''
   for (const step of path) {
@@ -25,14 +25,17 @@ export function formatPath(path: readonly string[]): string {
   return result
 }
 
-/** So much of a value is looked at, of which much less is shown. */
+/** How many characters of a value are searched for credentials. Far fewer are shown. */
 const MAX_INSPECTED_CHARACTERS = 2000
 
-/** A value without its end, and without the url that was cut in two with it. */
+/** Truncates a value, and masks a url that the cut would divide. */
 const truncateBeforeUrl = (value: string): string =>
   value.slice(0, MAX_INSPECTED_CHARACTERS).replace(/:\/\/[^\s"'<>]*$/, '://***')
 
-/** What is secret goes first: half of it would not be known for what it is. */
+/**
+ * Quotes a value for a message. Credentials are removed before it is shortened, because half of one would not be
+ * recognised.
+ */
 function quoteValue(value: string): string {
   const redacted = withoutCredentials(
     value.length > MAX_INSPECTED_CHARACTERS ? truncateBeforeUrl(value) : value,
@@ -40,12 +43,12 @@ function quoteValue(value: string): string {
   return JSON.stringify(redacted.length > 60 ? `${redacted.slice(0, 60)}…` : redacted)
 }
 
-/** What a url may hold that opens something: credentials, whatever they are made of, and parameters. */
+/** The parts of a url that may be secret: credentials and query parameters. */
 const CREDENTIALS_PATTERN = /([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#@:"'<>]*:(?!\d{1,5}(?:[/?#]|$))[^\s"'<>]*@/gi
 const USER_PATTERN = /([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/?#"'<>]*@/gi
 const PARAMETERS_PATTERN = /([a-z][a-z\d+.-]{0,30}:\/\/[^\s?"'<>]*\?)[^\s"'<>]+/gi
 
-/** Takes the credentials out of urls. */
+/** Masks the credentials in urls. */
 const withoutCredentials = (value: string): string =>
   value.includes('://')
     ? value
@@ -54,14 +57,14 @@ const withoutCredentials = (value: string): string =>
         .replace(PARAMETERS_PATTERN, '$1***')
     : value
 
-/** A problem without the credentials of urls, wherever they were quoted from. */
+/** The problem with masked credentials in its path and message. */
 export const withoutSecrets = (problem: Problem): Problem => ({
   ...problem,
   path: withoutCredentials(problem.path),
   message: withoutCredentials(problem.message),
 })
 
-/** A value in a few characters, for messages. */
+/** Formats a value in a few characters, for messages. */
 export function formatValue(value: unknown): string {
   if (typeof value === 'string') return quoteValue(value)
   if (Array.isArray(value)) return 'a list'
@@ -70,7 +73,12 @@ export function formatValue(value: unknown): string {
   return typeof value === 'object' ? 'a mapping' : `a ${typeof value}`
 }
 
-/** A problem in one line: `holdfast.yaml:4:7 policies.fetch.max_attempts: got 0, takes a whole number from 1`. */
+/** Words a problem: what was expected and what was found. */
+export const describeMismatch = (expected: string, got: string): string => `expected ${expected}, got ${got}`
+
+/**
+ * Formats a problem as one line: `holdfast.yaml:4:7 policies.fetch.max_attempts: expected a whole number from 1, got 0`.
+ */
 export function lineOf({ path, line, column, message }: Problem, file: string | undefined): string {
   const location = line === undefined ? '' : `${file ?? 'config'}:${line}:${column} `
   return `${location}${path === '' ? '' : `${path}: `}${message}`
@@ -79,7 +87,7 @@ export function lineOf({ path, line, column, message }: Problem, file: string | 
 /** An error of the code CONFIG_INVALID. */
 export type ConfigInvalid = HoldfastError & { readonly problems: readonly Problem[] }
 
-/** One error that lists everything wrong: in its message, as lines in `details`, and as data in `problems`. */
+/** Creates an error that lists all problems: in its message, as lines in `details`, and as data in `problems`. */
 export function createConfigInvalid(
   subject: string,
   problems: readonly Problem[],

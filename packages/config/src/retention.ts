@@ -1,5 +1,5 @@
 import { DAY_MS } from '@holdfast/records'
-/** How long records are kept in the store where the file says nothing. */
+/** The default retention of records in the store. */
 export const RETENTION = {
   sessions: { maxAge: 7 * DAY_MS, maxEntries: 1_000_000 },
   events: { maxAge: 7 * DAY_MS, maxEntries: 1_000_000 },

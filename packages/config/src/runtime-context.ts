@@ -2,7 +2,7 @@ import type { AuditAction, EventType, RetryEvent } from '@holdfast/records'
 import type { Store } from '@holdfast/store'
 import type { Clock, Random } from 'holdfast'
 
-/** A logger of pino's shape: fields first, then the message. */
+/** A logger with the interface of pino: fields first, then the message. */
 export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -10,36 +10,39 @@ export interface Logger {
   error(fields: object, message: string): void
 }
 
-/** An event before it has an id, a time and a correlation id of its own. */
+/** An event without the fields that `emit` adds: id, time and schema. */
 export type EventInput = { eventType: EventType; component: RetryEvent['component'] } & Partial<
   Omit<RetryEvent, 'eventType' | 'component' | 'eventId' | 'timestamp' | 'schema'>
 >
 
-/** Who acted, and why. */
+/** The person or program that made a change, and the reason. */
 export interface Actor {
   by?: string | undefined
   reason?: string | undefined
 }
 
-/** What every part of the runtime is given. */
+/** The context that every part of the runtime gets. */
 export interface RuntimeContext {
   readonly clock: Clock
   readonly random: Random
   readonly logger: Logger
   readonly store: Store
-  /** Whether stack traces are shown. */
+  /** Whether stack traces are recorded. */
   isDebug(): boolean
-  /** A copy without secrets; anything that cannot be copied (circular, functions) becomes a word that says so. */
+  /**
+   * Returns a copy without secrets. A value that cannot be copied (circular, functions) is replaced by a string that says
+   * so.
+   */
   redact<T>(value: T): T
-  /** Records and tells of an event. */
+  /** Records an event and delivers it to listeners. */
   emit(event: EventInput): RetryEvent
-  /** Writes down who changed what. */
+  /** Writes an audit record of a change. */
   audit(
     actor: Actor | undefined,
     action: AuditAction,
     target: string,
     change?: { before?: unknown; after?: unknown },
   ): Promise<void>
-  /** One line on stderr: for what must be said though nothing may fail because of it. */
+  /** Writes one line to stderr, for failures that must be reported but must not fail a call. */
   warn(line: string): void
 }

@@ -55,7 +55,7 @@ test('a large text is checked in a worker, and comes to the same', async () => {
 test('what is wrong with a large text is told in the same way', async () => {
   const wrong = await checkText(`${LARGE}polices: {}\n`, options, () => entry)
   expect(wrong.problems).toEqual([
-    { path: 'polices', line: 1003, column: 1, message: 'is no key of the config (did you mean policies?)' },
+    { path: 'polices', line: 1003, column: 1, message: 'unknown key of the config (did you mean policies?)' },
   ])
 })
 

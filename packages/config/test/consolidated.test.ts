@@ -34,7 +34,7 @@ test('its eight mappings to policies that are not there are warnings, each with 
     path: 'subsystem_mappings.browser.state_operations.disk_full',
     line: 57,
     column: 18,
-    message: 'got "browser_disk_full", but there is no policy of that id; the default policy applies',
+    message: 'expected the id of a policy, got "browser_disk_full"; the default policy applies',
   })
 })
 

@@ -29,8 +29,8 @@ test('${VAR} reads the environment and takes the type of its place', () => {
 
 test('a variable that is not set, or no name, is a problem of its own', () => {
   expect(wrong('store: ${NOPE}\nserver: { host: "${not a name}" }')).toEqual([
-    'store: reads the variable NOPE, which is not set (set it, or write ${NOPE:-default})',
-    'server.host: got "${not a name}", takes ${NAME} or ${NAME:-default}',
+    'store: the variable NOPE is not set (set it, or write ${NOPE:-default})',
+    'server.host: expected ${NAME} or ${NAME:-default}, got "${not a name}"',
   ])
 })
 
@@ -69,11 +69,11 @@ test('a wrong value is told by the name of its variable, and a name that is near
   const env = { HOLDFAST_SERVER_PORT: 'eighty', HOLDFAST_SEVER_HOST: 'x' }
   const { problems, warnings } = check('', { env })
   expect(lines(problems)).toEqual([
-    'HOLDFAST_SERVER_PORT: got a value that it does not take, takes a port, 0 to 65535',
+    'HOLDFAST_SERVER_PORT: expected a port, 0 to 65535, got a value that is not shown',
   ])
   expect(problems[0]?.line).toBeUndefined()
   expect(lines(warnings)).toEqual([
-    'HOLDFAST_SEVER_HOST: is no variable of ours (did you mean HOLDFAST_SERVER_HOST?)',
+    'HOLDFAST_SEVER_HOST: unknown variable (did you mean HOLDFAST_SERVER_HOST?)',
   ])
 })
 
@@ -93,7 +93,7 @@ test('overrides of decorators come from the environment in capitals', () => {
     'Pg$Store/load/Timeout/value': '2s',
   })
   expect(lines(checkConfig('version: "1.1.0"', { env: { RETRY_MAXRETRIES: 'lots' } }).problems)[0]).toMatch(
-    /^RETRY_MAXRETRIES: got a value that it does not take, takes a whole number/,
+    /^RETRY_MAXRETRIES: expected a whole number/,
   )
 })
 

@@ -15,19 +15,19 @@ test.each([
     'nested too deeply',
   ],
   ['NUL', 'version: "1.1.0"\nstore: "mem\0ory"', 'U+0000'],
-  ['a tab that indents', 'version: "1.1.0"\npolicies:\n\ta: {}', 'a tab cannot indent'],
-  ['a key twice', 'version: "1.1.0"\nstore: memory\nstore: memory', '"store" is there twice'],
-  ['several documents', 'version: "1.1.0"\n---\nversion: "1.1.0"', 'several documents'],
-  ['an alias of nothing', 'version: *v', 'an alias of nothing'],
-  ['an unknown tag', 'version: !!js/function "1"', 'cannot be read as YAML'],
-  ['an end that is missing', 'version: "1.1.0', 'cannot be read as YAML'],
-  ['__proto__ as a section', 'version: "1.1.0"\n__proto__: { polluted: 1 }', 'is no key of the config'],
+  ['a tab that indents', 'version: "1.1.0"\npolicies:\n\ta: {}', 'got a tab'],
+  ['a key twice', 'version: "1.1.0"\nstore: memory\nstore: memory', 'got "store" twice'],
+  ['several documents', 'version: "1.1.0"\n---\nversion: "1.1.0"', 'expected one document, got several'],
+  ['an alias of nothing', 'version: *v', 'expected an alias of an existing anchor'],
+  ['an unknown tag', 'version: !!js/function "1"', 'not valid YAML'],
+  ['an end that is missing', 'version: "1.1.0', 'not valid YAML'],
+  ['__proto__ as a section', 'version: "1.1.0"\n__proto__: { polluted: 1 }', 'unknown key of the config'],
   [
     '__proto__ as a name',
     'version: "1.1.0"\npolicies: { __proto__: { max_attempts: 1 } }',
-    'cannot be a name',
+    'expected another name',
   ],
-  ['an alias within its anchor', 'version: "1.1.0"\noverrides: &o { "Retry/delay": *o }', 'holds itself'],
+  ['an alias within its anchor', 'version: "1.1.0"\noverrides: &o { "Retry/delay": *o }', 'circular references'],
 ])('%s is an error', (_name, text, message) => {
   expect(said(text)).toContain(message)
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
@@ -44,7 +44,7 @@ test('aliases that multiply are an error', () => {
             .join(', ')}]`
     return `${name}: &${name} ${held}`
   })
-  expect(said(bomb.join('\n'))).toContain('has aliases that stand for more than 100 parts')
+  expect(said(bomb.join('\n'))).toContain('expected aliases that expand to at most 100 nodes, got more')
 })
 
 test('a policy may be called like a property of every object', () => {
@@ -53,7 +53,7 @@ test('a policy may be called like a property of every object', () => {
   })
   expect(Object.entries(config?.policies ?? {})).toEqual([['constructor', { maxAttempts: 2 }]])
   expect(wrong('subsystem_mappings: { a: { b: { default: toString } } }').join()).toContain(
-    'no policy of that id',
+    'expected the id of a policy',
   )
 })
 

@@ -46,18 +46,18 @@ test('a policy that is wrong is refused with everything that is', () => {
   const config = resolved(BODY)
   const put = (given: unknown) => refused(() => putPolicy(config, {}, given)).details
   expect(put({ id: '', maxAttempts: 0, maxAtempts: 3, circuitBreaker: 'x', name: '${HOME}' })).toEqual([
-    'maxAtempts: is no key of a policy (did you mean maxAttempts?)',
-    'id: got "", takes a text that is not empty',
-    'maxAttempts: got 0, takes a whole number from 1, or Infinity',
-    'id: got "", takes the id of the policy',
+    'maxAtempts: unknown key of a policy (did you mean maxAttempts?)',
+    'id: expected a text that is not empty, got ""',
+    'maxAttempts: expected a whole number from 1, or Infinity, got 0',
+    'id: expected the id of the policy, got ""',
   ])
   expect(put({ id: 'a', maxDelay: 1000 })).toEqual([
-    'maxDelay: got 1000, takes at least baseDelay, which is 2000',
+    'maxDelay: expected at least baseDelay, which is 2000, got 1000',
   ])
   expect(put({ id: 'a', circuitBreaker: 'x' })).toEqual([
-    'circuitBreaker: got "x", but there is no breaker of that name',
+    'circuitBreaker: expected a name under circuit_breakers, got "x"',
   ])
-  expect(put(null)).toEqual(['got null, takes an object with an id'])
+  expect(put(null)).toEqual(['expected an object with an id, got null'])
 })
 
 test('a policy that is used cannot be deleted, nor one that is not there', () => {
@@ -150,7 +150,7 @@ test('every change is a version, newest first, with who, when and why', async ()
   expect(await history.rollback(0)).toEqual({})
   await expect(history.rollback(9)).rejects.toMatchObject({
     code: 'INVALID_OPTIONS',
-    details: ['version: got 9, takes 0, or 1 to 4'],
+    details: ['version: expected 0, or 1 to 4, got 9'],
   })
   await history.clear({ by: 'ann' })
   expect(await history.load()).toEqual({})

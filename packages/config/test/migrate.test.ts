@@ -64,7 +64,7 @@ test('a folder of old settings becomes policies by subsystem, operation and kind
     {
       file: 'settings/telemetry.yaml',
       path: 'telemetry.batch.delay',
-      message: '500 has no unit and was taken for milliseconds',
+      message: '500 has no unit and was read as milliseconds',
     },
   ])
   expect(report).toMatchObject({
@@ -156,10 +156,10 @@ test('what is not understood is told, never thrown', () => {
   expect(text).toContain('1.1.0')
   expect(report.integrity.ok).toBe(false)
   expect(report.problems.map(({ file, path, message }) => `${file} ${path}: ${message}`)).toEqual([
-    'a.yaml a.colour: is no setting that is known, and was left out',
-    expect.stringContaining('b.yaml : line 1: cannot be read as YAML'),
-    'c.yaml : got a list, takes a mapping of settings',
-    'undefined policies.a.max_attempts: in the result: got "lots", takes a whole number from 1, or .inf (Infinity in JSON)',
+    'a.yaml a.colour: unknown setting, which was ignored',
+    expect.stringContaining('b.yaml : line 1: not valid YAML'),
+    'c.yaml : expected a mapping of settings, got a list',
+    'undefined policies.a.max_attempts: in the result: expected a whole number from 1, or .inf (Infinity in JSON), got "lots"',
   ])
 })
 

@@ -37,9 +37,9 @@ test('an object is camelCase and milliseconds, or strings with a unit', () => {
 
 test('unknown keys are named with the nearest in the same spelling; the file spelling is unknown here', () => {
   expect(wrong({ policies: { a: { max_attempts: 3, jitterAmont: 1 } }, subsystem_mappings: {} })).toEqual([
-    'policies.a.max_attempts: is no key of policies.a (did you mean maxAttempts?)',
-    'policies.a.jitterAmont: is no key of policies.a (did you mean jitterAmount?)',
-    'subsystem_mappings: is no key of the config (did you mean subsystemMappings?)',
+    'policies.a.max_attempts: unknown key of policies.a (did you mean maxAttempts?)',
+    'policies.a.jitterAmont: unknown key of policies.a (did you mean jitterAmount?)',
+    'subsystem_mappings: unknown key of the config (did you mean subsystemMappings?)',
   ])
 })
 
@@ -51,8 +51,8 @@ test('a text that looks like a variable is what it is', () => {
 
 test('messages speak in milliseconds', () => {
   expect(wrong({ policies: { a: { baseDelay: '2s', maxDelay: 100, attemptTimeout: -1 } } })).toEqual([
-    "policies.a.attemptTimeout: got -1, takes a duration above 0, or Infinity for none, in milliseconds or as '500ms', '30s', '5m', '24h', '30d'",
-    'policies.a.maxDelay: got 100 ms, takes at least baseDelay, which is 2000 ms',
+    "policies.a.attemptTimeout: expected a duration above 0, or Infinity for none, in milliseconds or as '500ms', '30s', '5m', '24h', '30d', got -1",
+    'policies.a.maxDelay: expected at least baseDelay (2000 ms), got 100 ms',
   ])
 })
 

@@ -16,29 +16,29 @@ subsystem_mappings:
 `
   const error = refused(() => parseConfig(text, { file: 'holdfast.yaml', env: {} }))
   expect(error.details).toEqual([
-    'holdfast.yaml:2:1 polices: is no key of the config (did you mean policies?)',
-    'holdfast.yaml:5:19 policies.fetch.max_attempts: got 0, takes a whole number from 1, or .inf (Infinity in JSON)',
-    'holdfast.yaml:6:19 policies.fetch.backoff_type: got "exponentail", takes one of exponential, linear, fixed, immediate, fibonacci (did you mean exponential?)',
-    'holdfast.yaml:8:16 policies.fetch.max_delay: got 5 s, takes at least base_delay, which is 10 s',
-    'holdfast.yaml:10:32 subsystem_mappings.browser.state.timeout: got "fetc", but there is no policy of that id (did you mean fetch?); write "?name" where it may be missing',
+    'holdfast.yaml:2:1 polices: unknown key of the config (did you mean policies?)',
+    'holdfast.yaml:5:19 policies.fetch.max_attempts: expected a whole number from 1, or .inf (Infinity in JSON), got 0',
+    'holdfast.yaml:6:19 policies.fetch.backoff_type: expected one of exponential, linear, fixed, immediate, fibonacci, got "exponentail" (did you mean exponential?)',
+    'holdfast.yaml:8:16 policies.fetch.max_delay: expected at least base_delay (10 s), got 5 s',
+    'holdfast.yaml:10:32 subsystem_mappings.browser.state.timeout: expected the id of a policy, got "fetc" (did you mean fetch?); write "?name" where it may be missing',
   ])
   for (const line of error.details ?? []) expect(error.message).toContain(line)
   expect(error.problems[1]).toEqual({
     path: 'policies.fetch.max_attempts',
     line: 5,
     column: 19,
-    message: 'got 0, takes a whole number from 1, or .inf (Infinity in JSON)',
+    message: 'expected a whole number from 1, or .inf (Infinity in JSON), got 0',
   })
 })
 
 test.each([
-  ['', 'got null, takes a mapping with at least a version: version: "1.2.0"'],
-  ['5', 'got 5, takes a mapping'],
-  ['- a', 'got a list, takes a mapping'],
-  ['debug: true', 'is not there, takes a text such as "1.2.0"'],
-  ['version: 1.1', 'got 1.1, takes a text such as "1.2.0", in quotes'],
-  ['version: "2.0.0"', 'takes 1.0.x, 1.1.x or 1.2.x'],
-  ['version: "one"', 'takes a text such as "1.2.0"'],
+  ['', 'expected a mapping with at least a version: version: "1.2.0", got null'],
+  ['5', 'version: "1.2.0", got 5'],
+  ['- a', 'version: "1.2.0", got a list'],
+  ['debug: true', 'expected a text such as "1.2.0", in quotes, got nothing'],
+  ['version: 1.1', 'expected a text such as "1.2.0", in quotes, got 1.1'],
+  ['version: "2.0.0"', 'expected 1.0.x, 1.1.x or 1.2.x'],
+  ['version: "one"', 'expected a text such as "1.2.0"'],
 ])('%j is refused', (text, message) => {
   const { config, problems } = checkConfig(text, { env: {} })
   expect(config).toBeUndefined()
@@ -47,17 +47,17 @@ test.each([
 
 test('a newer minor version is read as 1.2 with a warning, and a section of 1.1 in a 1.0 file too', () => {
   expect(lines(checkConfig('version: "1.4.0"', { env: {} }).warnings)).toEqual([
-    'version: got "1.4.0", which is newer than 1.2; it is read as 1.2.0',
+    'version: expected 1.2 or older, got "1.4.0"; it is read as 1.2.0',
   ])
   const { config, warnings } = checkConfig('version: "1.0.3"\nstore: memory', { env: {} })
   expect(config?.store).toBe('memory')
-  expect(lines(warnings)).toEqual(['store: is a section of version 1.1.0; it is used all the same'])
+  expect(lines(warnings)).toEqual(['store: this section requires version 1.1.0; it is used anyway'])
 })
 
 test('an unknown key of a 1.0 file is an error that names the nearest one', () => {
   const { problems } = checkConfig('version: "1.0.0"\npolicies: { a: { max_attemps: 3 } }', { env: {} })
   expect(lines(problems)).toEqual([
-    'policies.a.max_attemps: is no key of policies.a (did you mean max_attempts?)',
+    'policies.a.max_attemps: unknown key of policies.a (did you mean max_attempts?)',
   ])
 })
 
@@ -67,38 +67,38 @@ test('"?name" may be missing', () => {
 
 test.each([
   ['policies: { a: { circuit_breaker: notio } }\ncircuit_breakers: { notion: {} }', '(did you mean notion?)'],
-  ['policies: { a: { id: b } }', 'takes its key, "a"'],
-  ['pools: { p: { policy: nope } }', 'no policy of that id'],
-  ['proxy: { pool: p }', 'no pool of that id'],
+  ['policies: { a: { id: b } }', 'expected its key, "a"'],
+  ['pools: { p: { policy: nope } }', 'expected the id of a policy'],
+  ['proxy: { pool: p }', 'expected the id of a pool'],
   [
     'pools: { p: { members: [{ id: a, url: "http://a" }, { id: a, url: "http://b" }] } }',
-    'another member has it',
+    'which is also the id of',
   ],
-  ['pools: { p: { members: [{ id: a }] } }', 'url: is not there, takes a url'],
-  ['circuit_breakers: { a: { slow_call_rate: 0.5 } }', 'goes together with slow_call_duration'],
-  ['circuit_breakers: { a: { max_timeout_duration: 1 } }', 'takes at least timeout_duration'],
-  ['circuit_breakers: { a: { failure_rate: 0.5, window_type: rolling } }', 'means window_type rate'],
-  ['store: redis://localhost', 'takes memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE'],
-  ['redact: { patterns: ["("] }', 'takes a regular expression'],
+  ['pools: { p: { members: [{ id: a }] } }', 'url: expected a url that begins'],
+  ['circuit_breakers: { a: { slow_call_rate: 0.5 } }', 'expected slow_call_duration beside it'],
+  ['circuit_breakers: { a: { max_timeout_duration: 1 } }', 'expected at least timeout_duration'],
+  ['circuit_breakers: { a: { failure_rate: 0.5, window_type: rolling } }', 'expected rate, because a rate is set'],
+  ['store: redis://localhost', 'expected memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE'],
+  ['redact: { patterns: ["("] }', 'expected a regular expression'],
   ['policies: { a: { retry_status_codes: [404] } }', '408, 425, 429 or a status from 500 to 599'],
-  ['policies: { a: { retryable_exceptions: ["not a name"] } }', "takes a name such as 'timeout'"],
+  ['policies: { a: { retryable_exceptions: ["not a name"] } }', "expected a name such as 'timeout'"],
   ['policies: { a: { base_delay: 5 minutes } }', "in seconds or as '500ms'"],
-  ['policies: { a: { base_delay: .inf } }', 'takes a duration of 0 or more'],
+  ['policies: { a: { base_delay: .inf } }', 'expected a duration of 0 or more'],
   ['policies: { a: { total_timeout: 0 } }', 'a duration above 0, or .inf'],
-  ['policies: 7', 'policies: got 7, takes a mapping'],
+  ['policies: 7', 'policies: expected a mapping, got 7'],
   [
     'global_defaults: { base_delay: 60 }',
-    'got 30 s by default, takes at least base_delay, which is 60 s by global_defaults',
+    'expected at least base_delay (60 s by global_defaults), got 30 s by default',
   ],
   [
     'global_defaults: { base_delay: 10 }\npolicies: { a: { max_delay: 5 } }',
-    'which is 10 s by global_defaults',
+    '(10 s by global_defaults)',
   ],
   ['overrides: { "Retry/maxRetris": 5 }', '(did you mean maxRetries?)'],
-  ['overrides: { "A/b/c/Retry/delay": 5 }', 'takes Class/method/Decorator/setting'],
-  ['overrides: { "A/Retri/delay": 5 }', '"Retri" is no decorator'],
-  ['overrides: { "A/b/Retry/delay": soon }', 'takes a duration of 0 or more'],
-  ['overrides: { "Retry/enabled": 1 }', 'takes true or false'],
+  ['overrides: { "A/b/c/Retry/delay": 5 }', 'expected Class/method/Decorator/setting'],
+  ['overrides: { "A/Retri/delay": 5 }', 'got "Retri"'],
+  ['overrides: { "A/b/Retry/delay": soon }', 'expected a duration of 0 or more'],
+  ['overrides: { "Retry/enabled": 1 }', 'expected true or false'],
 ])('%s', (body, message) => {
   expect(wrong(body).join('\n')).toContain(message)
 })
@@ -129,7 +129,7 @@ test('merge keys and anchors work', () => {
 })
 
 test('a text that is none is refused with the same code', () => {
-  expect(refused(() => parseConfig(undefined as never)).message).toContain('got nothing, takes a text')
+  expect(refused(() => parseConfig(undefined as never)).message).toContain('expected a string, got nothing')
 })
 
 test('what was read is frozen', () => {

@@ -35,14 +35,14 @@ test.each([
 test('what is so long that it is cut has no part of its credentials, and takes no time', () => {
   const long = `http://ann:${'hunter2'.repeat(100_000)}@host`
   expect(wrong(`pools: { p: { policy: "${long}" } }`)).toEqual([
-    'pools.p.policy: got "http://***", but there is no policy of that id',
+    'pools.p.policy: expected the id of a policy, got "http://***"',
   ])
   expect(wrong(`policies: { "${'://a:'.repeat(100_000)}": { max_attempts: 0 } }`)).toHaveLength(1)
 })
 
 test('a number that stands for something secret is not shown', () => {
   expect(wrong('proxy: { users: [{ name: ann, password: 12345678 }] }')).toEqual([
-    'proxy.users[0].password: got a value that is not shown, takes a text that is not empty',
+    'proxy.users[0].password: expected a text that is not empty, got a value that is not shown',
   ])
   expect(wrong('proxy: { users: [12345678] }').join()).not.toContain('12345678')
 })
@@ -53,8 +53,8 @@ test.each([
   ['short', 'hunter2', 'key 1: expected 32 bytes'],
   ['the second of two', `${KEY}, hunter2`, 'key 2: expected 32 bytes'],
   ['twice the same', `one:${KEY},one:${'b'.repeat(64)}`, 'two keys have the id one'],
-  ['nothing but blanks', '  ', 'there is no key in it'],
-  ['nothing but commas', ' , ', 'there is no key in it'],
+  ['nothing but blanks', '  ', 'got no key'],
+  ['nothing but commas', ' , ', 'got no key'],
 ])('a key of payloads that is %s is refused with its place, and not shown', (_, key, message) => {
   const { problems, config } = check(`dead_letters:\n  encryption_key: "${key}"`)
   expect(config).toBeUndefined()
@@ -85,7 +85,7 @@ test.each([
   )
   expect(problems).toMatchObject([{ path: 'pools.p.members[2].url', line: 7 }])
   expect(problems[0]?.message).toBe(
-    `has no id, so that its host ${JSON.stringify(id)} is its name, but another member has it: pools.p.members[0] (line 5); give each an id of its own`,
+    `expected a unique id, got ${JSON.stringify(id)} (its host, because it has no id), which is also the id of pools.p.members[0] (line 5)`,
   )
   expect(JSON.stringify(problems)).not.toContain('hunter2')
 })
@@ -98,7 +98,7 @@ test('two members with one id are told with both places', () => {
       path: 'pools.p.members[1].id',
       line: 6,
       column: 15,
-      message: 'got "a", but another member has it: pools.p.members[0] (line 5); give each an id of its own',
+      message: 'expected a unique id, got "a", which is also the id of pools.p.members[0] (line 5)',
     },
   ])
 })

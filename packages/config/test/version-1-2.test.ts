@@ -33,7 +33,7 @@ describe('a config file of version 1.2.0', () => {
     })
   })
 
-  it('takes the new keys from the environment', () => {
+  it('expected the new keys from the environment', () => {
     const env = { HOLDFAST_PROXY_CONNECT_PORTS: '443,8443', HOLDFAST_SERVER_MAX_CONNECTIONS: '7' }
     const { config } = check('version: "1.2.0"', env)
     expect(config?.proxy?.connectPorts).toEqual([443, 8443])
@@ -41,23 +41,23 @@ describe('a config file of version 1.2.0', () => {
   })
 
   it.each([
-    ['errors: { max_entries: 0 }', 'takes a whole number from 1'],
-    ['errors: { max_age: -1 }', 'takes a duration above 0'],
-    ['proxy: { connect_ports: [0] }', 'takes a port, 1 to 65535'],
-    ['proxy: { connect_ports: [70000] }', 'takes a port, 1 to 65535'],
-    ['proxy: { workers: 0 }', 'takes a whole number from 1 to 256'],
-    ['proxy: { max_header_size: 100 }', 'takes a whole number of bytes from 512 to 1048576'],
-    ['server: { header_timeout: 0 }', 'takes a duration above 0, up to 24h'],
-    ['server: { request_timeout: 2d }', 'takes a duration above 0, up to 24h'],
-    ['server: { idle_timeout: .inf }', 'takes a duration above 0, up to 24h'],
-    ['server: { max_connections: 1.5 }', 'takes a whole number from 1'],
+    ['errors: { max_entries: 0 }', 'expected a whole number from 1'],
+    ['errors: { max_age: -1 }', 'expected a duration above 0'],
+    ['proxy: { connect_ports: [0] }', 'expected a port, 1 to 65535'],
+    ['proxy: { connect_ports: [70000] }', 'expected a port, 1 to 65535'],
+    ['proxy: { workers: 0 }', 'expected a whole number from 1 to 256'],
+    ['proxy: { max_header_size: 100 }', 'expected a whole number of bytes from 512 to 1048576'],
+    ['server: { header_timeout: 0 }', 'expected a duration above 0, up to 24h'],
+    ['server: { request_timeout: 2d }', 'expected a duration above 0, up to 24h'],
+    ['server: { idle_timeout: .inf }', 'expected a duration above 0, up to 24h'],
+    ['server: { max_connections: 1.5 }', 'expected a whole number from 1'],
   ])('rejects %s', (text, message) => {
     expect(lines(check(`version: "1.2.0"\n${text}`).problems).join('\n')).toContain(message)
   })
 })
 
 describe('the keys of version 1.2.0 in an older file', () => {
-  const added = (kind: string) => `is a ${kind} of version 1.2.0; it is used all the same`
+  const added = (kind: string) => `this ${kind} requires version 1.2.0; it is used anyway`
   const keys = [
     `errors: ${added('section')}`,
     ...['connect_ports', 'workers', 'max_header_size'].map((name) => `proxy.${name}: ${added('key')}`),
@@ -77,7 +77,7 @@ describe('the keys of version 1.2.0 in an older file', () => {
     const { config, warnings } = check(`version: "1.0.0"${NEW_KEYS}`)
     expect(config?.errors?.maxEntries).toBe(5000)
     const sections = ['proxy', 'server'].map(
-      (name) => `${name}: is a section of version 1.1.0; it is used all the same`,
+      (name) => `${name}: this section requires version 1.1.0; it is used anyway`,
     )
     expect(lines(warnings).toSorted()).toEqual([...keys, ...sections].toSorted())
   })

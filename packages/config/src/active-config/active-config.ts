@@ -8,33 +8,36 @@ import type { Layer } from '../schema/layer.js'
 import { findPolicyConflicts, type PolicyConflict, throwPolicyConflicts } from './conflicts.js'
 import { type Difference, diffPolicies } from './hidden.js'
 
-/** What decides over calls: what was loaded, the changes on top of it, and the members that files of their own list. */
+/**
+ * The inputs of the configuration in force: the loaded config, the changes made through the API, and the members of member
+ * files.
+ */
 export interface ConfigInputs {
   readonly loaded: ValidConfig
-  /** The changes made through the API as they are stored, wire spelling. */
+  /** The stored changes made through the API, with the keys of the wire format. */
   readonly stored: Layer
   readonly fileMembers: FileMembers
 }
 
-/** The configuration in force. Another one is put in its place as a whole, or not at all. */
+/** The configuration in force. It is replaced completely or not at all. */
 export class ActiveConfig {
   private readonly runtime: RuntimeContext
   private readonly file: string | undefined
   private readonly apply: () => void
   private inputs: ConfigInputs
-  /** The same with every policy filled in. */
+  /** The configuration with resolved policies. */
   resolved: ResolvedConfig
-  /** What does not go with the file of changes through the API: what was changed of those policies is left out. */
+  /** The conflicts between the file and changes made through the API. The changes of these policies are ignored. */
   private ignoredOverrides: readonly PolicyConflict[] = []
-  /** Whether the ready policies stand in for a file that could not be loaded. */
+  /** Whether the built-in policies replace a file that could not be loaded. */
   usesBuiltInPolicies: boolean
-  /** Whether anything was put in force: what it begins with is no change. */
+  /** Whether a configuration was applied before. The first one is not a change. */
   private isApplied = false
-  /** When policies became what they are, as far as that is known. */
+  /** When policies were last changed, as far as that is known. */
   private readonly changedAtByPolicy = new Map<string, Date>()
   private readonly startedAt: Date
 
-  /** `apply` hands it to those who go by it, and throws where they cannot. */
+  /** `apply` passes the configuration to the parts that use it, and throws where they cannot use it. */
   constructor(runtime: RuntimeContext, { checked, file, loadError }: ConfigSource, apply: () => void) {
     this.runtime = runtime
     this.file = file
@@ -49,34 +52,36 @@ export class ActiveConfig {
     return this.inputs.loaded
   }
 
-  /** The changes made through the API as they are stored. */
+  /** The stored changes made through the API. */
   get stored(): Layer {
     return this.inputs.stored
   }
 
-  /** Those of them that are in force. */
+  /** The changes that are in force. */
   get layer(): Layer {
     return this.resolved.layer
   }
 
-  /** Whether it is not what the file and the changes say. */
+  /** Whether it differs from the file and the changes. */
   get degraded(): boolean {
     return this.usesBuiltInPolicies || this.ignoredOverrides.length > 0
   }
 
-  /** What changes through the API are left out, by policy: a sentence each. */
+  /** A note for each policy whose changes through the API are ignored. */
   get ignoredOverrideNotes(): ReadonlyMap<string, string> {
     const notes = new Map<string, string>()
     for (const { policyId, path, message } of this.ignoredOverrides) {
       const previousNote = notes.get(policyId)
       const reason = `${path}: ${message}`
-      const note = `policies.${policyId}: what was changed through the API does not go with the config and is left out: ${reason}`
+      const note = `policies.${policyId}: the changes made through the API conflict with the config and are ignored: ${reason}`
       notes.set(policyId, previousNote === undefined ? note : `${previousNote}; ${reason}`)
     }
     return notes
   }
 
-  /** Whether changes through the API could be in force. @throws CONFIG_INVALID where they do not go with the file, and did before */
+  /**
+   * Checks whether changes could be applied. @throws CONFIG_INVALID where they conflict with the file and did not before
+   */
   checkLayer(stored: Layer): void {
     const fresh = this.newConflicts(findPolicyConflicts(this.resolve(this.loaded, stored)))
     if (fresh.length > 0) throwPolicyConflicts(fresh)
@@ -92,9 +97,9 @@ export class ActiveConfig {
   }
 
   /**
-   * Puts something else in force, and tells what it changed. Where that cannot be it throws, and what was in force stays so.
-   * `onContradiction` is told of changes through the API that do not go with the file, and did before; where it does not
-   * throw, they are left out until they do.
+   * Replaces the configuration and returns the differences. Where that fails it throws, and the previous configuration
+   * stays in force. `onContradiction` receives changes through the API that newly conflict with the file; if it does not
+   * throw, they are ignored until the conflict is resolved.
    */
   replace(
     next: Partial<ConfigInputs>,
@@ -125,7 +130,7 @@ export class ActiveConfig {
     return changes
   }
 
-  /** Adds what is worth knowing about it. */
+  /** Adds warnings. */
   addWarnings(warnings: ValidConfig['warnings']): void {
     const { loaded } = this
     this.inputs = { ...this.inputs, loaded: { ...loaded, warnings: [...loaded.warnings, ...warnings] } }
@@ -138,12 +143,12 @@ export class ActiveConfig {
     throw new HoldfastError('POLICY_NOT_FOUND', `there is no policy ${JSON.stringify(id)}`)
   }
 
-  /** Notes that a policy was changed now. */
+  /** Records that a policy was changed now. */
   markChanged(policyId: string): void {
     this.changedAtByPolicy.set(policyId, new Date(this.runtime.clock.wall()))
   }
 
-  /** When a policy became what it is; `stored` is asked where nothing has changed since this began. */
+  /** When a policy was last changed; `stored` is called if it has not changed since the process started. */
   async changedAt(policyId: string, stored: () => Promise<Date | undefined>): Promise<Date> {
     const known = this.changedAtByPolicy.get(policyId) ?? (await stored()) ?? this.startedAt
     this.changedAtByPolicy.set(policyId, known)

@@ -3,12 +3,12 @@ import { createConfigInvalid, type Problem } from '../problem.js'
 import type { ResolvedConfig } from '../resolve/resolve-config.js'
 import { findFieldConflicts } from '../resolve/resolve-policy.js'
 
-/** Something in a policy, file and changes together, that cannot be. */
+/** A conflict in a policy, between the file and the changes made through the API. */
 export interface PolicyConflict extends Problem {
   readonly policyId: string
 }
 
-/** What in the policies cannot be: fields that contradict each other, breakers that are not there. */
+/** Finds conflicts in policies: contradicting fields, and breakers that do not exist. */
 export function findPolicyConflicts({ policies, config }: ResolvedConfig): PolicyConflict[] {
   const conflicts: PolicyConflict[] = []
   for (const [policyId, resolved] of policies) {

@@ -9,17 +9,17 @@ import type { Config } from '../schema/schema.js'
 export interface HiddenValue {
   readonly policyId: string
   readonly field: string
-  /** What holds, and what the config says. */
+  /** The value in force, and the value of the config. */
   readonly value: unknown
   readonly below: unknown
-  /** Where the config says it, where that is known. */
+  /** The location in the config, if it is known. */
   readonly where?: string
 }
 
 const isSameValue = (a: unknown, b: unknown): boolean =>
   a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b))
 
-/** The values that somebody wrote in the config, and that the layer of the API's changes hides. */
+/** The values of the config that changes made through the API hide. */
 export function hiddenValues({
   policies,
   layer,
@@ -49,10 +49,10 @@ export function hiddenValues({
 
 const fieldValue = (policy: RetryPolicy, field: string): unknown => policy[field as keyof RetryPolicy] ?? null
 
-/** A policy that the layer deleted hides nothing of its own. */
+/** A deleted policy has no fields, so it hides no single values. */
 const DELETED_POLICY = { policy: {} as RetryPolicy, origins: {} } satisfies ResolvedPolicy
 
-/** The values that a reload changed, and that change nothing because the layer hides them. */
+/** The values that a reload changed without effect, because changes made through the API hide them. */
 export function hiddenByReload(
   before: PolicySource,
   after: Pick<ResolvedConfig, 'policies' | 'config' | 'places' | 'layer'>,
@@ -63,7 +63,7 @@ export function hiddenByReload(
   })
 }
 
-/** One field of a policy before and after. */
+/** A policy field before and after a change. */
 export interface Difference {
   readonly policyId: string
   readonly field: string
@@ -71,7 +71,7 @@ export interface Difference {
   readonly after: unknown
 }
 
-/** What differs between the policies of two configs, or of one under two layers. */
+/** The differences between the policies of two configs, or of one config with two layers. */
 export function diffPolicies(
   before: ReadonlyMap<string, ResolvedPolicy>,
   after: ReadonlyMap<string, ResolvedPolicy>,
@@ -87,7 +87,7 @@ export function diffPolicies(
   return found
 }
 
-/** A difference in the wire's spelling, as records keep it. */
+/** The wire form of a difference, for records. */
 export function toWireDifference({ policyId, field, before, after }: Difference): object {
   const name = snakeKey(field)
   const wire = (value: unknown): unknown =>
@@ -96,7 +96,7 @@ export function toWireDifference({ policyId, field, before, after }: Difference)
   return { policy_id: policyId, field: name, before: wire(before), after: wire(after) }
 }
 
-/** What a reload changed of members whose changes through the API hide it, a sentence each. */
+/** Notes about members that a reload changed without effect, because changes made through the API hide them. */
 export function hiddenMembers(before: Config, after: Config, { pools = {} }: Layer): string[] {
   const notes: string[] = []
   for (const [pool, { members = {} }] of Object.entries(pools))

@@ -4,6 +4,7 @@ import { applyEnvironment } from '../environment/environment.js'
 import { createInterpolate, type Environment } from '../environment/interpolate.js'
 import {
   createConfigInvalid,
+  describeMismatch,
   formatPath,
   formatValue,
   type Problem,
@@ -20,26 +21,26 @@ import { parseText } from '../text/document.js'
 import { CURRENT_VERSION } from '../version.js'
 import { normalize } from './normalize.js'
 
-/** What checking a config came to. */
+/** The result of checking a config. */
 export interface Checked {
-  /** What it says; absent where something is wrong. */
+  /** The config; absent where there are problems. */
   readonly config?: Config
-  /** Everything that is wrong. */
+  /** All problems. */
   readonly problems: readonly Problem[]
-  /** What is not wrong, but worth knowing. */
+  /** Warnings, which do not make the config invalid. */
   readonly warnings: readonly Problem[]
   readonly places: SourceLocations
   /** The variables of the environment that can be overrides. */
   readonly overrideVariables?: Environment
 }
 
-/** How a text is read. */
+/** The options of `parseConfig`. */
 export interface ParseOptions {
-  /** What the text is called in messages. @defaultValue 'config' */
+  /** The name of the text in messages. @defaultValue 'config' */
   file?: string | undefined
-  /** Where `${VAR}` and `HOLDFAST_…` are looked up. @defaultValue the environment of the process */
+  /** The variables for `${VAR}` and `HOLDFAST_…`. @defaultValue the environment of the process */
   env?: Environment | undefined
-  /** `json` takes JSON alone; `yaml` takes YAML 1.2, of which JSON is a part. @defaultValue 'yaml' */
+  /** `json` accepts only JSON; `yaml` accepts YAML 1.2, which includes JSON. @defaultValue 'yaml' */
   format?: 'yaml' | 'json' | undefined
 }
 
@@ -56,15 +57,13 @@ interface CheckInput {
   locate?(path: readonly string[], at?: 'key' | 'value'): TextPosition
 }
 
-/**
- * Reads a config's text and tells everything that is wrong with it, and what is worth knowing. It throws nothing.
- */
+/** Checks the text of a config and returns all problems and warnings. Never throws. */
 export function checkConfig(text: string, options: ParseOptions = {}): Checked {
   const { env = process.env, format = 'yaml' } = options
   const file = options.file ?? 'config'
   if (typeof text !== 'string')
     return {
-      problems: [{ path: '', message: `got ${formatValue(text)}, takes a text` }],
+      problems: [{ path: '', message: describeMismatch('a string', formatValue(text)) }],
       warnings: [],
       places: {},
     }
@@ -76,7 +75,11 @@ export function checkConfig(text: string, options: ParseOptions = {}): Checked {
       places: {},
     }
   if (format === 'json' && !isJson(text))
-    return { problems: [{ path: '', line: 1, column: 1, message: 'is no JSON' }], warnings: [], places: {} }
+    return {
+      problems: [{ path: '', line: 1, column: 1, message: 'not valid JSON' }],
+      warnings: [],
+      places: {},
+    }
   return checkInput({ ...source, spelling: 'wire', file }, env)
 }
 
@@ -89,7 +92,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Checks a config that is an object of TypeScript's: camelCase, milliseconds. */
+/** Checks a config object with camelCase keys and milliseconds. */
 export function checkObject(value: unknown, env: Environment = process.env): Checked {
   const withVersion =
     isMapping(value) && value.version === undefined ? { ...value, version: CURRENT_VERSION } : value
@@ -105,7 +108,7 @@ function checkInput(source: CheckInput, env: Environment): Checked {
   const problems: Problem[] = []
   const warnings: Problem[] = []
   const { spelling, locate } = source
-  /** Places whose value came from a variable, and variables that gave a value, by path in the source's and the wire's spelling. */
+  /** The source paths whose value came from a variable, and the variables by wire path. */
   const fromEnv = new Set<string>()
   const variables = new Map<string, string>()
 
@@ -122,14 +125,14 @@ function checkInput(source: CheckInput, env: Environment): Checked {
     const expected =
       spelling === 'code' ? 'an object' : `a mapping with at least a version: version: "${CURRENT_VERSION}"`
     return {
-      problems: [addProblem([], `got ${formatValue(source.value)}, takes ${expected}`)],
+      problems: [addProblem([], describeMismatch(expected, formatValue(source.value)))],
       warnings,
       places: {},
     }
   }
   const wire = normalize(configSchema, source.value, [], {
     spelling,
-    // Code has its own ways to read the environment, and texts of its own that may look like a variable.
+    // Variables are not replaced in objects: code can read the environment itself, and its strings may look like variables.
     interpolate:
       spelling === 'code'
         ? (_schema, value) => value
@@ -146,8 +149,8 @@ function checkInput(source: CheckInput, env: Environment): Checked {
   )
   for (const { variable, path } of input) variables.set(locationKey(...path), variable)
 
-  /** A problem at a path of the wire. */
-  const tell = (path: readonly string[], message: string, position?: 'key' | 'value'): Problem => {
+  /** Creates a problem at a wire path. */
+  const problemAt = (path: readonly string[], message: string, position?: 'key' | 'value'): Problem => {
     const [first = ''] = path
     if (path.length === 1 && childOf(configSchema, first) === undefined) return { path: first, message }
     for (let end = path.length; end > 0; end--) {
@@ -156,18 +159,18 @@ function checkInput(source: CheckInput, env: Environment): Checked {
     }
     return addProblem(walkPath(configSchema, path, spelling).path, message, position)
   }
-  /** What stands at a path of the wire, for a message: never what a variable held, and no secret. */
+  /** Formats the value at a wire path for a message, without values of variables and without secrets. */
   const formatValueAt = (path: readonly string[]): string => {
     const { path: own, schema } = walkPath(configSchema, path, spelling)
-    if (variables.has(locationKey(...path))) return 'a value that it does not take'
+    if (variables.has(locationKey(...path))) return 'a value that is not shown'
     const written = own.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], source.value)
     if (fromEnv.has(locationKey(...own))) return `${formatValue(written)} (whose value is not shown)`
     if (!mayHoldSecret(schema)) return formatValue(written)
-    if (typeof written === 'string') return 'a text that is not shown'
+    if (typeof written === 'string') return 'a string that is not shown'
     return typeof written === 'number' ? 'a value that is not shown' : formatValue(written)
   }
   const whereOf = (path: readonly string[]): string => {
-    const { path: named, line } = tell(path, '')
+    const { path: named, line } = problemAt(path, '')
     return line === undefined ? named : `${named} (line ${line})`
   }
 
@@ -178,18 +181,13 @@ function checkInput(source: CheckInput, env: Environment): Checked {
       schema,
       path.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], wire),
     )
-    problems.push(
-      tell(
-        path,
-        `${got === 'nothing' ? 'is not there' : `got ${got}`}, takes ${expectedValue(schema, spelling)}${hint}`,
-      ),
-    )
+    problems.push(problemAt(path, `${describeMismatch(expectedValue(schema, spelling), got)}${hint}`))
   })
   if (config !== undefined) {
     checkRules(
       { config, spelling, formatValueAt, formatLocation: whereOf, variables: new Set(variables.keys()), env },
-      (path, message, position) => problems.push(tell(path, message, position)),
-      (path, message, position) => warnings.push(tell(path, message, position)),
+      (path, message, position) => problems.push(problemAt(path, message, position)),
+      (path, message, position) => warnings.push(problemAt(path, message, position)),
     )
   }
   const sorted = sortProblems(problems)
@@ -203,13 +201,13 @@ function checkInput(source: CheckInput, env: Environment): Checked {
   }
 }
 
-/** The word that was meant, where a place takes one of a few. */
+/** A hint with the most similar value of an enum. */
 function suggestionFor(schema: z.core.$ZodType, value: unknown): string {
   const suggestion = typeof value === 'string' ? suggest(value, enumValues(schema)) : undefined
   return suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`
 }
 
-/** In the order of the text, each once. */
+/** Sorts problems by their position and removes duplicates. */
 function sortProblems(problems: readonly Problem[]): Problem[] {
   const unique = new Map(problems.map(withoutSecrets).map((problem) => [JSON.stringify(problem), problem]))
   return [...unique.values()].sort(
@@ -218,8 +216,8 @@ function sortProblems(problems: readonly Problem[]): Problem[] {
 }
 
 /**
- * The config of a wire form. What is wrong is told by its path and taken out, so that the rules between values can be
- * checked on all the rest.
+ * Decodes a wire config. Invalid values are reported and removed, so that the rules between values can be checked for all
+ * others.
  */
 function decodeConfig(wire: Mapping, onProblem: (path: readonly string[]) => void): Config | undefined {
   for (let round = 0; round < MAX_DECODE_ROUNDS; round++) {
@@ -227,7 +225,7 @@ function decodeConfig(wire: Mapping, onProblem: (path: readonly string[]) => voi
     if (result.success) return result.data
     for (const issue of result.error.issues) {
       const path = issue.path.map(String)
-      // What is missing from the second round on was taken out in the first.
+      // A value that is missing from the second round on was removed in the first.
       if (round === 0) onProblem(path)
       removeAt(wire, path)
     }
@@ -235,7 +233,7 @@ function decodeConfig(wire: Mapping, onProblem: (path: readonly string[]) => voi
   return undefined
 }
 
-/** Taking out a part may leave a whole that lacks it, some levels deep. */
+/** Removing a value may make its parent invalid, several levels up. */
 const MAX_DECODE_ROUNDS = 6
 
 function removeAt(wire: Mapping, path: readonly string[]): void {
@@ -243,10 +241,10 @@ function removeAt(wire: Mapping, path: readonly string[]): void {
   if (last === undefined) return
   const above = path.slice(0, -1)
   const parent = above.reduce<unknown>((value, step) => (Object(value) as Mapping)[step], wire)
-  // What lacks a part, and a list with a bad entry, goes as a whole.
+  // A mapping that lacks a required key, and a list with an invalid entry, are removed completely.
   if (Array.isArray(parent) || (isMapping(parent) && !Object.hasOwn(parent, last))) removeAt(wire, above)
   else if (isMapping(parent)) {
-    // A policy that is no mapping is there all the same for whoever names it.
+    // An invalid policy stays as an empty one, so that references to it are not reported too.
     if (path.length === 2 && kindOf(walkPath(configSchema, path, 'wire').schema) === 'object')
       parent[last] = {}
     else delete parent[last]
@@ -280,11 +278,11 @@ function sourceLocationsOf(
 }
 
 /**
- * Reads the text of a config file, YAML 1.2 or JSON, and gives what it says in TypeScript's spelling: camelCase, and
- * durations in milliseconds. `${VAR}` reads the environment, `${VAR:-default}` has a value for where it is not set, and
- * variables such as `HOLDFAST_SERVER_PORT` replace single values. What the text leaves out is left out.
+ * Parses the text of a config file, YAML 1.2 or JSON, and returns it with camelCase keys and milliseconds. `${VAR}` reads
+ * the environment, `${VAR:-default}` has a default, and variables such as `HOLDFAST_SERVER_PORT` replace single values.
+ * Absent keys stay absent.
  *
- * @throws CONFIG_INVALID that lists everything wrong, each with line, column, what it got and what it takes; the same is
+ * @throws CONFIG_INVALID that lists all problems, each with line, column and the expected and actual value; the same is
  * in `details` as lines and in `problems` as data
  *
  * @example
@@ -303,7 +301,7 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
   return config
 }
 
-/** Reads a config that is an object: camelCase, durations in milliseconds or as `'30s'`. @throws CONFIG_INVALID */
+/** Parses a config object: camelCase keys, durations in milliseconds or as `'30s'`. @throws CONFIG_INVALID */
 export function parseConfigObject(value: unknown, env: Environment = process.env): Config {
   const { config, problems } = checkObject(value, env)
   if (config === undefined) throw createConfigInvalid('the config', problems)

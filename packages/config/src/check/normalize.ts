@@ -14,13 +14,13 @@ import {
   unwrap,
 } from '../schema/walk.js'
 
-/** What preparing a value needs, and where it tells what it found. */
+/** The inputs and callbacks of `normalize`. */
 export interface NormalizeContext {
   readonly spelling: KeyStyle
-  /** What the whole is called. @defaultValue the config */
+  /** The name of the root value in messages. @defaultValue the config */
   readonly rootName?: string
   readonly interpolate: Interpolate
-  /** Tells of a problem at a path in the source's spelling. */
+  /** Reports a problem at a path in the spelling of the source. */
   onProblem(path: readonly string[], message: string, at: 'key' | 'value'): void
 }
 
@@ -28,8 +28,8 @@ const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Brings what was written to the wire's spelling: keys of code to those of files, milliseconds to seconds, variables to
- * their values, empty sections to empty mappings. Keys that the schema does not know are told of and left out.
+ * Converts a value to its wire form: keys to snake_case, milliseconds to seconds, variables to their values, empty sections
+ * to empty mappings. Unknown keys are reported and removed.
  */
 export function normalize(
   schema: z.core.$ZodType,
@@ -74,18 +74,18 @@ function normalizeObject(
       const suggestion = suggest(key, known.keys())
       const hint =
         suggestion === undefined
-          ? `, takes ${formatKeys([...known.keys()])}`
+          ? `; expected ${formatKeys([...known.keys()])}`
           : ` (did you mean ${suggestion}?)`
       context.onProblem(
         [...path, key],
-        `is no key of ${path.length === 0 ? (context.rootName ?? 'the config') : formatPath(path)}${hint}`,
+        `unknown key of ${path.length === 0 ? (context.rootName ?? 'the config') : formatPath(path)}${hint}`,
         'key',
       )
       continue
     }
     const child = childOf(schema, wire) as z.core.$ZodType
     const normalized = normalize(child, childValue, [...path, key], context)
-    // A section that is there and empty says nothing; anything else that is null must be allowed to be.
+    // An empty section becomes an empty mapping; any other null must be allowed by the schema.
     if (normalized !== undefined) result[wire] = normalized
   }
   return result
@@ -112,16 +112,16 @@ function normalizeRecord(
   return result
 }
 
-/** Names are used as keys of objects, where one means something else, and an empty one says nothing. */
+/** Rejects names that are empty, or that have a special meaning as object keys. */
 function isValidName(key: string, path: readonly string[], context: NormalizeContext): boolean {
   if (key !== '__proto__' && key.trim() !== '') return true
-  context.onProblem(path, `${JSON.stringify(key)} cannot be a name, takes another`, 'key')
+  context.onProblem(path, `expected another name, got ${JSON.stringify(key)}`, 'key')
   return false
 }
 
 const keyCache = new WeakMap<object, Map<string, string>>()
 
-/** The keys of an object as they are spelled in the source, each with that of the wire. */
+/** The keys of an object in the spelling of the source, each with its wire key. */
 function wireKeys(schema: z.core.$ZodType, spelling: KeyStyle): Map<string, string> {
   const shape = shapeOf(schema)
   if (spelling === 'wire') {
@@ -135,7 +135,7 @@ function wireKeys(schema: z.core.$ZodType, spelling: KeyStyle): Map<string, stri
   return new Map(Object.keys(shape).map((key) => [formatKeyAs(key, spelling), key]))
 }
 
-/** A copy of a value that no schema describes, variables replaced. What holds itself is told of. */
+/** Copies a value without a schema and replaces its variables. A circular reference is reported. */
 function copyUnknown(
   value: unknown,
   path: readonly string[],
@@ -145,7 +145,7 @@ function copyUnknown(
   if (typeof value === 'string') return context.interpolate(undefined, value, path)
   if (typeof value !== 'object' || value === null) return value
   if (ancestors.has(value)) {
-    context.onProblem(path, 'holds itself, takes a value that does not', 'value')
+    context.onProblem(path, 'expected a value without circular references', 'value')
     return undefined
   }
   ancestors.add(value)

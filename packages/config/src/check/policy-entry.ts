@@ -1,19 +1,19 @@
-import { formatPath, formatValue, type Problem } from '../problem.js'
+import { describeMismatch, formatPath, formatValue, type Problem } from '../problem.js'
 import { policyEntrySchema } from '../schema/policy.js'
 import { type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
 import { expectedValue, type KeyStyle, walkPath } from '../schema/walk.js'
 import { normalize } from './normalize.js'
 
-/** Fields that records carry and configs do not. */
+/** Fields of records that configs do not have. */
 const RECORD_ONLY_FIELDS = new Set(['schema'])
 
-/** Some fields of a policy that came from outside, each checked by itself. What is wrong is added to `problems`. */
+/** Checks the fields of a policy that does not come from the file. Problems are added to `problems`. */
 export function parsePolicyEntry(input: object, spelling: KeyStyle, problems: Problem[]): PolicyEntry {
   const fields = Object.fromEntries(Object.entries(input).filter(([key]) => !RECORD_ONLY_FIELDS.has(key)))
   const wire = normalize(policyEntrySchema, fields, [], {
     spelling,
     rootName: 'a policy',
-    // Variables are the file's: a policy from outside must not read the environment.
+    // Only the file may use variables: a policy from outside must not read the environment.
     interpolate: (_schema, value) => value,
     onProblem: (path, message) => problems.push({ path: formatPath(path), message }),
   })
@@ -27,7 +27,7 @@ export function parsePolicyEntry(input: object, spelling: KeyStyle, problems: Pr
     )
     problems.push({
       path: formatPath(path),
-      message: `got ${formatValue(written)}, takes ${expectedValue(schema, spelling)}`,
+      message: describeMismatch(expectedValue(schema, spelling), formatValue(written)),
     })
   }
   return {}

@@ -7,16 +7,16 @@ import { type Environment, parseForSchema } from './interpolate.js'
 
 const VARIABLE_PREFIX = 'HOLDFAST_'
 
-/** A name as the environment writes it: capitals, and `_` for all that is no letter or digit. */
+/** The form of a name in environment variables: upper case, with `_` for everything but letters and digits. */
 export const variableName = (name: string): string => name.replace(/[^a-z0-9]/gi, '_').toUpperCase()
 
-/** Whether the path of a problem is the name of a variable, whoever it is meant for. */
+/** Whether the path of a problem is the name of an environment variable. */
 export const isVariableName = (path: string): boolean => path.startsWith(VARIABLE_PREFIX)
 
-/** A value of the config that the environment gives. */
+/** A config value that an environment variable sets. */
 export interface EnvironmentValue {
   readonly variable: string
-  /** Where it goes, in the wire's spelling. */
+  /** The wire path of the value. */
   readonly path: readonly string[]
 }
 
@@ -25,7 +25,7 @@ type Mapping = Record<string, unknown>
 const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The names that may stand under a place: the keys of an object, or those that a record has. */
+/** The possible names below a value: the keys of an object schema, or the existing keys of a record. */
 function keysAt(schema: z.core.$ZodType, value: unknown, path: readonly string[]): string[] {
   if (kindOf(schema) === 'object') return Object.keys(shapeOf(schema))
   if (kindOf(schema) !== 'record') return []
@@ -35,7 +35,7 @@ function keysAt(schema: z.core.$ZodType, value: unknown, path: readonly string[]
     : own
 }
 
-/** The path that the rest of a variable's name leads to. The longest names are tried first. */
+/** The path that the remaining part of a variable's name denotes. Longer names are tried first. */
 function pathOfVariable(
   schema: z.core.$ZodType,
   value: unknown,
@@ -58,8 +58,8 @@ function pathOfVariable(
 }
 
 /**
- * Puts the values of variables such as `HOLDFAST_SERVER_PORT` in place, changing `wire`, and tells which. A variable that
- * is nearly one of ours, or that names what is not there, goes to `onUnread`; all others are somebody else's.
+ * Applies variables such as `HOLDFAST_SERVER_PORT` to `wire`, and returns the applied values. A variable with a probable
+ * typo, or one that names an unknown entry, is passed to `onUnread`; all other variables belong to other programs.
  */
 export function applyEnvironment(
   schema: z.core.$ZodType,
@@ -79,7 +79,7 @@ export function applyEnvironment(
       const why =
         suggestion === undefined
           ? unknownNameReason(schema, wire, variable)
-          : `is no variable of ours (did you mean ${suggestion}?)`
+          : `unknown variable (did you mean ${suggestion}?)`
       if (why !== undefined) onUnread(variable, why)
       continue
     }
@@ -88,10 +88,10 @@ export function applyEnvironment(
   return values
 }
 
-/** So many names are told at most. */
+/** How many names a message lists. */
 const MAX_NAMES_SHOWN = 8
 
-/** Why a variable such as `HOLDFAST_POLICIES_NAME_…` gives no value: nothing under that section has the name. */
+/** Describes why a variable such as `HOLDFAST_POLICIES_NAME_…` has no effect: the section has no such name. */
 function unknownNameReason(schema: z.core.$ZodType, wire: Mapping, variable: string): string | undefined {
   for (const section of keysAt(schema, wire, [])) {
     const record = childOf(schema, section)
@@ -101,15 +101,15 @@ function unknownNameReason(schema: z.core.$ZodType, wire: Mapping, variable: str
     if (!of || !variable.startsWith(`${VARIABLE_PREFIX}${variableName(section)}_`)) continue
     const names = keysAt(record, wire[section], [section])
     const more = names.length > MAX_NAMES_SHOWN ? ` and ${names.length - MAX_NAMES_SHOWN} more` : ''
-    return `names nothing under ${section}; there are: ${names.slice(0, MAX_NAMES_SHOWN).join(', ') || 'none'}${more}`
+    return `expected a name under ${section}, which has: ${names.slice(0, MAX_NAMES_SHOWN).join(', ') || 'none'}${more}`
   }
   return undefined
 }
 
-/** So many letters may be wrong in the name of a variable that is meant for one of ours. */
+/** How many letters of a variable's name can be wrong. */
 const MAX_TYPOS = 2
 
-/** The name that is most like another, where one is like it at all. There may be tens of thousands to look at. */
+/** The most similar name, if one is similar enough. There may be tens of thousands of candidates. */
 function closestName(variable: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = MAX_TYPOS + 1
@@ -121,7 +121,7 @@ function closestName(variable: string, known: readonly string[]): string | undef
   return best
 }
 
-/** The variables that there could be for a config: `HOLDFAST_STORE`, `HOLDFAST_SERVER_PORT` … */
+/** All possible variables of a config: `HOLDFAST_STORE`, `HOLDFAST_SERVER_PORT` … */
 function knownVariables(schema: z.core.$ZodType, value: unknown, path: readonly string[]): string[] {
   return keysAt(schema, value, path).flatMap((name) => {
     const child = childOf(schema, name)
@@ -134,7 +134,7 @@ function knownVariables(schema: z.core.$ZodType, value: unknown, path: readonly 
   })
 }
 
-/** Puts a variable's text in place; not into what is no mapping, which is wrong by itself. */
+/** Sets the value of a variable. Nothing is set below a value that is not a mapping, which is a problem of its own. */
 function setValue(schema: z.core.$ZodType, wire: Mapping, path: readonly string[], text: string): boolean {
   let target = wire
   let inner = schema
@@ -150,7 +150,7 @@ function setValue(schema: z.core.$ZodType, wire: Mapping, path: readonly string[
   return true
 }
 
-/** A ready policy of which one value is changed keeps the others. */
+/** A built-in policy keeps its other values when a variable changes one. */
 const initialMapping = (path: readonly string[], step: string): Mapping =>
   path[0] === 'policies' && path[1] === step && Object.hasOwn(BUILT_IN_POLICIES, step)
     ? (policyEntryCodec.encode(BUILT_IN_POLICIES[step] as PolicyEntry) as Mapping)

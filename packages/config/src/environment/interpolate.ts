@@ -6,7 +6,7 @@ export interface Environment {
   readonly [name: string]: string | undefined
 }
 
-/** Replaces variables in a value, and gives those that came from them the type that the place takes. */
+/** Replaces variables in a value, and converts the result to the type that the schema expects. */
 export type Interpolate = (
   schema: z.core.$ZodType | undefined,
   value: unknown,
@@ -17,10 +17,10 @@ const VARIABLE_PATTERN = /\$\{([^}]*)\}/g
 const VARIABLE_NAME_PATTERN = /^([a-z_]\w*)(?::-(.*))?$/is
 
 /**
- * Makes the function that replaces `${VAR}` and `${VAR:-default}`.
+ * Creates the function that replaces `${VAR}` and `${VAR:-default}`.
  *
- * @param onValue - told of each place whose value is the environment's, which must never be shown
- * @param onMissing - told of each variable that is not there
+ * @param onValue - receives each path whose value comes from the environment and must never be shown
+ * @param onMissing - receives each variable that is not set
  */
 export function createInterpolate(
   env: Environment,
@@ -35,7 +35,7 @@ export function createInterpolate(
       const [, name, fallback] = VARIABLE_NAME_PATTERN.exec(inside) ?? []
       if (name === undefined) {
         hasMissing = true
-        onMissing(path, `got ${JSON.stringify(whole)}, takes \${NAME} or \${NAME:-default}`)
+        onMissing(path, `expected \${NAME} or \${NAME:-default}, got ${JSON.stringify(whole)}`)
         return whole
       }
       const found = Object.hasOwn(env, name) ? env[name] : undefined
@@ -44,14 +44,11 @@ export function createInterpolate(
       if (fallback !== undefined) return fallback
       if (found === undefined) {
         hasMissing = true
-        onMissing(
-          path,
-          `reads the variable ${name}, which is not set (set it, or write \${${name}:-default})`,
-        )
+        onMissing(path, `the variable ${name} is not set (set it, or write \${${name}:-default})`)
       }
       return found ?? ''
     })
-    // What is told of already is not told of once more for what it is without the variable.
+    // A missing variable is already reported, so its value is not checked as well.
     if (hasMissing) return undefined
     if (!replaced) return value
     onValue(path)
@@ -59,7 +56,7 @@ export function createInterpolate(
   }
 }
 
-/** Words that stand for a number or a boolean, as YAML reads them. */
+/** Parses numbers and booleans as YAML does. */
 export function parseScalar(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   if (/^[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(text)) return Number(text)
@@ -67,7 +64,7 @@ export function parseScalar(text: string): unknown {
   return text
 }
 
-/** A variable's text as the type that a place takes: a list may be JSON or have commas. */
+/** Converts a variable's text to the type that a schema expects. A list can be JSON or comma-separated. */
 export function parseForSchema(schema: z.core.$ZodType, text: string): unknown {
   const kind = kindOf(schema)
   if (kind === 'text') return text

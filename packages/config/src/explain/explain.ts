@@ -17,7 +17,7 @@ import { policyEntryCodec } from '../schema/schema.js'
 import { computeSchedule, type Schedule } from './schedule.js'
 import { unknownNames } from './unknown-operation.js'
 
-/** A value, and where it comes from. */
+/** A value and its origin. */
 export interface ExplainedValue extends FieldOrigin {
   readonly value: unknown
 }
@@ -30,24 +30,27 @@ export interface ExplainedPolicy {
   readonly enabled: boolean
   /** Every effective value, durations in milliseconds. */
   readonly values: { readonly [field: string]: ExplainedValue }
-  /** The waits that it means. */
+  /** The delays of the policy. */
   readonly schedule: Schedule
-  /** The id of the breaker that applies, where one does; a call's `service` wins over it. */
+  /** The id of the breaker that applies, if there is one. The `service` of a call takes precedence. */
   readonly breaker?: string
 }
 
-/** How an operation is guarded, and why. */
+/** How an operation is protected, and why. */
 export interface Explanation {
   readonly operation: string
   readonly subsystem?: string
-  /** False where calls go straight through. */
+  /** False where the operation is disabled. */
   readonly enabled: boolean
   readonly policies: readonly ExplainedPolicy[]
-  /** What may surprise: names that the configuration does not know, values that a change through the API hides, such changes that are left out, classes that nobody declared. */
+  /**
+   * Notes about names that the configuration does not know, values that a change through the API hides, changes that are
+   * ignored, and classes that are not declared.
+   */
   readonly notes: readonly string[]
 }
 
-/** The id of the breaker that a policy's calls have, where they have one. */
+/** The id of the breaker of a policy's calls, if there is one. */
 function breakerIdOf(policy: {
   id: string
   circuitBreaker?: string | null | undefined
@@ -58,8 +61,8 @@ function breakerIdOf(policy: {
 }
 
 /**
- * Tells how an operation is guarded: for each kind of failure its policy, where each value comes from, and the waits that
- * it means. `leftOut` says of policies what was changed through the API and is not in force.
+ * Explains how an operation is protected: the policy for each kind of failure, the origin of each value, and the resulting
+ * delays. `leftOut` has a note for each policy whose changes through the API are not in force.
  */
 export function explain(
   resolved: ResolvedConfig,
@@ -68,7 +71,7 @@ export function explain(
   leftOut: ReadonlyMap<string, string> = new Map(),
 ): Explanation {
   if (typeof operation !== 'string')
-    throw new HoldfastError('INVALID_OPTIONS', `operation: got ${formatValue(operation)}, takes a name`)
+    throw new HoldfastError('INVALID_OPTIONS', `operation: expected a name, got ${formatValue(operation)}`)
   const { subsystem, isEnabled, policyByKind, fallbackPolicyId } = resolveOperation(resolved, operation)
   const overridden = new OverriddenPolicies(resolved)
   const policyOf = overridden.forOperation(operation)
@@ -92,7 +95,7 @@ export function explain(
   }
 }
 
-/** Says which classes overrides name that are neither decorated methods nor operations, as far as that is known. */
+/** Notes about classes in overrides that are neither decorated methods nor operations, as far as that is known. */
 export const undeclaredNotes = (
   { config, policies }: Pick<ResolvedConfig, 'config' | 'policies'>,
   methods: Iterable<DecoratedMethod> = [],
@@ -104,7 +107,7 @@ export const undeclaredNotes = (
     ...mappedOperations(config),
   ]).map((place) => `overrides name ${place}, of which no decorated method is known yet`)
 
-/** Says that a change through the API hides a value of the file. */
+/** The note that a change through the API hides a value of the file. */
 export function formatHiddenNote({ policyId, field, value, below, where }: HiddenValue): string {
   const location = where === undefined ? '' : ` (${where})`
   const key = snakeKey(field)
@@ -148,7 +151,7 @@ function explainPolicy(
   }
 }
 
-/** Puts the overrides of a policy's own breaker among its values, and says those that a policy has no field for. */
+/** Adds the overrides of a policy's own breaker to its values, and notes those without a policy field. */
 function explainBreaker(
   { options, overrides }: OwnBreaker,
   id: string,
@@ -171,7 +174,7 @@ function explainBreaker(
   return notes
 }
 
-/** The fields of a policy for options of its own breaker. */
+/** The policy fields for breaker options. */
 const BREAKER_FIELDS: { readonly [word: string]: string } = {
   failureThreshold: 'circuitBreakerThreshold',
   timeoutDuration: 'circuitBreakerTimeout',

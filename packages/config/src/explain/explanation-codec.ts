@@ -11,7 +11,7 @@ import type { Explanation } from './explain.js'
 
 const waitFields = { base: durationSeconds(), min: durationSeconds(), max: durationSeconds() }
 
-/** How an operation is guarded, and why. */
+/** How an operation is protected, and why. */
 export const explanationSchema = z.object({
   operation: z.string(),
   subsystem: z.string().optional(),
@@ -21,7 +21,7 @@ export const explanationSchema = z.object({
       kind: z.string(),
       policy_id: z.string(),
       enabled: z.boolean(),
-      /** Keyed by the fields of a policy, whose values they are. */
+      /** The values by policy field. */
       values: z.record(
         z.string(),
         z.object({ value: z.unknown(), origin: z.string(), where: z.string().optional() }),
@@ -38,7 +38,7 @@ export const explanationSchema = z.object({
 })
 const explanationCodec = createCodec(explanationSchema)
 
-/** The wire form of an explanation. Its values are those of a policy, so a policy's codec has to bring them over. */
+/** The wire form of an explanation. The policy codec converts the values, because they are policy fields. */
 export function encodeExplanation(explanation: Explanation): z.input<typeof explanationSchema> {
   const wire = explanationCodec.encode(explanation as never)
   for (const policy of wire.policies) {

@@ -1,35 +1,35 @@
 import type { RetryPolicy } from '@holdfast/records'
 import { computeDelay, type CompiledRetryPolicy as EnginePolicy } from 'holdfast/internal'
 
-/** A wait, in milliseconds: without chance, and the least and most that chance makes of it. */
+/** A delay in milliseconds: without jitter, and the minimum and maximum with jitter. */
 export interface Wait {
   readonly base: number
   readonly min: number
   readonly max: number
 }
 
-/** The wait before an attempt. */
+/** The delay before an attempt. */
 export interface ScheduledWait extends Wait {
-  /** The attempt that follows the wait: 2 for the first retry. */
+  /** The attempt after the delay: 2 for the first retry. */
   readonly attempt: number
 }
 
-/** The waits that a policy means. */
+/** The delays of a policy. */
 export interface Schedule {
   readonly waits: readonly ScheduledWait[]
-  /** All these waits together. */
+  /** The sum of these delays. */
   readonly total: Wait
-  /** Whether there are more waits than these. */
+  /** Whether there are more delays than these. */
   readonly more: boolean
 }
 
-/** So many waits are worked out. */
+/** How many delays are computed. */
 const MAX_WAITS = 50
 
-/** The most that chance gives: it never gives 1 itself. */
+/** The largest value of a random source, which never returns 1. */
 const MAX_RANDOM = 1 - 2 ** -53
 
-/** Works out the waits of a policy. A server's Retry-After, or a deadline, may make another of any. */
+/** Computes the delays of a policy. A Retry-After header or a deadline may change any of them. */
 export function computeSchedule(policy: RetryPolicy): Schedule {
   const corePolicy = policy as unknown as EnginePolicy
   const withoutJitter = { ...corePolicy, jitterType: 'none' as const }
@@ -50,5 +50,5 @@ export function computeSchedule(policy: RetryPolicy): Schedule {
   }
 }
 
-/** Thousandths of a microsecond are noise. */
+/** Rounds away floating-point noise below a nanosecond. */
 const roundMs = (ms: number): number => Math.round(ms * 1e6) / 1e6

@@ -6,15 +6,15 @@ import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
 const own = <T>(holder: { readonly [key: string]: T } | undefined, key: string): T | undefined =>
   holder !== undefined && Object.hasOwn(holder, key) ? holder[key] : undefined
 
-/** The known name that was probably meant, as the end of a sentence. */
+/** The most similar known name, as the end of a sentence. */
 function suggestion(name: string, known: readonly string[]): string {
   const near = suggest(name, known)
   return near === undefined ? '' : `; did you mean ${formatValue(near)}?`
 }
 
 /**
- * What the configuration does not know of an operation's name, one sentence each: such a name is allowed, and falls back to the
- * default policy, which is also what a misspelled one does.
+ * Notes about parts of an operation name that the configuration does not know. Such a name is valid and gets the default
+ * policy, but it may be misspelt.
  */
 export function unknownNames({ config, policies }: ResolvedConfig, operation: string): string[] {
   const [first = '', second, ...rest] = operation.split('.')

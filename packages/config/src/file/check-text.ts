@@ -4,23 +4,23 @@ import { Worker } from 'node:worker_threads'
 import { type Checked, checkConfig, type ParseOptions } from '../check/check.js'
 import { deepFreeze } from '../source-locations.js'
 
-/** Texts above this many bytes are read off the main thread. */
+/** Larger texts are checked in a worker thread. */
 const WORKER_THRESHOLD_BYTES = 64 * 1024
 
-/** What the worker is given. */
+/** The input of the worker. */
 export interface WorkerRequest {
   readonly text: string
   readonly options: ParseOptions
 }
 
-/** What it answers. Thousands of places pass between threads more quickly as one text. */
+/** The result of the worker. The locations are sent as one string, because thousands of properties take longer. */
 export type WorkerResponse = Omit<Checked, 'places'> & { readonly places: string }
 
 /**
- * Checks a config's text, a large one in a worker, so that calls are not held up. Where no worker can be started the text
- * is checked here.
+ * Checks the text of a config. A large one is checked in a worker, so that calls are not delayed. Without a worker the text
+ * is checked in this thread.
  *
- * @param entry - the file that the worker begins with
+ * @param entry - the entry file of the worker
  */
 export async function checkText(
   text: string,
@@ -34,10 +34,10 @@ export async function checkText(
   return response.config === undefined ? response : { ...response, config: deepFreeze(response.config) }
 }
 
-/** Its place among what was built is for the package to know, since the code around may be anywhere in a bundle. */
+/** The package resolves the path of the worker, because this code may be anywhere in a bundle. */
 const workerEntry = (): string => createRequire(import.meta.url).resolve('@holdfast/config/worker')
 
-/** The answer of a worker; undefined where there is none to be had. */
+/** The result of a worker; undefined where none can be started. */
 function checkInWorker(workerData: WorkerRequest, entry: () => string): Promise<Checked | undefined> {
   return new Promise((resolve) => {
     try {

@@ -7,7 +7,7 @@ import type { RuntimeContext } from '../runtime-context.js'
 import type { Config } from '../schema/schema.js'
 import { createFileWatcher, type FileWatcher } from './watch.js'
 
-/** The members that files list, by pool. */
+/** The members of member files, by pool. */
 export type FileMembers = ReadonlyMap<string, readonly MemberEntry[]>
 
 const SUPPORTED_SCHEMES = new Set(['http:', 'https:', 'socks5:', 'socks5h:'])
@@ -15,7 +15,7 @@ const SUPPORTED_SCHEMES = new Set(['http:', 'https:', 'socks5:', 'socks5h:'])
 function toMemberEntry(listed: ParsedMember): MemberEntry {
   const { url, tags, id, weight, region, cost } = listed
   if (!URL.canParse(url) || !SUPPORTED_SCHEMES.has(new URL(url).protocol))
-    throw new Error('takes a url that begins with http://, https://, socks5:// or socks5h://')
+    throw new Error('expected a url that begins with http://, https://, socks5:// or socks5h://')
   const problem = id === undefined ? undefined : idProblem(id)
   if (problem !== undefined) throw new Error(`id: ${problem}`)
   return {
@@ -28,7 +28,7 @@ function toMemberEntry(listed: ParsedMember): MemberEntry {
   }
 }
 
-/** The members of a list. One that another has the host of is told apart by a number. */
+/** Parses a list of members. Members with the same host get a number. */
 function parseMembers(text: string): MemberEntry[] {
   const ids = new Map<string, number>()
   return parseMemberList(text, (listed) => {
@@ -42,13 +42,13 @@ function parseMembers(text: string): MemberEntry[] {
 
 export interface MemberFilesParts {
   runtime: RuntimeContext
-  /** A path of the file, which begins where the file lies. */
+  /** Resolves a path relative to the folder of the config file. */
   resolvePath(path: string): string
-  /** A file lists other members. */
+  /** The members of a file changed. */
   onChanged(pool: string, members: readonly MemberEntry[]): void
 }
 
-/** The files that list members of pools: read with the configuration, and followed on their own. */
+/** The member files of pools. They are read with the configuration and watched separately. */
 export class MemberFiles {
   private readonly parts: MemberFilesParts
   private watchers: FileWatcher[] = []
@@ -57,7 +57,7 @@ export class MemberFiles {
     this.parts = parts
   }
 
-  /** Reads the files that a configuration names. @throws CONFIG_INVALID that names each that cannot be read */
+  /** Reads the files that a configuration names. @throws CONFIG_INVALID that lists each file that cannot be read */
   async read({ pools = {} }: Config): Promise<FileMembers> {
     const listed = new Map<string, readonly MemberEntry[]>()
     const problems: { path: string; message: string }[] = []
@@ -76,7 +76,7 @@ export class MemberFiles {
     return listed
   }
 
-  /** Follows the files of a configuration, and no others. */
+  /** Watches exactly the files of a configuration. */
   watchFiles({ pools = {} }: Config): void {
     const { runtime, resolvePath, onChanged } = this.parts
     this.close()
@@ -95,7 +95,7 @@ export class MemberFiles {
     }
   }
 
-  /** A file was not taken: that is told of and written down as for the configuration. */
+  /** Reports a rejected file by an event and an audit record, as for the configuration. */
   private reportRejected(pool: string, file: string, error: unknown): void {
     const { runtime } = this.parts
     const by = 'file'
@@ -106,7 +106,7 @@ export class MemberFiles {
   }
 
   private warnAbout(pool: string, error: unknown): void {
-    this.parts.runtime.warn(`the members of pool ${pool} stay as they are: ${errorMessageOf(error)}`)
+    this.parts.runtime.warn(`the members of pool ${pool} are not changed: ${errorMessageOf(error)}`)
   }
 
   close(): void {

@@ -8,25 +8,25 @@ import type { Config } from '../schema/schema.js'
 import { CURRENT_VERSION } from '../version.js'
 import { checkText } from './check-text.js'
 
-/** A configuration that nothing is wrong with. */
+/** A valid configuration. */
 export type ValidConfig = Checked & { readonly config: Config }
 
-/** A configuration that was read, and where it came from. */
+/** A loaded configuration and its source. */
 export interface ConfigSource {
   readonly checked: ValidConfig
-  /** The file; absent for an object. */
+  /** The config file; undefined for an object. */
   readonly file: string | undefined
-  /** Where relative paths begin. */
+  /** The base folder of relative paths. */
   readonly dir: string
-  /** What the file held. */
+  /** The text of the file. */
   readonly text: string | undefined
-  /** Why the file was not taken, where the ready policies stand in for it. */
+  /** The reason why the built-in policies replace the file, if they do. */
   readonly loadError: unknown
 }
 
 const EMPTY_CONFIG = { version: CURRENT_VERSION }
 
-/** Reads a configuration for the first time. @throws CONFIG_INVALID unless `fallback` */
+/** Loads a configuration for the first time. @throws CONFIG_INVALID unless `fallback` */
 export async function loadSource(
   input: string | object | undefined,
   env: Environment,
@@ -63,18 +63,17 @@ export async function loadSource(
   }
 }
 
-/** What a file holds. @throws CONFIG_INVALID */
+/** Reads the text of a file. @throws CONFIG_INVALID */
 export async function readConfigText(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    const why =
-      (error as { code?: string }).code === 'ENOENT' ? 'there is no such file' : errorMessageOf(error)
+    const why = (error as { code?: string }).code === 'ENOENT' ? 'file not found' : errorMessageOf(error)
     throw createConfigInvalid(file, [{ path: '', message: `cannot be read: ${why}` }])
   }
 }
 
-/** What was checked, if nothing is wrong with it. */
+/** Returns a valid configuration. @throws CONFIG_INVALID */
 export function requireValid(checked: Checked, file: string | undefined): ValidConfig {
   if (checked.config === undefined) throw createConfigInvalid(file ?? 'the config', checked.problems, file)
   return checked as ValidConfig

@@ -3,41 +3,41 @@ import { readFile, realpath } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from 'holdfast'
 
-/** How a file is watched. */
+/** The options of a file watcher. */
 export interface FileWatchOptions {
   clock: Clock
-  /** Told of each new text of the file. What it throws or rejects with goes to `onError`. */
+  /** Receives each new text of the file. Its errors and rejections are passed to `onError`. */
   onChange(text: string): void | Promise<void>
-  /** Told where the file cannot be read, once until it can. */
+  /** Called when the file cannot be read, once until it can be read again. */
   onError?(error: unknown): void
-  /** The text that is known already. */
+  /** The last known text. */
   text?: string | undefined
-  /** How long a file must be left alone before it is read, in milliseconds. @defaultValue 100, at most 200 */
+  /** How long a file must be unchanged before it is read, in milliseconds. @defaultValue 100, at most 200 */
   debounce?: number | undefined
 }
 
-/** A watch on a file. */
+/** Watches a file. */
 export interface FileWatcher {
-  /** Ends it; nothing is told afterwards. */
+  /** Stops watching. No callback is called afterwards. */
   close(): void
-  /** Takes a text that was read elsewhere for known. */
+  /** Sets the last known text after it was read elsewhere. */
   setKnownText(text: string): void
-  /** Reads the file now, and tells of it where it is another. */
+  /** Reads the file now, and reports a changed text. */
   check(): Promise<void>
 }
 
-/** How often the file is looked at whatever the system tells, for file systems that tell nothing. */
+/** The polling interval, for file systems without notifications. */
 const POLL_INTERVAL_MS = 500
 
-/** A file that is written all the time is read after so many debounces. */
+/** A file that changes continuously is read after this many debounce periods. */
 const MAX_DEBOUNCES = 3
 
-/** An empty file is being written; after so many looks it is empty. */
+/** An empty file is probably being written. After this many reads it counts as empty. */
 const MAX_EMPTY_READS = 3
 
 /**
- * Watches a file by its folder, because editors and deployments put another file, or another link, in its place. A file that
- * is being written is left alone until it rests, and an empty one for a while longer.
+ * Watches the folder of a file, because editors and deployments replace the file or a link. A file that is being written is
+ * read when it no longer changes, and an empty one a little later.
  */
 export function createFileWatcher(path: string, options: FileWatchOptions): FileWatcher {
   const watcher = new PollingFileWatcher(path, options)
@@ -60,7 +60,7 @@ class PollingFileWatcher {
   private emptyReads = 0
   private hasFailed = false
   private isClosed = false
-  /** Looks follow each other, so that no text is told of before an older one. */
+  /** Reads run one after another, so that texts are reported in order. */
   private currentRead: Promise<void> = Promise.resolve()
 
   constructor(path: string, options: FileWatchOptions) {
@@ -70,7 +70,7 @@ class PollingFileWatcher {
     this.text = options.text
     watchFile(path, { interval: POLL_INTERVAL_MS, persistent: false }, this.onPoll)
     this.watchFolder(dirname(path))
-    // What changed between the first reading and the beginning of the watch must not be missed.
+    // A change between the first read and the start of the watch must not be missed.
     this.scheduleRead()
   }
 
@@ -91,7 +91,7 @@ class PollingFileWatcher {
     return this.currentRead
   }
 
-  /** Watches a folder, unless the system cannot: the poll goes on all the same. */
+  /** Watches a folder if the system can; polling continues in any case. */
   private watchFolder(folder: string): void {
     if (this.isClosed || this.folderWatchers.has(folder)) return
     try {
@@ -103,11 +103,11 @@ class PollingFileWatcher {
       watcher.on('error', forget)
       this.folderWatchers.set(folder, watcher)
     } catch {
-      // No such folder, or no watches left.
+      // The folder does not exist, or the system has no watches left.
     }
   }
 
-  /** Something happened: look once it rests, or when it has not rested for a while. */
+  /** Schedules a read when the file no longer changes, or after a maximum time. */
   private scheduleRead(): void {
     if (this.isClosed || this.debounces >= MAX_DEBOUNCES) return
     const { clock } = this.options
@@ -123,7 +123,7 @@ class PollingFileWatcher {
     if (this.isClosed) return
     try {
       const text = await readFile(this.path, 'utf8')
-      // A link may lead to another folder by now.
+      // A link may point to another folder now.
       this.watchFolder(dirname(this.path))
       this.watchFolder(dirname(await realpath(this.path)))
       if (this.isClosed) return

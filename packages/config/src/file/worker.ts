@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { checkConfig } from '../check/check.js'
 import type { WorkerRequest, WorkerResponse } from './check-text.js'
 
-// The entry of a worker that checks one text and ends.
+// The entry of the worker thread, which checks one text and ends.
 if (parentPort !== null) {
   const { text, options } = workerData as WorkerRequest
   const checked = checkConfig(text, options)

@@ -1,6 +1,6 @@
 import { KeyRing, type LayerStore, type LayerVersion, type Store } from '@holdfast/store'
 import { type Clock, HoldfastError } from 'holdfast'
-import { createConfigInvalid, formatValue, type Problem } from '../problem.js'
+import { createConfigInvalid, describeMismatch, formatValue, type Problem } from '../problem.js'
 import type { Actor } from '../runtime-context.js'
 import type { Layer } from '../schema/layer.js'
 import { memberChangeCodec } from '../schema/member-change.js'
@@ -9,7 +9,7 @@ import { decryptMemberUrls, encryptMemberUrls, hasOutdatedSecrets } from './memb
 
 const NO_KEYS = new KeyRing(undefined)
 
-/** Who changed the layer, when and why. */
+/** A version of the layer: who changed it, when and why. */
 export interface LayerChange {
   readonly version: number
   readonly by: string
@@ -17,17 +17,17 @@ export interface LayerChange {
   readonly at: Date
 }
 
-/** So often a change is made anew where somebody else was quicker. */
+/** How often a change is repeated after concurrent changes. */
 const MAX_APPEND_ATTEMPTS = 20
 
-/** The layer of changes made through the API: every version of it is kept, and any can be gone back to. */
+/** The layer of changes made through the API. All versions are kept, and a rollback can return to any of them. */
 export class LayerHistory {
   private readonly store: LayerStore
   private readonly clock: Pick<Clock, 'wall'>
-  /** The newest version that was read or written here. */
+  /** The newest version that this process has read or written. */
   private knownVersion = 0
 
-  /** The keys that urls of members with credentials are encrypted with. */
+  /** The keys that encrypt member urls with credentials. */
   private readonly keys: () => KeyRing
 
   constructor(
@@ -39,20 +39,20 @@ export class LayerHistory {
     this.keys = keys
   }
 
-  /** The layer as it is stored. @throws CONFIG_INVALID where this release cannot read it */
+  /** Loads the stored layer. @throws CONFIG_INVALID where this release cannot read it */
   async load(): Promise<Layer> {
     const latest = await this.store.latest()
     this.knownVersion = latest?.version ?? 0
     return this.open(latest)
   }
 
-  /** The newest version where it was written elsewhere and not read here yet. */
+  /** The newest version if another process wrote it and this one has not read it yet. */
   async newVersion(): Promise<LayerChange | undefined> {
     const latest = await this.store.latest()
     return latest === undefined || latest.version === this.knownVersion ? undefined : toLayerChange(latest)
   }
 
-  /** When what the layer says of a policy last became other than it was; undefined where it never did. */
+  /** When the layer last changed a policy; undefined where it never did. */
   async changedAt(policyId: string): Promise<Date | undefined> {
     const policyEntry = ({ layer }: LayerVersion) =>
       JSON.stringify((layer as Layer | null)?.policies?.[policyId]) ?? 'nothing'
@@ -64,8 +64,8 @@ export class LayerHistory {
   }
 
   /**
-   * Stores what `change` makes of the layer. It is called again where somebody else changed the layer meanwhile, so it must
-   * do nothing else; what it throws is thrown, and nothing is stored.
+   * Stores the result of `change`. It is called again after a concurrent change, so it must have no side effects. An error
+   * of `change` is thrown, and nothing is stored.
    */
   async change(change: (layer: Layer) => Layer, actor?: Actor): Promise<Layer> {
     for (let attempts = 0; attempts < MAX_APPEND_ATTEMPTS; attempts++) {
@@ -75,19 +75,19 @@ export class LayerHistory {
     }
     throw new HoldfastError(
       'STORE_UNAVAILABLE',
-      'the layer of changes is being changed all the time: try again',
+      'the layer of changes has too many concurrent changes; retry',
     )
   }
 
   /**
-   * Goes back to a version, which becomes the newest once more; 0 is the layer before any change. What `check` throws of it is
-   * thrown, and nothing is stored.
+   * Stores an earlier version as the newest one; 0 is the layer before any change. An error of `check` is thrown, and
+   * nothing is stored.
    */
   async rollback(version: number, actor?: Actor, check: (layer: Layer) => void = () => {}): Promise<Layer> {
     const versions = await this.store.history()
     const found = versions.find((known) => known.version === version)
     if (found === undefined && version !== 0) {
-      const problem = `version: got ${formatValue(version)}, takes ${formatVersions(versions)}`
+      const problem = `version: expected ${formatVersions(versions)}, got ${formatValue(version)}`
       throw new HoldfastError('INVALID_OPTIONS', `the layer of changes cannot be rolled back: ${problem}`, {
         details: [problem],
       })
@@ -97,10 +97,10 @@ export class LayerHistory {
     return this.change(() => layer, { ...actor, reason: actor?.reason ?? `rollback to version ${version}` })
   }
 
-  /** Drops all changes. */
+  /** Deletes all changes. */
   async clear(actor?: Actor): Promise<Layer> {
     const cleared: Layer = {}
-    // What is stored may be what cannot be read, and is not read for this.
+    // The stored layer is not read, because it may be unreadable.
     for (let attempts = 0; attempts < MAX_APPEND_ATTEMPTS; attempts++)
       if (
         await this.append(await this.store.latest(), cleared, { ...actor, reason: actor?.reason ?? 'clear' })
@@ -108,7 +108,7 @@ export class LayerHistory {
         return cleared
     throw new HoldfastError(
       'STORE_UNAVAILABLE',
-      'the layer of changes is being changed all the time: try again',
+      'the layer of changes has too many concurrent changes; retry',
     )
   }
 
@@ -119,8 +119,8 @@ export class LayerHistory {
   }
 
   /**
-   * Encrypts the credentials of members in every version with the newest key; with none, stores them as they are. Tells how many
-   * versions were written, and which have a key that is not at hand.
+   * Encrypts the credentials of members in every version with the newest key; without a key they are stored unencrypted.
+   * Returns the number of rewritten versions, and those whose key is not configured.
    */
   async rotate(): Promise<{ rewritten: number; unreadable: string[] }> {
     const keys = this.keys()
@@ -170,19 +170,19 @@ const toLayerChange = ({ version, by, reason, at }: LayerVersion): LayerChange =
   at,
 })
 
-/** The versions that there are, newest first, in words; of many the first and the last. */
+/** Formats the existing versions; of many only the first and the last. */
 function formatVersions(versions: readonly LayerVersion[]): string {
   const [newest, oldest] = [versions[0], versions.at(-1)]
-  if (newest === undefined || oldest === undefined) return '0: nothing was changed yet'
+  if (newest === undefined || oldest === undefined) return '0 (there are no changes)'
   return newest === oldest ? `0 or ${newest.version}` : `0, or ${oldest.version} to ${newest.version}`
 }
 
-/** A stored layer, checked: it may have been written by another release. */
+/** Checks a stored layer, because another release may have written it. */
 function parseStoredLayer(stored: LayerVersion): Layer {
   const layer = stored.layer as Layer | null
   const problems: Problem[] = []
   if (typeof layer !== 'object' || layer === null)
-    problems.push({ path: '', message: `got ${formatValue(layer)}, takes an object` })
+    problems.push({ path: '', message: describeMismatch('an object', formatValue(layer)) })
   else
     for (const [path, readable] of layerEntries(layer))
       if (!readable)
@@ -192,7 +192,7 @@ function parseStoredLayer(stored: LayerVersion): Layer {
   return layer ?? {}
 }
 
-/** What a layer holds, and whether this release can read it. */
+/** The entries of a layer, and whether this release can read each. */
 function* layerEntries({ policies = {}, pools = {} }: Layer): Iterable<[path: string, readable: boolean]> {
   for (const [id, entry] of Object.entries(policies))
     yield [`policies.${id}`, entry === null || policyEntryCodec.safeDecode(entry).success]

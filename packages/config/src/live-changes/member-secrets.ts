@@ -8,14 +8,14 @@ type Mapping = Record<string, unknown>
 const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether a url holds a user or a password. */
+/** Whether a url contains a user or a password. */
 const hasCredentials = (url: unknown): boolean => {
   if (typeof url !== 'string' || !URL.canParse(url)) return false
   const { username, password } = new URL(url)
   return username !== '' || password !== ''
 }
 
-/** A layer with something else in place of the url of each member; what has another form stays as it is. */
+/** Maps the url of each member in a layer. Values in another form are not changed. */
 function mapUrls(layer: unknown, map: (url: unknown, path: string) => unknown): unknown {
   if (!isMapping(layer) || !isMapping(layer.pools)) return layer
   const pools = Object.entries(layer.pools).map(([pool, held]) => {
@@ -30,13 +30,13 @@ function mapUrls(layer: unknown, map: (url: unknown, path: string) => unknown): 
   return { ...layer, pools: Object.fromEntries(pools) }
 }
 
-/** A layer as it is stored: urls with credentials are encrypted where there is a key. */
+/** The stored form of a layer: urls with credentials are encrypted if there is a key. */
 export const encryptMemberUrls = (layer: Layer, keys: KeyRing): unknown =>
   keys.newestId === undefined
     ? layer
     : mapUrls(layer, (url, path) => (hasCredentials(url) ? keys.encrypt(url, path) : url))
 
-/** A stored layer with its urls as they were given. A url that cannot be opened stays as it is and is told of. */
+/** Decrypts the urls of a stored layer. A url that cannot be decrypted is not changed and is reported. */
 export const decryptMemberUrls = (
   stored: unknown,
   keys: KeyRing,
@@ -53,7 +53,7 @@ export const decryptMemberUrls = (
     }
   })
 
-/** A stored layer for those who only read it. @throws CONFIG_INVALID where a key is not at hand */
+/** Decrypts a stored layer for readers. @throws CONFIG_INVALID where a key is not configured */
 export function openStoredLayer(
   stored: unknown,
   encryptionKey: string | readonly string[] | undefined,
@@ -66,7 +66,7 @@ export function openStoredLayer(
   return layer as Layer
 }
 
-/** Whether a url in a stored layer would be stored otherwise today. */
+/** Whether a url in a stored layer is not encrypted with the newest key. */
 export function hasOutdatedSecrets(stored: unknown, keys: KeyRing): boolean {
   let isOutdated = false
   mapUrls(stored, (url) => {

@@ -7,20 +7,20 @@ import { expectedValue, walkPath } from '../schema/walk.js'
 
 export type MemberEntry = NonNullable<NonNullable<Config['pools']>[string]['members']>[number]
 
-/** A member as it is in force. */
+/** A pool member with the changes made through the API. */
 export interface LayeredMember {
   readonly entry: MemberEntry
-  /** False where no calls are sent to it: it is disabled, or draining. */
+  /** False while the member is disabled or draining. */
   readonly isInUse: boolean
 }
 
-/** What a member is called. */
+/** The id of a member. */
 export const memberId = (entry: { id?: string | null | undefined; url: string }): string =>
   entry.id ?? new URL(entry.url).host
 
 /**
- * What is wrong with the id of a member, in words: credentials in it would be shown wherever it is named. The words do not
- * repeat it.
+ * Describes a problem of a member id: it would show credentials wherever it is used. The description does not contain the
+ * id.
  */
 export function idProblem(id: string): string | undefined {
   const [, scheme = '', rest = ''] = /^([a-z][a-z\d+.-]*:\/\/)?(.*)$/is.exec(id) ?? []
@@ -29,10 +29,12 @@ export function idProblem(id: string): string | undefined {
     url === undefined
       ? (scheme === '' ? /^[^\s/@]*:[^\s/]*@/ : /@/).test(rest)
       : url.username !== '' || url.password !== ''
-  return open ? 'got a url with a user or a password in it; give the member an id of its own' : undefined
+  return open
+    ? 'expected an id without credentials, got a url with a user or a password; set an id'
+    : undefined
 }
 
-/** The members of a pool with the changes made through the API; `below` are those of the files. */
+/** The members of a pool with the changes made through the API; `below` are the members of the files. */
 export function layeredMembers(layer: Layer, pool: string, below: readonly MemberEntry[]): LayeredMember[] {
   const changes = new Map(Object.entries(layer.pools?.[pool]?.members ?? {}))
   if (changes.size === 0) return below.map((entry) => ({ entry, isInUse: true }))
@@ -44,7 +46,7 @@ export function layeredMembers(layer: Layer, pool: string, below: readonly Membe
     if (change === null) continue
     members.push(change === undefined ? { entry, isInUse: true } : applyMemberChange(id, entry, change))
   }
-  // Those that the files do not have: what was only changed of one that they no longer have is of no use.
+  // Members that were added through the API. A change of a member that the files no longer contain has no effect.
   for (const [id, change] of changes) if (change?.url) members.push(applyMemberChange(id, undefined, change))
   return members
 }
@@ -71,11 +73,15 @@ const withMember = (layer: Layer, pool: string, id: string, change: WireMemberCh
 })
 
 const createMemberError = (id: string, problems: readonly string[]) =>
-  new HoldfastError('INVALID_OPTIONS', `the member ${JSON.stringify(id)} is wrong: ${problems.join('; ')}`, {
-    details: problems,
-  })
+  new HoldfastError(
+    'INVALID_OPTIONS',
+    `the member ${JSON.stringify(id)} is not valid: ${problems.join('; ')}`,
+    {
+      details: problems,
+    },
+  )
 
-/** What is given of a member, checked and in the wire's spelling. No message repeats a url, which may hold a password. */
+/** Checks a member change and converts it to its wire form. No message contains a url, which may contain a password. */
 function toWireChange(id: string, input: MemberChange): WireMemberChange {
   const wire = memberChangeCodec.encode(input) as WireMemberChange
   const decoded = memberChangeCodec.safeDecode(wire)
@@ -84,13 +90,13 @@ function toWireChange(id: string, input: MemberChange): WireMemberChange {
       id,
       decoded.error.issues.map((issue) => {
         const { path, schema } = walkPath(memberChangeSchema, issue.path.map(String), 'code')
-        return `${formatPath(path)}: takes ${expectedValue(schema, 'code')}`
+        return `${formatPath(path)}: expected ${expectedValue(schema, 'code')}`
       }),
     )
   return wire
 }
 
-/** A layer with one more member. @throws INVALID_OPTIONS where it is wrong, or its id is another's */
+/** Returns a layer with one more member. @throws INVALID_OPTIONS where it is not valid, or its id exists */
 export function addMember(
   layer: Layer,
   pool: string,
@@ -98,17 +104,17 @@ export function addMember(
   { id, ...fields }: MemberChange & { id: string },
 ): Layer {
   if (layeredMembers(layer, pool, below).some(({ entry }) => memberId(entry) === id))
-    throw createMemberError(id, [`id: the pool ${pool} has a member of that name already`])
+    throw createMemberError(id, [`id: the pool ${pool} already has a member of that id`])
   return withMember(layer, pool, id, toWireChange(id, fields))
 }
 
-/** A layer with something changed of a member. */
+/** Returns a layer with a changed member. */
 export function changeMember(layer: Layer, pool: string, id: string, input: MemberChange): Layer {
   const existing = layer.pools?.[pool]?.members?.[id]
   return withMember(layer, pool, id, { ...existing, ...toWireChange(id, input) })
 }
 
-/** A layer without a member: one that was added is dropped, one of the files is noted as removed. */
+/** Returns a layer without a member. A member that was added is dropped, one of the files is marked as removed. */
 export function removeMember(layer: Layer, pool: string, below: readonly MemberEntry[], id: string): Layer {
   if (below.some((entry) => memberId(entry) === id)) return withMember(layer, pool, id, null)
   const { [id]: _, ...others } = layer.pools?.[pool]?.members ?? {}

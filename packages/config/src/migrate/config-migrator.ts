@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path'
 import { stringify } from 'yaml'
 import { checkConfig } from '../check/check.js'
-import { formatPath, formatValue } from '../problem.js'
+import { describeMismatch, formatPath, formatValue } from '../problem.js'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import { parseText } from '../text/document.js'
 import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, READABLE_VERSIONS } from '../version.js'
@@ -11,10 +11,10 @@ import { findNonData, isMapping, type Mapping } from './mapping.js'
 import type { Migration, MigrationProblem } from './migrate.js'
 import { migrateBreaker, migratePolicy } from './policy.js'
 
-/** A place for things by name, whatever the name: old files may hold any. */
+/** Creates a map without a prototype, because old files may contain any name. */
 const createNamedMap = <T>(): Record<string, T> => Object.create(null) as Record<string, T>
 
-/** The parts of the new config as they are found. */
+/** Collects the parts of the new config. */
 export class ConfigMigrator {
   private readonly wire: Mapping = createNamedMap()
   private readonly policies: Mapping = createNamedMap()
@@ -22,15 +22,15 @@ export class ConfigMigrator {
   private readonly mappings: Record<string, Record<string, Record<string, string>>> = createNamedMap()
   private readonly problems: MigrationProblem[] = []
   private readonly inputCounts = { policies: 0, mappings: 0, breakers: 0 }
-  /** The version of the result: the oldest form that holds everything that was found. */
+  /** The version of the result: the oldest one that supports everything that was found. */
   private version = '1.1.0'
   private converted = 0
   private unchanged = 0
-  /** What could not be read, and whether anything could. */
+  /** The number of inputs that could not be read, and whether any could. */
   private rejected = 0
   private hasReadAny = false
 
-  /** Settings, or the text of some. */
+  /** Adds settings, or a text with settings. */
   add(file: string | undefined, input: unknown): void {
     if (typeof input !== 'string') return this.addValue(file, input)
     const source = parseText(input)
@@ -38,7 +38,7 @@ export class ConfigMigrator {
     for (const { line, message } of source.problems) this.reject(file, `line ${line}: ${message}`)
   }
 
-  /** What was given cannot be read at all. */
+  /** Reports an input that cannot be read. */
   reject(file: string | undefined, message: string): void {
     this.rejected++
     this.addProblem(file, [], message)
@@ -46,10 +46,10 @@ export class ConfigMigrator {
 
   private addValue(file: string | undefined, value: unknown): void {
     const nonData = findNonData(value)
-    if (!isMapping(value)) this.reject(file, `got ${formatValue(value)}, takes a mapping of settings`)
-    else if (nonData !== undefined) this.reject(file, `${nonData}, takes plain settings`)
+    if (!isMapping(value)) this.reject(file, describeMismatch('a mapping of settings', formatValue(value)))
+    else if (nonData !== undefined) this.reject(file, `expected plain settings, got a value that ${nonData}`)
     else if (Object.keys(value).length === 0)
-      this.addProblem(file, [], 'got an empty mapping, takes settings')
+      this.addProblem(file, [], 'expected settings, got an empty mapping')
     else if (value.version !== undefined || isMapping(value.policies) || isMapping(value.subsystem_mappings))
       this.addConfig(file, value)
     else {
@@ -58,11 +58,11 @@ export class ConfigMigrator {
     }
   }
 
-  /** A file of the form that is still in use: its policies in today's words, all else as it is. */
+  /** Adds a file of the current form: its policies with today's field names, everything else unchanged. */
   private addConfig(file: string | undefined, value: Mapping): void {
     const { version, policies, subsystem_mappings, circuit_breakers, ...others } = value
     if (!this.isReadableVersion(file, version)) {
-      // They are there, and what becomes of them is for who can read them to say.
+      // The policies count as input even though this release cannot read them.
       this.inputCounts.policies += Object.keys(Object(policies) as object).length
       return
     }
@@ -83,22 +83,22 @@ export class ConfigMigrator {
           else this.reportLost(file, ['subsystem_mappings', subsystem, operation, kind], 'mappings', id)
     for (const [section, held] of Object.entries(others))
       if (section in this.wire)
-        this.addProblem(file, [section], 'another file has this section, which was used')
+        this.addProblem(file, [section], 'another file has the same section, which was used instead')
       else this.wire[section] = structuredClone(held)
   }
 
-  /** Whether files of a version can be read. One that cannot is not given another number. */
+  /** Whether this release can read a version. The version number of a file that cannot be read is not changed. */
   private isReadableVersion(file: string | undefined, version: unknown): boolean {
     if (version === undefined || version === null) return true
     const said = typeof version === 'string' || typeof version === 'number' ? `${version}` : ''
     const [, major, minor = '0'] = /^v?(\d+)(?:\.(\d+))?(?:\.\d+)*$/.exec(said) ?? []
     if (major !== '1') {
       this.rejected++
-      const got = `got ${formatValue(version)}, takes ${READABLE_VERSIONS}`
+      const got = describeMismatch(READABLE_VERSIONS, formatValue(version))
       this.addProblem(
         file,
         ['version'],
-        `${got}: this release cannot read other versions, and left everything out`,
+        `${got}; this release cannot read other versions, so the file was ignored`,
       )
       return false
     }
@@ -106,14 +106,14 @@ export class ConfigMigrator {
       this.addProblem(
         file,
         ['version'],
-        `got ${formatValue(version)}, which is newer than ${CURRENT_MINOR}; it was read as ${CURRENT_VERSION}`,
+        `expected ${CURRENT_MINOR} or older, got ${formatValue(version)}; it was read as ${CURRENT_VERSION}`,
       )
-    // Sections are taken over as they are, and those of 1.2.0 need its number.
+    // Sections are copied unchanged, and those of 1.2.0 need that version.
     if (Number(minor) > 1) this.version = CURRENT_VERSION
     return true
   }
 
-  /** Settings in other words, at any depth: subsystem, operation and kind by the names that lead there. */
+  /** Adds settings with other field names at any depth. The keys on the way are subsystem, operation and kind. */
   private addSettings(file: string | undefined, path: readonly string[], value: Mapping): void {
     const id = path.join('_').replace(/[^\w-]+/g, '_') || 'default'
     if (looksLikePolicy(translateLibraryOptions(value)?.value ?? value)) {
@@ -127,7 +127,7 @@ export class ConfigMigrator {
       this.addBreaker(file, path, id, value)
       return
     }
-    // A level that only says that these are settings of retries is no name.
+    // A level whose key only means "retry settings" is not a name.
     for (const [key, held] of Object.entries(value))
       if (isMapping(held))
         this.addSettings(
@@ -135,7 +135,7 @@ export class ConfigMigrator {
           /^(retry|retries|retry_?config|policies)$/i.test(key) ? path : [...path, key],
           held,
         )
-      else this.addProblem(file, [...path, key], 'is no setting that is known, and was left out')
+      else this.addProblem(file, [...path, key], 'unknown setting, which was ignored')
   }
 
   private addPolicy(file: string | undefined, path: readonly string[], id: string, old: Mapping): void {
@@ -152,7 +152,7 @@ export class ConfigMigrator {
       for (const [key, message] of inner?.notes ?? []) tellBreaker(key, message)
       const { circuit_breaker = breaker, attempt_timeout_ms, bulkhead } = inner?.value ?? {}
       const migrated = migrateBreaker(circuit_breaker as Mapping, tellBreaker)
-      // What the library has beside its breaker belongs to the call.
+      // The options beside the library's breaker apply to the call.
       if (typeof attempt_timeout_ms === 'number') policy.attempt_timeout ??= attempt_timeout_ms / 1000
       if (bulkhead !== undefined) policy.bulkhead ??= bulkhead
       if (migrated.enabled) {
@@ -162,7 +162,7 @@ export class ConfigMigrator {
       } else this.inputCounts.breakers--
     }
     if (policy.id !== undefined && policy.id !== id) {
-      report('id', `was ${formatValue(policy.id)}, and is ${formatValue(id)} now`)
+      report('id', `renamed from ${formatValue(policy.id)} to ${formatValue(id)}`)
       policy.id = id
     }
     if (JSON.stringify(policy) === JSON.stringify(old)) this.unchanged++
@@ -172,7 +172,7 @@ export class ConfigMigrator {
       this.addProblem(
         file,
         path,
-        `there is another policy ${formatValue(id)}; this one is ${formatValue(freeId)} now`,
+        `another policy has the id ${formatValue(id)}; this one was renamed to ${formatValue(freeId)}`,
       )
     this.policies[freeId] = policy
   }
@@ -199,7 +199,7 @@ export class ConfigMigrator {
     value: unknown,
   ): void {
     this.inputCounts[what]++
-    this.addProblem(file, path, `got ${formatValue(value)}, which is no such thing, and was left out`)
+    this.addProblem(file, path, `not valid and ignored, got ${formatValue(value)}`)
   }
 
   private freeName(taken: Mapping, name: string): string {
@@ -218,7 +218,7 @@ export class ConfigMigrator {
       for (const kinds of Object.values(operations))
         for (const [kind, id] of Object.entries(kinds)) {
           mappingsOut++
-          // What was forgiven before is said now.
+          // Earlier versions tolerated this, the new one requires it to be explicit.
           if (
             !id.startsWith('?') &&
             !Object.hasOwn(this.policies, id) &&

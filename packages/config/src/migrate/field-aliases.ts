@@ -1,4 +1,4 @@
-/** What old settings call things, each with the field of a policy that it is. Words are compared without case, `_` and `-`. */
+/** The names of policy fields in old settings. They are compared without case, `_` and `-`. */
 const POLICY_ALIASES: { readonly [field: string]: readonly string[] } = {
   max_attempts: ['max_attempts', 'attempts', 'tries', 'max_tries', 'total_attempts'],
   retries: [
@@ -78,7 +78,7 @@ const POLICY_ALIASES: { readonly [field: string]: readonly string[] } = {
   budget: ['budget'],
 }
 
-/** The same for breakers. */
+/** The names of breaker fields in old settings. */
 const BREAKER_ALIASES: { readonly [field: string]: readonly string[] } = {
   failure_threshold: ['failure_threshold', 'threshold', 'max_failures', 'fail_max'],
   success_threshold: ['success_threshold'],
@@ -106,7 +106,7 @@ const BREAKER_ALIASES: { readonly [field: string]: readonly string[] } = {
   name: ['service_name', 'proxy_id', 'policy_id', 'name'],
 }
 
-/** What a breaker remembers, not how it is set: it is no setting, and leaving it out loses none. */
+/** Fields of a breaker's state. They are not settings, so ignoring them loses nothing. */
 export const BREAKER_STATE_FIELDS = new Set(
   [
     'state',
@@ -122,7 +122,7 @@ export const BREAKER_STATE_FIELDS = new Set(
 
 export type DurationUnit = 'ms' | 's' | 'm' | undefined
 
-/** A word without case, `_` and `-`. */
+/** Normalizes a key: lower case without `_` and `-`. */
 export function normalizeKey(word: string): string {
   return word.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
@@ -145,7 +145,7 @@ const UNIT_SUFFIXES: readonly (readonly [ending: string, unit: DurationUnit])[] 
   ['minutes', 'm'],
 ]
 
-/** A field, and the unit that the word for it names. */
+/** A field, and the unit in the name of its alias. */
 export interface FieldAlias {
   readonly field: string
   readonly unit: DurationUnit
@@ -162,13 +162,13 @@ function findAlias(words: ReadonlyMap<string, string>, key: string): FieldAlias 
   return undefined
 }
 
-/** The field of a policy that a key means. */
+/** The policy field that a key denotes. */
 export const policyField = (key: string): FieldAlias | undefined => findAlias(POLICY_FIELD_BY_ALIAS, key)
 
-/** The field of a breaker that a key means. */
+/** The breaker field that a key denotes. */
 export const breakerField = (key: string): FieldAlias | undefined => findAlias(BREAKER_FIELD_BY_ALIAS, key)
 
-/** Words that only settings of retries have: a mapping with one of them is such settings. */
+/** Fields that only retry settings have: they identify a mapping as such. */
 const POLICY_ONLY_FIELDS = new Set([
   'max_attempts',
   'retries',

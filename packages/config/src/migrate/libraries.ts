@@ -1,7 +1,7 @@
 import { normalizeKey } from './field-aliases.js'
 import type { Mapping } from './mapping.js'
 
-/** Options of a library in the words that policies and breakers are read from, and what a person should look at. */
+/** The options of a library, translated to settings that the migration understands, and notes for a review. */
 export interface Translation {
   readonly value: Mapping
   readonly notes: readonly (readonly [key: string, message: string])[]
@@ -15,7 +15,7 @@ interface Library {
   readonly signs: readonly string[]
   readonly rules: { readonly [option: string]: Rule }
   readonly notes: { readonly [option: string]: string }
-  /** What holds where the options do not say otherwise. */
+  /** The library's default values. */
   readonly defaults: Mapping
 }
 
@@ -31,7 +31,7 @@ const P_RETRY: Library = {
     unref: null,
   },
   notes: {
-    randomize: 'made waits up to twice as long; here they vary by half in both directions',
+    randomize: 'made delays up to twice as long; here they vary by half in both directions',
   },
   defaults: {},
 }
@@ -68,7 +68,7 @@ const OPOSSUM: Library = {
     group: null,
   },
   notes: {
-    allow_warm_up: 'has no equivalent and was left out: no breaker opens before minimum_calls',
+    allow_warm_up: 'has no equivalent and was ignored: no breaker opens before minimum_calls',
   },
   defaults: { max_attempts: 1, circuit_breaker: { failure_rate: 0.5 } },
 }
@@ -82,13 +82,13 @@ const LIBRARIES = [P_RETRY, OPOSSUM]
 const byPlainName = <T>(words: { readonly [word: string]: T }): ReadonlyMap<string, T> =>
   new Map(Object.entries(words).map(([word, held]) => [normalizeKey(word), held]))
 
-/** Merges what two options say, those of a breaker field by field. */
+/** Merges two translated options, breaker fields one by one. */
 function merge(into: Mapping, more: Mapping): void {
   for (const [key, value] of Object.entries(more))
     into[key] = key === 'circuit_breaker' ? { ...Object(into[key]), ...Object(value) } : value
 }
 
-/** Translates options of a library that is known; undefined for everything else. */
+/** Translates the options of a known library; undefined for all other options. */
 export function translateLibraryOptions(input: Mapping): Translation | undefined {
   const keys = new Set(Object.keys(input).map(normalizeKey))
   const library = LIBRARIES.find(({ signs }) => signs.some((sign) => keys.has(normalizeKey(sign))))

@@ -1,17 +1,19 @@
-/** Settings as a file holds them. */
+/** The settings of a file. */
 export type Mapping = Record<string, unknown>
 
 export const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What in a value is no data: what holds itself, as aliases may make it, and what cannot be written down. */
+/**
+ * Describes what in a value is not data: circular references, which aliases can create, and values that cannot be written.
+ */
 export function findNonData(value: unknown): string | undefined {
   const ancestors = new Set<unknown>()
   const checked = new Set<unknown>()
   const visit = (value: unknown): string | undefined => {
-    if (typeof value === 'function' || typeof value === 'symbol') return `holds a ${typeof value}`
+    if (typeof value === 'function' || typeof value === 'symbol') return `contains a ${typeof value}`
     if (typeof value !== 'object' || value === null || checked.has(value)) return undefined
-    if (ancestors.has(value)) return 'holds itself: aliases lead in a circle'
+    if (ancestors.has(value)) return 'contains a circular alias'
     ancestors.add(value)
     for (const inner of Object.values(value)) {
       const problem = visit(inner)

@@ -2,28 +2,28 @@ import { formatValue } from '../problem.js'
 import { ConfigMigrator } from './config-migrator.js'
 import { isMapping } from './mapping.js'
 
-/** One old file. */
+/** An old file. */
 export interface OldFile {
-  /** Its name, which names the subsystem where the file does not. */
+  /** The name of the file. It is the subsystem where the file names none. */
   file: string
   text: string
 }
 
-/** Something that a person should look at. */
+/** A note for a review by a person. */
 export interface MigrationProblem {
   file?: string
   path: string
   message: string
 }
 
-/** What became of old settings. */
+/** The result of a migration. */
 export interface MigrationReport {
-  /** Policies that had to be changed, and those that are as they were. */
+  /** The number of policies that were changed, and of those that were not. */
   converted: number
   unchanged: number
-  /** What was left out, guessed, or is wrong in the result. */
+  /** Everything that was ignored, guessed, or is not valid in the result. */
   problems: MigrationProblem[]
-  /** What was found, and what is there now: the pairs are equal where nothing was lost. */
+  /** The counts of the input and of the result. They are equal where nothing was lost. */
   integrity: {
     policiesIn: number
     policiesOut: number
@@ -31,12 +31,12 @@ export interface MigrationReport {
     mappingsOut: number
     breakersIn: number
     breakersOut: number
-    /** Whether nothing was lost and the result can be used. */
+    /** Whether nothing was lost and the result is valid. */
     ok: boolean
   }
 }
 
-/** A config of version 1.1.0, and how it came about. */
+/** A migrated config with its report. */
 export interface Migration {
   /** The text of the new file. */
   text: string
@@ -44,9 +44,9 @@ export interface Migration {
 }
 
 /**
- * Makes a config file of version 1.1.0 of old settings: of a file of version 1.0, of settings of retries and breakers in
- * other words, by themselves or by subsystem and operation, or of a folder of such files. What was given is not changed.
- * Nothing is thrown for what cannot be understood: the report says what was left out or guessed.
+ * Creates a config file of version 1.1.0 from old settings: a file of version 1.0, retry and breaker settings with other
+ * names, alone or by subsystem and operation, or a folder of such files. The input is not changed. Settings that cannot be
+ * understood do not throw: the report says what was ignored or guessed.
  *
  * @example
  * ```ts
@@ -62,12 +62,12 @@ export interface Migration {
 export function migrateConfig(input: string | object | readonly OldFile[]): Migration {
   const migrator = new ConfigMigrator()
   if (!Array.isArray(input)) migrator.add(undefined, input)
-  else if (input.length === 0) migrator.reject(undefined, 'got no files, takes at least one')
+  else if (input.length === 0) migrator.reject(undefined, 'expected at least one file, got none')
   else
     for (const [i, entry] of (input as readonly unknown[]).entries()) {
       const { file, text } = isMapping(entry) ? entry : {}
       if (typeof file === 'string' && text !== undefined) migrator.add(file, text)
-      else migrator.reject(undefined, `entry ${i + 1}: got ${formatValue(entry)}, takes { file, text }`)
+      else migrator.reject(undefined, `entry ${i + 1}: expected { file, text }, got ${formatValue(entry)}`)
     }
   return migrator.finish()
 }

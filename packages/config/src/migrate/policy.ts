@@ -11,10 +11,10 @@ import {
 type Mapping = { readonly [key: string]: unknown }
 type MigratedFields = Record<string, unknown>
 
-/** Tells of something at a key that a person should look at. */
+/** Reports a note about a key for a review. */
 export type ReportField = (key: string, message: string) => void
 
-/** Fields that are durations. */
+/** The duration fields. */
 const DURATION_FIELDS = new Set([
   'base_delay',
   'max_delay',
@@ -33,10 +33,10 @@ const DURATION_FIELDS = new Set([
   'probe_lease',
 ])
 
-/** A number without a unit at or above this is taken for milliseconds: nobody waits so many seconds. */
+/** A number without a unit counts as milliseconds from this value on, because so many seconds are implausible. */
 const MILLISECONDS_ABOVE = { delay: 100, timeout: 1000 }
 
-/** Seconds of a duration as old settings write it. */
+/** Converts a duration of old settings to seconds. */
 function toSeconds(key: string, { field, unit }: FieldAlias, value: unknown, report: ReportField): unknown {
   if (typeof value === 'string') {
     const [, amount, word] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(value.trim()) ?? []
@@ -47,7 +47,7 @@ function toSeconds(key: string, { field, unit }: FieldAlias, value: unknown, rep
   if (unit !== undefined) return tidySeconds(value * SECONDS_PER_UNIT[unit])
   const isTimeout = /timeout|duration|after|lease/.test(field)
   if (value < (isTimeout ? MILLISECONDS_ABOVE.timeout : MILLISECONDS_ABOVE.delay)) return value
-  report(key, `${value} has no unit and was taken for milliseconds`)
+  report(key, `${value} has no unit and was read as milliseconds`)
   return tidySeconds(value / 1000)
 }
 
@@ -64,7 +64,7 @@ const BACKOFF_ALIASES: { readonly [word: string]: string } = {
   fibonacci: 'fibonacci',
 }
 
-/** A policy of today's words, made of old settings. What cannot be said is told of and left out. */
+/** Creates a policy from old settings. Settings without an equivalent are reported and ignored. */
 export function migratePolicy(
   old: Mapping,
   report: ReportField,
@@ -76,10 +76,10 @@ export function migratePolicy(
   for (const [key, value] of Object.entries(old)) {
     const alias = policyField(key)
     if (alias === undefined) {
-      report(key, 'is no setting that is known, and was left out')
+      report(key, 'unknown setting, which was ignored')
       continue
     }
-    if (alias.field in values) report(key, `says the same as ${keys[alias.field]}, which was used`)
+    if (alias.field in values) report(key, `means the same as ${keys[alias.field]}, which was used instead`)
     else {
       values[alias.field] = DURATION_FIELDS.has(alias.field) ? toSeconds(key, alias, value, report) : value
       keys[alias.field] = key
@@ -102,7 +102,7 @@ export function migratePolicy(
       backoff,
       report,
     )
-  // Of settings with a floor the multiplier scales the first wait; elsewhere it is the growth.
+  // In settings with a minimum delay the multiplier scales the first delay; elsewhere it is the growth factor.
   if (backoff_min !== undefined) {
     const scale = typeof backoff_multiplier === 'number' ? backoff_multiplier : 0
     if (policy.base_delay === undefined)
@@ -112,7 +112,7 @@ export function migratePolicy(
     policy.multiplier = backoff_multiplier
   applyJitter(policy, jitter, keys.jitter ?? '', report)
   if (timeout !== undefined) {
-    // Where the settings are those of a proxy's requests, the time is that of the whole request.
+    // In settings of proxy requests the timeout is that of the whole request.
     const whole = 'backoffstrategy' in normalizedKeys(old) || 'maxbackoffdelay' in normalizedKeys(old)
     policy[whole ? 'total_timeout' : 'attempt_timeout'] ??= timeout
   }
@@ -122,21 +122,21 @@ export function migratePolicy(
   return breaker === undefined ? { policy } : { policy, breaker }
 }
 
-/** How many attempts so many retries are. A negative number of them is not made sense of, but for the one that means no limit. */
+/** Converts a number of retries to a number of attempts. The only valid negative number is -1, which means no limit. */
 function toAttempts(retries: unknown, key: string, report: ReportField): unknown {
   if (typeof retries !== 'number' || retries >= 0) return typeof retries === 'number' ? retries + 1 : retries
   if (retries === -1) {
-    report(key, '-1 was taken for no limit')
+    report(key, '-1 was read as no limit')
     return Number.POSITIVE_INFINITY
   }
-  report(key, `got ${retries}, takes a number from 0, or -1 for no limit`)
+  report(key, `expected a number from 0, or -1 for no limit, got ${retries}`)
   return retries
 }
 
 const normalizedKeys = (value: Mapping): object =>
   Object.fromEntries(Object.keys(value).map((key) => [normalizeKey(key), true]))
 
-/** Jitter was a switch, a share, a time or a word. */
+/** Converts the jitter of old settings: a boolean, a fraction, a duration or a name. */
 function applyJitter(policy: MigratedFields, jitter: unknown, key: string, report: ReportField): void {
   if (jitter === undefined) return
   if (typeof jitter === 'boolean') {
@@ -157,7 +157,7 @@ function applyJitter(policy: MigratedFields, jitter: unknown, key: string, repor
   }
 }
 
-/** A breaker of today's words, made of old settings. */
+/** Creates a breaker from old settings. */
 export function migrateBreaker(
   old: Mapping,
   report: ReportField,
@@ -168,7 +168,7 @@ export function migrateBreaker(
   for (const [key, value] of Object.entries(old)) {
     if (BREAKER_STATE_FIELDS.has(normalizeKey(key))) continue
     const alias = breakerField(key)
-    if (alias === undefined) report(key, 'is no setting of a breaker that is known, and was left out')
+    if (alias === undefined) report(key, 'unknown breaker setting, which was ignored')
     else if (alias.field === 'name') name ??= String(value)
     else if (alias.field === 'enabled') enabled = value !== false
     else

@@ -16,13 +16,13 @@ import type { Actor, RuntimeContext } from '../runtime-context.js'
 import type { Config } from '../schema/schema.js'
 import { restartNeededProblems } from './restart.js'
 
-/** What became of a file that was read again. */
+/** The result of a reload. */
 export interface Reloaded {
-  /** How many fields of policies are others than before. */
+  /** The number of changed policy fields. */
   readonly changes: number
-  /** What is worth knowing about what is in force, what waits for the process to begin again included. */
+  /** Warnings about the configuration in force, including settings that need a restart. */
   readonly warnings: readonly Problem[]
-  /** Values of the file that changes through the API hide, a sentence each. */
+  /** Notes about values of the file that changes made through the API hide. */
   readonly hidden: readonly string[]
 }
 
@@ -30,23 +30,23 @@ export interface FileReloadParts {
   runtime: RuntimeContext
   source: ConfigSource
   env: Environment
-  /** Where records live, and where they would live by another configuration. */
+  /** The url of the open store, and the url that another configuration would have. */
   storeUrl: string
   storeOf(config: Config): string
   activeConfig: ActiveConfig
-  /** A path of the file, which begins where the file lies. */
+  /** Resolves a path relative to the folder of the config file. */
   resolvePath(path: string): string
-  /** Lets nothing else change meanwhile. */
+  /** Runs one change at a time. */
   serialize<T>(change: () => Promise<T>): Promise<T>
 }
 
-/** Reads the file again, and the files of members that it names, and puts what they say in force, or tells why not. */
+/** Reads the config file and its member files again and applies them, or reports why not. */
 export class FileReload {
   private readonly parts: FileReloadParts
   private readonly memberFiles: MemberFiles
   private watcher: FileWatcher | undefined = undefined
   private isWatching = false
-  /** The file's text as it was last taken or refused. */
+  /** The last text that was applied or rejected. */
   private lastText: string | undefined
 
   constructor(parts: FileReloadParts) {
@@ -65,12 +65,12 @@ export class FileReload {
     })
   }
 
-  /** The members that the files of a configuration list. @throws CONFIG_INVALID */
+  /** Reads the member files of a configuration. @throws CONFIG_INVALID */
   readMembers(config: Config) {
     return this.memberFiles.read(config)
   }
 
-  /** @throws CONFIG_INVALID that lists everything wrong; what was in force stays so */
+  /** @throws CONFIG_INVALID that lists all problems; the previous configuration stays in force */
   async reload(actor: Actor): Promise<Reloaded> {
     const { env, source, activeConfig } = this.parts
     const { file } = source
@@ -92,14 +92,14 @@ export class FileReload {
       clock: runtime.clock,
       text: source.text,
       onChange: (text) =>
-        // What somebody has asked to be read meanwhile is not read once more.
+        // A text that `reload` has read in the meantime is not applied again.
         serialize(async () => {
           const isKnown = text === this.lastText
           this.lastText = text
           if (!isKnown) await this.applyChecked(() => checkText(text, { file, env }), { by: 'file' })
         }).then(
           () => {},
-          () => {}, // it has been told
+          () => {}, // The rejection is already reported.
         ),
       onError: (error) => runtime.warn(`the configuration cannot be read: ${errorMessageOf(error)}`),
     })
@@ -169,7 +169,7 @@ export class FileReload {
     })
   }
 
-  /** Loads the module of handlers that a configuration names. @throws CONFIG_INVALID */
+  /** Loads the handlers module of a configuration. @throws CONFIG_INVALID */
   private async loadHandlers({ deadLetters }: Config): Promise<void> {
     const file = deadLetters?.handlers
     if (file === undefined) return
@@ -187,7 +187,7 @@ export class FileReload {
     const { file } = source
     const reason = errorMessageOf(error)
     const details = isHoldfastError(error) ? error.details : undefined
-    runtime.warn(`the configuration was not taken, what was in force stays so: ${reason}`)
+    runtime.warn(`the configuration was rejected, the previous one stays in force: ${reason}`)
     runtime.emit({
       eventType: 'config_rejected',
       component: 'config',

@@ -1,17 +1,17 @@
 import { formatValue, type Problem } from '../problem.js'
 import type { Config } from '../schema/schema.js'
 
-/** What a process settles when it begins. */
+/** The settings that are fixed when the process starts. */
 export interface StartupSettings {
-  /** Where its records live. */
+  /** The url of the open store. */
   readonly storeUrl: string
-  /** Where they would live by another configuration. */
+  /** The store url of another configuration. */
   storeOf(config: Config): string
-  /** The configuration it began with. */
+  /** The configuration at the start. */
   readonly config: Config
 }
 
-/** What a configuration says that takes effect only when the process begins again. */
+/** Warnings about settings that take effect only after a restart. */
 export function restartNeededProblems(
   { storeUrl, storeOf, config }: StartupSettings,
   next: Config,
@@ -21,10 +21,10 @@ export function restartNeededProblems(
   if (store !== storeUrl)
     problems.push({
       path: 'store',
-      message: `got ${formatValue(store)}, but records stay in ${formatValue(storeUrl)} until the process begins again`,
+      message: `${formatValue(store)} takes effect after a restart; until then records stay in ${formatValue(storeUrl)}`,
     })
   for (const key of ['shared', 'node'] as const)
     if (JSON.stringify(next[key]) !== JSON.stringify(config[key]))
-      problems.push({ path: key, message: 'was changed, which takes effect when the process begins again' })
+      problems.push({ path: key, message: 'the change takes effect after a restart' })
   return problems
 }

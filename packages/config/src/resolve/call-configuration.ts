@@ -1,53 +1,53 @@
 import type { RetryPolicy } from '@holdfast/records'
 import type { BreakerOptions } from 'holdfast'
 
-/** What a configuration says of one operation. */
+/** The configuration of one operation. */
 export interface OperationConfig {
   readonly subsystem?: string | undefined
-  /** The policy by the kind of a failure. */
+  /** The policy for each kind of failure. */
   readonly policyByKind: ReadonlyMap<string, string>
-  /** The policy of every other kind. */
+  /** The policy for every other kind. */
   readonly fallbackPolicyId: string
   readonly isEnabled: boolean
-  /** Whether its subsystem is switched on, whatever the policies say. */
+  /** Whether the subsystem is enabled, regardless of the policies. */
   readonly isSubsystemEnabled: boolean
-  /** Kinds of the user's own, each with what belongs to it. */
+  /** User-defined kinds of failure, each with its error names and codes. */
   readonly errorKinds: Readonly<Record<string, readonly string[]>>
-  /** Whether the configuration says anything of the operation. */
+  /** Whether the configuration maps the operation. */
   readonly isMapped: boolean
 }
 
-/** A breaker shared by name. */
+/** A named breaker. */
 interface NamedBreakerConfig {
   readonly options: BreakerOptions
   readonly persist: boolean
 }
 
-/** A policy with the overrides that concern the calls of an operation. */
+/** A policy with the overrides for calls of an operation. */
 export interface CallPolicy {
   readonly policy: RetryPolicy
-  /** Where the limits of its bulkhead were said, if by overrides: calls of other places do not share it. */
+  /** The scope of the overrides that set the bulkhead, if there are any. Calls of other scopes do not share it. */
   readonly bulkheadPlace: string
-  /** Whether an override switches retries off: then nothing that a call brings turns them on again. */
+  /** Whether an override disables retries; the options of a call cannot enable them again. */
   readonly isRetryDisabled: boolean
 }
 
-/** One configuration, as far as calls are concerned. */
+/** The part of a configuration that calls use. */
 export interface CallConfiguration {
   readonly policies: ReadonlyMap<string, RetryPolicy>
   operationConfig(name: string): OperationConfig
   readonly breakers: ReadonlyMap<string, NamedBreakerConfig>
-  /** The policies as calls of an operation have them. @throws INVALID_OPTIONS for overrides that are wrong */
+  /** The policies with the overrides for an operation. @throws INVALID_OPTIONS for overrides that are not valid */
   policiesOf(operation: string): (id: string) => CallPolicy | undefined
-  /** The options of the breaker of a policy's own. */
+  /** The options of a policy's own breaker. */
   ownBreaker(policy: RetryPolicy): BreakerOptions
-  /** The policy of calls through a pool that nothing else decides. */
+  /** The policy of a pool's calls that have no other policy. */
   poolPolicy(pool: string): string | undefined
 }
 
 /**
- * The policy of the first attempt, which has no failure to go by: the operation's `default`; else, where all its kinds
- * share one policy, that; else the default policy.
+ * The policy of the first attempt, before any failure: the operation's `default`; else the policy that all its kinds share;
+ * else the default policy.
  */
 export function initialPolicyId({ policyByKind, fallbackPolicyId }: OperationConfig): string {
   const ids = new Set(policyByKind.values())

@@ -1,9 +1,9 @@
-/** Where error records are written besides the store, and for how long. */
+/** The options of error record files. */
 export interface ErrorLogOptions {
-  /** The folder; without one there are no files. */
+  /** The folder of the files; without one no files are written. */
   dir?: string | undefined
-  /** Files of days that ended longer ago are deleted, in milliseconds. @defaultValue 14 days */
+  /** Files of days that ended before this many milliseconds are deleted. @defaultValue 14 days */
   maxAge?: number | undefined
-  /** A file that would grow beyond so many bytes is put aside and another begun. @defaultValue 10 MiB */
+  /** The maximum size of a file in bytes; then the file is rotated. @defaultValue 10 MiB */
   maxSize?: number | undefined
 }

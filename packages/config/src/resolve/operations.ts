@@ -2,40 +2,40 @@ import { DEFAULT_POLICY_ID } from '../schema/built-in-policies.js'
 import type { Config } from '../schema/schema.js'
 import type { ResolvedPolicy } from './resolve-policy.js'
 
-/** Names and codes of errors by the kind of failure that they mean. */
+/** Error names and codes by kind of failure. */
 interface ErrorKinds {
   readonly [kind: string]: readonly string[]
 }
 
-/** How the failures of an operation are answered. */
+/** The policies of an operation. */
 export interface OperationPlan {
   readonly operation: string
-  /** The subsystem it belongs to, where one is mapped or set up. */
+  /** The subsystem of the operation, if it is mapped or configured. */
   readonly subsystem?: string
-  /** The policy for each kind of failure that is mapped. */
+  /** The policy for each mapped kind of failure. */
   readonly policyByKind: ReadonlyMap<string, string>
   /** The policy for every other kind. */
   readonly fallbackPolicyId: string
-  /** False where the subsystem, or the only policy there is, lets calls straight through. */
+  /** False where the subsystem, or its only policy, is disabled. */
   readonly isEnabled: boolean
-  /** Kinds of failure that the config adds, those of the subsystem over those of all. */
+  /** User-defined kinds of failure. Those of the subsystem take precedence over the global ones. */
   readonly errorKinds: ErrorKinds
 }
 
-/** What operations are looked up in. */
+/** The data from which operations are resolved. */
 export interface OperationTable {
   readonly config: Config
   readonly policies: ReadonlyMap<string, ResolvedPolicy>
-  /** Plans that were made, by operation. */
+  /** The cache of plans by operation. */
   readonly plans: Map<string, OperationPlan>
 }
 
-/** So many plans are kept; names of operations come from outside and may be any number. */
+/** The maximum number of cached plans, because operation names come from outside. */
 const MAX_CACHED_PLANS = 10_000
 
 /**
- * How an operation is guarded: `subsystem.operation` by the kind of the failure, `subsystem.operation.kind` by that
- * mapping alone, a name without a dot by the policy of that id.
+ * Resolves the policies of an operation: `subsystem.operation` by the kind of failure, `subsystem.operation.kind` by this
+ * one mapping, a name without a dot by the policy of that id.
  */
 export function resolveOperation(table: OperationTable, operation: string): OperationPlan {
   let plan = table.plans.get(operation)
@@ -51,7 +51,7 @@ const ownValue = <T>(object: { readonly [key: string]: T } | undefined, key: str
   object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined
 
 function createPlan({ config, policies }: OperationTable, operation: string): OperationPlan {
-  /** A mapping may name a policy that is not there, or may not be: the default policy stands in for it. */
+  /** A mapping may name a policy that does not exist; then the default policy applies. */
   const idOf = (named: string): string => {
     const id = named.replace(/^\?/, '')
     return policies.has(id) ? id : DEFAULT_POLICY_ID
@@ -91,6 +91,6 @@ function createPlan({ config, policies }: OperationTable, operation: string): Op
   })
 }
 
-/** The policy that answers a failure of a kind. */
+/** The policy for a kind of failure. */
 export const policyIdFor = (plan: OperationPlan, kind: string): string =>
   plan.policyByKind.get(kind) ?? plan.fallbackPolicyId

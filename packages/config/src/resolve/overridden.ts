@@ -7,13 +7,13 @@ import { type OperationOverrides, type OverrideValue, overridesFor } from './ove
 import type { ResolvedConfig } from './resolve-config.js'
 import { type FieldOrigin, ORIGIN_RANK, READY_POLICY, type ResolvedPolicy } from './resolve-policy.js'
 
-/** A policy as calls of one operation have it: with the overrides that concern them. */
+/** A policy with the overrides for one operation. */
 export interface OverriddenPolicy extends ResolvedPolicy {
-  /** Where the limits of its bulkhead were said, if by overrides: calls of other places do not share it. */
+  /** The scope of the overrides that set the bulkhead, if there are any. Calls of other scopes do not share it. */
   readonly bulkheadPlace: string
-  /** Whether an override switches retries off: then nothing that a call brings turns them on again. */
+  /** Whether an override disables retries; the options of a call cannot enable them again. */
   readonly isRetryDisabled: boolean
-  /** What overrides do not change though they name it: a sentence each. */
+  /** Notes about overrides that have no effect. */
   readonly notes: readonly string[]
 }
 
@@ -22,13 +22,13 @@ type Values = Record<string, unknown>
 const hasOwnBreaker = ({ enableCircuitBreaker, circuitBreaker }: RetryPolicy): boolean =>
   enableCircuitBreaker && circuitBreaker == null
 
-/** A duration of an override; no limit where it is endless. */
+/** Parses the duration of an override; undefined for an infinite one. */
 const parseLimit = (value: unknown): number | undefined => {
   const ms = parseDuration(value as Duration)
   return ms > 0 && ms < Number.POSITIVE_INFINITY ? ms : undefined
 }
 
-/** A policy that no override concerns. Its origins are still worked out only where somebody asks for them. */
+/** A policy without overrides. Its origins are computed only when they are read. */
 class UnchangedPolicy implements OverriddenPolicy {
   readonly bulkheadPlace = ''
   readonly isRetryDisabled = false
@@ -61,7 +61,7 @@ class Changes {
     this.origins = { ...before.origins }
   }
 
-  /** Sets fields that belong together, unless a layer above that of the override has set one of them. */
+  /** Sets fields that belong together, unless a layer above the override has set one of them. */
   set(from: OverrideValue, fields: Values): boolean {
     const { before, values, origins } = this
     for (const field of Object.keys(fields)) {
@@ -85,8 +85,8 @@ class Changes {
 }
 
 /**
- * What overrides make of a policy in calls of an operation. They rank above the file's policies and below what was changed
- * through the API; those of the environment rank above what the environment gives to policies.
+ * Applies overrides to a policy. They rank above the policies of the file and below the changes made through the API;
+ * overrides from the environment rank above policy values from the environment.
  */
 function overridePolicy(before: ResolvedPolicy, overrides: OperationOverrides): OverriddenPolicy {
   if (overrides.size === 0) return new UnchangedPolicy(before)
@@ -105,7 +105,7 @@ function overridePolicy(before: ResolvedPolicy, overrides: OperationOverrides): 
   }
 }
 
-/** Returns whether retries are switched off. */
+/** Applies the retry overrides, and returns whether retries are disabled. */
 function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: OperationOverrides): boolean {
   const enabled = overrides.get('Retry/enabled')
   if (enabled?.value === false) return changes.set(enabled, { maxAttempts: 1 })
@@ -120,7 +120,7 @@ function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: Oper
       jitterMin: Math.min(policy.jitterMin, parseDuration(jitter)),
       jitterMax: parseDuration(jitter),
     }),
-    // The override says all that is retried, so that statuses of the policy do not add to it.
+    // The override lists everything that is retried, so the status codes of the policy do not add to it.
     retryOn: (matchers: string[]) => ({
       retryableExceptions: matchers,
       ...(policy.retryStatusCodes && { retryStatusCodes: undefined }),
@@ -137,7 +137,7 @@ function overrideRetry(changes: Changes, before: ResolvedPolicy, overrides: Oper
   return false
 }
 
-/** A cap caps the first wait that nobody gave, as it does between the layers below. */
+/** An overridden maximum also limits a first delay that no layer set, as it does between the layers below. */
 function capBaseDelay({ values, origins }: Changes, before: ResolvedPolicy): void {
   const { origin, where } = before.origins.baseDelay ?? { origin: 'built-in' }
   const isGiven = origins.baseDelay !== before.origins.baseDelay
@@ -188,13 +188,13 @@ function overrideBreakerSwitch(changes: Changes, policy: RetryPolicy, overrides:
   if (enabled?.value === false) changes.set(enabled, { enableCircuitBreaker: false })
 }
 
-/** The options of the breaker of a policy's own, and which overrides decided over them, by the word of the engine. */
+/** The options of a policy's own breaker, and the overrides that set them, by option of the core. */
 export interface OwnBreaker {
   readonly options: BreakerOptions
   readonly overrides: ReadonlyMap<string, OverrideValue>
 }
 
-/** MicroProfile's words for options of a breaker. */
+/** The breaker options of the core by MicroProfile setting. */
 const BREAKER_OPTION_BY_SETTING: { readonly [setting: string]: string } = {
   requestVolumeThreshold: 'minimumCalls',
   failureRatio: 'failureRate',
@@ -202,7 +202,7 @@ const BREAKER_OPTION_BY_SETTING: { readonly [setting: string]: string } = {
   failOn: 'failureOn',
 }
 
-/** The fields of a policy that settings of a breaker compete with. */
+/** The policy fields that correspond to breaker settings. */
 const POLICY_FIELDS: { readonly [setting: string]: 'circuitBreakerThreshold' | 'circuitBreakerTimeout' } = {
   failureThreshold: 'circuitBreakerThreshold',
   failureRate: 'circuitBreakerThreshold',
@@ -211,8 +211,8 @@ const POLICY_FIELDS: { readonly [setting: string]: 'circuitBreakerThreshold' | '
 }
 
 /**
- * The breaker of a policy's own with the overrides of the operations that are known to use the policy, the least specific
- * first: all calls of the policy share it, so that each place that uses the policy may change it.
+ * Applies the overrides of all operations that use a policy to its own breaker, the least specific first. All calls of the
+ * policy share the breaker, so each of these operations can change it.
  */
 function createOwnBreaker(
   policy: RetryPolicy,
@@ -249,7 +249,7 @@ function createOwnBreaker(
   }
 }
 
-/** What overrides make of the policies of a config. Nothing is worked out before it is asked for. */
+/** The policies of a config with their overrides. Nothing is computed before it is needed. */
 export class OverriddenPolicies {
   private readonly resolved: ResolvedConfig
   private breakerLayers: ReadonlyMap<string, readonly OperationOverrides[]> | undefined = undefined
@@ -258,7 +258,7 @@ export class OverriddenPolicies {
     this.resolved = resolved
   }
 
-  /** The policies as calls of an operation have them. @throws INVALID_OPTIONS for a variable that is wrong */
+  /** The policies with the overrides for an operation. @throws INVALID_OPTIONS for a variable that is not valid */
   forOperation(operation: string): (id: string) => OverriddenPolicy | undefined {
     const { policies } = this.resolved
     const overrides = overridesFor(this.resolved, operation)
@@ -268,7 +268,7 @@ export class OverriddenPolicies {
     }
   }
 
-  /** The breaker of a policy's own. */
+  /** The own breaker of a policy. */
   ownBreaker(policy: RetryPolicy): OwnBreaker {
     this.breakerLayers ??= breakerLayers(this.resolved)
     const layers = this.breakerLayers.get(policy.id) ?? this.breakerLayers.get('') ?? []
@@ -276,7 +276,7 @@ export class OverriddenPolicies {
   }
 }
 
-/** The overrides of breakers by policy, the least specific first; under the empty name those of every policy. */
+/** The breaker overrides by policy, the least specific first; those of every policy under the empty name. */
 function breakerLayers(resolved: ResolvedConfig): Map<string, OperationOverrides[]> {
   const every = overridesFor(resolved, '')
   const layers = new Map<string, OperationOverrides[]>([['', [every]]])
@@ -289,14 +289,14 @@ function breakerLayers(resolved: ResolvedConfig): Map<string, OperationOverrides
   return layers
 }
 
-/** The places that may have overrides of breakers, classes before methods. */
+/** The scopes that may have breaker overrides, classes before methods. */
 function breakerPlaces({ config, policies, overrideVariables = {} }: ResolvedConfig): string[] {
   const places = new Set(
     Object.keys(config.overrides ?? {})
       .filter((key) => /\/CircuitBreaker\/[^/]*$/.test(key))
       .map((key) => key.split('/').slice(0, -2).join('/')),
   )
-  // Names in variables cannot be read back, so all that are known are tried.
+  // Operation names cannot be parsed from variable names, so all known names are tried.
   if (Object.keys(overrideVariables).some((name) => /_CIRCUITBREAKER_/.test(name))) {
     for (const id of policies.keys()) places.add(id)
     for (const operation of mappedOperations(config)) {
@@ -313,7 +313,7 @@ export const mappedOperations = ({ subsystemMappings = {} }: Config): string[] =
     Object.keys(operations).map((operation) => `${subsystem}.${operation}`),
   )
 
-/** The ids of the policies that operations of a place use, as far as the config tells. */
+/** The ids of the policies that operations of a scope use, as far as the config shows. */
 export function policiesAt(resolved: ResolvedConfig, place: string): Set<string> {
   const { config, policies } = resolved
   const mapped = place.includes('/')

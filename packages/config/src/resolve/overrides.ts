@@ -4,10 +4,11 @@ import { Bulkhead, CircuitBreaker, Retry, Timeout } from 'holdfast/decorators'
 import { overridePlaces } from 'holdfast/internal'
 import { variableName } from '../environment/environment.js'
 import { type Environment, parseScalar } from '../environment/interpolate.js'
+import { describeMismatch } from '../problem.js'
 import { locationKey, type SourceLocations } from '../source-locations.js'
 import type { FieldOrigin } from './resolve-policy.js'
 
-/** The decorators, each as the function that refuses settings that are wrong. */
+/** The decorators. Calling one checks its settings. */
 const DECORATOR_BY_NAME: { readonly [decorator: string]: (settings: never) => unknown } = {
   Retry,
   CircuitBreaker,
@@ -15,7 +16,7 @@ const DECORATOR_BY_NAME: { readonly [decorator: string]: (settings: never) => un
   Bulkhead,
 }
 
-/** What a setting is only sound beside; an override may come without. */
+/** Settings that are valid only together with others, which an override may lack. */
 const REQUIRED_TOGETHER: { readonly [setting: string]: object } = {
   'CircuitBreaker/slowCallRate': { slowCallDuration: 1 },
   'CircuitBreaker/slowCallDuration': { slowCallRate: 1 },
@@ -69,7 +70,7 @@ const SETTING_KEYS = Object.entries(SETTINGS_BY_DECORATOR).flatMap(([decorator, 
   settings.map((setting) => `${decorator}/${setting}`),
 )
 
-/** What is wrong with an override, in a sentence; undefined where nothing is. */
+/** Describes the problem of an override; undefined where it is valid. */
 export function overrideProblem(
   key: string,
   value: unknown,
@@ -78,16 +79,16 @@ export function overrideProblem(
   const parts = key.split('/')
   const [decorator = '', setting = ''] = parts.slice(-2)
   if (parts.length < 2 || parts.length > 4 || parts.includes(''))
-    return 'takes Class/method/Decorator/setting, Class/Decorator/setting or Decorator/setting'
+    return 'expected Class/method/Decorator/setting, Class/Decorator/setting or Decorator/setting'
   if (!Object.hasOwn(SETTINGS_BY_DECORATOR, decorator))
-    return `${JSON.stringify(decorator)} is no decorator, takes ${expectedOneOf(decorator, Object.keys(SETTINGS_BY_DECORATOR))}`
+    return `expected the decorator ${expectedOneOf(decorator, Object.keys(SETTINGS_BY_DECORATOR))}, got ${JSON.stringify(decorator)}`
   if (decorator === 'Fallback')
     return 'a config cannot override fallbacks: operations have none of their own, and those of decorated methods are overridden by configureDecorators({ overrides })'
   const knownSettings = SETTINGS_BY_DECORATOR[decorator] ?? []
   if (!knownSettings.includes(setting))
-    return `${decorator} has no setting ${JSON.stringify(setting)}, takes ${expectedOneOf(setting, knownSettings)}`
+    return `expected the ${decorator} setting ${expectedOneOf(setting, knownSettings)}, got ${JSON.stringify(setting)}`
   if (setting === 'enabled')
-    return typeof value === 'boolean' ? undefined : `got ${format(value)}, takes true or false`
+    return typeof value === 'boolean' ? undefined : describeMismatch('true or false', format(value))
   try {
     DECORATOR_BY_NAME[decorator]?.({
       ...REQUIRED_TOGETHER[`${decorator}/${setting}`],
@@ -98,7 +99,7 @@ export function overrideProblem(
     const expected = isHoldfastError(error)
       ? /: expected (.*), got /s.exec(error.details?.[0] ?? error.message)?.[1]
       : undefined
-    return `got ${format(value)}, takes ${expected ?? 'another value'}`
+    return describeMismatch(expected ?? 'another value', format(value))
   }
 }
 
@@ -114,8 +115,8 @@ export interface DecoratedMethod {
 }
 
 /**
- * Overrides that the environment gives, each with its variable: for the keys that are known, for all methods, and for
- * those methods that are declared. The name of a class cannot be told from capitals, so it must be known.
+ * The overrides from environment variables, each with its variable: for the known keys, for all methods, and for the
+ * declared methods. A class name cannot be derived from upper case, so it must be known.
  */
 export function environmentOverrides(
   env: Environment,
@@ -135,10 +136,13 @@ export function environmentOverrides(
   return found
 }
 
-/** The ends of the names of variables that can be overrides. */
+/** The suffixes of variables that can be overrides. */
 const VARIABLE_ENDS = SETTING_KEYS.map(variableName)
 
-/** The variables that can be overrides: those whose names end as one does. Which of them are depends on names of classes. */
+/**
+ * The variables that can be overrides: those with the suffix of a setting. Whether one applies depends on the names of
+ * classes.
+ */
 export function overrideVariables(env: Environment): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [name, text] of Object.entries(env))
@@ -147,22 +151,22 @@ export function overrideVariables(env: Environment): Record<string, string> {
   return found
 }
 
-/** An override that concerns an operation. */
+/** An override for an operation. */
 export interface OverrideValue {
-  /** As the file writes it: `mail/send/Retry/maxRetries`. */
+  /** The key in the file: `mail/send/Retry/maxRetries`. */
   readonly key: string
-  /** What it was said of: `mail/send`, `mail`, or nothing for every operation. */
+  /** The scope: `mail/send`, `mail`, or empty for every operation. */
   readonly place: string
   readonly value: unknown
   readonly origin: FieldOrigin
 }
 
-/** The overrides that concern an operation, by `Decorator/setting`. */
+/** The overrides for an operation, by `Decorator/setting`. */
 export type OperationOverrides = ReadonlyMap<string, OverrideValue>
 
 const NO_OVERRIDES: OperationOverrides = new Map()
 
-/** What overrides are read from. */
+/** The sources of overrides. */
 export interface OverrideSource {
   readonly config: { readonly overrides?: { readonly [key: string]: unknown } | undefined }
   readonly places?: SourceLocations | undefined
@@ -171,10 +175,10 @@ export interface OverrideSource {
 }
 
 /**
- * The overrides that concern calls of an operation, the most specific of each setting: `subsystem.operation` is to them what
- * `Class/method` is, and a name without a dot stands where the class would. The empty name has those of every operation.
+ * The most specific override of each setting for an operation. `subsystem.operation` corresponds to `Class/method`, and a
+ * name without a dot to the class. The empty name returns the overrides of every operation.
  *
- * @throws INVALID_OPTIONS where a variable gives a value that its setting does not take
+ * @throws INVALID_OPTIONS where the value of a variable is not valid for its setting
  */
 export function overridesFor(source: OverrideSource, operation: string): OperationOverrides {
   const { places = {}, overrideVariables: variables = {} } = source
@@ -203,7 +207,10 @@ export function overridesFor(source: OverrideSource, operation: string): Operati
   return found
 }
 
-/** Variables that name a class or an operation that the config does not know are first read when that is called. */
+/**
+ * Rejects a variable that is not valid. A variable of a class or operation that the config does not know is first read when
+ * it is called.
+ */
 function refuseVariable(operation: string, key: string, variable: string, value: unknown): void {
   const wrong = overrideProblem(key, value, () => 'a value that it does not take')
   if (wrong === undefined) return
@@ -211,7 +218,7 @@ function refuseVariable(operation: string, key: string, variable: string, value:
   throw new HoldfastError('INVALID_OPTIONS', `${operation} cannot be called: ${details[0]}`, { details })
 }
 
-/** The overrides of a config with those of the environment over them: what decorators are given. */
+/** The overrides of a config and of the environment, which takes precedence, for decorators. */
 export function decoratorOverrides(
   overrides: { readonly [key: string]: unknown } | undefined,
   env: Environment = process.env,
@@ -222,10 +229,7 @@ export function decoratorOverrides(
   return result
 }
 
-/**
- * The classes that overrides name, that no decorated method belongs to, not yet or never, and that are no operations of the
- * config either.
- */
+/** The classes in overrides that have no decorated method (yet) and that are not operations of the config either. */
 export function undeclaredClasses(
   overrides: { readonly [key: string]: unknown } | undefined,
   methods: Iterable<DecoratedMethod>,

@@ -9,10 +9,10 @@ import { resolveOperation } from './operations.js'
 import { OverriddenPolicies } from './overridden.js'
 import type { ResolvedConfig } from './resolve-config.js'
 
-/** Where a path of the file leads. */
-type ResolvePath = (resolvePath: string) => string
+/** Resolves a path of the config file. */
+type ResolvePath = (path: string) => string
 
-/** A configuration as far as calls are concerned. */
+/** The part of a configuration that calls use. */
 export function callConfiguration(resolved: ResolvedConfig): CallConfiguration {
   const { config } = resolved
   const overridden = new OverriddenPolicies(resolved)
@@ -39,7 +39,7 @@ export function callConfiguration(resolved: ResolvedConfig): CallConfiguration {
   }
 }
 
-/** A configuration as far as dead letters are concerned. */
+/** The dead-letter options of a configuration. */
 export function deadLetterOptions({ deadLetters = {} }: Config, resolvePath: ResolvePath): DeadLetterOptions {
   const { handlers, ...options } = deadLetters
   return {
@@ -49,7 +49,7 @@ export function deadLetterOptions({ deadLetters = {} }: Config, resolvePath: Res
   }
 }
 
-/** A configuration as far as the error log is concerned. */
+/** The error log options of a configuration. */
 export function errorLogOptions(
   { errorLog = {} }: Config,
   resolvePath: ResolvePath,
@@ -57,7 +57,7 @@ export function errorLogOptions(
 ): ErrorLogOptions {
   const { dir, ...options } = errorLog
   if (dir === undefined) return options
-  // A store of files keeps the same records in the same form, in `logs`: once is enough.
+  // A file store already writes the same records to `logs`, so a second copy is not needed.
   const storeDir = /^files:(.*)$/s.exec(storeUrl)?.[1]
   const isStoreDir = storeDir !== undefined && resolvePath(dir) === resolve(resolvePath(storeDir), 'logs')
   return isStoreDir ? options : { ...options, dir: resolvePath(dir) }

@@ -4,10 +4,10 @@ import type { Layer } from '../schema/layer.js'
 import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schema.js'
 import { locationKey, type SourceLocations } from '../source-locations.js'
 
-/** The layers a value can come from, the weakest first. */
+/** The layers that can set a value, lowest precedence first. */
 type Origin = 'built-in' | 'global_defaults' | 'policy' | 'overrides' | 'environment' | 'api'
 
-/** How strong each layer is. */
+/** The precedence of each layer. */
 export const ORIGIN_RANK: Readonly<Record<Origin, number>> = {
   'built-in': 0,
   global_defaults: 1,
@@ -17,23 +17,23 @@ export const ORIGIN_RANK: Readonly<Record<Origin, number>> = {
   api: 5,
 }
 
-/** Where values of policies that need no file come from. */
+/** The origin of the values of built-in policies. */
 export const READY_POLICY = 'ready policy'
 
-/** Where one value comes from. */
+/** The origin of one value. */
 export interface FieldOrigin {
   readonly origin: Origin
   /** `file:line:column`, or the name of a variable, where that is known. */
   readonly where?: string
 }
 
-/** A policy with every value filled in, and where each came from. */
+/** A policy with all values, and the origin of each. */
 export interface ResolvedPolicy {
   readonly policy: RetryPolicy
   readonly origins: { readonly [field: string]: FieldOrigin }
 }
 
-/** What a policy is where nobody says anything. */
+/** The default values of policies. */
 export const POLICY_DEFAULTS = Object.freeze({
   enabled: true,
   maxAttempts: 3,
@@ -55,13 +55,13 @@ export const POLICY_DEFAULTS = Object.freeze({
   shadow: false,
 } satisfies Partial<RetryPolicy>)
 
-/** What is resolved: a config, and what is known about where its values stand. */
+/** A config and the locations of its values. */
 export interface PolicySource {
   readonly config: Config
   readonly places?: SourceLocations | undefined
 }
 
-/** Fills in every policy there is, layer by layer. */
+/** Resolves all policies, layer by layer. */
 export function resolvePolicies(source: PolicySource, layer?: Layer): Map<string, ResolvedPolicy> {
   const { config } = source
   const changes = layer?.policies ?? {}
@@ -76,7 +76,7 @@ export function resolvePolicies(source: PolicySource, layer?: Layer): Map<string
   return resolved
 }
 
-/** Fills in one policy; `change` is what the API's layer says of it. */
+/** Resolves one policy; `change` contains the fields that were changed through the API. */
 export function resolvePolicy(source: PolicySource, id: string, change?: PolicyEntry): ResolvedPolicy {
   const { policies, globalDefaults = {} } = source.config
   const own = policies !== undefined && Object.hasOwn(policies, id) ? policies[id] : undefined
@@ -89,7 +89,7 @@ export function resolvePolicy(source: PolicySource, id: string, change?: PolicyE
     ...change,
     id,
   }
-  // A cap caps the base that nobody gave; the two contradict each other only where somebody gave both.
+  // A maximum delay also limits a base delay that no layer set. The two contradict each other only if both were set.
   const usesBuiltIn = own === undefined && entry.baseDelay !== undefined
   const givenBaseDelay =
     change?.baseDelay ?? own?.baseDelay ?? (usesBuiltIn ? undefined : globalDefaults.baseDelay)
@@ -98,7 +98,7 @@ export function resolvePolicy(source: PolicySource, id: string, change?: PolicyE
   return new LazyResolvedPolicy(fillDefaults(values), () => originsFor(source, id, own, entry, change))
 }
 
-/** A policy whose origins are worked out when somebody asks for them. */
+/** A policy whose origins are computed when they are first read. */
 class LazyResolvedPolicy implements ResolvedPolicy {
   readonly policy: RetryPolicy
   private computeOrigins: (() => ResolvedPolicy['origins']) | undefined
@@ -142,17 +142,17 @@ function originsFor(
 const createOrigin = (origin: Origin, where: string | undefined): FieldOrigin =>
   where === undefined ? { origin } : { origin: isVariableOrigin(where) ? 'environment' : origin, where }
 
-/** Variables have no colon in their names, and every place in a file has. */
+/** Names of variables contain no colon, unlike locations in a file. */
 const isVariableOrigin = (where: string): boolean => /^[A-Z0-9_]+$/.test(where)
 
-/** What is left out of a part of a policy. */
+/** The default values of nested settings. */
 const PART_DEFAULTS: { readonly [field: string]: object } = {
   bulkhead: { queue: 0 },
   hedge: { max: 1 },
   budget: { ratio: 0.2, reservePerSecond: 10, window: 10_000 },
 }
 
-/** A policy of the values that were said: null and endless timeouts are no limit. */
+/** Completes a policy. Null and infinite timeouts mean no limit. */
 function fillDefaults(values: Record<string, unknown>): RetryPolicy {
   for (const part of Object.keys(PART_DEFAULTS))
     if (values[part] != null)
@@ -162,7 +162,7 @@ function fillDefaults(values: Record<string, unknown>): RetryPolicy {
   return Object.freeze(values) as RetryPolicy
 }
 
-/** The fields that a policy may lack. */
+/** The fields that a policy can omit. */
 const OPTIONAL_FIELDS = [
   'description',
   'retryableExceptions',
@@ -178,12 +178,12 @@ const OPTIONAL_FIELDS = [
 
 /** Two fields of a policy that contradict each other. */
 export interface FieldConflict {
-  /** The field that is too small, and the one that it must reach. */
+  /** The field that is too small, and the field whose value it must reach. */
   readonly field: 'maxDelay' | 'jitterMax'
   readonly minimumField: 'baseDelay' | 'jitterMin'
 }
 
-/** What contradicts itself in a policy that is filled in. */
+/** Finds contradicting fields in a resolved policy. */
 export function findFieldConflicts({ policy }: ResolvedPolicy): FieldConflict[] {
   const found: FieldConflict[] = []
   if (policy.maxDelay < policy.baseDelay) found.push({ field: 'maxDelay', minimumField: 'baseDelay' })

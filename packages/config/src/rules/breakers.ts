@@ -1,7 +1,8 @@
+import { describeMismatch } from '../problem.js'
 import type { BreakerEntry } from '../schema/schema.js'
 import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
 
-/** Checks what the settings of each breaker say together. */
+/** Checks the combination of settings of each breaker. */
 export function checkBreakers(context: RuleContext, report: ReportProblem): void {
   const { config } = context
   for (const [name, breaker] of Object.entries(config.circuitBreakers ?? {}))
@@ -31,20 +32,20 @@ function checkBreaker(
       slowCallRate === undefined
         ? ['slow_call_duration', 'slow_call_rate']
         : ['slow_call_rate', 'slow_call_duration']
-    report([...path, present], `goes together with ${formatKey(context, missing)}, which is not there`)
+    report([...path, present], `expected ${formatKey(context, missing)} beside it, got nothing`)
   }
   if (maxTimeoutDuration !== undefined && maxTimeoutDuration < timeoutDuration)
     report(
       [...path, 'max_timeout_duration'],
-      `got ${context.formatValueAt([...path, 'max_timeout_duration'])}, takes at least ${formatKey(context, 'timeout_duration')}`,
+      describeMismatch(
+        `at least ${formatKey(context, 'timeout_duration')}`,
+        context.formatValueAt([...path, 'max_timeout_duration']),
+      ),
     )
   const isRateWindow = breaker.failureRate !== undefined || slowCallRate !== undefined
   if (isRateWindow && breaker.windowType !== undefined && breaker.windowType !== 'rate')
     report(
       [...path, 'window_type'],
-      `got "${breaker.windowType}", but a rate was given too, which means window_type rate`.replace(
-        'window_type',
-        formatKey(context, 'window_type'),
-      ),
+      describeMismatch('rate, because a rate is set', JSON.stringify(breaker.windowType)),
     )
 }

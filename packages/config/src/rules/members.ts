@@ -2,7 +2,7 @@ import { idProblem } from '../members/members.js'
 import { formatValue } from '../problem.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 
-/** Checks that the members of each pool can be told apart: by their ids, and without one by host and port; and that no id is a secret. */
+/** Checks that the members of each pool have unique ids (by default host and port), and that no id contains a secret. */
 export function checkMembers({ config, formatLocation }: RuleContext, report: ReportProblem): void {
   for (const [pool, { members = [] }] of Object.entries(config.pools ?? {})) {
     const firstIndexById = new Map<string, number>()
@@ -17,9 +17,9 @@ export function checkMembers({ config, formatLocation }: RuleContext, report: Re
       }
       const path = ['pools', pool, 'members', `${i}`, member.id === undefined ? 'url' : 'id']
       const name = formatValue(id)
-      const got = member.id === undefined ? `has no id, so that its host ${name} is its name` : `got ${name}`
+      const got = member.id === undefined ? `${name} (its host, because it has no id)` : name
       const other = formatLocation(['pools', pool, 'members', `${first}`])
-      report(path, `${got}, but another member has it: ${other}; give each an id of its own`)
+      report(path, `expected a unique id, got ${got}, which is also the id of ${other}`)
     }
   }
 }

@@ -13,7 +13,7 @@ import { type ResolvedConfig, resolveConfig } from '../resolve/resolve-config.js
 import { findFieldConflicts } from '../resolve/resolve-policy.js'
 import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
 
-/** Checks the overrides, those that the environment gives included: a problem of these has the variable for its path. */
+/** Checks the overrides of the file and of the environment. A problem of the latter has the variable as its path. */
 export function checkOverrides(context: RuleContext, problem: ReportProblem): void {
   const { config, env, formatValueAt } = context
   const overrides = config.overrides ?? {}
@@ -33,7 +33,7 @@ export function checkOverrides(context: RuleContext, problem: ReportProblem): vo
   const methods = operations.filter((operation) => operation !== '').map(toDecoratedMethod)
   const input = environmentOverrides(variables, Object.keys(overrides), methods)
   for (const [key, { variable, value }] of input) {
-    const message = overrideProblem(key, value, () => 'a value that it does not take')
+    const message = overrideProblem(key, value, () => 'a value that is not shown')
     if (message !== undefined) report([variable], message)
   }
   if (isValid) checkTogether(context, resolved, operations, report)
@@ -47,13 +47,13 @@ const toDecoratedMethod = (operation: string): DecoratedMethod => {
 /** The operations that overrides can name, as far as the config knows them; the empty name is every operation. */
 function operationsNamed({ config, policies }: ResolvedConfig, variables: object): string[] {
   const places = Object.keys(config.overrides ?? {}).map((key) => key.split('/').slice(0, -2).join('.'))
-  // Names in variables cannot be read back, so all that are known are tried.
+  // Operation names cannot be parsed from variable names, so all known names are tried.
   const isNamed = Object.keys(variables).some((name) => name.split('_').length > 2)
   const known = isNamed ? [...policies.keys(), ...mappedOperations(config)] : []
   return [...new Set(['', ...places, ...known])]
 }
 
-/** Checks what overrides say together with the policies that they change. */
+/** Checks the overrides together with the policies that they change. */
 function checkTogether(
   context: RuleContext,
   resolved: ResolvedConfig,
@@ -78,7 +78,7 @@ function checkTogether(
         if (from !== undefined)
           report(
             pathOf(from),
-            `makes ${name(field)} of the policy ${id} ${after.policy[field]} ms, which is less than ${name(minimumField)}, ${after.policy[minimumField]} ms`,
+            `expected ${name(field)} of the policy ${id} to be at least ${name(minimumField)} (${after.policy[minimumField]} ms), got ${after.policy[field]} ms`,
           )
       }
       checkBreaker(overridden, after.policy, report)
@@ -86,7 +86,7 @@ function checkTogether(
   }
 }
 
-/** The setting that decides over a field that may contradict another. */
+/** The setting of each field that may contradict another field. */
 const SETTING_BY_FIELD = {
   maxDelay: 'maxDelay',
   baseDelay: 'delay',

@@ -1,8 +1,9 @@
 import { snakeKey } from '@holdfast/records'
+import { describeMismatch } from '../problem.js'
 import { type FieldOrigin, findFieldConflicts, resolvePolicies } from '../resolve/resolve-policy.js'
 import { formatKey, type ReportProblem, type RuleContext } from './rule-context.js'
 
-/** Checks what the values of each policy say together, once the layers below have filled it in. */
+/** Checks the combination of values of each resolved policy. */
 export function checkPolicies(context: RuleContext, report: ReportProblem): void {
   for (const [id, resolved] of resolvePolicies(context))
     for (const { field, minimumField } of findFieldConflicts(resolved)) {
@@ -12,12 +13,15 @@ export function checkPolicies(context: RuleContext, report: ReportProblem): void
       const key = (name: string) => formatKey(context, snakeKey(name))
       report(
         conflictPath(id, field, high, low),
-        `got ${resolved.policy[field] / inSeconds}${unit}${formatOrigin(high)}, takes at least ${key(minimumField)}, which is ${resolved.policy[minimumField] / inSeconds}${unit}${formatOrigin(low)}`,
+        describeMismatch(
+          `at least ${key(minimumField)} (${resolved.policy[minimumField] / inSeconds}${unit}${formatOrigin(low)})`,
+          `${resolved.policy[field] / inSeconds}${unit}${formatOrigin(high)}`,
+        ),
       )
     }
 }
 
-/** Where the two meet: at the policy, unless both come from elsewhere. */
+/** The path of a conflict: the policy, unless both values come from other layers. */
 function conflictPath(
   id: string,
   field: string,

@@ -1,10 +1,10 @@
 import { suggest } from '@holdfast/records'
-import { formatValue } from '../problem.js'
+import { describeMismatch, formatValue } from '../problem.js'
 import { BUILT_IN_POLICIES } from '../schema/built-in-policies.js'
 import type { Config } from '../schema/schema.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 
-/** The ids of all policies there are. */
+/** The ids of all policies. */
 export const policyIds = (config: Config): Set<string> =>
   new Set([...Object.keys(config.policies ?? {}), ...Object.keys(BUILT_IN_POLICIES)])
 
@@ -13,7 +13,10 @@ const suggestionHint = (word: string, known: Iterable<string>): string => {
   return suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`
 }
 
-/** Checks that what is named is there. Mappings of old files are forgiven: `reportUnmapped` is told of them. */
+/**
+ * Checks that referenced policies, breakers and pools exist. Mappings of old files may name unknown policies; those are
+ * reported to `reportUnmapped`.
+ */
 export function checkReferences(
   { config }: RuleContext,
   report: ReportProblem,
@@ -32,33 +35,33 @@ export function checkReferences(
         const path = ['subsystem_mappings', subsystem, operation, kind]
         reportUnmapped(
           path,
-          `got ${formatValue(id)}, but there is no policy of that id${suggestionHint(id, policies)}${end}`,
+          `expected the id of a policy, got ${formatValue(id)}${suggestionHint(id, policies)}${end}`,
         )
       }
   const named = (path: readonly string[], breaker: string | null | undefined): void => {
     if (breaker != null && !breakers.includes(breaker))
       report(
         path,
-        `got ${formatValue(breaker)}, but there is no breaker of that name under circuit_breakers${suggestionHint(breaker, breakers)}`,
+        `expected a name under circuit_breakers, got ${formatValue(breaker)}${suggestionHint(breaker, breakers)}`,
       )
   }
   named(['global_defaults', 'circuit_breaker'], config.globalDefaults?.circuitBreaker)
   for (const [id, policy] of Object.entries(config.policies ?? {})) {
     named(['policies', id, 'circuit_breaker'], policy.circuitBreaker)
     if (policy.id !== undefined && policy.id !== id)
-      report(['policies', id, 'id'], `got ${formatValue(policy.id)}, takes its key, ${formatValue(id)}`)
+      report(['policies', id, 'id'], describeMismatch(`its key, ${formatValue(id)}`, formatValue(policy.id)))
   }
   for (const [id, pool] of Object.entries(config.pools ?? {})) {
     if (pool.policy !== undefined && !policies.has(pool.policy))
       report(
         ['pools', id, 'policy'],
-        `got ${formatValue(pool.policy)}, but there is no policy of that id${suggestionHint(pool.policy, policies)}`,
+        `expected the id of a policy, got ${formatValue(pool.policy)}${suggestionHint(pool.policy, policies)}`,
       )
   }
   const pool = config.proxy?.pool
   if (pool !== undefined && !pools.includes(pool))
     report(
       ['proxy', 'pool'],
-      `got ${formatValue(pool)}, but there is no pool of that id${suggestionHint(pool, pools)}`,
+      `expected the id of a pool, got ${formatValue(pool)}${suggestionHint(pool, pools)}`,
     )
 }

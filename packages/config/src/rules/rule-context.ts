@@ -2,21 +2,21 @@ import type { Environment } from '../environment/interpolate.js'
 import type { Config } from '../schema/schema.js'
 import { formatKeyAs, type KeyStyle } from '../schema/walk.js'
 
-/** A config of which every value by itself is right. */
+/** A config whose single values are valid. */
 export interface RuleContext {
   readonly config: Config
   readonly spelling: KeyStyle
-  /** What stands at a path of the wire, for messages. */
+  /** Formats the value at a wire path, for messages. */
   formatValueAt(path: readonly string[]): string
-  /** A path of the wire with the line it is on, for messages about two places. */
+  /** Formats a wire path with its line, for messages about two locations. */
   formatLocation(path: readonly string[]): string
-  /** The paths whose value a variable gave. */
+  /** The paths whose values come from variables. */
   readonly variables: ReadonlySet<string>
   readonly env: Environment
 }
 
-/** Tells of something at a path of the wire. */
+/** Reports a problem at a wire path. */
 export type ReportProblem = (path: readonly string[], message: string, at?: 'key' | 'value') => void
 
-/** A key of the wire as the source spells it. */
+/** A wire key in the spelling of the source. */
 export const formatKey = (context: RuleContext, key: string): string => formatKeyAs(key, context.spelling)

@@ -7,7 +7,7 @@ import { checkReferences } from './references.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 import { checkVersion, isV1 } from './version.js'
 
-/** Checks what values say together. */
+/** Checks the rules between values. */
 export function checkRules(context: RuleContext, report: ReportProblem, reportWarning: ReportProblem): void {
   checkVersion(context, report, reportWarning)
   checkPolicies(context, report)

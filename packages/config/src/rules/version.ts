@@ -2,7 +2,7 @@ import { camelKey, snakeKey } from '@holdfast/records'
 import { CURRENT_MINOR, CURRENT_VERSION, isNewerMinor, parseVersion, READABLE_VERSIONS } from '../version.js'
 import type { ReportProblem, RuleContext } from './rule-context.js'
 
-/** The sections that files of version 1.0 have. */
+/** The sections of version 1.0. */
 const SECTIONS_OF_1_0 = new Set(['version', 'policies', 'subsystemMappings', 'globalDefaults'])
 
 /** The sections and keys that version 1.2.0 added, as paths of the wire. */
@@ -17,7 +17,7 @@ const ADDED_IN_1_2: readonly (readonly string[])[] = [
   ['server', 'max_connections'],
 ]
 
-/** Whether it is a version in which a mapping may name a policy that is not there. */
+/** Whether mappings of this version may name policies that do not exist. */
 export const isV1 = (version: string): boolean => parseVersion(version).minor === 0
 
 /** Checks the version, and warns about sections and keys that are newer than it. */
@@ -28,28 +28,25 @@ export function checkVersion(
 ): void {
   const { major, minor } = parseVersion(config.version)
   if (major !== 1) {
-    report(
-      ['version'],
-      `got "${config.version}", takes ${READABLE_VERSIONS}: this release cannot read other versions`,
-    )
+    report(['version'], `expected ${READABLE_VERSIONS}, got "${config.version}"`)
     return
   }
   if (isNewerMinor(minor))
     reportWarning(
       ['version'],
-      `got "${config.version}", which is newer than ${CURRENT_MINOR}; it is read as ${CURRENT_VERSION}`,
+      `expected ${CURRENT_MINOR} or older, got "${config.version}"; it is read as ${CURRENT_VERSION}`,
     )
   const added = minor < 2 ? ADDED_IN_1_2.filter((path) => isPresent(config, path)) : []
   if (minor < 1) {
     const newer = new Set(added.filter(({ length }) => length === 1).map(([section]) => section))
     for (const section of Object.keys(config).map(snakeKey))
       if (!SECTIONS_OF_1_0.has(camelKey(section)) && !newer.has(section))
-        reportWarning([section], 'is a section of version 1.1.0; it is used all the same', 'key')
+        reportWarning([section], 'this section requires version 1.1.0; it is used anyway', 'key')
   }
   for (const path of added)
     reportWarning(
       path,
-      `is a ${path.length === 1 ? 'section' : 'key'} of version 1.2.0; it is used all the same`,
+      `this ${path.length === 1 ? 'section' : 'key'} requires version 1.2.0; it is used anyway`,
       'key',
     )
 }

@@ -3,7 +3,7 @@ import type { PolicyEntry } from './schema.js'
 /** The id of the policy that applies where no other does. */
 export const DEFAULT_POLICY_ID = 'default'
 
-/** Policies that are there unless a file has one of the same id; a file's replaces the whole of it. */
+/** The built-in policies. A policy of the file with the same id replaces a built-in one completely. */
 export const BUILT_IN_POLICIES: { readonly [id: string]: PolicyEntry } = Object.freeze({
   [DEFAULT_POLICY_ID]: {
     name: 'Default',
@@ -21,7 +21,7 @@ export const BUILT_IN_POLICIES: { readonly [id: string]: PolicyEntry } = Object.
   },
   aggressive_retry: {
     name: 'Aggressive retry',
-    description: 'Many quick attempts, for cheap calls that somebody waits for.',
+    description: 'Many quick attempts, for cheap interactive calls.',
     maxAttempts: 6,
     backoffType: 'exponential',
     baseDelay: 100,
@@ -31,7 +31,7 @@ export const BUILT_IN_POLICIES: { readonly [id: string]: PolicyEntry } = Object.
   },
   conservative_retry: {
     name: 'Conservative retry',
-    description: 'One more attempt after a while, for costly calls and targets under strain.',
+    description: 'One more attempt after a long delay, for expensive calls and overloaded targets.',
     maxAttempts: 2,
     backoffType: 'exponential',
     baseDelay: 5000,
@@ -41,7 +41,7 @@ export const BUILT_IN_POLICIES: { readonly [id: string]: PolicyEntry } = Object.
   },
   linear_backoff: {
     name: 'Linear backoff',
-    description: 'Waits that grow evenly, for resources that are busy for a known while.',
+    description: 'Delays that grow linearly, for resources that are busy for a known time.',
     maxAttempts: 5,
     backoffType: 'linear',
     baseDelay: 1000,
@@ -51,7 +51,7 @@ export const BUILT_IN_POLICIES: { readonly [id: string]: PolicyEntry } = Object.
   },
   rate_limited: {
     name: 'Rate limited',
-    description: 'Waits as long as the other side asks, and spreads callers far apart where it does not.',
+    description: 'Waits as long as the server requests with Retry-After, else with strong jitter.',
     maxAttempts: 5,
     backoffType: 'exponential',
     baseDelay: 2000,

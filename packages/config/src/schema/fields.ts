@@ -3,22 +3,22 @@ import { matcherProblems, parseDuration } from 'holdfast/internal'
 import { z } from 'zod'
 import { CURRENT_VERSION } from '../version.js'
 
-/** What messages say of a place in the file besides its description. */
+/** Information about a field for messages, besides its description. */
 export interface FieldInfo {
-  /** What it takes, in words. */
+  /** The expected value, in words. */
   readonly expected: string
-  /** The same for an object in TypeScript, where that differs. */
+  /** The same for a TypeScript object, where it differs. */
   readonly expectedInCode?: string
-  /** What stands here is never shown. */
+  /** Whether the value must never be shown. */
   readonly isSecret?: boolean
-  /** Its form in the schema for editors, where that cannot be told from the check. */
+  /** The JSON Schema of the field, where it cannot be derived from the check. */
   readonly jsonSchema?: object
 }
 
-/** What is said of each schema. */
+/** The information about each schema. */
 export const fieldInfo = z.registry<FieldInfo>()
 
-/** Notes what a schema takes. */
+/** Adds information to a schema. */
 function withInfo<S extends z.ZodType>(
   schema: S,
   expected: string,
@@ -28,24 +28,24 @@ function withInfo<S extends z.ZodType>(
   return schema
 }
 
-/** A key that must be there. */
+/** A required key. */
 export function requiredKey<S extends z.ZodType>(schema: S, description: string): S {
   z.globalRegistry.add(schema, { description })
   return schema
 }
 
-/** A key that may be left out. */
+/** An optional key. */
 export const optionalKey = <S extends z.ZodType>(schema: S, description: string): z.ZodOptional<S> =>
   requiredKey(schema, description).optional() as z.ZodOptional<S>
 
-/** A key that may be left out, or be null to say that there is none. */
+/** An optional key that can also be null, which means that there is no value. */
 export const nullableKey = <S extends z.ZodType>(schema: S, description: string) =>
   requiredKey(schema, description).nullish()
 
 const DURATION_EXAMPLES = "'500ms', '30s', '5m', '24h', '30d'"
 const DURATION_PATTERN = /^\d+(\.\d+)?(ms|s|m|h|d)$/
 
-/** The sum of a multiplication, without what floating point adds to it. */
+/** Rounds away the floating-point error of a multiplication. */
 const roundMs = (ms: number): number => Math.round(ms * 1e3) / 1e3
 
 const fromSeconds = (wire: number | string): number =>
@@ -63,7 +63,7 @@ const DURATION_JSON = {
   ],
 }
 
-/** Anything that is a number: zod's own has no Infinity. */
+/** Any number, including Infinity, which zod's own number rejects. */
 const anyNumber = () => z.custom<number>((value) => typeof value === 'number')
 
 /** A duration of 0 or more. */
@@ -97,7 +97,7 @@ export const positiveDuration = () => {
 const isNetworkTimeout = (value: number | string): boolean =>
   isPositive(value) && fromSeconds(value) <= DAY_MS
 
-/** A timeout of a network connection: above 0, at most a day, so that it fits every timer of the platform. */
+/** A timeout of a network connection: above 0 and at most a day, so that it fits every timer of the platform. */
 export const networkTimeout = () => {
   const [takesText = '', inCode = ''] = durationWords('a duration above 0, up to 24h')
   return withInfo(
@@ -176,22 +176,22 @@ export const secretStrings = () =>
     { isSecret: true },
   )
 
-/** One of a few words. */
+/** One of several strings. */
 export const oneOf = <const T extends readonly [string, ...string[]]>(...options: T) =>
   withInfo(z.enum(options), `one of ${options.join(', ')}`)
 
-/** One of the words of an enum. */
+/** One of the values of an enum. */
 export const enumOf = <S extends z.ZodEnum>(schema: S): S =>
   withInfo(schema.clone() as S, `one of ${schema.options.join(', ')}`)
 
-/** What `retryable_exceptions` and their like list. */
+/** An entry of `retryable_exceptions` and similar lists. */
 export const matcherName = () =>
   withInfo(
     z.string().refine((name) => matcherProblems('', [name]).length === 0),
     "a name such as 'timeout', 'TimeoutError', 'ECONNRESET', 'sql:40' or 'grpc:ABORTED'",
   )
 
-/** A status that another attempt may change. */
+/** A status code that can be retried. */
 export const retryableStatus = () =>
   withInfo(
     z.int().refine((status) => [408, 425, 429].includes(status) || (status >= 500 && status <= 599)),
@@ -201,7 +201,7 @@ export const retryableStatus = () =>
 
 export const httpStatus = () => withInfo(z.int().min(100).max(599), 'an HTTP status, 100 to 599')
 
-/** A url of one of a few schemes. It may hold credentials, so it is never shown whole. */
+/** A url with one of several schemes. It may contain credentials, so it is never shown completely. */
 export const urlWithScheme = (...schemes: string[]) =>
   withInfo(
     z
@@ -211,7 +211,7 @@ export const urlWithScheme = (...schemes: string[]) =>
     { isSecret: true },
   )
 
-/** A regular expression that is not so slow that it could hang a process. */
+/** A regular expression that cannot cause excessive backtracking. */
 export const safePattern = () =>
   withInfo(
     z
@@ -221,7 +221,7 @@ export const safePattern = () =>
     'a regular expression without nested repetition',
   )
 
-/** Where a store lies. It may hold credentials, so it is never shown whole. */
+/** The url of a store. It may contain credentials, so it is never shown completely. */
 export const storeUrl = () =>
   withInfo(
     z.string().refine((value) => /^(memory:?|(files|sqlite):.+|postgres(ql)?:\/\/.+)$/s.test(value)),
@@ -233,7 +233,7 @@ export const storeUrl = () =>
 export const versionString = () =>
   withInfo(z.string().regex(/^\d+\.\d+\.\d+$/), `a text such as "${CURRENT_VERSION}", in quotes`)
 
-/** A list of what one schema describes. */
+/** A list of values of one schema. */
 export const listOf = <S extends z.ZodType>(item: S) =>
   withInfo(
     z.array(item),

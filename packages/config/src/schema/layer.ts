@@ -2,20 +2,20 @@ import type { z } from 'zod'
 import type { memberChangeSchema } from './member-change.js'
 import type { policyEntrySchema } from './policy.js'
 
-/** A policy as a layer holds it, in the wire's spelling. */
+/** A policy in a layer, with the keys and units of the wire format. */
 export type WirePolicyEntry = z.input<typeof policyEntrySchema>
 
-/** A member of a pool as a layer holds it, in the wire's spelling. */
+/** A pool member in a layer, with the keys and units of the wire format. */
 export type WireMemberChange = z.input<typeof memberChangeSchema>
 
-/** The members of one pool that were changed, by id; null where one was removed. */
+/** The changed members of one pool by id; null for a removed member. */
 interface LayeredPool {
   readonly members?: { readonly [id: string]: WireMemberChange | null }
 }
 
 /**
- * What was changed through the API, in the wire's spelling: for each policy the fields that were changed, or null where it
- * was deleted; for each pool the members that were added, changed or removed.
+ * The changes made through the API, with the keys and units of the wire format: for each policy the changed fields, or null
+ * where it was deleted; for each pool the members that were added, changed or removed.
  */
 export interface Layer {
   readonly policies?: { readonly [id: string]: WirePolicyEntry | null }

@@ -3,8 +3,8 @@ import { booleanValue, optionalKey } from './fields.js'
 import { memberSchema } from './sections.js'
 
 /**
- * What was changed of a member. With a url it is a member of its own, whatever the file says of one of that id; without one
- * it says what is other than in the file.
+ * A change of a pool member. With a url it defines the member completely, whatever the file has under this id; without one
+ * it contains the differences from the file.
  */
 export const memberChangeSchema = memberSchema
   .omit({ id: true })

@@ -22,7 +22,7 @@ import {
   timeoutDuration,
 } from './fields.js'
 
-/** Every field of a policy but its id; layers fill in what is left out. */
+/** Every field of a policy except its id. All are optional, because layers supply absent values. */
 const policyFields = {
   name: optionalKey(anyString(), 'What people call it. Its id where this is left out.'),
   description: nullableKey(anyString(), 'When and why to use it.'),
@@ -111,11 +111,11 @@ const policyFields = {
   shadow: optionalKey(booleanValue(), 'Only reports what it would have done. Default false.'),
 }
 
-/** The defaults of every policy: any field but those that name it. */
+/** The defaults of all policies: any field except name and description. */
 const { name: _, description: __, ...defaultFields } = policyFields
 export const defaultsSchema = z.strictObject(defaultFields)
 
-/** A policy as a file holds it. */
+/** A policy in the config file. */
 export const policyEntrySchema = z.strictObject({
   id: optionalKey(nonEmptyString(), 'The same as its key; may be left out.'),
   ...policyFields,

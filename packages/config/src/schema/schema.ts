@@ -11,7 +11,7 @@ import {
   sectionsShape,
 } from './sections.js'
 
-/** The one schema of the config file, in the file's own spelling. */
+/** The schema of the config file, with the keys of the file. */
 export const configSchema = z.strictObject({
   version: requiredKey(versionString(), `The version of the form of this file: "${CURRENT_VERSION}".`),
   debug: optionalKey(booleanValue(), 'Shows stack traces in logs, records and answers. Default false.'),
@@ -53,16 +53,16 @@ export const configSchema = z.strictObject({
   ...sectionsShape,
 })
 
-/** What a config file says: keys in camelCase, durations in milliseconds. What it leaves out is left out here too. */
+/** The content of a config file with camelCase keys and milliseconds. Absent keys stay absent. */
 export type Config = CamelCased<typeof configSchema>
 
-/** The config file as it is written. */
+/** The content of a config file with its own keys and units. */
 export type WireConfig = z.input<typeof configSchema>
 
-/** A policy as a config holds it: only what was said. */
+/** A policy of a config: only the fields that the config sets. */
 export type PolicyEntry = CamelCased<typeof policyEntrySchema>
 
-/** A breaker as a config holds it. */
+/** A breaker of a config. */
 export type BreakerEntry = CamelCased<typeof breakerEntrySchema>
 
 export const configCodec = createCodec(configSchema)

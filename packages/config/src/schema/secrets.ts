@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { configSchema } from './schema.js'
 import { childOf, isSecret, type KeyStyle, kindOf, shapeOf, walkPath } from './walk.js'
 
-/** Whether something secret may stand at a place, or in it: who mixes the two up writes the secret there. */
+/** Whether a value or a part of it may be secret. A user who confuses two keys may write a secret under the wrong one. */
 export function mayHoldSecret(schema: z.core.$ZodType): boolean {
   const kind = kindOf(schema)
   if (kind === 'object') return Object.values(shapeOf(schema)).some(mayHoldSecret)
@@ -10,7 +10,7 @@ export function mayHoldSecret(schema: z.core.$ZodType): boolean {
   return isSecret(schema)
 }
 
-/** A path of the source as it may be shown: among users, a key that is none may be a password. */
+/** The path in a form that can be shown: an unknown key of a proxy user may be a password. */
 export function maskedPath(path: readonly string[], spelling: KeyStyle): readonly string[] {
   const [section, key, index, field] = path
   if (section !== 'proxy' || key !== 'users' || index === undefined || field === undefined) return path

@@ -31,13 +31,13 @@ import {
   urlWithScheme,
 } from './fields.js'
 
-/** More processes than this are a mistake rather than a large machine. */
+/** A larger number of processes is probably a mistake. */
 const MAX_PROXY_WORKERS = 256
 
-/** Other nodes ignore longer ones. */
+/** The maximum length of a node id. Other nodes ignore longer ids. */
 const MAX_NODE_ID_LENGTH = 512
 
-/** A breaker that calls share by name, and that of a pool's members. */
+/** A named breaker, or the breaker of a pool's members. */
 export const breakerEntrySchema = z.strictObject({
   failure_threshold: optionalKey(positiveInteger(), 'How many failures in the window open it. Default 5.'),
   success_threshold: optionalKey(positiveInteger(), 'How many successful tests close it. Default 1.'),
@@ -91,7 +91,7 @@ export const breakerEntrySchema = z.strictObject({
   ),
 })
 
-/** Kinds of failure, each with the names and codes that mean it. */
+/** Kinds of failure, each with the names and codes of its errors. */
 export const errorKindsSchema = z.record(z.string(), listOf(matcherName()))
 
 /** A member of a pool. */
@@ -162,7 +162,7 @@ export const deadLettersSchema = z.strictObject({
   ),
 })
 
-/** How long records of one kind are kept in the store. */
+/** The retention of one kind of record in the store. */
 const retention = (retentionSchema: { readonly maxAge: number; readonly maxEntries: number }, more = '') =>
   z.strictObject({
     max_age: optionalKey(

@@ -7,19 +7,19 @@ type Schema = z.core.$ZodType
 // oxlint-disable-next-line no-explicit-any -- the definitions of zod's kinds share no type that says what each holds
 const defOf = (schema: Schema): any => (schema as any)._zod.def
 
-/** A schema without what makes it optional or nullable. */
+/** Removes the optional and nullable wrappers of a schema. */
 export function unwrap(schema: Schema): Schema {
   const { type, innerType } = defOf(schema)
   return type === 'optional' || type === 'nullable' ? unwrap(innerType) : schema
 }
 
-/** Whether a schema takes null. */
+/** Whether a schema accepts null. */
 export function takesNull(schema: Schema): boolean {
   const { type, innerType } = defOf(schema)
   return type === 'nullable' || (type === 'optional' && takesNull(innerType))
 }
 
-/** What kind of place a schema describes. */
+/** The kind of value that a schema describes. */
 export type SchemaKind = 'object' | 'record' | 'array' | 'text' | 'scalar' | 'either' | 'anything'
 
 const KIND_BY_ZOD_TYPE: { readonly [type: string]: SchemaKind } = {
@@ -29,18 +29,18 @@ const KIND_BY_ZOD_TYPE: { readonly [type: string]: SchemaKind } = {
   string: 'text',
   enum: 'text',
   pipe: 'either',
-  // The only ones there are take a text, or several of them.
+  // All unions accept a string or a list of strings.
   union: 'text',
   unknown: 'anything',
 }
 
-/** What kind of place a schema describes; `either` takes numbers and words, as durations do. */
+/** The kind of value that a schema describes; `either` accepts numbers and strings, as durations do. */
 export const kindOf = (schema: Schema): SchemaKind => KIND_BY_ZOD_TYPE[defOf(unwrap(schema)).type] ?? 'scalar'
 
-/** The keys that an object takes. */
+/** The schemas of an object by key. */
 export const shapeOf = (schema: Schema): { readonly [key: string]: Schema } => defOf(unwrap(schema)).shape
 
-/** The schema of what stands under a key, where there is one. */
+/** The schema of the value under a key, if there is one. */
 export function childOf(schema: Schema, key: string): Schema | undefined {
   const inner = unwrap(schema)
   const def = defOf(inner)
@@ -49,7 +49,7 @@ export function childOf(schema: Schema, key: string): Schema | undefined {
   return def.type === 'array' ? def.element : undefined
 }
 
-/** The schema of what a list holds, where a place takes one. */
+/** The schema of a list's items, if the schema accepts a list. */
 export function itemOf(schema: Schema): Schema | undefined {
   const { type, element, options = [] } = defOf(unwrap(schema))
   if (type === 'array') return element
@@ -57,19 +57,22 @@ export function itemOf(schema: Schema): Schema | undefined {
   return arrayOption && defOf(arrayOption).element
 }
 
-/** The wire form of a leaf of TypeScript's: milliseconds become seconds. What is no number is left as it is. */
+/** Converts a TypeScript value to its wire form: milliseconds become seconds. Other values are not changed. */
 export function encodeLeaf(schema: Schema, value: unknown): unknown {
   const { reverseTransform } = defOf(unwrap(schema))
   return typeof value === 'number' && reverseTransform ? reverseTransform(value) : value
 }
 
-/** How keys are written: as in files, or as in TypeScript. */
+/**
+ * The spelling of keys and units: `wire` as in files (snake_case, seconds), `code` as in TypeScript (camelCase,
+ * milliseconds).
+ */
 export type KeyStyle = 'wire' | 'code'
 
 export const formatKeyAs = (key: string, spelling: KeyStyle): string =>
   spelling === 'wire' ? key : camelKey(key)
 
-/** What a place takes, in words. */
+/** The expected value of a schema, in words. */
 export function expectedValue(schema: Schema, spelling: KeyStyle): string {
   const inner = unwrap(schema)
   const info = fieldInfo.get(inner as never)
@@ -80,7 +83,7 @@ export function expectedValue(schema: Schema, spelling: KeyStyle): string {
 
 export const isSecret = (schema: Schema): boolean => fieldInfo.get(unwrap(schema) as never)?.isSecret === true
 
-/** A path of the wire in another spelling, and the schema at its end, or at the last place that has one. */
+/** Converts a wire path to another spelling, and returns the schema at its end, or the last one on the way. */
 export function walkPath(
   root: Schema,
   path: readonly string[],
@@ -97,7 +100,7 @@ export function walkPath(
   return { path: steps, schema }
 }
 
-/** The words that a place takes, where it takes one of a few. */
+/** The values of an enum schema; empty for other schemas. */
 export const enumValues = (schema: Schema): string[] => {
   const { type, entries } = defOf(unwrap(schema))
   return type === 'enum' ? Object.values(entries) : []

@@ -15,25 +15,25 @@ import { formatValue, type TextPosition } from '../problem.js'
 import { maskVariables, unmaskVariables } from './mask.js'
 import { findTooDeep } from './nesting.js'
 
-/** A text that was read: its value, and where each part of it stands. */
+/** A parsed text: its value, and the position of each part. */
 export interface SourceText {
   readonly value: unknown
-  /** Where the value at a path stands, or its key; the nearest place above where it cannot be told. */
+  /** The position of the value at a path, or of its key; the nearest enclosing position where that is unknown. */
   locate(path: readonly string[], at?: 'key' | 'value'): TextPosition
 }
 
-/** What is wrong with the text itself. */
+/** A syntax error. */
 export interface SyntaxProblem extends TextPosition {
   readonly message: string
 }
 
-/** No config is larger than this. */
+/** The maximum length of a config in characters. */
 const MAX_TEXT_LENGTH = 16 * 1024 * 1024
 
-/** Aliases may not multiply a text beyond this. */
+/** The maximum number of nodes that aliases can expand to. */
 const MAX_ALIAS_COUNT = 100
 
-/** Reads YAML 1.2, of which JSON is a part. What cannot be read is told as problems. */
+/** Parses YAML 1.2, which includes JSON. Syntax errors are returned as problems. */
 export function parseText(text: string): SourceText | { problems: SyntaxProblem[] } {
   const lines = new LineCounter()
   const positionOf = (offset: number): TextPosition => {
@@ -43,29 +43,26 @@ export function parseText(text: string): SourceText | { problems: SyntaxProblem[
   const rejectAt = (offset: number, message: string) => ({ problems: [{ ...positionOf(offset), message }] })
   lines.addNewLine(0)
   if (text.length > MAX_TEXT_LENGTH)
-    return rejectAt(0, `got ${text.length} characters, takes ${MAX_TEXT_LENGTH} at the most`)
+    return rejectAt(0, `expected at most ${MAX_TEXT_LENGTH} characters, got ${text.length}`)
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
   const control = CONTROL_CHARACTER.exec(text)
   if (control !== null) {
     const code = control[0].charCodeAt(0).toString(16).padStart(4, '0')
-    return rejectAt(
-      control.index,
-      `got the control character U+${code.toUpperCase()}, takes text without any`,
-    )
+    return rejectAt(control.index, `expected text without control characters, got U+${code.toUpperCase()}`)
   }
   const masked = maskVariables(text)
   const tooDeepOffset = findTooDeep(masked)
-  if (tooDeepOffset !== undefined) return rejectAt(tooDeepOffset, 'is nested too deeply')
+  if (tooDeepOffset !== undefined) return rejectAt(tooDeepOffset, 'nested too deeply')
   try {
     return parseYaml(masked, positionOf)
   } catch (error) {
-    // Of what the reader throws nothing is passed on: it may quote the text.
+    // The parser's error message is not used, because it may quote secrets of the text.
     const isAliasBomb = error instanceof ReferenceError
     return rejectAt(
       0,
       isAliasBomb
-        ? `has aliases that stand for more than ${MAX_ALIAS_COUNT} parts`
-        : 'cannot be read as YAML',
+        ? `expected aliases that expand to at most ${MAX_ALIAS_COUNT} nodes, got more`
+        : 'not valid YAML',
     )
   }
 }
@@ -76,7 +73,7 @@ const CONTROL_CHARACTER = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ufffe\u
 type PositionOf = (offset: number) => TextPosition
 
 function parseYaml(text: string, positionOf: PositionOf): SourceText | { problems: SyntaxProblem[] } {
-  // Duplicates are looked for below: the reader compares each key with all others.
+  // Duplicate keys are found below, because the parser compares each key with all others.
   const doc = parseDocument(text, { merge: true, prettyErrors: false, uniqueKeys: false, logLevel: 'error' })
   const problems = toSyntaxProblems([...doc.errors, ...doc.warnings], positionOf)
   const keys = new Map<YAMLMap, Map<string, Pair>>()
@@ -105,13 +102,15 @@ function parseYaml(text: string, positionOf: PositionOf): SourceText | { problem
   }
 }
 
-/** What the reader says, in words that need no knowledge of it. */
+/** The messages for the parser's error codes. */
 const SYNTAX_MESSAGES: { readonly [code: string]: string } = {
-  TAB_AS_INDENT: 'a tab cannot indent, takes spaces',
-  MULTIPLE_DOCS: 'got several documents, takes one',
+  TAB_AS_INDENT: 'expected spaces as indentation, got a tab',
+  MULTIPLE_DOCS: 'expected one document, got several',
 }
 
-/** What the reader complains of, without what it quotes. After one thing that it did not expect it expects nothing. */
+/**
+ * Converts the parser's errors without the text that they quote. After an unexpected token only the first error is useful.
+ */
 function toSyntaxProblems(
   errors: readonly { code: string; message: string; pos: readonly [number, number] }[],
   positionOf: PositionOf,
@@ -121,11 +120,11 @@ function toSyntaxProblems(
     .filter(({ code }, i) => i === first || code !== 'UNEXPECTED_TOKEN')
     .map(({ code, message, pos }) => ({
       ...positionOf(pos[0]),
-      message: SYNTAX_MESSAGES[code] ?? `cannot be read as YAML: ${message.replace(/: ".*$/s, '')}`,
+      message: SYNTAX_MESSAGES[code] ?? `not valid YAML: ${message.replace(/: ".*$/s, '')}`,
     }))
 }
 
-/** Notes the pairs of every mapping by their key, and tells of keys and aliases that are wrong. */
+/** Indexes the pairs of every mapping by key, and reports duplicate keys and unknown aliases. */
 function indexKeys(
   root: unknown,
   keys: Map<YAMLMap, Map<string, Pair>>,
@@ -149,11 +148,11 @@ function indexKeys(
       if (!isScalar(pair.key)) continue
       const name = String(unmaskVariables(pair.key.value))
       if (pairByKey.has(name) && name !== '<<')
-        problem(pair.key, `${formatValue(name)} is there twice, takes each key once`)
+        problem(pair.key, `expected unique keys, got ${formatValue(name)} twice`)
       pairByKey.set(name, pair)
     }
     keys.set(node as YAMLMap, pairByKey)
   }
   for (const alias of aliases)
-    if (!anchors.has(alias.source)) problem(alias, 'is an alias of nothing, takes one whose anchor is there')
+    if (!anchors.has(alias.source)) problem(alias, 'expected an alias of an existing anchor')
 }

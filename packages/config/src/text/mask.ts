@@ -1,4 +1,4 @@
-/** Characters that mean something to YAML, as others that do not, one for one, so that places stay what they are. */
+/** Characters that are special in YAML. Each is replaced by one ordinary character, so that positions do not change. */
 const SPECIAL_CHARACTERS = '{}[],:# '
 const FIRST_MASK_CODE = 0xe7f0
 const MASKED_PATTERN = new RegExp(
@@ -6,9 +6,7 @@ const MASKED_PATTERN = new RegExp(
   'g',
 )
 
-/**
- * A text in which `${VAR}` is nothing but letters to YAML. Otherwise `{ port: ${PORT} }` would be a mapping in a mapping.
- */
+/** Masks `${VAR}` so that YAML reads it as plain text. Otherwise `{ port: ${PORT} }` would be a mapping in a mapping. */
 export function maskVariables(text: string): string {
   if (!text.includes('${') || text.search(MASKED_PATTERN) >= 0) return text
   return text.replace(/\$\{[a-z_]\w*(?::-[^}\n"']*)?\}/gi, (whole) =>
@@ -24,7 +22,7 @@ const unmaskText = (text: string): string =>
     (character) => SPECIAL_CHARACTERS[character.charCodeAt(0) - FIRST_MASK_CODE] as string,
   )
 
-/** Undoes it in all the texts of a value, in place. What the value holds twice, or within itself, is visited once. */
+/** Unmasks all strings of a value in place. A value that occurs twice, or contains itself, is visited once. */
 export function unmaskVariables(value: unknown): unknown {
   if (typeof value === 'string') return unmaskText(value)
   const seen = new Set<unknown>()

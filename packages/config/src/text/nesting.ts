@@ -1,11 +1,11 @@
 import { CST, Lexer } from 'yaml'
 
-/** No config is nested as deeply as this. */
+/** The maximum nesting depth of a config. */
 const MAX_NESTING = 64
 
 /**
- * Where a text is nested too deeply to be read, if it is. The reader of YAML calls itself for every level, and a text of
- * brackets would end the process before anything could be caught.
+ * The offset at which a text is nested too deeply, if there is one. The YAML parser is recursive, and a text of brackets
+ * would exhaust the stack and end the process.
  */
 export function findTooDeep(text: string): number | undefined {
   let offset = 0
@@ -33,5 +33,5 @@ export function findTooDeep(text: string): number | undefined {
   return undefined
 }
 
-/** Tokens that stand for no character of the text. */
+/** Tokens without a character in the text. */
 const ZERO_WIDTH_TOKENS = new Set([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR])
