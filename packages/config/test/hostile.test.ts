@@ -27,7 +27,11 @@ test.each([
     'version: "1.1.0"\npolicies: { __proto__: { max_attempts: 1 } }',
     'expected another name',
   ],
-  ['an alias within its anchor', 'version: "1.1.0"\noverrides: &o { "Retry/delay": *o }', 'circular references'],
+  [
+    'an alias within its anchor',
+    'version: "1.1.0"\noverrides: &o { "Retry/delay": *o }',
+    'circular references',
+  ],
 ])('%s is an error', (_name, text, message) => {
   expect(said(text)).toContain(message)
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()

@@ -77,7 +77,10 @@ test.each([
   ['pools: { p: { members: [{ id: a }] } }', 'url: expected a url that begins'],
   ['circuit_breakers: { a: { slow_call_rate: 0.5 } }', 'expected slow_call_duration beside it'],
   ['circuit_breakers: { a: { max_timeout_duration: 1 } }', 'expected at least timeout_duration'],
-  ['circuit_breakers: { a: { failure_rate: 0.5, window_type: rolling } }', 'expected rate, because a rate is set'],
+  [
+    'circuit_breakers: { a: { failure_rate: 0.5, window_type: rolling } }',
+    'expected rate, because a rate is set',
+  ],
   ['store: redis://localhost', 'expected memory, files:DIR, sqlite:FILE or postgres://HOST/DATABASE'],
   ['redact: { patterns: ["("] }', 'expected a regular expression'],
   ['policies: { a: { retry_status_codes: [404] } }', '408, 425, 429 or a status from 500 to 599'],
@@ -90,10 +93,7 @@ test.each([
     'global_defaults: { base_delay: 60 }',
     'expected at least base_delay (60 s by global_defaults), got 30 s by default',
   ],
-  [
-    'global_defaults: { base_delay: 10 }\npolicies: { a: { max_delay: 5 } }',
-    '(10 s by global_defaults)',
-  ],
+  ['global_defaults: { base_delay: 10 }\npolicies: { a: { max_delay: 5 } }', '(10 s by global_defaults)'],
   ['overrides: { "Retry/maxRetris": 5 }', '(did you mean maxRetries?)'],
   ['overrides: { "A/b/c/Retry/delay": 5 }', 'expected Class/method/Decorator/setting'],
   ['overrides: { "A/Retri/delay": 5 }', 'got "Retri"'],

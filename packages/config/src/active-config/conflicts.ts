@@ -1,5 +1,5 @@
 import { snakeKey, toSeconds } from '@holdfast/records'
-import { createConfigInvalid, type Problem } from '../problem.js'
+import { createConfigInvalid, describeMismatch, type Problem } from '../problem.js'
 import type { ResolvedConfig } from '../resolve/resolve-config.js'
 import { findFieldConflicts } from '../resolve/resolve-policy.js'
 
@@ -18,13 +18,16 @@ export function findPolicyConflicts({ policies, config }: ResolvedConfig): Polic
       conflicts.push({
         policyId,
         path: at(field),
-        message: `${toSeconds(policy[field])} is less than ${snakeKey(minimumField)}, which is ${toSeconds(policy[minimumField])}`,
+        message: describeMismatch(
+          `at least ${snakeKey(minimumField)} (${toSeconds(policy[minimumField])})`,
+          `${toSeconds(policy[field])}`,
+        ),
       })
     if (policy.circuitBreaker && !Object.hasOwn(config.circuitBreakers ?? {}, policy.circuitBreaker))
       conflicts.push({
         policyId,
         path: at('circuitBreaker'),
-        message: `there is no breaker ${JSON.stringify(policy.circuitBreaker)}`,
+        message: describeMismatch('a name under circuit_breakers', JSON.stringify(policy.circuitBreaker)),
       })
   }
   return conflicts

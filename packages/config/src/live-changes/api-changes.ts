@@ -9,7 +9,9 @@ import type { KeyStyle } from '../schema/walk.js'
 import { deletePolicy, putPolicy } from './changes.js'
 import { LayerHistory } from './history.js'
 
-/** Changes made through the API: each is stored, in force at once, told of and audited, and can be taken back. */
+/**
+ * Changes made through the API. Each is stored, applied at once, reported by an event and audited, and can be rolled back.
+ */
 export class ApiChanges {
   private readonly runtime: RuntimeContext
   private readonly activeConfig: ActiveConfig
@@ -26,12 +28,12 @@ export class ApiChanges {
     return this.layerHistory.rotate()
   }
 
-  /** The versions, newest first. */
+  /** All versions, newest first. */
   history() {
     return this.layerHistory.history()
   }
 
-  /** When they last said something else of a policy. */
+  /** When the changes last affected a policy. */
   changedAt(policyId: string): Promise<Date | undefined> {
     return this.layerHistory.changedAt(policyId)
   }
@@ -84,7 +86,7 @@ export class ApiChanges {
     await this.runtime.audit(actor, 'config.clear', 'layer', { before })
   }
 
-  /** `change` may be called again where somebody else was quicker. What it throws is thrown, and nothing is changed. */
+  /** Changes the layer. `change` runs again after a concurrent change; its error is thrown, and nothing changes. */
   change(change: (layer: Layer) => Layer, actor: Actor): Promise<void> {
     const checked = (layer: Layer) => {
       const changed = change(layer)
@@ -95,15 +97,15 @@ export class ApiChanges {
   }
 
   /**
-   * Takes over what is stored: at the start, or by another process. Those that do not go with the file are left out, and that
-   * is told: a process must begin, and another's changes must be heard of, whatever they say.
+   * Loads and applies the stored changes, at the start or after another process changed them. Changes that conflict with
+   * the file are ignored and reported, because a process must start and see the changes of other processes in any case.
    */
   async refresh(fileMembers = this.activeConfig.fileMembers): Promise<void> {
     const { runtime, activeConfig } = this
     const stored = await this.layerHistory.load()
     activeConfig.replace({ stored, fileMembers }, (problems) => {
       const reason = problems.map(({ path, message }) => `${path}: ${message}`).join('; ')
-      runtime.warn(`changes made through the API do not go with the file and are left out: ${reason}`)
+      runtime.warn(`changes made through the API conflict with the file and are ignored: ${reason}`)
       runtime.emit({
         eventType: 'config_rejected',
         component: 'config',
@@ -112,24 +114,24 @@ export class ApiChanges {
     })
   }
 
-  /** The same, where another process has stored anything. */
+  /** The same, if another process has stored a change. */
   async refreshIfChanged(): Promise<void> {
-    // A store that cannot be reached is told of by those who must write to it, and not every second.
+    // An unavailable store is reported when something must be written to it, and not every second here.
     const newVersion = await this.layerHistory.newVersion().catch(() => undefined)
     if (newVersion === undefined) return
     await this.refresh()
     this.emitChanged({ by: newVersion.by, version: newVersion.version })
   }
 
-  /** Puts what was stored just now in force. */
+  /** Stores a change and applies it. */
   private async applyChange(change: () => Promise<Layer>, actor: Actor): Promise<void> {
     const { stored: before } = this.activeConfig
     const stored = await change()
     try {
       this.activeConfig.replace({ stored }, throwPolicyConflicts)
     } catch (error) {
-      // What is stored must be what can be in force.
-      await this.layerHistory.change(() => before, { by: 'holdfast', reason: 'the change was refused' })
+      // A change that cannot be applied must not stay stored.
+      await this.layerHistory.change(() => before, { by: 'holdfast', reason: 'the change was rejected' })
       throw error
     }
     this.emitChanged({ by: actor.by ?? 'unknown' })

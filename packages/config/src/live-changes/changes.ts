@@ -1,7 +1,7 @@
 import { snakeKey } from '@holdfast/records'
 import { HoldfastError } from 'holdfast'
 import { parsePolicyEntry } from '../check/policy-entry.js'
-import { createConfigInvalid, formatPath, formatValue, type Problem } from '../problem.js'
+import { createConfigInvalid, describeMismatch, formatPath, formatValue, type Problem } from '../problem.js'
 import {
   findFieldConflicts,
   type PolicySource,
@@ -15,11 +15,11 @@ import { type Config, type PolicyEntry, policyEntryCodec } from '../schema/schem
 import type { KeyStyle } from '../schema/walk.js'
 
 /**
- * A layer with a policy put: with its fields where they differ from what the config says, so that later changes of the
- * config to the others are seen. It replaces what an earlier put said.
+ * Returns a layer with a policy. It contains only the fields that differ from the config, so that later changes of other
+ * fields in the config take effect. It replaces an earlier `put`.
  *
- * @param spelling - that of the policy: `code` is camelCase and milliseconds, `wire` is snake_case and seconds
- * @throws CONFIG_INVALID that lists everything wrong with the policy
+ * @param spelling - the spelling of the policy: `code` is camelCase and milliseconds, `wire` is snake_case and seconds
+ * @throws CONFIG_INVALID that lists all problems of the policy
  */
 export function putPolicy(
   source: PolicySource,
@@ -40,7 +40,10 @@ export function putPolicy(
   const problems = findFieldConflicts(resolved).map(
     ({ field, minimumField }): Problem => ({
       path: name(field),
-      message: `got ${resolved.policy[field] / unit}, takes at least ${name(minimumField)}, which is ${resolved.policy[minimumField] / unit}`,
+      message: describeMismatch(
+        `at least ${name(minimumField)} (${resolved.policy[minimumField] / unit})`,
+        `${resolved.policy[field] / unit}`,
+      ),
     }),
   )
   if (problems.length > 0) throw createConfigInvalid(`the policy ${JSON.stringify(id)}`, problems)
@@ -51,33 +54,33 @@ export function putPolicy(
 const isSameValue = (a: unknown, b: unknown): boolean =>
   JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
 
-/** Checks a policy by itself and what it names. */
+/** Checks the fields and references of a policy. */
 function parsePolicy(config: Config, input: unknown, spelling: KeyStyle): { id: string; entry: PolicyEntry } {
   const problems: Problem[] = []
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     throw createConfigInvalid('the policy', [
-      { path: '', message: `got ${formatValue(input)}, takes an object with an id` },
+      { path: '', message: describeMismatch('an object with an id', formatValue(input)) },
     ])
   const entry = parsePolicyEntry(input, spelling, problems)
   const breakerKey = spelling === 'wire' ? 'circuit_breaker' : 'circuitBreaker'
   const { id } = input as { id?: unknown }
   if (typeof id !== 'string' || id.trim() === '' || id === '__proto__')
-    problems.push({ path: 'id', message: `got ${formatValue(id)}, takes the id of the policy` })
+    problems.push({ path: 'id', message: describeMismatch('the id of the policy', formatValue(id)) })
   const breaker = entry.circuitBreaker
   if (breaker != null && !Object.hasOwn(config.circuitBreakers ?? {}, breaker))
     problems.push({
       path: breakerKey,
-      message: `got ${formatValue(breaker)}, but there is no breaker of that name`,
+      message: describeMismatch('a name under circuit_breakers', formatValue(breaker)),
     })
   if (problems.length > 0) throw createConfigInvalid('the policy', problems)
   return { id: id as string, entry }
 }
 
 /**
- * A layer without a policy: what was put through the API is dropped; one that the config has, or that is there from the
- * start, is noted as deleted.
+ * Returns a layer without a policy. Changes made through the API are dropped; a policy of the config or a built-in one is
+ * marked as deleted.
  *
- * @throws POLICY_NOT_FOUND, or POLICY_IN_USE where something is mapped to it
+ * @throws POLICY_NOT_FOUND, or POLICY_IN_USE where the config refers to it
  */
 export function deletePolicy(source: PolicySource, layer: Layer, id: string): Layer {
   if (!resolvePolicies(source, layer).has(id))
@@ -86,7 +89,7 @@ export function deletePolicy(source: PolicySource, layer: Layer, id: string): La
   if (users.length > 0)
     throw new HoldfastError(
       'POLICY_IN_USE',
-      `the policy ${JSON.stringify(id)} is used by ${users.join(', ')}: take it out there first`,
+      `the policy ${JSON.stringify(id)} is used by ${users.join(', ')}; remove it there first`,
       { details: users },
     )
   const { [id]: _, ...others } = layer.policies ?? {}
@@ -94,9 +97,9 @@ export function deletePolicy(source: PolicySource, layer: Layer, id: string): La
   return { ...layer, policies }
 }
 
-/** The places of a config that name a policy. */
+/** The paths of a config that refer to a policy. */
 function policyReferences(config: Config, id: string): string[] {
-  const users = id === DEFAULT_POLICY_ID ? ['every operation that has no other'] : []
+  const users = id === DEFAULT_POLICY_ID ? ['every operation without another policy'] : []
   for (const [subsystem, operations] of Object.entries(config.subsystemMappings ?? {}))
     for (const [operation, kinds] of Object.entries(operations))
       for (const [kind, named] of Object.entries(kinds))

@@ -47,10 +47,10 @@ describe('a policy that a call brings along', () => {
     expect(await failing(hf, 'web.load', refused, { policy })).toMatchObject({
       code: 'INVALID_OPTIONS',
       details: [
-        'policy.jitterTyp: is no key of a policy (did you mean jitterType?)',
-        'policy.maxAttempts: got "many", takes a whole number from 1, or Infinity',
-        expect.stringMatching(/^policy\.baseDelay: got -1, takes a duration of 0 or more/),
-        'policy.bulkhead.limit: got 0, takes a whole number from 1',
+        'policy.jitterTyp: unknown key of a policy (did you mean jitterType?)',
+        'policy.maxAttempts: expected a whole number from 1, or Infinity, got "many"',
+        expect.stringMatching(/^policy\.baseDelay: expected a duration of 0 or more.*, got -1$/),
+        'policy.bulkhead.limit: expected a whole number from 1, got 0',
       ],
     })
     const error = await failing(hf, 'web.load', refused, { policy: { baseDelay: 60_000, maxDelay: 1000 } })
@@ -181,8 +181,8 @@ describe('what is misspelt', () => {
     const lines = said.mock.calls.map(([line]) => String(line))
     said.mockRestore()
     expect(lines).toEqual([
-      'holdfast: HOLDFAST_POLICIES_FETCH_MAX_ATTEMPS: is no variable of ours (did you mean HOLDFAST_POLICIES_FETCH_MAX_ATTEMPTS?)',
-      'holdfast: HOLDFAST_STOR: is no variable of ours (did you mean HOLDFAST_STORE?)',
+      'holdfast: HOLDFAST_POLICIES_FETCH_MAX_ATTEMPS: unknown variable (did you mean HOLDFAST_POLICIES_FETCH_MAX_ATTEMPTS?)',
+      'holdfast: HOLDFAST_STOR: unknown variable (did you mean HOLDFAST_STORE?)',
     ])
   })
 })

@@ -19,7 +19,7 @@ it('a change through the API that does not go with the file stands aside, bars n
   const said = stderr.mock.calls.map(([line]) => String(line))
   stderr.mockRestore()
   expect(said).toEqual([
-    'holdfast: changes made through the API do not go with the file and are left out: policies.a.max_delay: 5 is less than base_delay, which is 10',
+    'holdfast: changes made through the API conflict with the file and are ignored: policies.a.max_delay: expected at least base_delay (10), got 5',
   ])
   expect(await hf.health()).toMatchObject({ status: 'degraded' })
   expect(await hf.policies.get('a')).toMatchObject({ baseDelay: 10_000, maxDelay: 60_000 })

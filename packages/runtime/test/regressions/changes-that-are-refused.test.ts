@@ -26,7 +26,7 @@ describe('an id of a member with credentials in it', () => {
       .catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({
       code: 'INVALID_OPTIONS',
-      message: expect.stringContaining('id of its own'),
+      message: expect.stringContaining('expected an id without credentials'),
     })
     expect(JSON.stringify(error) + String(error)).not.toContain('hunter2')
     expect(await hf.config.history()).toEqual([])
@@ -43,7 +43,7 @@ describe('an id of a member with credentials in it', () => {
       said = JSON.stringify(error) + String(error)
     }
     expect(said).toContain('pools.q.members[0].id')
-    expect(said).toContain('id of its own')
+    expect(said).toContain('expected an id without credentials')
     expect(said).not.toContain('hunter2')
   })
 
@@ -53,7 +53,7 @@ describe('an id of a member with credentials in it', () => {
       'm.json': JSON.stringify([{ id: ids[0], url: 'http://127.0.0.1:1' }]),
     })
     const error = await start(join(dir, 'holdfast.yaml'), { watch: false }).catch((thrown: unknown) => thrown)
-    expect(String(error)).toContain('id of its own')
+    expect(String(error)).toContain('expected an id without credentials')
     expect(String(error)).not.toContain('hunter2')
   })
 
@@ -100,18 +100,18 @@ describe('a variable for what is not there', () => {
   it('is told of', async () => {
     expect(await warned({ HOLDFAST_POLICIES_NOPE_MAX_ATTEMPTS: '3' })).toEqual([
       expect.stringMatching(
-        /^HOLDFAST_POLICIES_NOPE_MAX_ATTEMPTS names nothing under policies; there are: my-pol, /,
+        /^HOLDFAST_POLICIES_NOPE_MAX_ATTEMPTS expected a name under policies, which has: my-pol, /,
       ),
     ])
     expect(stderr.join()).toContain('HOLDFAST_POLICIES_NOPE_MAX_ATTEMPTS')
     expect(await warned({ HOLDFAST_CIRCUIT_BREAKERS_OTHER_FAILURE_THRESHOLD: '3' })).toEqual([
-      'HOLDFAST_CIRCUIT_BREAKERS_OTHER_FAILURE_THRESHOLD names nothing under circuit_breakers; there are: api',
+      'HOLDFAST_CIRCUIT_BREAKERS_OTHER_FAILURE_THRESHOLD expected a name under circuit_breakers, which has: api',
     ])
   })
 
   it('that is near another is told of as before, and others are not ours', async () => {
     expect(await warned({ HOLDFAST_POLICIES_MY_POL_MAX_ATEMPTS: '3' })).toEqual([
-      'HOLDFAST_POLICIES_MY_POL_MAX_ATEMPTS is no variable of ours (did you mean HOLDFAST_POLICIES_MY_POL_MAX_ATTEMPTS?)',
+      'HOLDFAST_POLICIES_MY_POL_MAX_ATEMPTS unknown variable (did you mean HOLDFAST_POLICIES_MY_POL_MAX_ATTEMPTS?)',
     ])
     expect(await warned({ HOLDFAST_TOKEN: '3', HOLDFAST_POLICIES_MY_POL_MAX_ATTEMPTS: '4' })).toEqual([])
   })
@@ -160,12 +160,12 @@ it('explain says which changes through the API are left out', async () => {
   const file = join(dir, 'holdfast.yaml')
   const first = await start(file, { watch: false })
   await first.hf.policies.put({ id: 'a', maxDelay: 5000 }, { by: 'ann' })
-  expect((await first.hf.config.explain('a')).notes.join()).not.toContain('left out')
+  expect((await first.hf.config.explain('a')).notes.join()).not.toContain('are ignored')
   await first.hf.close()
   await writeFile(file, text(10))
   const { hf } = await start(file, { watch: false })
   expect((await hf.config.explain('a')).notes).toEqual([
-    'policies.a: what was changed through the API does not go with the config and is left out: policies.a.max_delay: 5 is less than base_delay, which is 10',
+    'policies.a: the changes made through the API conflict with the config and are ignored: policies.a.max_delay: expected at least base_delay (10), got 5',
   ])
   expect((await hf.config.explain('b')).notes).toEqual([])
 })

@@ -22,7 +22,7 @@ it('open: ignores a change made through the API that contradicts the file, and r
   const { hf } = await start(path, { watch: false, store })
   expect(await hf.health()).toMatchObject({ status: 'degraded' })
   expect(await hf.run('fetch', async () => 1)).toBe(1)
-  expect(stderr.mock.calls.flat().join()).toMatch(/do not go with the file/)
+  expect(stderr.mock.calls.flat().join()).toMatch(/conflict with the file/)
   await hf.config.clear()
   stderr.mockRestore()
 })

@@ -359,11 +359,11 @@ describe('a config is rejected', () => {
     [{ 'mail/Retry/maxRetris': 1 }, 'did you mean maxRetries?'],
     [
       { 'fetch/Retry/delay': '40s' },
-      'makes maxDelay of the policy fetch 30000 ms, which is less than baseDelay, 40000 ms',
+      'expected maxDelay of the policy fetch to be at least baseDelay (40000 ms), got 30000 ms',
     ],
     [
       { 'fetch/Retry/maxDelay': 10 },
-      'makes maxDelay of the policy fetch 10 ms, which is less than baseDelay, 100 ms',
+      'expected maxDelay of the policy fetch to be at least baseDelay (100 ms), got 10 ms',
     ],
     [{ 'fetch/CircuitBreaker/slowCallRate': 0.5 }, 'slowCallDuration'],
   ])('for %j', async (overrides, message) => {

@@ -15,7 +15,7 @@ describe('check', () => {
   it('tells every problem by line and column, and ends with 3', async () => {
     const { code, out } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml'])
     expect(code).toBe(EXIT_CODES.config)
-    expect(out).toContain('bad.yaml:3:26 policies.fetch.max_attempts: got 0')
+    expect(out).toContain('bad.yaml:3:26 policies.fetch.max_attempts: expected a whole number from 1')
     expect(out).toContain('bad.yaml:4:1 polices')
   })
 
