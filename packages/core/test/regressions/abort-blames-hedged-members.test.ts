@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { guard, HoldfastError, Pool } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-it('counts nothing against a hedged member when the caller aborts with a timeout of its own', async () => {
+it('an abort by the caller with a timeout error does not count against hedged members', async () => {
   const clock = fakeClock()
   const pool = new Pool({ id: 'p', members: [{ id: 'a', value: 1 }], clock })
   const api = guard({ pool, hedge: { delay: 1000 }, retry: false, clock })

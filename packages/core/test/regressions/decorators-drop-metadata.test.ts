@@ -1,4 +1,4 @@
-// A route of NestJS disappeared where @Retry() stood above @Get(): what @Get() had said about the method was lost.
+// A route of NestJS disappeared when @Retry() was above @Get(), because the metadata of @Get() was lost.
 import 'reflect-metadata'
 import { describe, expect, it } from 'vitest'
 import * as ft from '../../src/decorators/index.js'
@@ -7,7 +7,7 @@ type LegacyDecorator = (target: object, key: string, descriptor: PropertyDescrip
 
 const CODE = Symbol('code')
 
-/** As NestJS does it: metadata and properties of the method's function itself. */
+/** Like NestJS, it adds metadata and properties to the function of the method. */
 function Get(path: string) {
   const mark = (method: object) => {
     Reflect.defineMetadata('path', path, method)
@@ -73,7 +73,7 @@ describe.each([
   ['a decorator of experimentalDecorators', Legacy],
 ])('%s', (_, type) => {
   it.each(['above', 'below', 'between'] as const)(
-    'keeps name, length, properties and metadata %s another decorator',
+    'keeps name, length, properties and metadata when it is %s another decorator',
     async (key) => {
       const method = type.prototype[key] as ((...args: never[]) => unknown) & Record<PropertyKey, unknown>
       expect(Reflect.getMetadata('path', method)).toBe(`/${key}`)
@@ -85,7 +85,7 @@ describe.each([
   )
 })
 
-it('the metadata of one decorated method is not that of another with the same function', () => {
+it('the metadata of one decorated method does not affect another with the same function', () => {
   class Two {
     async one() {}
   }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { guard, Pool } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-it('a pool uses its own clock although the guard has another', async () => {
+it('a pool uses its own clock when the guard has another one', async () => {
   const clock = fakeClock()
   const pool = new Pool({
     id: 'p',
@@ -17,7 +17,7 @@ it('a pool uses its own clock although the guard has another', async () => {
   expect(await call.run(() => 'up')).toBe('up')
 })
 
-it('a member fault is not retried where every member has been tried', async () => {
+it('a member fault causes no failover when every member has been tried', async () => {
   const clock = fakeClock()
   const members = ['a', 'b'].map((id) => ({ id, value: id }))
   const pool = new Pool({ id: 'p', clock, members, memberFaults: [403] })

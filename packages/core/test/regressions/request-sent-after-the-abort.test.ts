@@ -1,5 +1,5 @@
-// An attempt that was aborted, or whose deadline passed, while it waited for the body of the response before it still sent
-// its request.
+// An attempt that was aborted, or whose deadline passed, while the body of the previous response was discarded still sent its
+// request.
 import { Agent, request } from 'undici'
 import { expect, it, onTestFinished } from 'vitest'
 import { MAX_DRAIN_MS } from '../../src/http/discard.js'
@@ -11,7 +11,8 @@ import { serve, until } from '../http/server.js'
 
 const retry = { maxAttempts: 2, backoffType: 'immediate' } as const
 
-/** A clock, and whether something waits for the rest of a body. */
+/** A fake clock that records whether a body is being discarded. */
+
 function drainingClock() {
   const clock = fakeClock()
   const { setTimer } = clock
@@ -24,7 +25,7 @@ function drainingClock() {
 }
 
 it.each(['the caller aborts', 'the attempt times out'])(
-  'a fetch does not send a request when %s meanwhile',
+  'a fetch sends no request when %s while the previous response is discarded',
   async (how) => {
     const clock = fakeClock()
     const stop = new AbortController()
@@ -48,7 +49,7 @@ it.each(['the caller aborts', 'the attempt times out'])(
 )
 
 it.each(['the caller aborts', 'the attempt times out'])(
-  'the undici interceptor does not send a request when %s meanwhile',
+  'the undici interceptor sends no request when %s while the previous response is discarded',
   async (how) => {
     const { clock, state } = drainingClock()
     const stop = new AbortController()

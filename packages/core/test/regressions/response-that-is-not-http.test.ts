@@ -1,11 +1,11 @@
-// A parser error of undici without a code was taken for a programming error, because fetch throws a TypeError around it.
+// A parser error of undici without a code was classified as a programming error, because fetch wraps it in a TypeError.
 
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { expect, it } from 'vitest'
 import { classify } from '../../src/index.js'
 
-/** As undici makes it: the code is undefined where the parser was cut off in the middle of an answer. */
+/** The error of undici; its code is undefined when the response is truncated. */
 class HTTPParserError extends Error {
   override readonly name = 'HTTPParserError'
   readonly code: string | undefined
@@ -19,7 +19,7 @@ class HTTPParserError extends Error {
 const lost = { category: 'transient', kind: 'network_error' }
 
 it.each([undefined, 'HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW'])(
-  'a truncated or malformed HTTP response is classified as a network error, with the code %s',
+  'a truncated or invalid HTTP response is classified as a lost connection, with the code %s',
   (code) => {
     const parsing = new HTTPParserError('Response does not match the HTTP/1.1 protocol', code)
     expect(classify(parsing)).toEqual(lost)
@@ -27,7 +27,7 @@ it.each([undefined, 'HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW'])(
   },
 )
 
-it('a malformed HTTP response of a real server is classified as a network error', async () => {
+it('a real response that is not HTTP is classified as a lost connection', async () => {
   const server = createServer((socket) => socket.once('data', () => socket.end('hello\r\n\r\n')))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

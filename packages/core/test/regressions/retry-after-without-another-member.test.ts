@@ -4,12 +4,12 @@ import { fakeClock } from '../../src/testing/index.js'
 
 const busy = Object.assign(new Error('busy'), { status: 429, headers: { 'retry-after': '2' } })
 
-describe('a member with a Retry-After', () => {
+describe('the Retry-After of a pool member', () => {
   it.each([
     ['are drained', (pool: Pool) => pool.drain('b')],
-    ['are open', (pool: Pool) => pool.breaker('b').trip()],
-    ['rest', (pool: Pool) => pool.startCooldown('b', 60_000)],
-  ])('is waited for where all other members %s', async (_, takeOut) => {
+    ['have an open breaker', (pool: Pool) => pool.breaker('b').trip()],
+    ['are in a cooldown', (pool: Pool) => pool.startCooldown('b', 60_000)],
+  ])('delays the retry when all other members %s', async (_, takeOut) => {
     const clock = fakeClock()
     const pool = new Pool({ id: 'p', clock, members: ['a', 'b'].map((id) => ({ id, value: id })) })
     takeOut(pool)

@@ -89,7 +89,7 @@ it.each(['attempt', 'total'])(
   },
 )
 
-it('a hedged attempt ends with the status of the call that has a response', async () => {
+it('a hedged attempt ends with the status of the run that has a response', async () => {
   const clock = fakeClock()
   let calls = 0
   const send = createFetch({

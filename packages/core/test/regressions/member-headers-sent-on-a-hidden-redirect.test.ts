@@ -28,8 +28,8 @@ function browserFetch() {
 const pooled = (headers: Record<string, string>) =>
   new Pool<FetchTarget>({ id: 'p', members: [{ id: 'a', value: { origin: 'https://a.example', headers } }] })
 
-describe('a redirect that the platform follows itself', () => {
-  it.each(['GET', 'POST'])('ends a %s with the headers of a member, which is sent once', async (method) => {
+describe('a redirect that the platform hides', () => {
+  it.each(['GET', 'POST'])('fails a %s with the headers of a member, which is sent once', async (method) => {
     const { fetch, sent } = browserFetch()
     const send = createFetch({
       fetch,
@@ -45,14 +45,14 @@ describe('a redirect that the platform follows itself', () => {
     expect(sent).toEqual([{ redirect: 'manual', key: 'secret' }])
   })
 
-  it('is followed by the platform where every header of the member is one that it removes itself', async () => {
+  it('is followed by the platform when it removes all headers of the member itself', async () => {
     const { fetch, sent } = browserFetch()
     const send = createFetch({ fetch, pool: pooled({ authorization: 'Bearer secret' }) })
     expect(await (await send('https://x.example/start')).text()).toBe('followed')
     expect(sent).toMatchObject([{ redirect: 'follow' }])
   })
 
-  it('is returned to a caller that asked for it', async () => {
+  it('is returned to a caller with redirect: manual', async () => {
     const { fetch } = browserFetch()
     const send = createFetch({ fetch, pool: pooled({ 'x-api-key': 'secret' }) })
     const { type } = await send('https://x.example/start', { redirect: 'manual' })

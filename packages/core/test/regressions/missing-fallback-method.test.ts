@@ -1,4 +1,4 @@
-// A name that no method has showed only when a call had failed, in place of the fallback.
+// A fallbackMethod that does not exist was reported only after a call had failed.
 import { describe, expect, it } from 'vitest'
 import * as ft from '../../src/decorators/index.js'
 import { isHoldfastError } from '../../src/index.js'
@@ -17,7 +17,7 @@ const missing = (name: string) =>
   `invalid options of @Fallback of ${name}: fallbackMethod: expected a method of Prices, got "nope"`
 
 describe('a fallbackMethod that does not exist', () => {
-  it('is rejected when a method is decorated under experimentalDecorators', () => {
+  it('is rejected when a method is decorated with experimentalDecorators', () => {
     class Prices {
       static async all() {}
       async now() {}
@@ -30,7 +30,7 @@ describe('a fallbackMethod that does not exist', () => {
     expect(messageOf(() => decorate(Prices, 'all', Prices.all))).toBe(missing('Prices.all'))
   })
 
-  it('is rejected with the class under standard decorators where the method is static', () => {
+  it('is rejected when the class is defined, for a static method with standard decorators', () => {
     const define = () => {
       class Prices {
         @ft.Fallback({ fallbackMethod: 'nope' })
@@ -38,11 +38,11 @@ describe('a fallbackMethod that does not exist', () => {
       }
       return Prices
     }
-    // Some compilers give a class another name until it is made.
+    // Some compilers give a class another name until it is defined.
     expect(messageOf(define).replaceAll('_Prices', 'Prices')).toBe(missing('Prices.all'))
   })
 
-  it('is rejected with the first object under standard decorators otherwise', () => {
+  it('is rejected when the first instance is created, with standard decorators', () => {
     class Prices {
       @ft.Fallback({ fallbackMethod: 'nope' })
       async now(): Promise<void> {}
@@ -57,7 +57,7 @@ describe('a fallbackMethod is found', () => {
     throw new RangeError('no')
   }
 
-  it('under experimentalDecorators in the class itself and in one that it extends', async () => {
+  it('with experimentalDecorators in the class and its superclass', async () => {
     class Base {
       async inherited(): Promise<string> {
         return 'inherited'
@@ -74,7 +74,7 @@ describe('a fallbackMethod is found', () => {
     expect(await new Prices().work()).toBe('inherited')
   })
 
-  it('under standard decorators below, in a class that it extends, and in one that extends it', async () => {
+  it('with standard decorators in the class, its superclass and its subclass', async () => {
     class Base {
       async inherited(): Promise<string> {
         return 'inherited'
