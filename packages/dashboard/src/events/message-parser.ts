@@ -1,23 +1,11 @@
-/** One message of an event stream. */
-export interface StreamMessage {
-  readonly id: string | undefined
-  readonly data: string
-}
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 
-/** Creates a parser of server-sent events. Chunks can end anywhere; comments and other fields are ignored. */
-export function createMessageParser(): (text: string) => StreamMessage[] {
-  let rest = ''
+/** Creates a function that takes the next piece of an event stream and returns the messages that are complete. */
+export function createMessageParser(): (text: string) => EventSourceMessage[] {
+  const messages: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (message) => messages.push(message) })
   return (text) => {
-    const blocks = (rest + text).split('\n\n')
-    rest = blocks.pop() as string
-    return blocks.flatMap((block) => {
-      let id: string | undefined
-      const data: string[] = []
-      for (const line of block.split('\n')) {
-        if (line.startsWith('id:')) id = line.slice(3).trimStart()
-        else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''))
-      }
-      return data.length === 0 ? [] : [{ id, data: data.join('\n') }]
-    })
+    parser.feed(text)
+    return messages.splice(0)
   }
 }

@@ -1,4 +1,5 @@
 import type { RetryEvent, Wire } from '@holdfast/runtime'
+import { type EventSourceMessage, EventSourceParserStream } from 'eventsource-parser/stream'
 import { waitOrAbort } from '../../wait-or-abort.js'
 import { type ApiBackend, connectApi, parseResponse } from '../backends/api.js'
 import type { CommandContext } from '../context/context.js'
@@ -43,29 +44,6 @@ function formatEvent(event: WireEvent, colours: boolean): string {
   return words.filter((word) => word !== '').join('  ')
 }
 
-/** Parses server-sent events until the stream ends. */
-export async function* parseEventStream(
-  body: ReadableStream<Uint8Array>,
-): AsyncGenerator<{ id: string; data: string }> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(chunk, { stream: true })
-    const frames = text.split('\n\n')
-    text = frames.pop() ?? ''
-    for (const frame of frames) {
-      const fields = new Map(
-        frame.split('\n').map((line) => {
-          const [name = '', ...rest] = line.split(': ')
-          return [name, rest.join(': ')] as const
-        }),
-      )
-      const data = fields.get('data')
-      if (data !== undefined) yield { id: fields.get('id') ?? '', data }
-    }
-  }
-}
-
 /** `tail`: prints live events. After a lost connection it reconnects and continues after the last event. */
 export async function tailEvents(context: CommandContext, options: TailOptions): Promise<void> {
   const { io, globalOptions } = context
@@ -75,8 +53,11 @@ export async function tailEvents(context: CommandContext, options: TailOptions):
   const read = async (signal: AbortSignal): Promise<void> => {
     const stream = await openStream(api, options, last, signal)
     hasConnected = true
-    for await (const { id, data } of parseEventStream(stream)) {
-      last = id
+    const messages = stream
+      .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+      .pipeThrough(new EventSourceParserStream())
+    for await (const { id, data } of messages as unknown as AsyncIterable<EventSourceMessage>) {
+      last = id ?? last
       io.out(
         globalOptions.json ? `${data}\n` : `${formatEvent(JSON.parse(data) as WireEvent, io.hasColours)}\n`,
       )
