@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { root } from '../scripts/packages.mjs'
 import { findRedis } from '../scripts/servers/redis.mjs'
+
+// Whole programs with servers and processes, beside all other tests.
+vi.setConfig({ testTimeout: 240_000 })
 
 const run = promisify(execFile)
 const example = async (name: string, ...args: string[]) =>

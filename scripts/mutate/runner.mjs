@@ -20,7 +20,7 @@ const APART = /useFakeTimers|resetModules|import\.meta|node:http|node:child_proc
 const LONG = 250
 
 /** How long (ms) a test may take, beyond a multiple of what it takes without mutants: an await may never end. */
-const PATIENCE = 1000
+const LIMIT_MS = 1000
 
 /** What the mutants look at. @type {Record<string, any>} */
 const switches = {}
@@ -125,7 +125,7 @@ class InProcess {
   async outcome(test) {
     const { id, name } = test
     const began = performance.now()
-    const limit = PATIENCE + 20 * (this.usual.get(id) ?? 60_000)
+    const limit = LIMIT_MS + 20 * (this.usual.get(id) ?? 60_000)
     const told = () => ({ id, name, timeSpentMs: performance.now() - began })
     switches.currentTestId = id
     /** @type {NodeJS.Timeout | undefined} */

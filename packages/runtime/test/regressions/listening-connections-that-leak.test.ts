@@ -15,7 +15,7 @@ function databaseWith(query: () => Promise<unknown>) {
     query,
     end: async () => void counts.closed++,
   })
-  const database = { address: { schema: 'holdfast' }, client: async () => client() }
+  const database = { address: { schema: 'holdfast' }, createClient: async () => client() }
   return { database: database as unknown as PostgresDatabase, counts }
 }
 
