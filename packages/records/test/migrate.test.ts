@@ -73,13 +73,13 @@ const migrated = {
 }
 
 describe('sessions', () => {
-  it('of version 1.0 get what they lacked', async () => {
+  it('of version 1.0 get the missing fields', async () => {
     const record = await one(session)
     expect(record).toEqual(migrated)
     expect(sessionSchema.safeParse(record).success).toBe(true)
   })
 
-  it('in camelCase, with earlier names and other times, come out the same', async () => {
+  it('in camelCase, with earlier names and time formats, have the same result', async () => {
     const camel = {
       sessionId: session.session_id,
       policyId: 'state_timeout',
@@ -104,7 +104,7 @@ describe('sessions', () => {
     expect(await one(camel)).toEqual(migrated)
   })
 
-  it('that failed do not get a reason made up', async () => {
+  it('that failed get no reason', async () => {
     const failed = await one({
       ...session,
       success: false,
@@ -121,7 +121,7 @@ describe('sessions', () => {
     expect(await one(twin)).toEqual(migrated)
   })
 
-  it('get the durations that their times tell, and no others', async () => {
+  it('get durations that can be computed from their times, and no others', async () => {
     const [first, second] = session.attempts.map((attempt) => ({ ...attempt, duration: undefined }))
     expect(await one({ ...session, attempts: [first, second] })).toEqual(migrated)
     const { end_time: _, ...endless } = session
@@ -131,7 +131,7 @@ describe('sessions', () => {
     )
   })
 
-  it('have no noise of floating point in their durations', async () => {
+  it('have durations without rounding errors', async () => {
     const attempts = [0.1, 0.2].map((duration, i) => ({
       ...session.attempts[0],
       attempt_number: i + 1,
@@ -141,7 +141,7 @@ describe('sessions', () => {
     expect(await one({ ...endless, attempts, success: false })).toMatchObject({ total_duration: 0.3 })
   })
 
-  it('keep fields that nobody knows', async () => {
+  it('keep unknown fields', async () => {
     expect(await one({ ...session, tenant: 't1' })).toEqual({ ...migrated, tenant: 't1' })
   })
 
@@ -151,7 +151,7 @@ describe('sessions', () => {
     [{ ...session, start_time: 'yesterday' }, 'sessions: start_time: '],
     [{ ...session, success: 'yes' }, 'sessions: success: '],
     [{ ...session, attempts: [{ ...session.attempts[0], duration: -1 }] }, 'sessions: attempts.0.duration: '],
-  ])('that are wrong are told (%#)', async (record, said) => {
+  ])('that are not valid are reported (%#)', async (record, said) => {
     expect(await problem(record)).toContain(said)
   })
 })
@@ -172,13 +172,13 @@ describe('events', () => {
     context: { last_error: 'TimeoutError' },
   }
 
-  it('of version 1.0 are taken as they are', async () => {
+  it('of version 1.0 are not changed', async () => {
     const record = await one(event)
     expect(record).toEqual({ ...event, schema: '1.2' })
     expect(eventSchema.safeParse(record).success).toBe(true)
   })
 
-  it('in camelCase with earlier words come out in today’s', async () => {
+  it('in camelCase with earlier words get the current ones', async () => {
     expect(
       await one({
         eventId: 'e1',
@@ -204,13 +204,13 @@ describe('events', () => {
     [{ ...event, attempt: 4 }, 'events: max_attempts: got 3, takes at least attempt, which is 4'],
     [{ ...event, event_type: 'party' }, 'events: event_type: '],
     [{ ...event, attempt: 0 }, 'events: attempt: '],
-  ])('that are wrong are told (%#)', async (record, said) => {
+  ])('that are not valid are reported (%#)', async (record, said) => {
     expect(await problem(record)).toContain(said)
   })
 })
 
-describe('metrics and the rest', () => {
-  it('windows get what version 1.0 did not count', async () => {
+describe('other records', () => {
+  it('windows of metrics get the fields that version 1.0 did not have', async () => {
     const record = await one({
       timeWindowStart: '2026-01-29T00:00:00.000Z',
       timeWindowEnd: '2026-01-29T23:59:59.999Z',
@@ -233,7 +233,7 @@ describe('metrics and the rest', () => {
     })
   })
 
-  it('windows keep the quantiles that they have', async () => {
+  it('windows of metrics keep their quantiles', async () => {
     const old = {
       time_window_start: '2026-01-29T00:00:00.000Z',
       time_window_end: '2026-01-29T23:59:59.999Z',
@@ -245,7 +245,7 @@ describe('metrics and the rest', () => {
     expect(await problem({ ...old, latency: { p50: -1 } })).toContain('metrics: latency.p50: ')
   })
 
-  it('breakers, dead letters and error records come over too', async () => {
+  it('breakers, dead letters and error records are converted', async () => {
     const lines = [
       {
         policy_id: 'a/b',
@@ -327,17 +327,17 @@ describe('an error record without a kind', () => {
     ['not a name (at all', null, 'unknown'],
     ['__proto__', null, 'unknown'],
     ['constructor', 200, 'unknown'],
-  ])('has that of %s with status %s', async (error_type, http_status, kind) => {
+  ])('gets that of %s with status %s', async (error_type, http_status, kind) => {
     expect(await one({ ...record, error_type, http_status })).toMatchObject({ error_type, kind })
   })
 
-  it('keeps the one it has', async () => {
+  it('with a kind keeps it', async () => {
     expect(await one({ ...record, kind: 'mine' })).toMatchObject({ kind: 'mine' })
   })
 })
 
 describe('lines', () => {
-  it('are told apart: converted, unchanged, rejected, empty', async () => {
+  it('are counted as converted, unchanged or rejected, without empty ones', async () => {
     const secret = '"http://ann:hunter2@h"'
     const text = `\uFEFF${JSON.stringify(migrated)}\r\n\n${JSON.stringify(session)}\n{"half": \n${secret}\n[]\nnull\n{"a":1}`
     const { report, text: out } = await migrateRecords(text)
@@ -363,14 +363,14 @@ describe('lines', () => {
     expect(JSON.stringify(report)).not.toContain('hunter2')
   })
 
-  it('migrated a second time stay as they are', async () => {
+  it('are not changed by a second migration', async () => {
     const first = await migrateRecords(JSON.stringify(session))
     const second = await migrateRecords(first.text)
     expect(second.text).toBe(first.text)
     expect(second.report).toMatchObject({ converted: 0, unchanged: 1 })
   })
 
-  it('come from a file, by line or by piece, and go out one by one', async () => {
+  it('are read from a file by line or by chunk, and written one by one', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'holdfast-migrate-'))
     const file = join(dir, 'sessions.jsonl')
     const lines = Array.from({ length: 500 }, (_, i) => JSON.stringify({ ...session, session_id: `s${i}` }))
@@ -395,11 +395,11 @@ describe('lines', () => {
     }
   })
 
-  it.each([undefined, null, 7, {}])('are refused where they are none: %s', async (input) => {
+  it.each([undefined, null, 7, {}])('are rejected if the input is %s', async (input) => {
     await expect(migrateRecords(input as never)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 
-  it('whatever they hold: what comes out fits, and every line is accounted for', async () => {
+  it('with generated content match the schemas or are rejected, and all are counted', async () => {
     const mutated = fc
       .tuple(
         fc.constantFrom<object>(session, migrated),
@@ -425,7 +425,7 @@ describe('lines', () => {
   })
 })
 
-it('what toWire writes is the current form', async () => {
+it('migrateRecords does not change the output of toWire', async () => {
   const wire = toWire(sessionCodec.decode(migrated))
   expect((await migrateRecords(JSON.stringify(wire))).report).toMatchObject({ unchanged: 1, converted: 0 })
 })

@@ -210,7 +210,7 @@ const RECORDS: [string, { decode(wire: unknown): unknown }, Record<string, unkno
 ]
 
 describe('toWire', () => {
-  it.each(RECORDS)('knows a %s by its fields', (_, codec, wire) => {
+  it.each(RECORDS)('recognizes a %s by its fields', (_, codec, wire) => {
     const record = codec.decode(wire)
     expect(record).not.toEqual(wire)
     expect(toWire(record)).toEqual(wire)
@@ -224,7 +224,7 @@ describe('toWire', () => {
     expect(bare).toMatchObject({ id: 'p', max_attempts: 3 })
   })
 
-  it('takes what the runtime answers besides records', async () => {
+  it('accepts other results of the runtime', async () => {
     const hf = await Holdfast.open({
       config: { policies: { p: { maxAttempts: 2, baseDelay: 500, totalTimeout: 5000 } } },
       clock: fakeClock({ wall: Date.parse(at) }),
@@ -278,12 +278,12 @@ describe('toWire', () => {
     })
   })
 
-  it('takes empty lists and pages', () => {
+  it('accepts empty lists and pages', () => {
     expect(toWire([])).toEqual([])
     expect(toWire({ items: [] })).toEqual({ items: [] })
   })
 
-  it.each([undefined, null, 'text', 7, {}, { session_id: 's', attempts: [] }, [1]])('refuses %j', (value) => {
+  it.each([undefined, null, 'text', 7, {}, { session_id: 's', attempts: [] }, [1]])('rejects %j', (value) => {
     expect(() => toWire(value)).toThrow(
       expect.objectContaining({
         code: 'INVALID_OPTIONS',
@@ -292,7 +292,7 @@ describe('toWire', () => {
     )
   })
 
-  it('tells its type', () => {
+  it('returns the wire type', () => {
     const summary = {} as MetricsSummary
     expectTypeOf(toWire<MetricsSummary>).returns.toHaveProperty('total_retries')
     expectTypeOf(toWire<Health>).returns.toHaveProperty('policies_count')

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 const run = promisify(execFile)
 const driver = fileURLToPath(new URL('../../runtime/test/crash/main.mjs', import.meta.url))
 
-it('loses nothing that was acknowledged, and completes nothing twice, when processes on files are killed', async () => {
+it('a files store loses no acknowledged entry and completes none twice when processes are killed', async () => {
   const { stdout } = await run(process.execPath, [driver, 'files', '5', '100'])
   console.log(stdout)
   expect(stdout).toContain('nothing lost, nothing twice')

@@ -162,7 +162,7 @@ class World {
   }
 }
 
-it('a spill loses nothing and moves everything within 5 seconds of recovery, whatever happens in whichever order', async () => {
+it('a disk fallback loses no entry and moves all within 5 seconds after recovery, in generated histories', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 16 }), async (steps) => {
       const world = await World.create()

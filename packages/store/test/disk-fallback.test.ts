@@ -45,8 +45,8 @@ async function spillOf(over: Partial<DeadLetterStore> = {}) {
   return { deadLetters, asked, aliases, said, clock, dir, spill, make, moved }
 }
 
-describe('a spill', () => {
-  it('moves what came while it was moving what came before', async () => {
+describe('a disk fallback', () => {
+  it('moves entries that were added during a move', async () => {
     const moved: string[] = []
     let asked = () => {}
     let answer = () => {}
@@ -78,7 +78,7 @@ describe('a spill', () => {
     expect(moved).toEqual(['dlq_1', 'dlq_2'])
   })
 
-  it('moves what it holds before it is closed, many at a time', async () => {
+  it('moves its entries in batches before it is closed', async () => {
     const { spill, asked, moved } = await spillOf()
     await spill.add(
       Array.from({ length: 600 }, (_, n) => letter(n)),
@@ -89,7 +89,7 @@ describe('a spill', () => {
     expect(asked.length).toBeLessThan(20)
   })
 
-  it('is closed with what it holds where the database cannot be had', async () => {
+  it('keeps its entries when it is closed while the database is not available', async () => {
     const { spill, make, moved, deadLetters } = await spillOf({
       add: () => Promise.reject(new Error('down')),
     })
@@ -103,7 +103,7 @@ describe('a spill', () => {
     expect(await deadLetters.get('dlq_1', at(9))).toBeUndefined()
   })
 
-  it('refuses a folder that holds what waits for another database', async () => {
+  it('rejects a folder with entries of another database', async () => {
     const { spill, make, moved, dir } = await spillOf()
     await writeFile(join(dir, 'store.txt'), 'db:5432/other, schema holdfast')
     await expect(spill.add([letter(1)], NO_LIMIT)).rejects.toMatchObject({
@@ -116,7 +116,7 @@ describe('a spill', () => {
     expect(await moved()).toMatchObject([{ dlqId: 'dlq_2' }])
   })
 
-  it('keeps apart what another operation has given the same key and payload', async () => {
+  it('keeps both entries if another operation uses the same key and payload', async () => {
     const { spill, deadLetters, moved, aliases } = await spillOf()
     const same = { idempotencyKey: 'same', originalPayload: 'x' }
     await deadLetters.add([letter(1, { ...same, operationType: 'read' })], NO_LIMIT)
@@ -130,14 +130,14 @@ describe('a spill', () => {
   })
 })
 
-describe('a spill of encrypted payloads', () => {
+describe('a disk fallback with encrypted payloads', () => {
   const keys = new KeyRing('a'.repeat(64))
   const sealed = (n: number, payload: unknown) =>
     letter(n, { idempotencyKey: 'same', originalPayload: keys.encrypt(payload, `dlq_${n}`) })
   const open = ({ originalPayload, dlqId }: DeadLetter) => keys.decrypt(originalPayload, dlqId)
   const compare = (a: DeadLetter, b: DeadLetter) => isSamePayload(open(a), open(b))
 
-  it('knows the same payload under the same key, which is kept once', async () => {
+  it('stores an entry once if the database has the same key and payload', async () => {
     const { spill, deadLetters, moved, aliases } = await spillOf()
     spill.compareWith(compare)
     await deadLetters.add([sealed(1, { a: 1, b: 2 })], NO_LIMIT)
@@ -147,7 +147,7 @@ describe('a spill of encrypted payloads', () => {
     expect([...aliases]).toEqual([['dlq_2', 'dlq_1']])
   })
 
-  it('keeps apart another payload', async () => {
+  it('keeps both entries if the payloads differ', async () => {
     const { spill, deadLetters, moved } = await spillOf()
     spill.compareWith(compare)
     await deadLetters.add([sealed(1, { a: 1 })], NO_LIMIT)
@@ -156,7 +156,7 @@ describe('a spill of encrypted payloads', () => {
     expect((await moved()).map(({ idempotencyKey }) => idempotencyKey)).toEqual(['same', 'same~dlq_2'])
   })
 
-  it('keeps what nobody could compare until somebody can', async () => {
+  it('keeps an entry until its payload can be compared', async () => {
     const { spill, make, deadLetters, moved, said } = await spillOf()
     await deadLetters.add([sealed(1, { a: 1 })], NO_LIMIT)
     await spill.add([sealed(2, { a: 1 }), letter(3)], NO_LIMIT)

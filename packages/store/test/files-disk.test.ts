@@ -16,7 +16,7 @@ describe.skipIf(disk === undefined)('a files store on a small disk', () => {
   const dir = disk ?? ''
   afterAll(() => unmount(dir))
 
-  it('says that the disk is full, loses nothing that it acknowledged, and goes on when there is room', async () => {
+  it('reports a full disk, loses no acknowledged entry, and continues when there is space', async () => {
     const store = filesStore(join(dir, 'full'))
     await store.open()
     await store.events.append([event(0)])
@@ -59,7 +59,7 @@ describe.skipIf(disk === undefined)('a files store on a small disk', () => {
     await rm(join(dir, 'filler'), { force: true })
   })
 
-  it('says that the folder is read-only, and works when it is not any more', async () => {
+  it('reports a read-only folder, and continues when it is writable', async () => {
     const place = join(dir, 'read-only')
     const first = filesStore(place)
     await first.open()

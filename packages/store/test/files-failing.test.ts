@@ -41,7 +41,7 @@ async function small() {
 const full = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('the disk is full') as string }
 
 describe('a full disk', () => {
-  it('refuses entries, keeps those it acknowledged, and takes more when there is room', async () => {
+  it('rejects entries, keeps acknowledged ones, and accepts more when there is space', async () => {
     const { disk, dlq, dir } = await small()
     await dlq.add([letter(1), letter(2)], NO_LIMIT)
     for (const left of [0, 1, 100, 500]) {
@@ -62,7 +62,7 @@ describe('a full disk', () => {
     expect(await dlq.lease('dlq_1', 'me', at(20), at(10))).toMatchObject({ result: 'leased' })
   })
 
-  it('fails those calls of a batch that it has no room for, and no others', async () => {
+  it('fails only those calls of a batch for which there is no space', async () => {
     const { disk, dlq } = await small()
     const big = letter(1, { originalPayload: 'x'.repeat(5000) })
     disk.left = 4000
@@ -73,7 +73,7 @@ describe('a full disk', () => {
     expect(ids).toEqual(two.status === 'fulfilled' ? ['dlq_2'] : [])
   })
 
-  it('never records complete what it could not write, nor twice what it could', async () => {
+  it('never records an entry as completed that it could not write, and none twice', async () => {
     const { disk, dlq } = await small()
     await dlq.add([letter(1)], NO_LIMIT)
     let completed = 0
@@ -92,7 +92,7 @@ describe('a full disk', () => {
     expect(await dlq.isProcessed('dlq_1')).toBe(true)
   })
 
-  it('leaves no half line in a journal', async () => {
+  it('leaves no partial line in a journal', async () => {
     const { disk, store } = await small()
     await store.events.append([event(1)])
     for (const left of [0, 10, 300]) {
@@ -106,7 +106,7 @@ describe('a full disk', () => {
     expect(await store.events.count()).toBe(2)
   })
 
-  it('keeps tables as they were', async () => {
+  it('does not change tables', async () => {
     const { disk, store } = await small()
     await store.values.set('k', 1)
     await store.breakers.save([storedBreaker('a')])
@@ -126,7 +126,7 @@ describe('a full disk', () => {
 })
 
 describe('a folder that cannot be used', () => {
-  it('is said to be read-only, and what is there can be read', async () => {
+  it('is reported as read-only, and its records can be read', async () => {
     const { disk, dlq } = await small()
     await dlq.add([letter(1)], NO_LIMIT)
     disk.left = 0
@@ -138,7 +138,7 @@ describe('a folder that cannot be used', () => {
     expect(await dlq.get('dlq_1', at(2))).toBeDefined()
   })
 
-  it('is said to be in the way of a file', async () => {
+  it('is reported if a file is in its place', async () => {
     const dir = await tempFolder()
     await writeFile(join(dir, 'file'), '')
     const error: unknown = await filesStore(join(dir, 'file/store'))
@@ -150,7 +150,7 @@ describe('a folder that cannot be used', () => {
     })
   })
 
-  it('names a table that was damaged, and quotes nothing of it', async () => {
+  it('is reported with the path of a damaged table, without its content', async () => {
     const { dir, store } = await small()
     await writeFile(join(dir, 'values.json'), '{"token": hunter2')
     for (const work of [() => store.values.get('token'), () => store.values.set('token', 1)]) {

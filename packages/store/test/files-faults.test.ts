@@ -155,7 +155,7 @@ describe.each([
   ['five times', 5],
   ['until it is repaired', Number.POSITIVE_INFINITY],
 ])('a files store on a disk that fails %s', (_, times) => {
-  it('loses nothing it acknowledged and leaves nothing stuck, whichever operation it begins with', async () => {
+  it('loses no acknowledged entry and leaves none stuck, whichever disk operation fails first', async () => {
     let operations = 1
     for (let from = 0; from < operations; from++) {
       const dir = await tempFolder()

@@ -65,7 +65,7 @@ function takeOver(folder: string): ProcessLock {
 }
 
 describe('a lock whose holder cannot be checked', () => {
-  it('is not taken while its lease lasts, though no process of that number is seen', async () => {
+  it('is not taken over before its heartbeat timeout, although no process with its number is visible', async () => {
     const dir = await tempFolder()
     const holder = new ProcessLock(join(dir, 'lock'))
     expect(holder.tryAcquire()).toBe(true)
@@ -87,7 +87,7 @@ describe('a lock whose holder cannot be checked', () => {
     holder.release()
   })
 
-  it('is reported with its holder when it is waited for in vain', async () => {
+  it('is reported with its holder when acquiring it times out', async () => {
     const folder = join(await tempFolder(), 'lock')
     const holder = new ProcessLock(folder)
     expect(holder.tryAcquire()).toBe(true)
@@ -101,23 +101,26 @@ describe('a lock whose holder cannot be checked', () => {
   })
 })
 
-describe('a holder that was stopped while another process took its lock over', () => {
-  it.skipIf(process.platform === 'win32')('writes nothing when it continues, and says why', async () => {
-    const dir = await tempFolder()
-    const file = join(dir, 'file')
-    const child = await startWriter(join(dir, 'lock'), file)
-    child.kill('SIGSTOP')
-    const lock = takeOver(join(dir, 'lock.held'))
-    writeFileSync(file, 'of the new holder')
-    const said = once(child.stdout as NodeJS.ReadableStream, 'data')
-    child.kill('SIGCONT')
-    child.stdin?.write('go\n')
-    expect(String(await said)).toMatch(new RegExp(`process ${process.pid} on .* took over the lock`))
-    expect(readFileSync(file, 'utf8')).toBe('of the new holder')
-    lock.release()
-  })
+describe('a stopped holder whose lock was taken over by another process', () => {
+  it.skipIf(process.platform === 'win32')(
+    'writes nothing when it continues, and reports the reason',
+    async () => {
+      const dir = await tempFolder()
+      const file = join(dir, 'file')
+      const child = await startWriter(join(dir, 'lock'), file)
+      child.kill('SIGSTOP')
+      const lock = takeOver(join(dir, 'lock.held'))
+      writeFileSync(file, 'of the new holder')
+      const said = once(child.stdout as NodeJS.ReadableStream, 'data')
+      child.kill('SIGCONT')
+      child.stdin?.write('go\n')
+      expect(String(await said)).toMatch(new RegExp(`process ${process.pid} on .* took over the lock`))
+      expect(readFileSync(file, 'utf8')).toBe('of the new holder')
+      lock.release()
+    },
+  )
 
-  it('leaves the lock to the new holder when it releases', async () => {
+  it('does not release the lock of the new holder', async () => {
     const folder = join(await tempFolder(), 'lock')
     const stopped = new ProcessLock(folder)
     expect(stopped.tryAcquire()).toBe(true)
@@ -161,7 +164,7 @@ describe('a holder that was stopped while another process took its lock over', (
     ['a value', 'values', (store) => store.values.set('name', 1)],
   ]
 
-  it.each(writes)('acknowledges and keeps nothing of %s', async (_, name, write) => {
+  it.each(writes)('does not acknowledge or store %s', async (_, name, write) => {
     const dir = await tempFolder()
     const disk = new PausingDisk()
     const store = filesStore(dir, { disk })

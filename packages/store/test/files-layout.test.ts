@@ -26,7 +26,7 @@ async function everything(dir: string): Promise<string[]> {
 }
 
 describe('the folder of a files store', () => {
-  it('holds an entry a file, in the wire spelling, and the processed ids', async () => {
+  it('contains one file per entry in the spelling of the wire, and the processed ids', async () => {
     const dir = await tempFolder()
     const { dlq } = await opened(dir)
     await dlq.add([letter(1), letter(2), letter(3)], NO_LIMIT)
@@ -58,7 +58,7 @@ describe('the folder of a files store', () => {
     expect(await readdir(join(dir, 'dlq/gmail_fetch'))).toEqual([])
   })
 
-  it('holds error records by severity and day, an object a line', async () => {
+  it('contains error records by severity and day, one object per line', async () => {
     const dir = await tempFolder()
     const { store } = await opened(dir)
     await store.errors.append([errorRecord(1), errorRecord(2, { severity: 'CRITICAL' }), errorRecord(86_400)])
@@ -70,7 +70,7 @@ describe('the folder of a files store', () => {
     expect(existsSync(join(dir, 'logs/ERROR/errors_2026-01-16.jsonl'))).toBe(true)
   })
 
-  it('is for nobody else to read', async () => {
+  it('is readable by its owner only', async () => {
     const dir = join(await tempFolder(), 'store')
     const { store, dlq } = await opened(dir)
     await dlq.add([letter(1)], NO_LIMIT)
@@ -91,7 +91,7 @@ describe('the folder of a files store', () => {
     expect(modes.length).toBeGreaterThan(20)
   })
 
-  it('is left by no name, and an ordinary one stays what it is', () => {
+  it('contains every path that is derived from a name, and ordinary names are kept', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (name) => {
         const part = toPathSegment(name)
@@ -137,8 +137,8 @@ describe('the folder of a files store', () => {
   })
 })
 
-describe('what a killed writer or a stray hand left', () => {
-  it('sets half-written and foreign files aside, with a warning, and goes on with the rest', async () => {
+describe('a files store with files of killed processes and operators', () => {
+  it('quarantines partial and foreign files with a warning, and reads the others', async () => {
     const dir = await tempFolder()
     const first = await opened(dir)
     await first.dlq.add([letter(1), letter(2)], NO_LIMIT)
@@ -163,7 +163,7 @@ describe('what a killed writer or a stray hand left', () => {
     expect(await dlq.add([letter(2)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
   })
 
-  it('clears away files that were never finished', async () => {
+  it('deletes temporary files', async () => {
     const dir = await tempFolder()
     const first = await opened(dir)
     await first.dlq.add([letter(1)], NO_LIMIT)
@@ -175,7 +175,7 @@ describe('what a killed writer or a stray hand left', () => {
     expect(await dlq.get('dlq_1', at(2))).toBeDefined()
   })
 
-  it('follows an operator who deletes, adds and brings back files while it runs', async () => {
+  it('detects files that an operator deletes, adds and restores while it runs', async () => {
     const dir = await tempFolder()
     const { dlq } = await opened(dir)
     await dlq.add([letter(1), letter(2)], NO_LIMIT)
@@ -191,7 +191,7 @@ describe('what a killed writer or a stray hand left', () => {
     expect(await dlq.lease('dlq_1', 'me', at(9), at(3))).toMatchObject({ result: 'leased' })
   })
 
-  it('passes over a copy of an entry, and says so', async () => {
+  it('ignores a copy of an entry with a warning', async () => {
     const dir = await tempFolder()
     const { dlq, warnings } = await opened(dir)
     await dlq.add([letter(1)], NO_LIMIT)
@@ -201,7 +201,7 @@ describe('what a killed writer or a stray hand left', () => {
     expect(warnings.join()).toContain('copy.json has the same id as')
   })
 
-  it('reads past half a line of a journal, and never adds to it', async () => {
+  it('ignores a partial line of a journal, and never appends to it', async () => {
     const dir = await tempFolder()
     const { store } = await opened(dir)
     await store.events.append([event(1)])
@@ -213,7 +213,7 @@ describe('what a killed writer or a stray hand left', () => {
     expect(await store.events.count()).toBe(2)
   })
 
-  it('knows every id of a list of processed ids that was cut off anywhere', async () => {
+  it('reads every id of a list of processed ids that was truncated anywhere', async () => {
     const dir = await tempFolder()
     const first = await opened(dir)
     const ids = ['dlq_1', 'dlq_2', 'ü"]\n', 'dlq_4']
@@ -249,7 +249,7 @@ describe('what a killed writer or a stray hand left', () => {
     }
   })
 
-  it('takes a list of processed ids in any layout', async () => {
+  it('reads a list of processed ids in any layout', async () => {
     const dir = await tempFolder()
     await mkdir(join(dir, 'dlq'), { recursive: true })
     for (const layout of ['["a","b"]', '[\r\n  "a",\r\n  "b"\r\n]\r\n', '[\n    "a",\n    "b"\n]']) {
@@ -265,7 +265,7 @@ describe('what a killed writer or a stray hand left', () => {
     }
   })
 
-  it('notes a completed entry whose id was not noted any more', async () => {
+  it('records the id of a completed entry that is missing in the list of processed ids', async () => {
     const dir = await tempFolder()
     const first = await opened(dir)
     await first.dlq.add([letter(1)], NO_LIMIT)
@@ -278,8 +278,8 @@ describe('what a killed writer or a stray hand left', () => {
   })
 })
 
-describe('days that are over', () => {
-  it('are packed, and read and paged as before', async () => {
+describe('files of earlier days', () => {
+  it('are compressed, and can be read and paged', async () => {
     const dir = await tempFolder()
     const { store } = await opened(dir)
     const day = 86_400

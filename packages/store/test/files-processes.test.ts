@@ -57,7 +57,7 @@ describe('a lock between processes', () => {
     await lock.close()
   })
 
-  it('keeps other processes out though another store of this one waits for it', async () => {
+  it('excludes other processes while another store of this process waits for it', async () => {
     const file = join(await tempFolder(), 'lock')
     const [one, two] = [new FairFileLock(file), new FairFileLock(file)]
     const { promise: over, resolve: end } = deferred()
@@ -77,7 +77,7 @@ describe('a lock between processes', () => {
     await Promise.all([one.close(), two.close()])
   })
 
-  it('keeps a process out that is stopped, and lets nobody in meanwhile', async () => {
+  it('stays held by a stopped process that can be checked', async () => {
     const file = join(await tempFolder(), 'lock')
     const child = await holder(file)
     child.kill('SIGSTOP')
@@ -88,7 +88,7 @@ describe('a lock between processes', () => {
     await lock.close()
   })
 
-  it('is had by one process at a time, of many that are killed at any moment', async () => {
+  it('is held by one process at a time while many are killed at random', async () => {
     const folder = await tempFolder()
     const file = join(folder, 'lock')
     const counter = join(folder, 'counter')
@@ -112,7 +112,7 @@ describe('a lock between processes', () => {
     expect(said).not.toContain('!')
   })
 
-  it('lets one in at a time, and each of several in its turn', async () => {
+  it('is held by one process at a time, and is fair to several', async () => {
     const file = join(await tempFolder(), 'lock')
     const locks = [new FairFileLock(file), new FairFileLock(file), new FairFileLock(file)]
     let inside = 0
@@ -132,7 +132,7 @@ describe('a lock between processes', () => {
     await Promise.all(locks.map((lock) => lock.close()))
   })
 
-  it('is given back when the work under it fails', async () => {
+  it('is released when the work under it fails', async () => {
     const lock = new FairFileLock(join(await tempFolder(), 'lock'))
     await expect(lock.runExclusive(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await lock.runExclusive(async () => 1)).toBe(1)
@@ -142,7 +142,7 @@ describe('a lock between processes', () => {
 })
 
 describe('the log of changes', () => {
-  it('tells others what changed, once', async () => {
+  it('reports each change to other processes once', async () => {
     const folder = await tempFolder()
     const [one, two] = [new ChangeLog(new Disk(), folder), new ChangeLog(new Disk(), folder)]
     await one.catchUp()
@@ -157,7 +157,7 @@ describe('the log of changes', () => {
     expect(await one.read()).toEqual([['b', '2.json']])
   })
 
-  it('says that it lost the thread when a new log was begun, and finds it again', async () => {
+  it('reports that it cannot follow after a new log was started, and catches up', async () => {
     const folder = await tempFolder()
     const [one, two] = [new ChangeLog(new Disk(), folder, 100), new ChangeLog(new Disk(), folder, 100)]
     await one.catchUp()

@@ -28,7 +28,7 @@ describe.each([
   ['sqlite', (dir: string) => `sqlite:${join(dir, 'holdfast.db')}`],
 ])('a folder of a %s store', (_kind, url) => {
   it.each(Object.entries(LOSSES))(
-    'that %s: nothing is acknowledged, calls go on, and close ends',
+    'that %s acknowledges no entry, does not fail calls, and can be closed',
     async (_, lose) => {
       const { dir, hf, enqueue } = await kept(url)
       await lose(dir)

@@ -8,7 +8,7 @@ describeStore('memory', async () => ({ open: async () => memoryStore(), remove: 
 })
 
 describe('a memory store', () => {
-  it('keeps the newest of each journal', async () => {
+  it('keeps the newest records of each journal', async () => {
     const store = memoryStore({ maxEntries: 3 })
     for (let n = 0; n < 5000; n++) await store.events.append([event(n)])
     expect(await store.events.count()).toBe(3)
@@ -18,7 +18,7 @@ describe('a memory store', () => {
     expect(await store.sessions.get(session(7).sessionId)).toBeDefined()
   })
 
-  it('gives each reader records of its own, as a disk would', async () => {
+  it('returns copies of records to each reader', async () => {
     const store = memoryStore()
     await store.events.append([event(1)])
     const [read] = (await store.events.list()).items

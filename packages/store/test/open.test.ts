@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { openStore } from '../src/open/open-store.js'
 import { tempFolder } from './place.js'
 
-describe('a store by its url', () => {
-  it.each(['memory', 'memory:'])('is in memory for %s', async (url) => {
+describe('openStore', () => {
+  it.each(['memory', 'memory:'])('opens a store in memory for %s', async (url) => {
     const store = await openStore(url)
     expect(store.kind).toBe('memory')
     await store.close()
   })
 
-  it('is in files, relative to the folder given', async () => {
+  it('opens a store in files, relative to the given folder', async () => {
     const dir = await tempFolder()
     const store = await openStore('files:data', { dir })
     expect(store.kind).toBe('files')
@@ -22,7 +22,7 @@ describe('a store by its url', () => {
     await absolute.close()
   })
 
-  it('is in SQLite', async () => {
+  it('opens a store in SQLite', async () => {
     const dir = await tempFolder()
     const store = await openStore('sqlite:data/holdfast.db', { dir })
     expect(store.kind).toBe('sqlite')
@@ -38,7 +38,7 @@ describe('a store by its url', () => {
     ['files:', 'expected a location after'],
     ['sqlite', 'expected a location after'],
     ['memory:x', 'expected nothing after'],
-  ])('is refused for %j, with what it takes', async (url, problem) => {
+  ])('rejects %j with the expected forms', async (url, problem) => {
     const error = (await openStore(url).catch((failure: unknown) => failure)) as Error
     expect(error).toMatchObject({ code: 'INVALID_OPTIONS' })
     expect(error.message).toContain(problem)

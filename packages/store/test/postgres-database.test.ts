@@ -25,7 +25,7 @@ describe('the address of a PostgreSQL store', () => {
     expect(parseAddress('postgresql://db/app').schema).toBe('holdfast')
   })
 
-  it('names a folder that is its own, whoever asks', () => {
+  it('has a folder name that depends only on the database and schema', () => {
     const folderOf = (url: string) => parseAddress(url).folder
     const one = folderOf('postgres://ann:secret@db/app')
     expect(folderOf('postgresql://bob@DB:5432/app?sslmode=require&schema=holdfast')).toBe(one)
@@ -57,7 +57,7 @@ describe('the address of a PostgreSQL store', () => {
   })
 
   it.each(['postgres:db', 'mysql://ann:secret@db/app', 'postgres://ann:secret@db/app?schema=Robert";--'])(
-    'is refused for %j, without what may be secret',
+    'rejects %j without repeating its credentials',
     (url) => {
       const refused = () => parseAddress(url)
       expect(refused).toThrow(expect.objectContaining({ code: 'INVALID_OPTIONS' }))
@@ -65,13 +65,13 @@ describe('the address of a PostgreSQL store', () => {
     },
   )
 
-  it('says what to install where the driver is missing', async () => {
+  it('is rejected with the package to install if the driver is missing', async () => {
     const missing = loadPostgresDriver(() => Promise.reject(new Error('Cannot find package')))
     await expect(missing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await expect(missing).rejects.toThrow('npm install pg')
   })
 
-  it('is unavailable where nobody answers, and says where', async () => {
+  it('is reported as unavailable, with host and database, if no server responds', async () => {
     const dir = await tempFolder()
     const refused = openStore('postgres://ann:secret@127.0.0.1:1/app', { dir })
     await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
@@ -80,8 +80,8 @@ describe('the address of a PostgreSQL store', () => {
   })
 })
 
-describe('what is gathered', () => {
-  it('is done together, up to a number, and while others are served', async () => {
+describe('a batch loader', () => {
+  it('processes items together up to a limit, and those that arrive during a batch', async () => {
     const batches: number[][] = []
     const gather = new BatchLoader<number, number>(
       async (items) => {
@@ -99,7 +99,7 @@ describe('what is gathered', () => {
     ])
   })
 
-  it('fails alone where it is its own fault', async () => {
+  it('fails only the call whose data is rejected', async () => {
     const bad = Object.assign(new Error('bad'), { severity: 'ERROR', code: '22021' })
     const gather = new BatchLoader<number, number>(
       async (items) => {
@@ -145,14 +145,14 @@ describe('a store in PostgreSQL', () => {
     await expect(refused).rejects.not.toThrow('amiss')
   })
 
-  it('is made once, by whoever of many comes first', async () => {
+  it('is migrated once by several processes at the same time', async () => {
     const stores = await Promise.all(Array.from({ length: 6 }, () => opened({ connections: 2 })))
     await Promise.all(stores.map((store, n) => store.values.set(`k${n}`, n)))
     expect(await stores[0]?.values.list('k')).toHaveLength(6)
     expect(await server.admin(`SELECT version FROM ${schema}.migrations`)).toHaveLength(1)
   })
 
-  it('is used beside a later release that only added to it, and refused where that changed it', async () => {
+  it('can be used beside a later release with a compatible schema, and is rejected otherwise', async () => {
     const store = await opened()
     await server.admin(`INSERT INTO ${schema}.migrations (version, oldest) VALUES (2, 1)`)
     await (await opened()).values.set('k', 1)
@@ -162,7 +162,7 @@ describe('a store in PostgreSQL', () => {
     await expect(opened()).rejects.toThrow('use a later release')
   })
 
-  it('keeps sessions, events and errors by the day, and drops whole days', async () => {
+  it('keeps sessions, events and errors in daily partitions, and drops whole partitions', async () => {
     const store = await opened()
     const days = [0, 1, 2, 3]
     await store.events.append(days.map((n) => event(n, { timestamp: at(n * DAY) })))
@@ -176,7 +176,7 @@ describe('a store in PostgreSQL', () => {
     expect(await partitions('sessions')).toBe(1)
   })
 
-  it('goes on where another process dropped the day it writes to', async () => {
+  it('appends after another process has dropped the partition', async () => {
     const [one, two] = [await opened(), await opened()]
     await one.events.append([event(1)])
     await two.events.expire({ before: at(9 * DAY) })
@@ -185,7 +185,7 @@ describe('a store in PostgreSQL', () => {
     expect((await two.events.list()).items).toEqual([event(2)])
   })
 
-  it('keeps times before 1970', async () => {
+  it('stores times before 1970', async () => {
     const store = await opened()
     const old = event(1, { timestamp: new Date(-5 * DAY * 1000 - 1) })
     await store.events.append([old, event(2)])
@@ -193,7 +193,7 @@ describe('a store in PostgreSQL', () => {
     expect(await store.events.expire({ before: new Date(0) })).toBe(1)
   })
 
-  it('adds what is added at a time in few transactions', async () => {
+  it('adds concurrent entries in few transactions', async () => {
     const store = await opened()
     await Promise.all(Array.from({ length: 1000 }, (_, n) => store.deadLetters.add([letter(n)], NO_LIMIT)))
     const changes = await server.admin(`SELECT count(DISTINCT change) AS n FROM ${schema}.dead_letters`)
@@ -201,7 +201,7 @@ describe('a store in PostgreSQL', () => {
     expect((await store.deadLetters.stats(at(0))).total).toBe(1000)
   })
 
-  it('ends a lease by what is stored, though another has changed it since it was taken', async () => {
+  it('settles a lease by the stored entry if another process has changed it since', async () => {
     const [mine, theirs] = [await opened(), await opened()]
     await mine.deadLetters.add([letter(1), letter(2), letter(3)], NO_LIMIT)
     const want = { statuses: ['pending'] as const, limit: 3 }
@@ -219,7 +219,7 @@ describe('a store in PostgreSQL', () => {
     expect(byStatus).toEqual({ pending: 0, replaying: 1, completed: 1, failed: 1 })
   })
 
-  it('completes what it leased, and nothing twice, where another completes the same', async () => {
+  it('completes leased entries once if another process completes the same ones', async () => {
     const [mine, theirs] = [await opened(), await opened()]
     await mine.deadLetters.add(
       Array.from({ length: 20 }, (_, n) => letter(n)),
@@ -241,7 +241,7 @@ describe('a store in PostgreSQL', () => {
     expect((await mine.deadLetters.stats(at(71))).byStatus.completed).toBe(20)
   })
 
-  it('keeps count of what it holds', async () => {
+  it('counts its entries by operation and status', async () => {
     const store = await opened()
     await store.deadLetters.add(
       Array.from({ length: 30 }, (_, n) => letter(n)),
@@ -275,7 +275,7 @@ describe('a store in PostgreSQL', () => {
     })
   })
 
-  it('leaves no trace on a connection: no prepared statements, no settings, no locks', async () => {
+  it('leaves no prepared statements, settings or locks on a connection', async () => {
     const store = await opened({ connections: 1 })
     await store.deadLetters.add([letter(1)], NO_LIMIT)
     await store.events.append([event(1)])
@@ -290,7 +290,7 @@ describe('a store in PostgreSQL', () => {
     expect(locks).toEqual([])
   })
 
-  it('tells who waits that somebody asked for a replay, from whichever process', async () => {
+  it('notifies listeners of replay requests of any process', async () => {
     const [one, two] = [await opened(), await opened()]
     await one.deadLetters.add([letter(1)], NO_LIMIT)
     let told = 0
@@ -302,7 +302,7 @@ describe('a store in PostgreSQL', () => {
     off()
   })
 
-  it('takes names that are longer than an index takes', async () => {
+  it('stores names that are longer than an index entry', async () => {
     const store = await opened()
     const long = 'x'.repeat(10_000)
     await store.deadLetters.add(

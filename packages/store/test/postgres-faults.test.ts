@@ -12,7 +12,7 @@ const NO_LIMIT = { maxEntries: 1_000_000 }
 const SHORT = { addTimeout: 50, closeTimeout: 200 }
 const server = await PostgresServer.start()
 
-describe('a PostgreSQL that fails', () => {
+describe('a PostgreSQL store with a failing server', () => {
   afterAll(() => server.remove())
 
   let schemas = 0
@@ -51,7 +51,7 @@ describe('a PostgreSQL that fails', () => {
   /** Resolves when it has been said. */
   const heard = (word: string) => expect.poll(() => said.join('\n'), { timeout: 30_000 }).toContain(word)
 
-  it('is asked again when connections end', async () => {
+  it('retries when connections end', async () => {
     const store = await opened()
     await store.deadLetters.add([letter(1)], NO_LIMIT)
     for (let n = 2; n < 6; n++) {
@@ -64,7 +64,7 @@ describe('a PostgreSQL that fails', () => {
     expect(said).toEqual([])
   })
 
-  it('leaves dead letters on this disk while it is down, and takes them when it is back', async () => {
+  it('writes dead letters to the local disk while the server is down, and moves them when it is back', async () => {
     const store = await opened()
     await store.deadLetters.add([letter(1)], NO_LIMIT)
     await whileDown(async () => {
@@ -89,7 +89,7 @@ describe('a PostgreSQL that fails', () => {
     expect(items.map(({ dlqId }) => dlqId)).toEqual(['dlq_1', 'dlq_2', 'dlq_3'])
   })
 
-  it('gets what an earlier process left behind, once', async () => {
+  it('moves the entries of an earlier process once', async () => {
     const store = await opened()
     await whileDown(async () => {
       await store.deadLetters.add([letter(1), letter(2)], NO_LIMIT)
@@ -100,7 +100,7 @@ describe('a PostgreSQL that fails', () => {
     expect((await next.deadLetters.stats(at(9))).total).toBe(2)
   })
 
-  it('does not bring back what was completed and let go of before the spill knew', async () => {
+  it('does not insert an entry again that was completed and purged before the disk fallback removed it', async () => {
     const store = await opened()
     await whileDown(async () => {
       await store.deadLetters.add([letter(1)], NO_LIMIT)
@@ -117,7 +117,7 @@ describe('a PostgreSQL that fails', () => {
     expect((await other.deadLetters.stats(at(9))).total).toBe(0)
   })
 
-  it('keeps both of two payloads that were acknowledged under one key', async () => {
+  it('keeps both payloads that were acknowledged under one key', async () => {
     const store = await opened()
     const other = await opened({ spillDir: join(dir, 'elsewhere') })
     await whileDown(async () => {
@@ -130,7 +130,7 @@ describe('a PostgreSQL that fails', () => {
     expect(new Set(items.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2)
   })
 
-  it('is given nothing that waits for another', async () => {
+  it('does not get entries of another database', async () => {
     const store = await opened()
     await whileDown(async () => {
       await store.deadLetters.add([letter(1)], NO_LIMIT)
@@ -143,7 +143,7 @@ describe('a PostgreSQL that fails', () => {
     expect((await back.deadLetters.stats(at(9))).total).toBe(1)
   })
 
-  it('knows an entry by each id that it was acknowledged under', async () => {
+  it('finds an entry by each id under which it was acknowledged', async () => {
     const same = { idempotencyKey: 'same', originalPayload: 'x' }
     const store = await opened()
     const other = await opened({ spillDir: join(dir, 'elsewhere') })
@@ -170,7 +170,7 @@ describe('a PostgreSQL that fails', () => {
     expect(await deadLetters.lease('dlq_9', 'me', at(20), at(10))).toEqual({ result: 'missing' })
   })
 
-  it('is full on this disk too', async () => {
+  it('applies the limit of entries on the local disk too', async () => {
     const store = await opened()
     await whileDown(async () => {
       const added = await store.deadLetters.add([letter(1), letter(2)], { maxEntries: 1 })
@@ -178,7 +178,7 @@ describe('a PostgreSQL that fails', () => {
     })
   })
 
-  it('holds up nobody for long when it stands still, nor the end', async () => {
+  it('does not delay calls and close for long when the server is stopped', async () => {
     const store = await opened({ statementTimeout: 100_000, connectTimeout: 1000, ...SHORT })
     await store.deadLetters.add([letter(1)], NO_LIMIT)
     const off = store.deadLetters.onRequest(() => {})
@@ -202,7 +202,7 @@ describe('a PostgreSQL that fails', () => {
     expect((await next.deadLetters.stats(at(9))).total).toBe(4)
   })
 
-  it('ends a statement that takes too long, and says so', async () => {
+  it('reports a statement that was canceled because it took too long', async () => {
     const store = await opened({ statementTimeout: 100 })
     const lock = server.admin(`BEGIN; LOCK TABLE ${schema}.named_values; SELECT pg_sleep(1)`)
     const waited = store.values.set('k', 1).catch((error: unknown) => error)
@@ -214,7 +214,7 @@ describe('a PostgreSQL that fails', () => {
     expect(await store.values.get('k')).toBe(2)
   })
 
-  it('is left alone by the moves of a closed store', async () => {
+  it('gets no entries of a closed store', async () => {
     const clock = fakeClock()
     const store = await opened({ clock })
     await store.close()

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 const run = promisify(execFile)
 const driver = fileURLToPath(new URL('../../runtime/test/crash/postgres.mjs', import.meta.url))
 
-it('loses nothing, completes nothing twice and leaves nothing behind, when workers, connections and the server end', async () => {
+it('a PostgreSQL store loses no entry, completes none twice and leaves none stuck when workers, connections and the server end', async () => {
   const { stdout, stderr } = await run(process.execPath, [driver, '80', '3'])
   console.log(stdout, stderr)
   expect(stdout).toContain('none lost, none twice, none stuck')

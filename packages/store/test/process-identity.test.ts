@@ -16,7 +16,7 @@ async function endedPid(): Promise<string> {
   return `${child.pid}`
 }
 
-describe('a process that was written down', () => {
+describe('the liveness of a recorded process', () => {
   it('is alive while it runs', () => {
     expect(livenessOf(THIS_PROCESS)).toBe('alive')
   })
@@ -36,26 +36,26 @@ describe('a process that was written down', () => {
     expect(livenessOf(text({ namespace: '-' }), { ...self, namespace: '-' })).toBe('unknown')
   })
 
-  it('is unknown where another process may have its number now', () => {
+  it('is unknown if another process may have its number now', () => {
     const here = { ...self, ...UNKNOWN_SYSTEM }
     expect(livenessOf(text(UNKNOWN_SYSTEM), here)).toBe('unknown')
     expect(livenessOf(text({ startedAt: '-' }))).toBe('unknown')
   })
 
-  it('is dead where the system tells no more than that there is no such process', async () => {
+  it('is dead on a system that only reports that there is no such process', async () => {
     const here = { ...self, ...UNKNOWN_SYSTEM }
     expect(livenessOf(text({ ...UNKNOWN_SYSTEM, pid: await endedPid() }), here)).toBe('dead')
     expect(livenessOf(text({ ...UNKNOWN_SYSTEM, host: 'other' }), here)).toBe('unknown')
   })
 
-  it('is named by its number and its host', () => {
+  it('is described with its number and host', () => {
     expect(describeProcess(THIS_PROCESS)).toBe(`process ${pid} on ${hostname()}`)
     expect(describeProcess(text({}))).toBe(`process ${pid} on an unknown host`)
     expect(describeProcess('nonsense')).toBe('an unknown process')
     expect(describeProcess('1 2 3 4 5 \u001b[31m')).toBe('process 1 on an unknown host')
   })
 
-  it.each(['', 'nonsense', '1 2', '-1 2 3 4 5'])('is unknown where %j was written', (written) => {
+  it.each(['', 'nonsense', '1 2', '-1 2 3 4 5'])('is unknown for the text %j', (written) => {
     expect(livenessOf(written)).toBe('unknown')
   })
 })

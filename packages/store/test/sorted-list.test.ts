@@ -4,7 +4,7 @@ import { SortedList } from '../src/sorted-list.js'
 
 const item = fc.record({ at: fc.integer({ min: 0, max: 50 }), order: fc.nat(3000) })
 
-it('holds what a sorted array holds, whatever is added and deleted', () => {
+it('a sorted list has the same items as a sorted array after generated adds and deletes', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(item, {

@@ -17,7 +17,7 @@ describe.skipIf(disk === undefined)('a SQLite store on a small disk', () => {
   const dir = disk ?? ''
   afterAll(() => unmount(dir))
 
-  it('says that the disk is full, loses nothing that it acknowledged, and goes on when there is room', async () => {
+  it('reports a full disk, loses no acknowledged entry, and continues when there is space', async () => {
     const file = join(dir, 'full.db')
     const store = await opened(file)
     await writeFile(join(dir, 'ballast'), 'x'.repeat(1_000_000))
@@ -45,7 +45,7 @@ describe.skipIf(disk === undefined)('a SQLite store on a small disk', () => {
     await again.close()
   })
 
-  it('says that it cannot be written to, and goes on when it can', async () => {
+  it('reports that it cannot be written, and continues when it can', async () => {
     const file = join(dir, 'read-only.db')
     await (await opened(file)).close()
     const view = mkdtempSync(join(tmpdir(), 'holdfast-view-'))

@@ -15,7 +15,7 @@ const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
 const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
 
 describe('the file of a SQLite store', () => {
-  it('is for its owner alone, with its folder and the files beside it', async () => {
+  it('is accessible to its owner only, with its folder and log files', async () => {
     const dir = join(await folder(), 'new', 'data')
     const store = await opened(join(dir, 'holdfast.db'))
     await store.deadLetters.add([letter(1)], NO_LIMIT)
@@ -25,7 +25,7 @@ describe('the file of a SQLite store', () => {
     for (const file of files) expect(await modeOf(join(dir, file)), file).toBe('600')
   })
 
-  it('is made its owner’s alone where it was not', async () => {
+  it('is restricted to its owner when it is opened', async () => {
     const file = join(await folder(), 'holdfast.db')
     const first = await opened(file)
     await first.close()
@@ -51,7 +51,7 @@ describe('the file of a SQLite store', () => {
     await store.close()
   })
 
-  it('flushes what is under way when it is closed', async () => {
+  it('contains all pending writes after the store is closed', async () => {
     const file = join(await folder(), 'holdfast.db')
     const store = await opened(file)
     const added = store.deadLetters.add([letter(1)], NO_LIMIT)
@@ -63,12 +63,12 @@ describe('the file of a SQLite store', () => {
     expect(await again.deadLetters.get(letter(1).dlqId, at(0))).toBeDefined()
   })
 
-  it('tells how much room there is', async () => {
+  it('reports free space', async () => {
     const store = await opened(join(await folder(), 'holdfast.db'))
     expect(await store.freeSpace()).toBeGreaterThan(0)
   })
 
-  it('has the table of breakers that others know, our columns at its end', async () => {
+  it('has the breaker table of other programs, with additional columns at its end', async () => {
     const file = join(await folder(), 'holdfast.db')
     await opened(file)
     const driver = await openSqliteDriver(file)
@@ -92,8 +92,8 @@ describe('the file of a SQLite store', () => {
   })
 })
 
-describe('a SQLite file that two processes make at once', () => {
-  it('is theirs, whoever comes between the looks of the other', async () => {
+describe('a SQLite file that two processes create at the same time', () => {
+  it('is migrated once, in any interleaving', async () => {
     const file = join(await folder(), 'holdfast.db')
     const connect = async (looked: () => void = () => {}) => {
       const driver = await openSqliteDriver(file)
@@ -137,14 +137,14 @@ describe('a SQLite file that cannot be used', () => {
     return String(error)
   }
 
-  it('is told of when it is no database', async () => {
+  it('is reported if it is not a database', async () => {
     const file = join(await folder(), 'holdfast.db')
     await writeFile(file, 'this is a letter to my aunt, and rather a long one. '.repeat(100))
     expect(await refusal(file)).toMatch(/not a SQLite database, or it is damaged; move it away/)
     expect(await readFile(file, 'utf8')).toMatch(/^this is a letter/)
   })
 
-  it('is told of when it is damaged, and works again when it was moved away', async () => {
+  it('is reported if it is damaged, and is created again after it was moved away', async () => {
     const file = join(await folder(), 'holdfast.db')
     const store = await opened(file)
     for (let n = 0; n < 200; n++) await store.deadLetters.add([letter(n)], NO_LIMIT)
@@ -163,7 +163,7 @@ describe('a SQLite file that cannot be used', () => {
     await damaged.close()
   })
 
-  it('is told of when it belongs to another program', async () => {
+  it('is reported if it belongs to another program', async () => {
     const file = join(await folder(), 'holdfast.db')
     const driver = await openSqliteDriver(file)
     driver.exec('CREATE TABLE cats (name TEXT)')
@@ -171,7 +171,7 @@ describe('a SQLite file that cannot be used', () => {
     expect(await refusal(file)).toContain('belongs to another program')
   })
 
-  it('is told of when a later release wrote it', async () => {
+  it('is reported if a later release wrote it', async () => {
     const file = join(await folder(), 'holdfast.db')
     await (await opened(file)).close()
     const driver = await openSqliteDriver(file)
@@ -180,7 +180,7 @@ describe('a SQLite file that cannot be used', () => {
     expect(await refusal(file)).toContain('written by a later release')
   })
 
-  it('is told of when it is a folder, or lies in a file', async () => {
+  it('is reported if it is a folder, or its folder is a file', async () => {
     const dir = await folder()
     await mkdir(join(dir, 'holdfast.db'))
     expect(await refusal(join(dir, 'holdfast.db'))).toContain('cannot be opened')
@@ -203,7 +203,7 @@ describe('a full disk', () => {
 
   const large = (n: number) => letter(n, { originalPayload: 'x'.repeat(100_000) })
 
-  it('refuses what does not fit, keeps what was acknowledged, and goes on when there is room', async () => {
+  it('rejects writes, keeps acknowledged ones, and continues when there is space', async () => {
     const { letters, makeRoom } = await full()
     const refused = letters.add([large(1)], NO_LIMIT)
     await expect(refused).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
@@ -215,7 +215,7 @@ describe('a full disk', () => {
     expect(await letters.stats(at(0))).toMatchObject({ total: 2 })
   })
 
-  it('fails those of a turn that do not fit, and no others', async () => {
+  it('fails only those writes of a turn for which there is no space', async () => {
     const { letters } = await full()
     const results = await Promise.allSettled([
       letters.request(letter(0).dlqId, at(1)),

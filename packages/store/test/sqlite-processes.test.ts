@@ -48,7 +48,7 @@ async function all(child: Child): Promise<string[]> {
 }
 
 describe('several processes on one SQLite file', () => {
-  it('lose nothing and complete each entry once', async () => {
+  it('lose no entry and complete each once', async () => {
     const file = join(await folder(), 'holdfast.db')
     const children = ['a', 'b', 'c'].map((name) => start('share', file, name))
     const completed = (await Promise.all(children.map(all))).flat()
@@ -80,7 +80,7 @@ describe('several processes on one SQLite file', () => {
     expect(await added).toMatchObject([{ result: 'added' }])
   })
 
-  it('say so when one holds the lock for too long', async () => {
+  it('report a lock that is held for too long', async () => {
     const file = join(await folder(), 'holdfast.db')
     await opened(file)
     const store = await opened(file, { lockTimeout: 20 })
@@ -100,7 +100,7 @@ describe('a process on a SQLite file that is killed', () => {
   const ROUNDS = 5
   const ENTRIES = 100
 
-  it('loses nothing that was acknowledged, and completes nothing twice', async () => {
+  it('loses no acknowledged entry, and completes none twice', async () => {
     const file = join(await folder(), 'holdfast.db')
     const seed = (process.pid * 7919) % 100_000
     console.log(`seed ${seed}`)

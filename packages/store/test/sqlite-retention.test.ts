@@ -31,7 +31,7 @@ async function everything(
 }
 
 describe('old records in a SQLite store', () => {
-  it('are compressed when the journal is looked after, and read as before', async () => {
+  it('are compressed when the journal expires records, and can be read', async () => {
     const file = join(await folder(), 'holdfast.db')
     const store = await opened(file)
     const driver = await openSqliteDriver(file)
@@ -56,7 +56,7 @@ describe('old records in a SQLite store', () => {
     expect((await store.sessions.list({ correlationId: 'c700' })).items).toEqual([session(700)])
   })
 
-  it('leave when all that were compressed with them have left', async () => {
+  it('are deleted together with the records that were compressed with them', async () => {
     const file = join(await folder(), 'holdfast.db')
     const store = await opened(file)
     const driver = await openSqliteDriver(file)
@@ -76,15 +76,15 @@ describe('old records in a SQLite store', () => {
   })
 })
 
-describe('what a SQLite store writes', () => {
-  it('is seen by whoever asks in the same turn', async () => {
+describe('a write to a SQLite store', () => {
+  it('is visible to a read in the same turn', async () => {
     const store = await opened(join(await folder(), 'holdfast.db'))
     const appended = store.events.append([event(1)])
     expect(await store.events.count()).toBe(1)
     await appended
   })
 
-  it('is committed though the event loop never gets its turn', async () => {
+  it('is committed even if the event loop gets no turn', async () => {
     const file = join(await folder(), 'holdfast.db')
     const store = await opened(file)
     const driver = await openSqliteDriver(file)
@@ -99,7 +99,7 @@ describe('what a SQLite store writes', () => {
 })
 
 describe('a SQLite file of version 1', () => {
-  it('is brought up to date with all its records, the compressed ones too', async () => {
+  it('is migrated with all its records, including compressed ones', async () => {
     const file = join(await folder(), 'holdfast.db')
     const driver = await openSqliteDriver(file)
     driver.exec(MIGRATION_1)

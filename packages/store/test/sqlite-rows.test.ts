@@ -16,7 +16,7 @@ async function opened() {
   return store
 }
 
-it('records that lie in a row together share nothing when they are read', async () => {
+it('records of one SQLite row share no objects when they are read', async () => {
   const { sessions } = await opened()
   const context = { tags: ['a'] }
   await sessions.append([1, 2, 3].map((n) => session(n, { context })))
@@ -26,7 +26,7 @@ it('records that lie in a row together share nothing when they are read', async 
   expect(items.map((one) => one.context)).toEqual([{ tags: ['a', 'b'] }, context, context])
 })
 
-it('a record that cannot be written changes nothing about those before and after it', async () => {
+it('a record that cannot be written to SQLite does not change those before and after it', async () => {
   const { errors } = await opened()
   const fine = [1, 2, 3].map((n) => errorRecord(n, { message: `m${n}`, context: { operation: `o${n}` } }))
   const [first, second, third] = fine as [(typeof fine)[0], (typeof fine)[0], (typeof fine)[0]]

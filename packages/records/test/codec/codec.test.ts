@@ -16,7 +16,7 @@ const schema = z.object({
 const both = createCodec(schema)
 
 describe('a codec', () => {
-  it('brings keys, durations and times over, and leaves the data of users alone', () => {
+  it('converts keys, durations and times, and does not change data of users', () => {
     const wire = {
       base_delay: 1.1,
       at_time: '2026-01-29T12:00:00.000Z',
@@ -37,7 +37,7 @@ describe('a codec', () => {
     expect(both.encode(record)).toEqual(wire)
   })
 
-  it('writes durations without the noise of sums and products', () => {
+  it('writes durations without rounding errors', () => {
     for (const [ms, wire] of [
       [1.1 * 1000, 1.1],
       [100 * 1.1, 0.11],
@@ -53,25 +53,25 @@ describe('a codec', () => {
     )
   })
 
-  it('leaves out what is absent and keeps null', () => {
+  it('omits absent fields and keeps null', () => {
     const record = both.decode({ base_delay: 0, at_time: null, by_policy: {} })
     expect(record).toEqual({ baseDelay: 0, atTime: null, byPolicy: {} })
     expect(both.encode(record)).toEqual({ base_delay: 0, at_time: null, by_policy: {} })
   })
 
-  it('lets through what a loose schema does not know, and nothing else', () => {
+  it('keeps unknown fields of a loose schema only', () => {
     const wire = { a_b: 1, unknown_key: 2 }
     expect(createCodec(z.looseObject({ a_b: z.number() })).decode(wire)).toEqual({ aB: 1, unknown_key: 2 })
     expect(createCodec(z.object({ a_b: z.number() })).decode(wire)).toEqual({ aB: 1 })
   })
 
-  it('refuses what the schema does not take', () => {
+  it('rejects a value that the schema does not accept', () => {
     expect(() => both.decode({ base_delay: -1, by_policy: {} })).toThrow()
     expect(both.safeDecode({ by_policy: {} }).success).toBe(false)
     expect(policyCodec.safeDecode({ id: 'x' }).success).toBe(false)
   })
 
-  it('gives back any duration to the microsecond', () => {
+  it('keeps any duration to the microsecond', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e12 }), (micros) => {
         const record = { baseDelay: micros / 1000, byPolicy: {} }
@@ -80,7 +80,7 @@ describe('a codec', () => {
     )
   })
 
-  it('writes any time as the platform does', () => {
+  it('writes any time like toISOString', () => {
     fc.assert(
       fc.property(fc.array(fc.date({ noInvalidDate: true })), (dates) => {
         for (const date of dates)
@@ -92,7 +92,7 @@ describe('a codec', () => {
     )
   })
 
-  it('spells keys both ways', () => {
+  it('converts keys in both directions', () => {
     for (const key of ['session_id', 'p50', 'opened_in_a_row', 'success_by_attempt'])
       expect(snakeKey(camelKey(key))).toBe(key)
   })

@@ -73,13 +73,13 @@ function withoutCode<T>(make: () => T): T {
   }
 }
 
-describe('records as what each has otherwise than the one before', () => {
+describe('records written as deltas', () => {
   // Several of a few, so that some follow others that are like them.
   const bursts = fc
     .array(records, { minLength: 1, maxLength: 4 })
     .chain((some) => fc.array(fc.constantFrom(...some), { maxLength: 12 }))
 
-  it('are what each is by itself, whatever they hold and lack', () => {
+  it('expand to the wire form of each record', () => {
     fc.assert(
       fc.property(bursts, (given) => {
         const each = given.map((record): unknown => JSON.parse(text.write(record as never)))
@@ -94,7 +94,7 @@ describe('records as what each has otherwise than the one before', () => {
     )
   })
 
-  it('say what is the same once', () => {
+  it('contain equal values once', () => {
     const write = eventText.deltaWriter()
     const error = { type: 'Error', message: 'down' }
     const first = { ...event(1), error }
@@ -103,7 +103,7 @@ describe('records as what each has otherwise than the one before', () => {
     expect(write({ ...event(1), eventId: 'evt_3' })).toBe('{"event_id":"evt_3","-":["error"]}')
   })
 
-  it('see what changed inside an object that stayed the same one', () => {
+  it('contain changes inside an object that is the same reference', () => {
     const context = { tries: 1 }
     const record = { ...event(1), context }
     const write = eventText.deltaWriter()
@@ -114,7 +114,7 @@ describe('records as what each has otherwise than the one before', () => {
 })
 
 describe('a record as text', () => {
-  it('is what its wire form is as JSON, whatever it holds', () => {
+  it('is the JSON of its wire form', () => {
     fc.assert(
       fc.property(records, (record) => {
         expect(text.write(record as never)).toBe(JSON.stringify(both.encode(record as never)))
@@ -122,7 +122,7 @@ describe('a record as text', () => {
     )
   })
 
-  it('is the record again when it is revived', () => {
+  it('can be converted back to the record', () => {
     fc.assert(
       fc.property(records, (record) => {
         const wire: unknown = JSON.parse(text.write(record as never))
@@ -131,7 +131,7 @@ describe('a record as text', () => {
     )
   })
 
-  it('is the same for those that the runtime keeps', () => {
+  it('is the JSON of its wire form for all records of the runtime', () => {
     for (const [codecOf, textOf, record] of [
       [sessionCodec, sessionText, session(1)],
       [eventCodec, eventText, event(1)],
@@ -142,7 +142,7 @@ describe('a record as text', () => {
     }
   })
 
-  it('is written though no code may be made at run time', () => {
+  it('is written without code generation', () => {
     const slow = withoutCode(() => createTextCodec(schema))
     const record = { baseDelay: 5, flag: true, someNames: [], byPolicy: {} }
     expect(slow.write(record)).toBe(text.write(record))

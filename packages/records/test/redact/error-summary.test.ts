@@ -10,8 +10,8 @@ const redact = makeRedactor({ keys: ['pin'], patterns: ['ACCT-\\d{12}'] })
 const upTo = (place: number, secret: string) =>
   `${'word '.repeat(place)}`.slice(0, place - 1).concat(' ', secret)
 
-describe('what records say of an error', () => {
-  it('has no part of a secret that lies where a message is cut', () => {
+describe('the summary of an error', () => {
+  it('contains no part of a secret at the end of a truncated message', () => {
     for (let place = 1950; place <= 2010; place += 3) {
       const { message } = summarizeError(new Error(upTo(place, `${TOKEN} and so on`)), redact, false)
       expect(message).not.toContain(TOKEN.slice(0, 6))
@@ -19,14 +19,14 @@ describe('what records say of an error', () => {
     }
   })
 
-  it('has no part of a secret of the configured patterns there either', () => {
+  it('contains no part of a match of a configured pattern at the end of a truncated message', () => {
     for (let place = 1980; place <= 2005; place++)
       expect(
         summarizeError(new Error(upTo(place, 'ACCT-123456789012')), redact, false).message,
       ).not.toContain('ACCT-')
   })
 
-  it('has no part of a secret that lies where a stack is cut', () => {
+  it('contains no part of a secret at the end of a truncated stack', () => {
     for (const limit of [8000, 8192, 9216])
       for (let place = limit - 60; place <= limit + 10; place += 3) {
         const error = new Error('down')
@@ -38,7 +38,7 @@ describe('what records say of an error', () => {
       }
   })
 
-  it('has no secret in its name, and a name that is short', () => {
+  it('has a short name without secrets', () => {
     const error = Object.assign(new Error('down'), { name: `Failed ${TOKEN}` })
     expect(summarizeError(error, redact, false).type).toBe('Failed [redacted]')
     error.name = 'N'.repeat(5000)
@@ -46,7 +46,7 @@ describe('what records say of an error', () => {
     expect(errorTypeOf(Object.assign(new Error(), { name: TOKEN }))).toBe('[redacted]')
   })
 
-  it('is JSON where something was thrown that is no error, without secrets and with an end', () => {
+  it('is truncated JSON without secrets for a thrown object that is not an error', () => {
     const thrown = { code: 7, pin: 1234, auth: { password: 'hunter2' }, deep: [{ token: 't' }] }
     expect(summarizeError(thrown, redact, true)).toEqual({
       type: 'object',
@@ -72,18 +72,18 @@ describe('what records say of an error', () => {
     [{ message: 'said' }, 'said'],
     [new URL('http://ann:hunter2@host/'), 'http://[redacted]@host/'],
     [new Error(''), 'Error'],
-  ])('is what %j says', (thrown, said) => {
+  ])('has the text of %j', (thrown, said) => {
     expect(errorMessageOf(thrown)).toBe(said)
   })
 
-  it('has no secret where nobody says what else is secret', () => {
+  it('contains no secrets without own keys and patterns', () => {
     expect(errorMessageOf(new Error(`with ${TOKEN}`))).toBe('with [redacted]')
     const error = new Error('down', { cause: new Error(`with ${TOKEN}`) })
     expect(errorStackOf(error)).toContain('Caused by: Error: with [redacted]')
     expect(errorStackOf(error)).not.toContain(TOKEN)
   })
 
-  it('is a word where the error cannot be read', () => {
+  it('is a word for an error that cannot be read', () => {
     const trap = new Proxy(
       {},
       {

@@ -4,7 +4,7 @@ import { makeRedactor } from '../../src/redact/redact.js'
 
 const redact = makeRedactor({ keys: ['my_thing', 'pinCode', 'x-tenant', 'a.b', '['] })
 
-describe("a key of one's own is secret in texts too", () => {
+describe('a secret key of the user', () => {
   it.each([
     ['my_thing=SEK1 was wrong', 'my_thing=[redacted] was wrong'],
     ['myThing=SEK1', 'myThing=[redacted]'],
@@ -42,24 +42,24 @@ describe("a key of one's own is secret in texts too", () => {
     },
   )
 
-  it('of any letters', () => {
+  it('with any letters is redacted in texts', () => {
     const own = makeRedactor({ keys: ['пароль'] })
     expect(own({ пароль: 'SEK1', другое: 'a' })).toEqual({ пароль: '[redacted]', другое: 'a' })
     expect(own('пароль=SEK1 другое=a')).toBe('пароль=[redacted] другое=a')
   })
 
-  it('and a built-in word is known before an arrow', () => {
+  it('is redacted before an arrow, like a built-in name', () => {
     expect(redact("{ 'password' => 'SE K1' }")).toBe("{ 'password' => '[redacted]' }")
     expect(redact('password => SEK1')).toBe('password => [redacted]')
   })
 
-  it('quickly, whatever the text', () => {
+  it('is redacted in linear time', () => {
     const all = makeRedactor({ keys: Array.from({ length: 200 }, (_, i) => `key_of_mine_${i}`) })
     for (const text of ['key_of_mine_'.repeat(700), 'k-e-y_'.repeat(1300), 'key_of_mine_1={'.repeat(500)])
       expect(all(text).length).toBeGreaterThan(0)
   })
 
-  it('in messages of records, events and log lines', async () => {
+  it('is redacted in messages of records, events and log lines', async () => {
     const lines: string[] = []
     const line = (fields: object, message: string) => void lines.push(JSON.stringify(fields), message)
     const logger = { debug: line, info: line, warn: line, error: line }

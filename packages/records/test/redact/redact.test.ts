@@ -47,7 +47,7 @@ describe('values under secret keys', () => {
     'secretValue',
     'token2',
     'apiKeyOld',
-  ])('hides what is under %s', (key) => {
+  ])('are redacted for %s', (key) => {
     expect(redact({ [key]: 'x1' })).toEqual({ [key]: '[redacted]' })
   })
 
@@ -64,16 +64,16 @@ describe('values under secret keys', () => {
     'keyboard',
     'author',
     'operation',
-  ])('leaves what is under %s', (key) => {
+  ])('are kept for %s', (key) => {
     expect(redact({ [key]: 'x1' })).toEqual({ [key]: 'x1' })
   })
 
-  it('leaves what counts tokens and what says whether something passed', () => {
+  it('are kept if they are counts of tokens or flags', () => {
     const counts = { tokens: 512, pass: true, max_tokens: 5, auth: false, usage: { total_tokens: 7 } }
     expect(redact(counts)).toEqual(counts)
   })
 
-  it('hides lists and objects of tokens, and lists of user and password, but looks into an object of both', () => {
+  it('are redacted in lists and objects of tokens, and copied in an object of user and password', () => {
     expect(
       redact({
         tokens: ['a'],
@@ -89,7 +89,7 @@ describe('values under secret keys', () => {
     })
   })
 
-  it('hides what follows a secret name in a flat list of headers, whichever header it is', () => {
+  it('are redacted after a secret name in a flat list of headers', () => {
     expect(redact(['Host', 'a', 'X-Auth-Token', 'v', 'x-auth-key', 'w', 'Accept', '*/*'])).toEqual([
       'Host',
       'a',
@@ -104,7 +104,7 @@ describe('values under secret keys', () => {
     expect(redact([['set-cookie', ['sid=1', 'b=2']]])).toEqual([['set-cookie', '[redacted]']])
   })
 
-  it('hides the value of a pair of name and value', () => {
+  it('are redacted in objects of name and value', () => {
     expect(
       redact({
         headers: [
@@ -120,7 +120,7 @@ describe('values under secret keys', () => {
     })
   })
 
-  it('knows the configured keys in any spelling', () => {
+  it('are redacted for configured keys in any spelling', () => {
     expect(redact({ PIN: 1, 'x-tenant': 'a', xTenant: 'b' })).toEqual({
       PIN: '[redacted]',
       'x-tenant': '[redacted]',
@@ -128,11 +128,11 @@ describe('values under secret keys', () => {
     })
   })
 
-  it('leaves null and undefined as they are', () => {
+  it('are kept if they are null or undefined', () => {
     expect(redact({ password: null, token: undefined })).toEqual({ password: null, token: undefined })
   })
 
-  it('looks into arrays, maps, headers, sets and pairs', () => {
+  it('are redacted in arrays, maps, headers, sets and pairs', () => {
     expect(
       redact({
         list: [{ deep: { password: 'p' } }],
@@ -165,7 +165,7 @@ describe('values under secret keys', () => {
     })
   })
 
-  it('looks into errors and their causes, and keeps no stack', () => {
+  it('are redacted in errors and their causes, without stacks', () => {
     const error = Object.assign(
       new Error('login with password=hunter2 failed', { cause: new Error('GET http://u:p@h/') }),
       {
@@ -185,8 +185,8 @@ describe('values under secret keys', () => {
   })
 })
 
-describe('what cannot be copied', () => {
-  it('puts words in its place', () => {
+describe('a redacted copy', () => {
+  it('has words in brackets for values that cannot be copied', () => {
     const circular: Record<string, unknown> = { name: 'a' }
     circular.self = circular
     const bag = {
@@ -233,18 +233,18 @@ describe('what cannot be copied', () => {
     })
   })
 
-  it('does not take the same object twice for a circle', () => {
+  it('does not treat a repeated object as circular', () => {
     const shared = { a: 1 }
     expect(redact({ one: shared, two: shared })).toEqual({ one: { a: 1 }, two: { a: 1 } })
   })
 
-  it('stops at a depth', () => {
+  it('is limited in depth', () => {
     let deep: unknown = 'bottom'
     for (let i = 0; i < 10_000; i++) deep = { deep }
     expect(JSON.stringify(redact(deep))).toContain('[too deep]')
   })
 
-  it('stops at a size', () => {
+  it('is limited in size', () => {
     const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, i]))
     expect(Object.keys(redact(wide)).length).toBeLessThan(6000)
     expect(redact(new Array(100_000).fill({ a: 1 })).length).toBeLessThan(6000)
@@ -252,19 +252,19 @@ describe('what cannot be copied', () => {
     expect(JSON.stringify(redact(texts)).length).toBeLessThan(200_000)
   })
 
-  it('keeps a key named __proto__ and changes no prototype', () => {
+  it('keeps a key named __proto__ without changing the prototype', () => {
     const copy = redact(JSON.parse('{"__proto__":{"polluted":true},"a":1}') as object)
     expect(JSON.stringify(copy)).toBe('{"__proto__":{"polluted":true},"a":1}')
     expect(Object.getPrototypeOf(copy)).toBe(Object.prototype)
   })
 
-  it('does not change what it was given', () => {
+  it('does not change the original', () => {
     const given = { password: 'p', list: [{ token: 't' }] }
     redact(given)
     expect(given).toEqual({ password: 'p', list: [{ token: 't' }] })
   })
 
-  it('never throws, whatever it is given, and what it gives is JSON', () => {
+  it('is JSON for generated values, and never throws', () => {
     fc.assert(
       fc.property(
         fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true }),
@@ -276,7 +276,7 @@ describe('what cannot be copied', () => {
     )
   })
 
-  it('copies plain data that holds no secret as it is', () => {
+  it('equals plain data without secrets', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4, depthSize: 'small' }), (value) => {
         const text = JSON.stringify(value)
@@ -288,7 +288,7 @@ describe('what cannot be copied', () => {
 })
 
 describe('patterns', () => {
-  it('hide what they match, in texts at any depth', () => {
+  it('redact their matches in texts at any depth', () => {
     expect(redact({ a: ['from ACCT-12 to ACCT-9'] })).toEqual({ a: ['from [redacted] to [redacted]'] })
   })
 
@@ -301,7 +301,7 @@ describe('patterns', () => {
     ['(\\w|\\d)+x', 'a repetition inside a repetition'],
     ['((ab)*c){2,}', 'a repetition inside a repetition'],
     ['x'.repeat(2000), 'takes at most 1000'],
-  ])('that are wrong are told: %s', (pattern, said) => {
+  ])('that are not valid are reported: %s', (pattern, said) => {
     expect(redactProblems({ patterns: ['fine', pattern] })).toEqual([
       expect.stringMatching(/^redact\.patterns\.1: /),
     ])
@@ -318,7 +318,7 @@ describe('patterns', () => {
     '[a-z+*]+@corp',
     '\\(\\w+\\)',
     '(?<year>\\d+)x',
-  ])('that are sound are taken: %s', (pattern) => {
+  ])('that are valid are accepted: %s', (pattern) => {
     expect(redactProblems({ patterns: [pattern] })).toEqual([])
   })
 })

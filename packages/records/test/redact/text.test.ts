@@ -90,7 +90,7 @@ describe('texts', () => {
     expect(redactText(given)).toBe(expected)
   })
 
-  it.each(SHAPES)('hides what has the shape of a key: %s', (secret) => {
+  it.each(SHAPES)('are redacted if they have the format of a known key: %s', (secret) => {
     const text = redactText(`it said ${secret} and stopped`)
     expect(text).not.toContain(secret.slice(8, 20))
     expect(text).toContain('[redacted]')
@@ -110,11 +110,11 @@ describe('texts', () => {
     'the digest differs: a=1, b=2',
     'bypass=1, compass: north, tests pass: 3',
     'the author: ann',
-  ])('leaves alone: %s', (text) => {
+  ])('are kept: %s', (text) => {
     expect(redactText(text)).toBe(text)
   })
 
-  it('changes nothing in what it has redacted', () => {
+  it('are not changed by a second redaction', () => {
     const more = [
       '{"authorization":["Key a"]}',
       "{ cookie: 'a', auth: 'b' }",
@@ -133,7 +133,7 @@ describe('texts', () => {
     }
   })
 
-  it('finds credentials of a URL whatever they are', () => {
+  it('are redacted without any credentials of URLs', () => {
     const word = fc.stringMatching(/^[a-zA-Z0-9!$%&*()_+=.~-]{4,20}$/)
     fc.assert(
       fc.property(word, word, fc.constantFrom('', ' '), (user, password, space) => {
@@ -143,7 +143,7 @@ describe('texts', () => {
     )
   })
 
-  it('cuts long texts, and no secret in two', () => {
+  it('are truncated without a part of a secret', () => {
     const secret = SHAPES[0] as string
     for (let at = 8192 - 30; at < 8192 + 5; at++) {
       const text = redactText(`${'x '.repeat(5000).slice(0, at - 1)} ${secret} ${'y '.repeat(5000)}`)
@@ -153,14 +153,14 @@ describe('texts', () => {
     }
   })
 
-  it('keeps nothing of a URL that is cut before its credentials end', () => {
+  it('are truncated without a URL whose credentials are cut', () => {
     for (const place of [6000, 8100, 8190, 8500]) {
       const text = redactText(`${'x '.repeat(5000).slice(0, place)}http://ann:${'s3cret'.repeat(900)}@host/`)
       expect(text).not.toContain('s3cret')
     }
   })
 
-  it('is quick with texts made to be slow', () => {
+  it('are redacted in linear time', () => {
     const nasty = [
       '://a:'.repeat(2000),
       'a-'.repeat(4000),

@@ -20,7 +20,7 @@ export function describeDeadLetters(bench: Bench): void {
     idsOf((await dlq().list(filter, now)).items)
 
   describe('dead letters: adding', () => {
-    it('gives back what was added, payload and all', async () => {
+    it('returns added entries with their payloads', async () => {
       const payloads = [{ a_b: { cD: [1, null, 'ü', 1.5] } }, [], 'text', 0, false, '', { deep: { er: {} } }]
       const entries = payloads.map((originalPayload, n) => letter(n, { originalPayload }))
       const added = await add(...entries)
@@ -32,11 +32,11 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().get('nobody', at(0))).toBeUndefined()
     })
 
-    it('adds nothing for nothing', async () => {
+    it('accepts an empty list', async () => {
       expect(await add()).toEqual([])
     })
 
-    it('knows an idempotency key, and tells whether the payload is the same', async () => {
+    it('detects a known idempotency key, and whether the payload is the same', async () => {
       await add(letter(1, { originalPayload: { a: 1, b: { c: 2, d: 3 } } }))
       const [same, other] = await add(
         letter(2, { idempotencyKey: 'key1', originalPayload: { b: { d: 3, c: 2 }, a: 1 } }),
@@ -47,7 +47,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await ids()).toEqual(['dlq_1'])
     })
 
-    it('knows a key that comes twice in one call', async () => {
+    it('detects a key that occurs twice in one call', async () => {
       const added = await add(
         letter(1),
         letter(2, { idempotencyKey: 'key1', originalPayload: letter(1).originalPayload }),
@@ -55,7 +55,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(added.map(({ result }) => result)).toEqual(['added', 'known'])
     })
 
-    it('knows the key of a completed entry, and forgets it with the entry', async () => {
+    it('detects the key of a completed entry until the entry is purged', async () => {
       await add(letter(1))
       await dlq().complete('dlq_1', at(2))
       const again = letter(2, { idempotencyKey: 'key1', originalPayload: letter(1).originalPayload })
@@ -64,14 +64,14 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await add(again)).toMatchObject([{ result: 'added' }])
     })
 
-    it('never puts a second entry in the place of one with the same id', async () => {
+    it('never replaces an entry by another with the same id', async () => {
       await add(letter(1))
       const [result] = await add(letter(1, { idempotencyKey: 'other', originalPayload: 'other' }))
       expect(result).toMatchObject({ result: 'conflict' })
       expect(bare(await dlq().get('dlq_1', at(0)))).toEqual(letter(1))
     })
 
-    it('is full when so many are not completed', async () => {
+    it('is full when the limit of entries that are not completed is reached', async () => {
       const limits = { maxEntries: 2 }
       const results = await dlq().add([letter(1), letter(2), letter(3)], limits)
       expect(results.map(({ result }) => result)).toEqual(['added', 'added', 'full'])
@@ -92,7 +92,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await ids()).toHaveLength(20)
     })
 
-    it('takes ids and operations of any spelling', async () => {
+    it('accepts ids and operations with any characters', async () => {
       const names = [
         '../../etc/passwd',
         '..',
@@ -136,7 +136,7 @@ export function describeDeadLetters(bench: Bench): void {
   })
 
   describe('dead letters: listing', () => {
-    it('lists the oldest first, those of one instant as they were added', async () => {
+    it('lists the oldest first, entries of the same time in the order of insertion', async () => {
       await add(letter(9), letter(3))
       await add(
         letter(20, { createdAt: at(5) }),
@@ -213,7 +213,7 @@ export function describeDeadLetters(bench: Bench): void {
       },
     )
 
-    it('gives 100 where no limit is set, and refuses what is no cursor', async () => {
+    it('returns 100 entries without a limit, and rejects an invalid cursor', async () => {
       await add(...upTo(101).map((n) => letter(n)))
       const page = await dlq().list(undefined, at(1000))
       expect(page.items).toHaveLength(100)
@@ -224,7 +224,7 @@ export function describeDeadLetters(bench: Bench): void {
       await expect(dlq().list({ limit: 0 }, at(0))).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
     })
 
-    it('counts by status and operation, and knows the oldest that is open', async () => {
+    it('counts by status and operation, and reports the oldest entry that is not completed', async () => {
       const none = { pending: 0, replaying: 0, completed: 0, failed: 0 }
       expect(await dlq().stats(at(0))).toEqual({ total: 0, byStatus: none, byOperation: {} })
       await add(letter(1), letter(2), letter(3, { operationType: 'notion_write' }))
@@ -244,7 +244,7 @@ export function describeDeadLetters(bench: Bench): void {
   })
 
   describe('dead letters: leases', () => {
-    it('gives one, to one', async () => {
+    it('grants a lease to one owner', async () => {
       await add(letter(1))
       const leased = await dlq().lease('dlq_1', 'me', at(20), at(10))
       expect(leased).toMatchObject({ result: 'leased', entry: { status: 'replaying', leasedUntil: at(20) } })
@@ -254,14 +254,14 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().lease('nobody', 'me', at(20), at(10))).toEqual({ result: 'missing' })
     })
 
-    it('gives one of many that ask at once', async () => {
+    it('grants one of many concurrent requests', async () => {
       await add(letter(1))
       const results = await Promise.all(upTo(20).map((n) => dlq().lease('dlq_1', `w${n}`, at(20), at(10))))
       expect(results.filter(({ result }) => result === 'leased')).toHaveLength(1)
       expect(results.filter(({ result }) => result === 'held')).toHaveLength(19)
     })
 
-    it('counts as pending everywhere from the instant its lease ends', async () => {
+    it('counts an entry as pending everywhere from the end of its lease', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       expect(await ids({ status: 'replaying' }, at(19.999))).toEqual(['dlq_1'])
@@ -273,7 +273,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().lease('dlq_1', 'you', at(40), at(20))).toMatchObject({ result: 'leased' })
     })
 
-    it('is held again when the clock steps back before its end', async () => {
+    it('counts an entry as leased again when the clock is set back before the end of its lease', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       expect(await dlq().get('dlq_1', at(25))).toMatchObject({ status: 'pending' })
@@ -281,7 +281,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().renew('dlq_1', 'me', at(30), at(15))).toBe(true)
     })
 
-    it('tells that a completed one is done', async () => {
+    it('reports a completed entry as done', async () => {
       await add(letter(1))
       await dlq().complete('dlq_1', at(5))
       expect(await dlq().lease('dlq_1', 'me', at(20), at(10))).toMatchObject({
@@ -290,7 +290,7 @@ export function describeDeadLetters(bench: Bench): void {
       })
     })
 
-    it('renews for its owner while it holds, and for nobody else', async () => {
+    it('renews a lease for its owner only, while it is valid', async () => {
       await add(letter(1))
       expect(await dlq().renew('dlq_1', 'me', at(30), at(10))).toBe(false)
       await dlq().lease('dlq_1', 'me', at(20), at(10))
@@ -301,7 +301,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().renew('nobody', 'me', at(60), at(30))).toBe(false)
     })
 
-    it('takes the oldest that fit, and passes over those it is told to', async () => {
+    it('leases the oldest matching entries, without excluded ids', async () => {
       await add(letter(5), letter(2), letter(3, { operationType: 'notion_write' }), letter(4), letter(1))
       await dlq().complete('dlq_1', at(10))
       const want = { statuses: ['pending'] as const, limit: 2 }
@@ -318,7 +318,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().leaseNext({ ...want, operations: [] }, 'you', at(40), at(20))).toEqual([])
     })
 
-    it('takes failed ones where they are wanted', async () => {
+    it('leases failed entries on request', async () => {
       await add(letter(1), letter(2))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       await dlq().settle('dlq_1', 'me', { status: 'failed', at: at(11) })
@@ -329,7 +329,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await take([])).toEqual([])
     })
 
-    it('takes only what somebody asked for, where requests are wanted', async () => {
+    it('leases only entries with a replay request, if requested', async () => {
       await add(...upTo(4).map((n) => letter(n)))
       expect(await dlq().request('dlq_2', at(10))).toMatchObject({
         dlqId: 'dlq_2',
@@ -348,7 +348,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().leaseNext(want, 'you', at(40), at(24))).toEqual([])
     })
 
-    it('gives each entry to one of many workers that ask at once', async () => {
+    it('leases each entry to one of many concurrent workers', async () => {
       await add(...upTo(40).map((n) => letter(n)))
       const taken = await Promise.all(
         upTo(10).map((n) => dlq().leaseNext({ statuses: ['pending'], limit: 5 }, `w${n}`, at(90), at(50))),
@@ -363,7 +363,7 @@ export function describeDeadLetters(bench: Bench): void {
     const settle = (status: 'completed' | 'failed' | 'pending', seconds: number, owner = 'me') =>
       dlq().settle('dlq_1', owner, { status, at: at(seconds), ...(status === 'failed' ? { error } : {}) })
 
-    it('completes, and notes the id for ever', async () => {
+    it('completes an entry, and keeps its id as processed', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       const settled = await settle('completed', 15)
@@ -382,7 +382,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().isProcessed('dlq_1')).toBe(true)
     })
 
-    it('fails, and keeps the history', async () => {
+    it('marks an entry as failed, and keeps the history', async () => {
       await add(letter(1))
       for (const start of [10, 20]) {
         await dlq().lease('dlq_1', 'me', at(start + 5), at(start))
@@ -400,14 +400,14 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().isProcessed('dlq_1')).toBe(false)
     })
 
-    it('goes back untouched', async () => {
+    it('restores an entry that was not replayed', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       expect(bare(await settle('pending', 12))).toEqual(letter(1))
       expect(await dlq().lease('dlq_1', 'you', at(20), at(13))).toMatchObject({ result: 'leased' })
     })
 
-    it('keeps its times in order though the clock stepped back', async () => {
+    it('keeps the times of an entry in order when the clock is set back', async () => {
       await add(letter(1, { lastAttempt: at(5) }))
       await dlq().lease('dlq_1', 'me', at(20), at(2))
       expect(await settle('completed', 3)).toMatchObject({
@@ -428,7 +428,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().settle('nobody', 'me', { status, at: at(1) })).toBeUndefined()
     })
 
-    it('takes a late `completed`, for the work is done', async () => {
+    it('accepts a late `completed`, because the work is done', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       await dlq().lease('dlq_1', 'you', at(40), at(21))
@@ -439,13 +439,13 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().get('dlq_1', at(30))).toMatchObject({ status: 'completed', replayedAt: at(25) })
     })
 
-    it('records one completion of many', async () => {
+    it('records one of many concurrent completions', async () => {
       await add(letter(1))
       const settled = await Promise.all(upTo(10).map((n) => settle('completed', 25 + n, `w${n}`)))
       expect(settled.filter((entry) => entry !== undefined)).toHaveLength(1)
     })
 
-    it('completes without a replay, whoever holds it, and once', async () => {
+    it('completes an entry without a replay once, even if it is leased', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       const done = await dlq().complete('dlq_1', at(12))
@@ -457,7 +457,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().isProcessed('nobody')).toBe(false)
     })
 
-    it('has no request any more once it is complete', async () => {
+    it('removes the replay request of a completed entry', async () => {
       await add(letter(1))
       await dlq().request('dlq_1', at(5))
       await dlq().complete('dlq_1', at(12))
@@ -468,7 +468,7 @@ export function describeDeadLetters(bench: Bench): void {
   })
 
   describe('dead letters: purging and rewriting', () => {
-    it('deletes what fits and what nobody holds', async () => {
+    it('deletes matching entries that are not leased', async () => {
       await add(...upTo(8).map((n) => letter(n, n % 2 === 0 ? { operationType: 'even' } : {})))
       await dlq().lease('dlq_0', 'me', at(50), at(10))
       expect(await dlq().purge({ operation: 'even' }, at(20))).toBe(3)
@@ -496,14 +496,14 @@ export function describeDeadLetters(bench: Bench): void {
       },
     )
 
-    it('gives a settled result of a purged entry to nobody', async () => {
+    it('ignores the settlement of a purged entry', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       await dlq().purge({}, at(20))
       expect(await dlq().settle('dlq_1', 'me', { status: 'completed', at: at(21) })).toBeUndefined()
     })
 
-    it('puts another payload in place and leaves the rest', async () => {
+    it('replaces the payload and nothing else', async () => {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       await dlq().rewrite('dlq_1', { sealed: 'x' })

@@ -6,7 +6,7 @@ const NO_LIMIT = { maxEntries: 1_000_000 }
 
 export function describeDurability(bench: Bench): void {
   describe('closing and opening again', () => {
-    it('finds everything as it was', async () => {
+    it('keeps all records', async () => {
       const { store } = bench
       const row = { series: 'minute:total', start: 60_000, node: 'n1', data: { calls: 1 } }
       const version = { version: 1, by: 'ann', at: at(1), layer: { policies: {} } }
@@ -53,7 +53,7 @@ export function describeDurability(bench: Bench): void {
       ])
     })
 
-    it('keeps what was let go of gone, and cursors good', async () => {
+    it('keeps deleted records deleted, and cursors valid', async () => {
       const { store } = bench
       await store.events.append(Array.from({ length: 10 }, (_, n) => event(n)))
       await store.events.expire({ before: at(3) })
@@ -66,7 +66,7 @@ export function describeDurability(bench: Bench): void {
       expect(await again.events.expire({ before: at(6) })).toBe(1)
     })
 
-    it('closes once, however often it is asked, and refuses work afterwards', async () => {
+    it('can be closed several times, and rejects work afterwards', async () => {
       const { store } = bench
       await Promise.all([store.close(), store.close()])
       await store.close()
@@ -76,7 +76,7 @@ export function describeDurability(bench: Bench): void {
       })
     })
 
-    it('keeps what was under way when it was closed', async () => {
+    it('keeps the writes that were pending when it was closed', async () => {
       const { store } = bench
       const work = [
         store.deadLetters.add([letter(1)], NO_LIMIT),
@@ -92,8 +92,8 @@ export function describeDurability(bench: Bench): void {
     })
   })
 
-  describe('two stores on one place', () => {
-    it('see what the other writes', async () => {
+  describe('two stores on the same data', () => {
+    it('read the changes of the other', async () => {
       const [one, two] = [bench.store, await bench.another()]
       await one.deadLetters.add([letter(1)], NO_LIMIT)
       expect(await two.deadLetters.get('dlq_1', at(2))).toBeDefined()
@@ -121,7 +121,7 @@ export function describeDurability(bench: Bench): void {
       expect(await one.layers.append({ version: 1, by: 'b', at: at(1), layer: 2 }, 0)).toBe(false)
     })
 
-    it('give one lease, one completion, one entry of a key', async () => {
+    it('grant one lease, one completion and one entry per key', async () => {
       const stores = [bench.store, await bench.another(), await bench.another()]
       const all = <T>(ask: (store: Bench['store'], n: number) => Promise<T>) =>
         Promise.all(Array.from({ length: 12 }, (_, n) => ask(stores[n % 3] as Bench['store'], n)))

@@ -134,7 +134,7 @@ async function view(dlq: DeadLetterStore, now: number) {
 
 export function describeHistories(bench: Bench): void {
   describe('dead letters: generated histories', () => {
-    it('does what a plain model does, whatever is asked in whichever order, on one store or two', async () => {
+    it('matches a plain model in generated histories, on one store or two', async () => {
       const stores = [bench.store.deadLetters]
       if (bench.shared) stores.push((await bench.another()).deadLetters)
       await fc.assert(

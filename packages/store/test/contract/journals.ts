@@ -47,7 +47,7 @@ export function describeJournals(bench: Bench): void {
     describe(`journal of ${name}`, () => {
       const journal = () => of(bench.store)
 
-      it('gives back what was appended, the newest first', async () => {
+      it('returns appended records, newest first', async () => {
         await journal().append([record(1), record(2)])
         await journal().append([record(3)])
         expect(await journal().list()).toEqual({ items: [record(3), record(2), record(1)] })
@@ -55,7 +55,7 @@ export function describeJournals(bench: Bench): void {
         expect(await journal().count()).toBe(3)
       })
 
-      it('keeps records of one instant in the order they came', async () => {
+      it('keeps records of the same time in the order of insertion', async () => {
         const same = upTo(20).map((n) => record(n, at(5)))
         await journal().append(same.slice(0, 7))
         await journal().append(same.slice(7))
@@ -70,7 +70,7 @@ export function describeJournals(bench: Bench): void {
         expect(await journal().expire({ before: at(1), maxEntries: 1 })).toBe(0)
       })
 
-      it('gives 100 where no limit is set', async () => {
+      it('returns 100 records without a limit', async () => {
         await journal().append(upTo(101).map((n) => record(n)))
         const page = await journal().list()
         expect(page.items).toHaveLength(100)
@@ -78,7 +78,7 @@ export function describeJournals(bench: Bench): void {
         expect(rest).toEqual({ items: [record(0)] })
       })
 
-      it('has no cursor where the last page is just full', async () => {
+      it('has no cursor after a full last page', async () => {
         await journal().append(upTo(4).map((n) => record(n)))
         const page = await journal().list({ limit: 2 })
         expect(await journal().list({ limit: 2, cursor: page.cursor })).toEqual({
@@ -86,7 +86,7 @@ export function describeJournals(bench: Bench): void {
         })
       })
 
-      it('takes `from` and `to` as at-or-after and before', async () => {
+      it('includes `from` and excludes `to`', async () => {
         await journal().append(upTo(6).map((n) => record(n)))
         const filter = { from: at(2), to: at(4) }
         expect((await journal().list(filter)).items).toEqual([record(3), record(2)])
@@ -110,7 +110,7 @@ export function describeJournals(bench: Bench): void {
         },
       )
 
-      it('lists what was there exactly once though the clock stepped', async () => {
+      it('lists each record once when the clock is set back', async () => {
         const times = [50, 60, 3, 4, 70, 2, 2, 90, 1]
         const records = times.map((time, n) => record(n, at(time)))
         for (const each of records) await journal().append([each])
@@ -122,7 +122,7 @@ export function describeJournals(bench: Bench): void {
         expect(await journal().list({ from: at(2), to: at(5) })).toMatchObject({ items: { length: 4 } })
       })
 
-      it('pages over days', async () => {
+      it('pages across days', async () => {
         const days = upTo(9).map((n) => record(n, at(n * 40_000)))
         await journal().append(days)
         for (const order of ['oldest', 'newest'] as const) {
@@ -136,16 +136,16 @@ export function describeJournals(bench: Bench): void {
         ['is empty', { cursor: '' }],
         ['is of another list', { cursor: Buffer.from('["newest",true,{}]').toString('base64url') }],
         ['is hostile', { cursor: Buffer.from('{"__proto__":1}').toString('base64url') }],
-      ])('refuses a cursor that %s', async (_, options) => {
+      ])('rejects a cursor that %s', async (_, options) => {
         await journal().append([record(1)])
         await expect(journal().list(options)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
       })
 
-      it.each([0, -1, 1.5, Number.NaN])('refuses a limit of %s', async (limit) => {
+      it.each([0, -1, 1.5, Number.NaN])('rejects a limit of %s', async (limit) => {
         await expect(journal().list({ limit })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
       })
 
-      it('lets go of those older than a time', async () => {
+      it('deletes records older than a time', async () => {
         await journal().append(upTo(10).map((n) => record(n)))
         expect(await journal().expire({ before: at(4) })).toBe(4)
         expect(await journal().expire({ before: at(4) })).toBe(0)
@@ -153,7 +153,7 @@ export function describeJournals(bench: Bench): void {
         expect(await journal().count()).toBe(6)
       })
 
-      it('lets go of the oldest beyond a number', async () => {
+      it('deletes the oldest records beyond a number', async () => {
         await journal().append(upTo(10).map((n) => record(n)))
         expect(await journal().expire({ maxEntries: 3 })).toBe(7)
         expect((await journal().list()).items).toEqual([record(9), record(8), record(7)])
@@ -165,7 +165,7 @@ export function describeJournals(bench: Bench): void {
         expect(await journal().count()).toBe(0)
       })
 
-      it('lets go of what is too old first, and then of the first beyond a number', async () => {
+      it('deletes records by age first, then the oldest beyond a number', async () => {
         const all = [50, 1, 60, 2, 70, 3, 55].map((time, n) => record(n, at(time)))
         await journal().append(all)
         const left = (...places: number[]) => places.map((n) => all[n])
@@ -176,7 +176,7 @@ export function describeJournals(bench: Bench): void {
         expect(await journal().count()).toBe(2)
       })
 
-      it('lets go of whole days, and of all', async () => {
+      it('deletes whole days, and all records', async () => {
         await journal().append(upTo(6).map((n) => record(n, at(n * 86_400))))
         expect(await journal().expire({ before: at(3 * 86_400) })).toBe(3)
         expect(await journal().count()).toBe(3)
@@ -188,7 +188,7 @@ export function describeJournals(bench: Bench): void {
         expect(await journal().count()).toBe(1)
       })
 
-      it('goes on from a cursor though what it pointed at is gone', async () => {
+      it('continues from a cursor whose record was deleted', async () => {
         await journal().append(upTo(10).map((n) => record(n)))
         const { cursor } = await journal().list({ limit: 3, order: 'oldest' })
         await journal().expire({ before: at(5) })
@@ -197,7 +197,7 @@ export function describeJournals(bench: Bench): void {
         )
       })
 
-      it('keeps every record of concurrent appends, each batch in its order', async () => {
+      it('keeps all records of concurrent appends, each batch in order', async () => {
         const batches = upTo(30).map((b) => upTo(5).map((i) => record(b * 5 + i, at(1))))
         await Promise.all(batches.map((batch) => journal().append(batch)))
         const { items } = await journal().list({ limit: 1000, order: 'oldest' })
@@ -211,7 +211,7 @@ export function describeJournals(bench: Bench): void {
         }
       })
 
-      it('holds against a plain array, whatever is appended, expired and listed', async () => {
+      it('matches a plain array in generated histories', async () => {
         await fc.assert(
           fc.asyncProperty(
             fc.array(
@@ -288,7 +288,7 @@ export function describeJournals(bench: Bench): void {
       expect(await sessions.get('nobody')).toBeUndefined()
     })
 
-    it('finds sessions by ids that are no plain words, and forgets each alone', async () => {
+    it('finds sessions by ids with any characters, and deletes each alone', async () => {
       const { sessions } = bench.store
       const ids = ['a\0b', 'a', '\ud800', '\udfff', 'a\\b']
       await sessions.append(ids.map((sessionId, n) => session(n, { sessionId })))
@@ -300,7 +300,7 @@ export function describeJournals(bench: Bench): void {
       for (const id of ids) expect(await sessions.get(id)).toBeUndefined()
     })
 
-    it('forgets the id of an expired session', async () => {
+    it('does not find an expired session by id', async () => {
       const { sessions } = bench.store
       await sessions.append([session(1), session(2)])
       await sessions.expire({ before: at(2) })

@@ -25,13 +25,13 @@ export function describeTables(bench: Bench): void {
       await breakers.delete([])
     })
 
-    it('keeps those of concurrent saves', async () => {
+    it('keeps the snapshots of concurrent saves', async () => {
       const { breakers } = bench.store
       await Promise.all(Array.from({ length: 20 }, (_, n) => breakers.save([storedBreaker(`b${n}`)])))
       expect(await breakers.load()).toHaveLength(20)
     })
 
-    it('keeps ids as they were given', async () => {
+    it('keeps ids unchanged', async () => {
       const { breakers } = bench.store
       const ids = ['service:a\0b', 'service:a', 'service:\ud800', 'service:\udfff']
       await breakers.save(ids.map((id) => storedBreaker(id)))
@@ -43,7 +43,7 @@ export function describeTables(bench: Bench): void {
       ])
     })
 
-    it('keeps a snapshot with all it may carry', async () => {
+    it('keeps all fields of a snapshot', async () => {
       const { breakers } = bench.store
       const stored = storedBreaker('full')
       Object.assign(stored.snapshot, { closedAt: 5, results: '1101', disabled: true, windowType: 'rate' })
@@ -63,7 +63,7 @@ export function describeTables(bench: Bench): void {
       data,
     })
 
-    it('replaces rows of the same series, start and node, and gives them oldest first', async () => {
+    it('replaces rows with the same series, start and node, and returns them oldest first', async () => {
       const { metrics } = bench.store
       await metrics.save([
         row('minute:total', 120_000),
@@ -86,7 +86,7 @@ export function describeTables(bench: Bench): void {
       )
     })
 
-    it('takes `from` as at-or-after and `to` as before, and a prefix', async () => {
+    it('includes `from` and excludes `to`, and filters by prefix', async () => {
       const { metrics } = bench.store
       await metrics.save(
         [10, 20, 30].flatMap((start) => [row('minute:total', start), row('hour:%_x', start)]),
@@ -101,7 +101,7 @@ export function describeTables(bench: Bench): void {
       expect(await metrics.load({ from: 10, to: 31, prefix: 'minute:_' })).toEqual([])
     })
 
-    it('lets go of rows that began before a time, over days', async () => {
+    it('deletes rows that began before a time, across days', async () => {
       const { metrics } = bench.store
       const day = 86_400_000
       await metrics.save([0, 1, 2, 3].map((n) => row('hour:sketch', n * day + 5)))
@@ -124,7 +124,7 @@ export function describeTables(bench: Bench): void {
       layer,
     })
 
-    it('adds versions one above the newest, and gives them newest first', async () => {
+    it('adds versions one above the newest, and lists them newest first', async () => {
       const { layers } = bench.store
       expect(await layers.latest()).toBeUndefined()
       expect(await layers.history()).toEqual([])
@@ -134,7 +134,7 @@ export function describeTables(bench: Bench): void {
       expect(await layers.history()).toEqual([version(2), version(1)])
     })
 
-    it('refuses one that is not after the newest', async () => {
+    it('rejects a version that does not follow the newest', async () => {
       const { layers } = bench.store
       expect(await layers.append(version(2), 1)).toBe(false)
       await layers.append(version(1), 0)
@@ -143,14 +143,14 @@ export function describeTables(bench: Bench): void {
       expect(await layers.history()).toEqual([version(1)])
     })
 
-    it('lets one of many through', async () => {
+    it('accepts one of many concurrent versions', async () => {
       const { layers } = bench.store
       const results = await Promise.all(Array.from({ length: 10 }, (_, n) => layers.append(version(1, n), 0)))
       expect(results.filter(Boolean)).toHaveLength(1)
       expect(await layers.history()).toHaveLength(1)
     })
 
-    it('lets go of all but the newest', async () => {
+    it('deletes all versions except the newest', async () => {
       const { layers } = bench.store
       expect(await layers.expire(3)).toBe(0)
       for (let n = 1; n <= 5; n++) await layers.append(version(n), n - 1)
@@ -161,7 +161,7 @@ export function describeTables(bench: Bench): void {
       expect(await layers.latest()).toEqual(version(6))
     })
 
-    it('puts another layer in place of that of a version, and changes nothing else', async () => {
+    it('replaces the layer of a version, and changes nothing else', async () => {
       const { layers } = bench.store
       for (let n = 1; n <= 3; n++) await layers.append(version(n), n - 1)
       await layers.rewrite(2, { sealed: 'other' })
@@ -170,7 +170,7 @@ export function describeTables(bench: Bench): void {
       expect(await layers.latest()).toEqual(version(3))
     })
 
-    it('keeps who and why as they were given', async () => {
+    it('keeps actor and reason unchanged', async () => {
       const { layers } = bench.store
       const versions = AWKWARD.map((text, n) => ({ ...version(n + 1, { text }), by: text, reason: text }))
       for (const [n, each] of versions.entries()) expect(await layers.append(each, n)).toBe(true)
@@ -178,7 +178,7 @@ export function describeTables(bench: Bench): void {
       expect(await layers.latest()).toEqual(versions.at(-1))
     })
 
-    it('counts beyond ten', async () => {
+    it('sorts versions above ten by number', async () => {
       const { layers } = bench.store
       for (let n = 1; n <= 12; n++) await layers.append(version(n), n - 1)
       expect((await layers.history()).map((each) => each.version)).toEqual([
@@ -215,7 +215,7 @@ export function describeTables(bench: Bench): void {
       expect(await values.get('__proto__')).toBe('__proto__')
     })
 
-    it('is not changed by changing what was handed in or out', async () => {
+    it('is not changed by changes to the value that was passed in or returned', async () => {
       const { values } = bench.store
       const value = { list: [1] }
       await values.set('k', value)
@@ -229,7 +229,7 @@ export function describeTables(bench: Bench): void {
       ['nothing', undefined],
       ['a function', () => 1],
       ['a BigInt', { n: 1n }],
-    ])('refuses %s, which is no JSON', async (_, value) => {
+    ])('rejects %s, which has no JSON form', async (_, value) => {
       const { values } = bench.store
       await values.set('k', 1)
       await expect(values.set('k', value)).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
@@ -237,21 +237,21 @@ export function describeTables(bench: Bench): void {
       expect(await values.list('')).toEqual([{ key: 'k', value: 1 }])
     })
 
-    it('keeps what JSON makes of a value', async () => {
+    it('keeps the JSON form of a value', async () => {
       const { values } = bench.store
       await values.set('k', { at: at(0), gone: undefined })
       expect(await values.get('k')).toEqual({ at: at(0).toISOString() })
     })
 
-    it('keeps those of concurrent sets', async () => {
+    it('keeps the values of concurrent sets', async () => {
       const { values } = bench.store
       await Promise.all(Array.from({ length: 20 }, (_, n) => values.set(`k${n}`, n)))
       expect(await values.list('k')).toHaveLength(20)
     })
   })
 
-  describe('the place', () => {
-    it('tells of free space a number, or nothing', async () => {
+  describe('free space', () => {
+    it('is a number or unknown', async () => {
       const free = await bench.store.freeSpace()
       if (free !== undefined) expect(free).toBeGreaterThan(0)
     })
