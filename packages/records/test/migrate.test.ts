@@ -27,7 +27,7 @@ const problem = async (record: unknown) => {
   return report.problems[0]?.message
 }
 
-/** As version 1.0 wrote them. */
+/** Records of version 1.0. */
 const session = {
   session_id: 'state_timeout_1769688000000',
   policy_id: 'state_timeout',

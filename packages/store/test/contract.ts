@@ -6,27 +6,27 @@ import { describeHistories } from './contract/histories.js'
 import { describeJournals } from './contract/journals.js'
 import { describeTables } from './contract/tables.js'
 
-/** Where stores of one test live: opening twice gives two stores on one place. */
+/** The location of the stores of one test. Opening it twice creates two stores on the same data. */
 export interface Place {
-  /** A store, opened. */
+  /** Opens a store. */
   open(): Promise<Store>
   /** Cleans up after the test. */
   remove(): Promise<void>
 }
 
-/** What each part of the suite is given. */
+/** The context of each part of the suite. */
 export interface Bench {
   /** The store under test. */
   readonly store: Store
-  /** Whether two stores on one place share what they hold. */
+  /** Whether two stores on the same location share their data. */
   readonly shared: boolean
-  /** Another store on the same place, closed with the test. */
+  /** Opens another store on the same location, which is closed after the test. */
   another(): Promise<Store>
 }
 
 /**
- * Every sentence of the store's interface, for one backend: `make` gives a fresh and empty place. What a durable store
- * holds is there for others on the same place, and after closing.
+ * The contract of the store interface, for one backend: `make` creates an empty location. Records of a durable store
+ * are available to other stores on the same location, and after closing.
  */
 export function describeStore(
   name: string,

@@ -10,11 +10,11 @@ import { tempFolder } from './place.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 
-/** How the database treats what it is asked. `lost` does it, and loses the answer. */
+/** How the database handles requests. `lost` executes a request and loses the reply. */
 const MODES = ['up', 'down', 'read_only', 'disk_full', 'lost'] as const
 type Mode = (typeof MODES)[number]
 
-/** What is special about an entry: the database cannot hold it, or its insert fails for a reason of its own. */
+/** A defect of an entry: the database cannot store it, or its insert fails for another reason. */
 type Flaw = 'unstorable' | 'raises' | undefined
 
 const step = fc.oneof(
@@ -43,14 +43,14 @@ const failure = (code?: string): HoldfastError =>
         : Object.assign(new Error(code), { code, severity: 'ERROR' }),
   })
 
-/** The database, a spill in front of it, and what must be true of both. */
+/** The database, a disk fallback, and the invariants of both. */
 class World {
   mode: Mode = 'up'
   readonly flaws = new Map<string, Flaw>()
-  /** Everything that was acknowledged, and what was completed and purged since. */
+  /** All acknowledged ids, and those that were completed and purged since. */
   readonly acknowledged = new Set<string>()
   readonly finished = new Set<string>()
-  /** What this process said. */
+  /** The warnings of this process. */
   said: string[] = []
   private clock = fakeClock()
   private spill: DiskFallback
@@ -120,14 +120,14 @@ class World {
   }
 
   async restart(crash: boolean): Promise<void> {
-    // One that crashed is left as it is: its clock stands still from here on.
+    // After a crash the old instance stays as it is, with a stopped clock.
     if (!crash) await this.spill.close()
     this.spill = this.start()
     this.spill.resume()
     await this.wait(1)
   }
 
-  /** Somebody replays an entry, and purges it. */
+  /** Completes and purges an entry. */
   async finish(n: number): Promise<void> {
     const id = `dlq_${n}`
     if ((await this.database.complete(id, at(5))) === undefined) return
@@ -143,7 +143,7 @@ class World {
     return this.spill.get(id)
   }
 
-  /** Nothing that was acknowledged is lost, nothing comes twice or comes back. */
+  /** No acknowledged entry is lost, and none is stored twice or again after it was purged. */
   async check(): Promise<void> {
     const stored = await this.stored()
     expect(new Set(stored).size).toBe(stored.length)
@@ -183,7 +183,7 @@ it('a disk fallback loses no entry and moves all within 5 seconds after recovery
       for (const id of open())
         if (world.flaws.get(id) === undefined) expect(stored, `${id} was not moved`).toContain(id)
         else expect(await world.spilled(id), `${id} is lost`).toBeDefined()
-      // What the database could not hold is tried again by the next process.
+      // The next process retries entries that the database could not store.
       world.flaws.clear()
       await world.restart(false)
       await world.wait(5000)

@@ -13,7 +13,7 @@ import { tempFolder } from './place.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 
-/** A spill whose database is in memory, and all that it asked there. */
+/** A disk fallback with a database in memory, and all requests to the database. */
 async function spillOf(over: Partial<DeadLetterStore> = {}) {
   const { deadLetters } = await openStore('memory')
   const asked: string[] = []
@@ -68,7 +68,7 @@ describe('a disk fallback', () => {
     await clock.advance(250)
     await begun
     await spill.add([letter(2)], NO_LIMIT)
-    // It is time to move, and the database has not answered yet.
+    // The next move is due, and the database has not replied yet.
     await clock.advance(250)
     answer()
     for (let turn = 0; turn < 500 && moved.length < 2; turn++) {

@@ -10,7 +10,7 @@ import { tempFolder } from './place.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 
-/** A disk with so many bytes left: a write that needs more writes what fits, and fails. */
+/** A disk with a number of free bytes. A larger write fills the disk and fails. */
 class SmallDisk extends Disk {
   left = Number.POSITIVE_INFINITY
   code = 'ENOSPC'

@@ -9,7 +9,7 @@ import { tempFolder } from './place.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
 
-/** A disk that fails from one of its operations on, for a number of them. */
+/** A disk that fails a number of operations, beginning with one of them. */
 class FaultyDisk extends Disk {
   private count = 0
   private from = Number.POSITIVE_INFINITY
@@ -27,7 +27,7 @@ class FaultyDisk extends Disk {
     this.to = from + times
   }
 
-  /** How many operations there were since it was told to fail. */
+  /** The number of operations since the faults were configured. */
   get operations(): number {
     return this.count
   }
@@ -88,16 +88,16 @@ class FaultyDisk extends Disk {
   }
 }
 
-/** What was acknowledged: everything that resolved. */
+/** The acknowledged changes, whose promises resolved. */
 interface Acknowledged {
   added: Set<string>
   completed: Set<string>
   purged: Set<string>
-  /** What was asked for and rejected: it may have been done all the same. */
+  /** The rejected changes, which may have been made nevertheless. */
   unsure: Set<string>
 }
 
-/** Adds, leases, settles, completes and purges, and notes what was acknowledged. */
+/** Adds, leases, settles, completes and purges entries, and records the acknowledged changes. */
 async function work(dlq: DeadLetterStore): Promise<Acknowledged> {
   const known: Acknowledged = { added: new Set(), completed: new Set(), purged: new Set(), unsure: new Set() }
   const tried = (id: string, set: Set<string>, doing: Promise<unknown>) =>
@@ -119,7 +119,7 @@ async function work(dlq: DeadLetterStore): Promise<Acknowledged> {
   return known
 }
 
-/** What must be true of a queue after the disk works again. */
+/** Checks the invariants of a queue after the disk works again. */
 async function check(dlq: DeadLetterStore, known: Acknowledged): Promise<void> {
   const now = at(1000)
   const listed = (await dlq.list({ limit: 100 }, now)).items
@@ -134,11 +134,11 @@ async function check(dlq: DeadLetterStore, known: Acknowledged): Promise<void> {
     expect(await dlq.isProcessed(id), `${id} is not processed`).toBe(true)
     if (byId.has(id)) expect(byId.get(id)?.status).toBe('completed')
   }
-  // Whatever a rejection left behind says the same in both places.
+  // After a rejection the entry and the list of processed ids agree.
   for (const [id, { status }] of byId) expect(await dlq.isProcessed(id)).toBe(status === 'completed')
 }
 
-/** Replays whatever waits: nothing is stuck. */
+/** Replays all pending entries, so that none is stuck. */
 async function replayAll(dlq: DeadLetterStore): Promise<void> {
   const now = at(2000)
   const leased = await dlq.leaseNext({ statuses: ['pending', 'failed'], limit: 100 }, 'you', at(3000), now)
@@ -169,7 +169,7 @@ describe.each([
       disk.failFrom(Number.POSITIVE_INFINITY, 0)
       const where = `from operation ${from}`
       await expect(check(store.deadLetters, known), where).resolves.toBeUndefined()
-      // Another process sees the same, and finds nothing stuck.
+      // Another process reads the same entries, and none is stuck.
       const other = filesStore(dir, { warn: () => {} })
       await other.open()
       await expect(check(other.deadLetters, known), `${where}, elsewhere`).resolves.toBeUndefined()

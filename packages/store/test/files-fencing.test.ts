@@ -28,7 +28,7 @@ async function startWriter(lock: string, file: string): Promise<ChildProcess> {
   return child
 }
 
-/** Changes what the last claim of a lock says about its holder. */
+/** Changes the holder in the last claim of a lock. */
 function editHolder(folder: string, edit: (fields: string[]) => void): void {
   const claims = readdirSync(folder).filter((name) => /^\d+$/.test(name))
   const last = join(folder, claims.toSorted((a, b) => Number(b) - Number(a))[0] ?? '')
@@ -54,7 +54,7 @@ function advanceClock(ms: number): void {
   ahead += ms
 }
 
-/** Takes a lock over whose holder looks like a process of another container that gives no sign of life. */
+/** Takes over a lock whose holder looks like a process of another container without a heartbeat. */
 function takeOver(folder: string): ProcessLock {
   editHolder(folder, moveToAnotherContainer)
   const lock = new ProcessLock(folder)
@@ -133,7 +133,7 @@ describe('a stopped holder whose lock was taken over by another process', () => 
     stopped.release()
   })
 
-  /** A disk that stops in the middle of a write, as the process may. */
+  /** A disk that stops in the middle of a write, like a stopped process. */
   class PausingDisk extends Disk {
     private pause: { reached(): void; until: Promise<void> } | undefined = undefined
 

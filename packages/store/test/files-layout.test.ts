@@ -232,7 +232,7 @@ describe('a files store with files of killed processes and operators', () => {
     await second.store.close()
     const after = await readFile(list)
     expect(JSON.parse(after.toString())).toEqual(ids)
-    // The bytes of the write that were done when the writer was killed lie over those that were there before.
+    // The bytes that were written before the process was killed replace the previous ones.
     const start = before.length - 3
     for (let done = 0; done <= after.length - start; done++) {
       const torn = Buffer.concat([after.subarray(0, start + done), before.subarray(start + done)])
@@ -302,7 +302,7 @@ describe('files of earlier days', () => {
       records.slice(2),
     )
     expect(await again.store.events.count()).toBe(12)
-    // A clock that steps back into a packed day: the record goes where it can be added.
+    // If the clock is set back to a compressed day, the record is appended to a later file.
     const late = event(99, { timestamp: at(1) })
     await again.store.events.append([late])
     expect((await again.store.events.list({ limit: 100 })).items).toContainEqual(late)

@@ -11,7 +11,7 @@ import { tempFolder } from './place.js'
 
 const program = await compile('packages/store/test/lock-child.ts', 'lock-child')
 
-/** A process that does something with a lock, and what it says first. */
+/** A process that uses a lock, and its first output. */
 async function another(file: string, what: 'hold' | 'try'): Promise<[child: ChildProcess, said: string]> {
   const child = spawn(process.execPath, [program, file, what], { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -19,13 +19,13 @@ async function another(file: string, what: 'hold' | 'try'): Promise<[child: Chil
   return [child, said.toString().trim()]
 }
 
-/** A process that takes a lock, says so, and keeps it. */
+/** A process that acquires a lock, reports it and holds it. */
 async function holder(file: string): Promise<ChildProcess> {
   const [child] = await another(file, 'hold')
   return child
 }
 
-/** Whether another process can have the lock. */
+/** Whether another process can acquire the lock. */
 async function tried(file: string): Promise<string> {
   const [, said] = await another(file, 'try')
   return said
@@ -48,7 +48,7 @@ describe('a lock between processes', () => {
     const turn = lock.runExclusive(async () => {
       held = true
     })
-    // Whoever waits looks again every few milliseconds; a few turns of the event loop are no time at all.
+    // A waiting process retries every few milliseconds, so a few turns of the event loop are enough.
     for (let i = 0; i < 5; i++) await readdir('.')
     expect(held).toBe(false)
     child.kill('SIGKILL')
@@ -69,7 +69,7 @@ describe('a lock between processes', () => {
         await over
       })
     })
-    // The other store has opened the same files by the time that a process has begun.
+    // The other store has opened the same files before the process has started.
     expect(await tried(file)).toBe('busy')
     end()
     await waiting

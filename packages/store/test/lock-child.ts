@@ -4,7 +4,7 @@ import { Disk } from '../src/files/disk.js'
 import { FairFileLock } from '../src/files/lock.js'
 import { ProcessLock } from '../src/files/process-lock.js'
 
-// node lock-child.mjs FILE hold|try|count|write [COUNTER]: what it does with a lock, on stdout.
+// node lock-child.mjs FILE hold|try|count|write [COUNTER]: uses a lock and prints the steps.
 const [, , file = '', what = '', counter = ''] = process.argv
 const lock = new FairFileLock(file)
 
@@ -30,7 +30,7 @@ if (what === 'hold') {
 } else {
   let isOver = false
   process.stdin.on('end', () => (isOver = true)).resume()
-  // One number at a time: what another process writes in between is an exclamation mark.
+  // Prints an exclamation mark if another process has written in between.
   while (!isOver)
     await lock.runExclusive(async () => {
       const before = Number(readFileSync(counter, 'utf8'))

@@ -13,7 +13,7 @@ const LOSSES: Record<string, (dir: string) => Promise<void>> = {
   },
 }
 
-/** A runtime whose store lies in a folder, with one dead letter in it. */
+/** A runtime with a store in a folder that contains one dead letter. */
 async function kept(url: (dir: string) => string) {
   const dir = join(await tempFolder(), 'data')
   const hf = await Holdfast.open({ config: { policies: { send: { maxAttempts: 1 } } }, store: url(dir) })

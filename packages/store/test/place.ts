@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** Memory that is a folder, where there is one: a disk makes suites wait for its flushes. */
+/** A folder in memory if there is one, because tests would wait for flushes of a disk. */
 const root = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 export const makeFolder = (): Promise<string> => mkdtemp(join(root, 'holdfast-'))
 
-/** A folder that goes with the test. */
+/** A folder that is deleted after the test. */
 export async function tempFolder(): Promise<string> {
   const dir = await makeFolder()
   onTestFinished(() => rm(dir, { recursive: true, force: true }))

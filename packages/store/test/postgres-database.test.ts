@@ -170,7 +170,7 @@ describe('a store in PostgreSQL', () => {
     await store.errors.append(days.map((n) => errorRecord(n, { timestamp: at(n * DAY) })))
     for (const table of ['events', 'sessions', 'errors']) expect(await partitions(table)).toBe(4)
     expect(await store.events.expire({ before: at(2 * DAY) })).toBe(2)
-    // The day of the limit began before it, and what is left of it stays.
+    // The partition of the limit is kept with the records that are not expired.
     expect(await partitions('events')).toBe(2)
     expect(await store.sessions.expire({ maxEntries: 1 })).toBe(3)
     expect(await partitions('sessions')).toBe(1)
@@ -293,12 +293,12 @@ describe('a store in PostgreSQL', () => {
   it('notifies listeners of replay requests of any process', async () => {
     const [one, two] = [await opened(), await opened()]
     await one.deadLetters.add([letter(1)], NO_LIMIT)
-    let told = 0
-    const off = two.deadLetters.onRequest(() => told++)
-    // It is told once when it begins to listen, for what was said before.
-    await expect.poll(() => told, { timeout: 30_000 }).toBe(1)
+    let notified = 0
+    const off = two.deadLetters.onRequest(() => notified++)
+    // The listener is called once when it starts to listen, because a notification may have been missed.
+    await expect.poll(() => notified, { timeout: 30_000 }).toBe(1)
     await one.deadLetters.request('dlq_1', at(5))
-    await expect.poll(() => told, { timeout: 30_000 }).toBe(2)
+    await expect.poll(() => notified, { timeout: 30_000 }).toBe(2)
     off()
   })
 

@@ -8,7 +8,7 @@ import { tempFolder } from './place.js'
 import { PostgresServer } from './postgres-server.js'
 
 const NO_LIMIT = { maxEntries: 1_000_000 }
-/** How long is waited for a server that stands still. */
+/** The timeout for a stopped server. */
 const SHORT = { addTimeout: 50, closeTimeout: 200 }
 const server = await PostgresServer.start()
 
@@ -38,7 +38,7 @@ describe('a PostgreSQL store with a failing server', () => {
     return store
   }
 
-  /** What happens while the server is stopped. */
+  /** Runs work while the server is stopped. */
   async function whileDown(work: () => Promise<unknown>): Promise<void> {
     await server.stop()
     try {
@@ -48,7 +48,7 @@ describe('a PostgreSQL store with a failing server', () => {
     }
   }
 
-  /** Resolves when it has been said. */
+  /** Resolves when a warning contains the text. */
   const heard = (word: string) => expect.poll(() => said.join('\n'), { timeout: 30_000 }).toContain(word)
 
   it('retries when connections end', async () => {
@@ -106,7 +106,7 @@ describe('a PostgreSQL store with a failing server', () => {
       await store.deadLetters.add([letter(1)], NO_LIMIT)
       await store.close()
     })
-    // Another process moved it, and died before it could say so to the spill.
+    // Another process has moved it, and died before it deleted the entry on the disk.
     const other = await opened({ spillDir: join(dir, 'elsewhere') })
     await other.deadLetters.add([letter(1)], NO_LIMIT)
     await other.deadLetters.complete('dlq_1', at(5))
@@ -188,7 +188,7 @@ describe('a PostgreSQL store with a failing server', () => {
     try {
       for (const n of [2, 3, 4])
         expect(await store.deadLetters.add([letter(n)], NO_LIMIT)).toMatchObject([{ result: 'added' }])
-      // Found out by whoever could not add, and told to all who wait.
+      // The first call that times out checks the server, and ends all others.
       await expect(waiting).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
       void store.events.append([event(2)]).catch(() => {})
       await store.close()
@@ -197,7 +197,7 @@ describe('a PostgreSQL store with a failing server', () => {
       await server.signal('SIGCONT')
     }
     const next = await opened()
-    // The first may have been added after it was given up on, too.
+    // The first entry may also have been added after its timeout.
     await heard('dead letters were moved')
     expect((await next.deadLetters.stats(at(9))).total).toBe(4)
   })
@@ -208,7 +208,7 @@ describe('a PostgreSQL store with a failing server', () => {
     const waited = store.values.set('k', 1).catch((error: unknown) => error)
     await lock
     const error = await waited
-    // The lock may have come after the value, or gone before the last attempt.
+    // The lock may have been acquired after the value was written, or released before the last attempt.
     if (error !== undefined) expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE' })
     await store.values.set('k', 2)
     expect(await store.values.get('k')).toBe(2)

@@ -3,7 +3,7 @@ import { mkdtempSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A disk of two mebibytes; undefined where mounting is not allowed. */
+/** A disk of 2 MiB; undefined if mounting is not allowed. */
 export function smallDisk(): string | undefined {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-disk-'))
   try {
@@ -15,7 +15,7 @@ export function smallDisk(): string | undefined {
   }
 }
 
-/** One driver lets go of a file only when its statements have been collected: the disk goes when they have. */
+/** Unmounts lazily, because a driver closes a file only after its statements are garbage collected. */
 export function unmount(dir: string): void {
   execFileSync('umount', ['--lazy', dir])
   rmdirSync(dir)

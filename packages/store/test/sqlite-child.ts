@@ -1,4 +1,4 @@
-// What another process does to a file: node CHILD MODE FILE NAME. It prints what was acknowledged, a line each.
+// Another process that uses a file: node CHILD MODE FILE NAME. It prints acknowledged entries, one per line.
 import { writeSync } from 'node:fs'
 import { openSqliteDriver } from '../src/sqlite/driver.js'
 import { openSqlite } from '../src/sqlite/index.js'
@@ -32,7 +32,7 @@ async function toil(): Promise<void> {
   }
 }
 
-/** Adds a hundred, many at a time, and leases and completes whatever it can get. */
+/** Adds a hundred entries concurrently, and leases and completes as many as it can. */
 async function share(): Promise<void> {
   const store = openSqlite(file)
   await store.open()
@@ -52,7 +52,7 @@ async function share(): Promise<void> {
   await store.close()
 }
 
-/** Holds the lock until it hears something. */
+/** Holds the lock until it receives input. */
 async function hold(): Promise<void> {
   const driver = await openSqliteDriver(file)
   driver.exec('BEGIN IMMEDIATE')

@@ -190,7 +190,7 @@ describe('a SQLite file that cannot be used', () => {
 })
 
 describe('a full disk', () => {
-  /** A store whose file cannot grow beyond what it has, until there is room again. */
+  /** A store whose file cannot grow until the limit is removed. */
   async function full() {
     const commits = new WriteQueue(join(await folder(), 'holdfast.db'), { lockTimeout: 1000 })
     onTestFinished(() => commits.close())

@@ -14,7 +14,7 @@ import { folder, opened } from './sqlite-place.js'
 const NO_LIMIT = { maxEntries: Number.POSITIVE_INFINITY }
 
 const ROOT = join(import.meta.dirname, '../../..')
-/** Within the workspace, so that it finds the driver. */
+/** In the workspace, so that the driver is found. */
 const CHILD = join(ROOT, '.cache', `sqlite-child-${process.pid}.mjs`)
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('several processes on one SQLite file', () => {
       done = true
       return results
     })
-    // Reading needs no lock.
+    // A read does not need the lock.
     const other = await opened(file)
     expect((await other.deadLetters.list(undefined, at(0))).items).toEqual([])
     expect(done).toBe(false)
@@ -115,7 +115,7 @@ describe('a process on a SQLite file that is killed', () => {
       for await (const line of linesOf(child)) {
         const [what, id = ''] = line.split(' ')
         ;(what === 'added' ? added : completed).push(id)
-        // What it still says while it dies counts as well.
+        // Output that arrives after the kill counts too.
         if (++heard === last) child.kill('SIGKILL')
       }
       await ended

@@ -8,7 +8,7 @@ import type { Journal } from '../src/store.js'
 import { at, event, session } from './contract/records.js'
 import { folder, opened } from './sqlite-place.js'
 
-/** How many of the newest records are never compressed, and a good deal more than that. */
+/** The number of the newest records that are never compressed, and a much larger number. */
 const YOUNG = 10_000
 const MANY = YOUNG + 2000
 
@@ -91,7 +91,7 @@ describe('a write to a SQLite store', () => {
     onTestFinished(() => driver.close())
     const appended: Promise<void>[] = []
     for (let n = 0; n < 1000; n++) appended.push(store.events.append([event(n)]))
-    // Nothing was awaited, so this is still the turn in which they came.
+    // Nothing was awaited, so this is still the same turn.
     expect(driver.prepare('SELECT sum(entries) AS n FROM events').get([])?.n).toBe(512)
     await Promise.all(appended)
     expect(driver.prepare('SELECT sum(entries) AS n FROM events').get([])?.n).toBe(1000)

@@ -31,7 +31,7 @@ const both = createCodec(schema)
 const text = createTextCodec(schema)
 
 const text16 = fc.string({ unit: 'binary' })
-// A check leaves out what would be a prototype; what was never checked keeps it.
+// Validation removes a key named __proto__; a record without validation keeps it.
 const name = text16.filter((key) => key !== '__proto__')
 const records = fc.record(
   {
@@ -55,13 +55,13 @@ const records = fc.record(
   { requiredKeys: ['baseDelay', 'flag', 'someNames', 'byPolicy'] },
 )
 
-/** What records are after they were written one after the other and read. */
+/** Writes records as deltas and reads them. */
 function written(codec: typeof text, given: readonly unknown[]): unknown {
   const write = codec.deltaWriter()
   return expandDeltas(JSON.parse(`[${given.map((record) => write(record as never)).join(',')}]`))
 }
 
-/** Code may not be made at run time meanwhile. */
+/** Runs work while code generation is not allowed. */
 function withoutCode<T>(make: () => T): T {
   const made = vi.spyOn(globalThis, 'Function').mockImplementation(() => {
     throw new EvalError('Code generation from strings disallowed for this context')
@@ -74,7 +74,7 @@ function withoutCode<T>(make: () => T): T {
 }
 
 describe('records written as deltas', () => {
-  // Several of a few, so that some follow others that are like them.
+  // Few distinct values, so that some records follow similar ones.
   const bursts = fc
     .array(records, { minLength: 1, maxLength: 4 })
     .chain((some) => fc.array(fc.constantFrom(...some), { maxLength: 12 }))

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { errorMessageOf, errorStackOf, errorTypeOf, summarizeError } from '../../src/redact/error-summary.js'
 import { makeRedactor } from '../../src/redact/redact.js'
 
-/** Put together here, so that no scanner of the sources takes it for a real one. */
+/** Composed, so that secret scanners do not report it. */
 const TOKEN = ['gh', 'p_abcdefghij0123456789abcdefghij012345'].join('')
 const redact = makeRedactor({ keys: ['pin'], patterns: ['ACCT-\\d{12}'] })
 
-/** A text that says something else, then a secret, so that it begins at a place. */
+/** A text with a secret at an offset. */
 const upTo = (place: number, secret: string) =>
   `${'word '.repeat(place)}`.slice(0, place - 1).concat(' ', secret)
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { redactText } from '../../src/redact/text.js'
 
-/** Put together here, so that no scanner of the sources takes them for real ones. */
+/** Composed, so that secret scanners do not report them. */
 const shape = (...parts: string[]) => parts.join('')
 
 const SHAPES = [
@@ -175,7 +175,7 @@ describe('texts', () => {
       `authorization:${' '.repeat(8000)}`,
       `cookie: [${' '.repeat(8000)}`,
     ]
-    // It must end: a pattern that explodes would take years.
+    // A pattern with exponential time would not end.
     for (const text of nasty) expect(redactText(text).length).toBeGreaterThan(0)
   })
 })

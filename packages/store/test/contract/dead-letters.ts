@@ -9,7 +9,7 @@ const NO_LIMIT = { maxEntries: 1_000_000 }
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 const idsOf = (entries: readonly DeadLetter[]) => entries.map(({ dlqId }) => dlqId)
 
-/** What is absent and what is null say the same of an optional field. */
+/** Removes null fields, because null and absent mean the same for an optional field. */
 const bare = (entry: DeadLetter | undefined) =>
   entry && Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null))
 
@@ -29,7 +29,7 @@ export function describeDeadLetters(bench: Bench): void {
         expect(bare(await dlq().get(entry.dlqId, at(0)))).toEqual(entry)
         expect(await dlq().isProcessed(entry.dlqId)).toBe(false)
       }
-      expect(await dlq().get('nobody', at(0))).toBeUndefined()
+      expect(await dlq().get('missing', at(0))).toBeUndefined()
     })
 
     it('accepts an empty list', async () => {
@@ -161,7 +161,7 @@ export function describeDeadLetters(bench: Bench): void {
       await dlq().lease('dlq_3', 'me', at(500), at(10))
       await dlq().settle('dlq_3', 'me', { status: 'failed', at: at(11) })
       expect(await ids({ operation: 'notion_write' })).toEqual(['dlq_2', 'dlq_4'])
-      expect(await ids({ operation: 'nobody' })).toEqual([])
+      expect(await ids({ operation: 'missing' })).toEqual([])
       expect(await ids({ status: 'completed' })).toEqual(['dlq_1'])
       expect(await ids({ status: 'failed' })).toEqual(['dlq_3'])
       expect(await ids({ status: 'replaying' }, at(499))).toEqual(['dlq_2'])
@@ -251,7 +251,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().get('dlq_1', at(11))).toMatchObject({ status: 'replaying', leasedUntil: at(20) })
       expect(await dlq().lease('dlq_1', 'you', at(30), at(11))).toEqual({ result: 'held', until: at(20) })
       expect(await dlq().lease('dlq_1', 'me', at(30), at(11))).toEqual({ result: 'held', until: at(20) })
-      expect(await dlq().lease('nobody', 'me', at(20), at(10))).toEqual({ result: 'missing' })
+      expect(await dlq().lease('missing', 'me', at(20), at(10))).toEqual({ result: 'missing' })
     })
 
     it('grants one of many concurrent requests', async () => {
@@ -298,7 +298,7 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().renew('dlq_1', 'me', at(30), at(12))).toBe(true)
       expect(await dlq().get('dlq_1', at(25))).toMatchObject({ status: 'replaying', leasedUntil: at(30) })
       expect(await dlq().renew('dlq_1', 'me', at(60), at(30))).toBe(false)
-      expect(await dlq().renew('nobody', 'me', at(60), at(30))).toBe(false)
+      expect(await dlq().renew('missing', 'me', at(60), at(30))).toBe(false)
     })
 
     it('leases the oldest matching entries, without excluded ids', async () => {
@@ -313,7 +313,7 @@ export function describeDeadLetters(bench: Bench): void {
         'dlq_5',
       ])
       expect(await dlq().leaseNext({ ...want, limit: 9 }, 'you', at(20), at(12))).toEqual([])
-      const again = { ...want, limit: 9, operations: ['notion_write', 'nobody'] }
+      const again = { ...want, limit: 9, operations: ['notion_write', 'missing'] }
       expect(idsOf(await dlq().leaseNext(again, 'you', at(40), at(20)))).toEqual(['dlq_3'])
       expect(await dlq().leaseNext({ ...want, operations: [] }, 'you', at(40), at(20))).toEqual([])
     })
@@ -335,15 +335,15 @@ export function describeDeadLetters(bench: Bench): void {
         dlqId: 'dlq_2',
         replayRequestedAt: at(10),
       })
-      expect(await dlq().request('nobody', at(10))).toBeUndefined()
+      expect(await dlq().request('missing', at(10))).toBeUndefined()
       const want = { statuses: ['pending', 'failed'] as const, requested: true, limit: 9 }
       expect(idsOf(await dlq().leaseNext(want, 'me', at(20), at(11)))).toEqual(['dlq_2'])
-      // A worker that died leaves the request behind.
+      // The request is kept if the worker died.
       expect(idsOf(await dlq().leaseNext(want, 'you', at(40), at(20)))).toEqual(['dlq_2'])
-      // One that put it back leaves it too.
+      // The request is kept if the worker returned the entry.
       await dlq().settle('dlq_2', 'you', { status: 'pending', at: at(21) })
       expect(idsOf(await dlq().leaseNext(want, 'you', at(40), at(22)))).toEqual(['dlq_2'])
-      // One that tried has served it.
+      // The request is removed after a replay.
       await dlq().settle('dlq_2', 'you', { status: 'failed', at: at(23) })
       expect(await dlq().leaseNext(want, 'you', at(40), at(24))).toEqual([])
     })
@@ -425,7 +425,7 @@ export function describeDeadLetters(bench: Bench): void {
       await dlq().lease('dlq_1', 'you', at(40), at(21))
       expect(await settle(status, 22)).toBeUndefined()
       expect(await dlq().get('dlq_1', at(22))).toMatchObject({ status: 'replaying', leasedUntil: at(40) })
-      expect(await dlq().settle('nobody', 'me', { status, at: at(1) })).toBeUndefined()
+      expect(await dlq().settle('missing', 'me', { status, at: at(1) })).toBeUndefined()
     })
 
     it('accepts a late `completed`, because the work is done', async () => {
@@ -453,8 +453,8 @@ export function describeDeadLetters(bench: Bench): void {
       expect(await dlq().complete('dlq_1', at(14))).toEqual(done)
       expect(await dlq().isProcessed('dlq_1')).toBe(true)
       expect(await settle('failed', 15)).toBeUndefined()
-      expect(await dlq().complete('nobody', at(1))).toBeUndefined()
-      expect(await dlq().isProcessed('nobody')).toBe(false)
+      expect(await dlq().complete('missing', at(1))).toBeUndefined()
+      expect(await dlq().isProcessed('missing')).toBe(false)
     })
 
     it('removes the replay request of a completed entry', async () => {
@@ -473,7 +473,7 @@ export function describeDeadLetters(bench: Bench): void {
       await dlq().lease('dlq_0', 'me', at(50), at(10))
       expect(await dlq().purge({ operation: 'even' }, at(20))).toBe(3)
       expect(await ids()).toEqual(['dlq_0', 'dlq_1', 'dlq_3', 'dlq_5', 'dlq_7'])
-      expect(await dlq().purge({ ids: ['dlq_0', 'dlq_1', 'dlq_1', 'nobody'] }, at(20))).toBe(1)
+      expect(await dlq().purge({ ids: ['dlq_0', 'dlq_1', 'dlq_1', 'missing'] }, at(20))).toBe(1)
       expect(await dlq().purge({ ids: [] }, at(20))).toBe(0)
       expect(await dlq().purge({ ids: ['dlq_3'], operation: 'even' }, at(20))).toBe(0)
       expect(await dlq().purge({ to: at(5) }, at(20))).toBe(1)
@@ -507,13 +507,13 @@ export function describeDeadLetters(bench: Bench): void {
       await add(letter(1))
       await dlq().lease('dlq_1', 'me', at(20), at(10))
       await dlq().rewrite('dlq_1', { sealed: 'x' })
-      await dlq().rewrite('nobody', { sealed: 'x' })
+      await dlq().rewrite('missing', { sealed: 'x' })
       expect(await dlq().get('dlq_1', at(11))).toMatchObject({
         originalPayload: { sealed: 'x' },
         status: 'replaying',
       })
       expect(await dlq().renew('dlq_1', 'me', at(30), at(12))).toBe(true)
-      expect(await dlq().get('nobody', at(11))).toBeUndefined()
+      expect(await dlq().get('missing', at(11))).toBeUndefined()
     })
   })
 }

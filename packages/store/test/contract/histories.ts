@@ -10,7 +10,7 @@ const owner = fc.constantFrom('ann', 'bob')
 const operations = ['a', 'b']
 const lasts = fc.integer({ min: 1, max: 40 })
 
-/** A step: something somebody asks, after the clock moved, which it mostly does forward. */
+/** A step: an operation after a change of the clock, which is mostly forward. */
 const step = fc.record({
   moves: fc.oneof(
     { weight: 8, arbitrary: fc.nat(15) },
@@ -62,7 +62,7 @@ type Does = (typeof step extends fc.Arbitrary<infer S> ? S : never)['does']
 
 const error = { errorType: 'Error', errorMessage: 'again', retryCount: 0 }
 
-/** Asks both the same and gives both answers in the same words. */
+/** Runs an operation on the store and the model, and returns both results in the same form. */
 async function ask(dlq: DeadLetterStore, model: Model, does: Does, now: number): Promise<[unknown, unknown]> {
   const until = now + ('lasts' in does ? does.lasts : 0)
   switch (does.op) {

@@ -6,7 +6,7 @@ import { at, audit, breakerEvent, errorRecord, event, session } from './records.
 
 type Any = Journal<unknown, PageOptions & { from?: Date; to?: Date }>
 
-/** Each journal with a maker of its records, so that what holds for all is said once. */
+/** Each journal with a function that creates its records, so that common tests are written once. */
 const JOURNALS: Record<string, { of(store: Store): Any; record(n: number, time?: Date): unknown }> = {
   sessions: {
     of: (store) => store.sessions as unknown as Any,
@@ -26,7 +26,7 @@ const JOURNALS: Record<string, { of(store: Store): Any; record(n: number, time?:
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 
-/** All pages, with something done between them. */
+/** Reads all pages, with an action between two pages. */
 export async function pages<T>(
   list: (cursor: string | undefined) => Promise<Page<T>>,
   between: (page: number) => Promise<unknown> = async () => {},
@@ -229,7 +229,7 @@ export function describeJournals(bench: Bench): void {
               let n = 0
               for (const step of steps) {
                 if ('append' in step) {
-                  // Times only grow here: what a backend makes of a clock that stepped is its own affair.
+                  // Times only grow here, because backends handle a clock that was set back differently.
                   const added = step.append
                     .map((gap) => (newest += gap / 10))
                     .map((time) => ({ time: Math.floor(time), record: record(n++, at(Math.floor(time))) }))
@@ -283,9 +283,9 @@ export function describeJournals(bench: Bench): void {
       expect(await found({ correlationId: 'mine' })).toEqual([4])
       expect(await found({ success: true })).toEqual([4])
       expect(await found({ success: false, subsystem: 'browser', from: at(2) })).toEqual([3])
-      expect(await found({ operation: 'nobody' })).toEqual([])
+      expect(await found({ operation: 'missing' })).toEqual([])
       expect(await sessions.get((all[2] as { sessionId: string }).sessionId)).toEqual(all[2])
-      expect(await sessions.get('nobody')).toBeUndefined()
+      expect(await sessions.get('missing')).toBeUndefined()
     })
 
     it('finds sessions by ids with any characters, and deletes each alone', async () => {
@@ -320,7 +320,7 @@ export function describeJournals(bench: Bench): void {
         (await events.list({ ...filter, order: 'oldest' })).items.map(({ correlationId }) => correlationId)
       expect(await found({ types: ['retry_success', 'config_reloaded'] })).toEqual(['c2', 'c4'])
       expect(await found({ types: [] })).toEqual([])
-      expect(await found({ operations: ['other', 'nobody'] })).toEqual(['c3'])
+      expect(await found({ operations: ['other', 'missing'] })).toEqual(['c3'])
       expect(await found({ sessionId: 'x' })).toEqual(['c3'])
       expect(await found({ after: event(2).eventId })).toEqual(['c3', 'c4'])
       expect(await found({ after: event(1).eventId, types: ['retry_attempt'] })).toEqual(['c3'])

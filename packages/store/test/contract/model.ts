@@ -17,8 +17,8 @@ interface Row {
 }
 
 /**
- * The queue as plainly as it can be said: a list that is searched from the front, with seconds for times. It answers
- * the words that a test compares, not whole entries.
+ * A plain model of the queue: a list that is searched from the front, with times in seconds. It returns the words
+ * that a test compares, not whole entries.
  */
 export class Model {
   rows: Row[] = []

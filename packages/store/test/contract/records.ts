@@ -4,10 +4,10 @@ import type { AuditRecord, ErrorRecord } from '../../../records/src/errors.js'
 import type { RetryEvent, RetrySession } from '../../../records/src/session.js'
 import type { StoredBreaker } from '../../src/store.js'
 
-/** The noon that tests count from: far enough from midnight that seconds do not change the day. */
+/** The start of test times: noon, so that seconds do not change the day. */
 const NOON = Date.UTC(2026, 0, 15, 12)
 
-/** Seconds after that noon. */
+/** The time a number of seconds after the start. */
 export const at = (seconds: number) => new Date(NOON + seconds * 1000)
 
 export const session = (n: number, over: Partial<RetrySession> = {}): RetrySession => ({

@@ -19,7 +19,7 @@ export function describeTables(bench: Bench): void {
           storedBreaker('__proto__'),
         ]),
       )
-      await breakers.delete(['service:notion', '__proto__', 'nobody'])
+      await breakers.delete(['service:notion', '__proto__', 'missing'])
       expect(await breakers.load()).toEqual([storedBreaker('pool:a%2Fb:../x')])
       await breakers.save([])
       await breakers.delete([])
@@ -52,7 +52,7 @@ export function describeTables(bench: Bench): void {
     })
   })
 
-  /** What some columns of text do not give back as it was. */
+  /** Characters that some text columns do not preserve. */
   const AWKWARD = ['a\0b', '\0', 'a\\u0000b', 'C:\\new\\\\x', '\ud800', 'a\udfffb', '😀', '', "o'q"]
 
   describe('metrics', () => {

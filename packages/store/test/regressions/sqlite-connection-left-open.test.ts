@@ -25,7 +25,7 @@ it('closes a connection that is being opened while a SQLite store is closed', as
   const read = store.deadLetters.list(undefined, at(0)).catch(() => {})
   await begun
   const closed = store.close()
-  // A close that does not wait for the connection is over after this.
+  // A close that does not wait for the connection has ended after this.
   await new Promise((resolve) => setImmediate(resolve))
   goOn()
   await closed
