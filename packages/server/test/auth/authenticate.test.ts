@@ -5,7 +5,7 @@ import { type Document, operationsOf } from '../openapi/document.js'
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-describe('without a token', () => {
+describe('a request without a token', () => {
   test.each([
     ['localhost', 200],
     ['localhost:8000', 200],
@@ -22,7 +22,7 @@ describe('without a token', () => {
     expect(await ask('GET', '/api/v1/policies', { headers: { host } })).toMatchObject({ status })
   })
 
-  test('a further name is let in where it is allowed', async () => {
+  test('accepts an allowed host name', async () => {
     const { ask } = await open({ allowedHosts: ['holdfast.internal'] })
     const answer = await ask('GET', '/api/v1/policies', { headers: { host: 'holdfast.internal:8000' } })
     expect(answer.status).toBe(200)
@@ -54,7 +54,7 @@ describe('without a token', () => {
       expect(answer.body).toMatchObject({ error: 'FORBIDDEN', message: expect.stringMatching(/token/) })
   })
 
-  test('another machine is not let in, whatever it calls this one', async () => {
+  test('rejects a request from another machine with any host name', async () => {
     const { app } = await open()
     const from = (remoteAddress: string) =>
       app.request('http://localhost/api/v1/policies', {}, { incoming: { socket: { remoteAddress } } })
@@ -63,7 +63,7 @@ describe('without a token', () => {
     expect((await from('::1')).status).toBe(200)
   })
 
-  test('an address that others reach lets nobody in', async () => {
+  test('rejects every request on an address that other machines can reach', async () => {
     const { ask } = await open({ host: '0.0.0.0' })
     expect(await ask('GET', '/api/v1/policies')).toMatchObject({
       status: 401,
@@ -71,7 +71,7 @@ describe('without a token', () => {
     })
   })
 
-  test('health, the document and its page need none, even elsewhere', async () => {
+  test('allows health, the API document and its page on any address', async () => {
     const { ask } = await open({ host: '0.0.0.0' })
     for (const path of ['/health/live', '/health/ready', '/openapi.json', '/docs', '/docs.css'])
       expect(await ask('GET', path, { headers: { host: 'any.example' } }), path).toMatchObject({
@@ -80,8 +80,8 @@ describe('without a token', () => {
   })
 })
 
-describe('once there is a token', () => {
-  test('it is needed on loopback too, at once, and until the last is revoked', async () => {
+describe('with a token in the store', () => {
+  test('a token is required on loopback until the last one is revoked', async () => {
     const { hf, ask } = await open()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const without = await ask('GET', '/api/v1/policies')
@@ -95,7 +95,7 @@ describe('once there is a token', () => {
     expect(await ask('GET', '/api/v1/policies')).toMatchObject({ status: 200 })
   })
 
-  test('one that is revoked opens nothing more', async () => {
+  test('a revoked token is rejected', async () => {
     const { hf, ask } = await open()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     await createToken(hf, { name: 'bob', role: 'viewer' })
@@ -114,14 +114,14 @@ describe('once there is a token', () => {
     },
   )
 
-  test('it opens the door from any host and page, because no page can have it', async () => {
+  test('a valid token is accepted from any host and page', async () => {
     const { hf, ask } = await open({ host: '0.0.0.0' })
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const headers = { ...bearer(token), host: 'holdfast.example', origin: 'https://elsewhere.example' }
     expect(await ask('GET', '/api/v1/policies', { headers })).toMatchObject({ status: 200 })
   })
 
-  test('wrong ones are limited by address, a right one too, but not of those who came in from there before', async () => {
+  test('wrong tokens are throttled by address, and known clients of that address are not', async () => {
     const { hf, app, clock } = await open()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const guess = await createToken(hf, { name: 'bob', role: 'admin' })
@@ -147,7 +147,7 @@ describe('once there is a token', () => {
     expect((await ask(guess.token)).status).toBe(200)
   })
 
-  test('a right one is let in from this machine, whose address many may have behind a proxy', async () => {
+  test('a valid token from loopback is never throttled, because clients behind a proxy share the address', async () => {
     const { hf, app } = await open()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     for (const env of [{}, { incoming: { socket: { remoteAddress: '::1' } } }]) {
@@ -163,7 +163,7 @@ describe('once there is a token', () => {
 describe('roles', () => {
   const ROLES = ['viewer', 'operator', 'admin'] as const
 
-  test('each operation is refused to every lower role, before anything else is looked at', async () => {
+  test('each operation is rejected for every lower role before its input is validated', async () => {
     const { hf, ask } = await open()
     const tokens = new Map<string, string>()
     for (const role of ROLES) tokens.set(role, (await createToken(hf, { name: role, role })).token)
@@ -183,7 +183,7 @@ describe('roles', () => {
     }
   })
 
-  test('reading is for viewers, acting for operators, rules for admins', async () => {
+  test('viewers can read, operators can act, admins can change the configuration', async () => {
     const { ask } = await open()
     const document = (await ask('GET', '/openapi.json')).body as Document
     const changes = operationsOf(document).filter(
@@ -208,7 +208,7 @@ describe('roles', () => {
   const change = async ({ ask }: Fixture, headers: Record<string, string>, body: object) =>
     ask('PUT', '/api/v1/policies/quick', { body, headers })
 
-  test('the audit trail names the token, and the reason of the header before that of the body', async () => {
+  test('the audit trail has the name of the token and prefers the reason of the header', async () => {
     const fixture = await open()
     const { hf, ask } = fixture
     const { token } = await createToken(hf, { name: 'ann', role: 'admin' })
@@ -232,8 +232,8 @@ test.each([
   expect((await hf.audit.list()).items).toMatchObject([{ action: 'breaker.trip', reason }])
 })
 
-describe('reading', () => {
-  test('sessions and metrics is written down once a minute for each reader, with how often', async () => {
+describe('reads of sessions and metrics', () => {
+  test('are audited once a minute for each reader, with their count', async () => {
     const { hf, ask, clock } = await open()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const headers = bearer(token)
@@ -253,7 +253,7 @@ describe('reading', () => {
     expect(await read()).toHaveLength(2)
   })
 
-  test('what was read in the last minute is written down at the end', async () => {
+  test('of the last minute are audited when the server closes', async () => {
     const { hf, app, ask } = await open()
     await ask('GET', '/api/v1/metrics/retries')
     await app.close()

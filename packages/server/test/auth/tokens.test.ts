@@ -3,7 +3,7 @@ import { createToken, listTokens, revokeToken } from '../../src/auth/tokens.js'
 import { open } from '../fixture.js'
 
 describe('tokens', () => {
-  test('are shown once, kept as a hash and listed without it', async () => {
+  test('are returned once, stored as a hash and listed without it', async () => {
     const { hf } = await open()
     const { values } = hf.store
     const now = new Date('2026-01-29T12:00:00Z')
@@ -17,7 +17,7 @@ describe('tokens', () => {
     expect(kept).not.toContain(token.slice(4))
   })
 
-  test('differ from one another', async () => {
+  test('are unique', async () => {
     const { hf } = await open()
     const made = await Promise.all(['a', 'b', 'c'].map((name) => createToken(hf, { name, role: 'viewer' })))
     expect(new Set(made.map(({ token }) => token)).size).toBe(3)
@@ -29,14 +29,14 @@ describe('tokens', () => {
     [{ name: 'x'.repeat(65), role: 'viewer' }, 'name'],
     [{ name: 'ann', role: 'root' }, 'role'],
     [{ name: '../x', role: 'root' }, 'name: .*; role'],
-  ])('are not made of %j', async (options, problem) => {
+  ])('are rejected for the body %j', async (options, problem) => {
     const { hf } = await open()
     const error = await createToken(hf, options as never).catch((e: unknown) => e)
     expect(error).toMatchObject({ code: 'INVALID_OPTIONS', message: expect.stringMatching(problem) })
     expect(await listTokens(hf)).toEqual([])
   })
 
-  test('of one name are made once, and again after they are revoked', async () => {
+  test('have unique names until they are revoked', async () => {
     const { hf } = await open()
     const first = await createToken(hf, { name: 'ann', role: 'viewer' })
     await expect(createToken(hf, { name: 'ann', role: 'admin' })).rejects.toMatchObject({
@@ -48,7 +48,7 @@ describe('tokens', () => {
     expect(second.token).not.toBe(first.token)
   })
 
-  test('are written down, whoever makes and revokes them, and never what opens the door', async () => {
+  test('are audited when they are created and revoked, without their secret', async () => {
     const { hf } = await open()
     const { token } = await createToken(hf, { name: 'ann', role: 'operator', by: 'root', reason: 'new here' })
     await revokeToken(hf, 'ann', { by: 'root' })

@@ -37,7 +37,7 @@ async function letters(...names: string[]): Promise<World> {
 const saved = (world: World): string[] => readFileSync(world.path('saved.txt'), 'utf8').trim().split('\n')
 
 describe('dead letters on a store', () => {
-  it('lists them, oldest first, and under the short name too', async () => {
+  it('are listed oldest first, also by the short name of the command', async () => {
     const world = await letters('a', 'b')
     const { json } = await world.run(['dead-letters', 'list', '--json'])
     expect(json.items.map(({ item_id }: { item_id: string }) => item_id)).toEqual(['a', 'b'])
@@ -45,7 +45,7 @@ describe('dead letters on a store', () => {
     expect(out).toMatch(/pending +save .* a +0/)
   })
 
-  it('shows one with its payload', async () => {
+  it('are shown with their payload', async () => {
     const world = await letters('a')
     const { json } = await world.run(['dlq', 'list', '--json'])
     const { out } = await world.run(['dlq', 'show', json.items[0].dlq_id])
@@ -55,7 +55,7 @@ describe('dead letters on a store', () => {
     expect(err).toContain('holdfast dead-letters list')
   })
 
-  it('replays all that wait and tells what failed', async () => {
+  it('are replayed, and failures are reported', async () => {
     const world = await letters('a', 'bad', 'b')
     const { code, out } = await world.run(['dlq', 'replay'])
     expect([code, out]).toEqual([EXIT_CODES.failure, '2 replayed, 1 failed, 0 skipped\n'])
@@ -67,7 +67,7 @@ describe('dead letters on a store', () => {
     expect(one.out).toContain('still down')
   })
 
-  it('says that --retry-failed replays what failed before, where nothing else is left', async () => {
+  it('cause a hint about --retry-failed if only failed ones are left', async () => {
     const world = await letters('bad')
     const first = await world.run(['dlq', 'replay'])
     expect(first.err).not.toContain('--retry-failed')
@@ -80,7 +80,7 @@ describe('dead letters on a store', () => {
     expect([retried.out, retried.err]).toEqual(['0 replayed, 1 failed, 0 skipped\n', ''])
   })
 
-  it('stops at Ctrl-C with nothing lost, and goes on with the same command', async () => {
+  it('are replayed until Ctrl-C, and the same command continues', async () => {
     const names = Array.from({ length: 30 }, (_, i) => `m${String(i).padStart(2, '0')}`)
     const world = await letters(...names)
     const argv = ['dlq', 'replay', '--concurrency', '1']
@@ -100,7 +100,7 @@ describe('dead letters on a store', () => {
     expect(json.items).toHaveLength(30)
   })
 
-  it('exports all as JSON lines', async () => {
+  it('are exported as JSON lines', async () => {
     const world = await letters('a', 'b')
     const { out } = await world.run(['dlq', 'export'])
     const lines = out
@@ -112,7 +112,7 @@ describe('dead letters on a store', () => {
     expect(readFileSync(world.path('letters.jsonl'), 'utf8')).toBe(out)
   })
 
-  it('purges what is chosen, after a yes', async () => {
+  it('are deleted by selection after a confirmation', async () => {
     const world = await letters('a', 'b', 'c')
     expect((await world.run(['dlq', 'purge'])).code).toBe(EXIT_CODES.usage)
     const unasked = await world.run(['dlq', 'purge', '--item', 'a'])
@@ -126,7 +126,7 @@ describe('dead letters on a store', () => {
     expect((await world.run(['dlq', 'purge', '--older-than', 'long', '--yes'])).code).toBe(EXIT_CODES.usage)
   })
 
-  it('works beside a process that has the store open', async () => {
+  it('can be listed while another process has the store open', async () => {
     const world = await letters('a')
     const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
     expect((await world.run(['dlq', 'replay'])).code).toBe(EXIT_CODES.ok)
@@ -136,7 +136,7 @@ describe('dead letters on a store', () => {
 })
 
 describe('dead letters at a server', () => {
-  it('replays them there', async () => {
+  it('are replayed by the server', async () => {
     const world = await letters('a', 'b')
     const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
     const server = await serve(hf, { port: 0, dashboard: false })

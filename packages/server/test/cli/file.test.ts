@@ -7,26 +7,26 @@ import { EXIT_CODES } from '../../src/cli/context/exit.js'
 import { BAD, CONFIG, World } from './world.js'
 
 describe('check', () => {
-  it('says that a good file is good', async () => {
+  it('accepts a valid file', async () => {
     const { code, out } = await new World({ 'holdfast.yaml': CONFIG }).run(['check'])
     expect([code, out]).toEqual([EXIT_CODES.ok, 'ok     holdfast.yaml: 2 policies, 1 breaker, 1 pool\n'])
   })
 
-  it('tells every problem by line and column, and ends with 3', async () => {
+  it('lists every problem with line and column, and exits with 3', async () => {
     const { code, out } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml'])
     expect(code).toBe(EXIT_CODES.config)
     expect(out).toContain('bad.yaml:3:26 policies.fetch.max_attempts: expected a whole number from 1')
     expect(out).toContain('bad.yaml:4:1 polices')
   })
 
-  it('gives the same as data', async () => {
+  it('prints the problems as JSON', async () => {
     const { code, json } = await new World({ 'bad.yaml': BAD }).run(['check', 'bad.yaml', '--json'])
     expect(code).toBe(EXIT_CODES.config)
     expect(json.valid).toBe(false)
     expect(json.errors[0]).toMatchObject({ path: 'policies.fetch.max_attempts', line: 3, column: 26 })
   })
 
-  it('notes classes that overrides name and that are no operations of the file', async () => {
+  it('notes overrides of classes that are not operations of the file', async () => {
     const text = `version: "1.2.0"
 policies: { fetch: {} }
 overrides: { "fetch/Retry/maxRetries": 1, "Graph/save/Retry/maxRetries": 1, "Retry/enabled": false }
@@ -48,7 +48,7 @@ overrides: { "fetch/Retry/maxRetries": 1, "Graph/save/Retry/maxRetries": 1, "Ret
     expect(out).toContain('a config cannot override fallbacks')
   })
 
-  it('ends with 3 where there is no file, and says how to make one', async () => {
+  it('exits with 3 without a file, and explains how to create one', async () => {
     const { code, err } = await new World().run(['check'])
     expect(code).toBe(EXIT_CODES.config)
     expect(err).toContain('holdfast.yaml not found')
@@ -57,7 +57,7 @@ overrides: { "fetch/Retry/maxRetries": 1, "Graph/save/Retry/maxRetries": 1, "Ret
 })
 
 describe('explain', () => {
-  it('shows values, where they come from, and the delays', async () => {
+  it('shows values, their origins and the delays', async () => {
     const { code, out } = await new World({ 'holdfast.yaml': CONFIG }).run(['explain', 'browser.state'])
     expect(code).toBe(EXIT_CODES.ok)
     expect(out).toContain('fetch  for failures of the kind timeout')
@@ -75,7 +75,7 @@ describe('explain', () => {
     expect(out).toMatch(/attempt_timeout +2 +environment +FETCH_TIMEOUT_VALUE/)
   })
 
-  it('fits the terminal', async () => {
+  it('fits into the terminal', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const { out } = await world.run(['explain', 'fetch'], { terminal: true, columns: 50 })
     // oxlint-disable-next-line no-control-regex -- colours take no room
@@ -83,7 +83,7 @@ describe('explain', () => {
     for (const line of plain.split('\n')) expect(line.length, line).toBeLessThanOrEqual(50)
   })
 
-  it('knows the changes made through the API', async () => {
+  it('includes the changes made through the API', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const { Holdfast } = await import('@holdfast/runtime')
     const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), watch: false, env: {} })
@@ -98,8 +98,8 @@ describe('explain', () => {
   })
 })
 
-describe('looking at a file', () => {
-  it('leaves nothing behind', async () => {
+describe('reading a config file', () => {
+  it('creates no files', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     for (const argv of [['policies'], ['explain', 'fetch'], ['config', 'export'], ['sessions'], ['breakers']])
       expect((await world.run(argv)).code, argv.join(' ')).toBe(EXIT_CODES.ok)
@@ -119,7 +119,7 @@ describe('looking at a file', () => {
     expect(out + json + diff).not.toMatch(/hunter[23]/)
   })
 
-  it('says which secrets an exported file lacks', async () => {
+  it('lists the secrets that an exported file lacks', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG, 'open.yaml': 'version: "1.1.0"\n' })
     const said = /secrets were redacted.*pools\.proxies\.members\.0\.url, alerts\.secret/
     for (const argv of [[], ['--json'], ['--out', 'new.yaml']])
@@ -129,13 +129,13 @@ describe('looking at a file', () => {
     expect((await world.run(['config', 'export', '--config', 'open.yaml'])).err).toBe('')
   })
 
-  it('lists policies as { items } in the wire’s spelling', async () => {
+  it('lists policies as { items } in the form of the wire', async () => {
     const { json } = await new World({ 'holdfast.yaml': CONFIG }).run(['policies', '--json'])
     const fetch = json.items.find(({ id }: { id: string }) => id === 'fetch')
     expect(fetch).toMatchObject({ max_attempts: 4, base_delay: 0.2, enable_circuit_breaker: false })
   })
 
-  it('refuses a store that is only in memory, and says what to do', async () => {
+  it('rejects a memory store, and explains what to do', async () => {
     const world = new World({ 'holdfast.yaml': 'version: "1.1.0"\nstore: memory\n' })
     const { code, err } = await world.run(['sessions'])
     expect(code).toBe(EXIT_CODES.unreachable)
@@ -144,7 +144,7 @@ describe('looking at a file', () => {
 })
 
 describe('init', () => {
-  it('writes a file that is right, with and without proxies', () => {
+  it('writes a valid file, with and without proxies', () => {
     for (const proxies of [true, false]) {
       const { problems, warnings } = checkConfig(
         formatConfigFile({ store: 'files:data', port: 1, proxies }),
@@ -156,7 +156,7 @@ describe('init', () => {
     }
   })
 
-  it('asks nothing where nobody is there, and writes over nothing', async () => {
+  it('asks nothing without a terminal, and does not overwrite a file', async () => {
     const world = new World()
     expect((await world.run(['init'])).code).toBe(EXIT_CODES.ok)
     expect((await world.run(['check'])).code).toBe(EXIT_CODES.ok)
@@ -168,7 +168,7 @@ describe('init', () => {
 })
 
 describe('types', () => {
-  it('makes types of the names in the file', async () => {
+  it('generates types of the names in the file', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     await world.run(['types', '--out', 'names.ts'])
     const text = readFileSync(world.path('names.ts'), 'utf8')
@@ -199,7 +199,7 @@ export const none: PolicyId = 'fetsh'
 })
 
 describe('migrate', () => {
-  it('makes one file of a folder of old settings', async () => {
+  it('converts a folder of old settings to one file', async () => {
     const world = new World()
     const { mkdirSync } = await import('node:fs')
     mkdirSync(world.path('old'))
@@ -211,7 +211,7 @@ describe('migrate', () => {
     expect(json.policies.at(-1).values.max_attempts.value).toBe(5)
   })
 
-  it('brings records over and ends with 1 where a line is left out', async () => {
+  it('converts records and exits with 1 if a line is rejected', async () => {
     const world = new World({
       'old.jsonl': `${JSON.stringify({ eventId: 'evt_1', eventType: 'retry_attempt', timestamp: '2026-01-29T12:00:32', attempt: 2, delay: 1.5 })}\nnonsense\n`,
     })
@@ -221,7 +221,7 @@ describe('migrate', () => {
     expect(JSON.parse(readFileSync(world.path('new.jsonl'), 'utf8'))).toMatchObject({ event_id: 'evt_1' })
   })
 
-  it('writes over nothing unless it may', async () => {
+  it('does not overwrite a file without --force', async () => {
     const world = new World({ 'old.yaml': 'version: "1.0.0"\n', 'holdfast.yaml': 'kept' })
     const { code } = await world.run(['migrate', 'old.yaml', '--out', 'holdfast.yaml'])
     expect(code).toBe(EXIT_CODES.failure)

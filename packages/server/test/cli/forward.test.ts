@@ -112,7 +112,7 @@ describe('a POST through the proxy of a file', () => {
     return { hf, proxy, seen, status: await ask(proxy, headers === undefined ? {} : { headers }) }
   }
 
-  test('is sent once by a policy that says nothing else', async () => {
+  test('is sent once by a policy without retryNonIdempotent', async () => {
     const { status, seen } = await lost({ policies: { default: QUICK } })
     expect(status).toBe(502)
     expect(seen).toHaveLength(1)

@@ -9,7 +9,7 @@ const io = (columns: number, terminal = true) =>
   ({ isTerminal: terminal, hasColours: false, columns: () => columns }) as never
 
 describe('a table', () => {
-  it('is never wider than the terminal, where its columns have room to say anything', () => {
+  it('is never wider than the terminal if its columns have room', () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(fc.string(), { minLength: 3, maxLength: 3 }), { minLength: 1, maxLength: 8 }),
@@ -22,12 +22,12 @@ describe('a table', () => {
     )
   })
 
-  it('cuts nothing where there is no terminal', () => {
+  it('shortens nothing without a terminal', () => {
     const long = 'x'.repeat(500)
     expect(formatTable(io(40, false), ['a'], [[long]])).toContain(long)
   })
 
-  it('keeps the first column whole, takes from the widest of the others, and leaves out the last', () => {
+  it('keeps the first column, shortens the widest of the others, and omits the last', () => {
     expect(fitColumns([5, 40, 10], 40)).toEqual([5, 21, 10])
     expect(fitColumns([30, 40, 10], 46)).toEqual([30, 6, 6])
     expect(fitColumns([30, 40, 10], 45)).toEqual([30, 13])
@@ -35,7 +35,7 @@ describe('a table', () => {
     expect(fitColumns([3, 4], 80)).toEqual([3, 4])
   })
 
-  it('has one line for each row, whatever is in it', () => {
+  it('has one line for each row with any content', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), (cells) => {
         const text = formatTable(
@@ -49,8 +49,8 @@ describe('a table', () => {
   })
 })
 
-describe('a text', () => {
-  it('cannot draw on the terminal', () => {
+describe('the text of a config file', () => {
+  it('has no control characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         // oxlint-disable-next-line no-control-regex -- control characters are what this is about
@@ -60,7 +60,7 @@ describe('a text', () => {
     expect(formatInline('\u001b[31mred\u001b[0m\nline')).toBe(' [31mred [0m line')
   })
 
-  it('says times as people do', () => {
+  it('formats times with suitable units', () => {
     expect([0, 0.25, 1.5, 90, 600, 7200, 200_000].map(formatSeconds)).toEqual([
       '0 s',
       '250 ms',
@@ -84,26 +84,26 @@ describe('a chart', () => {
     { attempt: 3, base: 2, min: 2, max: 2 },
   ]
 
-  it('shows what is sure and what chance decides', () => {
+  it('shows the minimum and the range of jitter', () => {
     expect(formatChart(waits, 45)).toEqual([
       'attempt 2   █████▒▒▒▒▒           500 ms – 1 s',
       'attempt 3   ███████████████████  2 s',
     ])
   })
 
-  it('shows nothing where nothing is waited', () => {
+  it('is empty without waits', () => {
     expect(formatChart([], 80)).toEqual([])
     expect(formatChart([{ attempt: 2, base: 0, min: 0, max: 0 }], 80)).toEqual([])
   })
 
-  it('says how many there are beyond those it shows', () => {
+  it('shows the number of omitted waits', () => {
     const many = Array.from({ length: 30 }, (_, i) => ({ attempt: i + 2, base: 1, min: 1, max: 1 }))
     expect(formatChart(many, 80).at(-1)).toBe('… and 10 more')
   })
 })
 
 describe('a progress bar', () => {
-  it('fits in a line, whatever it shows', () => {
+  it('fits into one line for any progress', () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -117,7 +117,7 @@ describe('a progress bar', () => {
     )
   })
 
-  it('says how far it is', () => {
+  it('shows the progress', () => {
     expect(formatBar({ done: 29, failed: 2, total: 50 }, 45)).toBe(
       '[########------]   58 %  29 of 50, 2 failed',
     )

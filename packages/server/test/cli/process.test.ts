@@ -32,21 +32,21 @@ const serving = async (world: World, ...argv: string[]): Promise<{ running: Runn
 }
 
 describe('the command in a process', () => {
-  it('ends with what it says it ends with', async () => {
+  it('exits with the documented codes', async () => {
     const world = new World({ 'bad.yaml': BAD, 'holdfast.yaml': CONFIG })
     expect(await run(world, 'check').ended).toBe(EXIT_CODES.ok)
     expect(await run(world, 'check', 'bad.yaml').ended).toBe(EXIT_CODES.config)
     expect(await run(world, 'chek').ended).toBe(EXIT_CODES.usage)
   })
 
-  it('reads what is piped in', async () => {
+  it('reads standard input', async () => {
     const running = run(new World(), 'check', '-')
     running.child.stdin?.end(BAD)
     expect(await running.ended).toBe(EXIT_CODES.config)
     expect(running.out).toContain('stdin:3:26')
   })
 
-  it('has no colours in a pipe, and does not mind a reader that leaves', async () => {
+  it('has no colours in a pipe, and survives a reader that closes the pipe', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const shell = `"${process.execPath}" "${COMMAND}" policies | head -n 1; echo "\${PIPESTATUS[0]}"`
     const text = execFileSync('bash', ['-c', shell], { cwd: world.dir }).toString()
@@ -55,7 +55,7 @@ describe('the command in a process', () => {
     expect(text).toMatch(/^ID +ATTEMPTS.*\n0\n$/)
   })
 
-  it('does not ask where nobody can answer', async () => {
+  it('asks no questions without a terminal', async () => {
     const world = new World()
     expect(await run(world, 'init').ended).toBe(EXIT_CODES.ok)
     expect(readFileSync(world.path('holdfast.yaml'), 'utf8')).toContain('version: "1.1.0"')
@@ -63,7 +63,7 @@ describe('the command in a process', () => {
 })
 
 describe('serve', () => {
-  it('says what is where, serves it, and ends cleanly at Ctrl-C', async () => {
+  it('prints its addresses, serves them, and exits with 0 at Ctrl-C', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const { running, url } = await serving(world)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
@@ -78,7 +78,7 @@ describe('serve', () => {
     await hf.close()
   })
 
-  it('says so where its port is taken', async () => {
+  it('reports a port that is already in use', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -89,13 +89,13 @@ describe('serve', () => {
     other.close()
   })
 
-  it('refuses to be reached from elsewhere without a token', async () => {
+  it('refuses to be reached from elsewhere a request without a token', async () => {
     const running = run(new World({ 'holdfast.yaml': CONFIG }), 'serve', '--port', '0', '--host', '0.0.0.0')
     expect(await running.ended).toBe(EXIT_CODES.failure)
     expect(running.err).toContain('holdfast token create')
   })
 
-  it('ends with 3 where the file cannot be used', async () => {
+  it('exits with 3 if the config file is not valid', async () => {
     const running = run(new World({ 'holdfast.yaml': BAD }), 'serve')
     expect(await running.ended).toBe(EXIT_CODES.config)
     expect(running.err).toContain(':3:26')

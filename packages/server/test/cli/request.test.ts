@@ -29,14 +29,14 @@ async function target(): Promise<string> {
 }
 
 describe('request', () => {
-  it('is made where records are kept in memory: it asks nothing of the store', async () => {
+  it('works with a memory store', async () => {
     const url = await target()
     const { code, out, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', url])
     expect([code, out]).toEqual([EXIT_CODES.ok, 'hello'])
     expect(err).toMatch(/success +200/)
   })
 
-  it('shows its attempts where none was answered', async () => {
+  it('shows the attempts of a request without a response', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const { code, out, err } = await world.run(['request', 'http://127.0.0.1:1/'])
     expect([code, out]).toEqual([EXIT_CODES.failure, ''])
@@ -47,22 +47,19 @@ describe('request', () => {
     expect(JSON.parse(said).details).toMatchObject([{ attempt_number: 1 }, { attempt_number: 2 }])
   })
 
-  it.each(['notaurl', 'ftp://example.com/', '/path', 'example.com'])(
-    'says of %s that it is no address',
-    async (url) => {
-      const { code, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', url])
-      expect(code).toBe(EXIT_CODES.usage)
-      expect(err).toMatch(/^holdfast: URL: expected an absolute http or https URL/)
-      expect(err).not.toContain('body')
-    },
-  )
+  it.each(['notaurl', 'ftp://example.com/', '/path', 'example.com'])('rejects %s as a URL', async (url) => {
+    const { code, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', url])
+    expect(code).toBe(EXIT_CODES.usage)
+    expect(err).toMatch(/^holdfast: URL: expected an absolute http or https URL/)
+    expect(err).not.toContain('body')
+  })
 
   it.each([
     [['http://ann:hunter2@127.0.0.1:1/'], 'URL: expected a URL without credentials'],
     [['http://127.0.0.1:1/', '-X', 'CONNECT'], '--method: expected one of'],
     [['http://127.0.0.1:1/', '-H', 'host: x'], '--header host: expected an end-to-end header'],
     [['http://127.0.0.1:1/', '-X', 'GET', '-d', 'x'], '--data: expected no body with GET'],
-  ])('says of %j which of its words does not fit', async (argv, words) => {
+  ])('reports the invalid argument of %j', async (argv, words) => {
     const { code, err } = await new World({ 'holdfast.yaml': CONFIG }).run(['request', ...argv])
     expect(code).toBe(EXIT_CODES.usage)
     expect(err).toContain(`holdfast: ${words}`)
@@ -71,7 +68,7 @@ describe('request', () => {
 })
 
 it.each(['http://127.0.0.1:1/', 'http://localhost:1/', 'http://[::1]:1/', 'http://localhost.:1/'])(
-  'request to %s says which key allows it',
+  'request to %s names the option that allows it',
   async (url) => {
     const world = new World({ 'holdfast.yaml': 'version: "1.1.0"\nstore: memory\n' })
     const { code, err } = await world.run(['request', url])
@@ -86,7 +83,7 @@ it.each(['http://127.0.0.1:1/', 'http://localhost:1/', 'http://[::1]:1/', 'http:
 const openssl = ['/usr/bin/openssl', '/usr/local/bin/openssl'].find(existsSync)
 
 describe('a server with a certificate of its own', () => {
-  it.skipIf(openssl === undefined)('is there, and the command says how to trust it', async () => {
+  it.skipIf(openssl === undefined)('is not trusted, and the command explains how to trust it', async () => {
     const world = new World()
     const [cert, key] = [world.path('cert.pem'), world.path('key.pem')]
     const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ${key} -out ${cert} -days 1 -subj /CN=localhost`
@@ -108,14 +105,14 @@ describe('a server with a certificate of its own', () => {
 const MKFIFO = 'mkfifo'
 
 describe('serve', () => {
-  it('says where tokens would be kept where the store is memory', async () => {
+  it('explains that a memory store keeps no tokens', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG.replace(/proxy.*\n/, '') })
     const { code, err } = await world.run(['serve', '--host', '0.0.0.0', '--port', '0'])
     expect(code).not.toBe(EXIT_CODES.ok)
     expect(err).toMatch(/kept in the store.*sqlite:.*files:.*token create/)
   })
 
-  it.each(['serve', 'proxy'])('%s takes no file that can be read only once', async (command) => {
+  it.each(['serve', 'proxy'])('%s rejects a file that can be read only once', async (command) => {
     const world = new World()
     execFileSync(MKFIFO, [world.path('pipe.yaml')])
     for (const file of ['/dev/null', 'pipe.yaml']) {

@@ -35,7 +35,7 @@ const fail = async (hf: Holdfast, payload?: unknown) =>
     .run('quick', () => Promise.reject(new Error('down')), { itemId: 'one', ...(payload ? { payload } : {}) })
     .catch(() => {})
 
-describe('a command at a server', () => {
+describe('a command with --url', () => {
   it('lists, resets and trips breakers', async () => {
     const { world, url } = await running()
     const trip = await world.run(['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'a drill'])
@@ -48,14 +48,14 @@ describe('a command at a server', () => {
     expect(reset.json.state).toBe('closed')
   })
 
-  it('writes down who did it and why', async () => {
+  it('records the actor and the reason', async () => {
     const { hf, world, url } = await running()
     await world.run(['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'a drill'])
     const { items } = await hf.audit.list()
     expect(items[0]).toMatchObject({ action: 'breaker.trip', actor: 'local', reason: 'a drill' })
   })
 
-  it('says which breakers there are not', async () => {
+  it('reports an unknown breaker', async () => {
     const { world, url } = await running()
     const { code, err } = await world.run(['breakers', 'reset', 'service:none', '--url', url])
     expect(code).toBe(EXIT_CODES.failure)
@@ -69,13 +69,13 @@ describe('a command at a server', () => {
     ['nodes'],
     ['config', 'reload'],
     ['sessions', '--active'],
-  ])('needs --url for what lives in a process: %s %s', async (...argv) => {
+  ])('requires --url for %s %s', async (...argv) => {
     const { code, err } = await new World().run(argv)
     expect(code).toBe(EXIT_CODES.usage)
     expect(err).toContain('--url')
   })
 
-  it('ends with 4 where no server answers', async () => {
+  it('exits with 4 if the server cannot be reached', async () => {
     const probe = createServer().listen(0, '127.0.0.1')
     await once(probe, 'listening')
     const { port } = probe.address() as AddressInfo
@@ -86,7 +86,7 @@ describe('a command at a server', () => {
     expect(err).toContain('cannot connect to')
   })
 
-  it('ends with 4 where something else answers', async () => {
+  it('exits with 4 if the response is not from Holdfast', async () => {
     const other = createServer((_, res) => res.end('<html>')).listen(0, '127.0.0.1')
     await once(other, 'listening')
     opened.push(async () => other.close())
@@ -96,7 +96,7 @@ describe('a command at a server', () => {
     expect(err).toContain('expected a Holdfast server')
   })
 
-  it('ends with 5 without a token, and with one that is not enough', async () => {
+  it('exits with 5 without a token and with too low a role', async () => {
     const { hf, world, url } = await running()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const without = await world.run(['breakers', '--url', url])
@@ -112,7 +112,7 @@ describe('a command at a server', () => {
     expect(reset.err + viewer.out).not.toContain(token)
   })
 
-  it('shows sessions and one of them with its attempts', async () => {
+  it('lists sessions and shows one with its attempts', async () => {
     const { hf, world, url } = await running()
     await fail(hf)
     const { json } = await world.run(['sessions', '--failed', '--json', '--url', url])
@@ -140,7 +140,7 @@ describe('a command at a server', () => {
     expect(JSON.parse(lines[0] as string)).toMatchObject({ event_type: 'retry_failure', operation: 'quick' })
   })
 
-  it('goes on after the last event where the connection was lost', async () => {
+  it('continues after the last event when the connection was lost', async () => {
     const { hf, server, world, url } = await running()
     const seen: string[] = []
     let lost = 0
@@ -206,7 +206,7 @@ describe('a command at a server', () => {
     expect(err).toMatch(/2 .* success +200/)
   })
 
-  it('goes back and forth in the changes made through the API', async () => {
+  it('rolls changes made through the API back and forth', async () => {
     const { hf, world, url } = await running()
     await hf.policies.put({ id: 'quick', maxAttempts: 7 }, { by: 'ann', reason: 'patience' })
     await hf.policies.put({ id: 'quick', maxAttempts: 9 }, { by: 'ann' })
@@ -222,7 +222,7 @@ describe('a command at a server', () => {
     expect((await world.run(['config', 'reload', '--url', url])).code).toBe(EXIT_CODES.ok)
   })
 
-  it('asks the server, not the file, what is in force', async () => {
+  it('reads the active configuration from the server and not from the file', async () => {
     const { hf, world, url } = await running()
     await hf.policies.put({ id: 'quick', maxAttempts: 7 }, { by: 'ann' })
     const { json: policies } = await world.run(['policies', '--json', '--url', url])
@@ -233,21 +233,21 @@ describe('a command at a server', () => {
     expect(out).toContain('max_attempts: 7')
   })
 
-  it('writes down a reason in any language, and of several lines', async () => {
+  it('records a reason in any language and with several lines', async () => {
     const { world, url, hf } = await running()
     const said = ['breakers', 'trip', 'service:notion', '--url', url, '--reason', 'schön →\nスロー']
     expect(await world.run(said)).toMatchObject({ code: EXIT_CODES.ok })
     expect((await hf.audit.list()).items[0]?.reason).toBe('schön → スロー')
   })
 
-  it('takes a variable that is empty for none', async () => {
+  it('treats an empty variable as not set', async () => {
     const { world } = await running()
     const env = { HOLDFAST_URL: '', HOLDFAST_TOKEN: '' }
     const { code, err } = await world.run(['tail'], { env })
     expect([code, err.includes('--url is required')]).toEqual([EXIT_CODES.usage, true])
   })
 
-  it('shows the server itself where it is in no fleet, and says so', async () => {
+  it('shows only the server itself without shared state', async () => {
     const { world, url, hf } = await running()
     const [node] = await hf.nodes()
     const { code, out, err } = await world.run(['nodes', '--url', url])

@@ -9,7 +9,7 @@ const open = (world: World): Promise<Holdfast> =>
   Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false })
 
 describe('tokens', () => {
-  it('are made, listed and revoked on the store, and written down', async () => {
+  it('are created, listed and revoked on the store, and audited', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const made = await world.run(['token', 'create', 'grafana', '--role', 'viewer', '--reason', 'graphs'])
     expect(made.out).toMatch(/^hft_[\w-]{43}\n$/)
@@ -29,7 +29,7 @@ describe('tokens', () => {
     expect(items[1]).toMatchObject({ reason: 'graphs', actor: expect.stringMatching(/^command:/) })
   })
 
-  it('do not keep who can read the store from it', async () => {
+  it('are not required for commands on the store', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     await world.run(['token', 'create', 'ann', '--role', 'admin'])
     expect((await world.run(['sessions', '--json'])).json).toEqual({ items: [] })
@@ -37,7 +37,7 @@ describe('tokens', () => {
 })
 
 describe('a command on the store', () => {
-  it('shows what a process left there, and changes none of its breakers', async () => {
+  it('shows the records of a process and does not change its breakers', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const hf = await open(world)
     await hf.run('save', () => Promise.reject(new Error('down'))).catch(() => {})
@@ -71,7 +71,7 @@ describe('a command on the store', () => {
     await again.close()
   })
 
-  it('takes effect in a process that runs, and is written down as of whoever is at the keyboard', async () => {
+  it('takes effect in a running process and is audited with the current user', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const clock = fakeClock()
     const hf = await Holdfast.open({ config: world.path('holdfast.yaml'), env: {}, watch: false, clock })
@@ -96,7 +96,7 @@ describe('a command on the store', () => {
     await hf.close()
   })
 
-  it('that sends a request to a private target says how that is allowed', async () => {
+  it('that sends a request to a private target explains how to allow it', async () => {
     const world = new World({ 'holdfast.yaml': CONFIG })
     const { code, err } = await world.run(['request', 'http://127.0.0.1:1/'])
     expect(code).toBe(EXIT_CODES.failure)

@@ -78,7 +78,7 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
     expect(await terminal.showing(/^explained: 0/m)).toMatch(/attempt 2 +▒+ +0 s – 200 ms/)
   })
 
-  it('ends a server at Ctrl-C and gives the terminal back', async () => {
+  it('stops a server at Ctrl-C and restores the terminal', async () => {
     const terminal = await Terminal.open(new World({ 'holdfast.yaml': CONFIG }), 100)
     terminal.type('holdfast serve --port 0; echo "done: $?"')
     await terminal.showing(/Press Ctrl-C to stop/)
@@ -86,7 +86,7 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
     expect(await terminal.showing(/^done: \d/m)).toContain('done: 0')
   })
 
-  it('asks its questions and writes what was answered', async () => {
+  it('asks questions and writes the answers', async () => {
     const world = new World()
     const terminal = await Terminal.open(world, 100)
     terminal.type('holdfast init; echo "done: $?"')
@@ -105,7 +105,7 @@ describe.skipIf(!tmux)('the command in a terminal', () => {
     expect(screen).toContain('store: files:data')
   })
 
-  it('writes nothing where the questions are broken off', async () => {
+  it('writes nothing when the questions are cancelled', async () => {
     const terminal = await Terminal.open(new World(), 100)
     terminal.type('holdfast init; echo "done: $?"; ls')
     await terminal.showing(/Where should records be stored/)

@@ -126,7 +126,7 @@ describe('the demonstration', () => {
     await stop()
   })
 
-  it('says that a port is taken, and takes the next', async () => {
+  it('reports a port that is in use and tries the next one', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     open.push(() => other.close())

@@ -15,7 +15,7 @@ const read = async ({ app }: Fixture, query = '', headers: Record<string, string
 const EACH = 3
 
 describe('the event stream', () => {
-  test('tells what happens, each event with its id, its type and itself', async () => {
+  test('sends each event with its id, type and data', async () => {
     const fixture = await open()
     const stream = await read(fixture)
     await failCall(fixture.hf, 'quick')
@@ -30,7 +30,7 @@ describe('the event stream', () => {
     await stream.cancel()
   })
 
-  test('is text/event-stream that nobody buffers or keeps', async () => {
+  test('is text/event-stream without buffering and caching', async () => {
     const { app } = await open()
     const answer = await app.request('http://localhost/api/v1/events')
     expect(answer.headers.get('content-type')).toBe('text/event-stream')
@@ -38,7 +38,7 @@ describe('the event stream', () => {
     await answer.body?.cancel()
   })
 
-  test('is filtered by types and operations, each given once or more', async () => {
+  test('is filtered by one or more types and operations', async () => {
     const fixture = await open()
     const failures = await read(fixture, '?type=retry_failure&type=alert')
     const mapped = await read(fixture, '?operation=browser.save')
@@ -55,7 +55,7 @@ describe('the event stream', () => {
     for (const stream of [failures, mapped, both]) await stream.cancel()
   })
 
-  test('refuses types that there are not, and more readers than may be', async () => {
+  test('rejects unknown types and too many readers', async () => {
     const fixture = await open({ maxReaders: 1 })
     expect(await fixture.ask('GET', '/api/v1/events?type=nonsense')).toMatchObject({ status: 400 })
     const stream = await read(fixture)
@@ -68,7 +68,7 @@ describe('the event stream', () => {
     await next.cancel()
   })
 
-  test('gives signs of life', async () => {
+  test('sends heartbeats', async () => {
     const fixture = await open({ heartbeat: '5s' })
     const stream = await read(fixture)
     expect(await stream.piece()).toContain('connected')
@@ -87,7 +87,7 @@ describe('the event stream', () => {
     expect(stream.done).toBe(true)
   })
 
-  test('ends with the token that opened it', async () => {
+  test('ends when its token is revoked', async () => {
     const fixture = await open({ heartbeat: '5s' })
     const { hf } = fixture
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
@@ -106,7 +106,7 @@ describe('the event stream', () => {
     await stays.cancel()
   })
 
-  test('ends where it was opened without a token and one is made', async () => {
+  test('ends a reader without a token when a token is created', async () => {
     const fixture = await open()
     const stream = await read(fixture)
     await fixture.clock.advance(1000)
@@ -117,8 +117,8 @@ describe('the event stream', () => {
   })
 })
 
-describe('a reader who comes back', () => {
-  test.each(['header', 'query'])('hears everything after the event it names by %s', async (place) => {
+describe('a reader that reconnects', () => {
+  test.each(['header', 'query'])('receives all events after Last-Event-ID in the %s', async (place) => {
     const fixture = await open()
     const first = await read(fixture)
     await failCall(fixture.hf, 'quick')
@@ -139,7 +139,7 @@ describe('a reader who comes back', () => {
     await second.cancel()
   })
 
-  test('after a restart hears from the store what it missed, and then what happens', async () => {
+  test('receives missed events from the store after a restart, and then live events', async () => {
     const fixture = await open()
     const before = await read(fixture)
     await failCall(fixture.hf, 'quick')
@@ -167,7 +167,7 @@ describe('a reader who comes back', () => {
     await app.close()
   })
 
-  test('with whatever breaks hears each event once, in order', async () => {
+  test('receives each event once and in order for any sequence of interruptions', async () => {
     const fixture = await open()
     const steps = fc.array(
       fc.oneof(fc.constant('call' as const), fc.constant('break' as const), fc.constant('read' as const)),
@@ -208,8 +208,8 @@ describe('a reader who comes back', () => {
   })
 })
 
-describe('a reader who is too slow', () => {
-  test('is cut off at its limit, comes back and misses nothing; others are not held up', async () => {
+describe('a reader that is too slow', () => {
+  test('is disconnected at its limit and misses nothing after a reconnect, without delaying others', async () => {
     const fixture = await open({ readerBuffer: 4096 })
     const slow = await read(fixture)
     const quick = await read(fixture)

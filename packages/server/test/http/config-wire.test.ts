@@ -2,7 +2,7 @@ import type { Configuration } from '@holdfast/runtime'
 import { expect, test } from 'vitest'
 import { encodeConfig } from '../../src/http/config-wire.js'
 
-test('a configuration is spelled as its file: snake_case, seconds, and names as they are', () => {
+test('a configuration is encoded as in its file: snake_case and seconds, names unchanged', () => {
   const config = {
     version: '1.1.0',
     globalDefaults: { baseDelay: 500, totalTimeout: Number.POSITIVE_INFINITY },
@@ -53,7 +53,7 @@ test('a configuration is spelled as its file: snake_case, seconds, and names as 
   })
 })
 
-test('members that were added, changed and removed through the API are in it as a file would list them', () => {
+test('a configuration includes the members that were added, changed and removed through the API', () => {
   const current = {
     version: '1.1.0',
     pools: {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { open } from '../fixture.js'
 
-describe('what is refused because of a field', () => {
+describe('an error response because of a field', () => {
   test.each([
     ['PUT', '/policies/quick', { max_attempts: 0 }, 'max_attempts'],
     ['PUT', '/policies/quick', { base_delay: 50, max_delay: 10 }, 'max_delay'],
@@ -23,7 +23,7 @@ describe('what is refused because of a field', () => {
     ['GET', '/circuit-breakers/metrics?cursor=x', undefined, 'cursor'],
     ['GET', '/config/history?cursor=x', undefined, 'cursor'],
     ['GET', '/metrics/window?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', undefined, 'from'],
-  ])('%s %s %j says which', async (method, path, body, field) => {
+  ])('%s %s %j names the field', async (method, path, body, field) => {
     const { ask } = await open()
     const answer = await ask(method, `/api/v1${path}`, { body })
     expect(answer).toMatchObject({
@@ -32,7 +32,7 @@ describe('what is refused because of a field', () => {
     })
   })
 
-  test('a body that is no JSON is one as a whole', async () => {
+  test('a body that is not JSON has an empty path', async () => {
     const { ask } = await open()
     const headers = { 'content-type': 'application/json' }
     const answer = await ask('PUT', '/api/v1/policies/quick', { body: '{', headers })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { open } from '../fixture.js'
 
 describe('changing a policy', () => {
-  test('is refused to those who saw another state, and nothing changes', async () => {
+  test('is rejected with an outdated ETag, and nothing changes', async () => {
     const { ask } = await open()
     const path = '/api/v1/policies/quick'
     const seen = (await ask('GET', path)).headers.get('etag') ?? ''
@@ -16,7 +16,7 @@ describe('changing a policy', () => {
     expect((await ask('GET', path)).body.max_attempts).toBe(4)
   })
 
-  test('at the same moment succeeds for one of two who saw the same', async () => {
+  test('succeeds for one of two concurrent changes with the same ETag', async () => {
     const { ask } = await open()
     const path = '/api/v1/policies/quick'
     const headers = { 'if-match': (await ask('GET', path)).headers.get('etag') ?? '' }
@@ -56,7 +56,7 @@ describe('changing a policy', () => {
     },
   )
 
-  test('takes one of several tags, and no weak one', async () => {
+  test('accepts one of several tags and rejects weak ones', async () => {
     const { ask } = await open()
     const path = '/api/v1/policies/quick'
     const tag = (await ask('GET', path)).headers.get('etag')
@@ -67,7 +67,7 @@ describe('changing a policy', () => {
     expect(await put(`W/"x", ${tag}`)).toBe(200)
   })
 
-  test('holds for the default policy and for deleting too', async () => {
+  test('supports preconditions for the default policy and for deletes', async () => {
     const { ask } = await open()
     const stale = { 'if-match': '"stale"' }
     expect(await ask('PUT', '/api/v1/retry/policy', { body: {}, headers: stale })).toMatchObject({

@@ -4,7 +4,7 @@ import { paginate } from '../../src/http/page.js'
 
 const idOf = (id: string) => id
 
-test('pages of any size add up to the list', () => {
+test('pages of any size contain the whole list', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.string()), fc.integer({ min: 1, max: 10 }), (list, limit) => {
       const seen: string[] = []
@@ -19,7 +19,7 @@ test('pages of any size add up to the list', () => {
   )
 })
 
-test('a list that changes between pages loses nobody who stayed, where some left', () => {
+test('pages of a list from which items were removed contain all remaining items', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.string(), { minLength: 2 }), fc.array(fc.nat()), (list, gone) => {
       const first = paginate(list, idOf, { limit: 1 })
@@ -31,7 +31,7 @@ test('a list that changes between pages loses nobody who stayed, where some left
   )
 })
 
-test('a page goes on from the old place where its mark is gone', () => {
+test('a page continues at the old index where the item of its cursor is gone', () => {
   const { cursor } = paginate(['a', 'b', 'c', 'd'], idOf, { limit: 2 })
   expect(paginate(['a', 'c', 'd'], idOf, { limit: 2, cursor }).items).toEqual(['c', 'd'])
 })

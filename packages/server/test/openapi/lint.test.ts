@@ -22,7 +22,7 @@ function* walk(
 }
 
 describe('the OpenAPI document', () => {
-  test('says what it is, under which licence, and where', () => {
+  test('has a title, a licence and a server', () => {
     expect(document.openapi).toBe('3.1.0')
     expect(document.info).toMatchObject({
       title: 'Holdfast',
@@ -88,7 +88,7 @@ describe('the OpenAPI document', () => {
     `)
   })
 
-  test('names each operation once, in camelCase, with a summary, a description and a tag that is described', () => {
+  test('has a unique camelCase id, a summary, a description and a described tag for each operation', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
     expect(new Set(ids).size).toBe(ids.length)
     const tags = document.tags.map(({ name }) => name)
@@ -102,7 +102,7 @@ describe('the OpenAPI document', () => {
     for (const tag of tags) expect(operations.some(({ operation }) => operation.tags[0] === tag)).toBe(true)
   })
 
-  test('says of each operation of the API which role it takes, and how that is shown', () => {
+  test('has the role and the security scheme of each operation', () => {
     expect(document.components.securitySchemes).toHaveProperty('bearer')
     for (const { path, operation } of operations) {
       expect(operation.security).toBeDefined()
@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('declares each part of a path, and nothing twice', () => {
+  test('declares each path parameter once', () => {
     for (const { path, operation } of operations) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
       const parameters = operation.parameters ?? []
@@ -123,7 +123,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('gives each operation an answer that succeeds, errors as JSON, and a description for each', () => {
+  test('has a success response and JSON errors with descriptions for each operation', () => {
     for (const { path, operation } of operations) {
       const statuses = Object.keys(operation.responses)
       expect(statuses.some((status) => status.startsWith('2'))).toBe(true)
@@ -135,12 +135,12 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('has no body where a method has none', () => {
+  test('has no body for methods without one', () => {
     for (const { method, operation } of operations)
       if (['get', 'delete'].includes(method)) expect(operation.requestBody).toBeUndefined()
   })
 
-  test('refers to nothing that is not there, and has nothing that nobody refers to', () => {
+  test('has no broken references and no unused schemas', () => {
     const used = new Set<string>()
     for (const { value } of walk(document)) if (typeof value['$ref'] === 'string') used.add(value['$ref'])
     const names = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`)
@@ -148,7 +148,7 @@ describe('the OpenAPI document', () => {
     expect(names.filter((name) => !used.has(name))).toEqual([])
   })
 
-  test('has schemas that 3.1 knows: no nullable, null only where the type says so, arrays with items', () => {
+  test('has valid OpenAPI 3.1 schemas: no nullable, null as a type, arrays with items', () => {
     for (const { value, path } of walk(document)) {
       const at = path.join('/')
       expect(value, at).not.toHaveProperty('nullable')

@@ -16,7 +16,7 @@ describe('policies', () => {
     expect(ids).toEqual(expect.arrayContaining(['default', 'quick', 'mapped', 'aggressive_retry']))
   })
 
-  test('are changed at once, in seconds, and the rest comes from below', async () => {
+  test('are changed at once, in seconds, with other values from the file', async () => {
     const { ask, hf } = await open()
     const { status, body } = await ask('PUT', '/api/v1/policies/mapped', {
       body: {
@@ -34,7 +34,7 @@ describe('policies', () => {
     })
   })
 
-  test('are created, whatever their names, and deleted', async () => {
+  test('are created with any name and deleted', async () => {
     const { ask } = await open()
     const path = `/api/v1/policies/${encodeURIComponent('a/b %2F ü')}`
     expect(await ask('PUT', path, { body: { max_attempts: 2 } })).toMatchObject({
@@ -47,7 +47,7 @@ describe('policies', () => {
     expect(await ask('DELETE', path)).toMatchObject({ status: 404, body: { error: 'POLICY_NOT_FOUND' } })
   })
 
-  test('that an operation is mapped to stay', async () => {
+  test('that an operation is mapped to cannot be deleted', async () => {
     const { ask } = await open()
     const { status, body } = await ask('DELETE', '/api/v1/policies/mapped')
     expect(status).toBe(409)
@@ -67,7 +67,7 @@ describe('policies', () => {
     [[], /object/],
     ['"x"', /object/],
     ['{', /JSON/],
-  ])('are not made of %j', async (body, said) => {
+  ])('are rejected for the body %j', async (body, said) => {
     const { ask, hf } = await open()
     const before = await hf.policies.get('quick')
     const answer = await ask('PUT', '/api/v1/policies/quick', {
@@ -79,7 +79,7 @@ describe('policies', () => {
     expect(await hf.policies.get('quick')).toEqual(before)
   })
 
-  test('are not taken from a body that is no JSON by its type, as a form of another site would send', async () => {
+  test('are rejected for a body whose content type is not JSON, as a form of another site sends it', async () => {
     const { ask } = await open()
     const headers = { 'content-type': 'text/plain' }
     const answer = await ask('PUT', '/api/v1/policies/quick', { body: '{"max_attempts":2}', headers })
@@ -91,7 +91,7 @@ describe('policies', () => {
 })
 
 describe('limits of a policy', () => {
-  test('are filled in where they are given in part, as in the file', async () => {
+  test('are filled in with defaults as in the file', async () => {
     const { ask } = await open()
     const { status, body } = await ask('PUT', '/api/v1/policies/careful', {
       body: { bulkhead: { limit: 3 }, hedge: { delay: 1.5 }, budget: { ratio: 0.5 } },
@@ -106,7 +106,7 @@ describe('limits of a policy', () => {
 })
 
 describe('the layer of changes', () => {
-  test('has a history, goes back and is cleared', async () => {
+  test('has a history, can be rolled back and cleared', async () => {
     const { ask } = await open()
     const attempts = async () => (await ask('GET', '/api/v1/policies/quick')).body.max_attempts
     await ask('PUT', '/api/v1/policies/quick', { body: { max_attempts: 4 }, headers: { 'x-reason': 'one' } })
@@ -126,7 +126,7 @@ describe('the layer of changes', () => {
     })
   })
 
-  test('shows in the configuration, which has no secrets', async () => {
+  test('is part of the configuration, whose secrets are redacted', async () => {
     const { ask } = await open()
     await ask('PUT', '/api/v1/policies/fresh', { body: { max_attempts: 4, base_delay: 2 } })
     const { body } = await ask('GET', '/api/v1/config')
@@ -140,9 +140,9 @@ describe('the layer of changes', () => {
   })
 })
 
-describe('a text', () => {
+describe('the text of a config file', () => {
   test.each(['application/yaml', 'application/json', 'text/plain', 'nonsense'])(
-    'of type %s is checked, with places',
+    'of type %s is checked, with positions of problems',
     async (type) => {
       const { ask } = await open()
       const body = 'version: "1.1.0"\npolicies:\n  fetch:\n    max_attempts: 0\n'
@@ -154,13 +154,13 @@ describe('a text', () => {
     },
   )
 
-  test('that is right has no errors', async () => {
+  test('that is valid has no errors', async () => {
     const { ask } = await open()
     const answer = await ask('POST', '/api/v1/config/validate', { body: '{"version":"1.1.0"}' })
     expect(answer).toMatchObject({ status: 200, body: { valid: true, errors: [] } })
   })
 
-  test('that is empty or no YAML is not valid', async () => {
+  test('that is empty or not YAML is not valid', async () => {
     const { ask } = await open()
     for (const body of ['', 'a: [', '\0', '- 1'])
       expect(await ask('POST', '/api/v1/config/validate', { body })).toMatchObject({
@@ -170,7 +170,7 @@ describe('a text', () => {
   })
 })
 
-test('an operation is explained in seconds', async () => {
+test('the explanation of an operation has durations in seconds', async () => {
   const { ask } = await open()
   const { body } = await ask('GET', '/api/v1/config/explain?operation=browser.save')
   expect(body).toMatchObject({ operation: 'browser.save', subsystem: 'browser', enabled: true, notes: [] })
@@ -186,7 +186,7 @@ test('an operation is explained in seconds', async () => {
   expect(await ask('GET', '/api/v1/config/explain')).toMatchObject({ status: 400 })
 })
 
-test('what a policy was and is stands in the audit trail as it does everywhere on the wire', async () => {
+test('the audit trail has a policy before and after a change in the form of the wire', async () => {
   const { ask } = await open()
   await ask('PUT', '/api/v1/policies/quick', { body: { max_attempts: 4, base_delay: 0.5 } })
   await ask('DELETE', '/api/v1/policies/quick')

@@ -86,7 +86,7 @@ describe('members of a pool', () => {
     [{ id: 'p1', url: 'http://10.0.0.9:1' }],
     [{ url: 'http://10.0.0.9:1', weight: -1 }],
     [{ url: 'http://10.0.0.9:1', colour: 'red' }],
-  ])('are not made of %j, and no answer repeats a password', async (body) => {
+  ])('are rejected for the body %j, and no answer repeats a password', async (body) => {
     const { ask, hf } = await open()
     const answer = await ask('POST', PATH, { body })
     expect(answer.status).toBe(400)

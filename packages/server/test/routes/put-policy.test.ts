@@ -3,8 +3,8 @@ import { open } from '../fixture.js'
 
 const PATH = '/api/v1/policies'
 
-describe('a policy that is put', () => {
-  test('replaces what an earlier one said, and what it leaves out comes from the layers below', async () => {
+describe('PUT of a policy', () => {
+  test('replaces an earlier PUT, and missing values come from the file and the defaults', async () => {
     const { ask } = await open()
     await ask('PUT', `${PATH}/mapped`, { body: { max_attempts: 7, base_delay: 20 } })
     const second = await ask('PUT', `${PATH}/mapped`, { body: { max_delay: 10 } })
@@ -14,7 +14,7 @@ describe('a policy that is put', () => {
     })
   })
 
-  test('is judged by what would be in force, in the units of the wire, and changes nothing where it is refused', async () => {
+  test('checks the resulting values in the units of the wire, and changes nothing if they conflict', async () => {
     const { ask } = await open()
     const whole = { base_delay: 50, max_delay: 100 }
     expect(await ask('PUT', `${PATH}/quick`, { body: whole })).toMatchObject({ status: 200, body: whole })
@@ -34,7 +34,7 @@ describe('a policy that is put', () => {
     })
   })
 
-  test('under a new name has nothing of the default policy', async () => {
+  test('with a new name does not inherit from the default policy', async () => {
     const { ask } = await open()
     await ask('PUT', `${PATH}/default`, { body: { base_delay: 20, max_delay: 300 } })
     expect(await ask('PUT', `${PATH}/fresh`, { body: { max_delay: 10 } })).toMatchObject({
@@ -50,7 +50,7 @@ describe('a policy that is put', () => {
     expect((await ask('GET', `${PATH}/other`)).status).toBe(404)
   })
 
-  test('can be what was read', async () => {
+  test('accepts the response of a GET', async () => {
     const { ask } = await open()
     for (const path of [`${PATH}/mapped`, '/api/v1/retry/policy']) {
       const { body } = await ask('GET', path)

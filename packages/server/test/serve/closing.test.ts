@@ -61,7 +61,7 @@ async function passing<T>(clock: FakeClock, wanted: Promise<T>): Promise<T> {
 }
 
 describe('a request that runs while everything closes', () => {
-  test('is answered where it ends in time', async () => {
+  test('is answered if it ends in time', async () => {
     const ends: (() => void)[] = []
     const { url, asked } = await target((_, answer) => ends.push(() => answer.end('late')))
     const { hf, failures } = await runtime()
@@ -76,7 +76,7 @@ describe('a request that runs while everything closes', () => {
     expect(failures).toEqual([])
   })
 
-  test('is cancelled by the runtime after its ten seconds, and answered', async () => {
+  test('is cancelled by the runtime after ten seconds and answered', async () => {
     const { url, asked } = await target(() => {})
     const { hf, clock, failures } = await runtime()
     const running = await startAll(hf, { port: 0, warn: () => {} })
@@ -93,7 +93,7 @@ describe('a request that runs while everything closes', () => {
     expect(failures).toMatchObject([{ context: { stopped: 'cancelled' } }])
   })
 
-  test('is answered by the forward proxy too, and holds up the server no longer', async () => {
+  test('is answered by the forward proxy and does not delay the server', async () => {
     const { url, asked } = await target(() => {})
     const { hf, clock, failures } = await runtime()
     const running = await startAll(hf, { port: 0, warn: () => {} })
@@ -111,7 +111,7 @@ describe('a request that runs while everything closes', () => {
     expect(failures).toMatchObject([{ context: { stopped: 'cancelled' } }])
   })
 
-  test('is cancelled by a server that closes alone, and answered', async () => {
+  test('is cancelled and answered by a server that closes without its runtime', async () => {
     const { url, asked } = await target(() => {})
     const { hf, clock, failures } = await runtime()
     const server = await serve(hf, { port: 0, clock, dashboard: false })
@@ -129,8 +129,8 @@ describe('a request that runs while everything closes', () => {
   })
 })
 
-describe('a client that is connected and asks nothing', () => {
-  test('holds up no end', async () => {
+describe('a client that is connected without a request', () => {
+  test('does not delay a close', async () => {
     const { hf, clock } = await runtime()
     // On this clock nobody's patience ends.
     const server = await serve(hf, { port: 0, clock, dashboard: false })
@@ -143,8 +143,8 @@ describe('a client that is connected and asks nothing', () => {
   })
 })
 
-describe('a client that leaves', () => {
-  test('ends its request with an error that says so', async () => {
+describe('a client that disconnects', () => {
+  test('cancels its request with a matching error', async () => {
     const { url, asked } = await target(() => {})
     const { hf, failures } = await runtime()
     const server = await serve(hf, { port: 0, dashboard: false })

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-it('brings a member back that was set aside, though no request comes by, and leaves a bad one alone', async () => {
+it('a probe closes the breaker of a recovered member without traffic, and not that of a failing one', async () => {
   let asked = 0
   const proxy = createServer((_request, answer) => {
     asked++

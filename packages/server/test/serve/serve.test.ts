@@ -45,7 +45,7 @@ const raw = (port: number, text: string): Promise<string> =>
   })
 
 describe('a server', () => {
-  test('answers on a port of its own, with an id and headers that keep pages out', async () => {
+  test('responds on a free port with a request id and security headers', async () => {
     const { url, port } = await start()
     expect(url).toBe(`http://127.0.0.1:${port}`)
     const answer = await fetch(`${url}/api/v1/policies`, { headers: { 'x-request-id': 'mine-1' } })
@@ -62,13 +62,13 @@ describe('a server', () => {
     expect(other.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('takes its address from the file', async () => {
+  test('uses the address of the config file', async () => {
     const server = await serve(await runtime({ server: { host: 'localhost', port: 0 } }))
     closers.push(() => server.close())
     expect(server.host).toBe('localhost')
   })
 
-  test('says that a port is taken', async () => {
+  test('rejects a port that is already in use', async () => {
     const { port } = await start()
     const error = await serve(await runtime(), { port }).catch((e: unknown) => e)
     expect(error).toMatchObject({
@@ -79,7 +79,7 @@ describe('a server', () => {
   })
 
   test.each(['0.0.0.0', '::', '10.0.0.1'])(
-    'does not start on %s without a token, and says how to make one',
+    'does not start on %s without a token, and explains how to create one',
     async (host) => {
       const error = await serve(await runtime(), { host, port: 0 }).catch((e: unknown) => e)
       expect(error).toMatchObject({
@@ -89,7 +89,7 @@ describe('a server', () => {
     },
   )
 
-  test('starts there with one, which is then needed', async () => {
+  test('starts on a public address with a token, which is then required', async () => {
     const hf = await runtime()
     const { token } = await createToken(hf, { name: 'ann', role: 'viewer' })
     const { port } = await start({ host: '0.0.0.0' }, hf)
@@ -98,7 +98,7 @@ describe('a server', () => {
     expect((await fetch(path, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
   })
 
-  test('refuses options that are wrong, all at once', async () => {
+  test('lists all problems of its options', async () => {
     const hf = await runtime()
     const options = { maxBody: 1, heartbeat: -5, colour: 'red' } as unknown as ServeOptions
     const error = await serve(hf, { port: 0, ...options }).catch((e: unknown) => e)
@@ -107,7 +107,7 @@ describe('a server', () => {
     await expect(serve(hf, { port: 70_000 })).rejects.toMatchObject({ code: 'INVALID_OPTIONS' })
   })
 
-  test('takes bodies up to a limit, with and without a length', async () => {
+  test('accepts bodies up to a limit, with and without a length', async () => {
     const { url } = await start({ maxBody: 1024 })
     const post = (body: string | ReadableStream) =>
       fetch(`${url}/api/v1/config/validate`, { method: 'POST', body, duplex: 'half' } as RequestInit)
@@ -148,7 +148,7 @@ describe('a server', () => {
     },
   )
 
-  test('stands requests that are none', async () => {
+  test('survives requests that are not HTTP', async () => {
     const { port, url } = await start()
     for (const text of [
       'GET / HTTP/1.1\r\nConnection: close\r\n\r\n',
@@ -162,7 +162,7 @@ describe('a server', () => {
     expect((await fetch(`${url}/health/live`)).status).toBe(200)
   })
 
-  test('tells a real reader of the stream what happens, and lets go of it when it closes', async () => {
+  test('sends events to a reader of the stream and ends the stream when it closes', async () => {
     const hf = await runtime({ policies: { quick: { maxAttempts: 2, backoffType: 'immediate' } } })
     const server = await start({}, hf)
     const answer = await fetch(`${server.url}/api/v1/events`)
@@ -195,7 +195,7 @@ describe('a server', () => {
     },
   )
 
-  test('says at /health how it is, in a word', async () => {
+  test('reports its status at /health', async () => {
     const hf = await runtime()
     const { url } = await start({}, hf)
     const answer = await fetch(`${url}/health`)
@@ -205,7 +205,7 @@ describe('a server', () => {
     expect([closed.status, await closed.json()]).toEqual([503, { status: 'closed' }])
   })
 
-  test('is not ready once its runtime is closed', async () => {
+  test('is not ready after its runtime was closed', async () => {
     const hf = await runtime()
     const { url } = await start({}, hf)
     expect((await fetch(`${url}/health/ready`)).status).toBe(200)
@@ -220,7 +220,7 @@ describe('a server', () => {
 const openssl = ['/usr/bin/openssl', '/usr/local/bin/openssl'].find(existsSync)
 
 describe('TLS', () => {
-  test.skipIf(openssl === undefined)('comes from files', async () => {
+  test.skipIf(openssl === undefined)('is configured by files', async () => {
     const dir = folder()
     const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')]
     const args = [
@@ -251,7 +251,7 @@ describe('TLS', () => {
     expect(headers['strict-transport-security']).toBe('max-age=31536000')
   })
 
-  test('says which file cannot be read, or does not fit', async () => {
+  test('reports which file cannot be read or does not match', async () => {
     const dir = folder()
     const file = join(dir, 'x.pem')
     const missing = await serve(await runtime(), { port: 0, tls: { cert: file, key: file } }).catch(
@@ -277,7 +277,7 @@ describe('the dashboard', () => {
     return dir
   }
 
-  test('is at the root and at each of its views, without inline script', async () => {
+  test('is served at the root and at each page, without inline script', async () => {
     const { url } = await start({ dashboard: built() })
     for (const path of ['/', '/breakers', '/sessions/abc']) {
       const answer = await fetch(url + path)
@@ -292,7 +292,7 @@ describe('the dashboard', () => {
     expect(script.headers.get('cache-control')).toContain('immutable')
   })
 
-  test('is sent small to those who can read that', async () => {
+  test('is compressed for clients that accept gzip', async () => {
     const { url } = await start({ dashboard: built() })
     const packed = await fetch(`${url}/assets/app-1.js`, { headers: { 'accept-encoding': 'gzip, br' } })
     expect(packed.headers.get('content-encoding')).toBe('gzip')
@@ -303,7 +303,7 @@ describe('the dashboard', () => {
     expect(await plain.text()).toBe('console.log(1)')
   })
 
-  test('has no files but its own', async () => {
+  test('serves only its own files', async () => {
     const { port, url } = await start({ dashboard: built() })
     for (const path of [
       '/../outside.txt',
@@ -320,8 +320,8 @@ describe('the dashboard', () => {
   })
 })
 
-describe('the page on the API', () => {
-  test('shows every operation without a script', async () => {
+describe('the API reference page', () => {
+  test('lists every operation without a script', async () => {
     const { url } = await start()
     const answer = await fetch(`${url}/docs`)
     const page = await answer.text()

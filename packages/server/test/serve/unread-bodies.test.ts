@@ -40,7 +40,7 @@ const inParts = (port: number, first: string, until: RegExp, rest: string): Prom
 
 const PART = 'x'.repeat(100_000)
 
-describe('an answer before the body was read', () => {
+describe('a response before the body was read', () => {
   test.each([
     ['PUT', '/api/v1/policies/x', 413, 3_000_000],
     ['POST', '/api/v1/nothing', 404, 300_000],
@@ -54,7 +54,7 @@ describe('an answer before the body was read', () => {
     expect(said).toMatch(/^connection: close\r$/im)
   })
 
-  test('ends one that was too long without saying so beforehand', async () => {
+  test('ends the connection of a chunked body that is too long', async () => {
     const chunk = `186a0\r\n${PART}\r\n`
     const head =
       'PUT /api/v1/policies/x HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
@@ -62,21 +62,21 @@ describe('an answer before the body was read', () => {
     expect(said).toMatch(/^HTTP\/1\.1 413 [\s\S]*^connection: close\r$/im)
   })
 
-  test('carries out nothing that comes after it', async () => {
+  test('does not handle requests behind it', async () => {
     const head = 'POST /api/v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n'
     const next = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n'
     const said = await inParts(await start(), head + PART, /\}$/, PART + next)
     expect(said.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404'])
   })
 
-  test('keeps the connection where the body was there', async () => {
+  test('keeps the connection if the body was complete', async () => {
     const head = 'POST /api/v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}'
     const next = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
     const said = await inParts(await start(), head, /\}$/, next)
     expect(said.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 200'])
   })
 
-  test('does not wait for ever for the rest', async () => {
+  test('waits for the rest of the body only for a limited time', async () => {
     const unread = new UnreadBodies(10)
     const server = createServer((incoming, outgoing) => {
       unread.handle(incoming, outgoing, () => outgoing.end('{}'))

@@ -77,7 +77,7 @@ describe('alert rules', () => {
     },
   )
 
-  it('are there for breakers, dead letters, budgets and refused files', () => {
+  it('exist for breakers, dead letters, budgets and rejected files', () => {
     const names = rules.map(({ alert }) => alert)
     for (const name of ['PoolOpen', 'DeadLettersGrowing', 'RetryBudgetSpent', 'ConfigRejected'])
       expect(names).toContain(`Holdfast${name}`)
@@ -101,7 +101,7 @@ describe('the Grafana dashboard', () => {
     expect([...shown].toSorted()).toEqual(Object.keys(METRICS).toSorted())
   })
 
-  it('has panels beside each other, none upon another', () => {
+  it('has panels that do not overlap', () => {
     const taken = new Set<string>()
     for (const { title, gridPos } of panels)
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)

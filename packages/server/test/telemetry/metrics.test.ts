@@ -60,7 +60,7 @@ async function open(config: object = CONFIG) {
 const down = () => Promise.reject(new Error('down'))
 
 describe('a process of a fleet', () => {
-  it('tells how it stands with the others, and one of none tells nothing', async () => {
+  it('exports fleet metrics, which are absent without a fleet', async () => {
     const { hf, scrape } = await open()
     const shared = (found: Scraped) =>
       found.samples
@@ -111,7 +111,7 @@ describe('/metrics', () => {
     expect(value('holdfast_attempt_duration_seconds_bucket', { operation: 'quick', le: '0.5' })).toBe(1)
   })
 
-  it('tells where breakers stand, and how they came there', async () => {
+  it('exports the states of breakers and their transitions', async () => {
     const { hf, scrape } = await open()
     await hf.run('guarded', down).catch(() => {})
     const { value } = await scrape()
@@ -120,7 +120,7 @@ describe('/metrics', () => {
     expect(value('holdfast_circuit_breaker_transitions_total', { id: 'policy:guarded', to: 'open' })).toBe(1)
   })
 
-  it('tells the share of a pool that is open', async () => {
+  it('exports the open ratio of a pool', async () => {
     const { hf, scrape } = await open()
     await hf.breakers.trip('pool:proxies:p1')
     const { value } = await scrape()
@@ -129,7 +129,7 @@ describe('/metrics', () => {
     expect(value('holdfast_pool_members', { pool: 'proxies', status: 'available' })).toBe(1)
   })
 
-  it('counts dead letters by state and tells the age of the oldest', async () => {
+  it('counts dead letters by status and exports the age of the oldest', async () => {
     const { hf, clock, scrape } = await open()
     expect((await scrape()).value('holdfast_dead_letters_oldest_age_seconds')).toBe(0)
     await hf.deadLetters.enqueue({ operation: 'save', itemId: '1', payload: 1, error: new Error('down') })
@@ -140,13 +140,13 @@ describe('/metrics', () => {
     expect(value('holdfast_dead_letters_oldest_age_seconds')).toBe(90)
   })
 
-  it('counts calls that ended because the budget was spent', async () => {
+  it('counts calls that ended because the retry budget was exhausted', async () => {
     const { hf, scrape } = await open()
     for (let i = 0; i < 3; i++) await hf.run('thrifty', down).catch(() => {})
     expect((await scrape()).value('holdfast_retry_budget_spent_total', { policy: 'thrifty' })).toBe(3)
   })
 
-  it('says 0 of what has not happened yet, so that the first time is a rise', async () => {
+  it('exports 0 for known series without events, so that the first event is an increase', async () => {
     const { hf, scrape } = await open()
     const { value, samples } = await scrape()
     expect(value('holdfast_retry_budget_spent_total', { policy: 'thrifty' })).toBe(0)
@@ -165,7 +165,7 @@ describe('/metrics', () => {
     ).toBe(1)
   })
 
-  it('says that of so many at the most', async () => {
+  it('limits the number of series with the value 0', async () => {
     const many = (count: number, one: object) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, one]))
     const { scrape } = await open({
@@ -186,7 +186,7 @@ describe('/metrics', () => {
     expect(value('holdfast_config_reloads_total', { result: 'rejected' })).toBe(0)
   })
 
-  it('measures the event loop', async () => {
+  it('exports the delay of the event loop', async () => {
     const { scrape } = await open()
     const { samples } = await scrape()
     const delays = samples.filter(({ name }) => name === 'holdfast_event_loop_delay_seconds')
@@ -194,7 +194,7 @@ describe('/metrics', () => {
     for (const { value } of delays) expect(value).toBeGreaterThanOrEqual(0)
   })
 
-  it('has as many series as there is room for, whatever is called', async () => {
+  it('limits the number of series', async () => {
     const { hf, scrape } = await open()
     const rooms = async () => (await scrape()).samples.length
     for (let i = 0; i < 300; i++) {
@@ -213,7 +213,7 @@ describe('/metrics', () => {
     expect(value('holdfast_dead_letters', { operation: 'other', status: 'pending' })).toBe(500)
   })
 
-  it('names every metric, those without a sample too, and has no others', async () => {
+  it('lists every metric, including those without samples', async () => {
     const { scrape } = await open()
     const { types, samples } = await scrape()
     expect(Object.fromEntries(types)).toEqual(
@@ -228,14 +228,14 @@ describe('/metrics', () => {
     }
   })
 
-  it('asks for a token where there is one', async () => {
+  it('requires a token if one exists', async () => {
     const { hf, ask } = await open()
     const { token } = await createToken(hf, { name: 'prometheus', role: 'viewer' })
     expect((await ask()).status).not.toBe(200)
     expect((await ask({ authorization: `Bearer ${token}` })).status).toBe(200)
   })
 
-  it.skipIf(!promtool)('is what promtool takes', async () => {
+  it.skipIf(!promtool)('is accepted by promtool', async () => {
     const { hf, ask } = await open()
     await hf.run('quick', down).catch(() => {})
     await hf.deadLetters.enqueue({ operation: 'save', itemId: '1', payload: 1, error: new Error('down') })
@@ -251,7 +251,7 @@ describe('/metrics', () => {
 })
 
 describe('the exposition', () => {
-  it('is read back as it was, whatever is in labels', () => {
+  it('is parsed back to the same samples for any label', () => {
     const names = Object.entries(METRICS).filter(([, { type }]) => type !== 'histogram')
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ unit: 'binary' })), fc.double(), (labels, value) => {

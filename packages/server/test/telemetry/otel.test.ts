@@ -56,7 +56,7 @@ const flaky = (failures: number) => {
 }
 
 describe('OpenTelemetry', () => {
-  it('has a span for every call, the quick ones too, and an event for each attempt', async () => {
+  it('creates a span for every call and an event for each attempt', async () => {
     await hf.run('quick', () => 'saved')
     await hf.run('quick', flaky(2))
     const [first, second] = spans.getFinishedSpans()
@@ -73,7 +73,7 @@ describe('OpenTelemetry', () => {
     expect(second?.status.code).toBe(api.SpanStatusCode.UNSET)
   })
 
-  it('says why a call failed, without what must not be said', async () => {
+  it('records the error of a failed call with secrets redacted', async () => {
     await hf.run('quick', flaky(9)).catch(() => {})
     const [span] = spans.getFinishedSpans()
     expect(span?.status.code).toBe(api.SpanStatusCode.ERROR)
@@ -81,7 +81,7 @@ describe('OpenTelemetry', () => {
     expect(JSON.stringify([span?.status, span?.events, span?.attributes])).not.toContain('hunter2')
   })
 
-  it('has a span for a call that a breaker refused', async () => {
+  it('creates a span for a call that a breaker rejected', async () => {
     await hf.breakers.trip('service:notion')
     await hf.run('quick', () => 1, { service: 'notion' }).catch(() => {})
     const [span] = spans.getFinishedSpans()
@@ -89,7 +89,7 @@ describe('OpenTelemetry', () => {
     expect(span?.events).toEqual([])
   })
 
-  it('makes the trace’s id the correlation id, unless there is one', async () => {
+  it('uses the trace id as the correlation id of calls that have none', async () => {
     await hf.run('quick', flaky(1))
     await hf.run('quick', flaky(1), { correlationId: 'order-7' })
     const { items } = await hf.sessions.list({ order: 'oldest' })
@@ -97,7 +97,7 @@ describe('OpenTelemetry', () => {
     expect(items.map(({ correlationId }) => correlationId)).toEqual([span?.spanContext().traceId, 'order-7'])
   })
 
-  it('is a part of the trace that it is called in, and what it calls is a part of it', async () => {
+  it('joins the active trace and is the parent of spans inside the call', async () => {
     const tracer = api.trace.getTracer('test')
     await tracer.startActiveSpan('request', async (outer) => {
       await hf.run('quick', async ({ number }) => {
@@ -113,7 +113,7 @@ describe('OpenTelemetry', () => {
       expect(by(name)?.parentSpanContext?.spanId).toBe(by('quick')?.spanContext().spanId)
   })
 
-  it('follows guards, pipelines and decorated methods', async () => {
+  it('traces guards, pipelines and decorated methods', async () => {
     await hf.guard('quick').run(() => 1)
     await hf.pipeline([{ operation: 'step', run: () => 1 }]).run([{ id: 'a' }])
     await hf.guardFor('Storage/save', { retry: false }).run(() => 1)
@@ -122,7 +122,7 @@ describe('OpenTelemetry', () => {
     expect(names).toHaveLength(3)
   })
 
-  it('has the numbers of /metrics, and durations', async () => {
+  it('exports the metrics of /metrics and durations', async () => {
     await hf.run('quick', flaky(1))
     await hf.breakers.trip('service:notion')
     await meters.forceFlush()
@@ -142,7 +142,7 @@ describe('OpenTelemetry', () => {
     expect(of('holdfast_attempt_duration_seconds', { operation: 'quick' })?.value).toMatchObject({ count: 2 })
   })
 
-  it('gives back what a function gives, and throws what it throws', async () => {
+  it('returns and throws what the function returns and throws', async () => {
     const error = new Error('mine')
     expect(await hf.run('quick', () => 7)).toBe(7)
     await expect(hf.run('quick', () => Promise.reject(error))).rejects.toBe(error)
@@ -153,15 +153,15 @@ describe('OpenTelemetry', () => {
     ).rejects.toBe(error)
   })
 
-  it('takes everything back', async () => {
+  it('is disconnected by the returned function', async () => {
     stop()
     await hf.run('quick', () => 1)
     expect(spans.getFinishedSpans()).toEqual([])
   })
 })
 
-describe('with OpenTelemetry, and nobody who listens', () => {
-  it('runs the very function that was given', async () => {
+describe('OpenTelemetry without a tracer and a meter', () => {
+  it('runs the given function unchanged', async () => {
     const bare = await Holdfast.open({ config: CONFIG, env: {} })
     const none = {
       ...api,

@@ -5,8 +5,8 @@ import { createApp } from '../../src/app/app.js'
 import { asking } from '../fixture.js'
 import { parse } from './parser.js'
 
-describe.skipIf(missing !== undefined)('a server whose Redis goes and comes back', () => {
-  it('says so in an event, which is kept, and in its metrics; calls go on', async () => {
+describe.skipIf(missing !== undefined)('a server whose Redis fails and recovers', () => {
+  it('reports the loss in a stored event and in metrics, and continues calls', async () => {
     const redis = await RealRedis.start()
     onTestFinished(() => redis.kill())
     const config = { version: '1.1.0', shared: redis.url, node: { id: 'a', heartbeat: 100 } } as const
